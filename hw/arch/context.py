@@ -1,0 +1,162 @@
+"""The context image: what a preempted thread block (TB) looks like in memory, and how it is committed.
+
+A kernel's context control block (CCB) is an array of one 128-byte entry for each TB slot, followed by one
+save area for each entry (Lin et al. IV-B, Fig. 12)::
+
+    ccb_base                    entry 0 | entry 1 | ... | entry tb_slots-1
+    ccb_base + 128 * tb_slots   area 0 (area_bytes) | area 1 | ...
+
+An area holds one unbroken stream of 32-bit little-endian words:
+
+* for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (8 words, the pattern
+  vector among them), one word (a bit a lane) for each written predicate in ascending order, the SIMT stack
+  from the bottom up (3 words an entry: next PC, active mask, reconvergence PC), then the saved registers in
+  ascending order, ``warp_size`` words each;
+* then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved), then the
+  saved lines in ascending order. Absent if the TB has no shared memory.
+
+Commit protocol
+---------------
+1. Write words 0 and 1 of the entry with state `State.SAVING` and the new generation (8 bytes, one burst);
+   wait for the acknowledgement.
+2. Write the stream, then words 2 to 15 of the entry; wait for all acknowledgements.
+3. Write words 0 and 1 with `State.COMPLETE` in a single beat; wait; only then free the TB's resources.
+
+Before a resumed TB issues its first instruction its entry is written back as `State.DEMOTED` (words 0 and 1)
+and acknowledged. Only `State.COMPLETE` is resumable.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from amaranth.lib import data
+
+from .geometry import PREDICATES, SEGMENT_BYTES, WORD_BYTES, Geometry
+
+__all__ = ["VERSION", "State", "Mechanism", "Pattern", "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES",
+           "HEADER_WORDS", "STACK_WORDS", "area_bound", "ccb_bytes", "entry_address", "area_address",
+           "to_words", "from_words"]
+
+VERSION = 1
+"""Format version, in every entry."""
+ENTRY_BYTES = SEGMENT_BYTES
+"""Stride of the CCB's entries."""
+
+
+class State(enum.IntEnum):
+    """State of a CCB entry."""
+
+    FREE = 0
+    SAVING = 1
+    COMPLETE = 2
+    DEMOTED = 3
+    BASE = 4
+
+
+class Mechanism(enum.IntEnum):
+    """How a TB is preempted (design section 7)."""
+
+    OCCUPIED = 0
+    """Stop at the next instruction, save everything allocated."""
+    LIVE = 1
+    """Run to a preemption point, save live and valid registers and valid shared lines (Lin et al. III-B)."""
+
+
+class Pattern(enum.IntEnum):
+    """Two-bit code of a register in the pattern vector (Lin et al. Fig. 10 and IV-B)."""
+
+    DEAD = 0
+    UNIFORM = 1
+    RANDOM = 2
+    STRIDED = 3
+
+
+CCB_ENTRY = data.StructLayout({
+    "state": 8, "version": 8, "generation": 16,                                  # word 0
+    "geometry_hash": 32,                                                         # word 1
+    "register_image": 32,                                                        # word 2: address of the stream
+    "shared_image": 32,                                                          # word 3: 0 if none
+    "stack_image": 32,                                                           # word 4: same stream
+    "length": 32,                                                                # word 5: bytes of the stream
+    "launch_id": 32,                                                             # word 6: linear TB index
+    "ctaid_x": 32, "ctaid_y": 32, "ctaid_z": 32,                                 # words 7 to 9
+    "live_warps": 32,                                                            # word 10: bit per warp of the TB
+    "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,                        # word 11
+    "local_base": 32,                                                            # word 12
+    "data_bytes": 32,                                                            # word 13: registers and shared
+    "metadata_bytes": 32,                                                        # word 14: the rest of the stream
+    "shared_lines": 32,                                                          # word 15: lines saved
+})
+"""A CCB entry; words 16 to 31 of its 128 bytes are reserved and not written."""
+
+WARP_HEADER = data.StructLayout({
+    "warp": 8, "depth": 8, "predicates": 8, "waiting": 4, "barrier": 4,          # word 0
+    "live_lanes": 32,                                                            # word 1: not exited
+    "launched_lanes": 32,                                                        # word 2
+    "saved_registers": 32,                                                       # word 3: registers that follow
+    "pattern": 128,                                                              # words 4 to 7: 2 bits a register
+})
+"""First words of a warp record. `predicates` has a bit for each written predicate; `waiting` is 1 at a barrier."""
+
+STACK_ENTRY = data.StructLayout({"pc": 32, "mask": 32, "reconv": 32})
+"""A SIMT stack entry as saved (Lin et al. III: next PC, active mask, reconvergence PC)."""
+
+HEADER_WORDS = WARP_HEADER.size // 32
+STACK_WORDS = STACK_ENTRY.size // 32
+
+
+def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> int:
+    """Return the bytes a TB's save area must have: uncompressed worst case, metadata, deepest stack.
+
+    Parameters
+    ----------
+    g : Geometry
+    warps : int
+        Warps of the TB.
+    registers : int
+        Vector registers of a thread.
+    shared_bytes : int
+        Shared memory of the TB.
+
+    Returns
+    -------
+    int
+        Bytes, a multiple of 128.
+    """
+    lines = -(-shared_bytes // SEGMENT_BYTES)
+    meta = warps * (HEADER_WORDS + PREDICATES + STACK_WORDS * g.stack_depth) + -(-lines // 32)
+    total = meta * WORD_BYTES + warps * registers * g.vector_bytes + lines * SEGMENT_BYTES
+    return -(-total // SEGMENT_BYTES) * SEGMENT_BYTES
+
+
+def ccb_bytes(g: Geometry, area_bytes: int) -> int:
+    """Return the bytes of a kernel's CCB with its save areas."""
+    return g.tb_slots * (ENTRY_BYTES + area_bytes)
+
+
+def entry_address(ccb_base: int, index: int) -> int:
+    """Return the address of CCB entry `index`."""
+    return ccb_base + ENTRY_BYTES * index
+
+
+def area_address(g: Geometry, ccb_base: int, area_bytes: int, index: int) -> int:
+    """Return the address of the save area of CCB entry `index`."""
+    return ccb_base + ENTRY_BYTES * g.tb_slots + area_bytes * index
+
+
+def to_words(layout: data.StructLayout, **fields: int) -> list[int]:
+    """Pack named fields (the rest 0) into 32-bit words, lowest first."""
+    bits = 0
+    for name, value in fields.items():
+        place = layout[name]
+        if not 0 <= value < 1 << place.width:
+            raise ValueError(f"{name} = {value} does not fit {place.width} bits")
+        bits |= value << place.offset
+    return [bits >> low & 0xFFFF_FFFF for low in range(0, layout.size, 32)]
+
+
+def from_words(layout: data.StructLayout, words) -> dict[str, int]:
+    """Unpack 32-bit words, lowest first, into named fields."""
+    bits = sum(int(word) << 32 * k for k, word in enumerate(words))
+    return {name: bits >> place.offset & (1 << place.width) - 1 for name, place in layout}

@@ -1,0 +1,55 @@
+"""Fault kinds and command errors: what ends a TB, and what refuses a command, never the machine."""
+
+import enum
+
+__all__ = ["Fault", "CommandError"]
+
+
+class Fault(enum.IntEnum):
+    """Kind of a fault record (design section 5). A fault ends the TB it happens in."""
+
+    NONE = 0
+    ILLEGAL_OPCODE = 1
+    """Opcode not in the table, misaligned register group, or ``pp`` without its ``pp.div``."""
+    REGISTER_BOUND = 2
+    """A register number at or beyond the kernel's allocation."""
+    FETCH_BOUND = 3
+    """PC at or beyond the kernel's code."""
+    SHARED_BOUND = 4
+    """Shared access beyond the TB's allocation."""
+    GLOBAL_WINDOW = 5
+    """Global access outside the kernel's windows."""
+    MISALIGNED = 6
+    """Address not a multiple of the access size."""
+    STACK_OVERFLOW = 7
+    """Divergence deeper than the SIMT stack."""
+    BARRIER_DIVERGENT = 8
+    """Barrier reached while other live lanes of the warp are elsewhere."""
+    BARRIER_MISMATCH = 9
+    """Every live warp of the TB waits, but not at the same barrier."""
+    TRAP = 10
+    """``trap`` executed."""
+    BUS_ERROR = 11
+    """The memory answered a load, store or fetch with an error."""
+    PARAM_BOUND = 12
+    """``ldp`` beyond the parameter space, or its offset is not a multiple of 4."""
+
+
+class CommandError(enum.IntEnum):
+    """Why a command was refused or ended badly; in the status register."""
+
+    NONE = 0
+    UNKNOWN = 1
+    """No such command or mechanism."""
+    BUSY = 2
+    """Another command is still running."""
+    NOT_RUNNING = 3
+    """The kernel is not running (preempt), not preempted (resume), or not idle (start)."""
+    TOO_LARGE = 4
+    """A TB of the kernel can never fit the SM."""
+    AREA_TOO_SMALL = 5
+    """The save area is smaller than `context.area_bound`; nothing was written."""
+    BAD_IMAGE = 6
+    """A CCB entry has another format version or geometry hash; nothing was restored."""
+    BUS_ERROR = 7
+    """The memory answered a save or restore with an error; the TBs concerned stay where they were."""

@@ -1,0 +1,230 @@
+"""Geometry of one streaming multiprocessor (SM): every size in the project, once.
+
+Nothing else in the project holds a size. A `Geometry` is frozen and validated; the named presets are
+in `PRESETS`; tests derive variants with `dataclasses.replace(preset, warps=8)`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass
+
+__all__ = ["Geometry", "PRESETS", "preset"]
+
+SEGMENT_BYTES = 128
+"""Bytes of a memory segment: the unit of coalescing, of shared-memory lines and of cache lines."""
+WORD_BYTES = 4
+"""Bytes of one lane's share of a vector register."""
+INSTRUCTION_BYTES = 8
+"""Bytes of one instruction word."""
+REGISTER_BANKS = 4
+"""Banks of the vector register file; register ranges start at multiples of this."""
+MAX_REGISTERS = 64
+"""Architectural vector registers a thread can name."""
+PREDICATES = 7
+"""Writable predicate registers; number 7 reads as true."""
+BARRIERS = 16
+"""Named barriers a thread block can use."""
+PC_BITS = 25
+"""Bits of a program counter, in instruction words; all ones means "none" as a reconvergence PC."""
+PC_NONE = (1 << PC_BITS) - 1
+"""The reconvergence PC that no instruction has."""
+ADDRESS_BITS = 32
+"""Bits of a byte address in global memory."""
+MAX_BLOCK_THREADS = 1024
+"""Threads a thread block may have."""
+
+
+def _is_power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Sizes and latencies of one SM and of the memory behind it.
+
+    Attributes
+    ----------
+    name : str
+        Preset name; a variant keeps its parent's.
+    warp_size : int
+        Threads of a warp (8, 16 or 32).
+    lanes : int
+        Threads executed a cycle; divides `warp_size`. A warp instruction takes ``warp_size / lanes`` beats.
+    warps : int
+        Warp slots of the SM, 1 to 64.
+    tb_slots : int
+        Thread blocks (TBs) resident at once, 1 to 32.
+    registers : int
+        Physical vector registers, each ``warp_size * 4`` bytes.
+    regs_per_thread : int
+        Most vector registers a thread may have, up to 64.
+    shared_bytes : int
+        Shared memory of the SM, a multiple of 128.
+    bus_bytes : int
+        Data width of the AXI4 port: 4, 8 or 16 bytes a cycle.
+    bytes_per_cycle : float
+        Sustained memory bandwidth; at most `bus_bytes`.
+    memory_latency : int
+        Cycles from a request to its first data beat (or acknowledgement) with an idle memory.
+    clock_mhz : float or None
+        Core clock, None where the preset stands for no particular machine.
+    icache_lines : int
+        Direct-mapped instruction cache lines of 128 bytes (16 instructions).
+    stack_depth : int
+        Entries of each warp's SIMT stack, the top included.
+    kernel_slots : int
+        Kernels the SM can hold descriptors of.
+    param_words : int
+        32-bit words of each kernel's parameter space.
+    windows : int
+        Global-memory windows of each kernel.
+    alu_latency : int
+        Cycles from operands read to result written for every ALU operation (4 or more).
+    unit_queue : int
+        Memory instructions a memory unit can have accepted but not started.
+    load_queue : int
+        Global segments outstanding to memory.
+    """
+
+    name: str
+    warp_size: int
+    lanes: int
+    warps: int
+    tb_slots: int
+    registers: int
+    regs_per_thread: int
+    shared_bytes: int
+    bus_bytes: int
+    bytes_per_cycle: float
+    memory_latency: int
+    clock_mhz: float | None = None
+    icache_lines: int = 64
+    stack_depth: int = 16
+    kernel_slots: int = 4
+    param_words: int = 64
+    windows: int = 2
+    alu_latency: int = 4
+    unit_queue: int = 2
+    load_queue: int = 32
+
+    def __post_init__(self):
+        def check(condition: bool, text: str):
+            if not condition:
+                raise ValueError(f"geometry {self.name!r}: {text}")
+
+        check(self.warp_size in (8, 16, 32), f"warp_size must be 8, 16 or 32, not {self.warp_size}")
+        check(self.lanes >= 4 and self.warp_size % self.lanes == 0 and _is_power_of_two(self.lanes),
+              f"lanes must be a power of two from 4 that divides warp_size, not {self.lanes}")
+        check(1 <= self.warps <= 64, f"warps must be 1 to 64, not {self.warps}")
+        check(1 <= self.tb_slots <= 32, f"tb_slots must be 1 to 32, not {self.tb_slots}")
+        check(_is_power_of_two(self.registers) and self.registers >= 16,
+              f"registers must be a power of two from 16, not {self.registers}")
+        check(1 <= self.regs_per_thread <= MAX_REGISTERS,
+              f"regs_per_thread must be 1 to {MAX_REGISTERS}, not {self.regs_per_thread}")
+        check(self.shared_bytes % SEGMENT_BYTES == 0 and self.shared_bytes > 0,
+              f"shared_bytes must be a positive multiple of {SEGMENT_BYTES}, not {self.shared_bytes}")
+        check(self.bus_bytes in (4, 8, 16), f"bus_bytes must be 4, 8 or 16, not {self.bus_bytes}")
+        check(0 < self.bytes_per_cycle <= self.bus_bytes,
+              f"bytes_per_cycle must be above 0 and at most bus_bytes, not {self.bytes_per_cycle}")
+        check(self.memory_latency >= 1, f"memory_latency must be 1 or more, not {self.memory_latency}")
+        check(_is_power_of_two(self.icache_lines) and self.icache_lines >= 2,
+              f"icache_lines must be a power of two from 2, not {self.icache_lines}")
+        check(2 <= self.stack_depth <= 64, f"stack_depth must be 2 to 64, not {self.stack_depth}")
+        check(1 <= self.kernel_slots <= 8, f"kernel_slots must be 1 to 8, not {self.kernel_slots}")
+        check(self.param_words >= 1, f"param_words must be 1 or more, not {self.param_words}")
+        check(1 <= self.windows <= 8, f"windows must be 1 to 8, not {self.windows}")
+        check(self.alu_latency >= 4, f"alu_latency must be 4 or more, not {self.alu_latency}")
+        check(self.unit_queue >= 1, f"unit_queue must be 1 or more, not {self.unit_queue}")
+        check(self.load_queue >= 2, f"load_queue must be 2 or more, not {self.load_queue}")
+
+    @property
+    def beats(self) -> int:
+        """Cycles a warp instruction occupies the lanes."""
+        return self.warp_size // self.lanes
+
+    @property
+    def vector_bytes(self) -> int:
+        """Bytes of one vector register."""
+        return self.warp_size * WORD_BYTES
+
+    @property
+    def register_rows(self) -> int:
+        """Rows of `REGISTER_BANKS` vector registers."""
+        return self.registers // REGISTER_BANKS
+
+    @property
+    def shared_banks(self) -> int:
+        """Banks of shared memory, each a 32-bit word wide."""
+        return self.lanes
+
+    @property
+    def shared_lines(self) -> int:
+        """128-byte lines of shared memory."""
+        return self.shared_bytes // SEGMENT_BYTES
+
+    @property
+    def bus_words(self) -> int:
+        """32-bit words of a bus beat."""
+        return self.bus_bytes // WORD_BYTES
+
+    @property
+    def burst_beats(self) -> int:
+        """Bus beats of a whole segment."""
+        return SEGMENT_BYTES // self.bus_bytes
+
+    @property
+    def max_block_warps(self) -> int:
+        """Most warps a TB can have on this SM (at most 32: a live-warp mask is one word)."""
+        return min(self.warps, 32, MAX_BLOCK_THREADS // self.warp_size)
+
+    @property
+    def max_block_threads(self) -> int:
+        """Most threads a TB can have on this SM."""
+        return self.max_block_warps * self.warp_size
+
+    @property
+    def hash(self) -> int:
+        """32-bit fingerprint of what a context image depends on."""
+        facts = (self.warp_size, self.regs_per_thread, self.shared_bytes, self.stack_depth, self.bus_bytes)
+        return int.from_bytes(hashlib.sha256(repr(facts).encode()).digest()[:4], "little")
+
+    def replace(self, **changes) -> Geometry:
+        """Return a variant with the given fields changed."""
+        return dataclasses.replace(self, **changes)
+
+
+PRESETS: dict[str, Geometry] = {
+    g.name: g
+    for g in (
+        # Lin et al. Table I: 177 GB/s over 15 SMs at 700 MHz is 16.9 B/cycle/SM; the port carries 16.
+        Geometry("gtx480", warp_size=32, lanes=32, warps=48, tb_slots=8, registers=1024, regs_per_thread=64,
+                 shared_bytes=48 * 1024, bus_bytes=16, bytes_per_cycle=16.0, memory_latency=200, clock_mhz=700.0),
+        # PEP Table II: 224 GB/s over 16 SMs at 1216 MHz.
+        Geometry("gtx980", warp_size=32, lanes=32, warps=64, tb_slots=32, registers=2048, regs_per_thread=64,
+                 shared_bytes=96 * 1024, bus_bytes=16, bytes_per_cycle=224e9 / 16 / 1216e6, memory_latency=250,
+                 clock_mhz=1216.0),
+        Geometry("ecp5", warp_size=32, lanes=8, warps=8, tb_slots=4, registers=256, regs_per_thread=64,
+                 shared_bytes=16 * 1024, bus_bytes=8, bytes_per_cycle=8.0, memory_latency=30, icache_lines=16,
+                 load_queue=4),
+        Geometry("tiny", warp_size=8, lanes=8, warps=4, tb_slots=2, registers=64, regs_per_thread=16,
+                 shared_bytes=1024, bus_bytes=8, bytes_per_cycle=8.0, memory_latency=10, icache_lines=4,
+                 stack_depth=8, load_queue=4),
+    )
+}
+"""The named presets (design table of `docs/architecture.md`)."""
+
+
+def preset(name: str) -> Geometry:
+    """Return the preset called `name`.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists those there are.
+    """
+    try:
+        return PRESETS[name]
+    except KeyError:
+        raise ValueError(f"no preset {name!r}; there are {', '.join(PRESETS)}") from None

@@ -1,0 +1,35 @@
+"""The memory ports inside the SM: bursts within one 128-byte segment, answers in order.
+
+A block that reads or writes memory has a `ReadPort` or `WritePort` and never sees AXI. A burst starts at a
+multiple of `bus_bytes`, has 1 to `burst_beats` beats and stays within one segment.
+"""
+
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import ADDRESS_BITS, Geometry
+
+__all__ = ["burst", "ReadPort", "WritePort"]
+
+
+def burst(g: Geometry) -> data.StructLayout:
+    """Address (a multiple of `bus_bytes`) and number of beats less one."""
+    return data.StructLayout({"address": ADDRESS_BITS, "extra_beats": range(g.burst_beats)})
+
+
+class ReadPort(wiring.Signature):
+    """Master side of a reader: requests out, beats in, in request order; `error` marks a failed beat."""
+
+    def __init__(self, g: Geometry):
+        beat = data.StructLayout({"data": 8 * g.bus_bytes, "last": 1, "error": 1})
+        super().__init__({"request": Out(stream.Signature(burst(g))), "beat": In(stream.Signature(beat))})
+
+
+class WritePort(wiring.Signature):
+    """Master side of a writer: requests and beats out, one acknowledgement a burst back, in request order."""
+
+    def __init__(self, g: Geometry):
+        beat = data.StructLayout({"data": 8 * g.bus_bytes, "strobe": g.bus_bytes, "last": 1})
+        ack = data.StructLayout({"error": 1})
+        super().__init__({"request": Out(stream.Signature(burst(g))), "beat": Out(stream.Signature(beat)),
+                          "ack": In(stream.Signature(ack))})

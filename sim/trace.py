@@ -1,0 +1,23 @@
+"""The retire trace: one record format for the RTL and the golden model, compared in lockstep tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["TRACE", "RETIRE", "WRITE", "PREDICATE"]
+
+RETIRE = 0
+"""An instruction retired: `pc`, `mask` (lanes whose guard held, 0 if none)."""
+WRITE = 1
+"""A vector register was written: `register`, `mask`, `data`. A load that needs several segments gives several
+records; only the last has `last` set. Lanes outside `mask` have data 0."""
+PREDICATE = 2
+"""A predicate was written: `register` is its number, `mask`, and ``data[0]`` the values, a bit a lane."""
+
+TRACE = np.dtype([
+    ("cycle", "<u8"), ("kind", "u1"), ("kernel", "u1"), ("warp", "u1"), ("register", "u1"), ("last", "u1"),
+    ("pad", "u1", (3,)), ("launch", "<u4"), ("pc", "<u4"), ("mask", "<u4"), ("data", "<u4", (32,)),
+])
+"""numpy dtype of a record; `warp` is the warp of the TB, `launch` the TB's launch id. `pp`, `pp.div` and `nop` that do
+nothing are not recorded; `bar.pp`, `bra`, `exit`, `membar` are. Records of one warp are in program order by kind;
+writes of one register are in program order."""

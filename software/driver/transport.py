@@ -1,0 +1,51 @@
+"""What the driver needs of a machine: registers, memory and time; where the machine is does not matter."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from caesura.hw.arch.geometry import Geometry
+
+__all__ = ["Transport"]
+
+
+class Transport(Protocol):
+    """One SM with its memory.
+
+    Attributes
+    ----------
+    geometry : Geometry
+        Of the SM.
+    memory_bytes : int
+        Size of the memory; addresses run from 0.
+    name : str
+        For reports, for example ``"rtl"`` or ``"golden"``.
+    """
+
+    geometry: Geometry
+    memory_bytes: int
+    name: str
+
+    def read_register(self, address: int) -> int:
+        """Return the 32-bit register at a byte address (`hw.arch.registers`)."""
+        ...
+
+    def write_register(self, address: int, value: int) -> None:
+        """Write a 32-bit register."""
+        ...
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Return `size` bytes of global memory; takes no simulated time."""
+        ...
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Write global memory; takes no simulated time."""
+        ...
+
+    def advance(self, cycles: int) -> int:
+        """Let exactly `cycles` cycles pass and return them."""
+        ...
+
+    def wait(self, cycles: int) -> int:
+        """Let time pass until the interrupt line is high, at most `cycles` cycles; return the cycles passed."""
+        ...

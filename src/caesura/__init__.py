@@ -1,0 +1,1 @@
+"""Caesura: an open, synthesizable, preemptible SIMT core and its software stack."""
