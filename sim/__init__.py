@@ -1,0 +1,59 @@
+"""Everything that makes the machine run and be measured: golden model, RTL back ends, reports."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from caesura.hw.arch.geometry import Geometry, preset
+
+if TYPE_CHECKING:
+    from caesura.software.driver import Device
+    from caesura.software.driver.transport import Transport
+
+__all__ = ["BACKENDS", "open_transport", "open_device"]
+
+BACKENDS = {
+    "rtl": ("caesura.sim.rtl.transport", "RtlTransport"),
+    "golden": ("caesura.sim.golden.transport", "GoldenTransport"),
+    "amaranth": ("caesura.sim.rtl.amaranth_sim", "AmaranthTransport"),
+}
+"""Where a device can be: the RTL under Verilator, the golden model, the RTL under Amaranth's simulator."""
+
+MEMORY_BYTES = 16 << 20
+"""Device memory unless given."""
+
+
+def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", memory_bytes: int = MEMORY_BYTES,
+                   **options) -> Transport:
+    """Return a machine.
+
+    Parameters
+    ----------
+    backend : str
+        One of `BACKENDS`.
+    geometry : Geometry or str
+        Or the name of a preset.
+    memory_bytes : int
+    options
+        Of the back end, for example ``trace=True``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such back end or preset.
+    """
+    if backend not in BACKENDS:
+        raise ValueError(f"no back end {backend!r}; there are {', '.join(BACKENDS)}")
+    module, name = BACKENDS[backend]
+    if isinstance(geometry, str):
+        geometry = preset(geometry)
+    return getattr(importlib.import_module(module), name)(geometry, memory_bytes=memory_bytes, **options)
+
+
+def open_device(backend: str = "rtl", geometry: Geometry | str = "gtx480", memory_bytes: int = MEMORY_BYTES,
+                **options) -> Device:
+    """Return a `Device` on a machine of `open_transport`."""
+    from caesura.software.driver import Device
+
+    return Device(open_transport(backend, geometry, memory_bytes, **options))

@@ -1,14 +1,51 @@
-"""Execution pipeline: operand collection, integer lanes, predicates, write back."""
+"""Execution pipeline: operand collection, integer lanes, predicates, write back.
 
-from amaranth.hdl import *
+::
+
+    cycle 0   issue transfers
+    cycle 1   OperandCollector reads the banks of RegisterFile and the valid bits (more cycles on conflicts)
+    cycle 2   bank data -> operand registers; ScalarSource gives immediates, parameters, special registers
+    cycle 3   operands -> IntegerUnit stage 1       or  global_op / shared_op
+    cycle 4             stage 2
+    cycle 5             stage 3   (ThreadIndex beside them)
+    cycle 6   WriteBack, PredicateFile, releases    (cycle 2 + alu_latency)
+
+A released register or predicate can be read from the next cycle. Memory operations leave at cycle 3; while the
+unit does not take one, the stages before it stand still and ALU operations behind it go on to complete.
+"""
+
+from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arch.faults import Fault
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, Geometry
+from ..arch.isa import PT, Unit
+from ..preempt.valid_dirty import ValidDirty
 from . import interfaces as payload
+from .alu import IntegerLane, IntegerUnit
+from .operands import OperandCollector, operation
+from .predicates import PredicateFile
+from .register_file import RegisterFile
+from .special import ScalarSource, ThreadIndex
+from .writeback import WriteBack
+
+__all__ = ["ExecutePipeline"]
 
 
 class ExecutePipeline(wiring.Component):
+    """Executes issued warp instructions, holds registers, predicates and their valid bits.
+
+    The front end's scoreboard guarantees that no issued instruction reads or writes a register or predicate
+    that is still to be written. A conflict-free instruction is taken every `beats` cycles; every ALU operation
+    writes its result ``alu_latency`` cycles after its operands were read. The meaning of each port stands
+    beside it.
+
+    Parameters
+    ----------
+    g : Geometry
+    """
+
     def __init__(self, g: Geometry):
         self.geometry = g
         index = payload.index
@@ -57,3 +94,151 @@ class ExecutePipeline(wiring.Component):
                 "valid": 1, "warp": index(g.warps), "predicate": 3, "beat": index(g.beats), "last": 1,
                 "mask": g.lanes, "value": g.lanes})),
         })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.operands = operands = OperandCollector(g)
+        m.submodules.registers = registers = RegisterFile(g)
+        m.submodules.flags = flags = ValidDirty(g)
+        m.submodules.predicates = predicates = PredicateFile(g)
+        m.submodules.write_back = write_back = WriteBack(g)
+        self._connect_reads(m, operands, registers, flags)
+        self._connect_writes(m, write_back, registers, flags)
+        self._connect_predicates(m, predicates)
+        self._memory_operations(m, operands.output)
+        m.d.comb += [write_back.accepting.eq(self.issue.ready), self.throttle.eq(write_back.throttle)]
+
+        faulty = self._scalars_and_fault(m, operands)
+        stage = self._stages(m, operands.output, faulty)
+        result, predicate = self._results(m, operands)
+        m.d.comb += [
+            write_back.result.valid.eq(stage.valid & stage.writes_d), write_back.result.kept.eq(~stage.faulty),
+            write_back.result.write.eq(self._register_write(m, stage, result)),
+            predicates.write.eq(self.trace_predicate),
+            self.trace_predicate.valid.eq(stage.valid & stage.writes_pd & (stage.pd != PT)),
+            self.trace_predicate.warp.eq(stage.warp), self.trace_predicate.predicate.eq(stage.pd),
+            self.trace_predicate.beat.eq(stage.beat), self.trace_predicate.last.eq(stage.last),
+            self.trace_predicate.mask.eq(stage.mask), self.trace_predicate.value.eq(predicate & stage.mask),
+            self.release_predicate.valid.eq(self.trace_predicate.valid & stage.last),
+            self.release_predicate.warp.eq(stage.warp), self.release_predicate.predicate.eq(stage.pd),
+        ]
+        return m
+
+    def _connect_reads(self, m, operands, registers, flags):
+        """Connect issue, register reads and valid bits, and the preemption unit's reads."""
+        wiring.connect(m, wiring.flipped(self.issue), operands.issue)
+        wiring.connect(m, wiring.flipped(self.save_read), registers.save_read)
+        wanted = self.save_read.payload
+        m.d.comb += [
+            registers.reads.eq(operands.reads), registers.hold.eq(operands.hold),
+            operands.bank_data.eq(registers.data),
+            flags.read_warp.eq(operands.valid_warp), operands.valid_row.eq(flags.read_row),
+            flags.save_warp.eq(wanted.warp),
+            registers.save_masked.eq(~flags.save_row.bit_select(wanted.register, 1)),
+            self.save_data.eq(registers.save_data),
+            flags.clear.eq(self.clear), flags.flags_select.eq(self.flags_select),
+            self.flags_valid.eq(flags.flags_valid), self.flags_dirty.eq(flags.flags_dirty),
+        ]
+
+    def _connect_writes(self, m, write_back, registers, flags):
+        """Connect register writes, valid bits and releases."""
+        wiring.connect(m, wiring.flipped(self.global_write), write_back.global_write)
+        wiring.connect(m, wiring.flipped(self.shared_write), write_back.shared_write)
+        wiring.connect(m, wiring.flipped(self.restore_write), write_back.restore_write)
+        m.d.comb += [
+            write_back.mark_clean.eq(self.mark_clean), registers.write.eq(write_back.write),
+            flags.write.eq(write_back.flag), write_back.flag_valid.eq(flags.write_valid),
+            self.release_register.eq(write_back.release), self.trace_write.eq(write_back.trace),
+        ]
+
+    def _connect_predicates(self, m, predicates):
+        """Connect the front end's and the preemption unit's side of the predicates."""
+        m.d.comb += [
+            predicates.select.eq(self.predicate_select), self.predicate_guard.eq(predicates.guard),
+            self.predicate_pa.eq(predicates.pa), self.predicate_pb.eq(predicates.pb),
+            predicates.restore.eq(self.restore_predicate), predicates.clear.eq(self.clear),
+            predicates.save_warp.eq(self.flags_select), predicates.save_select.eq(self.save_predicate_select),
+            self.save_predicate.eq(predicates.save_value), self.flags_predicates.eq(predicates.written),
+        ]
+
+    def _memory_operations(self, m, output):
+        """Offer beats of loads and stores to their unit, with the address of each lane."""
+        op, operands = output.payload.operation, output.payload.operands
+        beat = Signal(payload.memory_op(self.geometry))
+        names = ("warp", "tb", "kernel", "base", "pc", "d", "size", "store", "beat", "last", "mask")
+        m.d.comb += [beat[name].eq(op[name]) for name in names]
+        m.d.comb += [beat.address[lane].eq(operands[0][lane] + op.imm) for lane in range(self.geometry.lanes)]
+        m.d.comb += [beat.data[k].eq(operands[1 + k]) for k in range(4)]
+        m.d.comb += [
+            self.global_op.payload.eq(beat), self.global_op.valid.eq(output.valid & (op.unit == Unit.GLOBAL)),
+            self.shared_op.payload.eq(beat), self.shared_op.valid.eq(output.valid & (op.unit == Unit.SHARED)),
+        ]
+        with m.Switch(op.unit):
+            with m.Case(Unit.GLOBAL):
+                m.d.comb += output.ready.eq(self.global_op.ready)
+            with m.Case(Unit.SHARED):
+                m.d.comb += output.ready.eq(self.shared_op.ready)
+            with m.Default():
+                m.d.comb += output.ready.eq(1)
+
+    def _scalars_and_fault(self, m, operands):
+        """Give operand b its constants; report parameter faults; return "faulty", beside the operands."""
+        m.submodules.scalars = scalars = ScalarSource(self.geometry)
+        op, faulty = operands.output.payload.operation, Signal()
+        m.d.comb += [
+            scalars.kernels.eq(self.kernels), scalars.tbs.eq(self.tbs), scalars.cycle.eq(self.cycle),
+            scalars.operation.eq(operands.arriving), self.param_select.eq(scalars.param_select),
+            scalars.param_value.eq(self.param_value), operands.immediate.eq(scalars.value),
+            self.fault.valid.eq(operands.output.valid & faulty & (op.beat == 0)),
+            self.fault.kind.eq(Fault.PARAM_BOUND), self.fault.warp.eq(op.warp), self.fault.pc.eq(op.pc),
+            self.fault.address.eq(op.imm),
+        ]
+        with m.If(operands.arriving_last):
+            m.d.sync += faulty.eq(scalars.fault & (operands.arriving.unit == Unit.ALU))
+        return faulty
+
+    def _stages(self, m, output, faulty):
+        """Carry what write back needs beside the lanes; return it as it is at write back."""
+        g, op = self.geometry, output.payload.operation
+        names = ("warp", "base", "d", "writes_d", "pd", "writes_pd", "beat", "last", "mask")
+        layout = data.StructLayout({"valid": 1, "faulty": 1} | {name: operation(g)[name].shape for name in names})
+        stage = Signal(layout)
+        m.d.comb += [stage.valid.eq(output.valid & (op.unit == Unit.ALU)), stage.faulty.eq(faulty)]
+        m.d.comb += [stage[name].eq(op[name]) for name in names]
+        return self._delay(m, "stage", stage, g.alu_latency - 1)
+
+    def _results(self, m, operands):
+        """Instantiate the lanes and the thread index; return register and predicate results at write back."""
+        g, collected = self.geometry, operands.output.payload
+        m.submodules.integer = integer = IntegerUnit(g)
+        m.submodules.threads = threads = ThreadIndex(g)
+        m.d.comb += [
+            integer.op.eq(collected.operation.alu), integer.a.eq(collected.operands[0]),
+            integer.b.eq(collected.operands[1]), integer.c.eq(collected.operands[2]),
+            integer.pa.eq(collected.operation.pa), integer.pb.eq(collected.operation.pb),
+            threads.kernels.eq(self.kernels), threads.operation.eq(operands.arriving),
+            threads.enable.eq(operands.arriving_last),
+        ]
+        chosen = Signal(data.ArrayLayout(32, g.lanes))
+        m.d.comb += chosen.eq(integer.result)
+        with m.If(threads.selected):
+            m.d.comb += [word.eq(number) for word, number in zip(chosen, threads.result, strict=True)]
+        extra = g.alu_latency - 1 - IntegerLane.LATENCY
+        return self._delay(m, "result", chosen, extra), self._delay(m, "predicate", integer.predicate, extra)
+
+    def _register_write(self, m, stage, result):
+        """Return the register write of an ALU result."""
+        write = Signal(payload.register_write(self.geometry))
+        m.d.comb += [write[name].eq(stage[name]) for name in ("warp", "base", "beat", "last", "mask")]
+        m.d.comb += [write.register.eq(stage.d), write.release.eq(stage.last), write.data.eq(result)]
+        return write
+
+    @staticmethod
+    def _delay(m, name, value, cycles):
+        """Return `value` after `cycles` registers."""
+        for cycle in range(cycles):
+            later = Signal(value.shape(), name=f"{name}_{cycle + 1}")
+            m.d.sync += later.eq(value)
+            value = later
+        return value

@@ -1,15 +1,53 @@
-"""Front end of the SM: fetch, decode, scoreboard, SIMT stack, issue, barriers."""
+"""Front end of the SM: fetch, decode, scoreboard, SIMT stack, issue, barriers.
 
-from amaranth.hdl import *
+::
+
+    FetchUnit (cache, decoder, idle pp) --fill--> InstructionBuffer --> IssueStage --issue--> ExecutePipeline
+        ^   |                                 Scoreboard --hazard-->  ^   |   |
+        |   +---------skip----> SimtStack <---------command-----------|---+   |
+        +---alive--- WarpTable <---waits, parks, faults ... ----------+-------+
+                       ^  `--waiting--> BarrierUnit --release--> WarpTable
+                       warp_init, start, free, kill, pending, stop_now
+"""
+
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arch.faults import Fault
 from ..arch.geometry import PREDICATES, Geometry
 from ..memory.ports import ReadPort
 from . import interfaces as payload
+from .barriers import BarrierUnit
+from .buffer import InstructionBuffer
+from .fetch import FetchUnit
+from .issue import IssueStage
+from .scoreboard import OutstandingOperations, Scoreboard, register_masks
+from .simt_stack import SimtStack, StackCommand
+from .warps import WarpTable
+
+__all__ = ["FrontEnd"]
 
 
 class FrontEnd(wiring.Component):
+    """Everything of the SM before the operands are read: all per-warp control state, one issue slot a cycle.
+
+    A warp has at most one instruction between fetch and issue, so nothing is speculative. Fetch takes 2 cycles
+    with a cache hit, issue 1: a warp by itself issues every third cycle. Initialising a warp or pushing a stack
+    entry takes the issue slot of its cycle.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Notes
+    -----
+    `issue.ready`, `throttle` and the predicates read through `predicate_select` are used within the cycle; the
+    first two must not depend on `issue.valid` or its payload. Faults are reported one cycle after the instruction
+    would have issued, one a cycle; a faulted warp issues nothing more, and is `exited` only once it is killed. A
+    barrier mismatch is reported with the PC of the barrier that one of the waiting warps is at.
+    """
+
     def __init__(self, g: Geometry):
         self.geometry = g
         index = payload.index
@@ -57,3 +95,142 @@ class FrontEnd(wiring.Component):
             "trace": Out(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "pc": 25, "mask": g.warp_size, "op": 10})),
         })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.fetch = fetch = FetchUnit(g)
+        m.submodules.buffer = buffer = InstructionBuffer(g)
+        m.submodules.scoreboard = scoreboard = Scoreboard(g)
+        m.submodules.outstanding = outstanding = OutstandingOperations(g)
+        m.submodules.issue = issue = IssueStage(g)
+        m.submodules.stack = stack = SimtStack(g)
+        m.submodules.table = table = WarpTable(g)
+        m.submodules.barriers = barriers = BarrierUnit(g)
+        self._fetch(m, fetch, buffer, scoreboard, stack, table)
+        self._issue(m, issue, buffer, scoreboard, outstanding, stack, table)
+        self._launch(m, issue, stack, table)
+        self._barriers(m, barriers, issue, stack, table)
+        self._views(m, stack, table)
+
+        quiet = Signal(g.warps)
+        m.d.comb += [
+            quiet.eq(~(scoreboard.pending | outstanding.loads | outstanding.stores | outstanding.shared
+                       | stack.settling)),
+            self.exited.eq(table.ended & quiet),
+            self.stopped.eq((table.parked | table.waiting & table.pending_warps) & quiet & ~table.ended),
+            self.valid.eq(table.valid),
+        ]
+        return m
+
+    def _fetch(self, m: Module, fetch, buffer, scoreboard, stack, table):
+        """Fetch unit, and what a fetched instruction fills."""
+        wiring.connect(m, wiring.flipped(self.icache_port), fetch.icache_port)
+        reads, predicates, writes, predicates_written = register_masks(self.geometry, fetch.op)
+        m.d.comb += [
+            fetch.kernels.eq(self.kernels), fetch.invalidate.eq(self.invalidate),
+            fetch.alive.eq(table.alive), fetch.armed.eq(table.armed), fetch.pending_warps.eq(table.pending_warps),
+            fetch.wanting.eq(table.alive & ~buffer.held & ~stack.settling),
+            table.fetch_warp.eq(fetch.fetch_warp), fetch.fetch_kernel.eq(table.fetch_kernel),
+            stack.fetch_warp.eq(fetch.fetch_warp), fetch.fetch_pc.eq(stack.fetch_pc),
+            stack.decode_warp.eq(fetch.decode_warp), fetch.decode_reconv.eq(stack.decode_reconv),
+            stack.skip.eq(fetch.skip),
+            buffer.fill.eq(fetch.fill), buffer.op.eq(fetch.op),
+            scoreboard.fill.valid.eq(fetch.fill.valid), scoreboard.fill.warp.eq(fetch.fill.warp),
+            scoreboard.fill.registers.eq(reads | writes),
+            scoreboard.fill.predicates.eq(predicates | predicates_written),
+        ]
+
+    def _issue(self, m: Module, issue, buffer, scoreboard, outstanding, stack, table):
+        """Issue stage, what it depends on, and what an issued instruction leaves behind."""
+        busy = outstanding.loads | outstanding.stores | outstanding.shared
+        blocked = (buffer.load & (outstanding.stores | outstanding.loads_full)
+                   | buffer.store & (outstanding.loads | outstanding.stores_full)
+                   | buffer.shared & outstanding.shared_full | buffer.sync & busy)
+        m.d.comb += [
+            issue.ready.eq(buffer.held & table.alive & ~scoreboard.hazard & ~blocked),
+            issue.uses_alu.eq(buffer.alu), issue.uses_global.eq(buffer.load | buffer.store),
+            issue.uses_shared.eq(buffer.shared),
+            issue.armed.eq(table.armed), issue.pending_warps.eq(table.pending_warps),
+            issue.throttle.eq(self.throttle), issue.global_room.eq(self.global_room),
+            issue.shared_room.eq(self.shared_room), issue.overflow.eq(stack.overflow), issue.top.eq(stack.top),
+            buffer.warp.eq(issue.warp), issue.instruction.eq(buffer.instruction),
+            buffer.drop.eq(~table.alive | issue.retire | issue.faults),
+            table.issue_warp.eq(issue.warp), issue.identity.eq(table.issue_identity),
+            self.predicate_select.eq(issue.predicate_select), issue.predicate_guard.eq(self.predicate_guard),
+            issue.predicate_pa.eq(self.predicate_pa), issue.predicate_pb.eq(self.predicate_pb),
+            scoreboard.reserve.valid.eq(issue.reserve.valid), scoreboard.reserve.warp.eq(issue.warp),
+            scoreboard.reserve.registers.eq(issue.reserve.registers),
+            scoreboard.reserve.predicates.eq(issue.reserve.predicates),
+            scoreboard.release_register.eq(self.release_register),
+            scoreboard.release_predicate.eq(self.release_predicate),
+            outstanding.issue_load.eq(issue.loads), outstanding.issue_store.eq(issue.stores),
+            outstanding.issue_shared.eq(issue.shared), outstanding.load_done.eq(self.load_done),
+            outstanding.store_done.eq(self.store_done), outstanding.shared_done.eq(self.shared_done),
+            self.trace.eq(issue.trace), self.issued.eq(issue.trace.valid),
+        ]
+        wiring.connect(m, wiring.flipped(self.issue), issue.issue)
+
+    def _launch(self, m: Module, issue, stack, table):
+        """Commands to the SIMT stack: of `warp_init` and `stack_push`, else of the issue stage."""
+        init, push, do = self.warp_init, self.stack_push, stack.command
+        starting = Signal()
+        m.d.comb += [
+            init.ready.eq(~stack.busy), push.ready.eq(~stack.busy & ~init.valid),
+            starting.eq(init.valid | push.valid), issue.hold.eq(stack.busy | starting),
+            table.init.eq(init.payload), table.init_valid.eq(init.valid & init.ready),
+            table.start.eq(self.start), table.free.eq(self.free), table.kill.eq(self.kill),
+            table.pending.eq(self.pending), table.stop_now.eq(self.stop_now),
+        ]
+        with m.If(init.valid):
+            m.d.comb += [stack.warp.eq(init.payload.warp), do.kind.eq(StackCommand.INIT),
+                         do.live.eq(init.payload.live)]
+        with m.Elif(push.valid):
+            m.d.comb += [stack.warp.eq(push.payload.warp), do.kind.eq(StackCommand.PUSH), do.pc.eq(push.payload.pc),
+                         do.mask.eq(push.payload.mask), do.reconv.eq(push.payload.reconv)]
+        with m.Else():
+            m.d.comb += [stack.warp.eq(issue.warp), do.eq(issue.command)]
+
+    def _barriers(self, m: Module, barriers, issue, stack, table):
+        """Warp states that instructions change, barriers and fault reports."""
+        mismatch = Signal()  # reported in this cycle: the issue stage's faults go first
+        report = Signal.like(self.fault)
+        m.d.comb += [
+            barriers.active.eq(table.active), barriers.waiting.eq(table.waiting),
+            barriers.faulted.eq(table.faulted), barriers.pending.eq(table.pending_warps),
+            table.waits.eq(issue.waits), table.barrier.eq(issue.barrier), table.releases.eq(barriers.release),
+            table.parks.eq(issue.parks), table.arms.eq(issue.arms), table.disarms.eq(issue.retire),
+            table.live.valid.eq(issue.live.valid), table.live.warp.eq(issue.warp),
+            table.live.vector.eq(issue.live.vector), table.emptied.eq(stack.emptied),
+            stack.waiter_warp.eq(barriers.mismatch_index),
+            mismatch.eq(barriers.mismatch.any() & ~issue.faults.any()),
+            table.faults.eq(Mux(mismatch, barriers.mismatch, issue.faults)),
+            report.valid.eq(mismatch | issue.faults.any()),
+            report.kind.eq(Mux(mismatch, Fault.BARRIER_MISMATCH, issue.fault.kind)),
+            report.warp.eq(Mux(mismatch, barriers.mismatch_index, issue.warp)),
+            report.pc.eq(Mux(mismatch, stack.waiter_pc - 1, issue.fault.pc)),
+        ]
+        m.d.comb += [mine.eq(theirs) for mine, theirs in zip(barriers.members, table.members, strict=True)]
+        m.d.comb += [mine.eq(theirs) for mine, theirs in zip(barriers.barriers, table.barriers, strict=True)]
+        m.d.sync += self.fault.eq(report)
+
+    def _views(self, m: Module, stack, table):
+        """The two windows on a warp's state."""
+        ports = ((self.save_select, self.save_view), (self.inspect_select, self.inspect_view))
+        for number, (select, view) in enumerate(ports):
+            entry, who = stack.view[number], table.view_identity[number]
+
+            def bit(vector, warp=select.warp):
+                return vector.bit_select(warp, 1)
+
+            m.d.comb += [
+                stack.view_select[number].eq(select), table.view_warp[number].eq(select.warp),
+                view.valid.eq(bit(table.valid)), view.waiting.eq(bit(table.waiting)),
+                view.parked.eq(bit(table.parked)), view.exited.eq(bit(self.exited)),
+                view.live_vector.eq(table.view_live[number]),
+                view.depth.eq(entry.depth), view.live.eq(entry.live), view.pc.eq(entry.pc),
+                view.mask.eq(entry.mask), view.reconv.eq(entry.reconv),
+            ]
+            m.d.comb += [view[name].eq(who[name]) for name in ("tb", "kernel", "block_warp", "base", "registers",
+                                                               "launched")]
+            m.d.comb += [view.barrier[plane].eq(bit(vector)) for plane, vector in enumerate(table.barriers)]

@@ -1,13 +1,32 @@
-"""AXI4: the bus signature, and the adapter that merges the SM's internal ports into one AXI4 master."""
+"""AXI4: the bus signature, and the adapter that merges the SM's internal ports into one AXI4 master.
 
-from amaranth.hdl import *
-from amaranth.lib import wiring
+::
+
+    readers[p].request --+                        readers[p].beat <--+
+    readers[q].request --+--> ar register --> AR  readers[q].beat <--+-- by rid -- R
+
+    writers[p].request --+--> aw register --> AW  writers[p].ack <---+-- by bid -- B
+                         |
+                         +--> order (a port a burst) --> picks writers[.].beat --> w register --> W
+"""
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.lib import fifo, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, Geometry
 from .ports import ReadPort, WritePort
 
+__all__ = ["ID_BITS", "Axi4", "AxiMaster"]
+
 ID_BITS = 2
+INCREMENTING = 0b01
+"""AXI4 burst type INCR (AMBA AXI specification, A3.4.1)."""
+OKAY = 0b00
+"""AXI4 response of a successful transfer (A3.4.4)."""
+BURSTS_WAITING = 8
+"""Write bursts that can be requested before their beats have passed."""
 
 
 class Axi4(wiring.Signature):
@@ -27,12 +46,100 @@ class Axi4(wiring.Signature):
 
 
 class AxiMaster(wiring.Component):
-    """Merges internal ports, earlier ones first, into one AXI4 master; the id is the port's number."""
+    """Merges internal ports, earlier ones first, into one AXI4 master; the id is the port's number.
+
+    Requests and write beats pass a register each (one cycle, one burst and one beat a cycle); read beats and
+    acknowledgements go straight to the port their id names. Addresses, data and strobes stay stable from
+    ``valid`` to ``ready``; write data comes in the order of the write addresses and may run before them or
+    behind them. A response other than OKAY sets `error`; one with the id of no port is taken and dropped.
+
+    Parameters
+    ----------
+    g : Geometry
+        For the width of the bus.
+    readers, writers : int
+        Ports of each kind, 1 to 4.
+
+    Raises
+    ------
+    ValueError
+        If a number of ports cannot be told apart by `ID_BITS` bits, or is 0.
+    """
 
     def __init__(self, g: Geometry, readers: int, writers: int):
+        for kind, count in (("readers", readers), ("writers", writers)):
+            if not 1 <= count <= 1 << ID_BITS:
+                raise ValueError(f"{kind} must be 1 to {1 << ID_BITS}, not {count}")
         self.geometry = g
         super().__init__({
             "readers": In(ReadPort(g)).array(readers),
             "writers": In(WritePort(g)).array(writers),
             "axi": Out(Axi4(g)),
         })
+
+    def elaborate(self, platform):
+        m = Module()
+        bus = self.axi
+        self._requests(m, "ar", self.readers, 1)
+
+        m.submodules.order = order = fifo.SyncFIFO(width=ID_BITS, depth=BURSTS_WAITING)
+        taken = self._requests(m, "aw", self.writers, order.w_rdy)
+        m.d.comb += [order.w_data.eq(taken.port), order.w_en.eq(taken.valid)]
+        self._write_data(m, order)
+
+        reader = self._by_id(m, bus.rid, [port.beat for port in self.readers], bus.rvalid, bus.rready)
+        for beat in reader:
+            m.d.comb += [beat.payload.data.eq(bus.rdata), beat.payload.last.eq(bus.rlast),
+                         beat.payload.error.eq(bus.rresp != OKAY)]
+        for ack in self._by_id(m, bus.bid, [port.ack for port in self.writers], bus.bvalid, bus.bready):
+            m.d.comb += ack.payload.error.eq(bus.bresp != OKAY)
+        return m
+
+    def _requests(self, m, channel, ports, allowed):
+        """Put the first port's request into the address register of `channel` when that is free."""
+        bus = {name: getattr(self.axi, channel + name) for name in
+               ("id", "addr", "len", "size", "burst", "valid", "ready")}
+        taken = _Taken(channel)
+        free = Signal(name=f"{channel}_free")
+        m.d.comb += [free.eq((~bus["valid"] | bus["ready"]) & allowed),
+                     bus["size"].eq(exact_log2(self.geometry.bus_bytes)), bus["burst"].eq(INCREMENTING)]
+        with m.If(bus["ready"]):
+            m.d.sync += bus["valid"].eq(0)
+        for number, port in reversed(list(enumerate(ports))):
+            request = port.request
+            earlier = Cat(other.request.valid for other in ports[:number]).any()
+            m.d.comb += request.ready.eq(free & ~earlier)
+            with m.If(request.valid & request.ready):
+                m.d.comb += [taken.valid.eq(1), taken.port.eq(number)]
+                m.d.sync += [bus["id"].eq(number), bus["addr"].eq(request.payload.address),
+                             bus["len"].eq(request.payload.extra_beats), bus["valid"].eq(1)]
+        return taken
+
+    def _write_data(self, m, order):
+        """Pass the beats of the port whose burst is first in `order` through the data register."""
+        bus, beats = self.axi, [port.beat for port in self.writers]
+        free = Signal()
+        m.d.comb += free.eq(~bus.wvalid | bus.wready)
+        with m.If(bus.wready):
+            m.d.sync += bus.wvalid.eq(0)
+        for number, beat in enumerate(beats):
+            m.d.comb += beat.ready.eq(free & order.r_rdy & (order.r_data == number))
+            with m.If(beat.valid & beat.ready):
+                m.d.comb += order.r_en.eq(beat.payload.last)
+                m.d.sync += [bus.wdata.eq(beat.payload.data), bus.wstrb.eq(beat.payload.strobe),
+                             bus.wlast.eq(beat.payload.last), bus.wvalid.eq(1)]
+
+    def _by_id(self, m, number, streams, valid, ready):
+        """Connect a response channel to the stream that its id names."""
+        for position, stream in enumerate(streams):
+            m.d.comb += stream.valid.eq(valid & (number == position))
+        m.d.comb += ready.eq(Mux(number < len(streams), Array(s.ready for s in streams)[number], 1))
+        return streams
+
+
+class _Taken:
+    """The request taken this cycle."""
+
+    def __init__(self, channel: str):
+        self.valid = Signal(name=f"{channel}_taken")
+        self.port = Signal(ID_BITS, name=f"{channel}_port")

@@ -1,17 +1,50 @@
 """The preemption unit and the TB launcher: everything that puts TBs on the SM and takes them off."""
 
-from amaranth.hdl import *
+from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, WORD_BYTES, Geometry
 from ..arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from ..core import interfaces as payload
+from ..dispatch.admission import Admission
+from ..dispatch.commands import CommandProcessor
+from ..dispatch.completion import Completion
+from ..dispatch.faults import SOURCES, FaultUnit
+from ..dispatch.grid import GridWalker
+from ..dispatch.kernel_table import KernelTable
+from ..dispatch.launcher import Launcher, StreamPriority
+from ..dispatch.register_block import RegisterBlock
+from ..dispatch.tb_table import TbTable
 from ..memory.ports import ReadPort, WritePort
+from .engine import PreemptEngine, counters
+
+__all__ = ["ControlUnit", "IDENTIFICATION"]
+
+PASSED = ("save_select", "save_view", "pending", "stop_now", "stopped", "exited", "issued",
+          "flags_select", "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select", "save_predicate",
+          "restore_predicate", "save_read", "save_data", "restore_write", "mark_clean",
+          "lines_valid", "lines_dirty", "row", "row_data", "read_port", "write_port")
+"""Ports of the engine that are the unit's."""
+IDENTIFICATION = int.from_bytes(b"CAES", "big")
+"""What the identification register reads."""
 
 
 class ControlUnit(wiring.Component):
-    """Register block, kernel table, grid walker, allocation tables, fault records, save and restore."""
+    """Register block, kernel table, grid walker, allocation tables, fault records, save and restore.
+
+    ::
+
+        registers --command--> commands --start--> grid --next--> admission --fresh--> launcher --+
+            |                      |                               ^     |                        v
+        kernel_table            engine ------admit-----------------+     +--> tb_table     warp_init, stack_push,
+                                   |  `-------warp_init, stack_push, start ------^------->  start (engine first)
+                                   `--release--> completion --remove-------------'
+                                                 faults --kill
+
+    The ports mirror those of `FrontEnd`, `ExecutePipeline` and `SharedMemory`; the save and restore ports
+    are the engine's (`hw.preempt.engine`), the others those of the dispatcher's parts (`hw.dispatch`).
+    """
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -79,3 +112,155 @@ class ControlUnit(wiring.Component):
             "read_port": Out(ReadPort(g)),
             "write_port": Out(WritePort(g)),
         })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.registers = registers = RegisterBlock(g)
+        m.submodules.kernel_table = table = KernelTable(g)
+        m.submodules.commands = commands = CommandProcessor(g)
+        m.submodules.tb_table = tb_table = TbTable(g)
+        m.submodules.grid = grid = GridWalker(g)
+        m.submodules.admission = admission = Admission(g)
+        m.submodules.launcher = launcher = Launcher(g)
+        m.submodules.completion = completion = Completion(g)
+        m.submodules.faults = faults = FaultUnit(g)
+        m.submodules.engine = engine = PreemptEngine(g)
+
+        m.d.comb += [self.kernels.eq(table.kernels), self.tbs.eq(tb_table.tbs), self.free.eq(completion.free),
+                     self.kill.eq(faults.kill), self.invalidate.eq(commands.invalidate),
+                     self.clear_lines.eq(admission.clear_lines)]
+        self._software(m, registers, table, commands)
+        self._kernels(m, table, commands, grid, completion, tb_table, admission)
+        self._residents(m, tb_table, admission, completion, faults)
+        self._warps(m, engine, launcher, tb_table, faults)
+        self._engine(m, engine, commands, completion, admission)
+        wiring.connect(m, admission.fresh, launcher.tb)
+        m.d.comb += [registers.event_set.fault.eq(faults.event), faults.pending.eq(registers.event.fault),
+                     faults.clear.eq(registers.event_clear.fault)]
+        m.d.comb += [getattr(faults, source).eq(getattr(self, source)) for source in SOURCES]
+
+        self._status(m, registers.values, commands, tb_table, engine)
+        self._progress(m, registers.values, commands, grid, completion)
+        self._fault_record(m, registers.values, faults)
+        self._inspect(m, registers, tb_table)
+        return m
+
+    def _software(self, m: Module, registers, table, commands):
+        """The bus, the kernel slots, commands and events."""
+        event = registers.event_set
+        m.d.comb += [
+            registers.address.eq(self.address), registers.write.eq(self.write),
+            registers.write_data.eq(self.write_data), self.read_data.eq(registers.read_data),
+            self.interrupt.eq(registers.interrupt), commands.command.eq(registers.command),
+            table.write.eq(registers.table_write), table.select.eq(registers.table_select),
+            registers.table_data.eq(table.read_data), table.param_select.eq(self.param_select),
+            self.param_value.eq(table.param_value),
+            *(event[name].eq(getattr(commands, name)) for name in ("finished", "preempted", "resumed", "refused")),
+        ]
+
+    def _kernels(self, m: Module, table, commands, grid, completion, tb_table, admission):
+        """Progress of the kernels, and the next TB to launch."""
+        for part in (commands, grid, admission):
+            m.d.comb += part.kernels.eq(table.kernels)
+        for k in range(self.geometry.kernel_slots):
+            m.d.comb += commands.done[k].eq(grid.exhausted[k] & (grid.launched[k] == completion.completed[k]))
+        m.d.comb += [
+            commands.present.eq(tb_table.present), commands.launching.eq(admission.launching),
+            grid.start.eq(commands.start), completion.start.eq(commands.start),
+            completion.inhibit.eq(commands.inhibit),
+            admission.eligible.eq(commands.eligible), admission.footprints.eq(commands.footprints),
+            grid.request.eq(admission.request), admission.next_valid.eq(grid.valid), admission.next.eq(grid.next),
+            grid.advance.eq(admission.advance),
+        ]
+
+    def _residents(self, m: Module, tb_table, admission, completion, faults):
+        """The TB table and those who read and change it."""
+        for part in (admission, faults, tb_table):
+            m.d.comb += part.remove.eq(completion.remove)
+        m.d.comb += [
+            tb_table.insert.eq(admission.insert), admission.occupied.eq(tb_table.occupied),
+            admission.warps_taken.eq(tb_table.warps_taken), admission.warp_count.eq(tb_table.warp_count),
+            completion.resident.eq(tb_table.resident), faults.resident.eq(tb_table.resident),
+            completion.exited.eq(self.exited),
+        ]
+
+    def _warps(self, m: Module, engine, launcher, tb_table, faults):
+        """Warps put into their slots by the engine or, after it, the launcher."""
+        for name in ("warp_init", "stack_push"):
+            merge = StreamPriority(getattr(engine, name).payload.shape())
+            m.submodules[f"{name}_priority"] = merge
+            wiring.connect(m, getattr(engine, name), merge.first)
+            wiring.connect(m, getattr(launcher, name), merge.second)
+            wiring.connect(m, merge.merged, wiring.flipped(getattr(self, name)))
+        started = Signal()
+        init = self.warp_init.payload
+        m.d.comb += [
+            started.eq(self.warp_init.valid & self.warp_init.ready),
+            self.clear.valid.eq(started), self.clear.warp.eq(init.warp),
+            faults.init.valid.eq(started), faults.init.warp.eq(init.warp), faults.init.block_warp.eq(init.block_warp),
+            self.start.eq(launcher.start), launcher.hold.eq(engine.start.valid), tb_table.start.eq(self.start),
+        ]
+        with m.If(engine.start.valid):
+            m.d.comb += self.start.eq(engine.start)
+
+    def _engine(self, m: Module, engine, commands, completion, admission):
+        """The preemption engine: its commands, its TBs, and its ports passed through."""
+        wiring.connect(m, commands.engine, engine.command)
+        wiring.connect(m, engine.admit, admission.admit)
+        m.d.comb += [
+            commands.result.eq(engine.result), completion.claim.eq(engine.claim),
+            completion.release.eq(engine.release), engine.admitted.eq(admission.admitted),
+            engine.kernels.eq(self.kernels), engine.resident.eq(completion.resident),
+        ]
+        for name in PASSED:
+            member, inner, outer = engine.signature.members[name], getattr(engine, name), getattr(self, name)
+            if member.is_signature:
+                wiring.connect(m, inner, wiring.flipped(outer))
+            elif member.flow == In:
+                m.d.comb += inner.eq(outer)
+            else:
+                m.d.comb += outer.eq(inner)
+
+    def _status(self, m: Module, values, commands, tb_table, engine):
+        """Identification, status, time and the engine's counters."""
+        cycle, retired = Signal(64), Signal(32)
+        m.d.sync += [cycle.eq(cycle + 1), retired.eq(retired + self.issued)]
+        m.d.comb += [
+            values["id"].value.eq(IDENTIFICATION), values["geometry_hash"].value.eq(self.geometry.hash),
+            values["status"].busy.eq(commands.busy), values["status"].error.eq(commands.error),
+            values["status"].resident.eq(tb_table.tb_count), values["status"].warps.eq(tb_table.warp_count),
+            self.cycle.eq(cycle), values["cycle_low"].value.eq(cycle[:32]),
+            values["cycle_high"].value.eq(cycle[32:]), values["retired"].value.eq(retired),
+            *(values[name].value.eq(engine.counters[name]) for name in counters().members),
+        ]
+
+    def _progress(self, m: Module, values, commands, grid, completion):
+        """State of each kernel."""
+        for k in range(self.geometry.kernel_slots):
+            m.d.comb += [values[f"kernel[{k}].state"].state.eq(commands.states[k]),
+                         values[f"kernel[{k}].launched"].value.eq(grid.launched[k]),
+                         values[f"kernel[{k}].completed"].value.eq(completion.completed[k])]
+
+    def _fault_record(self, m: Module, values, faults):
+        """The fault registers."""
+        record, kind = faults.record, values["fault_kind"]
+        m.d.comb += [
+            kind.kind.eq(record.kind), kind.kernel.eq(record.kernel), kind.warp.eq(record.warp),
+            values["fault_tb"].value.eq(record.tb), values["fault_pc"].value.eq(record.pc),
+            values["fault_address"].value.eq(record.address), values["fault_count"].value.eq(faults.count),
+        ]
+
+    def _inspect(self, m: Module, registers, tb_table):
+        """The inspect registers; a slot or stack entry that does not exist reads 0."""
+        view, values = self.inspect_view, registers.values
+        state = values["inspect_state"]
+        m.d.comb += [self.inspect_select.warp.eq(registers.inspect.warp),
+                     self.inspect_select.entry.eq(registers.inspect.entry)]
+        with m.If(registers.inspect.warp < self.geometry.warps):
+            m.d.comb += [state[name].eq(view[name])
+                         for name in ("valid", "waiting", "parked", "exited", "kernel", "depth", "barrier")]
+            m.d.comb += [state.warp.eq(view.block_warp), values["inspect_live"].value.eq(view.live),
+                         values["inspect_tb"].value.eq(tb_table.resident[view.tb].launch_id)]
+            with m.If(registers.inspect.entry < self.geometry.stack_depth):
+                m.d.comb += [values["inspect_pc"].value.eq(view.pc), values["inspect_mask"].value.eq(view.mask)]

@@ -1,0 +1,12 @@
+"""The driver: devices, modules, kernels, arrays, launches, preemption."""
+
+from .context import StackEntry, TbContext, WarpContext
+from .device import Device, Launch, PreemptReport, ResumeReport, WarpState
+from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError
+from .memory import DeviceArray
+from .module import Kernel, Module
+from .transport import Transport
+
+__all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "WarpState", "Module", "Kernel", "DeviceArray",
+           "Transport", "TbContext", "WarpContext", "StackEntry", "DriverError", "LaunchError", "CommandRefused",
+           "CycleLimit", "KernelFault", "FaultRecord"]

@@ -1,0 +1,78 @@
+"""Instruction buffer: the one instruction each warp holds between fetch and issue."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import INSTRUCTION_BYTES, Geometry
+from ..arch.isa import Unit
+from . import interfaces as payload
+from .vectors import one_hot, spread
+
+__all__ = ["InstructionBuffer", "fetched", "CLASSES"]
+
+CLASSES = ("alu", "load", "store", "shared", "sync")
+"""Instruction classes that issue depends on: ALU, global load, global store, shared access, `bar.pp` or `membar`."""
+
+
+def fetched() -> data.StructLayout:
+    """A fetched word, or why there is none: PC out of the code (`bound`), memory error (`bus_error`)."""
+    return data.StructLayout({"word": 8 * INSTRUCTION_BYTES, "bound": 1, "bus_error": 1})
+
+
+class InstructionBuffer(wiring.Component):
+    """One entry a warp.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    fill : In(valid, warp, instruction)
+        Put an instruction into the (empty) entry of `warp`.
+    op : View(interfaces.decoded()), in
+        The same instruction decoded; ignored if there is no word.
+    drop : Signal(warps), in
+        Entries that become empty; wins over `fill`.
+    held : Signal(warps), out
+        Entries that hold an instruction.
+    alu, load, store, shared, sync : Signal(warps), out
+        Entries whose instruction is of the class; others may hold an old value where `held` is clear.
+    warp, instruction
+        Combinational read port.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        warp = payload.index(g.warps)
+        super().__init__({
+            "fill": In(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched()})),
+            "op": In(payload.decoded()), "drop": In(g.warps), "held": Out(g.warps),
+            **{name: Out(g.warps) for name in CLASSES},
+            "warp": In(warp), "instruction": Out(fetched()),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        warps = self.geometry.warps
+        m.submodules.entries = entries = Memory(shape=fetched(), depth=1 << len(self.warp), init=[])
+        write, read = entries.write_port(), entries.read_port(domain="comb")
+        filled = Signal(warps)
+        op, instruction = self.op, self.fill.instruction
+        usable = Signal()
+        m.d.comb += [
+            write.addr.eq(self.fill.warp), write.data.eq(instruction), write.en.eq(self.fill.valid),
+            read.addr.eq(self.warp), self.instruction.eq(read.data),
+            filled.eq(one_hot(self.fill.warp, warps) & spread(self.fill.valid, warps)),
+            usable.eq(~(instruction.bound | instruction.bus_error | op.illegal)),
+        ]
+        m.d.sync += self.held.eq((self.held | filled) & ~self.drop)
+        is_global = op.unit == Unit.GLOBAL
+        classes = {"alu": op.unit == Unit.ALU, "load": is_global & ~op.store, "store": is_global & op.store,
+                   "shared": op.unit == Unit.SHARED, "sync": op.is_bar | op.is_membar}
+        for name in CLASSES:
+            vector = getattr(self, name)
+            m.d.sync += vector.eq(vector & ~filled | filled & spread(usable & classes[name], warps))
+        return m

@@ -1,0 +1,108 @@
+"""Decoder of instruction words, generated from the table in `hw.arch.isa`."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import INSTRUCTION_BYTES
+from ..arch.isa import FIELDS, LIVE_BITS, OPCODES, PT, AluOp, Format, Opcode, Size, Unit
+from . import interfaces as payload
+
+__all__ = ["Decoder", "OPCODE_BITS"]
+
+OPCODE_BITS = 8 * INSTRUCTION_BYTES - LIVE_BITS
+"""Bits of the opcode, at the top of the word."""
+
+_ROW = data.StructLayout({
+    "known": 1, "unit": Unit, "alu": AluOp, "size": Size, "store": 1, "data_registers": 3, "barrier": 4,
+    "form": len(Format), "guarded": 1, "use_imm": 1, "mem": 1,
+    "a": 1, "b": 1, "c": 1, "data": 1, "d": 1, "pa": 1, "pb": 1, "pd": 1,
+    "is_bra": 1, "is_exit": 1, "is_bar": 1, "is_pp": 1, "is_pp_div": 1, "is_membar": 1, "is_trap": 1,
+})
+_NAMED = {"bra": "is_bra", "exit": "is_exit", "pp": "is_pp", "pp.div": "is_pp_div", "membar": "is_membar",
+          "trap": "is_trap"}
+_ORDER = tuple(Format)
+
+
+def _row(op: Opcode) -> data.Const:
+    """Return what the decoder needs to know of one opcode."""
+    row = {"known": 1, "unit": op.unit, "alu": op.alu or AluOp.MOV, "size": Size.U8 if op.size is None else op.size,
+           "store": op.store, "data_registers": op.data_registers, "barrier": op.barrier or 0,
+           "form": 1 << _ORDER.index(op.format), "guarded": "guard" in FIELDS[op.format],
+           "use_imm": "imm" in FIELDS[op.format], "is_bar": op.barrier is not None}
+    row |= {name: 1 for name in op.operands if name in ("mem", "a", "b", "c", "data", "d", "pa", "pb", "pd")}
+    if op.name in _NAMED:
+        row[_NAMED[op.name]] = 1
+    return _ROW.const(row)
+
+
+class Decoder(wiring.Component):
+    """Splits a 64-bit instruction word into the control bundle `interfaces.decoded`; combinational.
+
+    An opcode that is not in the table, and a register group whose first register is not a multiple of its
+    size, give `illegal`; for an unknown opcode nothing else is set. The 32-bit immediate counts as operand b
+    of memory instructions too, since their address is a + imm. A write to `isa.PT` is no write.
+
+    Attributes
+    ----------
+    word : Signal(64), in
+    decoded : View(interfaces.decoded()), out
+    """
+
+    def __init__(self):
+        super().__init__({"word": In(8 * INSTRUCTION_BYTES), "decoded": Out(payload.decoded())})
+
+    def elaborate(self, platform):
+        m = Module()
+        row = Signal(_ROW)
+        with m.Switch(self.word[LIVE_BITS:]):
+            for op in OPCODES:
+                with m.Case(op.code):
+                    m.d.comb += row.as_value().eq(_row(op).as_value())
+            with m.Default():
+                m.d.comb += row.unit.eq(Unit.CONTROL)
+        out = self.decoded
+        for name in ("unit", "alu", "size", "store", "data_registers", "barrier", "use_imm", "is_bra", "is_exit",
+                     "is_bar", "is_pp", "is_pp_div", "is_membar", "is_trap"):
+            m.d.comb += out[name].eq(row[name])
+        for name in ("d", "a", "b", "c", "imm", "pb", "pb_not", "pa", "pa_not", "pd", "target", "reconv", "live"):
+            m.d.comb += out[name].eq(self._field(name, row))
+        m.d.comb += [
+            out.guard.eq(Mux(row.guarded, self._field("guard", row), PT)),
+            out.guard_not.eq(row.guarded & self._field("guard_not", row)),
+            out.no_base.eq(row.mem & self._field("no_base", row)),
+            out.reads_a.eq(row.a | row.mem & ~out.no_base),
+            out.reads_b.eq(row.b), out.reads_c.eq(row.c), out.reads_d.eq(row.data), out.writes_d.eq(row.d),
+            out.reads_pa.eq(row.pa), out.reads_pb.eq(row.pb), out.writes_pd.eq(row.pd & (out.pd != PT)),
+        ]
+        self._registers(m, out, row)
+        return m
+
+    def _field(self, name: str, row) -> Value:
+        """Return field `name`, from wherever its format has it; any value for a format without it."""
+        places: dict[tuple[int, int], int] = {}
+        for number, form in enumerate(_ORDER):
+            if name in FIELDS[form]:
+                place = FIELDS[form][name]
+                places[place] = places.get(place, 0) | 1 << number
+        slices = [(self.word[low:low + width], forms) for (low, width), forms in places.items()]
+        value, _ = slices[0]
+        for other, forms in slices[1:]:
+            value = Mux((row.form & forms).any(), other, value)
+        return value
+
+    def _registers(self, m: Module, out, row):
+        """Legality of the register group, and the highest register used."""
+        group = Mux(out.data_registers.any(), out.data_registers - 1, 0)[:2]
+        uses_d = out.reads_d | out.writes_d
+        top = Signal(6)
+        m.d.comb += top.eq(Mux(uses_d, out.d | group, 0))
+        for uses, register in ((out.reads_a, out.a), (out.reads_b, out.b), (out.reads_c, out.c)):
+            higher = Signal(6)
+            m.d.comb += higher.eq(Mux(uses & (register > top), register, top))
+            top = higher
+        m.d.comb += [
+            out.illegal.eq(~row.known | uses_d & (out.d & group).any()),
+            out.uses_registers.eq(uses_d | out.reads_a | out.reads_b | out.reads_c),
+            out.top_register.eq(top),
+        ]

@@ -1,0 +1,105 @@
+"""Write back: the one write port of the vector register file, and what its users must know of it.
+
+ALU results cannot wait; then come the memory units (in turn), then the preemption unit's restores. While one
+of these waits for an ALU result, `throttle` holds back one ALU instruction in two, so it gets the port.
+"""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import Geometry
+from .interfaces import index, physical, register_write
+from .register_file import spread
+
+__all__ = ["WriteBack"]
+
+
+class WriteBack(wiring.Component):
+    """Chooses one register beat to write each cycle; combinational from request to register file.
+
+    Attributes
+    ----------
+    result : in
+        Beat of an ALU result, taken in the cycle of `valid`; unless `kept` it releases its register without
+        writing it.
+    global_write, shared_write, restore_write : in stream
+        Beats of the memory units and of the preemption unit.
+    mark_clean : Signal(1), in
+        With `restore_write`: leave the dirty bit.
+    accepting : Signal(1), in
+        The pipeline can take an instruction in this cycle.
+    throttle : Signal(1), out
+        Issue no ALU instruction in this cycle.
+    write : out
+        Beat for the register file: an invalid register is written in all lanes, with 0 outside the mask.
+    flag : out
+        Register whose valid (and dirty) bit is to be set: with the last beat of each register.
+    flag_valid : Signal(1), in
+        Valid bit of ``flag.register``, combinational.
+    release : out
+        Register that is no longer pending.
+    trace : out
+        Beat written by ALU or memory units, masked data.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        write, warp = register_write(g), index(g.warps)
+        super().__init__({
+            "result": In(data.StructLayout({"valid": 1, "kept": 1, "write": write})),
+            "global_write": In(stream.Signature(write)),
+            "shared_write": In(stream.Signature(write)),
+            "restore_write": In(stream.Signature(write)),
+            "mark_clean": In(1), "accepting": In(1), "throttle": Out(1),
+            "write": Out(data.StructLayout({"valid": 1, "register": physical(g), "beat": index(g.beats),
+                                            "mask": g.lanes, "data": data.ArrayLayout(32, g.lanes)})),
+            "flag": Out(data.StructLayout({"valid": 1, "warp": warp, "register": 6, "dirty": 1})),
+            "flag_valid": In(1),
+            "release": Out(data.StructLayout({"valid": 1, "warp": warp, "register": 6})),
+            "trace": Out(data.StructLayout({"valid": 1, "write": write})),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        chosen = Signal(register_write(g))
+        valid = Signal()
+        restoring = Signal()
+        self._choose(m, chosen, valid, restoring)
+
+        final = chosen.beat == g.beats - 1
+        masked = chosen.data.as_value() & spread(chosen.mask)
+        m.d.comb += [
+            self.write.valid.eq(valid), self.write.register.eq(chosen.base + chosen.register),
+            self.write.beat.eq(chosen.beat), self.write.data.eq(masked),
+            self.write.mask.eq(chosen.mask | (~self.flag_valid).replicate(g.lanes)),
+            self.flag.valid.eq(valid & final), self.flag.warp.eq(chosen.warp),
+            self.flag.register.eq(chosen.register), self.flag.dirty.eq(~(restoring & self.mark_clean)),
+            self.trace.valid.eq(valid & ~restoring), self.trace.write.eq(chosen), self.trace.write.data.eq(masked),
+            self.release.warp.eq(chosen.warp), self.release.register.eq(chosen.register),
+            self.release.valid.eq((valid | self.result.valid) & chosen.release & ~restoring),
+        ]
+        return m
+
+    def _choose(self, m, chosen, valid, restoring):
+        """Arbitrate, and ask for a bubble when somebody waits for the ALU."""
+        prefer_shared = Signal()
+        bubble = Signal()
+        result, loads, shares = self.result, self.global_write, self.shared_write
+        with m.If(result.valid):
+            m.d.comb += [chosen.eq(result.write), valid.eq(result.kept)]
+        with m.Elif(loads.valid & ~(shares.valid & prefer_shared)):
+            m.d.comb += [chosen.eq(loads.payload), valid.eq(1), loads.ready.eq(1)]
+            m.d.sync += prefer_shared.eq(1)
+        with m.Elif(shares.valid):
+            m.d.comb += [chosen.eq(shares.payload), valid.eq(1), shares.ready.eq(1)]
+            m.d.sync += prefer_shared.eq(0)
+        with m.Else():
+            m.d.comb += [chosen.eq(self.restore_write.payload), valid.eq(self.restore_write.valid),
+                         self.restore_write.ready.eq(1), restoring.eq(1)]
+
+        waiting = loads.valid | shares.valid | self.restore_write.valid
+        m.d.comb += self.throttle.eq(result.valid & waiting & ~bubble)
+        with m.If(self.accepting):
+            m.d.sync += bubble.eq(self.throttle)

@@ -1,0 +1,194 @@
+"""Admission: finds room for a TB, fresh or restored, and makes it resident."""
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..arch.geometry import REGISTER_BANKS, Geometry
+from ..core.interfaces import index, kernel_info, physical
+from ..preempt import engine
+from .allocator import AllocationTable
+from .footprint import footprint
+from .selection import encode, lowest
+from .tb_table import new_tb
+from .warp_slots import WarpSlots
+
+__all__ = ["Admission", "fresh_tb"]
+
+
+def fresh_tb(g: Geometry) -> data.StructLayout:
+    """A resident TB whose warps are to be initialised; warp k goes into slot ``slots[k]``."""
+    return data.StructLayout({
+        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots), "base": physical(g), "registers": 7,
+        "warps": 6, "threads": 11, "slots": data.ArrayLayout(index(g.warps), g.max_block_warps)})
+
+
+class Admission(wiring.Component):
+    """Gives TBs a TB slot, warp slots, registers and shared memory, one TB at a time.
+
+    A restored TB goes before fresh ones and waits until there is room, with no fresh TB admitted meanwhile,
+    so that it cannot starve. A fresh TB for which there is no room gives way to the other kernels; its kernel
+    is tried again when a TB has left the SM. An attempt takes ``max(warps, ranges + 1)`` cycles and a few.
+
+    Attributes
+    ----------
+    kernels, footprints : arrays, in
+        Constant while a kernel is started.
+    eligible : Signal(kernel_slots), in
+        Vector: kernels of which fresh TBs may be launched. An attempt ends when its kernel no longer is.
+    request : Signal(kernel_slots), out; next_valid, next : in; advance : struct, out
+        The grid walker.
+    admit : stream, in; admitted : struct, out
+        Restored TBs; `admitted` answers once the row is in the TB table.
+    occupied, warps_taken, warp_count : in; insert : new_tb, out
+        The TB table.
+    remove : Signal(tb_slots), in
+        Vector: the TB leaves the SM; its registers and shared memory become free.
+    clear_lines : struct, out
+        The shared-memory lines of the new TB become invalid and clean.
+    fresh : stream, out
+        A fresh TB; transferred once its warps run.
+    launching : struct, out
+        A fresh TB of `kernel` is being admitted or launched.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        kernel = index(g.kernel_slots)
+        super().__init__({
+            "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
+            "footprints": In(data.ArrayLayout(footprint(g), g.kernel_slots)),
+            "eligible": In(g.kernel_slots),
+            "request": Out(g.kernel_slots),
+            "next_valid": In(1),
+            "next": In(engine.admission(g)),
+            "advance": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
+            "admit": In(stream.Signature(engine.admission(g))),
+            "admitted": Out(engine.admitted(g)),
+            "occupied": In(g.tb_slots),
+            "warps_taken": In(g.warps),
+            "warp_count": In(range(g.warps + 1)),
+            "insert": Out(new_tb(g)),
+            "remove": In(g.tb_slots),
+            "clear_lines": Out(data.StructLayout({
+                "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
+            "fresh": Out(stream.Signature(fresh_tb(g))),
+            "launching": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        current = Signal(engine.admission(g))
+        restored = Signal()
+        needs = self._needs(m, current.kernel)
+        attempt, enter, found, failed = Signal(), Signal(), Signal(), Signal()
+        self._places(m, current, needs, attempt, enter, found, failed)
+        room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
+        cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
+
+        blocked, freed, leaving = Signal(g.kernel_slots), Signal(), self.remove.any()
+        m.d.comb += [self.request.eq(self.eligible & ~blocked),
+                     self.launching.valid.eq(~restored), self.launching.kernel.eq(current.kernel)]
+        with m.If(leaving):
+            m.d.sync += [blocked.eq(0), freed.eq(1)]
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += [self.admit.ready.eq(1), self.launching.valid.eq(0)]
+                m.d.sync += [restored.eq(self.admit.valid), current.eq(self.next)]
+                with m.If(self.admit.valid):
+                    m.d.sync += current.eq(self.admit.payload)
+                with m.If(self.admit.valid | self.next_valid):
+                    m.next = "CHECK"
+            with m.State("CHECK"):
+                with m.If(~leaving):
+                    m.d.sync += freed.eq(0)
+                m.d.comb += attempt.eq(room & ~cancelled)
+                with m.If(cancelled):
+                    m.next = "IDLE"
+                with m.Elif(room):
+                    m.next = "SEARCH"
+                with m.Else():
+                    m.next = "FULL"
+            with m.State("SEARCH"):
+                with m.If(cancelled):
+                    m.next = "IDLE"
+                with m.Elif(failed):
+                    m.next = "FULL"
+                with m.Elif(found):
+                    m.next = "ENTER"
+            with m.State("FULL"):
+                with m.If(freed):
+                    m.next = "CHECK"
+                with m.Elif(~restored):
+                    with m.If(~leaving):
+                        m.d.sync += blocked.eq(blocked | (Const(1) << current.kernel))
+                    m.next = "IDLE"
+            with m.State("ENTER"):
+                m.d.comb += [enter.eq(1), self.advance.valid.eq(~restored)]
+                with m.If(restored):
+                    m.next = "ANSWER"
+                with m.Else():
+                    m.next = "LAUNCH"
+            with m.State("ANSWER"):
+                m.d.comb += self.admitted.valid.eq(1)
+                m.next = "IDLE"
+            with m.State("LAUNCH"):
+                m.d.comb += self.fresh.valid.eq(1)
+                with m.If(self.fresh.ready):
+                    m.next = "IDLE"
+        return m
+
+    def _needs(self, m: Module, kernel):
+        """Select what a TB of `kernel` needs."""
+        g = self.geometry
+        from_kernel = ("registers", "warps", "threads", "shared_bytes")
+        layout = data.StructLayout({**{name: kernel_info(g).members[name] for name in from_kernel},
+                                    **footprint(g).members})
+        needs = Signal(layout)
+        with m.Switch(kernel):
+            for k in range(g.kernel_slots):
+                with m.Case(k):
+                    m.d.comb += [needs[name].eq(self.kernels[k][name]) for name in from_kernel]
+                    m.d.comb += [needs[name].eq(self.footprints[k][name]) for name in footprint(g).members]
+        return needs
+
+    def _places(self, m: Module, current, needs, attempt, enter, found, failed):
+        """Search for registers, shared lines and warp slots after `attempt`; take them with `enter`."""
+        g = self.geometry
+        m.submodules.registers = registers = AllocationTable(g.register_rows, g.tb_slots, 2 * g.tb_slots)
+        m.submodules.shared = shared = AllocationTable(g.shared_lines, g.tb_slots, 2 * g.tb_slots)
+        m.submodules.warp_slots = warps = WarpSlots(g)
+        tb = Signal(index(g.tb_slots))
+        with m.If(attempt):
+            m.d.sync += tb.eq(encode(lowest(~self.occupied)))
+        for table, size in ((registers, needs.rows), (shared, needs.lines)):
+            m.d.comb += [
+                table.request.valid.eq(attempt), table.request.size.eq(size),
+                table.insert.valid.eq(enter), table.insert.owner.eq(tb),
+                table.insert.start.eq(table.start), table.insert.size.eq(size),
+                table.release.eq(self.remove),
+            ]
+        base = Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start)
+        row, insert = self.insert.row, self.insert
+        m.d.comb += [
+            warps.taken.eq(self.warps_taken), warps.pick.valid.eq(attempt), warps.pick.count.eq(needs.warps),
+            found.eq(registers.done & shared.done & warps.done),
+            failed.eq(registers.done & ~registers.fits | shared.done & ~shared.fits),
+
+            insert.valid.eq(enter), insert.tb.eq(tb), insert.warps.eq(needs.warps),
+            insert.shared_bytes.eq(needs.shared_bytes), row.kernel.eq(current.kernel),
+            row.launch_id.eq(current.launch_id), row.ctaid_x.eq(current.ctaid_x), row.ctaid_y.eq(current.ctaid_y),
+            row.ctaid_z.eq(current.ctaid_z), row.base.eq(base), row.first_line.eq(shared.start),
+            row.lines.eq(needs.lines), row.warps.eq(warps.mask),
+            self.clear_lines.valid.eq(enter & (needs.lines != 0)), self.clear_lines.first.eq(shared.start),
+            self.clear_lines.count.eq(needs.lines), self.advance.kernel.eq(current.kernel),
+
+            self.admitted.tb.eq(tb), self.admitted.base.eq(base), self.admitted.first_line.eq(shared.start),
+            self.admitted.slots.eq(warps.slots),
+            *(self.fresh.payload[name].eq(needs[name]) for name in ("registers", "warps", "threads")),
+            self.fresh.payload.kernel.eq(current.kernel), self.fresh.payload.tb.eq(tb),
+            self.fresh.payload.base.eq(base), self.fresh.payload.slots.eq(warps.slots),
+        ]

@@ -1,0 +1,76 @@
+"""Completion: takes ended and saved TBs off the SM."""
+
+from amaranth.hdl import Const, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import Geometry
+from ..core.interfaces import index
+from ..preempt.engine import resident_tb
+from .selection import gather, lowest
+
+__all__ = ["Completion"]
+
+
+class Completion(wiring.Component):
+    """Frees a started TB once all its warps have exited, and a TB that the engine has saved, one a cycle.
+
+    Attributes
+    ----------
+    resident : array, in
+        The TB table.
+    exited : Signal(warps), in
+    claim : Signal(tb_slots), in
+        Vector: TBs the engine is saving; they are not freed when they end.
+    inhibit : Signal(kernel_slots), in
+        Vector: the same for all TBs of a kernel.
+    release : struct, in
+        Free this TB now, without counting it as completed.
+    start : Signal(kernel_slots), in
+        Vector: the kernel begins anew; its count becomes 0.
+    remove : Signal(tb_slots), out
+        At most one bit: this TB leaves the SM in this cycle; a TB that ends does two cycles after its last warp.
+    free : Signal(warps), out
+        Vector: the warp slots of the TB that leaves.
+    completed : array, out
+        TBs of each kernel that have ended since its start.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
+            "exited": In(g.warps),
+            "claim": In(g.tb_slots),
+            "inhibit": In(g.kernel_slots),
+            "release": In(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
+            "start": In(g.kernel_slots),
+            "remove": Out(g.tb_slots),
+            "free": Out(g.warps),
+            "completed": Out(data.ArrayLayout(32, g.kernel_slots)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        rows = [self.resident[t] for t in range(g.tb_slots)]
+        held, ended, ending = Signal(g.tb_slots), Signal(g.tb_slots), Signal(g.tb_slots)
+        m.d.comb += held.eq(self.claim)
+        for t, row in enumerate(rows):
+            with m.If(self.inhibit.bit_select(row.kernel, 1)):
+                m.d.comb += held[t].eq(1)
+            m.d.comb += ended[t].eq(row.valid & row.started & ((row.warps & ~self.exited) == 0))
+        m.d.sync += ending.eq(lowest(ended & ~held & ~self.remove))
+
+        m.d.comb += self.remove.eq(ending & ~held)
+        with m.If(self.release.valid):
+            m.d.comb += self.remove.eq(Const(1) << self.release.tb)
+        m.d.comb += self.free.eq(gather(self.remove, [row.warps for row in rows]))
+        kernel = gather(self.remove, [row.kernel for row in rows])
+        counted = self.remove.any() & ~self.release.valid
+        for k in range(g.kernel_slots):
+            with m.If(self.start[k]):
+                m.d.sync += self.completed[k].eq(0)
+            with m.Elif(counted & (kernel == k)):
+                m.d.sync += self.completed[k].eq(self.completed[k] + 1)
+        return m

@@ -1,0 +1,107 @@
+"""Fault handling: the record of the first fault, and the end of the TB it happened in."""
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ..arch.faults import Fault
+from ..arch.geometry import ADDRESS_BITS, PC_BITS, Geometry
+from ..core.interfaces import fault_report, index
+from ..preempt.engine import resident_tb
+from .selection import gather, lowest
+
+__all__ = ["FaultUnit", "SOURCES", "fault_record"]
+
+SOURCES = ("global_fault", "shared_fault", "execute_fault", "front_fault")
+"""Ports that report faults; of those in the same cycle the first is recorded."""
+
+
+def fault_record(g: Geometry) -> data.StructLayout:
+    """What the driver can read of a fault; `warp` is the warp of the TB, `tb` its launch id."""
+    return data.StructLayout({"kind": Fault, "kernel": index(g.kernel_slots), "warp": index(g.max_block_warps),
+                              "tb": 32, "pc": PC_BITS, "address": ADDRESS_BITS})
+
+
+class FaultUnit(wiring.Component):
+    """Kills the TB of a faulting warp (design section 5: faults end the TB, never the machine).
+
+    Attributes
+    ----------
+    global_fault, shared_fault, execute_fault, front_fault : fault_report, in
+        Reports of a TB that is being killed already, or of a slot with no TB, have no effect.
+    resident : array, in; remove : Signal(tb_slots), in
+        The TB table; `remove` ends the kill of a TB.
+    init : struct, in
+        Warp `block_warp` of a TB takes slot `warp`.
+    pending, clear : Signal, in
+        A record is waiting in the event register; software clears it in this cycle.
+    event : Signal, out
+        A fault ended a TB.
+    record : fault_record, out
+        The first fault while no record was pending; two cycles after its report.
+    count : Signal(32), out
+        TBs ended by a fault since reset.
+    kill : Signal(warps), out
+        Vector: warps of TBs that are ended, from two cycles after the report until the TB is removed.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            **{source: In(fault_report(g)) for source in SOURCES},
+            "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
+            "remove": In(g.tb_slots),
+            "init": In(data.StructLayout({"valid": 1, "warp": index(g.warps),
+                                          "block_warp": index(g.max_block_warps)})),
+            "pending": In(1),
+            "clear": In(1),
+            "event": Out(1),
+            "record": Out(fault_record(g)),
+            "count": Out(32),
+            "kill": Out(g.warps),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        rows = [self.resident[t] for t in range(g.tb_slots)]
+        killed, struck = Signal(g.tb_slots), Signal(g.tb_slots)
+        reports = [Signal(fault_report(g), name=source) for source in SOURCES]
+        hits = [Signal(g.tb_slots, name=f"hit_{source}") for source in SOURCES]
+        for report, hit, source in zip(reports, hits, SOURCES, strict=True):
+            m.d.sync += report.eq(getattr(self, source))
+            with m.If(report.valid):
+                m.d.comb += hit.eq(Cat(row.valid & row.warps.bit_select(report.warp, 1) for row in rows) & ~killed)
+        m.d.comb += struck.eq(hits[0] | hits[1] | hits[2] | hits[3])
+        added = sum((struck[t] for t in range(g.tb_slots)), Const(0))
+        m.d.comb += [self.event.eq(struck.any()),
+                     self.kill.eq(gather(killed, [row.warps for row in rows]))]
+        m.d.sync += killed.eq((killed | struck) & ~self.remove)
+        with m.If(struck.any()):
+            m.d.sync += self.count.eq(self.count + added)
+
+        first = Signal(len(SOURCES))
+        m.d.comb += first.eq(lowest(Cat(hit.any() for hit in hits)))
+        self._record(m, first, reports, hits, rows)
+        return m
+
+    def _record(self, m: Module, first, reports, hits, rows):
+        """Register the record of the first report, looking up the warp of the TB by its slot."""
+        depth = self.geometry.warps
+        m.submodules.block_warps = block_warps = memory.Memory(
+            shape=index(self.geometry.max_block_warps), depth=1 << ceil_log2(depth), init=[])
+        store, load = block_warps.write_port(), block_warps.read_port(domain="comb")
+        report = Signal(fault_report(self.geometry))
+        tb, record = Signal(len(rows)), self.record
+        m.d.comb += [
+            store.addr.eq(self.init.warp), store.data.eq(self.init.block_warp), store.en.eq(self.init.valid),
+            report.eq(gather(first, reports)), tb.eq(gather(first, hits)), load.addr.eq(report.warp),
+        ]
+        with m.If(self.event & (~self.pending | self.clear)):
+            m.d.sync += [
+                *(record[name].eq(report[name]) for name in ("kind", "pc", "address")),
+                record.warp.eq(load.data),
+                record.kernel.eq(gather(tb, [row.kernel for row in rows])),
+                record.tb.eq(gather(tb, [row.launch_id for row in rows])),
+            ]

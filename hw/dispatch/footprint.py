@@ -1,0 +1,67 @@
+"""What a TB of a kernel takes of the SM, and whether it can ever fit."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
+from ..core.interfaces import kernel_info
+
+__all__ = ["Footprint", "NEEDS", "compute", "footprint"]
+
+NEEDS = ("grid_x", "grid_y", "grid_z", "threads", "registers", "warps", "shared_bytes")
+"""Members of `kernel_info` that the footprint depends on."""
+
+
+def footprint(g: Geometry) -> data.StructLayout:
+    """Rows of vector registers and lines of shared memory of a TB."""
+    return data.StructLayout({"rows": range(g.register_rows + 1), "lines": range(g.shared_lines + 1)})
+
+
+def compute(g: Geometry, grid: tuple[int, int, int], threads: int, registers: int, warps: int,
+            shared_bytes: int) -> tuple[int, int] | None:
+    """Return (rows, lines) of a TB, None if it can never fit: the model of `Footprint`."""
+    rows, lines = -(-warps * registers // REGISTER_BANKS), -(-shared_bytes // SEGMENT_BYTES)
+    fits = (0 not in grid and threads > 0 and warps == -(-threads // g.warp_size) <= g.max_block_warps
+            and 1 <= registers <= g.regs_per_thread and rows <= g.register_rows and lines <= g.shared_lines)
+    return (rows, lines) if fits else None
+
+
+class Footprint(wiring.Component):
+    """Computes a kernel's footprint from its descriptor; combinational.
+
+    Attributes
+    ----------
+    kernel : struct, in
+        The members `NEEDS` of a kernel_info.
+    fits : Signal, out
+        The grid is not empty, the descriptor consistent, and a TB fits the empty SM.
+    size : footprint, out
+        Meaningful if `fits`.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        members = kernel_info(g).members
+        super().__init__({
+            "kernel": In(data.StructLayout({name: members[name] for name in NEEDS})),
+            "fits": Out(1),
+            "size": Out(footprint(g)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, kernel = self.geometry, self.kernel
+        rows, lines, warps = Signal(12), Signal(14), Signal(11)
+        m.d.comb += [
+            rows.eq((kernel.warps * kernel.registers + (REGISTER_BANKS - 1)) // REGISTER_BANKS),
+            lines.eq((kernel.shared_bytes + (SEGMENT_BYTES - 1)) // SEGMENT_BYTES),
+            warps.eq((kernel.threads + (g.warp_size - 1)) // g.warp_size),
+            self.size.rows.eq(rows),
+            self.size.lines.eq(lines),
+            self.fits.eq((kernel.grid_x != 0) & (kernel.grid_y != 0) & (kernel.grid_z != 0)
+                         & (kernel.threads != 0) & (kernel.warps == warps) & (warps <= g.max_block_warps)
+                         & (kernel.registers != 0) & (kernel.registers <= g.regs_per_thread)
+                         & (rows <= g.register_rows) & (lines <= g.shared_lines)),
+        ]
+        return m

@@ -1,0 +1,104 @@
+"""The launcher: initialises the warps of a fresh TB and starts it."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import PC_NONE, Geometry
+from ..core.interfaces import index, physical, stack_push, warp_init
+from .admission import fresh_tb
+
+__all__ = ["Launcher", "StreamPriority"]
+
+
+class Launcher(wiring.Component):
+    """Initialises each warp with its lanes, pushes its first stack entry (PC 0), then starts the TB.
+
+    Two cycles a warp and one for the start, when `warp_init` and `stack_push` are ready.
+
+    Attributes
+    ----------
+    tb : stream, in
+        A TB with its slots; transferred with `start`.
+    warp_init, stack_push : streams, out
+    start : struct, out
+        The TB runs.
+    hold : Signal, in
+        Not now: delays `start`.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "tb": In(stream.Signature(fresh_tb(g))),
+            "warp_init": Out(stream.Signature(warp_init(g))),
+            "stack_push": Out(stream.Signature(stack_push(g))),
+            "start": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
+            "hold": In(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, tb = self.geometry, self.tb.payload
+        warp = Signal(range(g.max_block_warps + 1))
+        threads = Signal(11)
+        base = Signal(physical(g))
+        mask = Cat(threads > lane for lane in range(g.warp_size))
+        init, push = self.warp_init.payload, self.stack_push.payload
+        slot = tb.slots[warp]
+        m.d.comb += [
+            init.warp.eq(slot), init.tb.eq(tb.tb), init.kernel.eq(tb.kernel), init.block_warp.eq(warp),
+            init.base.eq(base), init.registers.eq(tb.registers), init.launched.eq(mask), init.live.eq(mask),
+            push.warp.eq(slot), push.pc.eq(0), push.mask.eq(mask), push.reconv.eq(PC_NONE),
+            self.start.tb.eq(tb.tb),
+        ]
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.sync += [warp.eq(0), threads.eq(tb.threads), base.eq(tb.base)]
+                with m.If(self.tb.valid):
+                    m.next = "INIT"
+            with m.State("INIT"):
+                m.d.comb += self.warp_init.valid.eq(1)
+                with m.If(self.warp_init.ready):
+                    m.next = "PUSH"
+            with m.State("PUSH"):
+                m.d.comb += self.stack_push.valid.eq(1)
+                with m.If(self.stack_push.ready):
+                    m.d.sync += [warp.eq(warp + 1), threads.eq(threads - g.warp_size), base.eq(base + tb.registers)]
+                    m.next = "INIT"
+                    with m.If(warp + 1 == tb.warps):
+                        m.next = "START"
+            with m.State("START"):
+                with m.If(~self.hold):
+                    m.d.comb += [self.start.valid.eq(1), self.tb.ready.eq(1)]
+                    m.next = "IDLE"
+        return m
+
+
+class StreamPriority(wiring.Component):
+    """Merges two streams; `first` goes before `second`, but never interrupts an offered transfer.
+
+    Combinational; a payload that has been offered stays until it is transferred.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Of the payload.
+    """
+
+    def __init__(self, shape):
+        signature = stream.Signature(shape)
+        super().__init__({"first": In(signature), "second": In(signature), "merged": Out(signature)})
+
+    def elaborate(self, platform):
+        m = Module()
+        held = Signal()
+        take_second = self.second.valid & (held | ~self.first.valid)
+        m.d.sync += held.eq(take_second & ~self.merged.ready)
+        with m.If(take_second):
+            m.d.comb += [self.merged.valid.eq(1), self.merged.payload.eq(self.second.payload),
+                         self.second.ready.eq(self.merged.ready)]
+        with m.Else():
+            m.d.comb += [self.merged.valid.eq(self.first.valid), self.merged.payload.eq(self.first.payload),
+                         self.first.ready.eq(self.merged.ready)]
+        return m

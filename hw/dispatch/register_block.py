@@ -1,0 +1,145 @@
+"""The register block: the register map of `hw.arch.registers` as hardware."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import Geometry
+from ..arch.registers import ADDRESS_BITS, Register, register_map
+
+__all__ = ["KERNEL_BASE", "KERNEL_STRIDE", "RegisterBlock", "register_layout", "table_write", "table_select",
+           "value_layout"]
+
+KERNEL_BASE = register_map()["kernel[0].code_base"].address
+"""Byte address of the first kernel slot; every register from here on belongs to a slot."""
+KERNEL_STRIDE = register_map()["kernel[1].code_base"].address - KERNEL_BASE
+"""Bytes from one kernel slot to the next."""
+_WORD_BITS = KERNEL_STRIDE.bit_length() - 3
+_SLOT_BITS = ADDRESS_BITS - KERNEL_STRIDE.bit_length()
+
+
+def register_layout(register: Register) -> data.FlexibleLayout:
+    """Return the layout of one register: its fields at their places in 32 bits."""
+    return data.FlexibleLayout(32, {f.name: data.Field(f.width, f.low) for f in register.fields.values()})
+
+
+def value_layout(g: Geometry) -> data.StructLayout:
+    """Return the layout of everything software reads and hardware drives, by register path."""
+    return data.StructLayout({path: register_layout(r) for path, r in register_map().items()
+                              if r.readable and not r.writable and _exists(g, r)})
+
+
+def table_select() -> data.StructLayout:
+    """Place in the kernel slots: slot and word of the slot."""
+    return data.StructLayout({"word": _WORD_BITS, "kernel": _SLOT_BITS})
+
+
+def table_write() -> data.StructLayout:
+    """A write to the kernel slots."""
+    return data.StructLayout({"valid": 1, "kernel": _SLOT_BITS, "word": _WORD_BITS, "data": 32})
+
+
+def _exists(g: Geometry, register: Register) -> bool:
+    return register.address < KERNEL_BASE + g.kernel_slots * KERNEL_STRIDE
+
+
+class RegisterBlock(wiring.Component):
+    """Decodes bus accesses; holds the event and inspect registers.
+
+    The kernel slots' writable words live in `KernelTable` and are passed through. An access to an address
+    that holds no register reads 0 and writes nothing.
+
+    Attributes
+    ----------
+    address : Signal(ADDRESS_BITS), in
+        Byte address; the two low bits are ignored.
+    write, write_data : Signal, in
+        Written in the cycle of `write`.
+    read_data : Signal(32), out
+        The register at last cycle's `address`, as it was in that cycle.
+    interrupt : Signal, out
+        OR of all event bits.
+    values : struct, in
+        What the registers driven by hardware read.
+    command : struct, out
+        Fields of a command, `valid` in the cycle it is written.
+    inspect : struct, out
+        The inspect register.
+    event_set : struct, in
+        Sets event bits; wins over a clear in the same cycle.
+    event, event_clear : struct, out
+        The event bits, and those that software clears in this cycle.
+    table_write, table_select, table_data
+        Access to the kernel slots; `table_data` follows `table_select` by one cycle.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        registers = register_map()
+        fields = {f.name: f.width for f in registers["command"].fields.values()}
+        event = register_layout(registers["event"])
+        super().__init__({
+            "address": In(ADDRESS_BITS),
+            "write": In(1),
+            "write_data": In(32),
+            "read_data": Out(32),
+            "interrupt": Out(1),
+            "values": In(value_layout(g)),
+            "command": Out(data.StructLayout({"valid": 1, **fields})),
+            "inspect": Out(register_layout(registers["inspect"])),
+            "event_set": In(event),
+            "event": Out(event),
+            "event_clear": Out(event),
+            "table_write": Out(table_write()),
+            "table_select": Out(table_select()),
+            "table_data": In(32),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        registers = register_map()
+
+        def written(path: str):
+            return self.write & (self.address[2:] == registers[path].address >> 2)
+
+        m.d.comb += self.command.valid.eq(written("command"))
+        for field in registers["command"].fields.values():
+            m.d.comb += self.command[field.name].eq(self.write_data[field.low:field.low + field.width])
+        with m.If(written("inspect")):
+            m.d.sync += self.inspect.eq(self.write_data & _mask(registers["inspect"]))
+        event, cleared = self.event.as_value(), self.event_clear.as_value()
+        with m.If(written("event")):
+            m.d.comb += cleared.eq(self.write_data & _mask(registers["event"]))
+        m.d.sync += event.eq(event & ~cleared | self.event_set.as_value() & _mask(registers["event"]))
+        m.d.comb += self.interrupt.eq(event.any())
+
+        in_table = self.address >= KERNEL_BASE
+        place = self.address[2:2 + _WORD_BITS + _SLOT_BITS]
+        m.d.comb += [
+            self.table_select.eq(place),
+            self.table_write.valid.eq(self.write & in_table),
+            self.table_write.kernel.eq(self.table_select.kernel),
+            self.table_write.word.eq(self.table_select.word),
+            self.table_write.data.eq(self.write_data),
+        ]
+        self._read(m, in_table)
+        return m
+
+    def _read(self, m: Module, in_table):
+        """Register what this block serves; what it does not serve in the slots comes from the table."""
+        served = {path: self.values[path] for path in value_layout(self.geometry).members}
+        served |= {"event": self.event, "inspect": self.inspect}
+        own, from_table = Signal(32), Signal()
+        with m.Switch(self.address[2:]):
+            for path, value in served.items():
+                with m.Case(register_map()[path].address >> 2):
+                    m.d.sync += [own.eq(value.as_value() & _mask(register_map()[path])), from_table.eq(0)]
+            with m.Default():
+                m.d.sync += [own.eq(0), from_table.eq(in_table)]
+        m.d.comb += self.read_data.eq(own)
+        with m.If(from_table):
+            m.d.comb += self.read_data.eq(self.table_data)
+
+
+def _mask(register: Register) -> int:
+    return sum((1 << f.width) - 1 << f.low for f in register.fields.values())

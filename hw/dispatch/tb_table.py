@@ -1,0 +1,94 @@
+"""The TB table: what is resident."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..arch.geometry import SEGMENT_BYTES, Geometry
+from ..core.interfaces import index, tb_info
+from ..preempt.engine import resident_tb
+from .selection import gather
+
+__all__ = ["TbTable", "new_tb"]
+
+
+def new_tb(g: Geometry) -> data.StructLayout:
+    """A TB that becomes resident in slot `tb`: its row, the number of its warps and its bytes of shared memory."""
+    return data.StructLayout({"valid": 1, "tb": index(g.tb_slots), "row": resident_tb(g),
+                              "warps": range(g.max_block_warps + 1), "shared_bytes": 20})
+
+
+class TbTable(wiring.Component):
+    """One row for each TB slot, and how many TBs and warps are resident.
+
+    Attributes
+    ----------
+    insert : new_tb, in
+        Fills a free row.
+    start : struct, in
+        The TB's warps run: sets `started`.
+    remove : Signal(tb_slots), in
+        At most one bit: this row becomes free.
+    resident, tbs : arrays, out
+        The rows, and what the core sees of them; changes are visible one cycle later.
+    occupied : Signal(tb_slots), out; present : Signal(kernel_slots), out
+        Vectors: rows in use, kernels with a TB in the table.
+    warps_taken : Signal(warps), out
+        Vector: warp slots of resident TBs.
+    tb_count, warp_count : Signal, out
+        TBs and warps resident.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "insert": In(new_tb(g)),
+            "start": In(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
+            "remove": In(g.tb_slots),
+            "resident": Out(data.ArrayLayout(resident_tb(g), g.tb_slots)),
+            "tbs": Out(data.ArrayLayout(tb_info(g), g.tb_slots)),
+            "occupied": Out(g.tb_slots),
+            "present": Out(g.kernel_slots),
+            "warps_taken": Out(g.warps),
+            "tb_count": Out(range(g.tb_slots + 1)),
+            "warp_count": Out(range(g.warps + 1)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        counts = [Signal(range(g.max_block_warps + 1), name=f"warps{t}") for t in range(g.tb_slots)]
+        for t in range(g.tb_slots):
+            row = self.resident[t]
+            self._describe(m, row, self.tbs[t], inserted := Signal(name=f"inserted{t}"))
+            m.d.comb += [inserted.eq(self.insert.valid & (self.insert.tb == t)), self.occupied[t].eq(row.valid)]
+            with m.If(self.start.valid & (self.start.tb == t)):
+                m.d.sync += row.started.eq(1)
+            with m.If(self.remove[t]):
+                m.d.sync += row.valid.eq(0)
+            with m.If(inserted):
+                m.d.sync += [row.eq(self.insert.row), row.valid.eq(1), row.started.eq(0),
+                             counts[t].eq(self.insert.warps)]
+        taken = present = Const(0)
+        for t in range(g.tb_slots):
+            row = self.resident[t]
+            taken = taken | Mux(row.valid, row.warps, 0)
+            present = present | row.valid << row.kernel
+        added = Mux(self.insert.valid, self.insert.warps, 0)
+        m.d.comb += [self.warps_taken.eq(taken), self.present.eq(present)]
+        m.d.sync += [
+            self.warp_count.eq(self.warp_count + added - gather(self.remove, counts)),
+            self.tb_count.eq(self.tb_count + self.insert.valid - self.remove.any()),
+        ]
+        return m
+
+    def _describe(self, m: Module, row, tb, inserted):
+        """Show the core's part of a row."""
+        m.d.comb += [
+            tb.kernel.eq(row.kernel), tb.launch_id.eq(row.launch_id), tb.ctaid_x.eq(row.ctaid_x),
+            tb.ctaid_y.eq(row.ctaid_y), tb.ctaid_z.eq(row.ctaid_z),
+            tb.shared_base.eq(Cat(Const(0, exact_log2(SEGMENT_BYTES)), row.first_line)),
+        ]
+        with m.If(inserted):
+            m.d.sync += tb.shared_bytes.eq(self.insert.shared_bytes)

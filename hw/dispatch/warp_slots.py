@@ -1,0 +1,56 @@
+"""Warp slots for a TB: arbitrary free ones, lowest first."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import Geometry
+from ..core.interfaces import index
+from .selection import encode, lowest
+
+__all__ = ["WarpSlots"]
+
+
+class WarpSlots(wiring.Component):
+    """Collects free warp slots, one a cycle.
+
+    Attributes
+    ----------
+    taken : Signal(warps), in
+        Vector: slots in use.
+    pick : struct, in
+        Begins to collect `count` slots and forgets those collected before; there must be enough free ones.
+    done : Signal, out
+        All are collected; held until the next `pick`.
+    slots : array, out
+        Slot of each warp of the TB.
+    mask : Signal(warps), out
+        Vector: the slots collected.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "taken": In(g.warps),
+            "pick": In(data.StructLayout({"valid": 1, "count": range(g.max_block_warps + 1)})),
+            "done": Out(1),
+            "slots": Out(data.ArrayLayout(index(g.warps), g.max_block_warps)),
+            "mask": Out(g.warps),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        count = Signal(range(g.max_block_warps + 1))
+        picked = Signal(range(g.max_block_warps + 1))
+        choice = Signal(g.warps)
+        m.d.comb += [choice.eq(lowest(~(self.taken | self.mask))), self.done.eq(picked == count)]
+        with m.If(self.pick.valid):
+            m.d.sync += [count.eq(self.pick.count), picked.eq(0), self.mask.eq(0)]
+        with m.Elif(~self.done):
+            m.d.sync += [self.mask.eq(self.mask | choice), picked.eq(picked + 1)]
+            with m.Switch(picked):
+                for k in range(g.max_block_warps):
+                    with m.Case(k):
+                        m.d.sync += self.slots[k].eq(encode(choice))
+        return m

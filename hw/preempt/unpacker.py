@@ -1,0 +1,75 @@
+"""Word unpacker: bus beats in; the consumer takes up to four words a cycle (Lin et al. Fig. 13, restoring)."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .packer import CHUNK_WORDS
+
+__all__ = ["word_beat", "Unpacker"]
+
+
+def word_beat(words: int) -> data.StructLayout:
+    """A bus beat whose first `count` words are wanted."""
+    return data.StructLayout({"words": data.ArrayLayout(32, words), "count": range(words + 1)})
+
+
+class Unpacker(wiring.Component):
+    """Gives out the wanted words of a stream of beats, in order, up to four a cycle.
+
+    Parameters
+    ----------
+    words_in : int
+        Words of a beat, 1, 2 or 4.
+
+    Attributes
+    ----------
+    beat : stream, in
+    words : Signal, out
+        The next words; the first `level` of them are valid.
+    level : Signal, out
+        Words there are, at most 4 shown.
+    take : Signal, in
+        Words the consumer takes this cycle, at most `level`.
+
+    Raises
+    ------
+    ValueError
+        If `words_in` is not 1, 2 or 4.
+    """
+
+    def __init__(self, words_in: int):
+        if words_in not in (1, 2, 4):
+            raise ValueError(f"words_in must be 1, 2 or 4, not {words_in}")
+        self.words_in = words_in
+        super().__init__({
+            "beat": In(stream.Signature(word_beat(words_in))),
+            "words": Out(data.ArrayLayout(32, CHUNK_WORDS)), "level": Out(range(CHUNK_WORDS + 1)),
+            "take": In(range(CHUNK_WORDS + 1)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        n = self.words_in
+        capacity = n + CHUNK_WORDS - 1
+        words = Signal(32 * capacity)
+        level, left = Signal(range(capacity + 1)), Signal(range(capacity + 1))
+        beat, enter = self.beat.payload, Signal()
+        m.d.comb += [
+            Value.cast(self.words).eq(words[:32 * CHUNK_WORDS]),
+            self.level.eq(Mux(level < CHUNK_WORDS, level, CHUNK_WORDS)),
+            left.eq(level - self.take),
+            self.beat.ready.eq(left < CHUNK_WORDS), enter.eq(self.beat.valid & self.beat.ready),
+        ]
+        kept, fresh, placed = Signal(32 * capacity), Signal(32 * n), Signal(32 * capacity)
+        m.d.comb += fresh.eq(Cat(Mux(enter & (k < beat.count), beat.words[k], 0) for k in range(n)))
+        with m.Switch(self.take):
+            for count in range(CHUNK_WORDS + 1):
+                with m.Case(count):
+                    m.d.comb += kept.eq(words >> 32 * count)
+        with m.Switch(left):
+            for place in range(CHUNK_WORDS):
+                with m.Case(place):
+                    m.d.comb += placed.eq(fresh << 32 * place)
+        m.d.sync += [words.eq(kept | placed), level.eq(left + Mux(enter, beat.count, 0))]
+        return m

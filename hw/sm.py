@@ -1,0 +1,165 @@
+"""The streaming multiprocessor (SM): the blocks of `hw.core` and `hw.preempt` on one AXI4 master.
+
+::
+
+      registers, interrupt            axi
+             |                         |
+        ControlUnit ------------- AxiMaster ----------------+
+        kernels, TBs, launch,      |     |                  |
+        save, restore         FrontEnd   |                  |
+             |                fetch, issue, SIMT stack      |
+             |                     |                        |
+             +------------- ExecutePipeline --------- LoadStore
+             |              registers, lanes                |
+             +----------------- SharedMemory ---------------+ (load writes)
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from .arch.geometry import PC_BITS, Geometry
+from .arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
+from .core.execute import ExecutePipeline
+from .core.front import FrontEnd
+from .core.interfaces import index
+from .core.load_store import LoadStore
+from .core.shared_memory import SharedMemory
+from .memory.axi import Axi4, AxiMaster
+from .preempt.unit import ControlUnit
+
+__all__ = ["Sm", "TracePorts"]
+
+
+class TracePorts(wiring.Signature):
+    """What an SM shows of its work to a simulation; not part of the machine.
+
+    ``retire`` is an instruction that left the issue stage, ``write`` a beat of a vector-register write,
+    ``predicate`` a beat of a predicate write. `slot` is the warp slot; `kernel`, `launch` and `block_warp` say
+    which warp of which thread block (TB) it holds.
+    """
+
+    def __init__(self, g: Geometry):
+        slot = {"valid": Out(1), "slot": Out(index(g.warps))}
+        beat = {"beat": Out(index(g.beats)), "last": Out(1), "mask": Out(g.lanes)}
+        super().__init__({
+            "retire": Out(wiring.Signature(slot | {
+                "kernel": Out(index(g.kernel_slots)), "launch": Out(32), "block_warp": Out(index(g.max_block_warps)),
+                "pc": Out(PC_BITS), "mask": Out(g.warp_size), "op": Out(10)})),
+            "write": Out(wiring.Signature(slot | beat | {"register": Out(6), "data": Out(32 * g.lanes)})),
+            "predicate": Out(wiring.Signature(slot | beat | {"predicate": Out(3), "value": Out(g.lanes)})),
+        })
+
+
+class Sm(wiring.Component):
+    """One SM: registers on one side, memory on the other.
+
+    AXI ids: reads 0 instruction cache, 1 load/store, 2 control unit; writes 0 load/store, 1 control unit.
+
+    Attributes
+    ----------
+    address : Signal(13), in
+        Byte address of a register (`hw.arch.registers`).
+    write : Signal(1), in
+        `write_data` is taken into the register at `address` in this cycle.
+    write_data : Signal(32), in
+    read_data : Signal(32), out
+        The register at `address`, one cycle later.
+    interrupt : Signal(1), out
+        The OR of the bits of register ``event``.
+    axi : Axi4, out
+        Memory.
+    trace : TracePorts, out
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "address": In(REGISTER_ADDRESS_BITS), "write": In(1), "write_data": In(32), "read_data": Out(32),
+            "interrupt": Out(1), "axi": Out(Axi4(g)), "trace": Out(TracePorts(g)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.control = control = ControlUnit(g)
+        m.submodules.front = front = FrontEnd(g)
+        m.submodules.execute = execute = ExecutePipeline(g)
+        m.submodules.load_store = load_store = LoadStore(g)
+        m.submodules.shared = shared = SharedMemory(g)
+        m.submodules.bus = bus = AxiMaster(g, readers=3, writers=2)
+
+        m.d.comb += [control.address.eq(self.address), control.write.eq(self.write),
+                     control.write_data.eq(self.write_data),
+                     self.read_data.eq(control.read_data), self.interrupt.eq(control.interrupt)]
+        for block, names in ((front, ("kernels", "tbs")), (execute, ("kernels", "tbs")), (load_store, ("kernels",)),
+                             (shared, ("tbs",))):
+            self._join(m, control, block, *names)
+        self._join(m, control, front, "warp_init", "stack_push", "start", "free", "kill", "pending", "stop_now",
+                   "stopped", "exited", "valid", "save_select", "save_view", "inspect_select", "inspect_view",
+                   "invalidate", "issued", front_fault="fault")
+        self._join(m, control, execute, "param_select", "param_value", "cycle", "clear", "flags_select",
+                   "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select", "save_predicate",
+                   "restore_predicate", "save_read", "save_data", "restore_write", "mark_clean",
+                   execute_fault="fault")
+        self._join(m, control, shared, "lines_valid", "lines_dirty", "row", "row_data", clear_lines="clear",
+                   shared_fault="fault")
+        self._join(m, control, load_store, global_fault="fault")
+        self._join(m, front, execute, "issue", "throttle", "predicate_select", "predicate_guard", "predicate_pa",
+                   "predicate_pb", "release_register", "release_predicate")
+        self._join(m, front, load_store, "load_done", "store_done", global_room="room")
+        self._join(m, front, shared, shared_room="room", shared_done="done")
+        self._join(m, execute, load_store, global_op="op", global_write="write")
+        self._join(m, execute, shared, shared_op="op", shared_write="write")
+
+        for k, port in enumerate((front.icache_port, load_store.read_port, control.read_port)):
+            wiring.connect(m, port, bus.readers[k])
+        for k, port in enumerate((load_store.write_port, control.write_port)):
+            wiring.connect(m, port, bus.writers[k])
+        wiring.connect(m, wiring.flipped(self.axi), bus.axi)
+        self._trace(m, control, front, execute)
+        return m
+
+    @staticmethod
+    def _join(m: Module, a: wiring.Component, b: wiring.Component, *same: str, **renamed: str) -> None:
+        """Connect ports of two blocks: those called the same, and ``a_name="b_name"``."""
+        for a_name, b_name in ({name: name for name in same} | renamed).items():
+            a_port, b_port = getattr(a, a_name), getattr(b, b_name)
+            member, other = a.signature.members[a_name], b.signature.members[b_name]
+            if member.is_signature:
+                wiring.connect(m, a_port, b_port)
+            elif member.flow == other.flow:
+                raise ValueError(f"ports {a_name} of {type(a).__name__} and {b_name} of {type(b).__name__} "
+                                 f"have the same direction")
+            else:
+                m.d.comb += b_port.eq(a_port) if member.flow == Out else a_port.eq(b_port)
+
+    def _trace(self, m: Module, control: ControlUnit, front: FrontEnd, execute: ExecutePipeline) -> None:
+        """Drive the trace ports; a table remembers which warp was put into each slot."""
+        g = self.geometry
+        owner = data.StructLayout({"tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
+                                   "block_warp": index(g.max_block_warps)})
+        owners = Array(Signal(owner, name=f"owner_{slot}") for slot in range(g.warps))
+        init = control.warp_init.payload
+        with m.If(control.warp_init.valid & control.warp_init.ready):
+            for field in ("tb", "kernel", "block_warp"):
+                m.d.sync += getattr(owners[init.warp], field).eq(init[field])
+
+        retire, source = self.trace.retire, front.trace
+        retiring = Signal(owner)
+        m.d.comb += [
+            retiring.eq(owners[source.warp]),
+            retire.valid.eq(source.valid), retire.slot.eq(source.warp), retire.pc.eq(source.pc),
+            retire.mask.eq(source.mask), retire.op.eq(source.op), retire.kernel.eq(retiring.kernel),
+            retire.block_warp.eq(retiring.block_warp), retire.launch.eq(control.tbs[retiring.tb].launch_id),
+        ]
+        written, write = self.trace.write, execute.trace_write.write
+        m.d.comb += [written.valid.eq(execute.trace_write.valid), written.slot.eq(write.warp),
+                     written.register.eq(write.register), written.data.eq(write.data.as_value())]
+        m.d.comb += [getattr(written, name).eq(write[name]) for name in ("beat", "last", "mask")]
+        predicate, source = self.trace.predicate, execute.trace_predicate
+        m.d.comb += [predicate.valid.eq(source.valid), predicate.slot.eq(source.warp)]
+        m.d.comb += [getattr(predicate, name).eq(source[name])
+                     for name in ("predicate", "beat", "last", "mask", "value")]

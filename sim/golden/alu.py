@@ -1,0 +1,115 @@
+"""Integer lane of the golden model: every `AluOp` on numpy vectors of lanes, independent of the hardware's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from caesura.hw.arch.isa import AluOp
+
+__all__ = ["VALUE", "TEST", "add_with_carry", "subtract_with_carry", "lanes_of", "mask_of"]
+
+Vector = np.ndarray
+
+
+def lanes_of(mask: int, warp_size: int) -> Vector:
+    """Return a lane mask as a read-only array of `warp_size` booleans, lane 0 first."""
+    bits = np.frombuffer(mask.to_bytes(4, "little"), np.uint8)
+    return np.unpackbits(bits, count=warp_size, bitorder="little").view(bool)
+
+
+def mask_of(lanes: Vector) -> int:
+    """Return an array of booleans as a lane mask, lane 0 in bit 0."""
+    return int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little")
+
+
+def _signed(x: Vector) -> Vector:
+    return x.view(np.int32)
+
+
+def _unsigned(x: Vector) -> Vector:
+    return x.astype(np.uint32)
+
+
+def _shift_left(a, b, c):
+    return np.where(b > 31, np.uint32(0), a << (b & np.uint32(31)))
+
+
+def _shift_right(a, b, c):
+    return np.where(b > 31, np.uint32(0), a >> (b & np.uint32(31)))
+
+
+def _shift_right_signed(a, b, c):
+    return (_signed(a) >> _signed(np.minimum(b, np.uint32(31)))).view(np.uint32)
+
+
+def _pair(a, b):
+    return b.astype(np.uint64) << np.uint64(32) | a
+
+
+def _funnel_left(a, b, c):
+    return _unsigned(_pair(a, b) << (c & np.uint32(31)).astype(np.uint64) >> np.uint64(32))
+
+
+def _funnel_right(a, b, c):
+    return _unsigned(_pair(a, b) >> (c & np.uint32(31)).astype(np.uint64))
+
+
+def _high_signed(a, b, c):
+    product = _signed(a).astype(np.int64) * _signed(b)
+    return (product >> 32).astype(np.int32).view(np.uint32)
+
+
+VALUE: dict[AluOp, Callable[[Vector, Vector, Vector], Vector]] = {
+    AluOp.MOV: lambda a, b, c: b,
+    AluOp.IADD: lambda a, b, c: a + b,
+    AluOp.ISUB: lambda a, b, c: a - b,
+    AluOp.IRSUB: lambda a, b, c: b - a,
+    AluOp.IMUL_LO: lambda a, b, c: a * b,
+    AluOp.IMUL_HI_S: _high_signed,
+    AluOp.IMUL_HI_U: lambda a, b, c: _unsigned(a.astype(np.uint64) * b >> np.uint64(32)),
+    AluOp.IMAD_LO: lambda a, b, c: a * b + c,
+    AluOp.AND: lambda a, b, c: a & b,
+    AluOp.OR: lambda a, b, c: a | b,
+    AluOp.XOR: lambda a, b, c: a ^ b,
+    AluOp.NOT: lambda a, b, c: ~b,
+    AluOp.SHL: _shift_left,
+    AluOp.SHR_U: _shift_right,
+    AluOp.SHR_S: _shift_right_signed,
+    AluOp.SHF_L: _funnel_left,
+    AluOp.SHF_R: _funnel_right,
+    AluOp.IMIN_S: lambda a, b, c: np.minimum(_signed(a), _signed(b)).view(np.uint32),
+    AluOp.IMIN_U: lambda a, b, c: np.minimum(a, b),
+    AluOp.IMAX_S: lambda a, b, c: np.maximum(_signed(a), _signed(b)).view(np.uint32),
+    AluOp.IMAX_U: lambda a, b, c: np.maximum(a, b),
+    AluOp.IABS: lambda a, b, c: np.where(b >> np.uint32(31) == 1, ~b + np.uint32(1), b),
+    AluOp.SEXT_8: lambda a, b, c: b.astype(np.int8).astype(np.int32).view(np.uint32),
+    AluOp.SEXT_16: lambda a, b, c: b.astype(np.int16).astype(np.int32).view(np.uint32),
+}
+"""Operations that write a register from registers alone: (a, b, c) to d, all uint32 vectors."""
+
+TEST: dict[AluOp, Callable[[Vector, Vector], Vector]] = {
+    AluOp.SETP_EQ: lambda a, b: a == b,
+    AluOp.SETP_NE: lambda a, b: a != b,
+    AluOp.SETP_LT_S: lambda a, b: _signed(a) < _signed(b),
+    AluOp.SETP_LE_S: lambda a, b: _signed(a) <= _signed(b),
+    AluOp.SETP_GT_S: lambda a, b: _signed(a) > _signed(b),
+    AluOp.SETP_GE_S: lambda a, b: _signed(a) >= _signed(b),
+    AluOp.SETP_LT_U: lambda a, b: a < b,
+    AluOp.SETP_LE_U: lambda a, b: a <= b,
+    AluOp.SETP_GT_U: lambda a, b: a > b,
+    AluOp.SETP_GE_U: lambda a, b: a >= b,
+}
+"""Comparisons: (a, b) to a vector of booleans."""
+
+
+def add_with_carry(a: Vector, b: Vector, carry: Vector) -> tuple[Vector, Vector]:
+    """Return the sum modulo 2**32 and the carry out of ``a + b + carry``."""
+    total = a.astype(np.uint64) + b + carry
+    return _unsigned(total), total >> np.uint64(32) != 0
+
+
+def subtract_with_carry(a: Vector, b: Vector, carry: Vector) -> tuple[Vector, Vector]:
+    """Return ``a + ~b + carry`` modulo 2**32 and its carry, which is set where there is no borrow."""
+    return add_with_carry(a, ~b, carry)

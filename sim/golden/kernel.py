@@ -1,0 +1,124 @@
+"""A kernel slot of the golden model: descriptor, decoded code and progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from caesura.hw.arch.faults import Fault
+from caesura.hw.arch.geometry import INSTRUCTION_BYTES, REGISTER_BANKS, SEGMENT_BYTES, Geometry
+from caesura.hw.arch.registers import KernelState, Register
+
+from .execute import Kind, Operation, compile_word
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+__all__ = ["Kernel"]
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """Fields of ``kernel[k]`` in the register map, as they stand at `start`."""
+
+    code_base: int
+    code_words: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    threads: int
+    registers: int
+    warps: int
+    shared_bytes: int
+    ccb_base: int
+    area_bytes: int
+    local_base: int
+    windows: tuple[tuple[int, int], ...]
+    params: tuple[int, ...]
+
+    @classmethod
+    def read(cls, g: Geometry, registers: Mapping[str, Register], values: Mapping[int, int], k: int) -> Descriptor:
+        """Read the descriptor of slot `k` from register `values` by address."""
+
+        def value(name: str, field: str = "value") -> int:
+            register = registers[f"kernel[{k}].{name}"]
+            return register.fields[field].extract(values.get(register.address, 0))
+
+        single = ("code_base", "code_words", "shared_bytes", "ccb_base", "area_bytes", "local_base")
+        return cls(grid=(value("grid_x"), value("grid_y"), value("grid_z")),
+                   block=(value("block", "x"), value("block", "y"), value("block", "z")),
+                   threads=value("sizes", "threads"), registers=value("sizes", "registers"),
+                   warps=value("sizes", "warps"), **{name: value(name) for name in single},
+                   windows=tuple((value(f"window_base[{w}]"), value(f"window_end[{w}]")) for w in range(g.windows)),
+                   params=tuple(value(f"param[{i}]") for i in range(g.param_words)))
+
+
+class Kernel:
+    """A kernel slot.
+
+    Attributes
+    ----------
+    index : int
+        Slot number.
+    state : KernelState
+    launched, completed : int
+        TBs so far.
+    """
+
+    def __init__(self, machine: Machine, index: int):
+        self.machine = machine
+        self.index = index
+        self.state = KernelState.IDLE
+        self.launched = self.completed = 0
+        self._operations: dict[int, Operation] = {}
+
+    def __getstate__(self):
+        return vars(self) | {"_operations": {}}  # decoded operations hold on to the machine they were made for
+
+    def load(self, descriptor: Descriptor) -> None:
+        """Take a new descriptor and forget the decoded code of the last one."""
+        self.descriptor = descriptor
+        self.grid, self.block = descriptor.grid, tuple(max(n, 1) for n in descriptor.block)
+        self.threads, self.registers, self.warps = descriptor.threads, descriptor.registers, descriptor.warps
+        self.shared_bytes, self.params = descriptor.shared_bytes, descriptor.params
+        self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
+        self.launched = self.completed = 0
+        self._operations = {}
+
+    @property
+    def tbs(self) -> int:
+        """TBs of the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def lines(self) -> int:
+        """Shared-memory lines of a TB."""
+        return -(-self.shared_bytes // SEGMENT_BYTES)
+
+    @property
+    def tb_registers(self) -> int:
+        """Physical vector registers of a TB, a multiple of the number of banks."""
+        return -(-self.warps * self.registers // REGISTER_BANKS) * REGISTER_BANKS
+
+    def fits(self, g: Geometry) -> bool:
+        """A TB of this kernel fits an empty SM."""
+        return (1 <= self.warps <= g.max_block_warps and self.registers <= g.regs_per_thread
+                and self.threads <= self.warps * g.warp_size
+                and self.tb_registers <= g.registers and self.lines <= g.shared_lines)
+
+    def operation(self, pc: int) -> Operation:
+        """Return the decoded instruction at `pc`, decoding it when first met."""
+        found = self._operations.get(pc)
+        if found is None:
+            found = self._operations[pc] = self._decode(pc)
+        return found
+
+    def _decode(self, pc: int) -> Operation:
+        if pc >= self.descriptor.code_words:
+            return Operation(Kind.FAULT, Fault.FETCH_BOUND)
+        address = self.descriptor.code_base + INSTRUCTION_BYTES * pc
+        memory = self.machine.memory
+        if address + INSTRUCTION_BYTES > len(memory):
+            return Operation(Kind.FAULT, Fault.BUS_ERROR)
+        word = int.from_bytes(memory[address:address + INSTRUCTION_BYTES].tobytes(), "little")
+        return compile_word(word, self.machine, self)

@@ -1,0 +1,303 @@
+"""The SM of the golden model: residency, round-robin execution, faults, preempt and resume."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from caesura.hw.arch.faults import CommandError, Fault
+from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.hw.arch.isa import PT
+from caesura.hw.arch.registers import KernelState
+
+from .alu import lanes_of
+from .execute import Kind
+from .kernel import Descriptor, Kernel
+from .preempt import Preemption
+from .record import Recorder
+from .tb import ThreadBlock
+from .warp import Warp, WarpFault
+
+__all__ = ["Machine", "FaultRecord"]
+
+_FAULT_EVENT = 1 << 10
+
+
+class FaultRecord:
+    """Where and why a TB was ended."""
+
+    def __init__(self, kind: Fault = Fault.NONE, kernel: int = 0, warp: int = 0, launch: int = 0, pc: int = 0,
+                 address: int = 0):
+        self.kind, self.kernel, self.warp, self.launch = kind, kernel, warp, launch
+        self.pc, self.address = pc, address
+
+
+class Machine:
+    """One SM; a cycle executes one warp instruction, warps taking turns.
+
+    Parameters
+    ----------
+    g : Geometry
+    memory_bytes : int
+        Global memory, a multiple of 128.
+    trace : bool
+        Record the retire trace.
+
+    Attributes
+    ----------
+    memory : ndarray of uint8
+    views : tuple of ndarray
+        The same memory in units of 8, 16 and 32 bits.
+    kernels : list of Kernel
+    tbs, slots : list
+        What each TB slot and warp slot holds, or None.
+    ready : deque of Warp
+        Warps that can execute, next first.
+    events : int
+        Bits of the event register.
+    attention : bool
+        A TB may have to be launched, restored or saved before the next instruction.
+    """
+
+    def __init__(self, g: Geometry, memory_bytes: int, trace: bool = False):
+        if memory_bytes <= 0 or memory_bytes % SEGMENT_BYTES:
+            raise ValueError(f"memory_bytes must be a positive multiple of {SEGMENT_BYTES}, not {memory_bytes}")
+        self.g = g
+        self.memory = np.zeros(memory_bytes, np.uint8)
+        self._view()
+        self.kernels = [Kernel(self, k) for k in range(g.kernel_slots)]
+        self.tbs: list[ThreadBlock | None] = [None] * g.tb_slots
+        self.slots: list[Warp | None] = [None] * g.warps
+        self.ready: deque[Warp] = deque()
+        self.recorder = Recorder() if trace else None
+        self.cycle = self.retired = self.events = self.fault_count = 0
+        self.fault = FaultRecord()
+        self.preemption = Preemption(self)
+        self.attention = False
+
+    def _view(self) -> None:
+        self.views = (self.memory, self.memory.view(np.uint16), self.memory.view(np.uint32))
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "views"}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._view()
+
+    # Time
+
+    def advance(self, cycles: int, until_event: bool = False) -> int:
+        """Let `cycles` pass, fewer if `until_event` and an event bit is set; return the cycles passed."""
+        for passed in range(cycles):
+            if until_event and self.events:
+                return passed
+            self.cycle += 1
+            if self.attention:
+                self.attention = False
+                self.manage()
+            if self.ready:
+                self._step(self.ready.popleft())
+            elif not self.attention and not (until_event and self.events):
+                self.cycle += cycles - passed - 1
+                break
+        return cycles
+
+    def manage(self) -> None:
+        """Save and restore, launch the TBs that have room, and finish kernels."""
+        self.preemption.progress()
+        for kernel in self.kernels:
+            if kernel.state is not KernelState.RUNNING:
+                continue
+            while kernel.launched < kernel.tbs and self.has_room(kernel):
+                self.place(ThreadBlock(self.g, kernel, kernel.launched))
+                kernel.launched += 1
+            if kernel.completed == kernel.tbs:
+                kernel.state = KernelState.FINISHED
+                self.events |= 1 << kernel.index
+
+    def start(self, kernel: Kernel, descriptor: Descriptor) -> CommandError:
+        """Start a kernel from its descriptor."""
+        if kernel.state not in (KernelState.IDLE, KernelState.FINISHED):
+            return CommandError.NOT_RUNNING
+        kernel.load(descriptor)
+        if not kernel.fits(self.g):
+            return CommandError.TOO_LARGE
+        kernel.state = KernelState.RUNNING
+        self.attention = True
+        return CommandError.NONE
+
+    # Residency
+
+    def resident(self, kernel: Kernel | None = None) -> list[ThreadBlock]:
+        """Return the resident TBs, in slot order; of one kernel if given."""
+        return [tb for tb in self.tbs if tb is not None and (kernel is None or tb.kernel is kernel)]
+
+    def has_room(self, kernel: Kernel) -> bool:
+        """A TB of `kernel` can be placed now."""
+        return (None in self.tbs and self.slots.count(None) >= kernel.warps
+                and self._first_fit(kernel.tb_registers, self.g.registers, "base") is not None
+                and self._first_fit(kernel.lines, self.g.shared_lines, "first_line") is not None)
+
+    def _first_fit(self, size: int, capacity: int, start_name: str) -> int | None:
+        """Return the lowest start of a free range of physical registers or shared-memory lines."""
+        start = 0
+        used = [(getattr(tb, start_name), tb.kernel.tb_registers if start_name == "base" else tb.kernel.lines)
+                for tb in self.resident()]
+        for low, length in sorted(used):
+            if low - start >= size:
+                break
+            start = max(start, low + length)
+        return start if start + size <= capacity else None
+
+    def place(self, tb: ThreadBlock) -> None:
+        """Make a TB resident (`has_room` holds) and let its warps run."""
+        base = self._first_fit(tb.kernel.tb_registers, self.g.registers, "base")
+        line = self._first_fit(tb.kernel.lines, self.g.shared_lines, "first_line")
+        assert base is not None and line is not None
+        tb.base, tb.first_line = base, line
+        tb.slot = self.tbs.index(None)
+        self.tbs[tb.slot] = tb
+        for warp in tb.warps:
+            warp.slot = self.slots.index(None)
+            self.slots[warp.slot] = warp
+        self.ready.extend(warp for warp in tb.warps if warp.runs)
+        if not self._settled(tb):
+            self._release_barrier(tb, tb.warps[0], 0)
+
+    def remove(self, tb: ThreadBlock) -> None:
+        """Free everything a TB holds."""
+        self.tbs[tb.slot] = None
+        for warp in tb.warps:
+            self.slots[warp.slot] = None
+        if any(warp.tb is tb for warp in self.ready):
+            self.ready = deque(warp for warp in self.ready if warp.tb is not tb)
+        self.attention = True
+
+    def _settled(self, tb: ThreadBlock) -> bool:
+        """Complete a TB whose warps have all exited; return whether it was so."""
+        if not tb.exited:
+            return False
+        self.remove(tb)
+        tb.kernel.completed += 1
+        return True
+
+    # Execution
+
+    def _step(self, warp: Warp) -> None:
+        pc = warp.stack[-1].pc
+        try:
+            self._execute(warp, pc)
+        except WarpFault as fault:
+            return self._end(warp, pc, fault)
+        if warp.runs:
+            self.ready.append(warp)
+        elif not self._settled(warp.tb):
+            self._release_barrier(warp.tb, warp, pc)
+
+    def _execute(self, warp: Warp, pc: int) -> None:
+        kernel = warp.tb.kernel
+        op = kernel.operation(pc)
+        kind = op.kind
+        if kind is Kind.FAULT:
+            raise WarpFault(op.fault)
+        if kind is not Kind.PP_DIV and warp.after_pp:
+            raise WarpFault(Fault.ILLEGAL_OPCODE)
+        active = warp.stack[-1].mask & warp.live
+        mask = active
+        if op.guard != PT:
+            mask &= warp.predicates[op.guard] ^ op.invert
+        elif op.invert:
+            mask = 0
+        if kind is Kind.TRAP and mask:
+            raise WarpFault(Fault.TRAP)
+        if kind is Kind.BARRIER and active != warp.live:
+            raise WarpFault(Fault.BARRIER_DIVERGENT)
+        if kind is Kind.BRANCH:
+            warp.branch(mask, op.target, op.reconv)
+        if op.recorded:
+            self.retired += 1
+            if self.recorder:
+                self.recorder.cycle, self.recorder.pc = self.cycle, pc
+                self.recorder.retire(warp, mask)
+        if kind is Kind.RUN:
+            if mask:
+                op.run(warp, mask)
+            warp.jump(pc + 1)
+        elif kind is Kind.EXIT:
+            warp.exit(mask)
+        elif kind is not Kind.BRANCH:
+            self._pause(warp, op, kind)
+            warp.jump(pc + 1)
+
+    def _pause(self, warp: Warp, op, kind: Kind) -> None:
+        """Barriers and preemption points."""
+        if kind is Kind.BARRIER:
+            warp.waiting, warp.barrier, warp.live_vector = True, op.barrier, op.live
+        elif kind is Kind.PP and self.pending(warp.tb.kernel):
+            warp.after_pp, warp.live_vector = True, op.live
+        elif kind is Kind.PP_DIV and warp.after_pp:
+            if len(warp.stack) > 1:
+                warp.live_vector = op.live
+            warp.after_pp, warp.parked = False, True
+
+    def pending(self, kernel: Kernel) -> bool:
+        """Warps of `kernel` are to stop."""
+        return kernel.state is KernelState.PREEMPTING
+
+    def _release_barrier(self, tb: ThreadBlock, warp: Warp, pc: int) -> None:
+        """Release a full barrier, unless a preempt is pending; `warp` at `pc` is what may have filled it."""
+        if self.pending(tb.kernel):
+            self.attention = True
+            return
+        try:
+            released = tb.full_barrier()
+        except WarpFault as fault:
+            return self._end(warp, pc, fault)
+        for other in released:
+            other.waiting = False
+        self.ready.extend(released)
+
+    def _end(self, warp: Warp, pc: int, fault: WarpFault) -> None:
+        """Record a fault and end the TB; it counts as completed."""
+        tb = warp.tb
+        self.fault_count += 1
+        if not self.events & _FAULT_EVENT:
+            self.fault = FaultRecord(fault.kind, tb.kernel.index, warp.index, tb.launch_id, pc, fault.address)
+            self.events |= _FAULT_EVENT
+        self.remove(tb)
+        tb.kernel.completed += 1
+
+    # What instructions need
+
+    def write_register(self, warp: Warp, mask: int, register: int, value: np.ndarray) -> None:
+        """Write a vector register in the lanes `mask` (not zero)."""
+        row = warp.registers[register]
+        warp.valid |= 1 << register
+        if mask == (1 << self.g.warp_size) - 1:
+            row[:] = value
+        else:
+            np.copyto(row, value, where=lanes_of(mask, self.g.warp_size))
+        if self.recorder:
+            self.recorder.write(warp, register, mask, row)
+
+    def write_predicate(self, warp: Warp, mask: int, number: int, value: int) -> None:
+        """Write a predicate in the lanes `mask`; `PT` ignores it."""
+        if number == PT:
+            return
+        warp.predicates[number] = warp.predicates[number] & ~mask | value & mask
+        warp.written |= 1 << number
+        if self.recorder:
+            self.recorder.predicate(warp, number, mask, value)
+
+    def check(self, kernel: Kernel, address: np.ndarray) -> WarpFault | None:
+        """Return the fault of the lowest lane whose global access is not allowed, if there is one."""
+        allowed = np.zeros(len(address), bool)
+        for base, end in kernel.windows:
+            allowed |= (address >= base) & (address < end)
+        present = address < len(self.memory)
+        if (allowed & present).all():
+            return None
+        lane = int((allowed & present).argmin())
+        return WarpFault(Fault.BUS_ERROR if allowed[lane] else Fault.GLOBAL_WINDOW, int(address[lane]))

@@ -1,0 +1,172 @@
+"""Preempt and resume in the golden model: who stops, what is saved where, and when it is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caesura.hw.arch import context
+from caesura.hw.arch.context import CCB_ENTRY, ENTRY_BYTES, Mechanism, State
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.registers import KernelState
+
+from .kernel import Kernel
+from .save import BadImage, read_entry, restore, save
+from .tb import ThreadBlock
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+__all__ = ["Preemption"]
+
+_PREEMPTED_EVENT, _RESUMED_EVENT = 1 << 8, 1 << 9
+_ENTRY_WORDS = CCB_ENTRY.size // 32
+
+
+class Preemption:
+    """The preempt or resume in progress, and the counters of the last ones.
+
+    Attributes
+    ----------
+    kernel : Kernel or None
+        Being preempted or resumed.
+    error : CommandError
+        How the last command ended.
+    counters : dict of str to int
+        By register name (``save_cycles``, ...).
+    """
+
+    def __init__(self, machine: Machine):
+        self.machine = machine
+        self.kernel: Kernel | None = None
+        self.error = CommandError.NONE
+        self.counters: dict[str, int] = {}
+        self._mechanism = Mechanism.OCCUPIED
+        self._generation = 0
+        self._began = 0
+        self._waiting: list[tuple[int, ThreadBlock]] = []
+
+    @property
+    def busy(self) -> bool:
+        """A preempt or resume is in progress."""
+        return self.kernel is not None
+
+    def preempt(self, kernel: Kernel, mechanism: Mechanism) -> None:
+        """Begin to take the TBs of a running kernel off the SM.
+
+        Ends at once with an error, nothing changed, if a save area is too small (`AREA_TOO_SMALL`) or not in
+        memory (`BUS_ERROR`).
+        """
+        g, descriptor = self.machine.g, kernel.descriptor
+        if descriptor.area_bytes < context.area_bound(g, kernel.warps, kernel.registers, kernel.shared_bytes):
+            return self._end(CommandError.AREA_TOO_SMALL, _PREEMPTED_EVENT)
+        if descriptor.ccb_base + context.ccb_bytes(g, descriptor.area_bytes) > len(self.machine.memory):
+            return self._end(CommandError.BUS_ERROR, _PREEMPTED_EVENT)
+        self._begin(kernel)
+        self.counters |= dict.fromkeys(("save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
+                                        "save_tbs", "save_warps"), 0)
+        self._mechanism = mechanism
+        self._generation = self._generation + 1 & 0xFFFF
+        kernel.state = KernelState.PREEMPTING
+        if mechanism is Mechanism.OCCUPIED:
+            for tb in self.machine.resident(kernel):
+                for warp in tb.warps:
+                    warp.parked = warp.runs
+            self.machine.ready = type(self.machine.ready)(w for w in self.machine.ready if w.runs)
+
+    def resume(self, kernel: Kernel, scramble: np.random.Generator | None) -> None:
+        """Begin to bring a preempted kernel back; ends at once with `BAD_IMAGE` if an image is not one."""
+        g, descriptor = self.machine.g, kernel.descriptor
+        words = self.machine.views[2]
+        waiting = []
+        try:
+            for index in range(g.tb_slots):
+                address = context.entry_address(descriptor.ccb_base, index)
+                entry = read_entry(g, words[address // 4:address // 4 + _ENTRY_WORDS])
+                if entry is None:
+                    continue
+                image = entry["register_image"] // 4
+                stream = words[image:image + entry["length"] // 4]
+                waiting.append((index, restore(kernel, entry, stream, scramble)))
+        except BadImage:
+            return self._end(CommandError.BAD_IMAGE, _RESUMED_EVENT)
+        self._begin(kernel)
+        self._waiting = waiting
+        lengths = sum(4 * _ENTRY_WORDS + self._entry(kernel, index)["length"] for index, _ in waiting)
+        self.counters |= {"restore_bytes": lengths, "resume_cycles": 0}
+        kernel.state = KernelState.RESUMING
+
+    def progress(self) -> None:
+        """Save the TBs that have stopped, or bring back those that have room."""
+        kernel = self.kernel
+        if kernel is None:
+            return
+        if kernel.state is KernelState.PREEMPTING:
+            self._save(kernel)
+        else:
+            self._restore(kernel)
+
+    def _save(self, kernel: Kernel) -> None:
+        machine = self.machine
+        for tb in machine.resident(kernel):
+            if tb.stopped:
+                self._write(tb)
+                machine.remove(tb)
+        if machine.resident(kernel):
+            return
+        cycles = machine.cycle - self._began
+        self.counters |= {"save_cycles": cycles, "drain_cycles": cycles}
+        over = kernel.completed == kernel.tbs
+        kernel.state = KernelState.FINISHED if over else KernelState.PREEMPTED
+        machine.events |= over << kernel.index
+        self._end(CommandError.NONE, _PREEMPTED_EVENT)
+
+    def _write(self, tb: ThreadBlock) -> None:
+        """Write a TB's image and its committed CCB entry."""
+        g, descriptor = self.machine.g, tb.kernel.descriptor
+        block = save(tb, self._mechanism)
+        area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, tb.slot)
+        words = self.machine.views[2]
+        words[area // 4:area // 4 + len(block.stream)] = block.stream
+        entry = context.to_words(
+            CCB_ENTRY, state=State.COMPLETE, generation=self._generation, register_image=area, stack_image=area,
+            shared_image=area + block.shared_offset if block.shared_offset else 0, **block.entry)
+        address = context.entry_address(descriptor.ccb_base, tb.slot) // 4
+        words[address:address + _ENTRY_WORDS] = entry
+        warps = block.entry["live_warps"].bit_count()
+        for name, amount in (("save_data_bytes", block.entry["data_bytes"]), ("save_registers", block.registers),
+                             ("save_metadata_bytes", block.entry["metadata_bytes"] + 4 * _ENTRY_WORDS),
+                             ("save_lines", block.entry["shared_lines"]), ("save_tbs", 1), ("save_warps", warps)):
+            self.counters[name] += amount
+
+    def _restore(self, kernel: Kernel) -> None:
+        machine = self.machine
+        while self._waiting and machine.has_room(kernel):
+            index, tb = self._waiting.pop(0)
+            address = context.entry_address(kernel.descriptor.ccb_base, index)
+            machine.memory[address] = State.DEMOTED
+            machine.place(tb)
+        if self._waiting:
+            return
+        kernel.state = KernelState.RUNNING
+        machine.attention = True
+        self.counters["restore_cycles"] = machine.cycle - self._began
+        self._end(CommandError.NONE, _RESUMED_EVENT)
+
+    def _entry(self, kernel: Kernel, index: int) -> dict[str, int]:
+        address = context.entry_address(kernel.descriptor.ccb_base, index) // 4
+        return context.from_words(CCB_ENTRY, self.machine.views[2][address:address + _ENTRY_WORDS])
+
+    def _begin(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._began = self.machine.cycle
+        self.machine.attention = True
+
+    def _end(self, error: CommandError, event: int) -> None:
+        self.kernel = None
+        self.error = error
+        self.machine.events |= event
+
+
+assert ENTRY_BYTES >= 4 * _ENTRY_WORDS

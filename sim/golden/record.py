@@ -1,0 +1,61 @@
+"""Retire trace of the golden model, gathered in columns (`sim.trace` says what is recorded)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caesura.sim.trace import PREDICATE, RETIRE, TRACE, WRITE
+
+from .alu import lanes_of
+
+if TYPE_CHECKING:
+    from .warp import Warp
+
+__all__ = ["Recorder"]
+
+
+class Recorder:
+    """Collects trace records; `take` returns them as `TRACE` records and forgets them.
+
+    Attributes
+    ----------
+    cycle, pc : int
+        Of the instruction being executed, set by the machine.
+    """
+
+    def __init__(self):
+        self.cycle = self.pc = 0
+        self._rows: list[tuple] = []
+        self._data: list[tuple[int, np.ndarray]] = []
+
+    def _add(self, warp: Warp, kind: int, register: int, mask: int) -> None:
+        tb = warp.tb
+        self._rows.append((self.cycle, kind, tb.kernel.index, warp.index, register, 1, tb.launch_id, self.pc, mask))
+
+    def retire(self, warp: Warp, mask: int) -> None:
+        """An instruction retired with the lanes `mask`."""
+        self._add(warp, RETIRE, 0, mask)
+
+    def write(self, warp: Warp, register: int, mask: int, value: np.ndarray) -> None:
+        """A vector register was written in the lanes `mask`."""
+        self._data.append((len(self._rows), np.where(lanes_of(mask, len(value)), value, np.uint32(0))))
+        self._add(warp, WRITE, register, mask)
+
+    def predicate(self, warp: Warp, number: int, mask: int, value: int) -> None:
+        """A predicate was written in the lanes `mask`."""
+        self._data.append((len(self._rows), np.array([value & mask], np.uint32)))
+        self._add(warp, PREDICATE, number, mask)
+
+    def take(self) -> np.ndarray:
+        """Return the records so far, in program order of each warp, and forget them."""
+        records = np.zeros(len(self._rows), TRACE)
+        if self._rows:
+            columns = ("cycle", "kind", "kernel", "warp", "register", "last", "launch", "pc", "mask")
+            for name, column in zip(columns, zip(*self._rows, strict=True), strict=True):
+                records[name] = column
+        for row, value in self._data:
+            records["data"][row, :len(value)] = value
+        self._rows, self._data = [], []
+        return records

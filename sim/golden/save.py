@@ -1,0 +1,187 @@
+"""Context images of the golden model: a TB to the words of `hw.arch.context`, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caesura.hw.arch import context
+from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, Pattern
+from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, Geometry
+from caesura.hw.arch.isa import LIVE_BITS, registers_of_vector
+
+from .tb import ThreadBlock
+from .warp import StackEntry, Warp
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
+
+__all__ = ["SavedBlock", "save", "restore", "read_entry", "BadImage"]
+
+LINE_WORDS = SEGMENT_BYTES // 4
+
+
+class BadImage(ValueError):
+    """The CCB entry or its stream is not an image of this kernel on this geometry."""
+
+
+@dataclass(frozen=True)
+class SavedBlock:
+    """A TB as it goes to memory.
+
+    Attributes
+    ----------
+    stream : ndarray of uint32
+        The area's words.
+    entry : dict of str to int
+        Fields of the CCB entry; `state`, `generation` and the addresses are still to be set.
+    shared_offset : int
+        Byte offset of the shared-memory part of the stream, 0 if there is none.
+    registers : int
+        Vector registers saved, all warps together.
+    """
+
+    stream: np.ndarray
+    entry: dict[str, int]
+    shared_offset: int
+    registers: int
+
+
+def save(tb: ThreadBlock, mechanism: Mechanism) -> SavedBlock:
+    """Return the image of a stopped TB; the TB is unchanged."""
+    g, kernel = tb.g, tb.kernel
+    alive = [warp for warp in tb.warps if warp.live]
+    parts: list[np.ndarray] = []
+    registers = 0
+    for warp in alive:
+        if mechanism is Mechanism.OCCUPIED:
+            saved = list(range(kernel.registers))
+        else:
+            saved = [r for r in registers_of_vector(warp.live_vector, kernel.registers) if warp.valid >> r & 1]
+        parts += [np.array(_warp_record(warp, saved), np.uint32), warp.registers[saved].ravel()]
+        registers += len(saved)
+    shared_offset = 4 * sum(map(len, parts)) if kernel.lines else 0
+    occupied = mechanism is Mechanism.OCCUPIED
+    lines = [k for k in range(kernel.lines) if occupied or tb.lines_valid >> k & 1]
+    bitmap = sum(1 << k for k in lines)
+    parts.append(np.array([bitmap >> low & 0xFFFF_FFFF for low in range(0, kernel.lines, 32)], np.uint32))
+    parts.append(tb.views[2].reshape(-1, LINE_WORDS)[lines].ravel())
+    stream = np.concatenate(parts)
+    data_bytes = registers * g.vector_bytes + len(lines) * SEGMENT_BYTES
+    entry = {
+        "version": context.VERSION, "geometry_hash": g.hash, "length": 4 * len(stream), "launch_id": tb.launch_id,
+        "ctaid_x": tb.ctaid[0], "ctaid_y": tb.ctaid[1], "ctaid_z": tb.ctaid[2],
+        "live_warps": sum(1 << warp.index for warp in alive), "mechanism": mechanism,
+        "registers": kernel.registers, "warps": kernel.warps, "local_base": kernel.descriptor.local_base,
+        "data_bytes": data_bytes, "metadata_bytes": 4 * len(stream) - data_bytes, "shared_lines": len(lines),
+    }
+    return SavedBlock(stream, entry, shared_offset, registers)
+
+
+def _warp_record(warp: Warp, saved: list[int]) -> list[int]:
+    """Return a warp record up to its registers."""
+    words = context.to_words(
+        WARP_HEADER, warp=warp.index, depth=len(warp.stack), predicates=warp.written, waiting=int(warp.waiting),
+        barrier=warp.barrier if warp.waiting else 0, live_lanes=warp.live, launched_lanes=warp.launched,
+        saved_registers=len(saved), pattern=sum(Pattern.RANDOM << 2 * r for r in saved))
+    words += [warp.predicates[p] for p in range(PREDICATES) if warp.written >> p & 1]
+    for entry in warp.stack:
+        words += [entry.pc, entry.mask & warp.live, entry.reconv]
+    return words
+
+
+def read_entry(g: Geometry, words: np.ndarray) -> dict[str, int] | None:
+    """Return the fields of a CCB entry (its first 16 words), or None if it is not resumable.
+
+    Raises
+    ------
+    BadImage
+        If it is complete but of another format version or geometry.
+    """
+    entry = context.from_words(CCB_ENTRY, words)
+    if entry["state"] != context.State.COMPLETE:
+        return None
+    if entry["version"] != context.VERSION or entry["geometry_hash"] != g.hash:
+        raise BadImage("format version or geometry hash")
+    return entry
+
+
+def restore(kernel: Kernel, entry: dict[str, int], stream: np.ndarray,
+            scramble: np.random.Generator | None = None) -> ThreadBlock:
+    """Return the TB of an image.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    entry : dict of str to int
+        From `read_entry`.
+    stream : ndarray of uint32
+        The area's words.
+    scramble : Generator, optional
+        Fill the registers that were not saved with random bits.
+
+    Raises
+    ------
+    BadImage
+        If the stream does not parse as an image of this kernel.
+    """
+    if entry["registers"] != kernel.registers or entry["warps"] != kernel.warps:
+        raise BadImage("registers or warps are not the kernel's")
+    tb = ThreadBlock(kernel.machine.g, kernel, entry["launch_id"])
+    tb.ctaid = (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"])
+    for warp in tb.warps:
+        warp.live = 0
+    words = _Words(stream)
+    for _ in range(entry["live_warps"].bit_count()):
+        _restore_warp(tb, entry["live_warps"], words, scramble)
+    if kernel.lines:
+        bitmap = sum(int(word) << 32 * k for k, word in enumerate(words.take(-(-kernel.lines // 32))))
+        lines = tb.views[2].reshape(-1, LINE_WORDS)
+        for line in (k for k in range(kernel.lines) if bitmap >> k & 1):
+            lines[line] = words.take(LINE_WORDS)
+        tb.lines_valid = bitmap
+    return tb
+
+
+def _restore_warp(tb: ThreadBlock, alive: int, words: _Words, scramble: np.random.Generator | None) -> None:
+    g = tb.g
+    header = context.from_words(WARP_HEADER, words.take(HEADER_WORDS))
+    if not alive >> header["warp"] & 1 or header["warp"] >= len(tb.warps) or tb.warps[header["warp"]].live:
+        raise BadImage(f"record of warp {header['warp']}")
+    warp = tb.warps[header["warp"]]
+    warp.live, warp.launched = header["live_lanes"], header["launched_lanes"]
+    warp.waiting, warp.barrier = bool(header["waiting"]), header["barrier"]
+    warp.live_vector = (1 << LIVE_BITS) - 1
+    warp.written = header["predicates"]
+    for p in range(PREDICATES):
+        if warp.written >> p & 1:
+            warp.predicates[p] = int(words.take(1)[0])
+    if not 1 <= header["depth"] <= g.stack_depth:
+        raise BadImage(f"stack depth {header['depth']}")
+    warp.stack = [StackEntry(*map(int, words.take(STACK_WORDS))) for _ in range(header["depth"])]
+    for r in range(MAX_REGISTERS):
+        if header["pattern"] >> 2 * r & 3:
+            if r >= tb.kernel.registers:
+                raise BadImage(f"register {r}")
+            warp.registers[r] = words.take(g.warp_size)
+            warp.valid |= 1 << r
+        elif scramble is not None and r < tb.kernel.registers:
+            warp.registers[r] = scramble.integers(0, 1 << 32, g.warp_size, np.uint32)
+            warp.valid |= 1 << r
+
+
+class _Words:
+    """A stream being read."""
+
+    def __init__(self, stream: np.ndarray):
+        self.stream = stream
+        self.position = 0
+
+    def take(self, count: int) -> np.ndarray:
+        """Return the next `count` words."""
+        if self.position + count > len(self.stream):
+            raise BadImage("stream ends early")
+        self.position += count
+        return self.stream[self.position - count:self.position]

@@ -1,0 +1,183 @@
+"""The golden model behind the driver's transport: registers, memory and time."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.registers import Command, KernelState, Register, register_map
+
+from .kernel import Descriptor
+from .machine import Machine
+
+__all__ = ["GoldenTransport"]
+
+_REFUSED_EVENT = 1 << 11
+_IDENTIFICATION = 0x43414553
+
+
+class GoldenTransport:
+    """`software.driver.transport.Transport` on the golden model; a cycle is one warp instruction.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    memory_bytes : int
+        A multiple of 128.
+    trace : bool
+        Record the retire trace, read with `take_trace`.
+    seed : int
+        Of the random bits of the scramble test mode.
+    """
+
+    name = "golden"
+
+    def __init__(self, geometry: Geometry, memory_bytes: int = 1 << 24, trace: bool = False, seed: int = 0):
+        self.geometry = geometry
+        self.memory_bytes = memory_bytes
+        self.machine = Machine(geometry, memory_bytes, trace)
+        self._map = register_map()
+        self._paths = {register.address: path for path, register in self._map.items()}
+        self._values: dict[int, int] = {}
+        self._random = np.random.default_rng(seed)
+
+    def read_register(self, address: int) -> int:
+        """Return the 32-bit register at a byte address; addresses without a register read 0."""
+        path = self._paths.get(address)
+        if path is None or not self._map[path].readable:
+            return 0
+        if path.startswith("kernel["):
+            index, name = int(path[7]), path[10:]
+            if name in ("state", "launched", "completed"):
+                kernels = self.machine.kernels
+                return int(getattr(kernels[index], name)) if index < len(kernels) else 0
+        if path.startswith("inspect_"):
+            return self._inspect(path)
+        return self._read(path, self._map[path])
+
+    def _read(self, path: str, register: Register) -> int:
+        machine, fault = self.machine, self.machine.fault
+        resident = machine.resident()
+        if path == "status":
+            return register.pack(busy=machine.preemption.busy, error=machine.preemption.error,
+                                 resident=len(resident), warps=sum(len(tb.warps) for tb in resident))
+        if path == "fault_kind":
+            return register.pack(kind=fault.kind, kernel=fault.kernel, warp=fault.warp)
+        live = {"id": _IDENTIFICATION, "geometry_hash": self.geometry.hash, "event": machine.events,
+                "cycle_low": machine.cycle & 0xFFFF_FFFF, "cycle_high": machine.cycle >> 32 & 0xFFFF_FFFF,
+                "retired": machine.retired & 0xFFFF_FFFF, "fault_tb": fault.launch, "fault_pc": fault.pc,
+                "fault_address": fault.address, "fault_count": machine.fault_count}
+        if path in live:
+            return live[path]
+        return machine.preemption.counters.get(path, self._values.get(register.address, 0))
+
+    def _inspect(self, path: str) -> int:
+        chosen = self._map["inspect"].unpack(self._values.get(self._map["inspect"].address, 0))
+        slots = self.machine.slots
+        warp = slots[chosen["warp"]] if chosen["warp"] < len(slots) else None
+        if warp is None:
+            return 0
+        if path == "inspect_state":
+            return self._map[path].pack(
+                valid=1, waiting=warp.waiting, parked=warp.parked, exited=warp.exited, kernel=warp.tb.kernel.index,
+                warp=warp.index, depth=len(warp.stack), barrier=warp.barrier if warp.waiting else 0)
+        if path in ("inspect_pc", "inspect_mask"):
+            if chosen["entry"] >= len(warp.stack):
+                return 0
+            entry = warp.stack[chosen["entry"]]
+            return entry.pc if path == "inspect_pc" else entry.mask & warp.live
+        return warp.tb.launch_id if path == "inspect_tb" else warp.live
+
+    def write_register(self, address: int, value: int) -> None:
+        """Write a 32-bit register; a write to ``command`` begins the command."""
+        path = self._paths.get(address)
+        if path is None or not self._map[path].writable:
+            return
+        if path == "command":
+            self._command(**self._map[path].unpack(value))
+        elif path == "event":
+            self.machine.events &= ~value
+        else:
+            self._values[address] = value & 0xFFFF_FFFF
+
+    def _command(self, op: int, kernel: int, mechanism: int, scramble: int) -> None:
+        error = self._try(op, kernel, mechanism, scramble)
+        if error:
+            self.machine.preemption.error = error
+            self.machine.events |= _REFUSED_EVENT
+
+    def _try(self, op: int, index: int, mechanism: int, scramble: int) -> CommandError:
+        """Begin a command; return why it was refused, if it was."""
+        machine = self.machine
+        if machine.preemption.busy:
+            return CommandError.BUSY
+        if op not in list(Command) or index >= len(machine.kernels):
+            return CommandError.UNKNOWN
+        kernel = machine.kernels[index]
+        if op == Command.START:
+            machine.preemption.error = CommandError.NONE
+            return machine.start(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
+        if op == Command.PREEMPT and mechanism not in list(Mechanism):
+            return CommandError.UNKNOWN
+        expected = KernelState.RUNNING if op == Command.PREEMPT else KernelState.PREEMPTED
+        if kernel.state is not expected:
+            return CommandError.NOT_RUNNING
+        machine.preemption.error = CommandError.NONE
+        if op == Command.PREEMPT:
+            machine.preemption.preempt(kernel, Mechanism(mechanism))
+        else:
+            machine.preemption.resume(kernel, self._random if scramble else None)
+        return CommandError.NONE
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Return `size` bytes of global memory.
+
+        Raises
+        ------
+        ValueError
+            If they are not all in memory.
+        """
+        self._check(address, size)
+        return self.machine.memory[address:address + size].tobytes()
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Write global memory.
+
+        Raises
+        ------
+        ValueError
+            If `data` does not lie in memory.
+        """
+        self._check(address, len(data))
+        self.machine.memory[address:address + len(data)] = np.frombuffer(data, np.uint8)
+
+    def _check(self, address: int, size: int) -> None:
+        if not 0 <= address <= address + size <= self.memory_bytes:
+            raise ValueError(f"{size} bytes at {address:#x} are not in the {self.memory_bytes} bytes of memory")
+
+    def advance(self, cycles: int) -> int:
+        """Let exactly `cycles` cycles pass and return them."""
+        return self.machine.advance(cycles)
+
+    def wait(self, cycles: int) -> int:
+        """Let time pass until an event is set, at most `cycles` cycles; return the cycles passed."""
+        return self.machine.advance(cycles, until_event=True)
+
+    def snapshot(self) -> bytes:
+        """Return the whole state of machine and memory, the trace included."""
+        return pickle.dumps((self.machine, self._values, self._random))
+
+    def restore(self, snapshot: bytes) -> None:
+        """Put a state back; any number of times."""
+        self.machine, self._values, self._random = pickle.loads(snapshot)
+
+    def take_trace(self) -> np.ndarray:
+        """Return the trace records (`sim.trace.TRACE`) since the last call, none unless `trace` was set."""
+        recorder = self.machine.recorder
+        if recorder is None:
+            raise ValueError("the transport was made without trace=True")
+        return recorder.take()

@@ -1,0 +1,275 @@
+// The cycle loop around a verilated SM: register bus, memory, trace, snapshots; C functions for ctypes.
+// SM_BUS_BYTES, SM_WARPS, SM_LANES and SM_BEATS come from the geometry; WITH_VCD selects the build with waveforms.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <verilated.h>
+#include <verilated_save.h>
+#ifdef WITH_VCD
+#include <verilated_vcd_c.h>
+#endif
+
+#include "Vtop.h"
+#include "axi_memory.h"
+#include "trace.h"
+
+namespace {
+
+// Serialises a model into memory, as VerilatedSave does into a file.
+class Saver final : public VerilatedSerialize {
+public:
+    explicit Saver(std::vector<uint8_t>& to) : to_(to) { m_isOpen = true; }
+    void flush() override {
+        to_.insert(to_.end(), m_bufp, m_cp);
+        m_cp = m_bufp;
+    }
+
+private:
+    std::vector<uint8_t>& to_;
+};
+
+class Loader final : public VerilatedDeserialize {
+public:
+    explicit Loader(const std::vector<uint8_t>& from) : next_(from.data()), end_(from.data() + from.size()) {
+        m_isOpen = true;
+        m_endp = m_bufp;
+    }
+    void fill() override {
+        const size_t left = m_endp - m_cp;
+        std::memmove(m_bufp, m_cp, left);
+        const size_t more = std::min<size_t>(bufferSize() - left, end_ - next_);
+        std::memcpy(m_bufp + left, next_, more);
+        next_ += more;
+        m_cp = m_bufp;
+        m_endp = m_bufp + left + more;
+    }
+
+private:
+    const uint8_t *next_, *end_;
+};
+
+using Axi = AxiMemory<SM_BUS_BYTES>;
+using Tracer = Trace<SM_WARPS, SM_LANES, SM_BEATS>;
+
+struct Snapshot {
+    std::vector<uint8_t> model;
+    Axi axi;
+    Tracer trace;
+    uint64_t cycle;
+    size_t bytes() const { return model.size() + sizeof *this + trace.records.size() * sizeof(Record); }
+};
+
+class Simulation {
+public:
+    explicit Simulation(uint64_t memory_bytes) : axi(memory_bytes) {
+        context_.randReset(0);
+#ifdef WITH_VCD
+        context_.traceEverOn(true);
+#endif
+        top_ = std::make_unique<Vtop>(&context_);
+        top_->eval();
+    }
+    ~Simulation() {
+        close_vcd();
+        top_->final();
+    }
+
+    Axi axi;
+    Tracer trace;
+    uint64_t cycle = 0;
+    std::string error;
+
+    void step() {
+        const auto& s = axi.drive();
+        top_->axi_awready = s.awready;
+        top_->axi_wready = s.wready;
+        top_->axi_arready = s.arready;
+        top_->axi_rvalid = s.rvalid;
+        top_->axi_rid = s.rid;
+        top_->axi_rresp = s.rresp;
+        top_->axi_rlast = s.rlast;
+        std::memcpy(&top_->axi_rdata, s.rdata.data(), SM_BUS_BYTES);
+        top_->axi_bvalid = s.bvalid;
+        top_->axi_bid = s.bid;
+        top_->axi_bresp = s.bresp;
+        top_->clk = 0;
+        top_->eval();
+        dump(0);
+        if (trace.enabled) sample_trace();
+        axi.sample(master());
+        top_->clk = 1;
+        top_->eval();
+        dump(1);
+        ++cycle;
+    }
+
+    bool interrupt() const { return top_->__SYM__interrupt; }  // Verilator takes the plain name for a keyword
+
+    void write_register(uint32_t address, uint32_t value) {
+        top_->address = address;
+        top_->write_data = value;
+        top_->write = 1;
+        step();
+        top_->write = 0;
+    }
+
+    uint32_t read_register(uint32_t address) {
+        top_->address = address;
+        step();
+        return top_->read_data;
+    }
+
+    Snapshot* snapshot() {
+        auto* result = new Snapshot{{}, axi, trace, cycle};
+        Saver saver(result->model);
+        saver << *top_;
+        saver.flush();
+        return result;
+    }
+
+    void restore(const Snapshot& snapshot) {
+        axi = snapshot.axi;
+        trace = snapshot.trace;
+        cycle = snapshot.cycle;
+        Loader loader(snapshot.model);
+        loader >> *top_;
+    }
+
+    void open_vcd(const char* path) {
+#ifdef WITH_VCD
+        vcd_ = std::make_unique<VerilatedVcdC>();
+        top_->trace(vcd_.get(), 99);
+        vcd_->open(path);
+#else
+        (void)path;
+#endif
+    }
+
+    void close_vcd() {
+#ifdef WITH_VCD
+        if (vcd_) vcd_->close();
+        vcd_.reset();
+#endif
+    }
+
+private:
+    VerilatedContext context_;
+    std::unique_ptr<Vtop> top_;
+#ifdef WITH_VCD
+    std::unique_ptr<VerilatedVcdC> vcd_;
+    void dump(unsigned phase) {
+        if (vcd_) vcd_->dump(2 * cycle + phase);
+    }
+#else
+    void dump(unsigned) {}
+#endif
+
+    MasterSignals<SM_BUS_BYTES> master() const {
+        MasterSignals<SM_BUS_BYTES> m;
+        m.awvalid = top_->axi_awvalid;
+        m.wvalid = top_->axi_wvalid;
+        m.arvalid = top_->axi_arvalid;
+        m.rready = top_->axi_rready;
+        m.bready = top_->axi_bready;
+        m.aw = {top_->axi_awid, top_->axi_awaddr, top_->axi_awlen, top_->axi_awsize, top_->axi_awburst};
+        m.ar = {top_->axi_arid, top_->axi_araddr, top_->axi_arlen, top_->axi_arsize, top_->axi_arburst};
+        std::memcpy(m.w.data.data(), &top_->axi_wdata, SM_BUS_BYTES);
+        m.w.strobe = top_->axi_wstrb;
+        m.w.last = top_->axi_wlast;
+        return m;
+    }
+
+    void sample_trace() {
+        const Vtop& t = *top_;
+        if (t.trace_retire_valid)
+            trace.retire(cycle, t.trace_retire_slot, t.trace_retire_kernel, t.trace_retire_block_warp,
+                         t.trace_retire_launch, t.trace_retire_pc, t.trace_retire_mask, t.trace_retire_op);
+        if (t.trace_write_valid)
+            trace.write(cycle, t.trace_write_slot, t.trace_write_register, t.trace_write_beat, t.trace_write_last,
+                        t.trace_write_mask, &t.trace_write_data);
+        if (t.trace_predicate_valid)
+            trace.predicate(cycle, t.trace_predicate_slot, t.trace_predicate_predicate, t.trace_predicate_beat,
+                            t.trace_predicate_last, t.trace_predicate_mask, t.trace_predicate_value);
+    }
+};
+
+// Runs `body`; a protocol error ends the simulation's advance and is kept for `caesura_error`.
+template <class Body> void guarded(Simulation* sim, Body body) {
+    if (!sim->error.empty()) return;
+    try {
+        body();
+    } catch (const ProtocolError& e) {
+        sim->error = e.what();
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+Simulation* caesura_new(uint64_t memory_bytes) { return new Simulation(memory_bytes); }
+void caesura_delete(Simulation* sim) { delete sim; }
+const char* caesura_error(Simulation* sim) { return sim->error.c_str(); }
+
+void caesura_timing(Simulation* sim, uint64_t latency, uint64_t rate) {
+    sim->axi.latency = latency;
+    sim->axi.rate = rate;
+}
+void caesura_error_range(Simulation* sim, uint64_t start, uint64_t end, int reads, int writes) {
+    sim->axi.errors.push_back({start, end, reads != 0, writes != 0});
+}
+void caesura_clear_errors(Simulation* sim) { sim->axi.errors.clear(); }
+void caesura_traffic(Simulation* sim, uint64_t* to) {
+    std::copy(sim->axi.read_bytes, sim->axi.read_bytes + Axi::IDS, to);
+    std::copy(sim->axi.written_bytes, sim->axi.written_bytes + Axi::IDS, to + Axi::IDS);
+}
+
+uint64_t caesura_cycle(Simulation* sim) { return sim->cycle; }
+void caesura_advance(Simulation* sim, uint64_t cycles) {
+    guarded(sim, [&] {
+        while (cycles--) sim->step();
+    });
+}
+uint64_t caesura_wait(Simulation* sim, uint64_t cycles) {
+    const uint64_t start = sim->cycle;
+    guarded(sim, [&] {
+        while (sim->cycle - start < cycles && !sim->interrupt()) sim->step();
+    });
+    return sim->cycle - start;
+}
+
+void caesura_write_register(Simulation* sim, uint32_t address, uint32_t value) {
+    guarded(sim, [&] { sim->write_register(address, value); });
+}
+uint32_t caesura_read_register(Simulation* sim, uint32_t address) {
+    uint32_t value = 0;
+    guarded(sim, [&] { value = sim->read_register(address); });
+    return value;
+}
+void caesura_read_memory(Simulation* sim, uint64_t address, uint8_t* to, uint64_t size) {
+    sim->axi.memory.read(address, to, size);
+}
+void caesura_write_memory(Simulation* sim, uint64_t address, const uint8_t* from, uint64_t size) {
+    sim->axi.memory.write(address, from, size);
+}
+
+void caesura_trace(Simulation* sim, int enabled) { sim->trace.enabled = enabled; }
+uint64_t caesura_trace_count(Simulation* sim) { return sim->trace.records.size(); }
+void caesura_take_trace(Simulation* sim, Record* to) {
+    std::copy(sim->trace.records.begin(), sim->trace.records.end(), to);
+    sim->trace.records.clear();
+}
+
+Snapshot* caesura_snapshot(Simulation* sim) { return sim->snapshot(); }
+void caesura_restore(Simulation* sim, const Snapshot* snapshot) {
+    sim->restore(*snapshot);
+    sim->error.clear();
+}
+uint64_t caesura_snapshot_bytes(const Snapshot* snapshot) { return snapshot->bytes(); }
+void caesura_snapshot_delete(Snapshot* snapshot) { delete snapshot; }
+
+void caesura_open_vcd(Simulation* sim, const char* path) { sim->open_vcd(path); }
+void caesura_close_vcd(Simulation* sim) { sim->close_vcd(); }
+
+}  // extern "C"

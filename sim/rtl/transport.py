@@ -1,0 +1,253 @@
+"""`RtlTransport`: the SM under Verilator as a machine for the driver, with snapshots and a retire trace."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from amaranth.lib import wiring
+
+from caesura.hw.arch.geometry import Geometry
+from caesura.hw.sm import Sm
+from caesura.sim.memory import ErrorRange, MemoryTiming, ProtocolError
+from caesura.sim.rtl.verilator import Progress, library, report_on_stderr
+from caesura.sim.trace import TRACE
+
+__all__ = ["RtlTransport", "Snapshot", "Traffic"]
+
+DEFAULT_MEMORY = 16 << 20
+"""Bytes of memory unless told otherwise."""
+AXI_IDS = 4
+"""AXI ids the traffic counters tell apart."""
+
+_POINTER, _WORD, _LONG, _TEXT = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
+_FUNCTIONS = {
+    "new": (_POINTER, _LONG), "delete": (None, _POINTER), "error": (_TEXT, _POINTER),
+    "timing": (None, _POINTER, _LONG, _LONG),
+    "error_range": (None, _POINTER, _LONG, _LONG, ctypes.c_int, ctypes.c_int),
+    "clear_errors": (None, _POINTER), "traffic": (None, _POINTER, _POINTER),
+    "cycle": (_LONG, _POINTER), "advance": (None, _POINTER, _LONG), "wait": (_LONG, _POINTER, _LONG),
+    "write_register": (None, _POINTER, _WORD, _WORD), "read_register": (_WORD, _POINTER, _WORD),
+    "read_memory": (None, _POINTER, _LONG, _POINTER, _LONG),
+    "write_memory": (None, _POINTER, _LONG, _TEXT, _LONG),
+    "trace": (None, _POINTER, ctypes.c_int), "trace_count": (_LONG, _POINTER),
+    "take_trace": (None, _POINTER, _POINTER),
+    "snapshot": (_POINTER, _POINTER), "restore": (None, _POINTER, _POINTER),
+    "snapshot_bytes": (_LONG, _POINTER), "snapshot_delete": (None, _POINTER),
+    "open_vcd": (None, _POINTER, _TEXT), "close_vcd": (None, _POINTER),
+}
+
+
+class _Library:
+    """The harness's C functions, without their common prefix."""
+
+    def __init__(self, path: Path):
+        handle = ctypes.CDLL(str(path))
+        self.path = path
+        for name, (result, *arguments) in _FUNCTIONS.items():
+            function = getattr(handle, f"caesura_{name}")
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+
+    def __getattr__(self, name: str) -> Callable:
+        raise AttributeError(name)
+
+
+class Snapshot:
+    """The whole state of a simulation at one cycle; kept by the library until this object goes.
+
+    Attributes
+    ----------
+    cycle : int
+        When it was taken.
+    nbytes : int
+        Bytes it occupies, without the memory pages that it shares.
+    """
+
+    def __init__(self, library: _Library, pointer: int, cycle: int):
+        self._pointer = pointer
+        self._library = library
+        self.cycle = cycle
+        self.nbytes = library.snapshot_bytes(pointer)
+        weakref.finalize(self, library.snapshot_delete, pointer)
+
+
+class Traffic:
+    """Bytes moved on the bus since the start, by AXI id; a beat counts its full width.
+
+    Attributes
+    ----------
+    read, written : tuple of int
+        Indexed by AXI id (reads: 0 instruction cache, 1 load/store, 2 control; writes: 0 load/store, 1 control).
+    """
+
+    def __init__(self, read: tuple[int, ...], written: tuple[int, ...]):
+        self.read = read
+        self.written = written
+
+    def __repr__(self) -> str:
+        return f"Traffic(read={self.read}, written={self.written})"
+
+
+class RtlTransport:
+    """The RTL of one SM under Verilator, with its memory: a `software.driver.transport.Transport`.
+
+    A register access takes one simulated cycle, memory access from outside none. Two objects of one
+    configuration share the library and are otherwise independent.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    memory_bytes : int
+        Size of the memory; pages that were never written take no room.
+    trace : bool
+        Record a retire trace from the start (see `take_trace`).
+    vcd : path, optional
+        Write waveforms there until `close`; needs its own build.
+    design : callable
+        Makes the top; another one with the ports of `hw.sm.Sm` can be run instead.
+    progress : callable
+        Told about each step of a build.
+
+    Raises
+    ------
+    BuildError
+        If the simulation cannot be built.
+    ValueError
+        If `memory_bytes` is not a positive multiple of 4096.
+    """
+
+    name = "rtl"
+
+    def __init__(self, geometry: Geometry, memory_bytes: int = DEFAULT_MEMORY, trace: bool = False, *,
+                 vcd: str | Path | None = None, design: Callable[[Geometry], wiring.Component] = Sm,
+                 progress: Progress = report_on_stderr):
+        if memory_bytes <= 0 or memory_bytes % 4096 or memory_bytes > 1 << 32:
+            raise ValueError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes}")
+        self.geometry = geometry
+        self.memory_bytes = memory_bytes
+        self._library = _Library(library(geometry, design, vcd=vcd is not None, progress=progress))
+        self._simulation = self._library.new(memory_bytes)
+        self._close = weakref.finalize(self, self._library.delete, self._simulation)
+        self.set_timing(MemoryTiming.of(geometry))
+        self.tracing = trace
+        if vcd is not None:
+            self._library.open_vcd(self._simulation, str(vcd).encode())
+
+    def _check(self) -> None:
+        message = self._library.error(self._simulation)
+        if message:
+            raise ProtocolError(message.decode())
+
+    def read_register(self, address: int) -> int:
+        """Return the 32-bit register at a byte address; takes one cycle."""
+        value = self._library.read_register(self._simulation, address)
+        self._check()
+        return value
+
+    def write_register(self, address: int, value: int) -> None:
+        """Write a 32-bit register; takes one cycle."""
+        self._library.write_register(self._simulation, address, value)
+        self._check()
+
+    def _check_range(self, address: int, size: int) -> None:
+        if address < 0 or size < 0 or address + size > self.memory_bytes:
+            raise ValueError(f"{size} bytes at {address:#x} are not within the memory of {self.memory_bytes} bytes")
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Return `size` bytes of global memory; takes no simulated time.
+
+        Raises
+        ------
+        ValueError
+            If they are not within the memory; also `write_memory`.
+        """
+        self._check_range(address, size)
+        buffer = ctypes.create_string_buffer(size)
+        self._library.read_memory(self._simulation, address, buffer, size)
+        return buffer.raw
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Write global memory; takes no simulated time."""
+        self._check_range(address, len(data))
+        self._library.write_memory(self._simulation, address, bytes(data), len(data))
+
+    def advance(self, cycles: int) -> int:
+        """Let exactly `cycles` cycles pass and return them.
+
+        Raises
+        ------
+        ProtocolError
+            If the SM breaks a rule of AXI4 that the memory checks; also `wait` and the register accesses.
+            The simulation then stands still until it is restored from a snapshot.
+        """
+        self._library.advance(self._simulation, cycles)
+        self._check()
+        return cycles
+
+    def wait(self, cycles: int) -> int:
+        """Let time pass until the interrupt line is high, at most `cycles` cycles; return the cycles passed."""
+        passed = self._library.wait(self._simulation, cycles)
+        self._check()
+        return passed
+
+    @property
+    def cycle(self) -> int:
+        """Cycles since the start."""
+        return self._library.cycle(self._simulation)
+
+    @property
+    def tracing(self) -> bool:
+        """Whether retired instructions and writes are recorded."""
+        return self._tracing
+
+    @tracing.setter
+    def tracing(self, enabled: bool) -> None:
+        self._tracing = bool(enabled)
+        self._library.trace(self._simulation, int(enabled))
+
+    def take_trace(self) -> np.ndarray:
+        """Return the records since the last call, shape ``(n,)`` of dtype `sim.trace.TRACE`, and forget them."""
+        records = np.empty(self._library.trace_count(self._simulation), TRACE)
+        self._library.take_trace(self._simulation, records.ctypes.data)
+        return records
+
+    def snapshot(self) -> Snapshot:
+        """Return the state of everything: SM, bus, memory, error ranges, counters and untaken trace records.
+
+        Memory pages are shared with the snapshot until one side writes them.
+        """
+        return Snapshot(self._library, self._library.snapshot(self._simulation), self.cycle)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a snapshot, of this simulation or of another one of the same build and memory size."""
+        if snapshot._library.path != self._library.path:
+            raise ValueError("the snapshot is of another build")
+        self._library.restore(self._simulation, snapshot._pointer)
+        self.tracing = self._tracing
+
+    def set_timing(self, timing: MemoryTiming) -> None:
+        """Change the memory's latency and bandwidth from now on."""
+        self._library.timing(self._simulation, timing.latency, timing.rate)
+
+    def add_error_range(self, errors: ErrorRange) -> None:
+        """Let a range of addresses answer SLVERR."""
+        self._library.error_range(self._simulation, errors.start, errors.end, int(errors.reads), int(errors.writes))
+
+    def clear_error_ranges(self) -> None:
+        """Let all of memory answer normally again."""
+        self._library.clear_errors(self._simulation)
+
+    @property
+    def traffic(self) -> Traffic:
+        """Bus traffic so far."""
+        counts = np.empty(2 * AXI_IDS, np.uint64)
+        self._library.traffic(self._simulation, counts.ctypes.data)
+        return Traffic(tuple(map(int, counts[:AXI_IDS])), tuple(map(int, counts[AXI_IDS:])))
+
+    def close(self) -> None:
+        """End the simulation and complete the waveform file; the object is not usable afterwards."""
+        self._close()

@@ -1,0 +1,157 @@
+"""Preempt everywhere: a preemption at every chosen cycle, a hostile neighbour, a resume, and all memory compared.
+
+The undisturbed run advances cycle by cycle; at each chosen cycle the simulation forks (a snapshot), the fork is
+preempted, another kernel overwrites every register and all shared memory, the first is resumed with its unsaved
+registers brought back as random bits, runs to its end, and the device's whole heap is compared with what the
+undisturbed run left there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from caesura.hw.arch.context import Mechanism
+from caesura.sim.scenario import Work, start_job
+from caesura.software.driver import Device, Launch
+from caesura.software.driver.transport import Transport
+
+__all__ = ["Forkable", "Outcome", "Campaign"]
+
+
+class Forkable(Transport, Protocol):
+    """A transport whose whole state can be taken and put back."""
+
+    def snapshot(self) -> Any:
+        """Return the state of machine and memory."""
+        ...
+
+    def restore(self, snapshot: Any) -> None:
+        """Put a state back."""
+        ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One preemption of a campaign.
+
+    Attributes
+    ----------
+    cycle : int
+        Cycle of the request, from the launch.
+    saved : bool
+        False if the kernel finished during the drain, so that nothing had to be saved.
+    wrong_bytes : int
+        Bytes of the heap that differ from the undisturbed run.
+    """
+
+    cycle: int
+    saved: bool
+    wrong_bytes: int
+
+
+class Campaign:
+    """Preemptions of one kernel on one machine.
+
+    Parameters
+    ----------
+    transport : Forkable
+    work : Work
+        The kernel to interrupt.
+    neighbour : Work
+        What runs while it is away.
+    max_cycles : int
+        Limit of every run and every wait.
+    """
+
+    def __init__(self, transport: Forkable, work: Work, neighbour: Work, max_cycles: int = 200_000):
+        self.transport, self.work, self.neighbour, self.max_cycles = transport, work, neighbour, max_cycles
+        self.device = Device(transport)
+        self._kernel = self.device.load([work.image])[work.image.name]
+        self._other = self.device.load([neighbour.image])[neighbour.image.name]
+        self._other_arrays = {name: self.device.array(value) for name, value in neighbour.job.arguments.items()
+                              if isinstance(value, np.ndarray)}
+        self._launch, self._arrays = start_job(self.device, self._kernel, work.job)
+        self._origin = self._fork()
+        self.cycles = self.device.wait(self._launch, max_cycles)
+        self._expected = self._heap()
+        self._check_reference()
+        self._back(self._origin)
+
+    def _check_reference(self) -> None:
+        for name, value in self.work.job.expected.items():
+            if not (self._arrays[name].get() == value).all():
+                raise AssertionError(f"{self.work.image.name}: {name} is wrong without any preemption")
+
+    def _heap(self) -> dict[str, bytes]:
+        return {name: array.get().tobytes() for name, array in self._arrays.items()}
+
+    def _fork(self):
+        return self.transport.snapshot(), self.device.host_state()
+
+    def _back(self, fork) -> None:
+        snapshot, host = fork
+        self.transport.restore(snapshot)
+        self.device.set_host_state(host)
+
+    def _run_neighbour(self) -> None:
+        arguments = [self._other_arrays.get(n, v) for n, v in self.neighbour.job.arguments.items()]
+        job = self.neighbour.job
+        launch = self._other(job.grid, job.block, arguments, job.shared_bytes)
+        self.device.wait(launch, self.max_cycles)
+        for name, value in job.expected.items():
+            if not (self._other_arrays[name].get() == value).all():
+                raise AssertionError(f"the neighbour's {name} is wrong")
+
+    def _wrong(self) -> int:
+        total = 0
+        for name, data in self._heap().items():
+            expected = self._expected[name]
+            if data != expected:
+                total += sum(x != y for x, y in zip(data, expected, strict=True))
+        return total
+
+    def _interrupt(self, launch: Launch, mechanism: Mechanism) -> bool:
+        saved = self.device.preempt(launch, mechanism, scramble=True, max_cycles=self.max_cycles)
+        self._run_neighbour()
+        if saved:
+            self.device.resume(launch, max_cycles=self.max_cycles)
+        return saved is not None
+
+    def at_cycles(self, mechanism: Mechanism, cycles: Iterable[int]) -> Iterator[Outcome]:
+        """Preempt at each of the given cycles (ascending) and yield what came of it."""
+        now = 0
+        fork = self._origin
+        for cycle in cycles:
+            self._back(fork)
+            self.device.advance(cycle - now)
+            now, fork = cycle, self._fork()
+            saved = self._interrupt(self._launch, mechanism)
+            if not self._launch.finished:
+                self.device.wait(self._launch, self.max_cycles)
+            yield Outcome(cycle, saved, self._wrong())
+        self._back(self._origin)
+
+    def periodic(self, mechanism: Mechanism, period: int, most: int = 10_000) -> Outcome:
+        """Preempt every `period` cycles of running time until the kernel ends; `cycle` is the number of preemptions.
+
+        Raises
+        ------
+        AssertionError
+            If it has not ended after `most` preemptions.
+        """
+        self._back(self._origin)
+        count = 0
+        while not self._launch.finished:
+            if count >= most:
+                raise AssertionError(f"no end after {most} preemptions")
+            self.device.advance(period)
+            if not self._launch.finished:
+                self._interrupt(self._launch, mechanism)
+                count += 1
+        outcome = Outcome(count, count > 0, self._wrong())
+        self._back(self._origin)
+        return outcome

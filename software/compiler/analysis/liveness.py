@@ -1,0 +1,80 @@
+"""Liveness of vector registers and predicates, per thread.
+
+A register is live at a point if
+
+1. some path from the point reads it, and
+2. no operation on that path before the read writes it in every lane: a guarded definition kills nothing
+   (design section 4), and
+3. the path does not run through ``exit`` without a guard, after which the thread has no state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import networkx
+
+from ..ir.cfg import graph as flow_graph
+from ..ir.kernel import Block, Kernel, Op, Reg
+from .dataflow import Analysis, solve
+
+__all__ = ["Liveness", "liveness"]
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """Result of `liveness`.
+
+    Attributes
+    ----------
+    live_in, live_out : dict of str to frozenset of Reg
+        At the start and the end of each block (the terminator's condition counts as read inside it).
+    """
+
+    live_in: dict[str, frozenset[Reg]]
+    live_out: dict[str, frozenset[Reg]]
+
+    def backward(self, block: Block) -> Iterator[tuple[int, Op, set[Reg]]]:
+        """Yield ``(index, op, live after op)`` from the last operation to the first.
+
+        The set is the caller's to read only until the next step.
+        """
+        live = set(self.live_out[block.label])
+        _read_condition(block, live)
+        for index in range(len(block.ops) - 1, -1, -1):
+            op = block.ops[index]
+            yield index, op, live
+            live.difference_update(op.killed())
+            live.update(op.read())
+
+    def gaps(self, block: Block) -> list[frozenset[Reg]]:
+        """Return what is live before each operation and, last, before the terminator."""
+        sets = [frozenset(live) for _, _, live in self.backward(block)]
+        return [self.live_in[block.label], *sets[::-1]] if sets else [self.live_in[block.label]]
+
+
+def _read_condition(block: Block, live: set[Reg]) -> None:
+    if block.end.condition is not None and block.end.condition.reg is not None:
+        live.add(block.end.condition.reg)
+
+
+def liveness(kernel: Kernel, graph: networkx.DiGraph | None = None) -> Liveness:
+    """Compute the liveness of every register in `kernel` (over its control-flow graph, if at hand)."""
+    graph = flow_graph(kernel) if graph is None else graph
+    gen: dict[str, frozenset[Reg]] = {}
+    kill: dict[str, frozenset[Reg]] = {}
+    for block in kernel.blocks:
+        read: set[Reg] = set()
+        killed: set[Reg] = set()
+        _read_condition(block, read)
+        for op in reversed(block.ops):
+            lost = set(op.killed())
+            read -= lost
+            killed |= lost
+            read.update(op.read())
+        gen[block.label], kill[block.label] = frozenset(read), frozenset(killed)
+    analysis = Analysis(forward=False, start=frozenset(), merge=frozenset.union,
+                        transfer=lambda node, after: gen[node] | (after - kill[node]))
+    live_in, live_out = solve(analysis, graph)
+    return Liveness(live_in, live_out)

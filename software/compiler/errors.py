@@ -1,0 +1,40 @@
+"""The one exception of the compiler: a message that says where, what, and what would be accepted."""
+
+from __future__ import annotations
+
+__all__ = ["CompileError"]
+
+
+class CompileError(ValueError):
+    """A kernel that cannot be compiled.
+
+    ``str()`` of it is one message on one line: ``file:line: message: 'instruction' (supported: ...)``.
+
+    Attributes
+    ----------
+    message : str
+        What is wrong.
+    file : str
+        Name of the source, as given to the compiler.
+    line : int
+        Line in it, from 1; 0 when the problem has no line.
+    instruction : str
+        Text of the offending statement, blanks collapsed; empty if none.
+    supported : str
+        What is accepted in its place; empty if there is nothing to say.
+    """
+
+    def __init__(self, message: str, file: str = "<ptx>", line: int = 0, instruction: str = "",
+                 supported: str = ""):
+        self.message = message
+        self.file = file
+        self.line = line
+        self.instruction = " ".join(instruction.split())
+        self.supported = supported
+        where = f"{file}:{line}" if line else file
+        text = f"{where}: {message}"
+        if self.instruction:
+            text += f": '{self.instruction}'"
+        if supported:
+            text += f" (supported: {supported})"
+        super().__init__(text)

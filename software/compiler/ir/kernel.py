@@ -1,0 +1,185 @@
+"""The kernel intermediate representation (IR): machine instructions over virtual registers, in a CFG.
+
+An operation carries the mnemonic of `hw.arch.isa` (without the ``.i`` of immediate forms) or one of the 64-bit
+names of `ir.spec`; what operands it takes is declared there. The form is not SSA: a PTX register is one virtual
+register, with as many definitions as the PTX gives it.
+
+Register kinds
+--------------
+``r``  virtual 32-bit vector register, ``w``  virtual 64-bit register (until legalisation), ``p``  virtual predicate,
+``R``  vector register, ``P``  predicate register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..codegen.image import Parameter
+
+__all__ = ["Reg", "Imm", "Pred", "TRUE", "FALSE", "Use", "Op", "Terminator", "Block", "Kernel"]
+
+
+class Reg(NamedTuple):
+    """A register: kind (see the module) and number."""
+
+    kind: str
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}{self.index}" if self.kind in "RP" else f"%{self.kind}{self.index}"
+
+
+class Imm(NamedTuple):
+    """A constant, unsigned: 32 bits, or 64 where a ``w`` is read."""
+
+    value: int
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Pred(NamedTuple):
+    """A predicate as it is read: register (None = always true) and whether negated."""
+
+    reg: Reg | None
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return ("!" if self.negated else "") + (str(self.reg) if self.reg else "true")
+
+    def inverted(self) -> Pred:
+        """Return the opposite."""
+        return Pred(self.reg, not self.negated)
+
+
+TRUE = Pred(None)
+FALSE = Pred(None, True)
+Use = Reg | Imm | Pred
+
+
+@dataclass(slots=True, eq=False)
+class Op:
+    """One operation.
+
+    Attributes
+    ----------
+    name : str
+        Mnemonic.
+    defs : tuple of Reg or None
+        Registers written; None where a result is not wanted (predicate results only).
+    uses : tuple of Reg, Imm or Pred
+        Operands read, in the order of `ir.spec`; a memory operation's address comes first, then its data.
+    guard : Pred or None
+        Lanes that execute it; None = all.
+    imm : int
+        Byte offset of a memory operation or parameter, `Special` number, liveness vector of ``pp``/``bar.pp``.
+    line : int
+        PTX line.
+    volatile : bool
+        Memory access that must stay.
+    """
+
+    name: str
+    defs: tuple[Reg | None, ...] = ()
+    uses: tuple[Use, ...] = ()
+    guard: Pred | None = None
+    imm: int = 0
+    line: int = 0
+    volatile: bool = False
+
+    def written(self) -> Iterator[Reg]:
+        """Registers written."""
+        return (d for d in self.defs if d is not None)
+
+    def read(self) -> Iterator[Reg]:
+        """Registers read, the guard's included."""
+        for use in self.uses:
+            if isinstance(use, Reg):
+                yield use
+            elif isinstance(use, Pred) and use.reg is not None:
+                yield use.reg
+        if self.guard is not None and self.guard.reg is not None:
+            yield self.guard.reg
+
+    def killed(self) -> Iterator[Reg]:
+        """Registers whose former value is lost in every lane: none if guarded (design section 4)."""
+        return self.written() if self.guard is None else iter(())
+
+
+@dataclass(slots=True)
+class Terminator:
+    """How a block ends.
+
+    Attributes
+    ----------
+    targets : tuple of str
+        Labels: none = every lane exits, one = jump, two = taken and other.
+    condition : Pred or None
+        Of a branch.
+    line : int
+    """
+
+    targets: tuple[str, ...] = ()
+    condition: Pred | None = None
+    line: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A basic block: operations, then a terminator. Barriers and guarded exits stand among the operations."""
+
+    label: str
+    ops: list[Op] = field(default_factory=list)
+    end: Terminator = field(default_factory=Terminator)
+
+
+@dataclass(eq=False)
+class Kernel:
+    """One kernel.
+
+    Attributes
+    ----------
+    name : str
+    blocks : list of Block
+        In layout order; the first is the entry.
+    parameters : tuple of Parameter
+    shared_bytes : int
+    max_threads : int
+    required_block : tuple of int or None
+    source : str
+    """
+
+    name: str
+    blocks: list[Block] = field(default_factory=list)
+    parameters: tuple[Parameter, ...] = ()
+    shared_bytes: int = 0
+    max_threads: int = 0
+    required_block: tuple[int, int, int] | None = None
+    source: str = "<ptx>"
+    _next: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def fresh(self, kind: str) -> Reg:
+        """Return a new virtual register."""
+        index = self._next.get(kind, 0)
+        self._next[kind] = index + 1
+        return Reg(kind, index)
+
+    def reserve(self, reg: Reg) -> Reg:
+        """Keep `fresh` from returning `reg`; returns it."""
+        self._next[reg.kind] = max(self._next.get(reg.kind, 0), reg.index + 1)
+        return reg
+
+    def fresh_label(self, base: str) -> str:
+        """Return a label that no block has."""
+        taken = {block.label for block in self.blocks}
+        number = 0
+        while (label := f"{base}.{number}") in taken:
+            number += 1
+        return label
+
+    def ops(self) -> Iterator[Op]:
+        """All operations, in layout order."""
+        for block in self.blocks:
+            yield from block.ops

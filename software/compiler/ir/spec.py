@@ -1,0 +1,166 @@
+"""What legal IR is, declared as data, and the verifier that runs between passes.
+
+Three stages, each a subset of the one before:
+
+* ``wide``: as lowered; 64-bit registers and operations, constants anywhere.
+* ``narrow``: after legalisation; 32-bit registers and predicates only, constants anywhere.
+* ``machine``: after allocation; physical registers, constants only where an encoding has them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Opcode
+from caesura.hw.arch.geometry import MAX_REGISTERS
+
+from .kernel import Imm, Kernel, Op, Pred, Reg
+
+__all__ = ["Signature", "SIGNATURES", "WIDE", "STAGES", "machine_opcode", "is_pure", "is_memory", "verify",
+           "IRError"]
+
+STAGES = ("wide", "narrow", "machine")
+
+
+class IRError(AssertionError):
+    """The IR is not legal: a bug in a pass, never the user's mistake."""
+
+
+class Signature(NamedTuple):
+    """Kinds of an operation's results and operands, one letter each: ``r``, ``w``, ``p``."""
+
+    defs: str
+    uses: str
+
+
+def _signature(op: Opcode) -> Signature:
+    defs = uses = ""
+    for operand in op.operands:
+        if operand == "d":
+            defs += "r" * op.data_registers
+        elif operand == "pd":
+            defs += "p"
+        elif operand in ("a", "b", "c", "mem"):
+            uses += "r"
+        elif operand in ("pa", "pb"):
+            uses += "p"
+        elif operand == "data":
+            uses += "r" * op.data_registers
+    return Signature(defs, uses)
+
+
+SIGNATURES: dict[str, Signature] = {
+    op.name: _signature(op) for op in OPCODES if not op.name.endswith(".i") and op.name not in ("bra", "exit")}
+"""Of every machine operation that can stand in a block (branches are terminators)."""
+SIGNATURES["exit"] = Signature("", "")
+
+WIDE: dict[str, Signature] = {
+    **{f"{name}.64": Signature("w", "ww")
+       for name in ("add", "sub", "mul", "mulhi.s", "mulhi.u", "and", "or", "xor", "min.s", "min.u", "max.s", "max.u")},
+    **{f"{name}.64": Signature("w", "w") for name in ("mov", "not", "neg", "abs")},
+    **{f"{name}.64": Signature("w", "wr") for name in ("shl", "shr.u", "shr.s")},
+    **{f"setp.{test}.64": Signature("p", "ww")
+       for test in ("eq", "ne", *(f"{t}.{s}" for t in ("lt", "le", "gt", "ge") for s in "su"))},
+    "sel.64": Signature("w", "wwp"),
+    "mulwide.s.64": Signature("w", "rr"),   # w = signed r * r, all 64 bits
+    "mulwide.u.64": Signature("w", "rr"),
+    "pack.64": Signature("w", "rr"),        # w = {low, high}
+    "sext.64": Signature("w", "r"),
+    "lo.64": Signature("r", "w"),
+    "hi.64": Signature("r", "w"),
+}
+"""64-bit operations, gone after legalisation."""
+
+_IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div"}
+
+
+def is_memory(op: Op) -> bool:
+    """Whether `op` accesses global or shared memory."""
+    return op.name.startswith(("ld.", "st."))
+
+
+def is_pure(op: Op) -> bool:
+    """Whether `op` only computes its results (a load is; a volatile one is not)."""
+    return not (op.volatile or op.name in _IMPURE or op.name.startswith(("st.", "bar.")))
+
+
+def machine_opcode(op: Op) -> Opcode | None:
+    """Return the row of the instruction table that encodes `op` with its operands, None if there is none."""
+    if is_memory(op):
+        return BY_NAME.get(op.name)
+    constants = [k for k, use in enumerate(op.uses) if isinstance(use, Imm)]
+    if not constants:
+        return BY_NAME.get(op.name)
+    row = BY_NAME.get(op.name + ".i")
+    if row is None:
+        return None
+    places = [name for name in row.operands if name not in ("d", "pd")]
+    return row if constants == [places.index("imm")] else None
+
+
+def verify(kernel: Kernel, stage: str) -> None:
+    """Check that `kernel` is legal at `stage`.
+
+    Raises
+    ------
+    IRError
+        With the operation that is not.
+    """
+    labels = {block.label for block in kernel.blocks}
+    if len(labels) != len(kernel.blocks) or not labels:
+        raise IRError(f"{kernel.name}: no blocks, or two blocks with one label")
+    for block in kernel.blocks:
+        for op in block.ops:
+            problem = _problem(op, stage)
+            if problem:
+                raise IRError(f"{kernel.name}, block {block.label}, line {op.line}: {problem} in {op}")
+        unknown = set(block.end.targets) - labels
+        if unknown or len(block.end.targets) > 2 or (len(block.end.targets) == 2) != (block.end.condition is not None):
+            raise IRError(f"{kernel.name}, block {block.label}: bad terminator {block.end}")
+
+
+def _problem(op: Op, stage: str) -> str:
+    signature = SIGNATURES.get(op.name) or (WIDE.get(op.name) if stage == "wide" else None)
+    if signature is None:
+        return "unknown operation"
+    if op.guard is not None and (op.guard.reg is not None and op.guard.reg.kind not in "pP"):
+        return "guard is no predicate"
+    if op.guard is not None and (op.name in ("pp", "pp.div") or op.name.startswith("bar.")):
+        return "guard on an unguarded instruction"
+    if _kinds(op, op.defs, signature.defs, stage) != signature.defs:
+        return f"results are not {signature.defs!r}"
+    if _kinds(op, op.uses, signature.uses, stage) != signature.uses:
+        return f"operands are not {signature.uses!r}"
+    if stage == "machine":
+        if machine_opcode(op) is None:
+            return "no encoding with these constants"
+        for reg in (*op.written(), *op.read()):
+            if not 0 <= reg.index < (MAX_REGISTERS if reg.kind == "R" else PT):
+                return f"no register {reg}"
+    return ""
+
+
+def _kinds(op: Op, values, expected: str, stage: str) -> str:
+    """Return the kinds of `values` in the letters of `Signature`, with ``?`` for what is not legal."""
+    found = ""
+    for k, value in enumerate(values):
+        wanted = expected[len(found):len(found) + 1]
+        if value is None:
+            found += "p" if values is op.defs else "?"
+        elif isinstance(value, Pred):
+            legal = value.reg is None or value.reg.kind == ("P" if stage == "machine" else "p")
+            found += "p" if legal and values is op.uses else "?"
+        elif isinstance(value, Imm):
+            limit = 64 if wanted == "w" else 32
+            legal = wanted in ("r", "w") and values is op.uses and 0 <= value.value < 1 << limit
+            found += wanted if legal else "?"
+        elif stage == "machine":
+            found += value.kind.lower() if value.kind in "RP" else "?"
+        elif value.kind == "w" and stage == "wide" and is_memory(op):
+            # A wide address stands for its low half, wide data for two words.
+            found += "r" if k == 0 and values is op.uses else "rr"
+        elif value.kind == "w" and stage != "wide":
+            found += "?"
+        else:
+            found += value.kind if value.kind in "rwp" else "?"
+    return found

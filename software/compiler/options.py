@@ -1,0 +1,37 @@
+"""Settings of one compilation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caesura.hw.arch.geometry import MAX_REGISTERS
+
+__all__ = ["CompileOptions"]
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """How to compile.
+
+    Attributes
+    ----------
+    interval : int
+        Most instructions between preemption points outside loops (K of Lin et al. IV-A).
+    preemption_points : bool
+        Place ``pp`` words. Without them only barriers are preemption points; for measuring their cost.
+    max_registers : int
+        Vector registers a thread may use (``regs_per_thread`` of the geometry aimed at).
+    verify : bool
+        Check the intermediate representation between passes.
+    """
+
+    interval: int = 500
+    preemption_points: bool = True
+    max_registers: int = MAX_REGISTERS
+    verify: bool = True
+
+    def __post_init__(self):
+        if self.interval < 4:
+            raise ValueError(f"interval must be 4 or more, not {self.interval}")
+        if not 1 <= self.max_registers <= MAX_REGISTERS:
+            raise ValueError(f"max_registers must be 1 to {MAX_REGISTERS}, not {self.max_registers}")

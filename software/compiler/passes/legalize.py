@@ -1,0 +1,80 @@
+"""64-bit legalisation: every ``w`` register becomes two ``r`` registers, every 64-bit operation 32-bit ones.
+
+An address narrows to the low half, since addresses have 32 bits; the high halves that only fed addresses are then
+dead and dead code elimination removes what computed them. A guarded 64-bit operation is computed without guard into
+temporaries and moved under the guard, so that no temporary is live into it.
+"""
+
+from __future__ import annotations
+
+from ..ir.kernel import Imm, Kernel, Op, Reg, Use
+from ..ir.spec import WIDE, is_memory
+from .wide import EXPANSIONS, Emitter
+
+__all__ = ["legalize"]
+
+
+def legalize(kernel: Kernel) -> None:
+    """Rewrite `kernel` from stage ``wide`` to stage ``narrow``."""
+    halves: dict[Reg, tuple[Reg, Reg]] = {}
+
+    def split(value: Use) -> tuple[Use, Use]:
+        if isinstance(value, Imm):
+            return Imm(value.value & 0xFFFF_FFFF), Imm(value.value >> 32)
+        if value not in halves:
+            halves[value] = (kernel.fresh("r"), kernel.fresh("r"))
+        return halves[value]
+
+    for block in kernel.blocks:
+        ops: list[Op] = []
+        for op in block.ops:
+            if is_memory(op):
+                ops.append(_memory(op, split))
+            elif op.name in WIDE:
+                ops += _expand(kernel, op, split)
+            else:
+                ops.append(op)
+        block.ops = ops
+
+
+def _memory(op: Op, split) -> Op:
+    defs = tuple(half for d in op.defs for half in (split(d) if d.kind == "w" else (d,)))
+    address, *data = op.uses
+    if isinstance(address, Reg) and address.kind == "w":
+        address = split(address)[0]
+    words = tuple(half for x in data for half in (split(x) if isinstance(x, Reg) and x.kind == "w" else (x,)))
+    return Op(op.name, defs, (address, *words), op.guard, op.imm, op.line, op.volatile)
+
+
+def _expand(kernel: Kernel, op: Op, split) -> list[Op]:
+    kinds = WIDE[op.name].uses
+    uses = [split(use) if kind == "w" else use for use, kind in zip(op.uses, kinds, strict=True)]
+    dest = op.defs[0]
+    targets = split(dest) if dest.kind == "w" else (dest,)
+    emitter = Emitter(kernel, op.line)
+    results = EXPANSIONS[op.name](emitter, *uses)
+    results = results if isinstance(results, tuple) else (results,)
+    ops = emitter.ops
+    # Let the operation that made a result write the target itself, where that changes nothing it still needs.
+    sources = {reg for use in uses for reg in (use if isinstance(use, tuple) else (use,)) if isinstance(reg, Reg)}
+    direct = op.guard is None and not sources & set(targets)
+    moves = []
+    for target, result in zip(targets, results, strict=True):
+        if direct and result in emitter.temporaries:
+            _rename(ops, result, target)
+        elif target.kind == "p":
+            moves.append(Op("pand", (target,), (emitter.pred(result), emitter.true), op.guard, line=op.line))
+        else:
+            moves.append(Op("mov", (target,), (result,), op.guard, line=op.line))
+    if len(moves) == 2 and moves[0].defs[0] in moves[1].uses:  # a move must not overwrite what the other reads
+        copy = kernel.fresh("r")
+        moves = [Op("mov", (copy,), moves[1].uses, line=op.line), moves[0],
+                 Op("mov", moves[1].defs, (copy,), op.guard, line=op.line)]
+    return ops + moves
+
+
+def _rename(ops: list[Op], old: Reg, new: Reg) -> None:
+    for op in ops:
+        op.defs = tuple(new if d == old else d for d in op.defs)
+        op.uses = tuple(new if u == old else u._replace(reg=new) if getattr(u, "reg", None) == old else u
+                        for u in op.uses)

@@ -1,0 +1,124 @@
+"""Lowering: one PTX entry to IR of stage ``wide``.
+
+Each PTX register becomes one virtual register (kind ``r`` up to 32 bits, ``w`` for 64, ``p``). A 16-bit value lives
+in a 32-bit register whose upper half is undefined: it is extended where it is used as a number.
+"""
+
+from __future__ import annotations
+
+from ...codegen.image import Parameter
+from ...errors import CompileError
+from ...ir.cfg import drop_unreachable
+from ...ir.kernel import TRUE, Kernel, Pred
+from ...ptx.syntax import Function, Instruction, Label, Module, Name, Pair, Variable
+from ..types import REGISTER_TYPES, WIDTHS
+from . import arithmetic, compare, control, memory, move  # noqa: F401 - they register the handlers
+from .context import Context
+from .registry import handler, supported_opcodes
+
+__all__ = ["lower"]
+
+
+def lower(module: Module, function: Function) -> Kernel:
+    """Lower one entry.
+
+    Raises
+    ------
+    CompileError
+        At the first thing that is not supported.
+    """
+    kernel = Kernel(function.name, source=module.file)
+    ctx = Context(kernel, module.file)
+    for variable in function.variables:
+        if variable.space == "reg":
+            ctx.declare(variable.type, variable.name, variable.count)
+    kernel.parameters = _parameters(ctx, function)
+    ctx.parameters = {p.name: p for p in kernel.parameters}
+    kernel.shared_bytes = _place_shared(ctx, module, function)
+    _attributes(kernel, function, module.file)
+    _statements(ctx, function)
+    drop_unreachable(kernel)
+    return kernel
+
+
+def _parameters(ctx: Context, function: Function) -> tuple[Parameter, ...]:
+    placed, offset = [], 0
+    for variable in function.parameters:
+        size = WIDTHS.get(variable.type, {"f16": 16, "f32": 32, "f64": 64}.get(variable.type, 0)) // 8
+        if size == 0:
+            raise CompileError(f"parameter type .{variable.type} is not supported", ctx.file, variable.line,
+                               variable.text, "integer types, arrays of .b8")
+        align = max(size, variable.align)
+        total = size if variable.elements is None else size * variable.elements
+        offset = -(-offset // align) * align
+        placed.append(Parameter(variable.name, variable.type, offset, total))
+        offset += total
+    return tuple(placed)
+
+
+def _place_shared(ctx: Context, module: Module, function: Function) -> int:
+    """Give addresses to the shared variables that the kernel names: static ones in order, dynamic ones after."""
+    names = _names(function)
+    own = [v for v in function.variables if v.space == "shared"]
+    used = own + [v for v in module.variables if v.space == "shared" and v.name in names]
+    end, dynamic = 0, []
+    for variable in used:
+        if variable.extern or variable.elements == 0:
+            dynamic.append(variable)
+            continue
+        end = _align(end, variable)
+        ctx.symbols[variable.name] = end
+        end += WIDTHS.get(variable.type, 64) // 8 * (variable.elements or 1)
+    for variable in dynamic:
+        end = _align(end, variable)
+    for variable in dynamic:
+        ctx.symbols[variable.name] = end
+    return end
+
+
+def _align(end: int, variable: Variable) -> int:
+    align = max(variable.align, WIDTHS.get(variable.type, 64) // 8)
+    return -(-end // align) * align
+
+
+def _names(function: Function) -> set[str]:
+    found = set()
+    for statement in function.statements:
+        if isinstance(statement, Instruction):
+            for operand in statement.operands:
+                found.add(operand.text if isinstance(operand, Name) else getattr(operand, "base", None))
+    return found
+
+
+def _attributes(kernel: Kernel, function: Function, file: str) -> None:
+    for name, numbers in function.attributes.items():
+        if name in ("maxntid", "reqntid"):
+            block = (*numbers, 1, 1)[:3]
+            kernel.max_threads = block[0] * block[1] * block[2]
+            if name == "reqntid":
+                kernel.required_block = block
+        elif name not in ("minnctapersm", "maxnctapersm", "maxnreg", "noreturn"):
+            raise CompileError(f"directive .{name} is not supported", file, function.line,
+                               supported=".maxntid, .reqntid, .minnctapersm, .maxnreg")
+
+
+def _statements(ctx: Context, function: Function) -> None:
+    labels = {s.name for s in function.statements if isinstance(s, Label)}
+    ctx.labels = labels
+    ctx.open_block("entry")
+    for statement in function.statements:
+        if isinstance(statement, Label):
+            ctx.open_block(statement.name)
+            continue
+        ctx.instruction = statement
+        ctx.guard = None
+        lower_one = handler(statement.base)
+        if lower_one is None:
+            raise ctx.error(f"instruction {statement.opcode} is not supported", supported_opcodes())
+        if statement.guard is not None:
+            ctx.guard = Pred(ctx.dest(Name(statement.guard.name), REGISTER_TYPES["pred"]), statement.guard.negated)
+            if statement.operands and isinstance(statement.operands[0], Pair):  # may overwrite its own guard
+                copy, guard, ctx.guard = ctx.p(), ctx.guard, None
+                ctx.emit("pand", (copy,), (guard, TRUE))
+                ctx.guard = Pred(copy)
+        lower_one(ctx)

@@ -1,0 +1,168 @@
+"""Lowering of loads and stores (PTX ISA 9.7.9.8 and following)."""
+
+from __future__ import annotations
+
+from ...ir.kernel import Imm, Reg
+from ...ptx.syntax import Address, Name, Vector
+from ..types import INTEGER_TYPES, REGISTER_TYPES, width_of
+from .context import Context
+from .registry import lowers
+
+__all__: list[str] = []
+
+_SPACES = {"param": "param", "global": "global", "shared": "shared", "shared::cta": "shared"}
+_STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
+_HINTS = {"weak", "cta", "gpu", "sys", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"}
+_SUPPORTED = "ld/st of .global and .shared, ld of .param, integer types, .v2 and .v4"
+
+
+@lowers("ld", "ldu", "st")
+def _access(ctx: Context) -> None:
+    ins = ctx.instruction
+    space, volatile, count = "", False, 1
+    type = ins.modifiers[-1] if ins.modifiers else ""
+    for modifier in ins.modifiers[:-1]:
+        if modifier in _SPACES:
+            space = _SPACES[modifier]
+        elif modifier in ("v2", "v4"):
+            count = int(modifier[1])
+        elif modifier in _STRONG:
+            volatile = True
+        elif modifier not in _HINTS and not modifier.startswith(("L1::", "L2::")):
+            raise ctx.error(f"modifier .{modifier} is not supported here", _SUPPORTED)
+    if type not in INTEGER_TYPES:
+        raise ctx.error(f"type .{type} is not supported", "types ." + ", .".join(INTEGER_TYPES))
+    if not space:
+        raise ctx.error("generic addressing is not supported", _SUPPORTED)
+    store = ins.base == "st"
+    if len(ins.operands) != 2 or not isinstance(ins.operands[0 if store else 1], Address) \
+            or (store and space == "param"):
+        raise ctx.error("not a known memory access", _SUPPORTED)
+    address = ins.operands[0 if store else 1]
+    data = _items(ctx, ins.operands[1 if store else 0], count)
+    if count * width_of(type) > 128:
+        raise ctx.error(f"{count * width_of(type)}-bit access is not supported", "at most 128 bits")
+    if space == "param":
+        _load_parameter(ctx, address, data, type)
+    elif store:
+        _store(ctx, space, address, data, type, volatile)
+    else:
+        _load(ctx, space, address, data, type, volatile)
+
+
+def _items(ctx: Context, operand, count: int) -> tuple:
+    items = operand.items if isinstance(operand, Vector) else (operand,)
+    if len(items) != count:
+        raise ctx.error(f"{len(items)} data operands where {count} belong")
+    return items
+
+
+def _base(ctx: Context, space: str, address: Address):
+    """Return the base (an address narrows to 32 bits: `r`, `w` or constant) and the offset."""
+    offset = address.offset & 0xFFFF_FFFF
+    if address.base is None:
+        return Imm(offset), 0
+    if address.base in ctx.symbols:
+        if space != "shared":
+            raise ctx.error(f"{address.base} is not in .{space}")
+        return Imm((ctx.symbols[address.base] + offset) & 0xFFFF_FFFF), 0
+    type = ctx.type_of(address.base)
+    if type is None or REGISTER_TYPES.get(type, 0) < 32:
+        raise ctx.error(f"{address.base} is not a 32- or 64-bit register or a known variable",
+                        "registers, shared variables and parameters")
+    return ctx.register(address.base), offset
+
+
+def _destination(ctx: Context, item, type: str) -> tuple[Reg, int]:
+    if not isinstance(item, Name):
+        raise ctx.error("the destination must be a register")
+    bits = ctx.bits_of(item.text)
+    if bits < width_of(type):
+        raise ctx.error(f"{item.text} has {bits} bits, the instruction needs {width_of(type)}")
+    return ctx.register(item.text), bits
+
+
+def _load(ctx: Context, space: str, address: Address, data: tuple, type: str, volatile: bool) -> None:
+    base, offset = _base(ctx, space, address)
+    bits, count = width_of(type), len(data)
+    finish = []
+    defs = []
+    for item in data:
+        reg, declared = _destination(ctx, item, type)
+        if bits < 64 and declared == 64:
+            low = ctx.r()
+            finish.append((reg, low))
+            reg = low
+        defs.append(reg)
+    if bits >= 32:
+        groups = [(f"b{bits * count}", tuple(defs), offset)]
+    else:
+        letter = "s" if type[0] == "s" else "u"
+        groups = [(f"{letter}{bits}", (reg,), offset + k * bits // 8) for k, reg in enumerate(defs)]
+        if count > 1 and base in defs:  # a later access would find its base overwritten
+            copy = ctx.kernel.fresh(base.kind)
+            ctx.emit("mov.64" if base.kind == "w" else "mov", (copy,), (base,))
+            base = copy
+    for size, regs, where in groups:
+        ctx.emit(f"ld.{space}.{size}", regs, (base,), where & 0xFFFF_FFFF, volatile)
+    for wide, low in finish:
+        if type[0] == "s":
+            ctx.emit("sext.64", (wide,), (low,))
+        else:
+            ctx.emit("pack.64", (wide,), (low, Imm(0)))
+
+
+def _store(ctx: Context, space: str, address: Address, data: tuple, type: str, volatile: bool) -> None:
+    base, offset = _base(ctx, space, address)
+    bits, count = width_of(type), len(data)
+    values = []
+    for item in data:
+        declared = ctx.bits_of(item.text) if isinstance(item, Name) and ctx.type_of(item.text) else max(bits, 16)
+        if declared < bits:
+            raise ctx.error(f"{item.text} has {declared} bits, the instruction needs {bits}")
+        value = ctx.value(item, declared)
+        if bits < 64 and isinstance(value, Reg) and value.kind == "w":
+            low = ctx.r()
+            ctx.emit("lo.64", (low,), (value,))
+            value = low
+        if bits == 64 and isinstance(value, Imm):
+            wide = ctx.w()
+            ctx.emit("mov.64", (wide,), (value,))
+            value = wide
+        values.append(value)
+    if bits >= 32:
+        ctx.emit(f"st.{space}.b{bits * count}", (), (base, *values), offset, volatile)
+    else:
+        for k, value in enumerate(values):
+            ctx.emit(f"st.{space}.b{bits}", (), (base, value), (offset + k * bits // 8) & 0xFFFF_FFFF, volatile)
+
+
+def _load_parameter(ctx: Context, address: Address, data: tuple, type: str) -> None:
+    parameter = ctx.parameters.get(address.base)
+    if parameter is None:
+        raise ctx.error(f"{address.base} is not a parameter of this kernel", "[parameter + constant]")
+    size = width_of(type) // 8
+    if not 0 <= address.offset <= parameter.size - size * len(data):
+        raise ctx.error(f"access beyond parameter {parameter.name} ({parameter.size} bytes)")
+    for k, item in enumerate(data):
+        offset = parameter.offset + address.offset + k * size
+        if offset % size:
+            raise ctx.error(f"parameter offset {offset} is not a multiple of {size}")
+        reg, declared = _destination(ctx, item, type)
+        low = reg if size == 4 and declared == 32 else ctx.r()
+        ctx.emit("ldp", (low,), (), offset & ~3)
+        if size == 8:
+            high = ctx.r()
+            ctx.emit("ldp", (high,), (), offset + 4)
+            ctx.emit("pack.64", (reg,), (low, high))
+            continue
+        if size < 4:
+            if offset & 3:
+                moved = ctx.r()
+                ctx.emit("shr.u", (moved,), (low, Imm(8 * (offset & 3))))
+                low = moved
+            low = ctx.extend(low, 8 * size, type[0] == "s")
+        if declared == 64:
+            ctx.emit("sext.64" if type[0] == "s" else "pack.64", (reg,), (low,) if type[0] == "s" else (low, Imm(0)))
+        elif low != reg:
+            ctx.emit("mov", (reg,), (low,))

@@ -1,0 +1,226 @@
+"""PTX text to syntax tree: the grammar of `ptx.lark` (LALR, built once a process) and its actions."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import lark
+
+from ..errors import CompileError
+from .syntax import (Address, Function, Guard, Instruction, Label, Module, Name, Negated, Number, Other, Pair,
+                     Variable, Vector)
+
+__all__ = ["parse"]
+
+
+def parse(text: str, filename: str = "<ptx>") -> Module:
+    """Parse a PTX module.
+
+    Parameters
+    ----------
+    text : str
+    filename : str
+        For messages.
+
+    Returns
+    -------
+    Module
+
+    Raises
+    ------
+    CompileError
+        If the text is not PTX; with the line and its text.
+    """
+    try:
+        tree = _parser().parse(text)
+        return _Actions(text, filename).transform(tree)
+    except lark.exceptions.UnexpectedInput as error:
+        raise _syntax_error(error, text, filename) from None
+    except lark.exceptions.VisitError as error:
+        raise error.orig_exc from None
+
+
+@functools.cache
+def _parser() -> lark.Lark:
+    grammar = (Path(__file__).parent / "ptx.lark").read_text()
+    return lark.Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=True)
+
+
+def _syntax_error(error: lark.exceptions.UnexpectedInput, text: str, filename: str) -> CompileError:
+    lines = text.splitlines()
+    if isinstance(error, lark.exceptions.UnexpectedToken) and error.token.type == "$END":
+        return CompileError("unexpected end of the file", filename, len(lines))
+    line = error.line if isinstance(error.line, int) and error.line > 0 else 0
+    shown = lines[line - 1] if 0 < line <= len(lines) else ""
+    if isinstance(error, lark.exceptions.UnexpectedToken):
+        what = f"syntax error at {str(error.token)!r}"
+    else:
+        what = "syntax error: unexpected character"
+    return CompileError(what, filename, line, shown)
+
+
+def _number(token: str) -> Number:
+    text = token.removesuffix("U")
+    if text.lstrip("+-")[:2].lower() in ("0f", "0d") or "." in text:
+        return Number(str(token), None)
+    digits = text.lstrip("+-")
+    base = {"0x": 16, "0b": 2}.get(digits[:2].lower())
+    if base is None:
+        base = 8 if len(digits) > 1 and digits[0] == "0" and set(digits) <= set("01234567") else 10
+        value = int(digits, base)
+    else:
+        value = int(digits[2:], base)
+    return Number(str(token), -value if text.startswith("-") else value)
+
+
+class _Actions(lark.Transformer):
+    """Build the tree of `syntax` from lark's."""
+
+    def __init__(self, text: str, filename: str):
+        super().__init__(visit_tokens=False)
+        self._text = text
+        self._file = filename
+
+    def _source(self, meta) -> str:
+        return self._text[meta.start_pos:meta.end_pos]
+
+    # Operands
+
+    def name(self, children):
+        return Name(str(children[0]))
+
+    def number(self, children):
+        return _number(children[0])
+
+    def negated(self, children):
+        return Negated(str(children[0]))
+
+    def pair(self, children):
+        return Pair(str(children[0]), str(children[1]))
+
+    def address(self, children):
+        offset = _number(children[-1]).value if children[-1] is not None else 0
+        return Address(str(children[0]), offset or 0)
+
+    def absolute(self, children):
+        return Address(None, _number(children[0]).value or 0)
+
+    def texture(self, children):
+        return Other("texture")
+
+    def vector(self, children):
+        return Vector(tuple(children))
+
+    def arguments(self, children):
+        return Other("arguments")
+
+    def guard(self, children):
+        return Guard(str(children[1]), children[0] is not None)
+
+    # Statements
+
+    @lark.v_args(meta=True)
+    def instruction(self, meta, children):
+        guard, opcode, *operands = children
+        operands = tuple(x for x in operands if x is not None)
+        return Instruction(str(opcode), operands, guard, opcode.line, self._source(meta))
+
+    @lark.v_args(meta=True)
+    def label(self, meta, children):
+        return Label(str(children[0]), meta.line)
+
+    def body(self, children):
+        return ("body", children)
+
+    # Declarations
+
+    def range(self, children):
+        return ("range", _number(children[0]).value)
+
+    def dimension(self, children):
+        return ("dimension", _number(children[0]).value if children[0] is not None else 0)
+
+    def declarator(self, children):
+        name, count, *dimensions = children
+        elements = None
+        for _, size in dimensions:
+            elements = size if elements is None else elements * size
+        return ("declarator", str(name), count[1] if count else None, elements)
+
+    def modifier(self, children):
+        return ("modifier", str(children[0])[1:], _number(children[1]).value if children[1] is not None else None)
+
+    def initializer(self, children):
+        return ("initializer", children)
+
+    @lark.v_args(meta=True)
+    def parameter(self, meta, children):
+        return self._variables(meta, children)[0]
+
+    @lark.v_args(meta=True)
+    def variable(self, meta, children):
+        return ("variables", self._variables(meta, children))
+
+    def _variables(self, meta, children):
+        flat = [child for child in children if child is not None]
+        linkage = [str(x) for x in flat if isinstance(x, lark.Token) and x.type == "LINKAGE"]
+        space = next(str(x)[1:] for x in flat if isinstance(x, lark.Token) and x.type == "DIRECTIVE")
+        tuples = [x for x in flat if isinstance(x, tuple)]
+        kind, align = "", 0
+        for _, word, number in (x for x in tuples if x[0] == "modifier"):
+            if word == "align":
+                align = align or number or 0
+            elif not kind and word != "ptr":
+                kind = word
+        initialized = any(x[0] == "initializer" for x in tuples)
+        return [Variable(space, kind, name, meta.line, count, elements, align, ".extern" in linkage, initialized,
+                         self._source(meta))
+                for _, name, count, elements in (x for x in tuples if x[0] == "declarator")]
+
+    # Module
+
+    def version(self, children):
+        return ("version", str(children[0]))
+
+    def target(self, children):
+        return ("target", ",".join(map(str, children)))
+
+    def address_size(self, children):
+        return ("address_size", _number(children[0]).value)
+
+    def parameters(self, children):
+        return ("parameters", tuple(x for x in children if x is not None))
+
+    def attribute(self, children):
+        return ("attribute", str(children[0])[1:], tuple(_number(x).value for x in children[1:] if x is not None))
+
+    def function(self, children):
+        tokens = [x for x in children if isinstance(x, lark.Token)]
+        kind = next(x for x in tokens if x.type == "KIND")
+        name = next(x for x in tokens if x.type == "WORD")
+        named = [x for x in children if isinstance(x, tuple)]
+        bodies = [x for x in named if x[0] == "body"]
+        parameter_lists = [x[1] for x in named if x[0] == "parameters"]
+        variables, statements = [], []
+        for body in bodies:
+            self._flatten(body, variables, statements)
+        return Function(str(kind)[1:], str(name), parameter_lists[-1] if parameter_lists else (),
+                        {x[1]: x[2] for x in named if x[0] == "attribute"}, tuple(variables), tuple(statements),
+                        kind.line, bool(bodies))
+
+    def _flatten(self, body, variables, statements):
+        for item in body[1]:
+            if isinstance(item, tuple) and item[0] == "variables":
+                variables += item[1]
+            elif isinstance(item, tuple):
+                self._flatten(item, variables, statements)
+            else:
+                statements.append(item)
+
+    def start(self, children):
+        facts = {x[0]: x[1] for x in children if isinstance(x, tuple) and x[0] != "variables"}
+        variables = [v for x in children if isinstance(x, tuple) and x[0] == "variables" for v in x[1]]
+        functions = [x for x in children if isinstance(x, Function)]
+        return Module(self._file, facts.get("version", ""), facts.get("target", ""),
+                      facts.get("address_size", 64), tuple(variables), tuple(functions))

@@ -1,0 +1,198 @@
+"""Syntax tree of a PTX module: what was written, with the line it stands on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["Name", "Number", "Negated", "Pair", "Address", "Vector", "Other", "Operand", "Guard", "Instruction",
+           "Label", "Variable", "Function", "Module"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A register, symbol, label or special register."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal; `value` is a signed integer, None for a floating-point literal."""
+
+    text: str
+    value: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """``!%p1`` as an operand."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """``%p1|%p2`` as a destination."""
+
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """``[base + offset]``; no base when the address is a number."""
+
+    base: str | None
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """``{a, b, ...}``."""
+
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """An operand of instructions that are not supported (calls, textures)."""
+
+    what: str
+
+
+Operand = Name | Number | Negated | Pair | Address | Vector | Other
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """``@%p1`` or ``@!%p1``."""
+
+    name: str
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction.
+
+    Attributes
+    ----------
+    opcode : str
+        Whole opcode, for example ``"ld.global.u32"``.
+    operands : tuple of Operand
+    guard : Guard or None
+    line : int
+    text : str
+        As written.
+    """
+
+    opcode: str
+    operands: tuple[Operand, ...]
+    guard: Guard | None
+    line: int
+    text: str
+
+    @property
+    def base(self) -> str:
+        """Opcode without modifiers."""
+        return self.opcode.split(".", 1)[0]
+
+    @property
+    def modifiers(self) -> list[str]:
+        """Modifiers in order."""
+        return self.opcode.split(".")[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A branch target."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A declaration of registers or of a variable in some state space.
+
+    Attributes
+    ----------
+    space : str
+        ``reg``, ``param``, ``shared``, ``global``, ...
+    type : str
+        Scalar type, for example ``"u32"``.
+    name : str
+        Name, or prefix of a register range.
+    count : int or None
+        Of a register range ``%r<count>``.
+    elements : int or None
+        Elements of an array; 0 where left open (``[]``), None for a scalar.
+    align : int
+        Given alignment in bytes, 0 if none.
+    extern, initialized : bool
+    line : int
+    text : str
+    """
+
+    space: str
+    type: str
+    name: str
+    line: int
+    count: int | None = None
+    elements: int | None = None
+    align: int = 0
+    extern: bool = False
+    initialized: bool = False
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Function:
+    """An ``.entry`` or ``.func``.
+
+    Attributes
+    ----------
+    kind : str
+        ``"entry"`` or ``"func"``.
+    name : str
+    parameters : tuple of Variable
+    attributes : dict of str to tuple of int
+        ``maxntid`` and the like.
+    variables : tuple of Variable
+        Declared in the body.
+    statements : tuple of Instruction or Label
+        In order; nested scopes are flattened.
+    line : int
+    defined : bool
+        Has a body.
+    """
+
+    kind: str
+    name: str
+    parameters: tuple[Variable, ...]
+    attributes: dict[str, tuple[int, ...]]
+    variables: tuple[Variable, ...]
+    statements: tuple[Instruction | Label, ...]
+    line: int
+    defined: bool = True
+
+
+@dataclass(frozen=True)
+class Module:
+    """A PTX file.
+
+    Attributes
+    ----------
+    file : str
+    version, target : str
+    address_size : int
+    variables : tuple of Variable
+    functions : tuple of Function
+    """
+
+    file: str
+    version: str = ""
+    target: str = ""
+    address_size: int = 64
+    variables: tuple[Variable, ...] = ()
+    functions: tuple[Function, ...] = field(default=())

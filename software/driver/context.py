@@ -1,0 +1,145 @@
+"""A saved context, read back from device memory (`hw.arch.context`), and the warps on an SM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from caesura.hw.arch import context as image
+from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+
+from .transport import Transport
+
+__all__ = ["StackEntry", "WarpContext", "TbContext", "read_context"]
+
+
+@dataclass(frozen=True)
+class StackEntry:
+    """A SIMT stack entry: next PC, active mask, reconvergence PC (in instruction words)."""
+
+    pc: int
+    mask: int
+    reconv: int
+
+
+@dataclass(frozen=True)
+class WarpContext:
+    """A saved warp.
+
+    Attributes
+    ----------
+    warp : int
+        Warp of the TB.
+    live_lanes, launched_lanes : int
+        A bit a lane.
+    barrier : int or None
+        Barrier it waits at.
+    stack : tuple of StackEntry
+        From the bottom up; the last is where it goes on.
+    predicates : dict of int to int
+        Written predicates, a bit a lane.
+    registers : dict of int to numpy.ndarray
+        Saved registers, one 32-bit word a lane.
+    metadata_bytes, data_bytes : int
+    """
+
+    warp: int
+    live_lanes: int
+    launched_lanes: int
+    barrier: int | None
+    stack: tuple[StackEntry, ...]
+    predicates: dict[int, int]
+    registers: dict[int, np.ndarray]
+    metadata_bytes: int
+    data_bytes: int
+
+    @property
+    def pc(self) -> int:
+        """Where it goes on."""
+        return self.stack[-1].pc
+
+
+@dataclass(frozen=True)
+class TbContext:
+    """A saved TB.
+
+    Attributes
+    ----------
+    state : hw.arch.context.State
+    launch_id : int
+    ctaid : tuple of int
+    mechanism : hw.arch.context.Mechanism
+    generation : int
+    allocated_registers : int
+        Vector registers of a thread.
+    warps : tuple of WarpContext
+        Those that had not exited.
+    shared_lines : dict of int to bytes
+        Saved 128-byte lines of shared memory by number.
+    length, data_bytes, metadata_bytes : int
+        Bytes of the stream, and its two parts.
+    """
+
+    state: image.State
+    launch_id: int
+    ctaid: tuple[int, int, int]
+    mechanism: image.Mechanism
+    generation: int
+    allocated_registers: int
+    warps: tuple[WarpContext, ...]
+    shared_lines: dict[int, bytes]
+    length: int
+    data_bytes: int
+    metadata_bytes: int
+
+
+class _Words:
+    def __init__(self, raw: bytes):
+        self.words, self.at = np.frombuffer(raw, "<u4"), 0
+
+    def take(self, count: int) -> np.ndarray:
+        self.at += count
+        return self.words[self.at - count:self.at]
+
+
+def _read_warp(g: Geometry, words: _Words) -> WarpContext:
+    start = words.at
+    header = image.from_words(image.WARP_HEADER, words.take(image.HEADER_WORDS))
+    predicates = {p: int(words.take(1)[0]) for p in range(8) if header["predicates"] >> p & 1}
+    stack = tuple(StackEntry(*map(int, words.take(image.STACK_WORDS))) for _ in range(header["depth"]))
+    metadata = 4 * (words.at - start)
+    saved = [r for r in range(64) if header["pattern"] >> 2 * r & 3 != image.Pattern.DEAD]
+    registers = {r: words.take(g.warp_size).copy() for r in saved}
+    return WarpContext(header["warp"], header["live_lanes"], header["launched_lanes"],
+                       header["barrier"] if header["waiting"] else None, stack, predicates, registers, metadata,
+                       len(saved) * g.vector_bytes)
+
+
+def read_context(transport: Transport, ccb_base: int, shared_bytes: int) -> list[TbContext]:
+    """Return the complete entries of a kernel's context control block.
+
+    Parameters
+    ----------
+    transport : Transport
+    ccb_base : int
+    shared_bytes : int
+        Shared memory of a TB.
+    """
+    g = transport.geometry
+    found = []
+    for index in range(g.tb_slots):
+        raw = transport.read_memory(image.entry_address(ccb_base, index), image.CCB_ENTRY.size // 8)
+        entry = image.from_words(image.CCB_ENTRY, np.frombuffer(raw, "<u4"))
+        if entry["state"] != image.State.COMPLETE:
+            continue
+        words = _Words(transport.read_memory(entry["register_image"], entry["length"]))
+        warps = tuple(_read_warp(g, words) for _ in range(entry["live_warps"].bit_count()))
+        count = -(-shared_bytes // SEGMENT_BYTES)
+        bitmap = sum(int(w) << 32 * k for k, w in enumerate(words.take(-(-count // 32))))
+        lines = {n: words.take(SEGMENT_BYTES // 4).tobytes() for n in range(count) if bitmap >> n & 1}
+        found.append(TbContext(
+            image.State(entry["state"]), entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
+            image.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"], warps, lines,
+            entry["length"], entry["data_bytes"], entry["metadata_bytes"]))
+    return found

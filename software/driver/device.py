@@ -1,0 +1,469 @@
+"""The device: memory, modules, launches, preemption; the same on every transport."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from caesura.hw.arch import context as image
+from caesura.hw.arch.faults import CommandError, Fault
+from caesura.hw.arch.geometry import PC_NONE, SEGMENT_BYTES, Geometry
+from caesura.hw.arch.registers import Command, KernelState, Register, register_map
+from caesura.software.compiler import compile_ptx, disassemble_word
+from caesura.software.compiler.codegen.image import KernelImage
+
+from .context import StackEntry, TbContext, read_context
+from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError
+from .memory import DeviceArray, Region
+from .module import Kernel, Module
+from .transport import Transport
+
+__all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "WarpState", "SYSTEM_BASE"]
+
+SYSTEM_BASE = 0x1000
+"""First byte used; addresses below are never mapped, so that a null pointer faults."""
+DEFAULT_CYCLES = 10_000_000
+"""Cycle limit of `wait` unless given."""
+
+
+@dataclass(frozen=True)
+class PreemptReport:
+    """What the counters say of a preempt; cycles are of the core clock.
+
+    Attributes
+    ----------
+    mechanism : hw.arch.context.Mechanism
+    save_cycles : int
+        Preemption latency: from the request until the SM's resources are free.
+    drain_cycles : int
+        Part of it in which no save traffic flows because warps still run.
+    data_bytes, metadata_bytes : int
+        Written.
+    registers, lines, tbs, warps : int
+        Saved.
+    occupied_bytes : int
+        Registers and shared memory the saved TBs had allocated.
+    """
+
+    mechanism: image.Mechanism
+    save_cycles: int
+    drain_cycles: int
+    data_bytes: int
+    metadata_bytes: int
+    registers: int
+    lines: int
+    tbs: int
+    warps: int
+    occupied_bytes: int
+
+
+@dataclass(frozen=True)
+class ResumeReport:
+    """What the counters say of a resume.
+
+    Attributes
+    ----------
+    restore_cycles : int
+        From the request until all TBs run.
+    resume_cycles : int
+        From the request until the first instruction issued.
+    bytes : int
+        Read.
+    """
+
+    restore_cycles: int
+    resume_cycles: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class WarpState:
+    """Where a warp on the SM stands.
+
+    Attributes
+    ----------
+    slot, kernel, launch_id, warp : int
+        Warp slot, kernel slot, TB, warp of the TB.
+    state : str
+        ``"running"``, ``"waiting"`` (at a barrier), ``"parked"`` or ``"exited"``.
+    barrier : int or None
+    live_lanes : int
+    stack : tuple of StackEntry
+        From the bottom up.
+    """
+
+    slot: int
+    kernel: int
+    launch_id: int
+    warp: int
+    state: str
+    barrier: int | None
+    live_lanes: int
+    stack: tuple[StackEntry, ...]
+
+
+class Launch:
+    """One launch of a kernel: started, possibly preempted and resumed, finished.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    slot : int
+        Kernel slot of the SM.
+    grid, block : tuple of int
+    shared_bytes : int
+        Static and dynamic.
+    ccb_base, area_bytes : int
+        Context control block.
+    """
+
+    def __init__(self, device: Device, kernel: Kernel, slot: int, grid, block, shared_bytes: int, ccb_base: int,
+                 area_bytes: int):
+        self.device, self.kernel, self.slot = device, kernel, slot
+        self.grid, self.block, self.shared_bytes = grid, block, shared_bytes
+        self.ccb_base, self.area_bytes = ccb_base, area_bytes
+
+    @property
+    def state(self) -> KernelState:
+        """State of the kernel slot."""
+        return KernelState(self.device.read(f"kernel[{self.slot}].state"))
+
+    @property
+    def finished(self) -> bool:
+        """All TBs have ended."""
+        return self.state is KernelState.FINISHED
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """TBs completed and TBs of the grid."""
+        return self.device.read(f"kernel[{self.slot}].completed"), int(np.prod(self.grid, dtype=np.int64))
+
+    @property
+    def warps_per_tb(self) -> int:
+        """Warps of a TB."""
+        return -(-int(np.prod(self.block)) // self.device.geometry.warp_size)
+
+    @property
+    def occupied_tb_bytes(self) -> int:
+        """Registers and shared memory a TB has allocated."""
+        g = self.device.geometry
+        lines = -(-self.shared_bytes // SEGMENT_BYTES)
+        return self.warps_per_tb * self.kernel.image.registers * g.vector_bytes + lines * SEGMENT_BYTES
+
+
+class Device:
+    """One SM with its memory, driven through registers.
+
+    Parameters
+    ----------
+    transport : Transport
+        The machine.
+    system_fraction : float
+        Share of the memory for code and contexts; the rest holds arrays, and is the kernels' global window.
+
+    Examples
+    --------
+    >>> device = caesura.sim.open_device("rtl", "gtx480")           # doctest: +SKIP
+    >>> module = device.load_ptx("pathfinder.ptx")                  # doctest: +SKIP
+    >>> launch = module["pathfinder"](12, 256, arguments)           # doctest: +SKIP
+    >>> device.advance(4000); device.preempt(launch)                # doctest: +SKIP
+    """
+
+    def __init__(self, transport: Transport, system_fraction: float = 0.5):
+        self.transport = transport
+        self.geometry: Geometry = transport.geometry
+        split = int(transport.memory_bytes * system_fraction) // SEGMENT_BYTES * SEGMENT_BYTES
+        end = transport.memory_bytes // SEGMENT_BYTES * SEGMENT_BYTES
+        self.system = Region(SYSTEM_BASE, split, SEGMENT_BYTES, "system memory")
+        self.heap = Region(split, end, 2 * SEGMENT_BYTES, "device memory")
+        self._registers: dict[str, Register] = register_map()
+        self.launches: dict[int, Launch] = {}
+        self._faults: dict[int, FaultRecord] = {}
+        expected = self.geometry.hash
+        if self.read("geometry_hash") != expected:
+            raise DriverError(f"the device has another geometry than {self.geometry.name!r}")
+
+    # Registers
+
+    def read(self, path: str) -> int:
+        """Return a register by path, for example ``"kernel[0].state"``."""
+        return self.transport.read_register(self._registers[path].address)
+
+    def write(self, path: str, value: int | None = None, **fields: int) -> None:
+        """Write a register as a whole or by fields."""
+        register = self._registers[path]
+        self.transport.write_register(register.address, register.pack(**fields) if value is None else value)
+
+    def fields(self, path: str) -> dict[str, int]:
+        """Return a register's fields."""
+        return self._registers[path].unpack(self.read(path))
+
+    # Memory and code
+
+    def array(self, values) -> DeviceArray:
+        """Return a device array with a copy of a numpy array."""
+        values = np.asarray(values)
+        array = DeviceArray(self.transport, self.heap, values.shape, values.dtype)
+        array.set(values)
+        return array
+
+    def empty(self, shape, dtype) -> DeviceArray:
+        """Return a device array with whatever the memory holds."""
+        return DeviceArray(self.transport, self.heap, shape, dtype)
+
+    def load(self, images: Iterable[KernelImage]) -> Module:
+        """Put compiled kernels into device memory."""
+        return Module(self, images)
+
+    def load_ptx(self, path: str | Path) -> Module:
+        """Compile a PTX file and load it.
+
+        Raises
+        ------
+        software.compiler.CompileError
+            If it cannot be compiled.
+        """
+        return self.load(compile_ptx(Path(path).read_text(), str(path)).values())
+
+    # Launch
+
+    def launch(self, kernel: Kernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
+        """Start a kernel; see `Kernel.__call__`."""
+        slot = next((k for k in range(self.geometry.kernel_slots)
+                     if k not in self.launches or self.launches[k].finished), None)
+        if slot is None:
+            raise LaunchError(f"all {self.geometry.kernel_slots} kernel slots are in use; wait for a launch to finish")
+        if old := self.launches.pop(slot, None):
+            self.system.free(old.ccb_base)
+        words = kernel.parameter_words(arguments, self.geometry.param_words)
+        shared = kernel.image.shared_bytes + shared_bytes
+        threads = self._check_fit(kernel.image, grid, block, shared)
+        g = self.geometry
+        warps = -(-threads // g.warp_size)
+        area = image.area_bound(g, warps, kernel.image.registers, shared)
+        ccb = self.system.allocate(image.ccb_bytes(g, area))
+        self.transport.write_memory(ccb, bytes(image.ENTRY_BYTES * g.tb_slots))
+        launch = Launch(self, kernel, slot, grid, block, shared, ccb, area)
+        self._describe(launch, threads, warps, words)
+        self._command(Command.START, launch)
+        self.launches[slot] = launch
+        return launch
+
+    def _check_fit(self, code: KernelImage, grid, block, shared: int) -> int:
+        g = self.geometry
+        threads = int(np.prod(block, dtype=np.int64))
+        where = f"kernel {code.name!r} with blocks of {'x'.join(map(str, block))} threads"
+        if block[2] > 1023 or max(grid[1:]) > 65535 or grid[0] > 0xFFFF_FFFF:
+            raise LaunchError(f"{where}: grid {grid} or block {block} is beyond the hardware's dimensions")
+        if threads > g.max_block_threads:
+            raise LaunchError(f"{where}: {threads} threads a TB, this SM ({g.name}) takes {g.max_block_threads}")
+        if code.max_threads and threads > code.max_threads:
+            raise LaunchError(f"{where}: compiled for at most {code.max_threads} threads a TB (.maxntid)")
+        if code.required_block and tuple(block) != tuple(code.required_block):
+            raise LaunchError(f"{where}: compiled for blocks of {code.required_block} (.reqntid)")
+        if code.registers > g.regs_per_thread:
+            raise LaunchError(f"{where}: {code.registers} registers a thread, this SM ({g.name}) has "
+                              f"{g.regs_per_thread}; compile for fewer")
+        warps = -(-threads // g.warp_size)
+        if -(-warps * code.registers // 4) * 4 > g.registers:
+            raise LaunchError(f"{where}: {warps} warps x {code.registers} vector registers do not fit the register "
+                              f"file of {g.registers}")
+        if shared > g.shared_bytes:
+            raise LaunchError(f"{where}: {shared} bytes of shared memory, this SM ({g.name}) has {g.shared_bytes}")
+        if code.stack_depth > g.stack_depth:
+            raise LaunchError(f"{where}: divergence nests {code.stack_depth} deep, the SIMT stack of this SM "
+                              f"({g.name}) has {g.stack_depth} entries")
+        return threads
+
+    def _describe(self, launch: Launch, threads: int, warps: int, words: list[int]) -> None:
+        at = f"kernel[{launch.slot}]."
+        code = launch.kernel.image
+        plain = {
+            "code_base": launch.kernel.address, "code_words": len(code.code),
+            "grid_x": launch.grid[0], "grid_y": launch.grid[1], "grid_z": launch.grid[2],
+            "reciprocal_x": -(-(1 << 20) // launch.block[0]), "reciprocal_y": -(-(1 << 20) // launch.block[1]),
+            "shared_bytes": -(-launch.shared_bytes // 4) * 4, "ccb_base": launch.ccb_base,
+            "area_bytes": launch.area_bytes,
+            "local_base": 0, "window_base[0]": self.heap.base, "window_end[0]": self.heap.end,
+        }
+        for window in range(1, self.geometry.windows):
+            plain |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
+        for name, value in plain.items():
+            self.write(at + name, value)
+        self.write(at + "block", x=launch.block[0], y=launch.block[1], z=launch.block[2])
+        self.write(at + "sizes", threads=threads, registers=code.registers, warps=warps)
+        for k, word in enumerate(words):
+            self.write(f"{at}param[{k}]", word)
+
+    def _command(self, command: Command, launch: Launch, **fields: int) -> None:
+        self.write("event", refused=1)
+        self.write("command", op=command, kernel=launch.slot, **fields)
+        if self.fields("event")["refused"]:
+            error = CommandError(self.fields("status")["error"])
+            raise CommandRefused(f"{command.name.lower()} of kernel {launch.kernel.image.name!r}", error)
+
+    # Time
+
+    def advance(self, cycles: int) -> int:
+        """Let `cycles` cycles pass."""
+        return self.transport.advance(cycles)
+
+    def wait(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> int:
+        """Let time pass until a launch has finished; return the cycles passed.
+
+        Raises
+        ------
+        KernelFault
+            If a TB of the launch faulted (after the launch has finished).
+        CycleLimit
+            If it has not finished after `max_cycles`.
+        """
+        passed = self._wait_event(lambda: launch.finished, max_cycles)
+        if fault := self._faults.pop(launch.slot, None):
+            raise KernelFault(fault)
+        if not launch.finished:
+            done, total = launch.progress
+            raise CycleLimit(f"kernel {launch.kernel.image.name!r} has not finished after {passed} cycles "
+                             f"({done} of {total} TBs done)\n" + self.describe_warps())
+        return passed
+
+    def _wait_event(self, done, max_cycles: int) -> int:
+        passed = 0
+        while not done() and passed < max_cycles:
+            passed += self.transport.wait(max_cycles - passed)
+            event = self.fields("event")
+            if event["fault"]:
+                slot = self.fields("fault_kind")["kernel"]
+                self._faults.setdefault(slot, self._fault())
+            self.write("event", finished=event["finished"], fault=event["fault"], preempted=event["preempted"],
+                       resumed=event["resumed"])
+        return passed
+
+    def _fault(self) -> FaultRecord:
+        kind = self.fields("fault_kind")
+        pc = self.read("fault_pc")
+        launch = self.launches.get(kind["kernel"])
+        code = launch.kernel.image if launch else None
+        line = code.lines[pc] if code and pc < len(code.lines) else 0
+        text = disassemble_word(code.code[pc]) if code and pc < len(code.code) else ""
+        return FaultRecord(Fault(kind["kind"]), code.name if code else f"slot {kind['kernel']}", self.read("fault_tb"),
+                           kind["warp"], pc, self.read("fault_address"), line, code.source if code else "", text)
+
+    # Preemption
+
+    def preempt(self, launch: Launch, mechanism: image.Mechanism = image.Mechanism.LIVE, *, scramble: bool = False,
+                max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
+        """Take a running launch off the SM and save it.
+
+        Parameters
+        ----------
+        launch : Launch
+        mechanism : hw.arch.context.Mechanism
+        scramble : bool
+            Test mode: registers that are not saved come back as random bits.
+        max_cycles : int
+
+        Returns
+        -------
+        PreemptReport or None
+            None if the launch finished before anything was saved.
+
+        Raises
+        ------
+        CommandRefused
+            If the launch does not run, or the memory failed.
+        CycleLimit
+            If it takes longer than `max_cycles`.
+        """
+        if launch.finished:
+            return None
+        self._command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble))
+        self._finish("preempt", launch, max_cycles)
+        if launch.finished:
+            return None
+        counter = {n: self.read(f"save_{n}") for n in
+                   ("cycles", "data_bytes", "metadata_bytes", "registers", "lines", "tbs", "warps")}
+        return PreemptReport(mechanism, counter["cycles"], self.read("drain_cycles"), counter["data_bytes"],
+                             counter["metadata_bytes"], counter["registers"], counter["lines"], counter["tbs"],
+                             counter["warps"], counter["tbs"] * launch.occupied_tb_bytes)
+
+    def resume(self, launch: Launch, *, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
+        """Bring a preempted launch back; it runs on as time passes.
+
+        Raises
+        ------
+        CommandRefused
+            If the launch is not preempted or its context cannot be read.
+        CycleLimit
+            If it takes longer than `max_cycles`.
+        """
+        self._command(Command.RESUME, launch)
+        self._finish("resume", launch, max_cycles)
+        return ResumeReport(self.read("restore_cycles"), self.read("resume_cycles"), self.read("restore_bytes"))
+
+    def _finish(self, what: str, launch: Launch, max_cycles: int) -> None:
+        passed = self._wait_event(lambda: not self.fields("status")["busy"], max_cycles)
+        status = self.fields("status")
+        if status["busy"]:
+            raise CycleLimit(f"{what} of kernel {launch.kernel.image.name!r} has not ended after {passed} cycles\n"
+                             + self.describe_warps())
+        if status["error"]:
+            raise CommandRefused(f"{what} of kernel {launch.kernel.image.name!r}", CommandError(status["error"]))
+
+    # Inspection
+
+    def context(self, launch: Launch) -> list[TbContext]:
+        """Return the saved TBs of a preempted launch: PCs, masks, registers, sizes of every warp."""
+        return read_context(self.transport, launch.ccb_base, launch.shared_bytes)
+
+    def warps(self) -> list[WarpState]:
+        """Return where every warp on the SM stands."""
+        found = []
+        for slot in range(self.geometry.warps):
+            self.write("inspect", warp=slot, entry=0)
+            state = self.fields("inspect_state")
+            if not state["valid"]:
+                continue
+            stack = []
+            for entry in range(state["depth"]):
+                self.write("inspect", warp=slot, entry=entry)
+                pc = self.read("inspect_pc")
+                stack.append(StackEntry(pc, self.read("inspect_mask"), PC_NONE))
+            word = next((name for name in ("exited", "waiting", "parked") if state[name]), "running")
+            found.append(WarpState(slot, state["kernel"], self.read("inspect_tb"), state["warp"], word,
+                                   state["barrier"] if state["waiting"] else None, self.read("inspect_live"),
+                                   tuple(stack)))
+        return found
+
+    def describe_warps(self) -> str:
+        """Return a few lines that say where every warp on the SM stands."""
+        lines = []
+        for warp in self.warps():
+            launch = self.launches.get(warp.kernel)
+            code = launch.kernel.image if launch else None
+            top = warp.stack[-1] if warp.stack else None
+            where = f"PC {top.pc}, lanes {top.mask:#x}" if top else "no lanes"
+            if code and top and top.pc < len(code.code):
+                where += f": {disassemble_word(code.code[top.pc])}"
+                if top.pc < len(code.lines) and code.lines[top.pc]:
+                    where += f" ({code.source}:{code.lines[top.pc]})"
+            barrier = f" at barrier {warp.barrier}" if warp.barrier is not None else ""
+            lines.append(f"  TB {warp.launch_id} warp {warp.warp}: {warp.state}{barrier}, {where}")
+        return "\n".join(lines) or "  no warp is on the SM"
+
+    # Forks
+
+    def host_state(self) -> tuple:
+        """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""
+        return dict(self.launches), self.system.used(), self.heap.used()
+
+    def set_host_state(self, state: tuple) -> None:
+        """Put back what `host_state` returned."""
+        launches, system, heap = state
+        self.launches = dict(launches)
+        self.system.set_used(system)
+        self.heap.set_used(heap)
+        self._faults.clear()

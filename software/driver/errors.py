@@ -1,0 +1,104 @@
+"""What can go wrong between a program and the device; every message says what, where and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caesura.hw.arch.faults import CommandError, Fault
+
+__all__ = ["DriverError", "LaunchError", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
+
+
+class DriverError(Exception):
+    """Base of the driver's errors."""
+
+
+class LaunchError(DriverError):
+    """A launch that cannot be right: arguments, block or sizes; nothing was started."""
+
+
+class CommandRefused(DriverError):
+    """The device refused a command, or could not finish it.
+
+    Attributes
+    ----------
+    error : CommandError
+    """
+
+    def __init__(self, what: str, error: CommandError):
+        self.error = error
+        meaning = (CommandError.__doc__ or "") if error is CommandError.NONE else _MEANING.get(error, error.name)
+        super().__init__(f"{what}: {meaning}")
+
+
+_MEANING = {
+    CommandError.UNKNOWN: "the device knows no such command or mechanism",
+    CommandError.BUSY: "another command is still running; wait for it first",
+    CommandError.NOT_RUNNING: "the kernel is not in a state for it (only a running kernel can be preempted, only a "
+                              "preempted one resumed)",
+    CommandError.TOO_LARGE: "a thread block of the kernel can never fit the SM",
+    CommandError.AREA_TOO_SMALL: "the save area is too small; nothing was written",
+    CommandError.BAD_IMAGE: "the saved context has another format version or geometry; nothing was restored",
+    CommandError.BUS_ERROR: "the memory answered with an error; thread blocks not yet saved stay on the SM",
+}
+
+
+class CycleLimit(DriverError):
+    """The cycle limit passed before a kernel finished; the message says where each warp stands."""
+
+
+@dataclass(frozen=True)
+class FaultRecord:
+    """What the device recorded of a fault.
+
+    Attributes
+    ----------
+    kind : Fault
+    kernel : str
+        Name of the kernel.
+    launch_id : int
+        Linear TB index.
+    warp : int
+        Warp of the TB.
+    pc : int
+        Instruction word index.
+    address : int
+        Byte address, where the kind has one.
+    line : int
+        Source line of the instruction, 0 if unknown.
+    source : str
+        Source file.
+    instruction : str
+        The instruction, disassembled, "" if unknown.
+    """
+
+    kind: Fault
+    kernel: str
+    launch_id: int
+    warp: int
+    pc: int
+    address: int
+    line: int = 0
+    source: str = ""
+    instruction: str = ""
+
+    def __str__(self):
+        where = f" ({self.source}:{self.line})" if self.line else ""
+        text = (f"fault {self.kind.name} in kernel {self.kernel!r}: TB {self.launch_id}, warp {self.warp}, "
+                f"PC {self.pc}{where}")
+        if self.kind in (Fault.SHARED_BOUND, Fault.GLOBAL_WINDOW, Fault.MISALIGNED, Fault.BUS_ERROR):
+            text += f", address {self.address:#010x}"
+        return text + (f": {self.instruction}" if self.instruction else "")
+
+
+class KernelFault(DriverError):
+    """A kernel faulted; the TB concerned has ended, everything else ran on.
+
+    Attributes
+    ----------
+    record : FaultRecord
+    """
+
+    def __init__(self, record: FaultRecord):
+        self.record = record
+        super().__init__(str(record))

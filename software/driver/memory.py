@@ -1,0 +1,119 @@
+"""Device memory: an allocator, and arrays that copy to and from numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .errors import DriverError
+from .transport import Transport
+
+__all__ = ["Region", "DeviceArray"]
+
+
+class Region:
+    """First-fit allocator over an address range.
+
+    Parameters
+    ----------
+    base, end : int
+        First byte and first byte beyond; multiples of `align`.
+    align : int
+        Every allocation starts at, and is rounded up to, a multiple of this.
+    what : str
+        For messages.
+    """
+
+    def __init__(self, base: int, end: int, align: int, what: str):
+        self.base, self.end, self.align, self.what = base, end, align, what
+        self._used: list[tuple[int, int]] = []
+
+    def allocate(self, size: int) -> int:
+        """Return the address of `size` free bytes.
+
+        Raises
+        ------
+        DriverError
+            If there is no room.
+        """
+        size = max(self.align, -(-size // self.align) * self.align)
+        at = self.base
+        for k, (start, end) in enumerate([*self._used, (self.end, self.end)]):
+            if start - at >= size:
+                self._used.insert(k, (at, at + size))
+                return at
+            at = end
+        free = self.end - self.base - sum(end - start for start, end in self._used)
+        raise DriverError(f"out of {self.what}: {size} bytes wanted, {free} free of {self.end - self.base}; "
+                          "open the device with a larger memory")
+
+    def free(self, address: int) -> None:
+        """Give an allocation back.
+
+        Raises
+        ------
+        DriverError
+            If nothing is allocated there.
+        """
+        for k, (start, _) in enumerate(self._used):
+            if start == address:
+                del self._used[k]
+                return
+        raise DriverError(f"nothing is allocated at {address:#x} in {self.what}")
+
+    def used(self) -> list[tuple[int, int]]:
+        """Return the allocated ranges."""
+        return list(self._used)
+
+    def set_used(self, ranges: list[tuple[int, int]]) -> None:
+        """Replace the allocated ranges."""
+        self._used = list(ranges)
+
+
+class DeviceArray:
+    """An array in device memory.
+
+    Attributes
+    ----------
+    address : int
+        Device byte address.
+    shape : tuple of int
+    dtype : numpy.dtype
+    """
+
+    def __init__(self, transport: Transport, region: Region, shape, dtype):
+        self.shape = tuple(np.atleast_1d(shape).tolist()) if not isinstance(shape, tuple) else shape
+        self.dtype = np.dtype(dtype)
+        self._transport, self._region = transport, region
+        self.nbytes = int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        self.address: int | None = region.allocate(self.nbytes)
+
+    def __repr__(self):
+        return f"DeviceArray(address={self.address}, shape={self.shape}, dtype={self.dtype})"
+
+    def _where(self) -> int:
+        if self.address is None:
+            raise DriverError("this device array has been freed")
+        return self.address
+
+    def set(self, values) -> None:
+        """Copy from a numpy array of the same shape.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ.
+        """
+        values = np.asarray(values, dtype=self.dtype)
+        if values.shape != self.shape:
+            raise ValueError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
+        self._transport.write_memory(self._where(), np.ascontiguousarray(values).tobytes())
+
+    def get(self) -> np.ndarray:
+        """Return a copy as a numpy array."""
+        raw = self._transport.read_memory(self._where(), self.nbytes)
+        return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
+
+    def free(self) -> None:
+        """Give the memory back; the array cannot be used afterwards."""
+        self._region.free(self._where())
+        self.address = None

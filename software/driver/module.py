@@ -1,0 +1,141 @@
+"""Modules and kernels: compiled code on a device, and the check of a launch against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caesura.hw.arch.geometry import INSTRUCTION_BYTES
+from caesura.software.compiler.codegen.image import KernelImage, Parameter
+
+from .errors import LaunchError
+from .memory import DeviceArray
+
+if TYPE_CHECKING:
+    from .device import Device, Launch
+
+__all__ = ["Module", "Kernel", "triple"]
+
+_RANGES = {"s8": (-128, 255), "s16": (-(1 << 15), (1 << 16) - 1), "s32": (-(1 << 31), (1 << 32) - 1),
+           "s64": (-(1 << 63), (1 << 64) - 1)}
+
+
+def triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
+    """Return a grid or block size as (x, y, z).
+
+    Raises
+    ------
+    LaunchError
+        If it is not one to three positive integers.
+    """
+    values = [value] if isinstance(value, (int, np.integer)) else list(value)
+    if not 1 <= len(values) <= 3 or any(int(v) != v or v < 1 for v in values):
+        raise LaunchError(f"{what} must be one to three positive integers, not {value!r}")
+    x, y, z = [int(v) for v in values] + [1] * (3 - len(values))
+    return x, y, z
+
+
+class Module:
+    """Kernels loaded on a device; index it by entry name.
+
+    Parameters
+    ----------
+    device : Device
+    images : iterable of KernelImage
+    """
+
+    def __init__(self, device: Device, images: Iterable[KernelImage]):
+        self.kernels: Mapping[str, Kernel] = {image.name: Kernel(device, image) for image in images}
+
+    def __getitem__(self, name: str) -> Kernel:
+        try:
+            return self.kernels[name]
+        except KeyError:
+            raise LaunchError(f"no entry {name!r} in this module; there are {', '.join(self.kernels)}") from None
+
+
+class Kernel:
+    """One entry of a module; call it to launch it.
+
+    Attributes
+    ----------
+    image : KernelImage
+    address : int
+        Of the code in device memory.
+    """
+
+    def __init__(self, device: Device, image: KernelImage):
+        self.device = device
+        self.image = image
+        self.address = device.system.allocate(len(image.code) * INSTRUCTION_BYTES)
+        code = np.array(image.code, dtype="<u8")
+        device.transport.write_memory(self.address, code.tobytes())
+
+    def __call__(self, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
+        """Start the kernel and return at once; simulated time passes in `Device.wait` and the like.
+
+        Parameters
+        ----------
+        grid, block : int or sequence of int
+            TBs of the grid, threads of a TB, in x, y, z.
+        arguments : sequence of (int, float, numpy scalar or DeviceArray)
+            One for each parameter.
+        shared_bytes : int
+            Dynamic shared memory.
+
+        Raises
+        ------
+        LaunchError
+            If the arguments do not match the parameters or a TB does not fit the SM.
+        """
+        return self.device.launch(self, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes)
+
+    def parameter_words(self, arguments: Sequence, limit: int) -> list[int]:
+        """Return the parameter space as 32-bit words.
+
+        Raises
+        ------
+        LaunchError
+            If the arguments do not match the parameters, or need more than `limit` words.
+        """
+        parameters = self.image.parameters
+        if len(arguments) != len(parameters):
+            names = ", ".join(f"{p.type} {p.name}" for p in parameters) or "none"
+            raise LaunchError(f"kernel {self.image.name!r} takes {len(parameters)} arguments ({names}), "
+                              f"{len(arguments)} given")
+        size = -(-self.image.parameter_bytes // 4) * 4
+        if size > 4 * limit:
+            raise LaunchError(f"kernel {self.image.name!r} needs {size} bytes of parameters, this SM has {4 * limit}")
+        space = bytearray(size)
+        for parameter, value in zip(parameters, arguments, strict=True):
+            space[parameter.offset:parameter.offset + parameter.size] = self._bytes(parameter, value)
+        return [int.from_bytes(space[k:k + 4], "little") for k in range(0, size, 4)]
+
+    def _bytes(self, parameter: Parameter, value) -> bytes:
+        where = f"kernel {self.image.name!r}, parameter {parameter.name} ({parameter.type})"
+        if isinstance(value, (bytes, bytearray)):
+            if len(value) != parameter.size:
+                raise LaunchError(f"{where}: {parameter.size} bytes wanted, {len(value)} given")
+            return bytes(value)
+        if isinstance(value, DeviceArray):
+            if parameter.size != 8:
+                raise LaunchError(f"{where}: a device array was given for a value of {parameter.size} bytes")
+            if value.address is None:
+                raise LaunchError(f"{where}: the device array has been freed")
+            return value.address.to_bytes(8, "little")
+        if parameter.type in ("f32", "f64"):
+            if not isinstance(value, (int, float, np.number)):
+                raise LaunchError(f"{where}: a number is wanted, not {value!r}")
+            return np.array(value, "<f4" if parameter.type == "f32" else "<f8").tobytes()
+        if parameter.pointer and not isinstance(value, (int, np.integer)):
+            raise LaunchError(f"{where}: a device array is wanted, not {type(value).__name__}")
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+            raise LaunchError(f"{where}: an integer is wanted, not {value!r}")
+        low, high = _RANGES[f"s{8 * parameter.size}"] if parameter.size in (1, 2, 4, 8) else (0, -1)
+        if parameter.type.startswith("u"):
+            low = 0
+        if not low <= int(value) <= high:
+            raise LaunchError(f"{where}: {value} does not fit")
+        return (int(value) % (1 << 8 * parameter.size)).to_bytes(parameter.size, "little")

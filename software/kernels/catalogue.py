@@ -1,0 +1,112 @@
+"""The kernels that ship, with input generators and numpy references."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .job import Job, ShippedKernel
+
+__all__ = ["KERNELS", "kernel", "bfs_job", "reduction_job"]
+
+INT32 = np.int32
+
+
+def _blocks(size: str, tiny: int, small: int, medium: int) -> int:
+    return {"tiny": tiny, "small": small, "medium": medium}[size]
+
+
+def _vecadd(size: str, seed: int) -> Job:
+    rng = np.random.default_rng(seed)
+    blocks = _blocks(size, 2, 24, 96)
+    n = blocks * 256 - 37
+    a, b = (rng.integers(-2**31, 2**31, n, dtype=np.int64).astype(INT32) for _ in range(2))
+    return Job((blocks, 1, 1), (256, 1, 1), {"a": a, "b": b, "c": np.zeros(n, INT32), "n": n},
+               {"c": a + b})
+
+
+def reduction_job(blocks: int, rounds: int, seed: int, threads: int = 256) -> Job:
+    """Return a job of `reduction`: `rounds` elements a thread, a power of two of threads a TB, at most 256."""
+    rng = np.random.default_rng(seed)
+    n = blocks * threads * rounds - 5
+    data = rng.integers(-2**31, 2**31, n, dtype=np.int64).astype(INT32)
+    padded = np.zeros(blocks * threads * rounds, INT32)
+    padded[:n] = data
+    sums = padded.reshape(-1, blocks, threads).sum(axis=(0, 2), dtype=INT32)
+    return Job((blocks, 1, 1), (threads, 1, 1), {"in": data, "out": np.zeros(blocks, INT32), "n": n}, {"out": sums})
+
+
+def _reduction(size: str, seed: int) -> Job:
+    return reduction_job(_blocks(size, 2, 12, 24), _blocks(size, 2, 8, 16), seed)
+
+
+def _pathfinder(size: str, seed: int) -> Job:
+    rng = np.random.default_rng(seed)
+    blocks, rows = _blocks(size, 2, 12, 24), _blocks(size, 4, 20, 40)
+    border = rows
+    columns = blocks * (256 - 2 * rows) - 3
+    wall = rng.integers(0, 10, (rows, columns), dtype=np.int64).astype(INT32)
+    source = rng.integers(0, 10, columns, dtype=np.int64).astype(INT32)
+    best = source
+    for row in wall:
+        left = np.concatenate([best[:1], best[:-1]])
+        right = np.concatenate([best[1:], best[-1:]])
+        best = np.minimum(np.minimum(left, best), right) + row
+    return Job((blocks, 1, 1), (256, 1, 1),
+               {"wall": wall, "source": source, "result": np.zeros(columns, INT32), "columns": columns, "rows": rows,
+                "first_row": 0, "border": border},
+               {"result": best})
+
+
+def bfs_job(nodes: int, most_edges: int, seed: int, threads: int = 512) -> Job:
+    """Return a job of `bfs` on a random graph with up to `most_edges` edges a node."""
+    rng = np.random.default_rng(seed)
+    blocks = -(-nodes // threads)
+    degree = rng.integers(0, most_edges + 1, nodes)
+    first = np.concatenate([[0], np.cumsum(degree)[:-1]]).astype(INT32)
+    edges = rng.integers(0, nodes, int(degree.sum())).astype(INT32)
+    frontier = rng.random(nodes) < 0.4
+    visited = frontier | (rng.random(nodes) < 0.2)
+    cost = np.where(visited, 3, -1).astype(INT32)
+    reached = np.zeros(nodes, bool)
+    source_of_edge = np.repeat(np.arange(nodes), degree)
+    reached[edges[frontier[source_of_edge]]] = True
+    reached &= ~visited
+    return Job((blocks, 1, 1), (threads, 1, 1),
+               {"first_edge": first, "edge_count": degree.astype(INT32), "edges": edges,
+                "frontier": frontier.astype(np.uint8), "next": np.zeros(nodes, np.uint8),
+                "visited": visited.astype(np.uint8), "cost": cost, "nodes": nodes},
+               {"frontier": np.zeros(nodes, np.uint8), "next": reached.astype(np.uint8),
+                "cost": np.where(reached, 4, cost).astype(INT32)})
+
+
+def _bfs(size: str, seed: int) -> Job:
+    return bfs_job(_blocks(size, 2, 6, 12) * 512 - 100, 11, seed)
+
+
+KERNELS: dict[str, ShippedKernel] = {
+    k.name: k
+    for k in (
+        ShippedKernel("vecadd", "integer vector addition", "CTXBack Table I (vector addition)", _vecadd),
+        ShippedKernel("reduction", "block sums: shared memory, barriers in a loop", "Lin et al. Table II, SR_1 (tree)",
+                      _reduction),
+        ShippedKernel("pathfinder", "dynamic programming over rows, halo in shared memory",
+                      "Lin et al. Table II, PF_1 (TB of 256)", _pathfinder),
+        ShippedKernel("bfs", "one frontier step of breadth-first search, divergent",
+                      "Lin et al. Table II, BFS_1 (TB of 512)", _bfs),
+    )
+}
+"""Every shipped kernel by name."""
+
+
+def kernel(name: str) -> ShippedKernel:
+    """Return a shipped kernel.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    try:
+        return KERNELS[name]
+    except KeyError:
+        raise ValueError(f"no kernel {name!r}; there are {', '.join(KERNELS)}") from None

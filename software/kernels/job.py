@@ -1,0 +1,81 @@
+"""A launch with its input and expected output: what a shipped kernel is run and judged with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["Job", "ShippedKernel", "SIZES"]
+
+SIZES = ("tiny", "small", "medium")
+"""Problem sizes: a handful of TBs for exhaustive tests, one SM's worth, several rounds of an SM."""
+
+
+@dataclass
+class Job:
+    """One launch of a kernel.
+
+    Attributes
+    ----------
+    grid, block : tuple of int
+        TBs of the grid and threads of a TB in x, y, z.
+    arguments : dict of str to (int or numpy.ndarray)
+        In parameter order. Arrays are copied to the device before and, where named in `expected`, compared after.
+    expected : dict of str to numpy.ndarray
+        What the arrays named must hold at the end, to the bit.
+    shared_bytes : int
+        Dynamic shared memory.
+    """
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: dict[str, int | np.ndarray]
+    expected: dict[str, np.ndarray] = field(default_factory=dict)
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class ShippedKernel:
+    """A kernel that ships: CUDA source, the PTX nvcc makes of it, and its jobs.
+
+    Attributes
+    ----------
+    name : str
+        Also the entry's name and the files' stem.
+    summary : str
+        One line.
+    source : str
+        The paper's benchmark it stands for, with its TB shape.
+    make_job : callable
+        ``make_job(size, seed)`` returns a `Job`; `size` is one of `SIZES`.
+    """
+
+    name: str
+    summary: str
+    source: str
+    make_job: Callable[[str, int], Job]
+
+    @property
+    def ptx_path(self) -> Path:
+        """The PTX."""
+        return Path(__file__).with_name(f"{self.name}.ptx")
+
+    @property
+    def cuda_path(self) -> Path:
+        """The CUDA source it was made of."""
+        return Path(__file__).with_name(f"{self.name}.cu")
+
+    def job(self, size: str = "small", seed: int = 1) -> Job:
+        """Return a job of the given size with inputs from the given seed.
+
+        Raises
+        ------
+        ValueError
+            If there is no such size.
+        """
+        if size not in SIZES:
+            raise ValueError(f"no size {size!r}; there are {', '.join(SIZES)}")
+        return self.make_job(size, seed)

@@ -1,0 +1,136 @@
+"""Every ALU operation of the golden model against plain Python integers, lane by lane."""
+
+import random
+
+import pytest
+
+from caesura.hw.arch.encoding import Instruction, encode
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.isa import OPCODES, PT, AluOp, Format, Special, Unit
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.testing.launch import Bench
+from caesura.software.compiler.codegen.image import KernelImage
+
+WORD = 1 << 32
+VALUES = (0, 1, 2, 31, 32, 33, 0x7F, 0x80, 0xFF80, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, WORD - 1, WORD - 32)
+
+
+def signed(x):
+    return x - WORD if x >> 31 else x
+
+
+def reference(op, a, b, c, pa, pb):
+    """Return (d, pd) of one lane as the instruction table words it."""
+    sa, sb = signed(a), signed(b)
+    shift = c % 32
+    value = {
+        AluOp.MOV: lambda: b, AluOp.IADD: lambda: a + b, AluOp.ISUB: lambda: a - b, AluOp.IRSUB: lambda: b - a,
+        AluOp.IADDC: lambda: a + b + pa, AluOp.ISUBC: lambda: a + (WORD - 1 - b) + pa,
+        AluOp.IMUL_LO: lambda: a * b, AluOp.IMUL_HI_S: lambda: sa * sb >> 32, AluOp.IMUL_HI_U: lambda: a * b >> 32,
+        AluOp.IMAD_LO: lambda: a * b + c, AluOp.AND: lambda: a & b, AluOp.OR: lambda: a | b,
+        AluOp.XOR: lambda: a ^ b, AluOp.NOT: lambda: WORD - 1 - b,
+        AluOp.SHL: lambda: a << b if b < 32 else 0, AluOp.SHR_U: lambda: a >> b if b < 32 else 0,
+        AluOp.SHR_S: lambda: sa >> min(b, 31),
+        AluOp.SHF_L: lambda: (b << 32 | a) << shift >> 32, AluOp.SHF_R: lambda: (b << 32 | a) >> shift,
+        AluOp.IMIN_S: lambda: min(sa, sb), AluOp.IMIN_U: lambda: min(a, b), AluOp.IMAX_S: lambda: max(sa, sb),
+        AluOp.IMAX_U: lambda: max(a, b), AluOp.IABS: lambda: abs(sb),
+        AluOp.SEXT_8: lambda: b % 256 - (256 if b >> 7 & 1 else 0),
+        AluOp.SEXT_16: lambda: b % 65536 - (65536 if b >> 15 & 1 else 0), AluOp.SEL: lambda: a if pa else b,
+    }
+    test = {
+        AluOp.IADDC: lambda: a + b + pa >= WORD, AluOp.ISUBC: lambda: a + pa > b,
+        AluOp.SETP_EQ: lambda: a == b, AluOp.SETP_NE: lambda: a != b, AluOp.SETP_LT_S: lambda: sa < sb,
+        AluOp.SETP_LE_S: lambda: sa <= sb, AluOp.SETP_GT_S: lambda: sa > sb, AluOp.SETP_GE_S: lambda: sa >= sb,
+        AluOp.SETP_LT_U: lambda: a < b, AluOp.SETP_LE_U: lambda: a <= b, AluOp.SETP_GT_U: lambda: a > b,
+        AluOp.SETP_GE_U: lambda: a >= b, AluOp.PAND: lambda: pa and pb, AluOp.POR: lambda: pa or pb,
+        AluOp.PXOR: lambda: pa != pb,
+    }
+    return (value[op]() % WORD if op in value else None), (bool(test[op]()) if op in test else None)
+
+
+def single_warp(words, registers=16, size="gtx480"):
+    """Start a one-warp kernel on the golden model; return the transport and its warp."""
+    transport = GoldenTransport(preset(size), 1 << 16)
+    bench = Bench(transport)
+    image = KernelImage("k", tuple(words), registers)
+    bench.load(0, image, (1,), (preset(size).warp_size,), params=range(100, 164))
+    bench.start(0)
+    transport.machine.manage()
+    (tb,) = transport.machine.resident()
+    return bench, tb.warps[0]
+
+
+def word(name, **fields):
+    return encode(Instruction.make(name, **fields))
+
+
+ALU = [op for op in OPCODES if op.unit is Unit.ALU and op.alu not in (AluOp.S2R, AluOp.LDP)]
+
+
+@pytest.mark.parametrize("op", ALU, ids=lambda op: op.name)
+def test_operation_matches_plain_integers(op):
+    rng = random.Random(op.code)
+    for _ in range(8):
+        operands = {"d": 4, "a": 1, "b": 2, "c": 3, "pa": 0, "pb": 1, "pd": 2}
+        fields = {name: number for name, number in operands.items() if name in op.operands}
+        negated = {f"{p}_not": rng.randrange(2) for p in ("pa", "pb") if p in op.operands}
+        imm = rng.choice((rng.choice(VALUES), rng.getrandbits(32)))
+        if op.format is Format.I:
+            fields["imm"] = imm
+        bench, warp = single_warp([word(op.name, **fields, **negated, guard=3), word("exit")])
+        for register in (1, 2, 3, 4):
+            warp.registers[register] = [rng.choice((rng.choice(VALUES), rng.getrandbits(32))) for _ in range(32)]
+        warp.predicates = [rng.getrandbits(32) for _ in range(7)]
+        before, predicates = warp.registers.tolist(), list(warp.predicates)
+        bench.transport.advance(1)
+        for lane in range(32):
+            a, b, c = (before[r][lane] for r in (1, 2, 3))
+            pa = bool(predicates[0] >> lane & 1) != bool(negated.get("pa_not", 0))
+            pb = bool(predicates[1] >> lane & 1) != bool(negated.get("pb_not", 0))
+            d, pd = reference(op.alu, a, imm if op.format is Format.I else b, c, pa, pb)
+            if not predicates[3] >> lane & 1:
+                d = pd = None
+            assert int(warp.registers[4][lane]) == (before[4][lane] if d is None else d)
+            assert bool(warp.predicates[2] >> lane & 1) == (bool(predicates[2] >> lane & 1) if pd is None else pd)
+
+
+def test_predicate_seven_reads_true_and_ignores_writes():
+    bench, warp = single_warp([word("setp.ne.i", pd=PT, a=0, imm=0), word("pxor", pd=0, pa=PT, pb=PT, pb_not=1),
+                               word("mov.i", d=1, imm=5, guard=PT, guard_not=1), word("exit")])
+    bench.transport.advance(3)
+    assert warp.predicates[0] == 0xFFFF_FFFF
+    assert warp.written == 1
+    assert not warp.registers.any() and warp.valid == 0
+
+
+def test_special_registers_of_a_three_dimensional_block():
+    g = preset("tiny").replace(warps=8)
+    names = [s for s in Special if s is not Special.CLOCK]
+    transport = GoldenTransport(g, 1 << 16)
+    bench = Bench(transport)
+    code = [word("s2r", d=0, imm=s) for s in names] + [word("exit")]
+    bench.load(0, KernelImage("k", tuple(code), 4), (2, 1, 3), (3, 2, 3))
+    bench.start(0)
+    transport.machine.manage()
+    tb = transport.machine.resident()[1]
+    assert tb.launch_id == 1 and tb.ctaid == (1, 0, 0)
+    for special in names:
+        for warp in tb.warps:
+            transport.machine._execute(warp, warp.stack[-1].pc)
+            for lane in range(g.warp_size):
+                linear = warp.index * 8 + lane
+                if linear >= 18:
+                    continue
+                expected = {
+                    Special.LANEID: lane, Special.WARPID: warp.index, Special.SMID: 0,
+                    Special.TID_X: linear % 3, Special.TID_Y: linear // 3 % 2, Special.TID_Z: linear // 6,
+                    Special.NTID_X: 3, Special.NTID_Y: 2, Special.NTID_Z: 3, Special.CTAID_X: 1,
+                    Special.CTAID_Y: 0, Special.CTAID_Z: 0, Special.NCTAID_X: 2, Special.NCTAID_Y: 1,
+                    Special.NCTAID_Z: 3}[special]
+                assert int(warp.registers[0][lane]) == expected, (special, linear)
+
+
+def test_parameters_are_words_of_the_parameter_space():
+    bench, warp = single_warp([word("ldp", d=2, imm=4 * 7), word("exit")])
+    bench.transport.advance(1)
+    assert set(warp.registers[2].tolist()) == {107}

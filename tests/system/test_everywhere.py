@@ -1,0 +1,108 @@
+"""Preempt everywhere on the RTL: at every cycle of small runs, for both mechanisms, nothing may be lost.
+
+`make test` takes a sample; `make test-full` every cycle. Chunks that have passed are remembered by a hash of the
+RTL, the kernel and the job, so that an interrupted full campaign goes on where it stopped.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import PRESETS
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.scenario import Work
+from caesura.sim.testing.everywhere import Campaign
+from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.software.compiler import compile_ptx
+from caesura.software.kernels import bfs_job, hostile, kernel, reduction_job
+from caesura.software.kernels.job import Job
+
+SMALL = PRESETS["gtx480"].replace(warps=8, tb_slots=2)
+FULL = PRESETS["gtx480"]
+MOST_CYCLES = 2000
+CHUNKS = 16
+SAMPLE_STRIDE = 61
+DONE = Path(os.environ.get("CAESURA_CACHE", "build/cache")) / "everywhere"
+
+
+def shipped(name, job):
+    k = kernel(name)
+    return Work(compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)[name], job)
+
+
+def random_work():
+    k = RandomKernel(11, grid=2, block=100)
+    image = next(iter(compile_ptx(k.ptx, "random.ptx").values()))
+    return Work(image, Job(k.grid, k.block, k.arguments(), {}, 0))
+
+
+WORKS = {
+    "divergent": lambda: shipped("bfs", bfs_job(200, 2, seed=5, threads=112)),
+    "barriers": lambda: shipped("reduction", reduction_job(2, 2, seed=6, threads=128)),
+    "random": random_work,
+}
+_campaigns = {}
+
+
+def campaign(name, geometry=SMALL, work=None):
+    key = name, geometry.warps
+    if key not in _campaigns:
+        _campaigns[key] = Campaign(RtlTransport(geometry, memory_bytes=1 << 20), work or WORKS[name](),
+                                   Work(*hostile(geometry)))
+    return _campaigns[key]
+
+
+def mark(c, *facts):
+    text = repr((c.transport.build_hash, c.work.image.code, c.work.job.grid, c.work.job.block, facts))
+    return DONE / hashlib.sha256(text.encode()).hexdigest()
+
+
+def check(outcomes):
+    wrong = {o.cycle: o.wrong_bytes for o in outcomes if o.wrong_bytes}
+    assert not wrong, f"wrong bytes by cycle of the request: {wrong}"
+
+
+@pytest.mark.parametrize("mechanism", Mechanism)
+@pytest.mark.parametrize("name", WORKS)
+def test_sampled_cycles(name, mechanism):
+    c = campaign(name)
+    assert c.cycles <= MOST_CYCLES
+    outcomes = list(c.at_cycles(mechanism, range(7 * mechanism, c.cycles, SAMPLE_STRIDE)))
+    check(outcomes)
+    assert sum(o.saved for o in outcomes) > len(outcomes) // 2
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("mechanism", Mechanism)
+@pytest.mark.parametrize("name", WORKS)
+def test_every_cycle(name, mechanism, chunk):
+    c = campaign(name)
+    bounds = [c.cycles * k // CHUNKS for k in range(CHUNKS + 1)]
+    done = mark(c, mechanism, bounds[chunk], bounds[chunk + 1])
+    if done.exists():
+        return
+    check(c.at_cycles(mechanism, range(bounds[chunk], bounds[chunk + 1])))
+    done.parent.mkdir(parents=True, exist_ok=True)
+    done.touch()
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("mechanism", Mechanism)
+@pytest.mark.parametrize("name", ["bfs", "reduction", "pathfinder"])
+def test_every_37th_cycle_of_the_whole_sm(name, mechanism):
+    c = campaign(f"{name} on the whole SM", FULL, shipped(name, kernel(name).job("tiny")))
+    check(c.at_cycles(mechanism, range(0, c.cycles, 37)))
+
+
+@pytest.mark.parametrize("mechanism", Mechanism)
+@pytest.mark.parametrize("name", WORKS)
+def test_periodic_preemption_terminates(name, mechanism):
+    outcome = campaign(name).periodic(mechanism, 500)
+    assert outcome.wrong_bytes == 0
+    assert outcome.cycle >= 1
