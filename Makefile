@@ -21,7 +21,7 @@ demo: setup
 
 lint: setup
 	$(BIN)/ruff check src/caesura/hw src/caesura/software src/caesura/sim tests
-	$(BIN)/basedpyright --level error
+	$(BIN)/basedpyright --level error --pythonpath $(BIN)/python
 
 test: lint
 	$(BIN)/pytest -n 2 -m "not full" $(ARGS)

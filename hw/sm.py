@@ -38,7 +38,8 @@ class TracePorts(wiring.Signature):
 
     ``retire`` is an instruction that left the issue stage, ``write`` a beat of a vector-register write,
     ``predicate`` a beat of a predicate write. `slot` is the warp slot; `kernel`, `launch` and `block_warp` say
-    which warp of which thread block (TB) it holds.
+    which warp of which thread block (TB) it holds. `last` marks the beat after which the register is complete:
+    a load that needs several segments writes all beats once for each.
     """
 
     def __init__(self, g: Geometry):
@@ -157,8 +158,9 @@ class Sm(wiring.Component):
         ]
         written, write = self.trace.write, execute.trace_write.write
         m.d.comb += [written.valid.eq(execute.trace_write.valid), written.slot.eq(write.warp),
-                     written.register.eq(write.register), written.data.eq(write.data.as_value())]
-        m.d.comb += [getattr(written, name).eq(write[name]) for name in ("beat", "last", "mask")]
+                     written.register.eq(write.register), written.beat.eq(write.beat),
+                     written.last.eq(write.release), written.mask.eq(write.mask),
+                     written.data.eq(write.data.as_value())]
         predicate, source = self.trace.predicate, execute.trace_predicate
         m.d.comb += [predicate.valid.eq(source.valid), predicate.slot.eq(source.warp)]
         m.d.comb += [getattr(predicate, name).eq(source[name])

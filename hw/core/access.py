@@ -4,11 +4,12 @@ All take the 3-bit `size` field (`Size`) as a value and the low bits of a byte a
 "byte count" is given less one, which for powers of two is also the mask of the bits below it.
 """
 
-from amaranth.hdl import Cat, Mux, Value
+from amaranth.hdl import Array, Cat, Mux, Value
 
 from ..arch.isa import Size
 
-__all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe", "lowest", "select"]
+__all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe", "lowest", "select",
+           "pick"]
 
 
 def extra_bytes(size) -> Value:
@@ -58,3 +59,8 @@ def select(one_hot, values) -> Value:
     while len(terms) > 1:
         terms = [left | right for left, right in zip(terms[::2], [*terms[1::2], 0], strict=False)]
     return Value.cast(terms[0])
+
+
+def pick(values, index) -> Value:
+    """``values[index]``; assign it to a signal where it is used more than once, as each use is a multiplexer."""
+    return Value.cast(Array(values)[index])

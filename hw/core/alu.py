@@ -339,8 +339,9 @@ class IntegerLane(wiring.Component):
         other = Signal(32, reset_less=True)
         with m.Switch(self.stage_1.logic):
             for kind, value in ((Logic.B, b), (Logic.AND, a & b), (Logic.OR, a | b), (Logic.XOR, a ^ b),
-                                (Logic.NOT_B, ~b), (Logic.SEXT_8, b[:8].as_signed()),
-                                (Logic.SEXT_16, b[:16].as_signed()), (Logic.SELECT, Mux(self.pa, a, b))):
+                                (Logic.NOT_B, ~b), (Logic.SEXT_8, Mux(b[7], b[:8] | 0xFFFF_FF00, b[:8])),
+                                (Logic.SEXT_16, Mux(b[15], b[:16] | 0xFFFF_0000, b[:16])),
+                                (Logic.SELECT, Mux(self.pa, a, b))):
                 with m.Case(kind):
                     m.d.sync += other.eq(value)
         return other

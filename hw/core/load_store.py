@@ -7,7 +7,7 @@
                 +---- data of stores -------------------+-> StoreUnit -> write_port
 """
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,6 +15,7 @@ from ..arch.faults import Fault
 from ..arch.geometry import Geometry
 from ..memory.ports import ReadPort, WritePort
 from . import interfaces as payload
+from .access import pick
 from .coalescer import OFFSET_BITS, Coalescer
 from .load_unit import LoadUnit
 from .operation_queue import OperationQueue
@@ -98,8 +99,8 @@ class LoadStore(wiring.Component):
         inside = []
         for w in range(self.geometry.windows):
             windows = [kernel.windows[w] for kernel in self.kernels]
-            base = Array(window.base[OFFSET_BITS:] for window in windows)[segment.kernel]
-            end = Array(window.end[OFFSET_BITS:] for window in windows)[segment.kernel]
+            base = pick([window.base[OFFSET_BITS:] for window in windows], segment.kernel)
+            end = pick([window.end[OFFSET_BITS:] for window in windows], segment.kernel)
             inside.append((number >= base) & (number < end))
         return Cat(inside).any()
 

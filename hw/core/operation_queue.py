@@ -125,7 +125,7 @@ class OperationQueue(wiring.Component):
             stored += [(self.data[k], f"data_{k}", op.data[k], here & op.store, self.data_slot) for k in range(4)]
             for output, name, value, enable, slot in stored:
                 lanes = self._store(m, f"{name}_{beat}", value.as_value(), enable, write_slot, slot)
-                m.d.comb += [output[lane].eq(lanes.word_select(i, 32)) for i, lane in enumerate(range(g.warp_size)[part])]
+                m.d.comb += [output[part.start + i].eq(lanes.word_select(i, 32)) for i in range(g.lanes)]
 
     def _store(self, m, name, value, enable, write_slot, read_slot):
         """A memory of a row a slot; returns the row at `read_slot`."""

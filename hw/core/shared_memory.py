@@ -1,14 +1,60 @@
-"""Shared memory: banks and conflicts, valid and dirty lines."""
+"""Shared memory: banks and conflicts, valid and dirty lines.
 
-from amaranth.hdl import *
-from amaranth.lib import data, stream, wiring
+::
+
+    op -> OperationQueue -> select lanes of a pass --> banks (synchronous RAM) --> gather --> result --> write
+                            |  (BankConflicts)                                     by bank
+                            +- prepare the line of a store (LineState)
+"""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
-from ..arch.geometry import WORD_BYTES, Geometry
+from ..arch.faults import Fault
+from ..arch.geometry import SEGMENT_BYTES, WORD_BYTES, Geometry
+from ..arch.isa import Size
 from . import interfaces as payload
+from .access import extra_bytes, extra_registers, extract, lowest, pick, replicate, select, strobe
+from .bank_conflicts import BankConflicts
+from .line_state import LineState, bit_of
+from .operation_queue import OperationQueue
+
+__all__ = ["SharedMemory"]
+
+WORD_BITS = exact_log2(WORD_BYTES)
+LINE_BITS = exact_log2(SEGMENT_BYTES)
+
+
+def _pass(g: Geometry) -> data.StructLayout:
+    """A pass on its way through the banks to the result; a store leaves only the `final` one.
+
+    `first` and `complete` mark the first and last pass of a beat. `take` are the lanes served, `known` those of
+    them whose line is valid.
+    """
+    return data.StructLayout({
+        "write": payload.register_write(g), "size": Size, "store": 1, "first": 1, "complete": 1, "final": 1,
+        "take": g.lanes, "known": g.lanes, "bank": data.ArrayLayout(exact_log2(g.lanes), g.lanes),
+        "low": data.ArrayLayout(WORD_BITS, g.lanes),
+    })
 
 
 class SharedMemory(wiring.Component):
+    """Executes shared-memory loads and stores, one pass a cycle.
+
+    A pass serves the lanes of a beat that do not conflict (`BankConflicts`); a 64- or 128-bit access takes its
+    words in successive rounds. Without conflicts a 32-bit access takes ``beats`` cycles, and a load's first write
+    comes 3 cycles after its last beat on `op`. Instructions complete in order.
+
+    Addresses are relative to the TB's allocation. A read of an invalid line gives zeros. The first store to a line
+    that is not dirty takes the cycle(s) before it to mark the line, and to write zeros to all of it if it was
+    invalid. The row port is served in cycles in which no operation waits.
+
+    Faults: MISALIGNED, else SHARED_BOUND, each at its lowest lane, before anything is accessed. Registers are
+    released and completion is signalled all the same, after the report.
+    """
+
     def __init__(self, g: Geometry):
         self.geometry = g
         self.rows = g.shared_bytes // (g.shared_banks * WORD_BYTES)
@@ -29,3 +75,167 @@ class SharedMemory(wiring.Component):
                 "row": range(self.rows), "write": 1, "clean": 1, "data": row_data}))),
             "row_data": Out(data.StructLayout({"valid": 1, "data": row_data})),  # one cycle after a read transfers
         })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.queue = queue = OperationQueue(g)
+        m.submodules.lines = lines = LineState(g)
+        m.submodules.conflicts = conflicts = BankConflicts(g, self.rows)
+        wiring.connect(m, wiring.flipped(self.op), queue.op)
+        m.d.comb += [self.room.eq(queue.room), queue.beyond.eq(self._beyond(m)), lines.clear.eq(self.clear),
+                     self.lines_valid.eq(lines.valid), self.lines_dirty.eq(lines.dirty)]
+        selected, in_banks, go = Signal(_pass(g)), Signal(_pass(g)), Signal()
+        occupied, free = Signal(), Signal()
+        prepare = self._select(m, queue, lines, conflicts, selected, go, free)
+        with m.If(free):
+            m.d.sync += [occupied.eq(go & (~selected.store | selected.final)), in_banks.eq(selected)]
+        row_go, read = self._row(m, lines, free & ~queue.head.valid)
+        words = self._banks(m, conflicts, go, selected.store, prepare, row_go, read)
+        self._result(m, words, in_banks, occupied, free)
+        self._row_data(m, words, lines, read)
+        return m
+
+    def _beyond(self, m):
+        """Lanes of the beat on `op` that reach beyond the TB's allocation."""
+        g, op = self.geometry, self.op.payload
+        limit = Signal(signed(22))
+        allocated = pick([tb.shared_bytes for tb in self.tbs], op.tb)
+        m.d.comb += limit.eq(allocated - 1 - extra_bytes(op.size))
+        return Cat(op.address[i] > limit for i in range(g.lanes))
+
+    def _select(self, m, queue, lines, conflicts, selected, go, free):
+        """Take the oldest instruction apart into passes, or prepare a line for its store."""
+        g, op = self.geometry, queue.head.op
+        beat, k, begun, started = Signal(range(g.beats)), Signal(2), Signal(), Signal()
+        rest, left, unprepared = Signal(g.lanes), Signal(g.lanes), Signal(g.lanes)
+        bad, ends, last, mask = Signal(), Signal(), Signal(), Signal(g.lanes)
+        address, line, known = self._places(m, queue, lines, beat)
+        after = Signal(g.lanes)
+        m.d.comb += [
+            bad.eq(op.kind != Fault.NONE), queue.data_slot.eq(op.slot),
+            mask.eq(Mux(bad, 0, pick([queue.mask.word_select(b, g.lanes) for b in range(g.beats)], beat))),
+            left.eq(Mux(started, rest, mask)), unprepared.eq(left & ~known & op.store.replicate(g.lanes)),
+            go.eq(queue.head.valid & free & ~unprepared.any()), after.eq(left & ~conflicts.served),
+            ends.eq(after == 0), last.eq(ends & (beat == g.beats - 1) & (k == extra_registers(op.size))),
+            queue.start.eq(queue.head.valid & ~begun), queue.advance.eq(go & last), queue.release.eq(go & last),
+            self.fault.eq(Cat(queue.start & bad, op.kind, op.warp, op.pc, op.fault_address)),
+        ]
+        with m.If(queue.head.valid):
+            m.d.sync += begun.eq(~queue.advance)
+        with m.If(go):
+            m.d.sync += [started.eq(~ends), rest.eq(after)]
+            with m.If(ends):
+                m.d.sync += beat.eq(Mux(beat == g.beats - 1, 0, beat + 1))
+                with m.If(beat == g.beats - 1):
+                    m.d.sync += k.eq(Mux(last, 0, k + 1))
+        self._want(m, queue, conflicts, address, line, left, beat, k)
+        out = selected.write
+        m.d.comb += [
+            out.warp.eq(op.warp), out.base.eq(op.base), out.register.eq(op.d | k), out.beat.eq(beat),
+            out.last.eq(beat == g.beats - 1), out.release.eq(out.last), out.mask.eq(mask),
+            selected.size.eq(op.size), selected.store.eq(op.store), selected.first.eq(~started),
+            selected.complete.eq(ends), selected.final.eq(last), selected.take.eq(conflicts.served),
+            selected.known.eq(known), selected.bank.eq(conflicts.bank),
+        ]
+        m.d.comb += [selected.low[i].eq(address[i]) for i in range(g.lanes)]
+        return self._prepare(m, lines, queue.head.valid, unprepared, line)
+
+    def _places(self, m, queue, lines, beat):
+        """Address, line, and whether the line is valid (loads) or dirty (stores), of each lane of a beat."""
+        g, op = self.geometry, queue.head.op
+        address = [Signal(range(g.shared_bytes), name=f"address_{i}") for i in range(g.lanes)]
+        line = [Signal(range(g.shared_lines), name=f"line_{i}") for i in range(g.lanes)]
+        base = Signal(range(g.shared_lines))
+        state = Signal(g.shared_lines)
+        m.d.comb += [base.eq(pick([tb.shared_base[LINE_BITS:] for tb in self.tbs], op.tb)),
+                     state.eq(Mux(op.store, lines.dirty, lines.valid))]
+        for i in range(g.lanes):
+            chosen = pick([queue.address[b * g.lanes + i] for b in range(g.beats)], beat)
+            m.d.comb += [address[i].eq(chosen), line[i].eq(address[i][LINE_BITS:] + base)]
+        return address, line, Cat(bit_of(state, number) for number in line)
+
+    def _want(self, m, queue, conflicts, address, line, left, beat, k):
+        """Ask for bank, row, word and bytes of each lane that is left."""
+        g, op = self.geometry, queue.head.op
+        bank_end = WORD_BITS + exact_log2(g.lanes)
+        m.d.comb += [conflicts.left.eq(left), conflicts.share.eq(~op.store)]
+        for i in range(g.lanes):
+            access = conflicts.access[i]
+            word = Signal(32, name=f"store_word_{i}")
+            choices = [queue.data[n][b * g.lanes + i] for b in range(g.beats) for n in range(4)]
+            m.d.comb += word.eq(pick(choices, Cat(k, beat)))
+            m.d.comb += [conflicts.bank[i].eq(address[i][WORD_BITS:bank_end] | k),
+                         access.row.eq(Cat(address[i][bank_end:LINE_BITS], line[i])),
+                         access.data.eq(replicate(word, op.size)), access.strobe.eq(strobe(address[i][:2], op.size))]
+
+    def _prepare(self, m, lines, valid, unprepared, line):
+        """Make the line of the lowest unprepared lane valid and dirty; returns its zero-fill of the banks."""
+        rows = SEGMENT_BYTES // (self.geometry.lanes * WORD_BYTES)
+        fill = Signal(data.StructLayout({"valid": 1, "row": range(self.rows)}))
+        count, chosen, active = Signal(range(rows)), Signal(range(self.geometry.shared_lines)), Signal()
+        m.d.comb += [chosen.eq(select(lowest(unprepared), line)), active.eq(valid & unprepared.any()),
+                     fill.valid.eq(active & ~bit_of(lines.valid, chosen)),
+                     fill.row.eq(Cat(count[:exact_log2(rows)], chosen))]
+        with m.If(active):
+            m.d.comb += [lines.mark.line.eq(chosen), lines.mark.dirty.eq(1),
+                         lines.mark.valid.eq(~fill.valid | (count == rows - 1))]
+        with m.If(fill.valid):
+            m.d.sync += count.eq(Mux(count == rows - 1, 0, count + 1))
+        return fill
+
+    def _row(self, m, lines, allowed):
+        """Take a row access in an idle cycle; returns its transfer, and whether it reads."""
+        row, go, read = self.row.payload, Signal(), Signal()
+        line = row.row[exact_log2(self.rows // self.geometry.shared_lines):]
+        m.d.comb += [self.row.ready.eq(allowed), go.eq(self.row.valid & allowed), read.eq(go & ~row.write)]
+        with m.If(go & row.write):
+            m.d.comb += [lines.mark.line.eq(line), lines.mark.dirty.eq(~row.clean), lines.mark.valid.eq(1)]
+        return go, read
+
+    def _row_data(self, m, words, lines, read):
+        """Give the row that was read, or zeros if its line was invalid."""
+        line = self.row.payload.row[exact_log2(self.rows // self.geometry.shared_lines):]
+        known = Signal()
+        m.d.sync += [self.row_data.valid.eq(read), known.eq(bit_of(lines.valid, line))]
+        m.d.comb += [self.row_data.data[b].eq(Mux(known, word, 0)) for b, word in enumerate(words)]
+
+    def _banks(self, m, conflicts, go, store, fill, row_go, row_read):
+        """The RAM of each bank; returns the words read in the cycle before."""
+        row, words = self.row.payload, []
+        for b in range(self.geometry.shared_banks):
+            m.submodules[f"bank_{b}"] = bank = memory.Memory(shape=32, depth=self.rows, init=[])
+            read, write = bank.read_port(), bank.write_port(granularity=8)
+            wanted, active = conflicts.banks[b], conflicts.active[b]
+            place = Mux(row_go, row.row, wanted.row)
+            m.d.comb += [read.addr.eq(place), read.en.eq(row_read | (go & active & ~store)),
+                         write.addr.eq(Mux(fill.valid, fill.row, place)),
+                         write.data.eq(Mux(fill.valid, 0, Mux(row_go, row.data[b], wanted.data)))]
+            with m.If(fill.valid | (row_go & row.write)):
+                m.d.comb += write.en.eq(0b1111)
+            with m.Elif(go & active & store):
+                m.d.comb += write.en.eq(wanted.strobe)
+            words.append(read.data)
+        return words
+
+    def _result(self, m, words, passing, occupied, free):
+        """Collect the lanes of a beat over its passes, and write it; a store only completes."""
+        g, write, done = self.geometry, self.write, self.done
+        full, final, store, leave, move = Signal(), Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [write.valid.eq(full & ~store), leave.eq(full & (store | write.ready)),
+                     move.eq(occupied & (~full | leave)), free.eq(~occupied | move)]
+        m.d.sync += [done.valid.eq(leave & final), done.warp.eq(write.payload.warp)]
+        with m.If(move):
+            m.d.sync += [full.eq(passing.complete), final.eq(passing.final), store.eq(passing.store)]
+            m.d.sync += [write.payload[name].eq(passing.write[name])
+                         for name in ("warp", "base", "register", "beat", "last", "release", "mask")]
+            for i in range(g.lanes):
+                word = Signal(32, name=f"word_{i}")
+                m.d.comb += word.eq(pick(words, passing.bank[i]))
+                value = extract(word, passing.low[i], passing.size)
+                with m.If(passing.take[i]):
+                    m.d.sync += write.payload.data[i].eq(Mux(passing.known[i], value, 0))
+                with m.Elif(passing.first):
+                    m.d.sync += write.payload.data[i].eq(0)
+        with m.Elif(leave):
+            m.d.sync += full.eq(0)

@@ -1,6 +1,6 @@
 """Stores: the lanes of a segment become one burst of bus beats."""
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -9,7 +9,7 @@ from ..arch.faults import Fault
 from ..arch.geometry import ADDRESS_BITS, PC_BITS, WORD_BYTES, Geometry
 from ..memory.ports import WritePort
 from . import interfaces as payload
-from .access import extra_bytes, extra_registers, lowest, replicate, strobe
+from .access import extra_bytes, extra_registers, lowest, pick, replicate, strobe
 from .coalescer import OFFSET_BITS, segment
 from .load_unit import access_fault
 
@@ -112,7 +112,7 @@ class StoreUnit(wiring.Component):
             lanes = []
             for i in range(g.warp_size):
                 hit = mask[i] & (offsets[i][WORD_BITS:] == start)
-                lanes.append((Mux(hit, strobes[i], 0), Array(words[n][i] for n in range(4))[k]))
+                lanes.append((Mux(hit, strobes[i], 0), pick([words[n][i] for n in range(4)], k)))
             enable, word = _highest_wins(m, lanes, f"merged_{w}")
             m.d.comb += [out.strobe.word_select(w, WORD_BYTES).eq(enable), out.data.word_select(w, 32).eq(word)]
 

@@ -1,6 +1,6 @@
 """The command processor: checks commands and keeps the state of every kernel."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -26,6 +26,9 @@ class CommandProcessor(wiring.Component):
                                ^                                    resuming-+
                                +--------------- ended well ------------+
 
+    A preempt that ends badly after a TB has been saved also leads to preempted: its other TBs run on, and a
+    resume brings the saved ones back.
+
     A command is checked and takes effect in the cycle it is written. Preempts and resumes go to the engine,
     one at a time; a preempt waits until no TB of the kernel is half launched, and has ended when its TBs
     have left the table.
@@ -43,14 +46,14 @@ class CommandProcessor(wiring.Component):
         A TB of `kernel` is being launched.
     engine : stream, out; result : struct, in
         The preemption engine.
+    released : Signal, in
+        A saved TB leaves the SM.
     start : Signal(kernel_slots), out
         Vector: the kernel begins anew; high in the cycle of the command.
     invalidate : Signal, out
         High in the cycle in which a start or resume is accepted.
     eligible : Signal(kernel_slots), out
         Vector: kernels of which TBs may be launched.
-    inhibit : Signal(kernel_slots), out
-        Vector: TBs of these kernels must not be freed now; the engine is about to claim them.
     footprints : array, out
         Of each started kernel.
     states : array, out
@@ -75,10 +78,10 @@ class CommandProcessor(wiring.Component):
             "launching": In(data.StructLayout({"valid": 1, "kernel": kernel})),
             "engine": Out(stream.Signature(engine_command(g))),
             "result": In(data.StructLayout({"valid": 1, "error": CommandError})),
+            "released": In(1),
             "start": Out(g.kernel_slots),
             "invalidate": Out(1),
             "eligible": Out(g.kernel_slots),
-            "inhibit": Out(g.kernel_slots),
             "footprints": Out(data.ArrayLayout(footprint(g), g.kernel_slots)),
             "states": Out(data.ArrayLayout(KernelState, g.kernel_slots)),
             "busy": Out(1),
@@ -99,7 +102,7 @@ class CommandProcessor(wiring.Component):
                 with m.Case(k):
                     m.d.comb += state.eq(self.states[k])
                     m.d.comb += [fit.kernel[name].eq(self.kernels[k][name]) for name in NEEDS]
-        error, accepted = Signal(CommandError), Signal()
+        error, accepted, self._saved = Signal(CommandError), Signal(), Signal()
         self._check(m, state, fit.fits, error)
         m.d.comb += [accepted.eq(command.valid & (error == CommandError.NONE)),
                      self.refused.eq(command.valid & (error != CommandError.NONE)),
@@ -152,20 +155,19 @@ class CommandProcessor(wiring.Component):
 
     def _engine(self, m: Module, accepted):
         """Hand a preempt or resume to the engine; return when it has ended, and its error."""
-        waiting, handed, concluding = Signal(), Signal(), Signal()
+        waiting, concluding = Signal(), Signal()
         result = Signal(CommandError)
         payload, command = self.engine.payload, self.command
         launching = self.launching.valid & (self.launching.kernel == payload.kernel)
         with m.If(accepted & (command.op != Command.START)):
-            m.d.sync += [waiting.eq(1), self.busy.eq(1), payload.kernel.eq(command.kernel),
+            m.d.sync += [waiting.eq(1), self.busy.eq(1), self._saved.eq(0), payload.kernel.eq(command.kernel),
                          payload.resume.eq(command.op == Command.RESUME),
                          payload.mechanism.eq(command.mechanism), payload.scramble.eq(command.scramble)]
         m.d.comb += self.engine.valid.eq(waiting & ~launching)
-        m.d.sync += handed.eq(self.engine.valid & self.engine.ready)
         with m.If(self.engine.valid & self.engine.ready):
             m.d.sync += waiting.eq(0)
-        with m.If((self.engine.valid | handed) & ~payload.resume):
-            m.d.comb += self.inhibit.eq(Const(1) << payload.kernel)
+        with m.If(self.released):
+            m.d.sync += self._saved.eq(1)
 
         with m.If(self.result.valid):
             m.d.sync += [concluding.eq(1), result.eq(self.result.error)]
@@ -184,7 +186,7 @@ class CommandProcessor(wiring.Component):
         with m.If(self.engine.payload.resume):
             m.d.sync += state.eq(Mux(failed, KernelState.PREEMPTED, KernelState.RUNNING))
         with m.Elif(failed):
-            m.d.sync += state.eq(KernelState.RUNNING)
+            m.d.sync += state.eq(Mux(self._saved, KernelState.PREEMPTED, KernelState.RUNNING))
         with m.Elif(self.done[k]):
             m.d.sync += state.eq(KernelState.FINISHED)
             m.d.comb += self.finished[k].eq(1)

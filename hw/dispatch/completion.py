@@ -22,8 +22,6 @@ class Completion(wiring.Component):
     exited : Signal(warps), in
     claim : Signal(tb_slots), in
         Vector: TBs the engine is saving; they are not freed when they end.
-    inhibit : Signal(kernel_slots), in
-        Vector: the same for all TBs of a kernel.
     release : struct, in
         Free this TB now, without counting it as completed.
     start : Signal(kernel_slots), in
@@ -42,7 +40,6 @@ class Completion(wiring.Component):
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "exited": In(g.warps),
             "claim": In(g.tb_slots),
-            "inhibit": In(g.kernel_slots),
             "release": In(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
             "start": In(g.kernel_slots),
             "remove": Out(g.tb_slots),
@@ -54,15 +51,12 @@ class Completion(wiring.Component):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]
-        held, ended, ending = Signal(g.tb_slots), Signal(g.tb_slots), Signal(g.tb_slots)
-        m.d.comb += held.eq(self.claim)
+        ended, ending = Signal(g.tb_slots), Signal(g.tb_slots)
         for t, row in enumerate(rows):
-            with m.If(self.inhibit.bit_select(row.kernel, 1)):
-                m.d.comb += held[t].eq(1)
             m.d.comb += ended[t].eq(row.valid & row.started & ((row.warps & ~self.exited) == 0))
-        m.d.sync += ending.eq(lowest(ended & ~held & ~self.remove))
+        m.d.sync += ending.eq(lowest(ended & ~self.claim & ~self.remove))
 
-        m.d.comb += self.remove.eq(ending & ~held)
+        m.d.comb += self.remove.eq(ending & ~self.claim)
         with m.If(self.release.valid):
             m.d.comb += self.remove.eq(Const(1) << self.release.tb)
         m.d.comb += self.free.eq(gather(self.remove, [row.warps for row in rows]))

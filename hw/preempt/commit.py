@@ -144,8 +144,7 @@ class Committer(wiring.Component):
         g = self.geometry
         beat, count = self.port.beat, Signal(range(g.burst_beats))
         of = grant.payload
-        words = Cat(Const(0, 3 + 5), Const(VERSION, 8), of.generation, Const(g.hash, 32))
-        words = Cat(of.state, words[3:])
+        words = Cat(of.state, Const(0, 5), Const(VERSION, 8), of.generation, Const(g.hash, 32))
         go, last = Signal(), Signal()
         m.d.comb += [
             last.eq(count == of.extra_beats), beat.payload.last.eq(last),

@@ -1,5 +1,21 @@
-"""The preemption engine: runs a preempt (drain, save, commit) or a resume (restore, demote, start)."""
+"""The preemption engine: runs a preempt (drain, save, commit) or a resume (restore, demote, start).
 
+::
+
+                      Sequencer --- session ---> all
+                      |       |
+         PreemptSequencer   ResumeSequencer ---- admit, start ----> dispatcher
+          |         |          |    |   |
+    SavePipeline    +- heads --+    |   +--> EntryBuffer <--+
+          |            |            |                       |
+          +--bursts--> Committer    +--> RestorePipeline <--+-- Unpacker <-- SegmentReader
+                       |                                                      |
+                   write_port                                             read_port
+
+Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit protocol in `arch.context`.
+"""
+
+from amaranth.hdl import Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -7,52 +23,50 @@ from ..arch.faults import CommandError
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, WORD_BYTES, Geometry
 from ..core import interfaces as payload
 from ..memory.ports import ReadPort, WritePort
+from .commit import Committer
+from .counters import PreemptCounters
+from .entries import EntryBuffer
+from .messages import admission, admitted, command, counters, resident_tb
+from .preempt_sequencer import PreemptSequencer
+from .restore import RestorePipeline, restore_job
+from .resume_sequencer import ResumeSequencer
+from .save import SavePipeline
+from .segment_reader import SegmentReader
+from .sequencer import Sequencer
+from .stream_queue import StreamQueue
+from .unpacker import Unpacker
 
+__all__ = ["resident_tb", "command", "admission", "admitted", "counters", "PreemptEngine"]
 
-def resident_tb(g: Geometry) -> data.StructLayout:
-    """One row of the TB table: what the dispatcher knows of a TB slot.
-
-    `started` is set once its warps run; `warps` has a bit for each warp slot it owns; `base` is its first
-    physical register (a multiple of 4), `first_line` its first shared-memory line, `lines` how many it has.
-    """
-    index = payload.index
-    return data.StructLayout({
-        "valid": 1, "started": 1, "kernel": index(g.kernel_slots), "launch_id": 32,
-        "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "base": payload.physical(g),
-        "first_line": range(g.shared_lines + 1), "lines": range(g.shared_lines + 1), "warps": g.warps,
-    })
-
-
-def command(g: Geometry) -> data.StructLayout:
-    """A preempt (`resume` = 0) or resume of one kernel; the dispatcher has checked kernel state and mechanism."""
-    return data.StructLayout({"resume": 1, "kernel": payload.index(g.kernel_slots), "mechanism": 4, "scramble": 1})
-
-
-def admission(g: Geometry) -> data.StructLayout:
-    """A TB to be given room: the dispatcher allocates registers, shared memory, warp slots and a TB slot."""
-    return data.StructLayout({"kernel": payload.index(g.kernel_slots), "launch_id": 32,
-                              "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16})
-
-
-def admitted(g: Geometry) -> data.StructLayout:
-    """Answer to an admission (`valid` for one cycle, when there is room): slots by warp of the TB.
-
-    Warp k of the TB gets slot ``slots[k]`` and first physical register ``base + k * registers``.
-    """
-    index = payload.index
-    return data.StructLayout({"valid": 1, "tb": index(g.tb_slots), "base": payload.physical(g),
-                              "first_line": range(g.shared_lines + 1),
-                              "slots": data.ArrayLayout(index(g.warps), g.max_block_warps)})
-
-
-def counters() -> data.StructLayout:
-    """Counters of the last preempt and resume, named and defined as in the register map."""
-    names = ("save_cycles", "drain_cycles", "save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
-             "save_tbs", "save_warps", "restore_cycles", "resume_cycles", "restore_bytes")
-    return data.StructLayout({name: 32 for name in names})
+TBS_AHEAD = 2
+"""TBs admitted and being read while one is being restored."""
 
 
 class PreemptEngine(wiring.Component):
+    """Saves and restores the TBs of a kernel.
+
+    A preempt ends with every TB of the kernel saved and released, or ended by itself. With the result
+    `CommandError.AREA_TOO_SMALL` nothing was written; with `CommandError.BUS_ERROR` the TBs not yet released
+    stay on the SM and run on, and their entries are not resumable.
+
+    A resume ends with every TB that has a complete entry running. With `CommandError.BAD_IMAGE` nothing was
+    restored, unless a stream (not an entry) made no sense; then, and with `CommandError.BUS_ERROR`, TBs that
+    could be restored run, and every other one is given back (`release`) with its entry complete again.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    command : stream, in
+        Ready while idle; `result` is valid for one cycle and ends the command.
+    claim, release, admit, admitted, start
+        See the comments at the ports.
+    counters : out
+        As in the register map.
+    """
+
     def __init__(self, g: Geometry):
         self.geometry = g
         index = payload.index
@@ -104,3 +118,115 @@ class PreemptEngine(wiring.Component):
             "read_port": Out(ReadPort(g)),
             "write_port": Out(WritePort(g)),
         })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.sequencer = sequencer = Sequencer(g)
+        m.submodules.preempt = preempt = PreemptSequencer(g)
+        m.submodules.resume = resume = ResumeSequencer(g)
+        m.submodules.save = save = SavePipeline(g)
+        m.submodules.commit = commit = Committer(g)
+        m.submodules.reader = reader = SegmentReader(g, g.tb_slots + TBS_AHEAD)
+        m.submodules.unpacker = unpacker = Unpacker(g.bus_words)
+        m.submodules.entries = entries = EntryBuffer(g)
+        m.submodules.restore = restore = RestorePipeline(g)
+        m.submodules.counts = counts = PreemptCounters(g)
+
+        self._commands(m, sequencer, preempt, resume)
+        self._save(m, preempt, save, commit)
+        self._heads(m, sequencer, preempt, resume, commit)
+        self._restore(m, resume, reader, unpacker, entries, restore)
+        self._rows(m, sequencer.resuming, save, restore)
+        m.d.comb += reader.clear.eq(sequencer.clear)
+        self._count(m, sequencer, preempt, resume, save, reader, commit, counts)
+        m.d.comb += [part.session.eq(sequencer.session) for part in (preempt, resume, save, entries, restore)]
+        return m
+
+    def _commands(self, m, sequencer, preempt, resume):
+        """Command, result, and the dispatcher's side of both sequencers."""
+        wiring.connect(m, wiring.flipped(self.command), sequencer.command)
+        m.d.comb += [
+            sequencer.kernels.eq(self.kernels), self.result.eq(sequencer.result), self.pending.eq(sequencer.pending),
+            self.stop_now.eq(sequencer.stop_now), preempt.begin.eq(sequencer.begin_save),
+            resume.begin.eq(sequencer.begin_resume), sequencer.save_done.eq(preempt.done),
+            sequencer.resume_done.eq(resume.done), self.claim.eq(preempt.claim), self.start.eq(resume.start),
+            self.release.eq(Mux(sequencer.resuming, resume.release, preempt.release)),
+            resume.admitted.eq(self.admitted),
+        ]
+        wiring.connect(m, resume.admit, wiring.flipped(self.admit))
+
+    def _save(self, m, preempt, save, commit):
+        """Save pipeline: TBs in, views and data from the core, bursts out."""
+        wiring.connect(m, preempt.target, save.target)
+        wiring.connect(m, save.save_read, wiring.flipped(self.save_read))
+        wiring.connect(m, save.burst, commit.burst)
+        wiring.connect(m, save.data, commit.data)
+        m.d.comb += [
+            preempt.resident.eq(self.resident), preempt.stopped.eq(self.stopped), preempt.exited.eq(self.exited),
+            preempt.tally.eq(save.done), preempt.waiting.eq(save.waiting), preempt.flowing.eq(save.flowing),
+            preempt.save_idle.eq(save.idle), self.save_select.eq(save.save_select), save.save_view.eq(self.save_view),
+            save.save_data.eq(self.save_data), save.row_data.eq(self.row_data),
+            self.flags_select.eq(save.flags_select), self.save_predicate_select.eq(save.save_predicate_select),
+        ]
+        m.d.comb += [getattr(save, name).eq(getattr(self, name)) for name in
+                     ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate", "lines_valid")]
+
+    def _heads(self, m, sequencer, preempt, resume, commit):
+        """Committer: heads of the sequencer at work, its events to both."""
+        wiring.connect(m, commit.port, wiring.flipped(self.write_port))
+        session, resuming = sequencer.session, sequencer.resuming
+        m.d.comb += [
+            commit.ccb_base.eq(session.ccb_base), commit.generation.eq(session.generation),
+            commit.clear.eq(sequencer.clear),
+            commit.head.valid.eq(Mux(resuming, resume.head.valid, preempt.head.valid)),
+            commit.head.payload.eq(Mux(resuming, resume.head.payload, preempt.head.payload)),
+            resume.head.ready.eq(commit.head.ready & resuming), preempt.head.ready.eq(commit.head.ready & ~resuming),
+            preempt.sending.eq(commit.sending),
+        ]
+        for part in (preempt, resume):
+            m.d.comb += [part.head_event.eq(commit.event), part.write_error.eq(commit.error),
+                         part.commit_idle.eq(commit.idle)]
+
+    def _restore(self, m, resume, reader, unpacker, entries, restore):
+        """Reader and unpacker, the entries and the streams that they bring, and what becomes of them."""
+        m.submodules.restore_jobs = jobs = StreamQueue(restore_job(self.geometry), TBS_AHEAD)
+        wiring.connect(m, reader.port, wiring.flipped(self.read_port))
+        wiring.connect(m, resume.read_job, reader.job)
+        wiring.connect(m, reader.beat, unpacker.beat)
+        wiring.connect(m, resume.restore_job, jobs.input)
+        wiring.connect(m, jobs.output, restore.job)
+        for name in ("warp_init", "stack_push", "restore_write"):
+            wiring.connect(m, getattr(restore, name), wiring.flipped(getattr(self, name)))
+        m.d.comb += [
+            unpacker.take.eq(Mux(entries.full, restore.take, entries.take)), restore.failed.eq(resume.failed),
+            entries.clear.eq(resume.begin), entries.select.eq(resume.select), entries.load.eq(resume.load),
+            resume.entries_full.eq(entries.full), resume.complete.eq(entries.complete), resume.bad.eq(entries.bad),
+            resume.loaded.eq(entries.loaded), resume.entry.eq(entries.entry), resume.restored.eq(restore.done),
+            resume.restore_idle.eq(restore.idle & ~jobs.output.valid), resume.read_error.eq(reader.error),
+            self.restore_predicate.eq(restore.restore_predicate), self.mark_clean.eq(0),
+        ]
+        for part in (entries, restore):
+            m.d.comb += [part.words.eq(unpacker.words), part.level.eq(unpacker.level)]
+
+    def _rows(self, m, resuming, save, restore):
+        """Shared-memory rows: read by a save, written by a restore, never both at a time."""
+        m.d.comb += [
+            self.row.valid.eq(Mux(resuming, restore.row.valid, save.row.valid)),
+            self.row.payload.eq(restore.row.payload), self.row.payload.row.eq(
+                Mux(resuming, restore.row.payload.row, save.row.payload.row)),
+            self.row.payload.write.eq(resuming), restore.row.ready.eq(resuming & self.row.ready),
+            save.row.ready.eq(~resuming & self.row.ready),
+        ]
+
+    def _count(self, m, sequencer, preempt, resume, save, reader, commit, counts):
+        """Counters."""
+        m.d.comb += [
+            counts.begin_save.eq(sequencer.clear & ~sequencer.resume), counts.saving.eq(sequencer.saving),
+            counts.begin_restore.eq(sequencer.clear & sequencer.resume), counts.tally.eq(save.done),
+            counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped),
+            counts.released.eq(preempt.release.valid), counts.draining.eq(preempt.draining),
+            counts.started.eq(resume.start.valid), counts.issued.eq(self.issued),
+            counts.read_valid.eq(reader.job.valid & reader.job.ready),
+            counts.read_words.eq(reader.job.payload.words), self.counters.eq(counts.counters),
+        ]

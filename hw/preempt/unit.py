@@ -168,7 +168,6 @@ class ControlUnit(wiring.Component):
         m.d.comb += [
             commands.present.eq(tb_table.present), commands.launching.eq(admission.launching),
             grid.start.eq(commands.start), completion.start.eq(commands.start),
-            completion.inhibit.eq(commands.inhibit),
             admission.eligible.eq(commands.eligible), admission.footprints.eq(commands.footprints),
             grid.request.eq(admission.request), admission.next_valid.eq(grid.valid), admission.next.eq(grid.next),
             grid.advance.eq(admission.advance),
@@ -209,7 +208,7 @@ class ControlUnit(wiring.Component):
         wiring.connect(m, commands.engine, engine.command)
         wiring.connect(m, engine.admit, admission.admit)
         m.d.comb += [
-            commands.result.eq(engine.result), completion.claim.eq(engine.claim),
+            commands.result.eq(engine.result), commands.released.eq(engine.release.valid), completion.claim.eq(engine.claim),
             completion.release.eq(engine.release), engine.admitted.eq(admission.admitted),
             engine.kernels.eq(self.kernels), engine.resident.eq(completion.resident),
         ]

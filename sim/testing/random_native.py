@@ -207,22 +207,22 @@ class _Generator:
     def _statement(self, level: int, room: int) -> None:
         """Emit a statement `level` deep in divergence, with room for `room` more stack entries."""
         choice = self.rng.random()
-        nested = level < self.depth
-        if nested and room >= 2 and choice < 0.14:
+        nested = self.rng.random() < (0.25 if level == 0 else 0.45) and level < self.depth
+        if nested and room >= 2 and choice < 0.65:
             self._conditional(level, room - 2)
-        elif nested and level < len(COUNTERS) and room >= 1 and choice < 0.22:
+        elif nested and level < len(COUNTERS) and room >= 1:
             self._divergent_loop(level, room - 1)
-        elif choice < 0.50:
+        elif choice < 0.40:
             self._alu()
-        elif choice < 0.60:
+        elif choice < 0.52:
             self._compare(self.rng.randrange(DATA_PREDICATES))
-        elif choice < 0.66:
+        elif choice < 0.60:
             self._predicate_logic()
         elif choice < 0.90:
             self._memory()
-        elif choice < 0.94:
+        elif choice < 0.95:
             self._point()
-        elif choice < 0.95 and self.exits:
+        elif choice < 0.96 and self.exits:
             self.emit("exit", **self._narrow_guard())
         else:
             self.emit(self.rng.choice(("nop", "membar")), **self._guard())
@@ -232,7 +232,12 @@ class _Generator:
             self._statement(level, room)
 
     def _conditional(self, level: int, room: int) -> None:
-        guard = self._data_guard()
+        if self.rng.random() < 0.7:
+            self._scatter_bits(1)
+            self.emit("setp.ne.i", pd=LOOP_PREDICATE, a=7, imm=0)
+            guard = {"guard": LOOP_PREDICATE}
+        else:
+            guard = self._data_guard()
         other, end = Label(), Label()
         both = self.rng.random() < 0.6
         self.emit("bra", target=other if both else end, reconv=end, **guard)
@@ -245,9 +250,17 @@ class _Generator:
 
     def _divergent_loop(self, level: int, room: int) -> None:
         counter = COUNTERS[level]
-        self.emit("and.i", d=counter, a=self._data(), imm=3)
+        self._scatter_bits(self.rng.choice((1, 3)))
+        self.emit("mov", d=counter, b=7)
         with self._loop(counter):
             self._body(level + 1, room)
+
+    def _scatter_bits(self, mask: int) -> None:
+        """Put a number from 0 to `mask` into r7 that differs from thread to thread, whatever the data are."""
+        self.emit("imul.lo.i", d=7, a=0, imm=self.rng.getrandbits(32) | 1)
+        self.emit("xor", d=7, a=7, b=self._data())
+        self.emit("shr.u.i", d=7, a=7, imm=self.rng.randrange(12, 28))
+        self.emit("and.i", d=7, a=7, imm=mask)
 
     def _uniform_loop(self) -> None:
         self.emit("mov.i", d=COUNTERS[0], imm=self.rng.randrange(3))

@@ -1,0 +1,13 @@
+"""The compiler: PTX to machine code with preemption points, and the assembler and ELF tools around it."""
+
+from .codegen.assemble import AssemblerError, assemble
+from .codegen.disassemble import disassemble, disassemble_word
+from .codegen.elf import load_elf, save_elf
+from .codegen.image import KernelImage, Parameter
+from .codegen.listing import listing
+from .errors import CompileError, ImageError
+from .options import CompileOptions
+from .pipeline import compile_ptx
+
+__all__ = ["AssemblerError", "CompileError", "CompileOptions", "ImageError", "KernelImage", "Parameter", "assemble",
+           "compile_ptx", "disassemble", "disassemble_word", "listing", "load_elf", "save_elf"]

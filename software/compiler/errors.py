@@ -1,8 +1,8 @@
-"""The one exception of the compiler: a message that says where, what, and what would be accepted."""
+"""The exceptions of the compiler: messages that say where, what, and what would be accepted."""
 
 from __future__ import annotations
 
-__all__ = ["CompileError"]
+__all__ = ["CompileError", "ImageError"]
 
 
 class CompileError(ValueError):
@@ -38,3 +38,10 @@ class CompileError(ValueError):
         if supported:
             text += f" (supported: {supported})"
         super().__init__(text)
+
+
+class ImageError(ValueError):
+    """A kernel image that cannot be used: no ELF file, of another machine, damaged, or with illegal code.
+
+    ``str()`` of it is one message on one line.
+    """

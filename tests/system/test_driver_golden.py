@@ -38,11 +38,19 @@ def test_hostile_kernel_matches_its_reference(geometry):
     assert not any(differences(job, arrays).values())
 
 
-@pytest.mark.parametrize("mechanism", Mechanism)
-@pytest.mark.parametrize("name", KERNELS)
+def test_kernel_without_preemption_points_drains():
+    device = open_device("golden", GEOMETRY)
+    result = run_preemption(device, work("vecadd"), Work(*hostile(GEOMETRY)), 100, Mechanism.LIVE, scramble=True)
+    assert result.correct
+    assert result.preempt is None, "its two TBs were resident, and end before they reach a preemption point"
+
+
+@pytest.mark.parametrize(("name", "mechanism"), [
+    (name, mechanism) for name in KERNELS for mechanism in Mechanism
+    if (name, mechanism) != ("vecadd", Mechanism.LIVE)])
 def test_preempted_kernel_ends_right(name, mechanism):
     device = open_device("golden", GEOMETRY)
-    result = run_preemption(device, work(name), Work(*hostile(GEOMETRY)), 300, mechanism, scramble=True)
+    result = run_preemption(device, work(name), Work(*hostile(GEOMETRY)), 100, mechanism, scramble=True)
     assert result.preempt is not None
     assert result.correct, result.differences
     assert result.saved_tbs and all(tb.warps for tb in result.saved_tbs)

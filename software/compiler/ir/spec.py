@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Opcode
 from caesura.hw.arch.geometry import MAX_REGISTERS
+from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Opcode
 
-from .kernel import Imm, Kernel, Op, Pred, Reg
+from .kernel import Imm, Kernel, Op, Pred
 
 __all__ = ["Signature", "SIGNATURES", "WIDE", "STAGES", "machine_opcode", "is_pure", "is_memory", "verify",
            "IRError"]
@@ -87,7 +87,7 @@ def is_pure(op: Op) -> bool:
 def machine_opcode(op: Op) -> Opcode | None:
     """Return the row of the instruction table that encodes `op` with its operands, None if there is none."""
     if is_memory(op):
-        return BY_NAME.get(op.name)
+        return None if any(isinstance(use, Imm) for use in op.uses[1:]) else BY_NAME.get(op.name)
     constants = [k for k, use in enumerate(op.uses) if isinstance(use, Imm)]
     if not constants:
         return BY_NAME.get(op.name)

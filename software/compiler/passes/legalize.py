@@ -53,15 +53,19 @@ def _expand(kernel: Kernel, op: Op, split) -> list[Op]:
     targets = split(dest) if dest.kind == "w" else (dest,)
     emitter = Emitter(kernel, op.line)
     results = EXPANSIONS[op.name](emitter, *uses)
-    results = results if isinstance(results, tuple) else (results,)
+    results = (results,) if isinstance(results, (Reg, Imm)) else results
     ops = emitter.ops
     # Let the operation that made a result write the target itself, where that changes nothing it still needs.
-    sources = {reg for use in uses for reg in (use if isinstance(use, tuple) else (use,)) if isinstance(reg, Reg)}
+    words = (word for use, kind in zip(uses, kinds, strict=True) for word in (use if kind == "w" else (use,)))
+    sources = {word for word in words if isinstance(word, Reg)}
     direct = op.guard is None and not sources & set(targets)
     moves = []
+    renamed: dict[Reg, Reg] = {}
     for target, result in zip(targets, results, strict=True):
+        result = renamed.get(result, result)
         if direct and result in emitter.temporaries:
             _rename(ops, result, target)
+            renamed[result] = target
         elif target.kind == "p":
             moves.append(Op("pand", (target,), (emitter.pred(result), emitter.true), op.guard, line=op.line))
         else:

@@ -8,8 +8,21 @@ from pathlib import Path
 import lark
 
 from ..errors import CompileError
-from .syntax import (Address, Function, Guard, Instruction, Label, Module, Name, Negated, Number, Other, Pair,
-                     Variable, Vector)
+from .syntax import (
+    Address,
+    Function,
+    Guard,
+    Instruction,
+    Label,
+    Module,
+    Name,
+    Negated,
+    Number,
+    Other,
+    Pair,
+    Variable,
+    Vector,
+)
 
 __all__ = ["parse"]
 

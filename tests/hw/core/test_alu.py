@@ -9,7 +9,7 @@ from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.alu import IntegerLane, IntegerUnit
 
 OPS = [op for op in AluOp if op not in (AluOp.S2R, AluOp.LDP)]
-CORNERS = [0, 1, 2, 31, 32, 33, 0x7F, 0x80, 0xFFFF, 0x8000, 0x1_0000, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFFF]
+CORNERS = [0, 1, 2, 31, 32, 33, 0x7F, 0x80, 0xFFFF, 0x8000, 0x1_0000, 0x7FFF_FFFF, 1 << 31, 0x8000_0001, 0xFFFF_FFFF]
 WORD = 0xFFFF_FFFF
 
 

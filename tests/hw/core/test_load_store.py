@@ -168,13 +168,12 @@ def consecutive(g, number, store=False, size=Size.B32):
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_random_accesses_match_the_model(name, seed):
-    g, rng = GEOMETRIES[name], random.Random(seed)
-    slow = random.Random(seed + 100)
-    density = 0.3 if seed == 1 else 0.0
+@pytest.mark.parametrize("density", [0.3, 0.0])
+def test_random_accesses_match_the_model(name, density):
+    g, rng = GEOMETRIES[name], random.Random(f"{name} {density}")
+    slow = random.Random(7)
     bench = Bench(g, latency=7, busy=lambda: slow.random() < density)
-    bench.run(list(accesses(rng, g, 60)), gap=lambda: slow.choice([0, 0, 3]))
+    bench.run(list(accesses(rng, g, 480 // g.warp_size)), gap=lambda: slow.choice([0, 0, 3]))
     assert not bench.faults
 
 
@@ -184,28 +183,27 @@ def test_faults_and_bus_errors_release_everything_and_are_reported(name):
     slow = random.Random(5)
     bench = Bench(g, latency=3, busy=lambda: slow.random() < 0.2,
                   fails=lambda address: address // 128 % 7 == 3)
-    bench.run(list(accesses(rng, g, 80, odd=0.2, outside=0.5)))
+    bench.run(list(accesses(rng, g, 640 // g.warp_size, odd=0.25, outside=0.7)))
     assert {kind for kind, *_ in bench.faults} == {Fault.MISALIGNED, Fault.GLOBAL_WINDOW, Fault.BUS_ERROR}
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_loads_of_different_warps_overlap_at_the_rate_of_the_bus(name):
-    g = GEOMETRIES[name].replace(unit_queue=8)
+    g = GEOMETRIES[name].replace(unit_queue=8, load_queue=16)
     bench = Bench(g, latency=40)
-    bench.run([consecutive(g, number) for number in range(24)])
+    bench.run([consecutive(g, number) for number in range(12)])
     cycles = bench.memory.read_cycles
-    assert bench.memory.most_outstanding >= min(g.load_queue, 4)
-    if g.load_queue * g.burst_beats > 60:
-        assert len(cycles) >= 0.98 * (cycles[-1] - cycles[0] + 1)
+    assert bench.memory.most_outstanding >= 40 // g.burst_beats
+    assert len(cycles) >= 0.98 * (cycles[-1] - cycles[0] + 1)
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_stores_send_a_beat_a_cycle(name):
-    g = GEOMETRIES[name].replace(unit_queue=8)
+    g = GEOMETRIES[name].replace(unit_queue=8, load_queue=16)
     bench = Bench(g, latency=20)
-    bench.run([consecutive(g, number, store=True) for number in range(24)])
+    bench.run([consecutive(g, number, store=True) for number in range(12)])
     cycles = bench.memory.write_cycles
-    assert len(cycles) == 24 * g.warp_size * 4 // g.bus_bytes
+    assert len(cycles) == 12 * g.warp_size * 4 // g.bus_bytes
     assert len(cycles) >= 0.98 * (cycles[-1] - cycles[0] + 1)
 
 

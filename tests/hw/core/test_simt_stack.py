@@ -142,7 +142,7 @@ def proper_subset(rng, mask):
     bits = [b for b in range(32) if mask >> b & 1]
     if len(bits) < 2:
         return 0
-    return sum(1 << b for b in rng.sample(bits, rng.randrange(1, len(bits))))
+    return sum(1 << b for b in rng.sample(bits, rng.choice((rng.randrange(1, len(bits)), len(bits) - 1))))
 
 
 @pytest.mark.parametrize(("name", "changes", "seed"), [
@@ -155,30 +155,31 @@ def test_random_commands_match_the_model(name, changes, seed):
     seen = {"overflow": 0, "deep": 0, "popped": 0, "exits": 0}
 
     async def testbench(ctx):
-        for _ in range(900):
+        for _ in range(700):
             warp = rng.randrange(g.warps)
             model = bench.models[warp]
             if not model.stack:
                 live = rng.getrandbits(g.warp_size) or 1
-                entries = [(rng.randrange(20), rng.choice((full, live)), PC_NONE)]
+                entries = [(rng.randrange(40), rng.choice((full, live)), PC_NONE)]
+                entries += [(rng.randrange(40), full, 40 + n) for n in range(rng.randrange(g.stack_depth))]
                 await bench.start(ctx, warp, live, entries)
                 continue
             before = len(model.stack)
             taken = proper_subset(rng, model.active)
-            reconvs = [entry[2] for entry in model.stack] + [rng.randrange(20), PC_NONE]
+            reconvs = [entry[2] for entry in model.stack] + [rng.randrange(40), PC_NONE]
             choice = rng.random()
-            if taken and choice < 0.5:
+            if taken and choice < 0.6:
                 reconv = rng.choice(reconvs)
-                targets = [rng.randrange(20)] + ([reconv] if reconv != PC_NONE else [])
+                targets = [rng.randrange(40)] + ([reconv] if reconv != PC_NONE else [])
                 before_stack = [list(entry) for entry in model.stack]
                 await bench.diverge(ctx, warp, taken, rng.choice(targets), reconv)
                 seen["overflow"] += model.stack == before_stack
-            elif choice < 0.65:
+            elif choice < 0.7:
                 lanes = rng.choice((model.active, taken, model.live if rng.random() < 0.3 else 0))
                 seen["exits"] += bool(lanes)
                 await bench.jump(ctx, warp, model.stack[-1][0] + 1, model.live & ~lanes)
             else:
-                pc = rng.choice((model.stack[-1][0] + 1, model.stack[-1][2], rng.randrange(20)))
+                pc = rng.choice((model.stack[-1][0] + 1, model.stack[-1][2], rng.randrange(40)))
                 if pc == PC_NONE:
                     pc = 7
                 await bench.jump(ctx, warp, pc, model.live)

@@ -30,7 +30,8 @@ def _setp(ctx: Context) -> None:
     if bits == 64:
         uses = (ctx.value(operands[1], 64), ctx.value(operands[2], 64))
     else:
-        uses = (ctx.extended(operands[1], type), ctx.extended(operands[2], type))
+        shown = f"u{bits}" if test in ("eq", "ne") else type
+        uses = (ctx.extended(operands[1], shown), ctx.extended(operands[2], shown))
     first, second = _destinations(ctx, operands[0])
     if not combine and second is None:
         ctx.emit(name, (first,), uses)

@@ -1,0 +1,64 @@
+"""Valid and dirty bits of the shared-memory lines."""
+
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import Geometry
+from .access import pick
+from .interfaces import index
+
+__all__ = ["LineState", "bit_of"]
+
+GROUP_BITS = 5
+GROUP = 1 << GROUP_BITS
+"""Lines looked up together."""
+
+
+class LineState(wiring.Component):
+    """Two bits a 128-byte line; a dirty line is always valid.
+
+    Attributes
+    ----------
+    clear : In
+        Lines `first` to ``first + count - 1`` become invalid and clean.
+    mark : In
+        `line` becomes valid, and `dirty` if that is set; wins over `clear`.
+    valid, dirty : Signal(shared_lines), out
+        Updated one cycle after `clear` and `mark`.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "clear": In(data.StructLayout({
+                "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
+            "mark": In(data.StructLayout({"valid": 1, "line": index(g.shared_lines), "dirty": 1})),
+            "valid": Out(g.shared_lines),
+            "dirty": Out(g.shared_lines),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        lines = self.geometry.shared_lines
+        kept, marked, everything = Signal(lines), Signal(lines), Const((1 << lines) - 1, lines)
+        m.d.comb += kept.eq(everything)
+        with m.If(self.clear.valid):
+            from_first, from_end = Signal(range(lines + 1)), Signal(range(lines + 1))
+            m.d.comb += [from_first.eq(lines - self.clear.first), from_end.eq(from_first - self.clear.count),
+                         kept.eq(~(everything >> from_end) | (everything >> from_first))]
+        with m.If(self.mark.valid):
+            for group, low in enumerate(range(0, lines, GROUP)):
+                m.d.comb += marked[low:low + GROUP].eq(
+                    Mux(self.mark.line[GROUP_BITS:] == group, Const(1, GROUP) << self.mark.line[:GROUP_BITS], 0))
+        m.d.sync += [self.valid.eq(self.valid & kept | marked),
+                     self.dirty.eq(self.dirty & kept | Mux(self.mark.dirty, marked, 0))]
+        return m
+
+
+def bit_of(vector, position):
+    """``vector[position]``, looked up in two steps."""
+    groups = [vector[low:low + GROUP] for low in range(0, len(vector), GROUP)]
+    if len(groups) == 1:
+        return vector.bit_select(position, 1)
+    return pick(groups, position[GROUP_BITS:]).bit_select(position[:GROUP_BITS], 1)

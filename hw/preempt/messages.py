@@ -1,0 +1,51 @@
+"""What the dispatcher and the preemption engine tell each other."""
+
+from amaranth.lib import data
+
+from ..arch.geometry import Geometry
+from ..core import interfaces as payload
+
+__all__ = ["resident_tb", "command", "admission", "admitted", "counters"]
+
+
+def resident_tb(g: Geometry) -> data.StructLayout:
+    """One row of the TB table: what the dispatcher knows of a TB slot.
+
+    `started` is set once its warps run; `warps` has a bit for each warp slot it owns; `base` is its first
+    physical register (a multiple of 4), `first_line` its first shared-memory line, `lines` how many it has.
+    """
+    index = payload.index
+    return data.StructLayout({
+        "valid": 1, "started": 1, "kernel": index(g.kernel_slots), "launch_id": 32,
+        "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "base": payload.physical(g),
+        "first_line": range(g.shared_lines + 1), "lines": range(g.shared_lines + 1), "warps": g.warps,
+    })
+
+
+def command(g: Geometry) -> data.StructLayout:
+    """A preempt (`resume` = 0) or resume of one kernel; the dispatcher has checked kernel state and mechanism."""
+    return data.StructLayout({"resume": 1, "kernel": payload.index(g.kernel_slots), "mechanism": 4, "scramble": 1})
+
+
+def admission(g: Geometry) -> data.StructLayout:
+    """A TB to be given room: the dispatcher allocates registers, shared memory, warp slots and a TB slot."""
+    return data.StructLayout({"kernel": payload.index(g.kernel_slots), "launch_id": 32,
+                              "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16})
+
+
+def admitted(g: Geometry) -> data.StructLayout:
+    """Answer to an admission (`valid` for one cycle, when there is room): slots by warp of the TB.
+
+    Warp k of the TB gets slot ``slots[k]`` and first physical register ``base + k * registers``.
+    """
+    index = payload.index
+    return data.StructLayout({"valid": 1, "tb": index(g.tb_slots), "base": payload.physical(g),
+                              "first_line": range(g.shared_lines + 1),
+                              "slots": data.ArrayLayout(index(g.warps), g.max_block_warps)})
+
+
+def counters() -> data.StructLayout:
+    """Counters of the last preempt and resume, named and defined as in the register map."""
+    names = ("save_cycles", "drain_cycles", "save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
+             "save_tbs", "save_warps", "restore_cycles", "resume_cycles", "restore_bytes")
+    return data.StructLayout({name: 32 for name in names})

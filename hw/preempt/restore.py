@@ -1,0 +1,310 @@
+"""Restore pipeline: the words of a context image become warps, predicates, stacks, registers and shared lines.
+
+The inverse of `records` and `fetch` (Lin et al. Fig. 13, restoring; image in `arch.context`).
+"""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..arch.context import HEADER_WORDS, STACK_ENTRY, STACK_WORDS, WARP_HEADER, Pattern
+from ..arch.geometry import MAX_REGISTERS, PREDICATES, Geometry
+from ..core.interfaces import index, physical, register_write, stack_push, warp_init
+from .bits import lowest, without_lowest
+from .fetch import row_access, rows_per_line
+from .messages import admitted
+from .packer import CHUNK_WORDS
+from .segment_reader import WORD_COUNT_BITS
+from .session import session
+
+__all__ = ["restore_job", "restored", "RestorePipeline"]
+
+GROUP = 32
+"""Lines of a bitmap word."""
+LFSR_TAPS = 0x8020_0003
+"""Galois LFSR of x^32 + x^22 + x^2 + x + 1, of period 2^32 - 1."""
+
+
+def restore_job(g: Geometry) -> data.StructLayout:
+    """A TB to be rebuilt from CCB entry `entry` in the room `place`; its stream has `words` words."""
+    return data.StructLayout({"entry": index(g.tb_slots), "place": admitted(g), "live_warps": g.max_block_warps,
+                              "words": WORD_COUNT_BITS})
+
+
+def restored(g: Geometry) -> data.StructLayout:
+    """All of the TB of `entry` is in place, or it is `bad`; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "entry": index(g.tb_slots), "bad": 1})
+
+
+class RestorePipeline(wiring.Component):
+    """Parses streams one after the other, up to four words a cycle.
+
+    Warps that had exited are initialised first, with no live lane. Each record takes a cycle for four
+    words of header, one for the warp, one for each predicate and stack entry, then four words a cycle. With
+    ``session.scramble`` every dead register is written with pseudo-random bits.
+
+    A TB is bad if `failed` was set before its end, if its stream is too short or too long, or if a record
+    names a warp that is not to come or a depth that cannot be; the rest of its stream is then skipped.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    session : in
+    job : stream, in
+    words, level : Signal, in
+    take : Signal, out
+        The words of the streams, from an `Unpacker`.
+    failed : Signal, in
+        The words cannot be trusted.
+    warp_init, stack_push, restore_predicate, restore_write, row
+        To the core.
+    done : out
+    idle : Signal, out
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "session": In(session(g)), "job": In(stream.Signature(restore_job(g))),
+            "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "level": In(range(CHUNK_WORDS + 1)),
+            "take": Out(range(CHUNK_WORDS + 1)), "failed": In(1),
+            "warp_init": Out(stream.Signature(warp_init(g))), "stack_push": Out(stream.Signature(stack_push(g))),
+            "restore_predicate": Out(data.StructLayout({
+                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1), "value": g.warp_size})),
+            "restore_write": Out(stream.Signature(register_write(g))),
+            "row": Out(stream.Signature(row_access(g))),
+            "done": Out(restored(g)), "idle": Out(1),
+        })
+        self._target = data.StructLayout({
+            "shared": 1, "random": 1, "warp": index(g.warps), "base": physical(g), "register": 6, "beat": index(g.beats), "last": 1,
+            "row": range(g.shared_lines * rows_per_line(g))})
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        self._job, self._left, self._bad = Signal(restore_job(g)), Signal(WORD_COUNT_BITS), Signal()
+        self._todo, self._vacant = Signal(g.max_block_warps), Signal(g.max_block_warps)
+        self._header, self._warp = Signal(WARP_HEADER), Signal(index(g.warps))
+        self._base, self._predicates = Signal.like(self.warp_init.payload.base), Signal(PREDICATES)
+        self._depth = Signal(8)
+        self._targets, self._saved = Signal(MAX_REGISTERS), Signal(MAX_REGISTERS)
+        self._group, self._shared = Signal(range(g.shared_lines + 1)), Signal()
+        self._held, self._out = Signal(), Signal(self._target)
+        self._free = Signal()
+        m.submodules.bitmap = self._bitmap = Memory(shape=GROUP, depth=-(-g.shared_lines // GROUP), init=[])
+        self._bitmap_in, self._bitmap_out = self._bitmap.write_port(), self._bitmap.read_port(domain="comb")
+
+        m.d.sync += self._left.eq(self._left - self.take)
+        self._outputs(m)
+        with m.FSM():
+            self._start(m)
+            self._record(m)
+            self._data(m)
+            self._lines(m)
+            self._end(m)
+        return m
+
+    def _need(self, m, count, also=1):
+        """Take `count` words once they are there and `also` holds; a stream without them is bad.
+
+        Returns whether the words are there, and whether they are taken.
+        """
+        there, taken = Signal(), Signal()
+        m.d.comb += [there.eq((self.level >= count) & (self._left >= count)), taken.eq(there & also)]
+        with m.If(taken):
+            m.d.comb += self.take.eq(count)
+        with m.If(self._left < count):
+            self._give_up(m)
+        return there, taken
+
+    def _give_up(self, m):
+        m.d.sync += self._bad.eq(1)
+        m.next = "SKIP"
+
+    def _start(self, m):
+        """Take a job; initialise the warps that had exited."""
+        job, s, init = self.job.payload, self.session, self.warp_init.payload
+        m.d.comb += [
+            init.warp.eq(self._warp), init.tb.eq(self._job.place.tb), init.kernel.eq(s.kernel),
+            init.block_warp.eq(self._header.warp), init.base.eq(self._base), init.registers.eq(s.registers),
+        ]
+        with m.State("IDLE"):
+            m.d.comb += [self.idle.eq(1), self.job.ready.eq(1)]
+            with m.If(self.job.valid):
+                m.d.sync += [self._job.eq(job), self._left.eq(job.words), self._todo.eq(job.live_warps),
+                             self._vacant.eq(~job.live_warps & ((Const(1, 1) << s.warps) - 1)),
+                             self._bad.eq(0), self._group.eq(0), self._shared.eq(0)]
+                m.next = "VACANT"
+        with m.State("VACANT"):
+            number = Signal(index(self.geometry.max_block_warps))
+            m.d.comb += number.eq(lowest(self._vacant))
+            with m.If(self._vacant.any()):
+                m.d.comb += [self.warp_init.valid.eq(1), init.warp.eq(self._job.place.slots[number]),
+                             init.block_warp.eq(number), init.base.eq(self._job.place.base + number * s.registers)]
+                with m.If(self.warp_init.ready):
+                    m.d.sync += self._vacant.eq(without_lowest(self._vacant))
+            with m.Else():
+                m.next = "RECORD"
+
+    def _record(self, m):
+        """Parse the header, the predicates and the stack of a warp."""
+        g, s = self.geometry, self.session
+        words, header = Value.cast(self.words), self._header
+        number = Signal(index(g.max_block_warps))
+        with m.State("RECORD"):
+            with m.If(self.failed):
+                self._give_up(m)
+            with m.Elif(self._todo.any()):
+                _, taken = self._need(m, CHUNK_WORDS)
+                with m.If(taken):
+                    m.d.sync += header.as_value()[:32 * CHUNK_WORDS].eq(words)
+                    m.next = "PATTERN"
+            with m.Else():
+                m.next = "FINISH"
+                with m.If(s.lines != 0):
+                    m.next = "BITMAP"
+        codes = [words[2 * r:2 * r + 2] for r in range(MAX_REGISTERS)]
+        saved = Signal(MAX_REGISTERS)
+        m.d.comb += [saved.eq(Cat(code == Pattern.RANDOM for code in codes)), number.eq(header.warp)]
+        absurd = ((header.warp >= g.max_block_warps) | ~self._todo.bit_select(number, 1) | (header.depth == 0)
+                  | (header.depth > g.stack_depth) | (saved & ~s.allocated).any())
+        with m.State("PATTERN"):
+            _, taken = self._need(m, HEADER_WORDS - CHUNK_WORDS)
+            m.d.sync += [self._warp.eq(self._job.place.slots[number]), self._depth.eq(header.depth),
+                         self._base.eq(self._job.place.base + number * s.registers),
+                         self._predicates.eq(header.predicates), self._saved.eq(saved),
+                         self._targets.eq(saved | (s.allocated & s.scramble.replicate(MAX_REGISTERS)))]
+            with m.If(taken):
+                m.next = "INIT"
+                with m.If(absurd):
+                    self._give_up(m)
+        init = self.warp_init.payload
+        with m.State("INIT"):
+            m.d.comb += [self.warp_init.valid.eq(1), init.launched.eq(header.launched_lanes),
+                         init.live.eq(header.live_lanes), init.waiting.eq(header.waiting),
+                         init.barrier.eq(header.barrier)]
+            with m.If(self.warp_init.ready):
+                m.d.sync += self._todo.eq(self._todo & ~(1 << number))
+                m.next = "STACK"
+                with m.If(self._predicates.any()):
+                    m.next = "PREDICATE"
+        predicate = self.restore_predicate
+        with m.State("PREDICATE"):
+            _, taken = self._need(m, 1)
+            rest = without_lowest(self._predicates)
+            m.d.comb += [predicate.valid.eq(taken), predicate.warp.eq(self._warp),
+                         predicate.predicate.eq(lowest(self._predicates)), predicate.value.eq(words)]
+            with m.If(taken):
+                m.d.sync += self._predicates.eq(rest)
+                with m.If(~rest.any()):
+                    m.next = "STACK"
+        push, entry = self.stack_push, data.View(STACK_ENTRY, words[:32 * STACK_WORDS])
+        with m.State("STACK"):
+            there, taken = self._need(m, STACK_WORDS, also=push.ready)
+            m.d.comb += [push.valid.eq(there), push.payload.warp.eq(self._warp), push.payload.pc.eq(entry.pc),
+                         push.payload.mask.eq(entry.mask), push.payload.reconv.eq(entry.reconv)]
+            with m.If(taken):
+                m.d.sync += self._depth.eq(self._depth - 1)
+                with m.If(self._depth == 1):
+                    m.next = "RECORD"
+                    with m.If(self._targets.any()):
+                        m.next = "DATA"
+
+    def _data(self, m):
+        """Gather the registers or lines in `targets`, the lowest first, row by row."""
+        g, out = self.geometry, self._out
+        parts = g.lanes // CHUNK_WORDS
+        bit, part, unit = Signal(range(MAX_REGISTERS)), Signal(range(max(2, parts))), Signal(8)
+        complete, last, rest = Signal(), Signal(), Signal(MAX_REGISTERS)
+        line = self._job.place.first_line + (self._group - 1) * GROUP + bit
+        m.d.comb += [bit.eq(lowest(self._targets)), rest.eq(without_lowest(self._targets)),
+                     last.eq(unit == Mux(self._shared, rows_per_line(g) - 1, g.beats - 1))]
+        with m.State("DATA"):
+            saved = self._shared | self._saved.bit_select(bit, 1)
+            with m.If(saved):
+                _, taken = self._need(m, CHUNK_WORDS, also=self._free)
+                with m.If(taken):
+                    m.d.sync += [self._assembly.word_select(part, 32 * CHUNK_WORDS).eq(Value.cast(self.words)),
+                                 part.eq(Mux(part == parts - 1, 0, part + 1))]
+                m.d.comb += complete.eq(taken & (part == parts - 1))
+            with m.Else():
+                m.d.comb += complete.eq(self._free)
+            with m.If(complete):
+                m.d.sync += [
+                    self._held.eq(1), out.shared.eq(self._shared), out.random.eq(~saved), out.register.eq(bit),
+                    out.warp.eq(self._warp), out.base.eq(self._base), out.beat.eq(unit), out.last.eq(last),
+                    out.row.eq((line << exact_log2(rows_per_line(g))) + unit), unit.eq(Mux(last, 0, unit + 1))]
+                with m.If(last):
+                    m.d.sync += self._targets.eq(rest)
+                    with m.If(~rest.any()):
+                        m.next = "RECORD"
+                        with m.If(self._shared):
+                            m.next = "GROUP"
+
+    def _lines(self, m):
+        """Keep the bitmap, then go through it word by word."""
+        s, word = self.session, self.words[0]
+        left, allowed = Signal.like(s.lines), Signal(GROUP)
+        m.d.comb += [
+            left.eq(s.lines - self._group * GROUP),
+            allowed.eq(Mux(left < GROUP, (Const(1, 1) << left[:5]) - 1, ~Const(0, GROUP))),
+            self._bitmap_in.addr.eq(self._group), self._bitmap_in.data.eq(word),
+            self._bitmap_out.addr.eq(self._group),
+        ]
+        with m.State("BITMAP"):
+            _, taken = self._need(m, 1)
+            m.d.comb += self._bitmap_in.en.eq(taken)
+            with m.If(taken):
+                m.d.sync += self._group.eq(self._group + 1)
+                with m.If(left <= GROUP):
+                    m.d.sync += [self._group.eq(0), self._shared.eq(1)]
+                    m.next = "GROUP"
+                with m.If((word & ~allowed).any()):
+                    self._give_up(m)
+        with m.State("GROUP"):
+            m.d.sync += [self._group.eq(self._group + 1), self._targets.eq(self._bitmap_out.data)]
+            with m.If(self._group * GROUP >= s.lines):
+                m.next = "FINISH"
+            with m.Elif(self._bitmap_out.data.any()):
+                m.next = "DATA"
+
+    def _end(self, m):
+        """See that the stream has ended, or skip its rest; report when the last row has been written."""
+        with m.State("FINISH"):
+            with m.If(self._left != 0):
+                self._give_up(m)
+            with m.Elif(~self._held):
+                m.next = "DONE"
+        with m.State("SKIP"):
+            m.d.comb += self.take.eq(Mux(self._left < self.level, self._left, self.level))
+            with m.If((self._left == 0) & ~self._held):
+                m.next = "DONE"
+        with m.State("DONE"):
+            m.d.comb += [self.done.valid.eq(1), self.done.entry.eq(self._job.entry),
+                         self.done.bad.eq(self._bad | self.failed)]
+            m.next = "IDLE"
+
+    def _outputs(self, m):
+        """Offer the gathered row until it is taken."""
+        g, out, write, row = self.geometry, self._out, self.restore_write, self.row
+        self._assembly, lfsr = Signal(32 * g.lanes), Signal(32, init=1)
+        gone = Signal()
+        m.d.comb += [
+            write.valid.eq(self._held & ~out.shared), row.valid.eq(self._held & out.shared),
+            gone.eq(self._held & Mux(out.shared, row.ready, write.ready)), self._free.eq(~self._held | gone),
+            write.payload.warp.eq(out.warp), write.payload.base.eq(out.base),
+            write.payload.register.eq(out.register), write.payload.beat.eq(out.beat),
+            write.payload.last.eq(out.last), write.payload.mask.eq(~Const(0, g.lanes)),
+            row.payload.row.eq(out.row), row.payload.write.eq(1), Value.cast(row.payload.data).eq(self._assembly),
+            Value.cast(write.payload.data).eq(self._assembly),
+        ]
+        with m.If(out.random):
+            m.d.comb += Value.cast(write.payload.data).eq(Cat(
+                lfsr.rotate_left(lane) ^ ((lane + 1) * 0x9E37_79B9 & 0xFFFF_FFFF) for lane in range(g.lanes)))
+        with m.If(gone):
+            m.d.sync += [self._held.eq(0), lfsr.eq((lfsr >> 1) ^ (lfsr[0].replicate(32) & LFSR_TAPS))]

@@ -1,0 +1,208 @@
+"""Resume sequencer: entries in, checks, then a TB at a time: room, stream, demotion, start.
+
+Every TB passes ``admitted`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its entry is no
+longer resumable, acknowledged), and then starts. Streams follow each other without a gap; TBs are admitted
+while earlier ones are still being read.
+"""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.context import CCB_ENTRY, ENTRY_BYTES, State
+from ..arch.faults import CommandError
+from ..arch.geometry import WORD_BYTES, Geometry
+from ..core.interfaces import index
+from .bits import lowest, without_lowest
+from .commit import head, head_event
+from .entries import ENTRY_WORDS
+from .messages import admission, admitted
+from .restore import restore_job, restored
+from .segment_reader import read_job
+from .session import session
+
+__all__ = ["ResumeSequencer"]
+
+
+class ResumeSequencer(wiring.Component):
+    """Runs one resume.
+
+    On a bus error while the entries are read, or a bad entry, nothing is restored. On an error later (bus, or
+    a stream that makes no sense) no more TBs are admitted; TBs already in place start; every other one that
+    had been given room has its entry written `State.COMPLETE` again and, when that is acknowledged, is given
+    back through `release`: it can still be resumed.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    begin : Signal, in
+        Start, with the session set from this cycle on.
+    done : out
+        `valid` for one cycle, with the result.
+    failed : Signal, out
+        Something went wrong since `begin`.
+    read_error, write_error : Signal, in
+        From the reader and the committer, set since `begin`.
+    entries_full, complete, bad, select, load, loaded, entry
+        The `EntryBuffer`.
+    read_job, restore_job, restored, restore_idle
+        The `SegmentReader` and the `RestorePipeline`.
+    head, head_event, commit_idle
+        The `Committer`.
+    admit, admitted, start, release
+        The dispatcher.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        tb = index(g.tb_slots)
+        super().__init__({
+            "session": In(session(g)), "begin": In(1),
+            "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "failed": Out(1),
+            "read_error": In(1), "write_error": In(1),
+            "entries_full": In(1), "complete": In(g.tb_slots), "bad": In(1),
+            "select": Out(tb), "load": Out(1), "loaded": In(1), "entry": In(CCB_ENTRY),
+            "read_job": Out(stream.Signature(read_job())),
+            "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
+            "restore_idle": In(1),
+            "head": Out(stream.Signature(head(g))), "head_event": In(head_event(g)), "commit_idle": In(1),
+            "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
+            "start": Out(data.StructLayout({"valid": 1, "tb": tb})),
+            "release": Out(data.StructLayout({"valid": 1, "tb": tb})),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        self._waiting, self._admitted = Signal(g.tb_slots), Signal(g.tb_slots)
+        self._parsed, self._demoted, self._started = Signal(g.tb_slots), Signal(g.tb_slots), Signal(g.tb_slots)
+        self._tb_of = Signal(data.ArrayLayout(index(g.tb_slots), g.tb_slots))
+        self._broken, self._entry, self._place = Signal(), Signal(index(g.tb_slots)), Signal(admitted(g))
+        self._number = Signal(range(g.tb_slots + 1))
+        m.d.comb += [self.failed.eq(self._broken | self.read_error | self.write_error), self.select.eq(self._entry)]
+        self._track(m)
+        with m.FSM():
+            self._read_entries(m)
+            self._admit(m)
+            self._settle(m)
+        return m
+
+    def _track(self, m):
+        """Note what has happened to each entry's TB; start those that are ready."""
+        event, started = self.head_event, Signal(index(self.geometry.tb_slots))
+        ready = Signal.like(self._started)
+        m.d.comb += [ready.eq(self._parsed & self._demoted & ~self._started), started.eq(lowest(ready)),
+                     self.start.valid.eq(ready.any()), self.start.tb.eq(self._tb_of[started])]
+        m.d.sync += self._started.eq(self._started | Mux(ready.any(), 1 << started, 0))
+        with m.If(self.admitted.valid):
+            m.d.sync += [self._place.eq(self.admitted), self._tb_of[self._entry].eq(self.admitted.tb),
+                         self._admitted.eq(self._admitted | (1 << self._entry))]
+        with m.If(self.restored.valid & self.restored.bad):
+            m.d.sync += self._broken.eq(1)
+        with m.If(self.restored.valid & ~self.restored.bad):
+            m.d.sync += self._parsed.eq(self._parsed | (1 << self.restored.entry))
+        with m.If(event.valid & (event.state == State.DEMOTED) & ~event.error):
+            m.d.sync += self._demoted.eq(self._demoted | (1 << event.entry))
+        with m.If(self.begin):
+            m.d.sync += [self._admitted.eq(0), self._parsed.eq(0), self._demoted.eq(0), self._started.eq(0),
+                         self._broken.eq(0), self._number.eq(0)]
+
+    def _read_entries(self, m):
+        """Read all entries back to back; judge them together."""
+        g, job = self.geometry, self.read_job
+        with m.State("IDLE"):
+            with m.If(self.begin):
+                m.next = "ENTRIES"
+        with m.State("ENTRIES"):
+            m.d.comb += [job.valid.eq(self._number != g.tb_slots), job.payload.words.eq(ENTRY_WORDS),
+                         job.payload.address.eq(self.session.ccb_base + self._number * ENTRY_BYTES)]
+            with m.If(job.valid & job.ready):
+                m.d.sync += self._number.eq(self._number + 1)
+            m.d.sync += self._waiting.eq(self.complete)
+            with m.If(self.entries_full & ~job.valid):
+                m.next = "NEXT"
+                with m.If(self.read_error | self.bad):
+                    m.d.sync += self._broken.eq(self.bad)
+                    m.next = "FINISH"
+
+    def _admit(self, m):
+        """Give each complete entry's TB room, then queue its stream and its demotion."""
+        entry, admit = self.entry, self.admit
+        with m.State("NEXT"):
+            m.d.sync += self._entry.eq(lowest(self._waiting))
+            m.next = "SETTLE"
+            with m.If(self._waiting.any() & ~self.failed):
+                m.next = "LOAD"
+        with m.State("LOAD"):
+            m.d.comb += self.load.eq(1)
+            m.d.sync += self._waiting.eq(without_lowest(self._waiting))
+            m.next = "LOADING"
+        with m.State("LOADING"):
+            with m.If(self.loaded):
+                m.next = "ADMIT"
+        m.d.comb += [admit.payload.kernel.eq(self.session.kernel), admit.payload.launch_id.eq(entry.launch_id),
+                     admit.payload.ctaid_x.eq(entry.ctaid_x), admit.payload.ctaid_y.eq(entry.ctaid_y),
+                     admit.payload.ctaid_z.eq(entry.ctaid_z)]
+        with m.State("ADMIT"):
+            m.d.comb += admit.valid.eq(1)
+            with m.If(admit.ready):
+                m.next = "ROOM"
+                with m.If(self.admitted.valid):
+                    m.next = "READ"
+        with m.State("ROOM"):
+            with m.If(self.admitted.valid):
+                m.next = "READ"
+        job = self.read_job
+        with m.State("READ"):
+            m.d.comb += [job.valid.eq(1), job.payload.address.eq(entry.register_image),
+                         job.payload.words.eq(entry.length // WORD_BYTES)]
+            with m.If(job.ready):
+                m.next = "PARSE"
+        with m.State("PARSE"):
+            m.d.comb += [self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(self._entry),
+                         self.restore_job.payload.place.eq(self._place),
+                         self.restore_job.payload.live_warps.eq(entry.live_warps),
+                         self.restore_job.payload.words.eq(entry.length // WORD_BYTES)]
+            with m.If(self.restore_job.ready):
+                m.next = "DEMOTE"
+        with m.State("DEMOTE"):
+            with m.If(self._head(m, State.DEMOTED)):
+                m.next = "NEXT"
+
+    def _head(self, m, state):
+        m.d.comb += [self.head.valid.eq(1), self.head.payload.entry.eq(self._entry),
+                     self.head.payload.state.eq(state), self.head.payload.generation.eq(self.entry.generation)]
+        return self.head.ready
+
+    def _settle(self, m):
+        """Wait until all have started; after a failure give back those that cannot."""
+        left = Signal.like(self._admitted)
+        m.d.comb += left.eq(self._admitted & ~self._started)
+        quiet = self.restore_idle & self.commit_idle & ~(self._parsed & self._demoted & left).any()
+        with m.State("SETTLE"):
+            m.d.sync += self._entry.eq(lowest(left))
+            with m.If(quiet):
+                m.next = "FINISH"
+                with m.If(left.any()):
+                    m.next = "RELOAD"
+        with m.State("RELOAD"):
+            m.d.comb += self.load.eq(1)
+            m.next = "RELOADING"
+        with m.State("RELOADING"):
+            with m.If(self.loaded):
+                with m.If(self._head(m, State.COMPLETE)):
+                    m.next = "RELEASE"
+        with m.State("RELEASE"):
+            event = self.head_event
+            m.d.comb += [self.release.valid.eq(event.valid), self.release.tb.eq(self._tb_of[self._entry])]
+            with m.If(event.valid):
+                m.d.sync += self._admitted.eq(self._admitted & ~(1 << self._entry))
+                m.next = "SETTLE"
+        with m.State("FINISH"):
+            m.d.comb += [self.done.valid.eq(1), self.done.error.eq(Mux(
+                self.read_error | self.write_error, CommandError.BUS_ERROR,
+                Mux(self._broken, CommandError.BAD_IMAGE, CommandError.NONE)))]
+            m.next = "IDLE"

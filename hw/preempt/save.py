@@ -1,0 +1,144 @@
+"""Save pipeline: from stopped warps to bursts of a context image (Lin et al. Fig. 13, spilling)::
+
+    RecordWriter --chunks--> Packer(4) --> queue --+
+         |                                         +--> merge --> Packer(bus) --> SegmentWriter --> bursts
+         +--------- items --> RowFetch --> rows ---+
+"""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import MAX_REGISTERS, PREDICATES, WORD_BYTES, Geometry
+from ..core.interfaces import index, warp_view
+from .fetch import RowFetch, register_data, register_read, row_access
+from .packer import CHUNK_WORDS, Packer, chunk, packed
+from .records import RecordWriter, piece, save_tally, save_target
+from .segment_writer import SegmentWriter, mark, marked_burst, write_data
+from .session import session
+from .stream_queue import StreamQueue
+
+__all__ = ["PIECES_AHEAD", "Merge", "SavePipeline"]
+
+PIECES_AHEAD = 16
+"""Chunks of metadata prepared while data is written."""
+
+
+class Merge(wiring.Component):
+    """Puts each piece of metadata and the rows that follow it into one stream of chunks; one chunk a cycle.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    pieces : stream, in
+        Groups of 4 words; those that end a piece have its tag.
+    rows : stream, in
+    chunk : stream, out
+        With the mark as tag; a flush ends a unit.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "pieces": In(stream.Signature(packed(CHUNK_WORDS, piece(g)))),
+            "rows": In(stream.Signature(data.ArrayLayout(32, g.lanes))),
+            "chunk": Out(stream.Signature(chunk(mark(g)))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        parts = self.geometry.lanes // CHUNK_WORDS
+        group, out = self.pieces.payload, self.chunk.payload
+        left, part = Signal.like(group.tag.rows), Signal(range(max(2, parts)))
+        go, last = Signal(), Signal()
+        m.d.comb += [go.eq(self.chunk.valid & self.chunk.ready), last.eq(part == parts - 1)]
+        with m.If(left != 0):
+            words = Value.cast(self.rows.payload)
+            m.d.comb += [self.chunk.valid.eq(self.rows.valid), self.rows.ready.eq(self.chunk.ready & last),
+                         Value.cast(out.words).eq(words.word_select(part, 32 * CHUNK_WORDS)),
+                         out.count.eq(CHUNK_WORDS)]
+            with m.If(go):
+                m.d.sync += [part.eq(Mux(last, 0, part + 1)), left.eq(left - last)]
+        with m.Else():
+            m.d.comb += [self.chunk.valid.eq(self.pieces.valid), self.pieces.ready.eq(self.chunk.ready),
+                         Value.cast(out.words).eq(Value.cast(group.words)),
+                         out.count.eq(sum(group.strobe[k] for k in range(CHUNK_WORDS))),
+                         out.skip.eq(group.flush & group.tag.skip), out.flush.eq(group.flush & group.tag.ends),
+                         Value.cast(out.tag).eq(Value.cast(group.tag.mark))]
+            with m.If(go & group.flush):
+                m.d.sync += left.eq(group.tag.rows)
+        return m
+
+
+class SavePipeline(wiring.Component):
+    """Writes the streams and the entry bodies of TBs, back to back, as bursts.
+
+    Throughput is one bus beat a cycle as long as each warp has at least as many beats of data as cycles of
+    metadata (see `RecordWriter`). `idle`: nothing in hand; `flowing`: data is on its way to the bus, as
+    opposed to waiting for warps to stop.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    Ports of `RecordWriter`, `RowFetch` and `SegmentWriter`.
+    """
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "session": In(session(g)), "target": In(stream.Signature(save_target(g))), "done": Out(save_tally(g)),
+            "stopped": In(g.warps), "exited": In(g.warps),
+            "save_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
+            "save_view": In(warp_view(g)),
+            "flags_select": Out(index(g.warps)), "flags_valid": In(MAX_REGISTERS),
+            "flags_predicates": In(PREDICATES), "save_predicate_select": Out(range(PREDICATES + 1)),
+            "save_predicate": In(g.warp_size), "lines_valid": In(g.shared_lines),
+            "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
+            "row": Out(stream.Signature(row_access(g))), "row_data": In(register_data(g)),
+            "burst": Out(stream.Signature(marked_burst(g))), "data": Out(stream.Signature(write_data(g))),
+            "waiting": Out(1), "flowing": Out(1), "idle": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.records = records = RecordWriter(g)
+        m.submodules.fetch = fetch = RowFetch(g)
+        m.submodules.metadata = metadata = Packer(CHUNK_WORDS, piece(g))
+        m.submodules.pieces = pieces = StreamQueue(packed(CHUNK_WORDS, piece(g)), PIECES_AHEAD)
+        m.submodules.merge = merge = Merge(g)
+        m.submodules.packer = packer = Packer(g.bus_bytes // WORD_BYTES, mark(g))
+        m.submodules.writer = writer = SegmentWriter(g)
+
+        wiring.connect(m, wiring.flipped(self.target), records.target)
+        wiring.connect(m, records.chunk, metadata.chunk)
+        wiring.connect(m, metadata.beat, pieces.input)
+        wiring.connect(m, pieces.output, merge.pieces)
+        wiring.connect(m, records.item, fetch.item)
+        wiring.connect(m, fetch.output, merge.rows)
+        wiring.connect(m, merge.chunk, packer.chunk)
+        wiring.connect(m, packer.beat, writer.beat)
+        wiring.connect(m, records.job, writer.job)
+        for name in ("burst", "data"):
+            wiring.connect(m, getattr(writer, name), wiring.flipped(getattr(self, name)))
+        for name in ("save_read", "row"):
+            wiring.connect(m, getattr(fetch, name), wiring.flipped(getattr(self, name)))
+        m.d.comb += [
+            fetch.save_data.eq(self.save_data), fetch.row_data.eq(self.row_data), records.session.eq(self.session),
+            self.done.eq(records.done), records.save_view.eq(self.save_view),
+            self.save_select.eq(records.save_select), self.waiting.eq(records.waiting),
+        ]
+        for name in ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate", "lines_valid"):
+            m.d.comb += getattr(records, name).eq(getattr(self, name))
+        for name in ("flags_select", "save_predicate_select"):
+            m.d.comb += getattr(self, name).eq(getattr(records, name))
+        moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | packer.beat.valid | writer.burst.valid)
+        m.d.comb += [self.flowing.eq(moving | ~(records.idle | records.waiting)),
+                     self.idle.eq(records.idle & ~moving)]
+        return m

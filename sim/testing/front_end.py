@@ -1,0 +1,562 @@
+"""A test bench for `hw.core.front.FrontEnd`: fake pipeline and memory, and a reference model stepped by its trace.
+
+Registers hold nothing here; predicates get values that depend only on the warp and on how many instructions it has
+retired. A predicate becomes visible when it is released, so an instruction that issues too early takes the wrong
+lanes; a register hazard is checked directly. Each retired instruction steps the reference model of its warp, which must
+come to the same PC, opcode and mask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from amaranth.sim import Simulator
+
+from caesura.hw.arch.encoding import Instruction, encode
+from caesura.hw.arch.geometry import PC_NONE, PREDICATES, SEGMENT_BYTES, Geometry
+from caesura.hw.arch.isa import PT, Unit
+from caesura.hw.core.front import FrontEnd
+
+__all__ = ["ReferenceWarp", "FrontEndBench", "random_program", "CODE_BASE"]
+
+CODE_BASE = 0x1_0008
+"""Address of the first kernel's code (not the start of a cache line)."""
+CODE_STRIDE = 0x4000
+"""Distance of the other kernels' code."""
+_SILENT = ("nop", "pp", "pp.div")
+
+
+class ReferenceWarp:
+    """Control state of one warp, one instruction at a time.
+
+    Parameters
+    ----------
+    g : Geometry
+    code : sequence of Instruction
+    key : tuple
+        Identifies the warp; seeds its predicates.
+    launched : int
+        Lanes that hold a thread.
+    """
+
+    def __init__(self, g: Geometry, code: Sequence[Instruction], key: tuple, launched: int):
+        self.g, self.code, self.key, self.launched = g, code, key, launched
+        self.live = launched
+        self.stack = [[0, launched, PC_NONE]]
+        self.predicates = [0] * PREDICATES
+        self.waiting = False
+        self.barrier = self.barriers = self.live_vector = self.retired = 0
+
+    @property
+    def pc(self) -> int:
+        """PC of the top of the stack."""
+        return self.stack[-1][0]
+
+    @property
+    def active(self) -> int:
+        """Effective mask of the top of the stack."""
+        return self.stack[-1][1] & self.live
+
+    def predicate(self, number: int, negated: int) -> int:
+        """Return a predicate operand, a bit a lane."""
+        value = (1 << self.g.warp_size) - 1 if number == PT else self.predicates[number]
+        return value ^ ((1 << self.g.warp_size) - 1 if negated else 0)
+
+    def catch_up(self, pc: int) -> None:
+        """Pass silent instructions until `pc` is reached, or one that is not silent."""
+        while self.stack and self.pc != pc and self.code[self.pc].op.name in _SILENT:
+            self.jump(self.pc + 1)
+
+    def jump(self, pc: int) -> None:
+        """Continue at `pc`, and pop finished entries."""
+        self.stack[-1][0] = pc
+        while self.stack and (not self.active or self.pc == self.stack[-1][2]):
+            self.stack.pop()
+
+    def step(self) -> tuple[int, int, int, int]:
+        """Execute the instruction at the PC; return its PC, opcode, mask, and the value of the predicate it writes."""
+        pc, instruction = self.pc, self.code[self.pc]
+        op, get = instruction.op, instruction.get
+        mask = self.active
+        if instruction.guard is not None:
+            mask &= self.predicate(*instruction.guard)
+        self.retired += 1
+        value = 0
+        for number in instruction.predicate_writes:
+            seed = hashlib.sha256(repr((self.key, self.retired)).encode()).digest()
+            value = self.predicates[number] & ~mask | int.from_bytes(seed[:4], "little") & mask
+            self.predicates[number] = value
+        if op.name == "bra":
+            self._branch(mask, get("target"), get("reconv"))
+        else:
+            if op.name == "exit":
+                self.live &= ~mask
+            elif op.barrier is not None:
+                self.waiting, self.barrier, self.live_vector = True, op.barrier, get("live")
+                self.barriers += 1
+            elif op.name == "pp" or (op.name == "pp.div" and len(self.stack) > 1):
+                self.live_vector = get("live")
+            self.jump(pc + 1)
+        return pc, op.code, mask, value
+
+    def _branch(self, taken: int, target: int, reconv: int) -> None:
+        pc, mask, top_reconv = self.stack[-1]
+        rest, fall = self.active & ~taken, pc + 1
+        if not taken or not rest:
+            return self.jump(target if taken else fall)
+        if top_reconv == reconv:
+            self.stack.pop()
+        else:
+            self.stack[-1][0] = reconv
+        self.stack += [[p, m, reconv] for p, m in ((fall, rest), (target, taken)) if p != reconv]
+        self.jump(self.pc)
+
+
+def _add(counts, key, change: int) -> None:
+    counts[key] += change
+
+
+class _Memory:
+    """Code behind the instruction cache, with a latency; lines in `failing` answer with an error."""
+
+    def __init__(self, g: Geometry, port, latency: int):
+        self.g, self.port, self.latency = g, port, latency
+        self.bytes: dict[int, int] = {}
+        self.failing: set[int] = set()
+        self.beats: deque = deque()
+
+    def load(self, address: int, words: Sequence[int]) -> None:
+        for k, word in enumerate(words):
+            for j in range(8):
+                self.bytes[address + 8 * k + j] = word >> 8 * j & 0xFF
+
+    def drive(self, ctx, now: int) -> None:
+        ready = bool(self.beats) and self.beats[0][0] <= now
+        ctx.set(self.port.request.ready, 1)
+        ctx.set(self.port.beat.valid, ready)
+        if ready:
+            ctx.set(self.port.beat.payload, self.beats[0][1])
+
+    def sample(self, ctx, now: int) -> None:
+        if self.beats and self.beats[0][0] <= now and ctx.get(self.port.beat.ready):
+            self.beats.popleft()
+        if ctx.get(self.port.request.valid):
+            address = ctx.get(self.port.request.payload.address)
+            beats = ctx.get(self.port.request.payload.extra_beats) + 1
+            size = self.g.bus_bytes
+            for k in range(beats):
+                data = sum(self.bytes.get(address + k * size + j, 0xFF) << 8 * j for j in range(size))
+                error = address // SEGMENT_BYTES * SEGMENT_BYTES in self.failing
+                self.beats.append((now + self.latency + k, {"data": data, "last": k == beats - 1, "error": error}))
+
+
+class FrontEndBench:
+    """Drives a `FrontEnd`, checks everything it issues, and keeps a reference model a warp.
+
+    Parameters
+    ----------
+    g : Geometry
+    programs : list of list of Instruction
+        Code of each kernel slot.
+    seed : int
+        For all delays.
+    latency : int
+        Of the instruction memory.
+    smooth : bool
+        The pipeline takes an instruction in every cycle, ALU results come after `alu_latency` cycles.
+
+    Attributes
+    ----------
+    dut : FrontEnd
+    warps : dict of int to ReferenceWarp
+        By warp slot.
+    tb_of : dict of int to int
+        TB slot of each warp slot.
+    faults : list of (kind, warp, pc)
+    retired : list of (cycle, warp, pc)
+    now : int
+        Cycles simulated.
+    """
+
+    def __init__(self, g: Geometry, programs: list[list[Instruction]], *, seed: int = 0, latency: int = 8,
+                 smooth: bool = False):
+        self.g, self.programs, self.smooth = g, programs, smooth
+        self.dut = FrontEnd(g)
+        self.random = random.Random(seed)
+        self.memory = _Memory(g, self.dut.icache_port, latency)
+        self.now = 0
+        self.warps: dict[int, ReferenceWarp] = {}
+        self.tb_of: dict[int, int] = {}
+        self.faults: list[tuple[int, int, int]] = []
+        self.retired: list[tuple[int, int, int]] = []
+        self.visible = [[0] * PREDICATES for _ in range(g.warps)]
+        self.pending_registers: list[set[int]] = [set() for _ in range(g.warps)]
+        self.pending_predicates: list[set[int]] = [set() for _ in range(g.warps)]
+        self.outstanding = {kind: [0] * g.warps for kind in ("load", "store", "shared")}
+        self.places = {"global": g.unit_queue, "shared": g.unit_queue}
+        self.due: dict[str, list] = {name: [] for name in (
+            "register", "predicate", "load", "store", "shared", "global_room", "shared_room")}
+        for k, program in enumerate(programs):
+            self.memory.load(self.code_base(k), [encode(instruction) for instruction in program])
+
+    @staticmethod
+    def code_base(kernel: int) -> int:
+        """Return the address of a kernel's code."""
+        return CODE_BASE + kernel * CODE_STRIDE
+
+    # What a test asks for
+
+    def set_up(self, ctx, registers: int | None = None) -> None:
+        """Fill the kernel table."""
+        for k, program in enumerate(self.programs):
+            kernel = self.dut.kernels[k]
+            ctx.set(kernel.code_base, self.code_base(k))
+            ctx.set(kernel.code_words, len(program))
+            ctx.set(kernel.registers, registers or self.g.regs_per_thread)
+
+    async def launch(self, ctx, tb: int, kernel: int, slots: Sequence[int], *, key: tuple = (), last_lanes: int = 0,
+                     registers: int | None = None) -> None:
+        """Start a new TB in the given warp slots; the last warp has `last_lanes` lanes if given."""
+        for index, slot in enumerate(slots):
+            lanes = last_lanes if last_lanes and index == len(slots) - 1 else self.g.warp_size
+            warp = ReferenceWarp(self.g, self.programs[kernel], (key, index), (1 << lanes) - 1)
+            await self.place(ctx, tb, kernel, slot, index, warp, registers=registers)
+        await self.start(ctx, tb)
+
+    async def place(self, ctx, tb: int, kernel: int, slot: int, index: int, warp: ReferenceWarp,
+                    registers: int | None = None) -> None:
+        """Put a warp with its stack and predicates into a slot."""
+        dut = self.dut
+        ctx.set(dut.warp_init.payload, {
+            "warp": slot, "tb": tb, "kernel": kernel, "block_warp": index, "base": 4 * slot % self.g.registers,
+            "registers": registers or self.g.regs_per_thread, "launched": warp.launched, "live": warp.live,
+            "waiting": warp.waiting, "barrier": warp.barrier})
+        await self._transfer(ctx, dut.warp_init)
+        self.warps[slot], self.tb_of[slot] = warp, tb
+        self.visible[slot] = list(warp.predicates)
+        for pc, mask, reconv in warp.stack:
+            ctx.set(dut.stack_push.payload, {"warp": slot, "pc": pc, "mask": mask, "reconv": reconv})
+            await self._transfer(ctx, dut.stack_push)
+
+    async def start(self, ctx, tb: int) -> None:
+        """Let the warps of a TB run."""
+        ctx.set(self.dut.start, {"valid": 1, "tb": tb})
+        await self.cycle(ctx)
+        ctx.set(self.dut.start.valid, 0)
+
+    async def pulse(self, ctx, name: str, value: int = 1) -> None:
+        """Hold the input `name` at `value` for one cycle."""
+        ctx.set(getattr(self.dut, name), value)
+        await self.cycle(ctx)
+        ctx.set(getattr(self.dut, name), 0)
+
+    async def free(self, ctx, slots: Sequence[int]) -> None:
+        """Empty warp slots."""
+        await self.pulse(ctx, "free", sum(1 << slot for slot in slots))
+        for slot in slots:
+            del self.warps[slot], self.tb_of[slot]
+            assert not self.pending_registers[slot] and not self.pending_predicates[slot]
+
+    async def wait(self, ctx, condition, limit: int = 4000) -> int:
+        """Run until ``condition()``; return the cycles it took."""
+        for cycles in range(limit):
+            if condition():
+                return cycles
+            await self.cycle(ctx)
+        raise AssertionError(f"nothing happens any more in cycle {self.now}")
+
+    def done(self, ctx, slots: Sequence[int], *vectors: str) -> bool:
+        """Whether each slot is set in one of the output vectors."""
+        together = 0
+        for name in vectors:
+            together |= ctx.get(getattr(self.dut, name))
+        return all(together >> slot & 1 for slot in slots)
+
+    def check_view(self, ctx, slot: int, *, live_vector: bool) -> None:
+        """Compare what the save and inspect ports show of a stopped warp with its reference model."""
+        dut, warp = self.dut, self.warps[slot]
+        for select, view in ((dut.save_select, dut.save_view), (dut.inspect_select, dut.inspect_view)):
+            ctx.set(select, {"warp": slot, "entry": 0})
+            depth = ctx.get(view.depth)
+            if depth:
+                ctx.set(select.entry, depth - 1)
+                warp.catch_up(ctx.get(view.pc))
+            stack = []
+            for entry in range(depth):
+                ctx.set(select.entry, entry)
+                stack.append([ctx.get(view.pc), ctx.get(view.mask), ctx.get(view.reconv)])
+            assert stack == [[pc, mask & warp.live, reconv] for pc, mask, reconv in warp.stack]
+            assert ctx.get(view.valid)
+            assert (ctx.get(view.live), ctx.get(view.launched)) == (warp.live, warp.launched)
+            assert ctx.get(view.waiting) == warp.waiting
+            assert ctx.get(view.tb) == self.tb_of[slot]
+            assert ctx.get(view.exited) == (not warp.live)
+            if warp.waiting:
+                assert ctx.get(view.barrier) == warp.barrier
+            if live_vector and warp.live:
+                assert ctx.get(view.live_vector) == warp.live_vector
+
+    def run(self, test) -> None:
+        """Simulate the coroutine function `test`, which is given the simulator's context."""
+        simulator = Simulator(self.dut)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(test)
+        simulator.run()
+
+    # One cycle
+
+    async def cycle(self, ctx) -> None:
+        """Drive the fake pipeline and memory for a cycle, and check what the front end does in it."""
+        dut = self.dut
+        ready = self.smooth or self.random.random() < 0.8
+        throttle = not self.smooth and self.random.random() < 0.1
+        ctx.set(dut.issue.ready, ready)
+        ctx.set(dut.throttle, throttle)
+        self.memory.drive(ctx, self.now)
+        after = self._complete(ctx)
+        select = ctx.get(dut.predicate_select)
+        full = (1 << self.g.warp_size) - 1
+        for name in ("guard", "pa", "pb"):
+            number = select[name]
+            value = full if number == PT else self.visible[select.warp][number]
+            ctx.set(getattr(dut, f"predicate_{name}"), value)
+        self._check(ctx, ready, throttle)
+        self.memory.sample(ctx, self.now)
+        for change in after:
+            change()
+        await ctx.tick()
+        self.now += 1
+
+    async def _transfer(self, ctx, stream) -> None:
+        ctx.set(stream.valid, 1)
+        for _ in range(20):
+            taken = ctx.get(stream.ready)
+            await self.cycle(ctx)
+            if taken:
+                break
+        else:
+            raise AssertionError("not taken")
+        ctx.set(stream.valid, 0)
+
+    def _later(self, kind: str, item, delay: int) -> None:
+        """Have something happen `delay` cycles from now."""
+        self.due[kind].append((self.now + delay, item))
+
+    def _take(self, kind: str):
+        """Return one thing of a kind that is due now, or None."""
+        ready = [entry for entry in self.due[kind] if entry[0] <= self.now]
+        if not ready:
+            return None
+        entry = ready[0] if self.smooth else self.random.choice(ready)
+        self.due[kind].remove(entry)
+        return entry[1]
+
+    def _complete(self, ctx) -> list[Callable[[], None]]:
+        """Drive releases, completions and places given back; return what that changes from the next cycle on."""
+        dut, after = self.dut, []
+        register, predicate = self._take("register"), self._take("predicate")
+        ctx.set(dut.release_register.valid, register is not None)
+        if register is not None:
+            slot, number = register
+            ctx.set(dut.release_register, {"valid": 1, "warp": slot, "register": number})
+            after.append(partial(self.pending_registers[slot].discard, number))
+        ctx.set(dut.release_predicate.valid, predicate is not None)
+        if predicate is not None:
+            slot, number, value = predicate
+            ctx.set(dut.release_predicate, {"valid": 1, "warp": slot, "predicate": number})
+            after += [partial(self.pending_predicates[slot].discard, number),
+                      partial(self.visible[slot].__setitem__, number, value)]
+        for kind, counts in self.outstanding.items():
+            done, slot = getattr(dut, f"{kind}_done"), self._take(kind)
+            ctx.set(done.valid, slot is not None)
+            if slot is not None:
+                ctx.set(done.warp, slot)
+                after.append(partial(_add, counts, slot, -1))
+        for unit in self.places:
+            room = self._take(f"{unit}_room") is not None
+            ctx.set(getattr(dut, f"{unit}_room"), room)
+            if room:
+                after.append(partial(_add, self.places, unit, 1))
+        return after
+
+    def _check(self, ctx, ready: bool, throttle: bool) -> None:
+        """Compare what retires in this cycle with the reference model."""
+        dut = self.dut
+        if ctx.get(dut.fault.valid):
+            self.faults.append((int(ctx.get(dut.fault.kind)), ctx.get(dut.fault.warp), ctx.get(dut.fault.pc)))
+        sent, trace = ctx.get(dut.issue.valid), ctx.get(dut.trace)
+        assert ctx.get(dut.issued) == trace.valid
+        if not trace.valid:
+            assert not sent
+            return
+        slot = trace.warp
+        warp = self.warps[slot]
+        if warp.waiting:
+            self._released(slot)
+        warp.catch_up(trace.pc)
+        instruction = warp.code[warp.pc]
+        get, pc = instruction.get, warp.pc
+        operands = warp.predicate(get("pa"), get("pa_not")), warp.predicate(get("pb"), get("pb_not"))
+        *expected, value = warp.step()
+        assert (trace.pc, trace.op, trace.mask) == tuple(expected), (slot, pc, instruction)
+        self.retired.append((self.now, slot, pc))
+        if instruction.op.name == "membar" or instruction.op.barrier is not None:
+            assert not any(counts[slot] for counts in self.outstanding.values())
+        assert sent == (instruction.op.unit is not Unit.CONTROL and trace.mask != 0)
+        if sent:
+            assert ready and not (throttle and instruction.op.unit is Unit.ALU)
+            self._check_payload(ctx, slot, pc, trace.mask, instruction, operands)
+            self._execute(slot, instruction, value)
+
+    def _released(self, slot: int) -> None:
+        """A waiting warp went on: all others of its TB must have arrived."""
+        warp = self.warps[slot]
+        others = [self.warps[other] for other, tb in self.tb_of.items() if tb == self.tb_of[slot]]
+        assert all(other.barriers >= warp.barriers for other in others if other.live), f"warp {slot} left a barrier"
+        warp.waiting = False
+
+    def _check_payload(self, ctx, slot: int, pc: int, mask: int, instruction: Instruction, operands) -> None:
+        payload = ctx.get(self.dut.issue.payload)
+        assert (payload.warp, payload.tb, payload.pc, payload.mask) == (slot, self.tb_of[slot], pc, mask)
+        assert payload.base == 4 * slot % self.g.registers
+        names = instruction.op.operands
+        for name in ("d", "a", "b", "c", "imm"):
+            if name in names:
+                assert payload.op[name] == instruction.get(name)
+        assert "pa" not in names or payload.pa == operands[0]
+        assert "pb" not in names or payload.pb == operands[1]
+
+    def _execute(self, slot: int, instruction: Instruction, value: int) -> None:
+        """Check that nothing the instruction needs is outstanding, and schedule its completion."""
+        registers, predicates = self.pending_registers[slot], self.pending_predicates[slot]
+        assert not registers & {*instruction.reads, *instruction.writes}, (slot, instruction)
+        assert not predicates & {*instruction.predicate_reads, *instruction.predicate_writes}, (slot, instruction)
+        registers |= {*instruction.writes}
+        predicates |= {*instruction.predicate_writes}
+        op = instruction.op
+        delay = self.g.alu_latency if self.smooth else self.random.randrange(1, 14)
+        for number in instruction.writes:
+            self._later("register", (slot, number), delay)
+        for number in instruction.predicate_writes:
+            self._later("predicate", (slot, number, value), delay)
+        if op.unit is Unit.ALU:
+            return
+        outstanding, unit = self.outstanding, op.unit.name.lower()
+        assert self.places[unit] > 0
+        self.places[unit] -= 1
+        self._later(f"{unit}_room", unit, self.random.randrange(1, 9))
+        kind = "shared" if op.unit is Unit.SHARED else "store" if op.store else "load"
+        if kind != "shared":
+            assert not outstanding["load" if op.store else "store"][slot]
+        outstanding[kind][slot] += 1
+        self._later(kind, slot, delay + self.random.randrange(8))
+
+
+def random_program(g: Geometry, seed: int, size: int = 40, barriers: bool = True) -> list[Instruction]:
+    """Return a random structured program: nested ifs and loops, guarded exits, all kinds of instructions.
+
+    Loops end with probability one. Barriers stand where all live lanes are together.
+
+    Parameters
+    ----------
+    g : Geometry
+    seed : int
+    size : int
+        Statements at the outermost level and below, roughly.
+    barriers : bool
+        Have some.
+    """
+    rng = random.Random(seed)
+    make = Instruction.make
+    code: list[Instruction] = []
+    registers = min(g.regs_per_thread, 8)
+    left = size
+
+    def guard():
+        return {"guard": rng.randrange(PREDICATES), "guard_not": rng.randrange(2)} if rng.random() < 0.3 else {}
+
+    def register():
+        return rng.randrange(registers)
+
+    def simple():
+        kind = rng.randrange(10)
+        if kind < 3:
+            name = rng.choice(("iadd", "imad.lo", "shf.l"))
+            code.append(make(name, d=register(), a=register(), b=register(), c=register() if name != "iadd" else 0,
+                             **guard()))
+        elif kind < 5:
+            code.append(make("setp.lt.s", pd=rng.randrange(8), a=register(), b=register(), **guard()))
+        elif kind == 5:
+            code.append(make("pxor", pd=rng.randrange(7), pa=rng.randrange(8), pb=rng.randrange(8),
+                             pa_not=rng.randrange(2), pb_not=rng.randrange(2), **guard()))
+        elif kind == 6:
+            code.append(make("isubc", d=register(), pd=rng.randrange(7), a=register(), b=register(),
+                             pa=rng.randrange(7), **guard()))
+        elif kind == 7:
+            space, suffix = rng.choice(("global", "shared")), rng.choice(("b32", "b64", "b128"))
+            group = {"b32": 1, "b64": 2, "b128": 4}[suffix]
+            code.append(make(f"{rng.choice(('ld', 'st'))}.{space}.{suffix}", d=register() // group * group, a=register(),
+                             no_base=rng.randrange(2), imm=4, **guard()))
+        elif kind == 8:
+            point()
+        else:
+            code.append(make(rng.choice(("membar", "nop")), **guard()))
+
+    def point():
+        code.append(make("pp", live=rng.getrandbits(54)))
+        code.append(make("pp.div", live=rng.getrandbits(54)))
+
+    def branch_to_patch(**fields):
+        code.append(make("bra", **fields))
+        return len(code) - 1
+
+    def patch(place, target, reconv):
+        code[place] = make("bra", **(code[place].fields | {"target": target, "reconv": reconv}))
+
+    def block(depth):
+        nonlocal left
+        for _ in range(rng.randrange(1, 5)):
+            if left <= 0:
+                return
+            left -= 1
+            choice = rng.random()
+            if depth < 4 and choice < 0.18:
+                branch(depth)
+            elif depth < 4 and choice < 0.28:
+                loop(depth)
+            elif choice < 0.31:
+                code.append(make("exit", guard=rng.randrange(PREDICATES), guard_not=rng.randrange(2)))
+            else:
+                simple()
+
+    def branch(depth):
+        p = rng.randrange(PREDICATES)
+        code.append(make("setp.ne", pd=p, a=register(), b=register()))
+        to_else = branch_to_patch(guard=p, guard_not=1)
+        block(depth + 1)
+        if rng.randrange(2):
+            to_end = branch_to_patch()
+            patch(to_else, len(code), 0)
+            block(depth + 1)
+            patch(to_end, len(code), len(code))
+            patch(to_else, code[to_else].get("target"), len(code))
+        else:
+            patch(to_else, len(code), len(code))
+
+    def loop(depth):
+        p, start = rng.randrange(PREDICATES), len(code)
+        block(depth + 1)
+        point()
+        code.append(make("setp.ne", pd=p, a=register(), b=register()))
+        code.append(make("bra", target=start, reconv=len(code) + 1, guard=p, guard_not=rng.randrange(2)))
+
+    while left > 0:
+        block(0)
+        if barriers and rng.random() < 0.5:
+            code.append(make(f"bar.pp.{rng.randrange(16)}", live=rng.getrandbits(54)))
+    code.append(make("exit"))
+    return code

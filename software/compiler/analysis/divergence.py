@@ -1,0 +1,113 @@
+"""What divergence adds to liveness and to the SIMT stack.
+
+**Extended liveness** (Lin et al. III-B, extended to nested divergence as in design section 4). Where a warp stands at a
+point, other lanes of it can wait
+
+1. at either successor of a branch from which the point is reachable before the branch's reconvergence point, and
+2. at the reconvergence point of such a branch.
+
+So the registers live there are needed as well. (Lanes that have exited need nothing.)
+
+**Stack depth.** The rules are those of the SIMT stack: a divergent branch with reconvergence point R leaves the top
+entry at R, or replaces it if it reconverges at R as well, and pushes an entry for each side that does not start at R.
+Each divergence splits off at least one lane, so at most ``warp_size - 1`` of them can be nested.
+"""
+
+from __future__ import annotations
+
+import networkx
+
+from caesura.hw.arch.geometry import PRESETS
+
+from ..ir.kernel import Kernel, Reg
+
+__all__ = ["waiting_registers", "stack_depth"]
+
+_MOST_SPLITS = max(g.warp_size for g in PRESETS.values()) - 1
+
+
+def waiting_registers(kernel: Kernel, graph: networkx.DiGraph, live_in: dict[str, frozenset[Reg]],
+                      meet: dict[str, str | None]) -> dict[str, frozenset[Reg]]:
+    """Return, for each block, what lanes that wait elsewhere while a warp is in it may still need.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    graph : networkx.DiGraph
+        Its control-flow graph.
+    live_in : dict
+        Liveness at the start of each block.
+    meet : dict
+        Reconvergence point of each branch.
+    """
+    extra: dict[str, set[Reg]] = {label: set() for label in graph}
+    for block in kernel.blocks:
+        if block.end.condition is None:
+            continue
+        end = meet[block.label]
+        needed = set().union(*(live_in[target] for target in block.end.targets))
+        if end is not None:
+            needed |= live_in[end]
+        for label in _between(graph, block.end.targets, end):
+            extra[label] |= needed
+    return {label: frozenset(registers) for label, registers in extra.items()}
+
+
+def _between(graph: networkx.DiGraph, starts, end: str | None) -> set[str]:
+    found: set[str] = set()
+    pending = list(starts)
+    while pending:
+        label = pending.pop()
+        if label != end and label not in found:
+            found.add(label)
+            pending += graph.successors(label)
+    return found
+
+
+def stack_depth(kernel: Kernel, graph: networkx.DiGraph, meet: dict[str, str | None]) -> int:
+    """Return a bound of the SIMT stack entries a warp needs, exact for a warp that diverges wherever it can.
+
+    A state is a block and the reconvergence point of the top entry; it is reached with a depth. States are followed in
+    rounds, one for each nested divergence.
+    """
+    entry = kernel.blocks[0].label
+    ends = {block.label: block.end for block in kernel.blocks}
+    deepest = 1
+    best: dict[tuple[str, str | None], int] = {}
+    pending = {(entry, None): 1}
+    for _ in range(_MOST_SPLITS + 1):
+        following: dict[tuple[str, str | None], int] = {}
+        work = list(pending)
+        while work:
+            label, top = state = work.pop()
+            depth = pending[state]
+            if best.get(state, 0) >= depth:
+                continue
+            best[state] = depth
+            deepest = max(deepest, depth)
+            for target in ends[label].targets:
+                _reach(pending, work, target, top, depth)
+            if ends[label].condition is not None:
+                taken, other = ends[label].targets
+                end = meet[label]
+                below = depth - 1 if end == top else depth
+                if end != top:
+                    _reach(pending, work, end, top, depth)
+                if other != end:
+                    below += 1
+                    _reach(following, None, other, end, below)
+                if taken != end:
+                    _reach(following, None, taken, end, below + 1)
+        if not following:
+            break
+        pending = following
+    return deepest
+
+
+def _reach(states: dict, work: list | None, label: str | None, top: str | None, depth: int) -> None:
+    """Note that a block is reached with a depth, unless it is where the top entry is popped."""
+    if label is None or label == top or states.get((label, top), 0) >= depth:
+        return
+    states[label, top] = depth
+    if work is not None:
+        work.append((label, top))

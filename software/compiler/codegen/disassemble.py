@@ -1,0 +1,85 @@
+"""Machine code to assembly text (the language of `assemble`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from caesura.hw.arch.encoding import Instruction, decode, encode
+from caesura.hw.arch.geometry import PC_NONE
+
+from .image import KernelImage
+from .syntax import show_guard, show_operand
+
+__all__ = ["disassemble", "disassemble_word", "instruction_text", "code_labels"]
+
+
+def instruction_text(instruction: Instruction, labels: Mapping[int, str] | None = None) -> str:
+    """Return one instruction; branch targets by label where `labels` has one."""
+    text = "" if instruction.guard is None else show_guard(*instruction.guard) + " "
+    operands = [show_operand(kind, instruction.get, labels or {}) for kind in instruction.op.operands]
+    return (text + instruction.op.name + " " + ", ".join(operands)).rstrip()
+
+
+def code_labels(image: KernelImage) -> dict[int, str]:
+    """Return a label for each address that a branch of the kernel names."""
+    found = set()
+    for word in image.code:
+        instruction = _canonical(word)
+        if instruction is not None and instruction.op.name == "bra":
+            found.update((instruction.get("target"), instruction.get("reconv")))
+    return {pc: f"L{pc}" for pc in sorted(found) if pc != PC_NONE and pc < len(image.code)}
+
+
+def _canonical(word: int) -> Instruction | None:
+    """Return the instruction of a word, None if text could not give the word back."""
+    try:
+        instruction = decode(word)
+        # Bits outside the fields that the text shows must be as the assembler leaves them.
+        shown = set()
+        for operand in instruction.op.operands:
+            shown |= {"data": {"d"}, "mem": {"a", "no_base", "imm"}, "sreg": {"imm"}, "param": {"imm"}}.get(
+                operand, {operand, f"{operand}_not"})
+        fields = {name: value for name, value in instruction.fields.items()
+                  if name in shown or name in ("guard", "guard_not")}
+        if instruction.get("no_base"):
+            fields["a"] = 0
+        return instruction if encode(Instruction(instruction.op, fields)) == word else None
+    except ValueError:
+        return None
+
+
+def disassemble_word(word: int) -> str:
+    """Return one instruction word as assembly text, branch targets as numbers; ``.word ...`` if it is none."""
+    instruction = _canonical(word)
+    return f".word {word:#018x}" if instruction is None else instruction_text(instruction)
+
+
+def disassemble(image: KernelImage) -> str:
+    """Return a kernel as assembly text; ``assemble`` gives the same image back.
+
+    Words that are no instruction, or that have unused bits set, appear as ``.word``.
+    """
+    lines = [f".kernel {image.name}"]
+    if image.source:
+        lines.append(f".source {json.dumps(image.source)}")
+    lines += [f".registers {image.registers}", f".predicates {image.predicates}", f".shared {image.shared_bytes}",
+              f".stack {image.stack_depth}"]
+    if image.max_threads:
+        lines.append(f".maxthreads {image.max_threads}")
+    if image.required_block is not None:
+        lines.append(".reqblock " + ", ".join(map(str, image.required_block)))
+    for p in image.parameters:
+        lines.append(f".param {p.name} {p.type} {p.offset} {p.size}{' pointer' if p.pointer else ''}")
+    labels = code_labels(image)
+    source_line = 0
+    for pc, word in enumerate(image.code):
+        if image.lines and image.lines[pc] != source_line:
+            source_line = image.lines[pc]
+            lines.append(f".line {source_line}")
+        if pc in labels:
+            lines.append(f"{labels[pc]}:")
+        instruction = _canonical(word)
+        text = f".word {word:#018x}" if instruction is None else instruction_text(instruction, labels)
+        lines.append(f"    {text}")
+    return "\n".join(lines) + "\n"

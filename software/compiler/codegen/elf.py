@@ -1,0 +1,162 @@
+"""Kernel images in ELF64 files.
+
+==========================  ==================================================================
+``.caesura.checksum``       32 bytes at offset 64: SHA-256 of all other bytes of the file
+``.text.<kernel>``          instruction words, little-endian
+``.caesura.kernel.<name>``  what the loader needs besides, as JSON
+``.symtab``                 a global function symbol a kernel
+==========================  ==================================================================
+
+Files are written directly and read through pyelftools.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import struct
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.geometry import INSTRUCTION_BYTES
+
+from ..errors import ImageError
+from .image import KernelImage, Parameter
+
+__all__ = ["MACHINE", "FORMAT_VERSION", "save_elf", "load_elf", "write_elf", "read_elf"]
+
+MACHINE = 0xCA5E
+"""ELF machine number (not assigned by anyone)."""
+FORMAT_VERSION = 1
+"""Version of the JSON record; `e_flags` of the file."""
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_DIGEST = slice(_HEADER.size, _HEADER.size + 32)
+_PROGBITS, _SYMTAB, _STRTAB = 1, 2, 3
+_ALLOC_EXEC = 6
+
+
+class _Strings:
+    """A string table under construction."""
+
+    def __init__(self):
+        self.data = bytearray(1)
+
+    def add(self, text: str) -> int:
+        offset = len(self.data)
+        self.data += text.encode() + b"\0"
+        return offset
+
+
+def write_elf(images: Mapping[str, KernelImage] | Iterable[KernelImage]) -> bytes:
+    """Return an ELF file with the given kernels (a mapping's values, or the images themselves)."""
+    images = list(images.values() if isinstance(images, Mapping) else images)
+    sections = [(".caesura.checksum", _PROGBITS, 0, bytes(32), 0, 0, 0)]
+    symbols, strings = bytearray(_SYMBOL.size), _Strings()
+    for image in images:
+        code = struct.pack(f"<{len(image.code)}Q", *image.code)
+        sections.append((f".text.{image.name}", _PROGBITS, _ALLOC_EXEC, code, 0, 0, 0))
+        symbols += _SYMBOL.pack(strings.add(image.name), 0x12, 0, len(sections), 0, len(code))
+        record = dataclasses.asdict(image)
+        del record["code"]
+        sections.append((f".caesura.kernel.{image.name}", _PROGBITS, 0, json.dumps(record).encode(), 0, 0, 0))
+    strtab = len(sections) + 2
+    sections.append((".symtab", _SYMTAB, 0, bytes(symbols), strtab, 1, _SYMBOL.size))
+    sections.append((".strtab", _STRTAB, 0, bytes(strings.data), 0, 0, 0))
+    names = _Strings()
+    offsets = [names.add(section[0]) for section in sections] + [names.add(".shstrtab")]
+    sections.append((".shstrtab", _STRTAB, 0, bytes(names.data), 0, 0, 0))
+    body, table = bytearray(), bytearray(_SECTION.size)
+    for offset, (_, kind, flags, data, link, info, size) in zip(offsets, sections, strict=True):
+        table += _SECTION.pack(offset, kind, flags, 0, _HEADER.size + len(body), len(data), link, info, 8, size)
+        body += data + bytes(-len(data) % 8)
+    ident = b"\x7fELF" + bytes((2, 1, 1)) + bytes(9)
+    header = _HEADER.pack(ident, 2, MACHINE, 1, 0, 0, _HEADER.size + len(body), FORMAT_VERSION, _HEADER.size, 0, 0,
+                          _SECTION.size, len(sections) + 1, len(sections))
+    file = bytearray(header + body + table)
+    file[_DIGEST] = _digest(file)
+    return bytes(file)
+
+
+def _digest(file: bytes) -> bytes:
+    return hashlib.sha256(bytes(file[:_DIGEST.start]) + bytes(file[_DIGEST.stop:])).digest()
+
+
+def save_elf(path: str | os.PathLike, images: Mapping[str, KernelImage] | Iterable[KernelImage]) -> None:
+    """Write the kernels (a mapping's values, or the images themselves) to a file."""
+    Path(path).write_bytes(write_elf(images))
+
+
+def load_elf(path: str | os.PathLike) -> dict[str, KernelImage]:
+    """Read the kernels of a file.
+
+    Raises
+    ------
+    ImageError
+        If it is no ELF file, of another machine, damaged, or holds illegal code.
+    OSError
+        If it cannot be read.
+    """
+    return read_elf(Path(path).read_bytes(), str(path))
+
+
+def read_elf(file: bytes, name: str = "<elf>") -> dict[str, KernelImage]:
+    """Return the kernels of an ELF file's bytes, by name; errors as `load_elf`, with `name` in the message."""
+    _check(file, name)
+    elf = ELFFile(io.BytesIO(file))
+    images = {}
+    for section in elf.iter_sections():
+        if section.name.startswith(".caesura.kernel."):
+            kernel = section.name.removeprefix(".caesura.kernel.")
+            text = elf.get_section_by_name(f".text.{kernel}")
+            if text is None:
+                raise ImageError(f"{name}: kernel {kernel} has no code section")
+            images[kernel] = _image(section.data(), text.data(), f"{name}: kernel {kernel}")
+    if not images:
+        raise ImageError(f"{name}: no kernel in the file")
+    return images
+
+
+def _check(file: bytes, name: str) -> None:
+    if file[:4] != b"\x7fELF":
+        raise ImageError(f"{name}: not an ELF file")
+    if len(file) < _DIGEST.stop:
+        raise ImageError(f"{name}: truncated ELF file ({len(file)} bytes)")
+    ident, _, machine, _, _, _, table, version, _, _, _, entry, count, _ = _HEADER.unpack_from(file)
+    if ident[4:6] != bytes((2, 1)):
+        raise ImageError(f"{name}: not a little-endian 64-bit ELF file")
+    if machine != MACHINE:
+        raise ImageError(f"{name}: ELF file for machine {machine:#x}, not {MACHINE:#x}")
+    if table + entry * count > len(file):
+        raise ImageError(f"{name}: truncated ELF file ({len(file)} of {table + entry * count} bytes)")
+    if bytes(file[_DIGEST]) != _digest(file):
+        raise ImageError(f"{name}: bad checksum, the file is damaged")
+    if version != FORMAT_VERSION:
+        raise ImageError(f"{name}: kernel image format {version}, this version reads {FORMAT_VERSION}")
+
+
+def _image(record: bytes, text: bytes, where: str) -> KernelImage:
+    if len(text) % INSTRUCTION_BYTES or not text:
+        raise ImageError(f"{where}: code of {len(text)} bytes is not a whole number of instructions")
+    code = struct.unpack(f"<{len(text) // INSTRUCTION_BYTES}Q", text)
+    for pc, word in enumerate(code):
+        try:
+            decode(word)
+        except ValueError as error:
+            raise ImageError(f"{where}, pc {pc}: {error}") from None
+    try:
+        facts = json.loads(record)
+        facts["parameters"] = tuple(Parameter(**p) for p in facts["parameters"])
+        facts["lines"] = tuple(facts["lines"])
+        block = facts["required_block"]
+        facts["required_block"] = None if block is None else tuple(block)
+        return KernelImage(code=code, **facts)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ImageError(f"{where}: bad kernel record ({error})") from None

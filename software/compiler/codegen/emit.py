@@ -1,0 +1,106 @@
+"""Encoding: a laid-out kernel of stage ``machine`` to a `KernelImage`."""
+
+from __future__ import annotations
+
+from caesura.hw.arch.encoding import Instruction, encode
+from caesura.hw.arch.geometry import PC_NONE
+from caesura.hw.arch.isa import PT
+
+from ..analysis.divergence import stack_depth
+from ..analysis.dominance import reconvergence
+from ..ir.cfg import graph as flow_graph
+from ..ir.kernel import Imm, Kernel, Op, Pred, Reg
+from ..ir.spec import is_memory, machine_opcode
+from .image import KernelImage
+
+__all__ = ["emit"]
+
+
+def emit(kernel: Kernel) -> KernelImage:
+    """Encode `kernel` and gather what the loader needs.
+
+    Every block starts at the address that branches and reconvergence fields name.
+    """
+    flow = flow_graph(kernel)
+    meet = reconvergence(flow)
+    starts, size = {}, 0
+    for block, following in zip(kernel.blocks, [*kernel.blocks[1:], None], strict=True):
+        starts[block.label] = size
+        falls = following is not None and block.end.targets == (following.label,)
+        size += len(block.ops) + (not falls)
+    instructions, lines = [], []
+    for k, block in enumerate(kernel.blocks):
+        for op in block.ops:
+            instructions.append(_operation(op))
+            lines.append(op.line)
+        end = block.end
+        if not end.targets:
+            instructions.append(Instruction.make("exit"))
+        elif end.condition is not None:
+            point = meet[block.label]
+            reconv = starts[point] if point is not None else PC_NONE
+            instructions.append(Instruction.make("bra", target=starts[end.targets[0]], reconv=reconv,
+                                                 **_guard(end.condition)))
+        elif k + 1 == len(kernel.blocks) or kernel.blocks[k + 1].label != end.targets[0]:
+            instructions.append(Instruction.make("bra", target=starts[end.targets[0]], reconv=PC_NONE))
+        if len(instructions) > len(lines):
+            lines.append(end.line)
+    used = [r for ins in instructions for r in (*ins.reads, *ins.writes)]
+    predicates = [p for ins in instructions for p in (*ins.predicate_reads, *ins.predicate_writes)]
+    return KernelImage(
+        name=kernel.name, code=tuple(map(encode, instructions)), registers=max(used, default=0) + 1,
+        predicates=max(predicates, default=-1) + 1, shared_bytes=kernel.shared_bytes,
+        stack_depth=stack_depth(kernel, flow, meet), parameters=kernel.parameters, max_threads=kernel.max_threads,
+        required_block=kernel.required_block, lines=tuple(lines), source=kernel.source)
+
+
+def _guard(guard: Pred | None) -> dict[str, int]:
+    return {} if guard is None else _predicate("guard", guard)
+
+
+def _predicate(name: str, value: Pred) -> dict[str, int]:
+    return {name: PT if value.reg is None else value.reg.index, f"{name}_not": int(value.negated)}
+
+
+def _operation(op: Op) -> Instruction:
+    if op.name == "exit":
+        return Instruction.make("exit", **_guard(op.guard))
+    row = machine_opcode(op)
+    assert row is not None, f"no encoding for {op}"
+    fields = _guard(op.guard) if op.guard is not None else {}
+    defs, uses = list(op.defs), list(op.uses)
+    for operand in row.operands:
+        if operand == "d":
+            fields["d"] = defs[0].index
+            del defs[:row.data_registers]
+        elif operand == "pd":
+            reg = defs.pop(0)
+            fields["pd"] = PT if reg is None else reg.index
+        elif operand in ("a", "b", "c"):
+            fields[operand] = uses.pop(0).index
+        elif operand in ("pa", "pb"):
+            fields |= _predicate(operand, uses.pop(0))
+        elif operand == "imm":
+            fields["imm"] = uses.pop(0).value
+        elif operand in ("sreg", "param"):
+            fields["imm"] = op.imm
+        elif operand == "live":
+            fields["live"] = op.imm
+        elif operand == "mem":
+            base = uses.pop(0)
+            if isinstance(base, Imm):
+                fields |= {"no_base": 1, "imm": (base.value + op.imm) & 0xFFFF_FFFF}
+            else:
+                fields |= {"a": base.index, "imm": op.imm}
+        elif operand == "data":
+            fields["d"] = uses[0].index
+    if is_memory(op):
+        _check_group(op, row.data_registers)
+    return Instruction.make(row.name, **fields)
+
+
+def _check_group(op: Op, count: int) -> None:
+    data = [reg.index for reg in (op.defs or op.uses[1:]) if isinstance(reg, Reg)]
+    assert data == list(range(data[0], data[0] + count)), f"data registers of {op} are not consecutive"
+
+

@@ -1,0 +1,99 @@
+"""Native code with what is live beside each instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caesura.hw.arch.encoding import decode
+
+from ..analysis.divergence import waiting_registers
+from ..analysis.liveness import liveness
+from ..ir.cfg import graph as flow_graph
+from .disassemble import code_labels, instruction_text
+from .image import KernelImage
+from .lift import lift
+from .syntax import show_registers
+
+__all__ = ["Row", "rows", "listing"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One instruction of a listing.
+
+    Attributes
+    ----------
+    pc : int
+        Address in instruction words.
+    word : int
+    text : str
+        Assembly.
+    live : tuple of int
+        Vector registers live before it.
+    waiting : tuple of int
+        Further registers that lanes waiting elsewhere may need if the warp has diverged.
+    predicates : tuple of int
+        Predicates live before it.
+    line : int
+        Source line, 0 if unknown.
+    label : str
+        Label of the address, empty if none.
+    """
+
+    pc: int
+    word: int
+    text: str
+    live: tuple[int, ...]
+    waiting: tuple[int, ...]
+    predicates: tuple[int, ...]
+    line: int
+    label: str
+
+
+def rows(image: KernelImage) -> list[Row]:
+    """Return the listing of a kernel as data; the liveness is computed from the code.
+
+    Raises
+    ------
+    ImageError
+        If the code is not well formed.
+    """
+    lifted = lift(image)
+    flow = flow_graph(lifted.kernel)
+    live_sets = liveness(lifted.kernel, flow)
+    waiting = waiting_registers(lifted.kernel, flow, live_sets.live_in, lifted.meet)
+    labels = code_labels(image)
+    result: list[Row] = []
+    starts = [*(lifted.start[block.label] for block in lifted.kernel.blocks[1:]), len(image.code)]
+    for block, end in zip(lifted.kernel.blocks, starts, strict=True):
+        for pc, live in zip(range(lifted.start[block.label], end), live_sets.gaps(block), strict=False):
+            mine = {reg.index for reg in live if reg.kind == "R"}
+            others = {reg.index for reg in waiting[block.label] if reg.kind == "R"} - mine
+            word = image.code[pc]
+            result.append(Row(pc, word, instruction_text(decode(word), labels), tuple(sorted(mine)),
+                              tuple(sorted(others)), tuple(sorted(r.index for r in live if r.kind == "P")),
+                              image.lines[pc] if image.lines else 0, labels.get(pc, "")))
+    return result
+
+
+def listing(image: KernelImage) -> str:
+    """Return a kernel's native code with, beside each instruction, its source line and the live registers.
+
+    Registers after ``+`` are those that only waiting lanes of a diverged warp may need.
+    """
+    head = (f"kernel {image.name}: {len(image.code)} instructions, {image.registers} registers, "
+            f"{image.predicates} predicates, {image.shared_bytes} bytes shared, stack depth {image.stack_depth}")
+    table = rows(image)
+    width = max(len(row.text) for row in table)
+    lines = [head]
+    for row in table:
+        if row.label:
+            lines.append(f"{row.label}:")
+        live = show_registers(row.live)
+        if row.predicates:
+            live += " " + show_registers(row.predicates, "P")
+        if row.waiting:
+            live += " + " + show_registers(row.waiting)
+        source = f"{row.line:5d}" if row.line else "     "
+        lines.append(f"{row.pc:5d} {source}  {row.text:<{width}}  ; {live}")
+    return "\n".join(lines) + "\n"

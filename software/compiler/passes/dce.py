@@ -1,0 +1,82 @@
+"""Dead code elimination.
+
+An operation goes if it only computes (`ir.spec.is_pure`) and
+
+1. no operation that stays, nor a branch, reads any of its results; this removes whole cycles, such as the high half of
+   a pointer that a loop advances; or
+2. none of its results is live after it (liveness, with its cases).
+
+A predicate result (a carry) that is not wanted is dropped from an operation that stays for its other result.
+"""
+
+from __future__ import annotations
+
+from ..analysis.liveness import liveness
+from ..ir.kernel import Kernel, Op, Reg
+from ..ir.spec import is_pure
+
+__all__ = ["eliminate_dead_code"]
+
+
+def eliminate_dead_code(kernel: Kernel) -> bool:
+    """Remove dead operations; returns whether there were any."""
+    changed = _unread(kernel)
+    while _not_live(kernel):
+        changed = True
+    return changed
+
+
+def _unread(kernel: Kernel) -> bool:
+    definitions: dict[Reg, list[Op]] = {}
+    pending: list[Op] = []
+    needed: set[Reg] = set()
+    for op in kernel.ops():
+        for reg in op.written():
+            definitions.setdefault(reg, []).append(op)
+        if not is_pure(op):
+            pending.append(op)
+    for block in kernel.blocks:
+        condition = block.end.condition
+        if condition is not None and condition.reg is not None:
+            needed.add(condition.reg)
+            pending += definitions.get(condition.reg, ())
+    kept: set[Op] = set()
+    while pending:
+        op = pending.pop()
+        if op not in kept:
+            kept.add(op)
+            for reg in op.read():
+                if reg not in needed:
+                    needed.add(reg)
+                    pending += definitions.get(reg, ())
+    changed = False
+    for block in kernel.blocks:
+        ops = [op for op in block.ops if op in kept]
+        changed |= len(ops) != len(block.ops)
+        block.ops = ops
+        for op in ops:
+            changed |= _drop_results(op, needed)
+    return changed
+
+
+def _drop_results(op: Op, wanted) -> bool:
+    defs = tuple(None if d is not None and d.kind in "pP" and d not in wanted else d for d in op.defs)
+    if defs == op.defs or all(d is None for d in defs):
+        return False
+    op.defs = defs
+    return True
+
+
+def _not_live(kernel: Kernel) -> bool:
+    result = liveness(kernel)
+    changed = False
+    for block in kernel.blocks:
+        kept = []
+        for _, op, live in result.backward(block):
+            if is_pure(op) and not any(reg in live for reg in op.written()):
+                changed = True
+                continue
+            changed |= _drop_results(op, live)
+            kept.append(op)
+        block.ops = kept[::-1]
+    return changed

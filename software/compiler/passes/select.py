@@ -1,0 +1,48 @@
+"""Selection of immediate forms: constants stay where the instruction set has a place for them.
+
+Operands are swapped where that helps; every other constant is moved into a register just before its use.
+"""
+
+from __future__ import annotations
+
+from ..ir.kernel import Imm, Kernel, Op, Use
+from ..ir.spec import is_memory, machine_opcode
+
+__all__ = ["select_immediates"]
+
+
+def select_immediates(kernel: Kernel) -> None:
+    """Rewrite `kernel` (stage ``narrow``) so that every operation has an encoding."""
+    for block in kernel.blocks:
+        ops: list[Op] = []
+        for op in block.ops:
+            _swap(op)
+            if machine_opcode(op) is None:
+                _materialise(kernel, op, ops)
+            ops.append(op)
+        block.ops = ops
+
+
+def _swap(op: Op) -> None:
+    if len(op.uses) < 2 or not isinstance(op.uses[0], Imm) or isinstance(op.uses[1], Imm) or is_memory(op):
+        return
+    a, b, *rest = op.uses
+    if op.name == "isub":
+        op.name, op.uses = "irsub", (b, a)
+    elif op.name == "sel":
+        op.uses = (b, a, rest[0].inverted())
+
+
+def _materialise(kernel: Kernel, op: Op, ops: list[Op]) -> None:
+    constants: dict[Imm, Use] = {}
+    uses = list(op.uses)
+    for k in reversed(range(len(uses))):
+        value = uses[k]
+        if isinstance(value, Imm) and not (k == 0 and is_memory(op)):
+            if value not in constants:
+                constants[value] = kernel.fresh("r")
+                ops.append(Op("mov", (constants[value],), (value,), line=op.line))
+            uses[k] = constants[value]
+            op.uses = tuple(uses)
+            if machine_opcode(op) is not None:
+                return

@@ -1,0 +1,96 @@
+"""From PTX text to kernel images: the passes in their order, the verifier between them."""
+
+from __future__ import annotations
+
+from .analysis.points import longest_interval
+from .codegen.emit import emit
+from .codegen.image import KernelImage
+from .errors import CompileError
+from .ir.kernel import Kernel
+from .ir.spec import verify
+from .options import CompileOptions
+from .passes.allocate import allocate
+from .passes.dce import eliminate_dead_code
+from .passes.exits import exit_early
+from .passes.join_exits import join_loop_exits
+from .passes.layout import lay_out
+from .passes.legalize import legalize
+from .passes.lower import lower
+from .passes.placement import place_points, set_barrier_liveness
+from .passes.pointers import mark_pointers
+from .passes.propagate import propagate
+from .passes.select import select_immediates
+from .passes.simplify import simplify
+from .passes.tidy import tidy
+from .ptx.parser import parse
+from .ptx.syntax import Function, Module
+
+__all__ = ["compile_ptx", "compile_function"]
+
+_ROUNDS = 20
+
+
+def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | None = None) -> dict[str, KernelImage]:
+    """Compile every kernel of a PTX module.
+
+    Parameters
+    ----------
+    text : str
+        PTX, as ``nvcc -ptx`` writes it.
+    filename : str
+        For messages and `KernelImage.source`.
+    options : CompileOptions, optional
+
+    Returns
+    -------
+    dict of str to KernelImage
+        By entry name, in the order of the file.
+
+    Raises
+    ------
+    CompileError
+        If the text is not PTX, uses something that is not supported, or needs too many registers.
+    """
+    module = parse(text, filename)
+    for function in module.functions:
+        if function.kind != "entry" and function.defined:
+            raise CompileError(f"function {function.name} is not supported", filename, function.line,
+                               supported="kernels (.entry) with every call inlined")
+    return {f.name: compile_function(module, f, options) for f in module.functions if f.kind == "entry" and f.defined}
+
+
+def compile_function(module: Module, function: Function, options: CompileOptions | None = None) -> KernelImage:
+    """Compile one entry of a parsed module; errors as `compile_ptx`."""
+    options = options or CompileOptions()
+    kernel = lower(module, function)
+    _verify(kernel, "wide", options)
+    mark_pointers(kernel)
+    legalize(kernel)
+    _verify(kernel, "narrow", options)
+    _optimize(kernel)
+    _verify(kernel, "narrow", options)
+    if join_loop_exits(kernel):
+        tidy(kernel)
+        _verify(kernel, "narrow", options)
+    select_immediates(kernel)
+    allocate(kernel, options.max_registers)
+    lay_out(kernel)
+    _verify(kernel, "machine", options)
+    set_barrier_liveness(kernel)
+    if options.preemption_points:
+        place_points(kernel, options.interval)
+        _verify(kernel, "machine", options)
+        longest_interval(kernel)
+    return emit(kernel)
+
+
+def _optimize(kernel: Kernel) -> None:
+    tidy(kernel)
+    for _ in range(_ROUNDS):
+        if not (exit_early(kernel) | propagate(kernel) | simplify(kernel) | eliminate_dead_code(kernel) | tidy(kernel)):
+            break
+
+
+def _verify(kernel: Kernel, stage: str, options: CompileOptions) -> None:
+    if options.verify:
+        verify(kernel, stage)

@@ -1,0 +1,357 @@
+"""The front end with a fake pipeline and memory: random programs, preemption, barriers, faults, throughput."""
+
+import random
+
+import pytest
+from caesura.hw.arch.encoding import Instruction
+from caesura.hw.arch.faults import Fault
+from caesura.hw.arch.geometry import PC_NONE, preset
+from caesura.sim.testing.front_end import CODE_BASE, FrontEndBench, ReferenceWarp, random_program
+
+make = Instruction.make
+TINY = preset("tiny")
+WIDE = preset("gtx480").replace(warps=8, tb_slots=3, icache_lines=4)
+POINT = [make("pp", live=0b11), make("pp.div", live=0b111)]
+
+
+@pytest.mark.parametrize(("g", "seed"), [(TINY, 1), (TINY, 2), (WIDE, 3), (preset("ecp5"), 4)])
+def test_random_programs_run_as_the_reference_model(g, seed):
+    programs = [random_program(g, 10 * seed + k, size=30) for k in range(2)]
+    bench = FrontEndBench(g, programs, seed=seed)
+    half = g.warps // 2
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, range(half), key=("a",), last_lanes=g.warp_size - 3)
+        await bench.launch(ctx, 1, 1, range(half, g.warps), key=("b",))
+        await bench.wait(ctx, lambda: bench.done(ctx, range(g.warps), "exited"))
+        assert not bench.faults
+        assert all(warp.live == 0 for warp in bench.warps.values())
+        await bench.free(ctx, range(g.warps))
+        assert ctx.get(bench.dut.valid) == 0
+
+    bench.run(test)
+    assert len(bench.retired) > 10 * g.warps
+
+
+@pytest.mark.parametrize(("mechanism", "g", "seed"), [
+    ("pending", TINY, 5), ("stop_now", TINY, 6), ("pending", WIDE, 7), ("stop_now", WIDE, 8)])
+def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, seed):
+    rng = random.Random(seed)
+    other = [make("iadd", d=1, a=2, b=3), make("bar.pp.7", live=0), make("exit")]
+    bench = FrontEndBench(g, [random_program(g, seed, size=30), other], seed=seed)
+    count = min(4, g.warps - 1)
+    depths = []
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        slots = list(range(count))
+        await bench.launch(ctx, 0, 0, slots, last_lanes=g.warp_size - 1)
+        for _ in range(40):
+            for _ in range(rng.randrange(1, 60)):
+                await bench.cycle(ctx)
+            ctx.set(getattr(bench.dut, mechanism), 1)
+            await bench.wait(ctx, lambda: bench.done(ctx, slots, "stopped", "exited"), 1500)
+            before = len(bench.retired)
+            for _ in range(20):
+                await bench.cycle(ctx)
+            assert len(bench.retired) == before
+            assert bench.done(ctx, slots, "stopped", "exited")
+            for slot in slots:
+                bench.check_view(ctx, slot, live_vector=mechanism == "pending")
+                depths.append(len(bench.warps[slot].stack))
+            saved = [bench.warps[slot] for slot in slots]
+            await bench.free(ctx, slots)
+            if not any(warp.live for warp in saved):
+                break
+            await bench.launch(ctx, 1, 1, range(2), key=("other",))
+            await bench.wait(ctx, lambda: bench.done(ctx, range(2), "exited"))
+            await bench.free(ctx, range(2))
+            ctx.set(getattr(bench.dut, mechanism), 0)
+            slots = rng.sample(range(g.warps), len(slots))
+            for index, (slot, warp) in enumerate(zip(slots, saved, strict=True)):
+                await bench.place(ctx, 1, 0, slot, index, warp)
+            await bench.start(ctx, 1)
+        else:
+            await bench.wait(ctx, lambda: bench.done(ctx, slots, "exited"))
+        assert not bench.faults
+
+    bench.run(test)
+    assert max(depths) > 2 and len(depths) > 20
+
+
+@pytest.mark.parametrize("mechanism", ["pending", "stop_now"])
+def test_warps_continue_where_they_are_when_the_preempt_is_cancelled(mechanism):
+    bench = FrontEndBench(TINY, [random_program(TINY, 21)], seed=3)
+    rng = random.Random(3)
+    slots = range(TINY.warps)
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 1, 0, slots)
+        for _ in range(25):
+            for _ in range(rng.randrange(30)):
+                await bench.cycle(ctx)
+            ctx.set(getattr(bench.dut, mechanism), 1)
+            for _ in range(rng.choice((1, 2, 5, 40))):
+                await bench.cycle(ctx)
+            ctx.set(getattr(bench.dut, mechanism), 0)
+        await bench.wait(ctx, lambda: bench.done(ctx, slots, "exited"))
+        assert not bench.faults
+
+    bench.run(test)
+
+
+def test_only_warps_of_the_preempted_kernel_stop():
+    loop = [make("iadd", d=1, a=1, b=1), *POINT, make("bra", target=0, reconv=4)]
+    bench = FrontEndBench(TINY, [loop, loop], seed=1)
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (0, 1))
+        await bench.launch(ctx, 1, 1, (2, 3))
+        ctx.set(bench.dut.pending, 0b10)
+        await bench.wait(ctx, lambda: bench.done(ctx, (2, 3), "stopped"), 200)
+        before = len(bench.retired)
+        for _ in range(200):
+            await bench.cycle(ctx)
+        assert {slot for _, slot, _ in bench.retired[before:]} == {0, 1}
+        assert ctx.get(bench.dut.stopped) == 0b1100
+
+    bench.run(test)
+
+
+def test_the_second_live_vector_counts_when_the_stack_is_divergent():
+    program = [*POINT, make("setp.ne", pd=0, a=1, b=1), make("bra", target=6, reconv=7, guard=0), *POINT,
+               make("nop"), *POINT, make("exit")]
+    bench = FrontEndBench(TINY, [program])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (0,))
+        await bench.wait(ctx, lambda: any(pc == 3 for *_, pc in bench.retired))
+        assert len(bench.warps[0].stack) == 3
+        for vector in (0b111, 0b11):  # in the branch; after it
+            ctx.set(bench.dut.pending, 1)
+            await bench.wait(ctx, lambda: bench.done(ctx, (0,), "stopped"))
+            bench.check_view(ctx, 0, live_vector=True)
+            assert ctx.get(bench.dut.save_view.live_vector) == vector
+            ctx.set(bench.dut.pending, 0)
+            await bench.cycle(ctx)
+            assert not bench.done(ctx, (0,), "stopped")
+
+    bench.run(test)
+
+
+def test_a_full_barrier_is_held_while_pending_and_released_after_a_restore():
+    program = [make("bar.pp.3", live=0b1010), make("exit")]
+    bench = FrontEndBench(TINY, [program])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        ctx.set(bench.dut.pending, 1)
+        await bench.launch(ctx, 0, 0, (0, 1))
+        await bench.wait(ctx, lambda: bench.done(ctx, (0, 1), "stopped"))
+        for _ in range(30):
+            await bench.cycle(ctx)
+        for slot in (0, 1):
+            bench.check_view(ctx, slot, live_vector=True)
+        saved = [bench.warps[slot] for slot in (0, 1)]
+        await bench.free(ctx, (0, 1))
+        ctx.set(bench.dut.pending, 0)
+        for index, (slot, warp) in enumerate(zip((3, 0), saved, strict=True)):
+            assert warp.waiting
+            await bench.place(ctx, 1, 0, slot, index, warp)
+        for _ in range(30):
+            await bench.cycle(ctx)
+        assert ctx.get(bench.dut.stopped) == ctx.get(bench.dut.exited) == 0  # not started: not released
+        await bench.start(ctx, 1)
+        await bench.wait(ctx, lambda: bench.done(ctx, (0, 3), "exited"), 100)
+
+    bench.run(test)
+
+
+def mixed_tb(bench):
+    """Return a coroutine function that starts TB 0 with one warp of each kernel, in slots 1, 2, ..."""
+    async def start(ctx):
+        for index, program in enumerate(bench.programs):
+            warp = ReferenceWarp(bench.g, program, ("mixed", index), (1 << bench.g.warp_size) - 1)
+            await bench.place(ctx, 0, index, 1 + index, index, warp)
+        await bench.start(ctx, 0)
+    return start
+
+
+def test_an_exit_completes_a_barrier():
+    bench = FrontEndBench(TINY, [[make("bar.pp.2", live=0), make("exit")], [make("nop")] * 20 + [make("exit")]])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await mixed_tb(bench)(ctx)
+        await bench.wait(ctx, lambda: bench.done(ctx, (1, 2), "exited"), 300)
+        assert [slot for _, slot, pc in bench.retired] == [1, 2, 1]
+
+    bench.run(test)
+
+
+FAULTS = {
+    "trap": ([make("nop"), make("trap")], Fault.TRAP, 1),
+    "trap of no lane is none": ([make("trap", guard=7, guard_not=1), make("trap")], Fault.TRAP, 1),
+    "fetch bound": ([make("nop"), make("nop")], Fault.FETCH_BOUND, 2),
+    "branch out of the code": ([make("bra", target=77, reconv=PC_NONE)], Fault.FETCH_BOUND, 77),
+    "register bound": ([make("nop"), make("iadd", d=1, a=2, b=8)], Fault.REGISTER_BOUND, 1),
+    "register bound of a group": ([make("ld.global.b128", d=8, a=1)], Fault.REGISTER_BOUND, 0),
+    "register bound with no lane": ([make("mov", d=8, b=0, guard=7, guard_not=1)], Fault.REGISTER_BOUND, 0),
+    "pp.div without pp": ([make("pp.div", live=0), make("trap")], Fault.TRAP, 1),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_are_reported_once_and_end_the_warp(name):
+    program, kind, pc = FAULTS[name]
+    bench = FrontEndBench(TINY, [program, [make("iadd", d=1, a=1, b=1), make("bra", target=0, reconv=2)]])
+
+    async def test(ctx):
+        bench.set_up(ctx, registers=8)
+        await bench.launch(ctx, 1, 1, (0,))
+        await bench.launch(ctx, 0, 0, (2,), registers=8)
+        await bench.wait(ctx, lambda: bench.faults, 200)
+        for _ in range(50):
+            await bench.cycle(ctx)
+        assert bench.faults == [(kind, 2, pc)]
+        assert ctx.get(bench.dut.exited) == 0
+        await bench.pulse(ctx, "kill", 0b100)
+        await bench.wait(ctx, lambda: bench.done(ctx, (2,), "exited"), 100)
+        await bench.free(ctx, (2,))
+        before = len(bench.retired)
+        await bench.wait(ctx, lambda: len(bench.retired) > before + 5, 200)
+
+    bench.run(test)
+
+
+def test_illegal_opcode_and_bus_error():
+    bench = FrontEndBench(TINY, [[make("nop")] * 20, [make("nop")] * 20])
+    bench.memory.load(bench.code_base(0) + 8 * 4, [0x3FF << 54])
+    bench.memory.failing.add(bench.code_base(1) // 128 * 128 + 128)
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (0,))
+        await bench.launch(ctx, 1, 1, (1,))
+        await bench.wait(ctx, lambda: len(bench.faults) == 2, 300)
+        assert sorted(bench.faults) == [(Fault.ILLEGAL_OPCODE, 0, 4), (Fault.BUS_ERROR, 1, 15)]
+
+    assert CODE_BASE % 128 == 8
+    bench.run(test)
+
+
+def test_pp_without_its_second_word_faults_when_pending():
+    bench = FrontEndBench(TINY, [[make("nop"), POINT[0], make("nop"), make("exit")]])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        ctx.set(bench.dut.pending, 1)
+        await bench.launch(ctx, 0, 0, (3,))
+        await bench.wait(ctx, lambda: bench.faults, 200)
+        assert bench.faults == [(Fault.ILLEGAL_OPCODE, 3, 2)]
+
+    bench.run(test)
+
+
+def test_a_divergent_barrier_faults():
+    program = [make("setp.ne", pd=0, a=1, b=1), make("bra", target=3, reconv=4, guard=0), make("nop"),
+               make("bar.pp.1", live=0), make("exit")]
+    bench = FrontEndBench(TINY, [program])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (1,))
+        await bench.wait(ctx, lambda: bench.faults, 200)
+        assert bench.faults == [(Fault.BARRIER_DIVERGENT, 1, 3)]
+
+    bench.run(test)
+
+
+def test_stack_overflow_faults_and_leaves_the_stack():
+    g = TINY.replace(stack_depth=2)
+    program = [make("setp.ne", pd=0, a=1, b=1), make("bra", target=3, reconv=9, guard=0), make("nop")] + [
+        make("exit")] * 8
+    bench = FrontEndBench(g, [program])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (0,))
+        await bench.wait(ctx, lambda: bench.faults, 200)
+        assert bench.faults == [(Fault.STACK_OVERFLOW, 0, 1)]
+        bench.check_view(ctx, 0, live_vector=False)
+
+    bench.run(test)
+
+
+def test_different_barriers_are_a_mismatch_reported_once():
+    bench = FrontEndBench(TINY, [[make("bar.pp.0", live=0), make("exit")],
+                                 [make("nop"), make("bar.pp.5", live=0), make("exit")]])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await mixed_tb(bench)(ctx)
+        await bench.wait(ctx, lambda: bench.faults, 200)
+        for _ in range(50):
+            await bench.cycle(ctx)
+        assert bench.faults == [(Fault.BARRIER_MISMATCH, 1, 0)]
+        await bench.pulse(ctx, "kill", 0b110)
+        await bench.wait(ctx, lambda: bench.done(ctx, (1, 2), "exited"), 50)
+
+    bench.run(test)
+
+
+def test_killed_warps_are_exited_when_their_loads_are_back():
+    program = [make("ld.global.b32", d=1, a=2), make("bra", target=0, reconv=2)]
+    bench = FrontEndBench(TINY, [program])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (0,))
+        await bench.wait(ctx, lambda: bench.outstanding["load"][0] and bench.pending_registers[0], 200)
+        await bench.pulse(ctx, "kill", 1)
+        before = len(bench.retired)
+        await bench.wait(ctx, lambda: bench.done(ctx, (0,), "exited"), 100)
+        assert len(bench.retired) == before
+        assert not bench.outstanding["load"][0] and not bench.pending_registers[0]
+        await bench.free(ctx, (0,))
+
+    bench.run(test)
+
+
+def throughput(g, body):
+    """Instructions retired a cycle by all warps running an endless loop of `body`."""
+    program = [*body, make("bra", target=0, reconv=len(body) + 1)]
+    bench = FrontEndBench(g, [program], smooth=True)
+    rates = []
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, range(g.warps))
+        for _ in range(100):
+            await bench.cycle(ctx)
+        before = len(bench.retired)
+        for _ in range(300):
+            await bench.cycle(ctx)
+        rates.append((len(bench.retired) - before) / 300)
+
+    bench.run(test)
+    return rates[0]
+
+
+def test_enough_warps_keep_the_issue_slot_busy():
+    body = [make("iadd", d=k, a=k + 1, b=k + 2) for k in range(6)]
+    assert throughput(WIDE, body) == 1.0
+
+
+def test_one_warp_issues_every_third_cycle():
+    body = [make("iadd", d=k, a=k + 7, b=k + 8) for k in range(6)]
+    assert throughput(TINY.replace(warps=1), body) == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_idle_preemption_points_take_no_issue_slot():
+    body = [make("iadd", d=k % 8, a=k % 4, b=8) for k in range(20)]
+    assert throughput(WIDE.replace(warps=16), [*body, *POINT]) > 0.9

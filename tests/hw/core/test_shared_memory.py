@@ -1,0 +1,278 @@
+"""Shared loads, stores, lines and rows against a byte-array model."""
+
+import random
+from collections import Counter, deque
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+from caesura.hw.arch.faults import Fault
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.isa import Size
+from caesura.hw.core.shared_memory import SharedMemory
+from caesura.sim.testing.memory_ops import Access, RegisterWrites, drive, load_value, random_access, store_bytes
+
+TINY = preset("tiny")
+GEOMETRIES = {
+    "tiny": TINY,
+    "tiny, 4 lanes": TINY.replace(lanes=4),
+    "8 of 32 lanes": preset("ecp5").replace(warps=4, registers=64, shared_bytes=5 * 1024),
+    "32 lanes": preset("gtx480").replace(warps=4, registers=64, shared_bytes=5 * 1024),
+}
+LINE = 128
+
+
+class Bench:
+    """A SharedMemory and its model. TB 0 has lines 1 to 5, TB 1 lines 6 and 7; the model is absolute."""
+
+    TBS = {0: (LINE, 5 * LINE - 20), 1: (6 * LINE, 2 * LINE)}
+
+    def __init__(self, g, busy=lambda: False):
+        self.g, self.unit, self.busy = g, SharedMemory(g), busy
+        self.model = np.zeros(g.shared_bytes, np.uint8)
+        self.valid = self.dirty = 0
+        self.writes = RegisterWrites(g)
+        self.credits = g.unit_queue
+        self.outstanding = deque()
+        self.expected_faults, self.faults = Counter(), Counter()
+        self.cycle, self.op_cycles, self.write_cycles, self.done_cycles = 0, [], [], []
+
+    def expect(self, access):
+        """Apply an access to the model; what it must write and report is remembered."""
+        base, size = self.TBS[access.tb]
+        values = [[None] * self.g.warp_size for _ in range(access.size.registers)]
+        beyond = [lane for lane in access.lanes if access.address[lane] + access.size.bytes > size]
+        if access.misaligned:
+            self._fault(access, Fault.MISALIGNED, access.misaligned[0])
+        elif beyond:
+            self._fault(access, Fault.SHARED_BOUND, beyond[0])
+        elif access.store:
+            store_bytes(self.model, access, access.lanes, base)
+            for lane in access.lanes:
+                self.valid |= 1 << (base + access.address[lane]) // LINE
+                self.dirty |= 1 << (base + access.address[lane]) // LINE
+        else:
+            for lane in access.lanes:
+                for k, value in enumerate(load_value(self.model, base + access.address[lane], access.size)):
+                    values[k][lane] = value
+        self.outstanding.append((access, values))
+
+    def _fault(self, access, kind, lane):
+        self.expected_faults[kind, access.warp, access.pc, access.address[lane]] += 1
+
+    def expect_clear(self, first, count):
+        """Lines become invalid: they read as zeros."""
+        self.model[first * LINE:(first + count) * LINE] = 0
+        self.valid &= ~((1 << count) - 1 << first)
+        self.dirty &= ~((1 << count) - 1 << first)
+
+    async def monitor(self, ctx):
+        unit, write, held = self.unit, self.unit.write, None
+        while True:
+            ready = not self.busy()
+            ctx.set(write.ready, ready)
+            *_, op, room, valid, bits, done, fault = await ctx.tick().sample(
+                unit.op.valid, unit.room, write.valid, write.payload.as_value(), unit.done, unit.fault)
+            self.cycle += 1
+            self.credits += room
+            if op:
+                self.op_cycles.append(self.cycle)
+            if fault.valid:
+                self.faults[Fault(fault.kind), fault.warp, fault.pc, fault.address] += 1
+            if done.valid:
+                access, values = self.outstanding.popleft()
+                assert done.warp == access.warp
+                self.done_cycles.append(self.cycle)
+                mine = [fault for fault in self.expected_faults if fault[2] == access.pc]
+                assert all(self.faults[fault] == self.expected_faults[fault] for fault in mine), "fault after done"
+                if not access.store:
+                    assert self.writes.pop(access) == values
+            assert held is None or (valid and bits == held), "a write changed while it waited"
+            held = bits if valid and not ready else None
+            if valid and ready:
+                self.write_cycles.append(self.cycle)
+                self.writes.take(write.payload.shape().from_bits(bits))
+
+    async def send(self, ctx, access):
+        """Send one access when there is credit."""
+        while not self.credits:
+            await ctx.tick()
+        self.credits -= 1
+        self.expect(access)
+        await drive(ctx, self.unit, self.g, access)
+
+    async def settle(self, ctx):
+        """Wait until everything sent is done, then compare lines."""
+        while self.outstanding:
+            await ctx.tick()
+        await ctx.tick()
+        assert ctx.get(self.unit.lines_valid) == self.valid
+        assert ctx.get(self.unit.lines_dirty) == self.dirty
+
+    async def clear(self, ctx, first, count):
+        """Make lines invalid and clean."""
+        ctx.set(self.unit.clear, {"valid": 1, "first": first, "count": count})
+        await ctx.tick()
+        ctx.set(self.unit.clear.valid, 0)
+        self.expect_clear(first, count)
+
+    async def row(self, ctx, row, data=None, clean=0):
+        """Read a row, or write it if there is data."""
+        unit, (low, high) = self.unit, (row * 4 * self.g.lanes, (row + 1) * 4 * self.g.lanes)
+        ctx.set(unit.row.payload, {"row": row, "write": data is not None, "clean": clean,
+                                   "data": [0] * self.g.lanes if data is None else [int(word) for word in data]})
+        ctx.set(unit.row.valid, 1)
+        taken = 0
+        while not taken:
+            *_, taken = await ctx.tick().sample(unit.row.ready)
+        ctx.set(unit.row.valid, 0)
+        assert ctx.get(unit.row_data.valid) == (data is None)
+        if data is not None:
+            self.model[low:high] = np.array(data, np.uint32).view(np.uint8)
+            self.valid |= 1 << low // LINE
+            self.dirty |= 0 if clean else 1 << low // LINE
+            return None
+        return [ctx.get(unit.row_data.data[b]) for b in range(self.g.lanes)]
+
+    def run(self, script, limit=20_000):
+        """Run `script(ctx)` to its end; everything sent must have completed as expected."""
+        async def driver(ctx):
+            for tb, (base, size) in self.TBS.items():
+                ctx.set(self.unit.tbs[tb].shared_base, base)
+                ctx.set(self.unit.tbs[tb].shared_bytes, size)
+            await script(ctx)
+            await self.settle(ctx)
+
+        async def deadline(ctx):
+            for _ in range(limit):
+                await ctx.tick()
+            raise AssertionError(f"not finished in {limit} cycles")
+
+        simulator = Simulator(self.unit)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(driver)
+        simulator.add_testbench(self.monitor, background=True)
+        simulator.add_testbench(deadline, background=True)
+        simulator.run()
+        assert self.faults == self.expected_faults
+        assert not self.writes.registers and self.credits == self.g.unit_queue
+
+
+def accesses(rng, g, count, odd=0.0, beyond=0):
+    """Random accesses of both TBs; `beyond` bytes past the allocation may be touched."""
+    for number in range(count):
+        tb = rng.randrange(2)
+        access = random_access(rng, g, rng.randrange(g.warps), number % 16 * 4, number + 1, 0,
+                               Bench.TBS[tb][1] + beyond, odd)
+        access.tb = tb
+        yield access
+
+
+def strided(g, number, words, store=False, size=Size.B32, start=0):
+    """An access of all lanes, `words` words apart."""
+    data = np.arange(4 * g.warp_size, dtype=np.uint32).reshape(4, -1) + 1000 * number
+    return Access(number % g.warps, size, store, (1 << g.warp_size) - 1,
+                  [start + 4 * words * lane for lane in range(g.warp_size)], data, number % 16 * 4, number + 1)
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_random_accesses_clears_and_faults_match_the_model(name):
+    """With back-pressure on the write port; faults have no effect but their report."""
+    g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
+    bench = Bench(g, busy=lambda: slow.random() < 0.3)
+
+    async def script(ctx):
+        for number, access in enumerate(accesses(rng, g, 1200 // g.warp_size, odd=0.1, beyond=8)):
+            await bench.send(ctx, access)
+            if number % 16 == 15:
+                await bench.settle(ctx)
+                first = rng.randrange(8)
+                await bench.clear(ctx, first, rng.randrange(9 - first))
+    bench.run(script)
+    assert {kind for kind, *_ in bench.faults} == {Fault.MISALIGNED, Fault.SHARED_BOUND}
+
+
+@pytest.mark.parametrize("name", ["tiny", "tiny, 4 lanes", "8 of 32 lanes"])
+def test_rows_are_saved_and_restored_while_other_lines_are_used(name):
+    """Rows of line 0 and 7 are written and read while TB 0 runs on lines 1 to 5."""
+    g, rng = GEOMETRIES[name], random.Random(name)
+    bench = Bench(g)
+    per_line = LINE // (4 * g.lanes)
+    clean_line = 7
+
+    async def script(ctx):
+        for access in [strided(g, n, 1, store=True, start=n * 4 * g.warp_size) for n in range(4)]:
+            await bench.send(ctx, access)
+        for line in (0, clean_line):
+            for row in range(line * per_line, (line + 1) * per_line):
+                assert await bench.row(ctx, row) == [0] * g.lanes, "an invalid line must read as zeros"
+                await bench.row(ctx, row, [rng.getrandbits(32) for _ in range(g.lanes)], clean=line == clean_line)
+                await bench.send(ctx, strided(g, row % 8, 1))
+                expected = bench.model[row * 4 * g.lanes:(row + 1) * 4 * g.lanes].view(np.uint32).tolist()
+                assert await bench.row(ctx, row) == expected
+        await bench.settle(ctx)
+        assert bench.valid >> clean_line & 1 and not bench.dirty >> clean_line & 1
+        await bench.clear(ctx, 0, 1)
+        assert await bench.row(ctx, 0) == [0] * g.lanes
+    bench.run(script)
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_the_first_store_to_a_line_zeroes_what_a_former_owner_left(name):
+    g = GEOMETRIES[name]
+    bench = Bench(g)
+
+    async def script(ctx):
+        for start in range(0, LINE, 4 * g.warp_size):
+            await bench.send(ctx, strided(g, 1, 1, store=True, start=start))
+        await bench.settle(ctx)
+        await bench.clear(ctx, 1, 1)
+        one = strided(g, 2, 1, store=True, size=Size.U8)
+        one.mask = 1
+        await bench.send(ctx, one)
+        for start in range(0, LINE, 4 * g.warp_size):
+            await bench.send(ctx, strided(g, 3, 1, start=start))
+            await bench.settle(ctx)
+    bench.run(script)
+    assert bench.model[LINE:2 * LINE].any() and bench.model[LINE + 1:2 * LINE].sum() == 0
+
+
+def test_of_lanes_that_store_to_one_byte_the_highest_wins():
+    bench = Bench(TINY)
+    access = strided(TINY, 1, 0, store=True, size=Size.U16, start=6)
+    access.mask = 0b0101_1010
+
+    async def script(ctx):
+        await bench.send(ctx, access)
+        await bench.send(ctx, strided(TINY, 2, 0, size=Size.U16, start=6))
+    bench.run(script)
+    assert bench.model[LINE + 6:LINE + 8].view(np.uint16)[0] == access.data[0][6]
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("words, passes", [(0, 1), (1, 1), (2, 2), (3, 1), (4, 4)])
+def test_passes_of_strided_loads(name, words, passes):
+    """A stride of 2 words makes 2 passes, an odd one or the same word 1."""
+    g = GEOMETRIES[name].replace(unit_queue=12)
+    bench = Bench(g)
+    bench.TBS = {0: (0, g.shared_bytes), 1: (0, 0)}
+
+    async def script(ctx):
+        for number in range(10):
+            await bench.send(ctx, strided(g, number, words))
+    bench.run(script)
+    assert bench.done_cycles[-1] - bench.done_cycles[1] == 8 * g.beats * passes
+    assert bench.write_cycles[0] - bench.op_cycles[g.beats - 1] == 2 + passes
+
+
+def test_stores_to_dirty_lines_flow_one_a_cycle():
+    g = TINY.replace(unit_queue=12)
+    bench = Bench(g)
+
+    async def script(ctx):
+        await bench.send(ctx, strided(g, 0, 1, store=True))
+        await bench.settle(ctx)
+        for number in range(10):
+            await bench.send(ctx, strided(g, number, 1, store=True))
+    bench.run(script)
+    assert bench.done_cycles[-1] - bench.done_cycles[1] == 9

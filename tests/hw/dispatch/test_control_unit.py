@@ -1,0 +1,488 @@
+"""The control unit as a whole: launches, commands, preemptions and faults, between a bus, a front end and an engine."""
+
+import random
+
+import pytest
+from control_bench import MAP, ControlBench, Kernel
+
+from caesura.hw.arch.faults import CommandError, Fault
+from caesura.hw.arch.geometry import PC_NONE, preset
+from caesura.hw.arch.registers import Command, KernelState
+from caesura.hw.preempt.unit import IDENTIFICATION
+
+G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
+
+
+def volume(kernel):
+    return kernel.grid[0] * kernel.grid[1] * kernel.grid[2]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_tb_of_concurrent_kernels_is_launched_and_completed_once(monkeypatch, seed):
+    rng = random.Random(seed)
+    bench = ControlBench(G, seed)
+    work = {k: Kernel(grid=(rng.randint(1, 5), rng.randint(1, 3), rng.randint(1, 3)), threads=rng.randint(1, 40),
+                      registers=rng.randint(1, 8), shared_bytes=4 * rng.randint(0, 160)) for k in range(3)}
+
+    async def main(bench, ctx):
+        for k, kernel in work.items():
+            await bench.launch(ctx, k, kernel)
+            assert await bench.state(ctx, k) in (KernelState.RUNNING, KernelState.FINISHED)
+        await bench.finish(ctx, *work)
+        for k, kernel in work.items():
+            assert await bench.state(ctx, k) == KernelState.FINISHED
+            for name in ("launched", "completed"):
+                assert await bench.read(ctx, f"kernel[{k}].{name}") == volume(kernel)
+        assert await bench.read(ctx, "status") == 0 and not bench.rows(ctx)
+        assert not any(bench.warps) and not ctx.get(bench.dut.interrupt)
+
+    bench.run(monkeypatch, main)
+    for k, kernel in work.items():
+        assert [s[1] for s in bench.started if s[0] == k] == list(range(volume(kernel)))
+        for _, launch, (x, y, z), *_ in (s for s in bench.started if s[0] == k):
+            assert (x, y, z) == (launch % kernel.grid[0], launch // kernel.grid[0] % kernel.grid[1],
+                                 launch // kernel.grid[0] // kernel.grid[1])
+    assert bench.invalidates == 3
+
+
+def test_resources_of_residents_never_overlap_and_the_sm_fills_up(monkeypatch):
+    bench = ControlBench(G, 1, duration=(10, 60))
+    most = {"tbs": 0, "lines": 0}
+
+    async def main(bench, ctx):
+        await bench.launch(ctx, 0, Kernel(grid=(12, 1, 1), threads=16, registers=6, shared_bytes=300))
+        await bench.launch(ctx, 1, Kernel(grid=(12, 1, 1), threads=8, registers=9, shared_bytes=128))
+        while await bench.read(ctx, "event", "finished") != 0b11:
+            rows = bench.rows(ctx).values()
+            most["tbs"] = max(most["tbs"], len(rows))
+            for name, size in (("base", lambda r: r.warps.bit_count() * (6, 9)[r.kernel]), ("first_line", None)):
+                spans = sorted((getattr(r, name), getattr(r, name) + (size(r) if size else r.lines)) for r in rows)
+                assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+            slots = [r.warps for r in rows]
+            assert sum(slots) == sum(1 << i for i in range(G.warps) if any(s >> i & 1 for s in slots))
+            assert await bench.read(ctx, "status", "resident") <= G.tb_slots
+
+    bench.run(monkeypatch, main)
+    assert most["tbs"] == G.tb_slots
+
+
+def test_a_large_sm_fills_with_one_kernel(monkeypatch):
+    g = preset("gtx480")
+    bench = ControlBench(g, 2, duration=(300, 400), init_ready=1.0)
+
+    async def main(bench, ctx):
+        await bench.launch(ctx, 0, Kernel(grid=(7, 1, 1), threads=250, registers=20, shared_bytes=2000))
+        await bench.until(ctx, "status", "warps", 48)
+        assert await bench.read(ctx, "status", "resident") == 6
+        cycle = await bench.read(ctx, "cycle_low")
+        assert cycle < 6 * (3 * 8 + 8) + 30, "three cycles a warp and a few a TB"
+        await bench.finish(ctx, 0)
+
+    bench.run(monkeypatch, main, cycles=1500)
+    assert len(bench.started) == 7
+
+
+def test_a_kernel_that_can_never_fit_is_refused(monkeypatch):
+    bench = ControlBench(G)
+    too_large = [Kernel(threads=0, warps=0), Kernel(threads=72), Kernel(grid=(0, 1, 1)), Kernel(registers=17),
+                 Kernel(registers=0), Kernel(threads=48, registers=11), Kernel(shared_bytes=1028),
+                 Kernel(threads=9, warps=1)]
+
+    async def main(bench, ctx):
+        for kernel in too_large:
+            await bench.describe(ctx, 1, kernel)
+            assert await bench.command(ctx, Command.START, 1) == CommandError.TOO_LARGE, kernel
+            assert await bench.state(ctx, 1) == KernelState.IDLE and ctx.get(bench.dut.interrupt)
+        assert bench.invalidates == 0 and not bench.started
+        await bench.launch(ctx, 1, Kernel(threads=64, registers=8, shared_bytes=1024))
+        await bench.finish(ctx, 1)
+
+    bench.run(monkeypatch, main)
+
+
+def test_commands_in_the_wrong_state_are_refused(monkeypatch):
+    bench = ControlBench(G, duration=(200, 200))
+
+    async def main(bench, ctx):
+        for command, error in [((0, 0), CommandError.UNKNOWN), ((7, 0), CommandError.UNKNOWN),
+                               ((Command.START, 3), CommandError.UNKNOWN),
+                               ((Command.PREEMPT, 0), CommandError.NOT_RUNNING),
+                               ((Command.RESUME, 0), CommandError.NOT_RUNNING)]:
+            assert await bench.command(ctx, *command) == error
+        await bench.launch(ctx, 0, Kernel())
+        assert await bench.command(ctx, Command.START, 0) == CommandError.BUSY
+        assert await bench.command(ctx, Command.RESUME, 0) == CommandError.NOT_RUNNING
+        assert await bench.command(ctx, Command.PREEMPT, 0, mechanism=2) == CommandError.UNKNOWN
+        await bench.launch(ctx, 1, Kernel())
+        assert await bench.command(ctx, Command.PREEMPT, 0) == CommandError.NONE
+        for op, k in [(Command.PREEMPT, 1), (Command.PREEMPT, 0), (Command.RESUME, 0)]:
+            assert await bench.command(ctx, op, k) == CommandError.BUSY
+        assert await bench.command(ctx, Command.START, 0) == CommandError.BUSY
+        assert await bench.read(ctx, "status", "busy")
+
+    bench.run(monkeypatch, main)
+
+
+async def preempt(bench, ctx, k):
+    """Preempt kernel `k` and let the engine save its TBs; return their (launch id, ctaid)."""
+    assert await bench.command(ctx, Command.PREEMPT, k, mechanism=1) == CommandError.NONE
+    while not (rows := bench.rows(ctx, k)):
+        await ctx.tick()
+    for _ in range(80):
+        await ctx.tick()
+    rows = bench.rows(ctx, k)
+    assert all(row.started for row in rows.values())
+    assert await bench.state(ctx, k) == KernelState.PREEMPTING
+    saved = []
+    for tb, row in rows.items():
+        ctx.set(bench.engine.claim, ctx.get(bench.engine.claim) | 1 << tb)
+        saved.append((row.launch_id, row.ctaid_x, row.ctaid_y, row.ctaid_z))
+        await bench.release(ctx, tb)
+        ctx.set(bench.engine.claim, 0)
+    await bench.result(ctx)
+    await bench.until(ctx, "event", "preempted", 1)
+    await bench.write(ctx, "event", MAP["event"].pack(preempted=1))
+    return saved
+
+
+async def restore(bench, ctx, k, saved):
+    """Bring TBs back as the engine does; each of its warps exits when the front end says so."""
+    kernel, engine = bench.kernels[k], bench.engine
+    for launch, x, y, z in saved:
+        ctx.set(engine.admit.payload, {"kernel": k, "launch_id": launch, "ctaid_x": x, "ctaid_y": y, "ctaid_z": z})
+        ctx.set(engine.admit.valid, 1)
+        while True:
+            _, _, ready = await ctx.tick().sample(engine.admit.ready)
+            if ready:
+                break
+        ctx.set(engine.admit.valid, 0)
+        while not ctx.get(engine.admitted.valid):
+            await ctx.tick()
+        place = ctx.get(engine.admitted)
+        row = bench.rows(ctx, k)[place.tb]
+        assert (row.launch_id, row.ctaid_x, row.ctaid_y, row.ctaid_z) == (launch, x, y, z) and not row.started
+        assert (row.base, row.first_line) == (place.base, place.first_line)
+        warps = -(-kernel.threads // G.warp_size)
+        slots = place.slots[:warps]
+        assert sum(1 << s for s in slots) == row.warps
+        await transfer(ctx, engine.warp_init, [
+            {"warp": s, "tb": place.tb, "kernel": k, "block_warp": i, "base": place.base + i * kernel.registers,
+             "registers": kernel.registers, "launched": mask, "live": mask}
+            for i, s in enumerate(slots) if (mask := (1 << min(8, kernel.threads - 8 * i)) - 1)])
+        await transfer(ctx, engine.stack_push, [
+            {"warp": s, "pc": 0, "mask": (1 << min(8, kernel.threads - 8 * i)) - 1, "reconv": PC_NONE}
+            for i, s in enumerate(slots)])
+        ctx.set(engine.start, {"valid": 1, "tb": place.tb})
+        await ctx.tick()
+        ctx.set(engine.start.valid, 0)
+
+
+async def transfer(ctx, port, payloads):
+    for payload in payloads:
+        ctx.set(port.payload, payload)
+        ctx.set(port.valid, 1)
+        while True:
+            _, _, ready = await ctx.tick().sample(port.ready)
+            if ready:
+                break
+    ctx.set(port.valid, 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_preempted_kernel_gives_way_and_ends_after_its_resume(monkeypatch, seed):
+    bench = ControlBench(G, seed, duration=(20, 60))
+    first = Kernel(grid=(9, 1, 1), threads=20, registers=5, shared_bytes=260)
+    second = Kernel(grid=(5, 1, 1), threads=24, registers=16, shared_bytes=1024)
+    other = Kernel(grid=(30, 1, 1), threads=8, registers=4)
+
+    async def main(bench, ctx):
+        await bench.launch(ctx, 0, first)
+        await bench.launch(ctx, 2, other)
+        bench.stuck.add(0)
+        for _ in range(random.Random(seed).randint(20, 80)):
+            await ctx.tick()
+        saved = await preempt(bench, ctx, 0)
+        assert saved and await bench.state(ctx, 0) == KernelState.PREEMPTED and not bench.rows(ctx, 0)
+        assert not await bench.read(ctx, "status", "busy")
+        launched = await bench.read(ctx, "kernel[0].launched")
+        assert await bench.read(ctx, "kernel[0].completed") == launched - len(saved)
+        assert await bench.command(ctx, Command.START, 0) == CommandError.NOT_RUNNING
+
+        await bench.launch(ctx, 1, second)
+        await bench.finish(ctx, 1)
+        assert await bench.read(ctx, "kernel[0].launched") == launched
+
+        before = len(bench.started)
+        assert await bench.command(ctx, Command.RESUME, 0) == CommandError.NONE
+        bench.stuck.clear()
+        await restore(bench, ctx, 0, saved)
+        assert await bench.state(ctx, 0) == KernelState.RESUMING
+        assert [s[1] for s in bench.started[before:] if s[0] == 0] == [s[0] for s in saved]
+        for _ in range(50):
+            await ctx.tick()
+        assert await bench.read(ctx, "kernel[0].launched") == launched, "no fresh TB before the resume has ended"
+        await bench.result(ctx)
+        await bench.finish(ctx, 0, 2)
+        assert await bench.read(ctx, "event") == MAP["event"].pack(resumed=1)
+        for k, kernel in ((0, first), (2, other)):
+            assert await bench.state(ctx, k) == KernelState.FINISHED
+            assert await bench.read(ctx, f"kernel[{k}].completed") == volume(kernel)
+        assert await bench.read(ctx, "status") == 0
+
+    bench.run(monkeypatch, main)
+    ids = [s[1] for s in bench.started if s[0] == 0]
+    assert sorted(set(ids)) == list(range(9)) and len(ids) > 9
+    assert bench.invalidates == 4
+
+
+def test_tbs_of_other_kernels_go_on_during_a_preempt(monkeypatch):
+    bench = ControlBench(G, 5, duration=(5, 15))
+
+    async def main(bench, ctx):
+        await bench.launch(ctx, 0, Kernel(grid=(3, 1, 1)))
+        bench.stuck.add(0)
+        await bench.launch(ctx, 1, Kernel(grid=(40, 1, 1)))
+        await bench.until(ctx, "kernel[0].launched", "value", 2)
+        assert await bench.command(ctx, Command.PREEMPT, 0) == CommandError.NONE
+        done = await bench.read(ctx, "kernel[1].completed")
+        for _ in range(200):
+            await ctx.tick()
+        assert await bench.read(ctx, "kernel[1].completed") > done + 3
+        assert await bench.read(ctx, "kernel[0].launched") == 2
+
+    bench.run(monkeypatch, main)
+
+
+def test_a_kernel_whose_tbs_all_end_during_the_drain_is_finished(monkeypatch):
+    bench = ControlBench(G, duration=(30, 40))
+
+    async def main(bench, ctx):
+        await bench.launch(ctx, 0, Kernel(grid=(2, 1, 1)))
+        await bench.until(ctx, "kernel[0].launched", "value", 2)
+        for _ in range(12):
+            await ctx.tick()
+        assert await bench.command(ctx, Command.PREEMPT, 0) == CommandError.NONE
+        ctx.set(bench.engine.claim, 0b111)
+        for _ in range(100):
+            await ctx.tick()
+        assert len(bench.rows(ctx)) == 2, "claimed TBs stay although their warps have exited"
+        ctx.set(bench.engine.claim, 0)
+        await bench.result(ctx)
+        await bench.finish(ctx, 0, clear=False)
+        assert await bench.read(ctx, "event") == MAP["event"].pack(finished=1, preempted=1)
+        assert await bench.state(ctx, 0) == KernelState.FINISHED
+        assert await bench.read(ctx, "kernel[0].completed") == 2
+
+    bench.run(monkeypatch, main)
+
+
+def test_the_end_of_the_last_tb_after_the_result_still_finishes_the_kernel(monkeypatch):
+    bench = ControlBench(G, duration=(30, 30))
+
+    async def main(bench, ctx):
+        await bench.launch(ctx, 0, Kernel())
+        await bench.until(ctx, "kernel[0].launched", "value", 1)
+        assert await bench.command(ctx, Command.PREEMPT, 0) == CommandError.NONE
+        await bench.result(ctx)
+        assert await bench.state(ctx, 0) == KernelState.PREEMPTING
+        await bench.finish(ctx, 0)
+        assert await bench.state(ctx, 0) == KernelState.FINISHED
+
+    bench.run(monkeypatch, main)
+
+
+def test_a_preempt_or_resume_that_ends_badly_leaves_the_kernel_as_it_was(monkeypatch):
+    bench = ControlBench(G)
+
+    async def main(bench, ctx):
+        await bench.launch(ctx, 0, Kernel(grid=(4, 1, 1)))
+        bench.stuck.add(0)
+        assert await bench.command(ctx, Command.PREEMPT, 0) == CommandError.NONE
+        for _ in range(30):
+            await ctx.tick()
+        await bench.result(ctx, CommandError.AREA_TOO_SMALL)
+        await bench.until(ctx, "event", "preempted", 1)
+        assert await bench.read(ctx, "status", "error") == CommandError.AREA_TOO_SMALL
+        assert await bench.state(ctx, 0) == KernelState.RUNNING
+        await bench.until(ctx, "kernel[0].launched", "value", G.tb_slots)
+        saved = await preempt(bench, ctx, 0)
+        assert len(saved) == 3 and await bench.state(ctx, 0) == KernelState.PREEMPTED
+        assert await bench.command(ctx, Command.RESUME, 0) == CommandError.NONE
+        await bench.result(ctx, CommandError.BAD_IMAGE)
+        await bench.until(ctx, "event", "resumed", 1)
+        assert await bench.read(ctx, "status", "error") == CommandError.BAD_IMAGE
+        assert await bench.state(ctx, 0) == KernelState.PREEMPTED
+
+    bench.run(monkeypatch, main)
+
+
+def test_the_engine_gets_a_preempt_only_when_no_tb_is_half_launched(monkeypatch):
+    for wait in (0, 1, 5, 9, 14, 20):
+        bench = ControlBench(G, wait, init_ready=0.4)
+
+        async def main(bench, ctx, wait=wait):
+            ctx.set(bench.engine.command.ready, 0)
+            await bench.describe(ctx, 0, Kernel(grid=(2, 1, 1), threads=32))
+            await bench.write(ctx, "command", MAP["command"].pack(op=Command.START, kernel=0))
+            bench.stuck.add(0)
+            for _ in range(wait):
+                await ctx.tick()
+            await bench.write(ctx, "command", MAP["command"].pack(op=Command.PREEMPT, kernel=0, mechanism=1, scramble=1))
+            while not ctx.get(bench.engine.command.valid):
+                await ctx.tick()
+            assert all(row.started for row in bench.rows(ctx).values())
+            tbs = len(bench.rows(ctx))
+            assert ctx.get(bench.engine.command.payload.mechanism) == 1
+            assert ctx.get(bench.engine.command.payload.scramble) == 1
+            for _ in range(60):
+                await ctx.tick()
+            assert len(bench.rows(ctx)) == tbs == await bench.read(ctx, "kernel[0].launched")
+
+        bench.run(monkeypatch, main)
+
+
+def test_a_restored_tb_waits_for_room_and_goes_before_fresh_ones(monkeypatch):
+    bench = ControlBench(G, duration=(150, 150))
+
+    async def main(bench, ctx):
+        await bench.launch(ctx, 0, Kernel(grid=(1, 1, 1), threads=32, shared_bytes=1024))
+        bench.stuck.add(0)
+        await bench.until(ctx, "status", "resident", 1)
+        saved = await preempt(bench, ctx, 0)
+        await bench.launch(ctx, 1, Kernel(grid=(4, 1, 1), shared_bytes=512))
+        await bench.until(ctx, "kernel[1].launched", "value", 2)
+        bench.stuck.clear()
+        assert await bench.command(ctx, Command.RESUME, 0) == CommandError.NONE
+        await restore(bench, ctx, 0, saved)
+        assert await bench.read(ctx, "kernel[1].launched") == 2, "fresh TBs waited"
+        await bench.result(ctx)
+        await bench.finish(ctx, 0, 1)
+
+    bench.run(monkeypatch, main)
+
+
+@pytest.mark.parametrize("source", ["front_fault", "global_fault"])
+def test_a_fault_ends_its_tb_only_and_the_first_record_is_kept(monkeypatch, source):
+    bench = ControlBench(G, duration=(3, 3))
+
+    async def report(bench, ctx, port, slot, pc):
+        ctx.set(getattr(bench.dut, port), {"valid": 1, "kind": Fault.GLOBAL_WINDOW, "warp": slot, "pc": pc,
+                                           "address": 0xBAD00})
+        await ctx.tick()
+        ctx.set(getattr(bench.dut, port).valid, 0)
+
+    async def main(bench, ctx):
+        bench.stuck.update((0, 1))
+        await bench.launch(ctx, 1, Kernel(grid=(1, 1, 1)))
+        await bench.launch(ctx, 0, Kernel(grid=(3, 1, 1), threads=20))
+        await bench.until(ctx, "status", "resident", 3)
+        for _ in range(20):
+            await ctx.tick()
+        rows = bench.rows(ctx, 0)
+        (tb, row), (tb2, row2) = rows.items()
+        slot = next(s for s, w in enumerate(bench.warps) if w and w.tb == tb and w.block_warp == 2)
+        await report(bench, ctx, source, slot, 77)
+        await ctx.tick()
+        assert ctx.get(bench.dut.kill) == row.warps
+        while tb in bench.rows(ctx) and bench.rows(ctx)[tb].launch_id == row.launch_id:
+            assert ctx.get(bench.dut.kill) == row.warps
+            await ctx.tick()
+        assert ctx.get(bench.dut.kill) == 0
+        fault = {"kind": Fault.GLOBAL_WINDOW, "kernel": 0, "warp": 2}
+        assert await bench.read(ctx, "fault_kind") == MAP["fault_kind"].pack(**fault)
+        await report(bench, ctx, "front_fault", next(s for s in range(8) if row2.warps >> s & 1), 99)
+        for _ in range(20):
+            await ctx.tick()
+        assert await bench.read(ctx, "fault_count") == 2
+        assert await bench.read(ctx, "fault_pc") == 77 and await bench.read(ctx, "fault_address") == 0xBAD00
+        assert await bench.read(ctx, "fault_tb") == row.launch_id
+        assert await bench.read(ctx, "event", "fault") == 1 and ctx.get(bench.dut.interrupt)
+        assert await bench.read(ctx, "kernel[0].completed") == 2
+        await bench.write(ctx, "event", MAP["event"].pack(fault=1))
+        await bench.until(ctx, "kernel[0].launched", "value", 3)
+        for _ in range(20):
+            await ctx.tick()
+        (row3,) = bench.rows(ctx, 0).values()
+        await report(bench, ctx, "front_fault", next(s for s in range(8) if row3.warps >> s & 1), 5)
+        await bench.finish(ctx, 0)
+        assert await bench.read(ctx, "fault_tb") == 2 and await bench.read(ctx, "fault_pc") == 5
+        assert await bench.state(ctx, 1) == KernelState.RUNNING
+
+    bench.run(monkeypatch, main)
+
+
+def test_simultaneous_faults_end_every_tb_and_count_each_once(monkeypatch):
+    bench = ControlBench(G, duration=(3, 3))
+
+    async def main(bench, ctx):
+        bench.stuck.add(0)
+        await bench.launch(ctx, 0, Kernel(grid=(3, 1, 1), threads=16))
+        await bench.until(ctx, "status", "warps", 6)
+        for _ in range(20):
+            await ctx.tick()
+        rows = bench.rows(ctx)
+        ports = ("front_fault", "execute_fault", "global_fault", "shared_fault")
+        lowest = [next(s for s in range(8) if row.warps >> s & 1) for row in rows.values()]
+        highest = max(s for s in range(8) if rows[0].warps >> s & 1)
+        for port, slot in zip(ports, [*lowest, highest], strict=True):
+            ctx.set(getattr(bench.dut, port), {"valid": 1, "kind": Fault.TRAP, "warp": slot})
+        await ctx.tick()
+        for port in ports:
+            ctx.set(getattr(bench.dut, port).valid, 0)
+        await bench.finish(ctx, 0)
+        assert await bench.read(ctx, "fault_count") == 3
+        assert await bench.read(ctx, "kernel[0].completed") == 3
+
+    bench.run(monkeypatch, main)
+
+
+def test_identification_counters_and_parameters(monkeypatch):
+    bench = ControlBench(G)
+
+    async def main(bench, ctx):
+        dut = bench.dut
+        assert await bench.read(ctx, "id") == IDENTIFICATION == 0x43414553
+        assert await bench.read(ctx, "geometry_hash") == G.hash
+        ctx.set(dut.issued, 1)
+        for _ in range(5):
+            await ctx.tick()
+        ctx.set(dut.issued, 0)
+        assert await bench.read(ctx, "retired") == 5
+        before, cycle = ctx.get(dut.cycle), await bench.read(ctx, "cycle_low")
+        assert cycle == before
+        ctx.set(bench.engine.counters.save_cycles, 1234)
+        ctx.set(bench.engine.counters.restore_bytes, 4321)
+        assert await bench.read(ctx, "save_cycles") == 1234 and await bench.read(ctx, "restore_bytes") == 4321
+        await bench.write(ctx, "kernel[2].param[9]", 0xABCD)
+        ctx.set(dut.param_select, {"kernel": 2, "word": 9})
+        assert ctx.get(dut.param_value) == 0xABCD
+        await bench.write(ctx, "kernel[1].code_base", 0x1280)
+        assert ctx.get(dut.kernels[1].code_base) == ctx.get(bench.engine.kernels[1].code_base) == 0x1280
+
+    bench.run(monkeypatch, main)
+
+
+def test_inspect_shows_a_warp_and_nothing_beyond_the_geometry(monkeypatch):
+    bench = ControlBench(G.replace(warps=6))
+
+    async def main(bench, ctx):
+        bench.stuck.add(1)
+        await bench.launch(ctx, 1, Kernel(grid=(2, 1, 1)))
+        await bench.until(ctx, "status", "resident", 2)
+        view = {"valid": 1, "tb": 1, "kernel": 1, "block_warp": 3, "live": 0x3F, "waiting": 1, "barrier": 9,
+                "depth": 2, "pc": 0x123, "mask": 0x21, "parked": 1}
+        ctx.set(bench.dut.inspect_view, view)
+        await bench.write(ctx, "inspect", MAP["inspect"].pack(warp=5, entry=1))
+        assert ctx.get(bench.dut.inspect_select) == bench.dut.inspect_select.shape().const({"warp": 5, "entry": 1})
+        state = {"valid": 1, "waiting": 1, "parked": 1, "kernel": 1, "warp": 3, "depth": 2, "barrier": 9}
+        assert await bench.read(ctx, "inspect_state") == MAP["inspect_state"].pack(**state)
+        expected = {"inspect_tb": 1, "inspect_pc": 0x123, "inspect_mask": 0x21, "inspect_live": 0x3F}
+        for path, value in expected.items():
+            assert await bench.read(ctx, path) == value
+        await bench.write(ctx, "inspect", MAP["inspect"].pack(warp=6))
+        for path in ("inspect_state", *expected):
+            assert await bench.read(ctx, path) == 0
+        await bench.write(ctx, "inspect", MAP["inspect"].pack(warp=5, entry=8))
+        assert await bench.read(ctx, "inspect_pc") == 0 and await bench.read(ctx, "inspect_live") == 0x3F
+
+    bench.run(monkeypatch, main)

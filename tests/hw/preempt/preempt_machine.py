@@ -1,0 +1,496 @@
+"""A stand-in for the SM, its dispatcher and its memory around a `PreemptEngine`, stepped cycle by cycle."""
+
+import random
+from collections import deque
+from dataclasses import dataclass, field
+
+from amaranth.sim import Simulator
+
+from caesura.hw.arch import context
+from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, State
+from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, PREDICATES
+from caesura.hw.arch.isa import registers_of_vector
+from caesura.hw.preempt.engine import PreemptEngine
+
+CCB_BASE = 0x4000
+SEGMENT = 128
+
+
+@dataclass
+class Warp:
+    """A warp slot; `stops` and `exits` are cycles after its kernel became pending."""
+
+    tb: int
+    block_warp: int
+    base: int
+    launched: int
+    live: int
+    waiting: int = 0
+    barrier: int = 0
+    stack: list = field(default_factory=list)
+    live_vector: int = 0
+    predicates: dict = field(default_factory=dict)
+    valid: int = 0
+    stops: int = 0
+    exits: int | None = None
+    killed: bool = False
+
+
+@dataclass
+class Tb:
+    """A TB slot; `starts` is the cycle after pending at which its warps run."""
+
+    kernel: int
+    launch_id: int
+    ctaid: tuple
+    base: int
+    first_line: int
+    lines: int
+    slots: list
+    started: bool = True
+    starts: int = 0
+
+
+@dataclass
+class Kernel:
+    registers: int
+    warps: int
+    shared_bytes: int
+    area_bytes: int
+    ccb_base: int = CCB_BASE
+
+
+class Memory:
+    """Reads and writes with latency; bursts are checked against the port's rules; `bad` addresses fail."""
+
+    def __init__(self, g, latency, rng=None):
+        self.g, self.latency, self.rng = g, latency, rng
+        self.bytes = bytearray(0x40000)
+        self.reads, self.requests, self.acks = deque(), deque(), deque()
+        self.count, self.read_bytes, self.written = 0, 0, 0
+        self.bad_writes, self.bad_reads = set(), set()
+        self.log = []
+
+    def word(self, address):
+        return int.from_bytes(self.bytes[address:address + 4], "little")
+
+    def poke(self, address, words):
+        for k, word in enumerate(words):
+            self.bytes[address + 4 * k:address + 4 * k + 4] = word.to_bytes(4, "little")
+
+    def _rules(self, address, extra):
+        size = (extra + 1) * self.g.bus_bytes
+        assert address % self.g.bus_bytes == 0
+        assert address // SEGMENT == (address + size - 1) // SEGMENT, f"burst {address:#x}+{size} crosses a segment"
+
+    def read(self, now, address, extra):
+        self._rules(address, extra)
+        ready = now + self.latency
+        for k in range(extra + 1):
+            self.reads.append((ready + k, address + k * self.g.bus_bytes, k == extra))
+            self.read_bytes += self.g.bus_bytes
+
+    def write_request(self, address, extra):
+        self._rules(address, extra)
+        self.requests.append([address, extra])
+
+    def write_beat(self, now, beat):
+        assert self.requests, "a beat before its request"
+        pending = self.requests[0]
+        address, n = pending[0], self.g.bus_bytes
+        payload = beat.data.to_bytes(n, "little")
+        for k in range(n):
+            if beat.strobe >> k & 1:
+                self.bytes[address + k] = payload[k]
+                self.written += 1
+        self.log.append((now, "write", address, beat.data, beat.strobe))
+        assert beat.last == (pending[1] == 0)
+        bad = address // SEGMENT in self.bad_writes
+        if beat.last:
+            self.acks.append((now + self.latency, address, bad))
+            self.requests.popleft()
+        else:
+            pending[0], pending[1] = address + n, pending[1] - 1
+
+
+class Machine:
+    """Everything around the engine. Call `run` with a coroutine that issues commands through `command`."""
+
+    def __init__(self, g, seed=0, stall=0.0, latency=None):
+        self.g, self.rng, self.stall = g, random.Random(seed), stall
+        self.dut = PreemptEngine(g)
+        self.memory = Memory(g, latency or g.memory_latency)
+        self.kernels, self.tbs, self.warps = {}, {}, {}
+        self.file = [[0] * g.warp_size for _ in range(g.registers)]
+        self.shared = [0] * (g.shared_bytes // 4)
+        self.lines_valid = 0
+        self.now, self.log = 0, self.memory.log
+        self.since = {}
+        self.pending = self.claim = 0
+        self.admissions, self.read_data, self.row_data = deque(), None, None
+        self.dead_written, self.place, self.started = {}, None, []
+        self.deny_admission = False
+
+    # --- building state ---
+
+    def bits(self, width):
+        return self.rng.getrandbits(width)
+
+    def add_kernel(self, slot, registers, warps, shared_bytes, spare=0):
+        bound = context.area_bound(self.g, warps, registers, shared_bytes)
+        self.kernels[slot] = Kernel(registers, warps, shared_bytes, bound + spare)
+
+    def add_tb(self, tb, kernel, launch_id, base, first_line, slots, drain=0):
+        """Put a TB with random state into slot `tb`; its warps stop within `drain` cycles."""
+        g, k = self.g, self.kernels[kernel]
+        lines = -(-k.shared_bytes // SEGMENT)
+        self.tbs[tb] = Tb(kernel, launch_id, (self.bits(20), self.bits(16), self.bits(16)), base, first_line, lines,
+                          list(slots))
+        for block_warp, slot in enumerate(slots):
+            launched = self.bits(g.warp_size) | 1
+            warp = Warp(tb, block_warp, base + block_warp * k.registers, launched, launched & (self.bits(g.warp_size) | 1))
+            warp.waiting = self.bits(1)
+            warp.barrier = self.bits(4)
+            warp.stack = [(self.bits(20), self.bits(g.warp_size), self.rng.choice([PC_NONE, self.bits(20)]))
+                          for _ in range(self.rng.randint(1, min(g.stack_depth, 5)))]
+            warp.live_vector = self.bits(54)
+            warp.predicates = {p: self.bits(g.warp_size) for p in range(PREDICATES) if self.rng.random() < 0.4}
+            warp.valid = self.bits(k.registers)
+            warp.stops = self.rng.randint(0, drain)
+            self.warps[slot] = warp
+            for r in range(k.registers):
+                self.file[warp.base + r] = [self.bits(32) for _ in range(g.warp_size)]
+        for line in range(first_line, first_line + lines):
+            self.lines_valid = self.lines_valid & ~(1 << line) | self.bits(1) << line
+            for word in range(32):
+                self.shared[line * 32 + word] = self.bits(32)
+
+    def snapshot(self, tb):
+        """What has to come back: per warp of the TB and for shared memory (invalid reads as zero)."""
+        row = self.tbs[tb]
+        registers = self.kernels[row.kernel].registers
+        warps = []
+        for slot in row.slots:
+            warp = self.warps[slot]
+            if self.exited(warp):
+                warps.append(None)
+                continue
+            warps.append({
+                "launched": warp.launched, "live": warp.live, "waiting": warp.waiting, "barrier": warp.barrier,
+                "stack": [(pc, mask, reconv) for pc, mask, reconv in warp.stack],
+                "predicates": dict(warp.predicates), "live_vector": warp.live_vector, "valid": warp.valid,
+                "registers": {r: list(self.file[warp.base + r]) for r in range(registers) if warp.valid >> r & 1}})
+        lines = {k: self.shared[32 * (row.first_line + k):32 * (row.first_line + k + 1)] for k in range(row.lines)
+                 if self.lines_valid >> row.first_line + k & 1}
+        return {"launch_id": row.launch_id, "ctaid": row.ctaid, "warps": warps, "lines": lines}
+
+    def wreck(self):
+        """Overwrite everything a hostile kernel could."""
+        self.file = [[self.bits(32) for _ in range(self.g.warp_size)] for _ in range(self.g.registers)]
+        self.shared = [self.bits(32) for _ in self.shared]
+        self.lines_valid = 0
+
+    # --- the SM, a cycle at a time ---
+
+    def age(self, kernel):
+        return self.now - self.since[kernel] if kernel in self.since else -1
+
+    def exited(self, warp):
+        age = self.age(self.tbs[warp.tb].kernel)
+        return warp.killed or warp.live == 0 or (warp.exits is not None and age >= warp.exits)
+
+    def stopped(self, warp):
+        row = self.tbs[warp.tb]
+        if not row.started or self.exited(warp) or row.kernel not in self.since:
+            return False
+        return self.age(row.kernel) >= (min(warp.stops, 3) if self.stop_now >> row.kernel & 1 else warp.stops)
+
+    def ready(self):
+        return self.rng.random() >= self.stall
+
+    def drive(self, ctx):
+        """Set all inputs of this cycle; they follow from registered outputs."""
+        dut, g = self.dut, self.g
+        pending, self.stop_now = ctx.get(dut.pending), ctx.get(dut.stop_now)
+        for k in self.kernels:
+            if pending >> k & 1:
+                self.since.setdefault(k, self.now)
+            elif not self.stop_now >> k & 1:
+                self.since.pop(k, None)
+        self.pending = pending
+        for row in self.tbs.values():
+            if not row.started and self.age(row.kernel) >= row.starts > 0:
+                row.started = True
+        ctx.set(dut.stopped, sum(1 << s for s, w in self.warps.items() if self.stopped(w)))
+        ctx.set(dut.exited, sum(1 << s for s, w in self.warps.items() if self.exited(w)))
+        ctx.set(dut.lines_valid, self.lines_valid)
+        ctx.set(dut.resident, [self.row(t) for t in range(g.tb_slots)])
+        self.claim = ctx.get(dut.claim)
+        self.views(ctx)
+        for name in ("save_read", "restore_write", "warp_init", "stack_push", "row"):
+            ctx.set(getattr(dut, name).ready, self.ready())
+        for port in (dut.read_port, dut.write_port):
+            ctx.set(port.request.ready, self.ready())
+        ctx.set(dut.write_port.beat.ready, self.ready() and bool(self.memory.requests))
+        if self.read_data is None:
+            ctx.set(dut.save_data.valid, 0)
+        else:
+            ctx.set(dut.save_data, {"valid": 1, "data": self.read_data})
+        if self.row_data is None:
+            ctx.set(dut.row_data.valid, 0)
+        else:
+            ctx.set(dut.row_data, {"valid": 1, "data": self.row_data})
+        self.drive_memory(ctx)
+        self.drive_dispatcher(ctx)
+
+    def row(self, t):
+        if t not in self.tbs:
+            return {}
+        tb = self.tbs[t]
+        return {"valid": 1, "started": tb.started, "kernel": tb.kernel, "launch_id": tb.launch_id,
+                "ctaid_x": tb.ctaid[0], "ctaid_y": tb.ctaid[1], "ctaid_z": tb.ctaid[2], "base": tb.base,
+                "first_line": tb.first_line, "lines": tb.lines, "warps": sum(1 << s for s in tb.slots)}
+
+    def views(self, ctx):
+        dut, select = self.dut, ctx.get(self.dut.save_select)
+        warp = self.warps.get(select.warp)
+        if warp:
+            kernel = self.tbs[warp.tb].kernel
+            pc, mask, reconv = warp.stack[select.entry] if select.entry < len(warp.stack) else (0, 0, 0)
+            ctx.set(dut.save_view, {
+                "valid": 1, "tb": warp.tb, "kernel": kernel, "block_warp": warp.block_warp, "base": warp.base,
+                "registers": self.kernels[kernel].registers, "launched": warp.launched, "live": warp.live,
+                "waiting": warp.waiting, "barrier": warp.barrier, "parked": 1, "live_vector": warp.live_vector,
+                "depth": len(warp.stack), "pc": pc, "mask": mask, "reconv": reconv})
+        flags = self.warps.get(ctx.get(dut.flags_select))
+        if flags:
+            ctx.set(dut.flags_valid, flags.valid)
+            ctx.set(dut.flags_predicates, sum(1 << p for p in flags.predicates))
+            ctx.set(dut.save_predicate, flags.predicates.get(ctx.get(dut.save_predicate_select), 0))
+
+    def drive_memory(self, ctx):
+        dut, memory, n = self.dut, self.memory, self.g.bus_bytes
+        beat, ack = dut.read_port.beat, dut.write_port.ack
+        ready = memory.reads and memory.reads[0][0] <= self.now and self.ready()
+        ctx.set(beat.valid, bool(ready))
+        if ready:
+            _, address, last = memory.reads[0]
+            ctx.set(beat.payload, {"data": int.from_bytes(memory.bytes[address:address + n], "little"), "last": last,
+                                   "error": address // SEGMENT in memory.bad_reads})
+        ready = memory.acks and memory.acks[0][0] <= self.now and self.ready()
+        ctx.set(ack.valid, bool(ready))
+        if ready:
+            ctx.set(ack.payload, {"error": memory.acks[0][2]})
+
+    def drive_dispatcher(self, ctx):
+        """Answer admissions after a while, in a place of `self.place(kernel)`."""
+        dut = self.dut
+        ctx.set(dut.admit.ready, self.ready() and not self.admissions)
+        ctx.set(dut.admitted.valid, 0)
+        if self.admissions and self.admissions[0][0] <= self.now and not self.deny_admission:
+            _, asked = self.admissions.popleft()
+            tb, base, first_line, slots = self.place(asked.kernel)
+            k = self.kernels[asked.kernel]
+            self.tbs[tb] = Tb(asked.kernel, asked.launch_id, (asked.ctaid_x, asked.ctaid_y, asked.ctaid_z), base,
+                              first_line, -(-k.shared_bytes // SEGMENT), list(slots), started=False)
+            every = list(slots) + [0] * (self.g.max_block_warps - len(slots))
+            ctx.set(dut.admitted, {"valid": 1, "tb": tb, "base": base, "first_line": first_line, "slots": every})
+
+    def observe(self, ctx):
+        """Carry out the transfers of this cycle."""
+        dut, g = self.dut, self.g
+        taken = {name: getattr(dut, name) for name in ("save_read", "restore_write", "warp_init", "stack_push", "row",
+                                                       "admit")}
+        taken = {name: ctx.get(port.payload) for name, port in taken.items()
+                 if ctx.get(port.valid) and ctx.get(port.ready)}
+        self.read_data = self.row_data = None
+        if "save_read" in taken:
+            r = taken["save_read"]
+            assert self.stopped(self.warps[r.warp]) or self.warps[r.warp].killed
+            assert r.base == self.warps[r.warp].base
+            self.read_data = self.file[r.base + r.register][r.beat * g.lanes:(r.beat + 1) * g.lanes]
+        if "row" in taken:
+            r = taken["row"]
+            place = r.row * g.lanes
+            if r.write:
+                assert not r.clean
+                self.shared[place:place + g.lanes] = list(r.data)
+                self.lines_valid |= 1 << place // 32
+            else:
+                self.row_data = self.shared[place:place + g.lanes]
+        if "warp_init" in taken:
+            self.init_warp(taken["warp_init"])
+        if "stack_push" in taken:
+            p = taken["stack_push"]
+            self.warps[p.warp].stack.append((p.pc, p.mask, p.reconv))
+        if "restore_write" in taken:
+            self.write_register(taken["restore_write"])
+        predicate = ctx.get(dut.restore_predicate)
+        if predicate.valid:
+            self.warps[predicate.warp].predicates[predicate.predicate] = predicate.value
+        if "admit" in taken:
+            self.admissions.append((self.now + self.rng.randint(1, 6), taken["admit"]))
+        self.observe_memory(ctx)
+        release, start = ctx.get(dut.release), ctx.get(dut.start)
+        if release.valid:
+            self.log.append((self.now, "release", release.tb))
+            for slot in self.tbs.pop(release.tb).slots:
+                self.warps.pop(slot, None)
+        if start.valid:
+            assert not self.tbs[start.tb].started
+            self.tbs[start.tb].started = True
+            self.started.append(start.tb)
+            self.log.append((self.now, "start", start.tb))
+
+    def init_warp(self, w):
+        row = self.tbs[w.tb]
+        assert row.slots[w.block_warp] == w.warp and not row.started and w.warp not in self.warps
+        assert w.kernel == row.kernel and w.registers == self.kernels[row.kernel].registers
+        assert w.base == row.base + w.block_warp * w.registers
+        self.warps[w.warp] = Warp(w.tb, w.block_warp, w.base, w.launched, w.live, w.waiting, w.barrier, stops=10**9)
+
+    def write_register(self, w):
+        warp = self.warps[w.warp]
+        assert w.base == warp.base and w.mask == (1 << self.g.lanes) - 1 and not w.release
+        assert w.register < self.kernels[self.tbs[warp.tb].kernel].registers
+        beats = self.dead_written.setdefault((w.warp, w.register), [])
+        beats.append(w.beat)
+        assert beats == list(range(len(beats))) and w.last == (len(beats) == self.g.beats)
+        if w.last:
+            del self.dead_written[w.warp, w.register]
+            assert not warp.valid >> w.register & 1, "written twice"
+            warp.valid |= 1 << w.register
+        self.file[w.base + w.register][w.beat * self.g.lanes:(w.beat + 1) * self.g.lanes] = list(w.data)
+
+    def observe_memory(self, ctx):
+        dut, memory = self.dut, self.memory
+        for port, act in ((dut.read_port.request, lambda p: memory.read(self.now, p.address, p.extra_beats)),
+                          (dut.write_port.beat, lambda p: memory.write_beat(self.now, p)),
+                          (dut.write_port.request, lambda p: memory.write_request(p.address, p.extra_beats))):
+            if ctx.get(port.valid) and ctx.get(port.ready):
+                act(ctx.get(port.payload))
+        beat, ack = dut.read_port.beat, dut.write_port.ack
+        if ctx.get(beat.valid) and ctx.get(beat.ready):
+            memory.reads.popleft()
+        if ctx.get(ack.valid) and ctx.get(ack.ready):
+            _, address, bad = memory.acks.popleft()
+            self.log.append((self.now, "ack", address, bad))
+
+    # --- running ---
+
+    async def cycle(self, ctx):
+        self.observe(ctx)
+        await ctx.tick()
+        self.now += 1
+        self.drive(ctx)
+
+    async def command(self, ctx, limit=20000, during=None, **fields):
+        """Run a command to its end; returns (error, counters, cycles). `during(cycle)` is called every cycle."""
+        dut = self.dut
+        ctx.set(dut.command.payload, fields)
+        ctx.set(dut.command.valid, 1)
+        begin = self.now
+        assert ctx.get(dut.command.ready)
+        await self.cycle(ctx)
+        ctx.set(dut.command.valid, 0)
+        while not ctx.get(dut.result.valid):
+            if during:
+                during(self.now - begin)
+                self.drive(ctx)
+            await self.cycle(ctx)
+            assert self.now - begin < limit, "the command does not end"
+        error, took = ctx.get(dut.result.error), self.now - begin
+        await self.cycle(ctx)
+        assert ctx.get(dut.pending) == ctx.get(dut.stop_now) == ctx.get(dut.claim) == 0
+        counters = ctx.get(dut.counters)
+        return error, {name: counters[name] for name, _ in counters.shape()}, took
+
+    def run(self, scenario):
+        """Simulate `scenario(ctx)`; every command in it is bounded."""
+        async def bench(ctx):
+            for k, kernel in self.kernels.items():
+                for name in ("registers", "warps", "shared_bytes", "area_bytes", "ccb_base"):
+                    ctx.set(self.dut.kernels[k][name], getattr(kernel, name))
+                ctx.set(self.dut.kernels[k].local_base, 0x1000 * k)
+            self.drive(ctx)
+            await scenario(ctx)
+
+        simulator = Simulator(self.dut)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        simulator.run()
+
+    # --- reading images ---
+
+    def entry(self, index):
+        address = context.entry_address(CCB_BASE, index)
+        return context.from_words(CCB_ENTRY, [self.memory.word(address + 4 * k) for k in range(16)])
+
+    def image(self, index):
+        """Decode the stream of entry `index`: (entry, {warp: record}, {line: words}); checks every length."""
+        g, entry = self.g, self.entry(index)
+        at, stream = entry["register_image"], deque()
+        stream.extend(self.memory.word(at + 4 * k) for k in range(entry["length"] // 4))
+
+        def take(n):
+            return [stream.popleft() for _ in range(n)]
+
+        records, data_words = {}, 0
+        for _ in range(bin(entry["live_warps"]).count("1")):
+            head = context.from_words(WARP_HEADER, take(HEADER_WORDS))
+            head["predicate_values"] = {p: take(1)[0] for p in range(PREDICATES) if head["predicates"] >> p & 1}
+            head["stack"] = [tuple(take(STACK_WORDS)) for _ in range(head["depth"])]
+            saved = [r for r in range(MAX_REGISTERS) if head["pattern"] >> 2 * r & 3]
+            assert all(head["pattern"] >> 2 * r & 3 == context.Pattern.RANDOM for r in saved)
+            assert len(saved) == head["saved_registers"]
+            head["registers"] = {r: take(g.warp_size) for r in saved}
+            data_words += len(saved) * g.warp_size
+            records[head["warp"]] = head
+        lines = {}
+        kernel_lines = -(-self.kernels[0].shared_bytes // SEGMENT)
+        if kernel_lines:
+            assert entry["shared_image"] == at + entry["length"] - 4 * len(stream)
+            bitmap = sum(word << 32 * k for k, word in enumerate(take(-(-kernel_lines // 32))))
+            assert bitmap >> kernel_lines == 0
+            lines = {k: take(32) for k in range(kernel_lines) if bitmap >> k & 1}
+        else:
+            assert entry["shared_image"] == 0
+        assert not stream and entry["shared_lines"] == len(lines)
+        data_words += 32 * len(lines)
+        assert entry["data_bytes"] == 4 * data_words
+        assert entry["data_bytes"] + entry["metadata_bytes"] == entry["length"]
+        return entry, records, lines
+
+
+def expected_registers(mechanism, scramble, registers, warp):
+    """Numbers of the registers that have to be in the image of a warp snapshot."""
+    if mechanism == Mechanism.OCCUPIED:
+        return list(range(registers))
+    live = registers_of_vector(warp["live_vector"], registers)
+    return [r for r in live if scramble or warp["valid"] >> r & 1]
+
+
+def check_image(machine, index, kernel, before, mechanism, scramble=False):
+    """Compare the image of entry `index` with the snapshot `before`."""
+    g, k = machine.g, machine.kernels[kernel]
+    entry, records, lines = machine.image(index)
+    assert entry["state"] == State.COMPLETE and entry["version"] == context.VERSION
+    assert entry["geometry_hash"] == g.hash and entry["mechanism"] == mechanism
+    assert entry["launch_id"] == before["launch_id"]
+    assert (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == before["ctaid"]
+    assert (entry["registers"], entry["warps"], entry["pag"]) == (k.registers, k.warps, 0)
+    area = context.area_address(g, CCB_BASE, k.area_bytes, index)
+    assert entry["register_image"] == entry["stack_image"] == area
+    live = [n for n, warp in enumerate(before["warps"]) if warp]
+    assert entry["live_warps"] == sum(1 << n for n in live) and sorted(records) == live
+    for n in live:
+        warp, record = before["warps"][n], records[n]
+        assert (record["launched_lanes"], record["live_lanes"]) == (warp["launched"], warp["live"])
+        assert (record["waiting"], record["barrier"]) == (warp["waiting"], warp["barrier"])
+        assert record["stack"] == warp["stack"] and record["predicate_values"] == warp["predicates"]
+        saved = expected_registers(mechanism, scramble, k.registers, warp)
+        assert record["registers"] == {r: warp["registers"].get(r, [0] * g.warp_size) for r in saved}
+    zero = [0] * 32
+    every = range(-(-k.shared_bytes // SEGMENT)) if mechanism == Mechanism.OCCUPIED else before["lines"]
+    assert lines == {n: before["lines"].get(n, zero) for n in every}
+    return entry

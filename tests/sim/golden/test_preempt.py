@@ -1,0 +1,240 @@
+"""Preempt and resume in the golden model: at every step, both mechanisms, and what the images look like."""
+
+import numpy as np
+import pytest
+
+from caesura.hw.arch import context
+from caesura.hw.arch.context import CCB_ENTRY, STACK_ENTRY, WARP_HEADER, Mechanism, Pattern, State
+from caesura.hw.arch.encoding import Instruction, encode
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import PC_NONE, preset
+from caesura.hw.arch.isa import LIVE_REST, Special
+from caesura.hw.arch.registers import Command, KernelState
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.testing.launch import Bench
+from caesura.sim.testing.random_native import random_program
+from caesura.software.compiler.codegen.image import KernelImage
+
+TINY = preset("tiny")
+
+
+def word(name, **fields):
+    return encode(Instruction.make(name, **fields))
+
+
+def hostile(g, registers):
+    """Return a kernel that fills every register and all shared memory of one TB with its own bits."""
+    code = [word("mov.i", d=r, imm=0xDEAD_0000 + r) for r in range(1, registers)]
+    code += [word("s2r", d=0, imm=Special.LANEID), word("shl.i", d=0, a=0, imm=2)]
+    code += [word("st.shared.b32", a=0, imm=k, d=1) for k in range(0, g.shared_bytes, 4 * g.warp_size)]
+    return KernelImage("hostile", (*code, word("exit")), registers, shared_bytes=g.shared_bytes)
+
+
+class Prepared:
+    """A random program on a fresh golden model, its input and output in memory."""
+
+    def __init__(self, g, seed, **options):
+        self.program = random_program(g, seed, **options)
+        self.transport = GoldenTransport(g, 1 << 17, seed=seed)
+        self.bench = Bench(self.transport)
+        self.output = self.bench.allocate(self.program.output_bytes)
+        inputs = self.bench.store(self.program.inputs)
+        self.bench.load(0, self.program.image, self.program.grid, self.program.block, (self.output, inputs))
+        self.bench.load(1, hostile(g, 16), (2,), (g.warp_size * 4,))
+
+    def result(self):
+        return self.transport.read_memory(self.output, self.program.output_bytes)
+
+
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("seed, stride", [(0, 1), (3, 7)], ids=["barriers", "deep"])
+def test_preempted_at_every_step_the_result_is_the_same(mechanism, seed, stride):
+    run = Prepared(TINY, seed, statements=4, warps=2, tbs=2, registers=12)
+    run.bench.start(0)
+    saved = steps = 0
+    snapshots = []
+    while run.bench.state(0) is KernelState.RUNNING:
+        snapshots.append(run.transport.snapshot())
+        run.transport.advance(1)
+    expected = run.result()
+    for snapshot in snapshots[::stride]:
+        run.transport.restore(snapshot)
+        steps += 1
+        run.bench.preempt(0, mechanism)
+        if run.bench.state(0) is KernelState.PREEMPTED:
+            saved += run.bench.get("save_tbs") > 0
+            assert run.bench.fields("status")["resident"] == 0
+            run.bench.start(1)
+            run.bench.finish(1, 10_000)
+            run.bench.resume(0, scramble=True)
+        run.bench.finish(0, 100_000)
+        assert run.bench.fault() is None
+        assert run.result() == expected
+    assert saved > steps // 3 and steps > 100
+
+
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+def test_periodic_preemption_ends(mechanism):
+    run = Prepared(TINY, 7, statements=12)
+    run.bench.start(0)
+    run.bench.finish(0)
+    expected = run.result()
+    run = Prepared(TINY, 7, statements=12)
+    run.bench.start(0)
+    rounds = 0
+    while run.bench.state(0) is not KernelState.FINISHED:
+        run.transport.advance(9)
+        if run.bench.state(0) is not KernelState.RUNNING:
+            break
+        run.bench.preempt(0, mechanism)
+        if run.bench.state(0) is KernelState.PREEMPTED:
+            run.bench.resume(0, scramble=True)
+        rounds += 1
+        assert rounds < 2000
+    assert rounds > 10 and run.result() == expected
+
+
+def divergent(bench, live=0b0110, live_divergent=0b0010):
+    """Load a kernel that parks divergent at pc 6 (of 8): r0..r2 and line 1 of shared memory written, r3 not."""
+    code = [word("s2r", d=0, imm=Special.LANEID), word("setp.lt.u.i", pd=2, a=0, imm=3),
+            word("iadd.i", d=1, a=0, imm=0x100), word("st.shared.b32", no_base=1, imm=128, d=1),
+            word("bra", target=6, reconv=9, guard=2), word("mov.i", d=2, imm=9),
+            word("pp", live=live), word("pp.div", live=live_divergent), word("nop"), word("exit")]
+    image = KernelImage("k", tuple(code), 4, shared_bytes=300)
+    loaded = bench.load(0, image, (1,), (12,))
+    bench.start(0)
+    bench.transport.advance(6)
+    return loaded
+
+
+def read_image(bench, loaded):
+    """Return the entry fields and the stream of the first CCB entry."""
+    transport = bench.transport
+    words = np.frombuffer(transport.read_memory(loaded.ccb_base, 64), "<u4")
+    entry = context.from_words(CCB_ENTRY, words)
+    return entry, np.frombuffer(transport.read_memory(entry["register_image"], entry["length"]), "<u4").tolist()
+
+
+def test_image_of_a_divergent_warp_saves_what_pp_div_names():
+    bench = Bench(GoldenTransport(TINY, 1 << 16))
+    loaded = divergent(bench)
+    bench.preempt(0, Mechanism.LIVE)
+    entry, stream = read_image(bench, loaded)
+    area = context.area_address(TINY, loaded.ccb_base, loaded.area_bytes, 0)
+    assert entry["state"] == State.COMPLETE and entry["geometry_hash"] == TINY.hash
+    assert (entry["live_warps"], entry["registers"], entry["warps"], entry["launch_id"]) == (3, 4, 2, 0)
+    assert entry["register_image"] == entry["stack_image"] == area
+    header = context.from_words(WARP_HEADER, stream[:8])
+    assert (header["warp"], header["depth"], header["predicates"], header["waiting"]) == (0, 3, 1 << 2, 0)
+    assert (header["live_lanes"], header["launched_lanes"], header["saved_registers"]) == (0xFF, 0xFF, 1)
+    assert header["pattern"] == Pattern.RANDOM << 2
+    assert stream[8] == 0b111  # predicate 2
+    stack = [context.from_words(STACK_ENTRY, stream[9 + 3 * k:12 + 3 * k]) for k in range(3)]
+    assert [(e["pc"], e["mask"], e["reconv"]) for e in stack] == [(9, 0xFF, PC_NONE), (5, 0xF8, 9), (8, 0x07, 9)]
+    assert stream[18:26] == [0x100 + lane for lane in range(8)]
+    assert stream[26] & 0xFF == 1  # the second warp's record
+    line = (entry["shared_image"] - area) // 4
+    assert stream[line] == 0b010
+    assert stream[line + 1] == 0x103 and len(stream) == line + 1 + 32  # lane 3, the last thread, wrote last
+    assert entry["data_bytes"] == 2 * 32 + 128 and entry["shared_lines"] == 1
+    assert entry["metadata_bytes"] + entry["data_bytes"] == entry["length"] == 4 * len(stream)
+    assert bench.get("save_data_bytes") == entry["data_bytes"] and bench.get("save_registers") == 2
+
+
+def test_occupied_image_saves_everything_allocated():
+    bench = Bench(GoldenTransport(TINY, 1 << 16))
+    loaded = divergent(bench)
+    bench.preempt(0, Mechanism.OCCUPIED)
+    entry, _ = read_image(bench, loaded)
+    assert entry["data_bytes"] == 2 * 4 * 32 + 3 * 128
+    assert entry["length"] <= loaded.area_bytes
+
+
+def test_demoted_after_resume_and_never_resumable_again():
+    bench = Bench(GoldenTransport(TINY, 1 << 16))
+    loaded = divergent(bench)
+    bench.preempt(0, Mechanism.LIVE)
+    bench.resume(0)
+    assert read_image(bench, loaded)[0]["state"] == State.DEMOTED
+    assert bench.state(0) is KernelState.RUNNING
+    bench.command(Command.RESUME, 0)
+    assert bench.error() is CommandError.NOT_RUNNING
+
+
+def test_scramble_fills_the_registers_that_were_not_saved():
+    bench = Bench(GoldenTransport(TINY, 1 << 16))
+    divergent(bench)
+    bench.preempt(0, Mechanism.LIVE)
+    bench.resume(0, scramble=True)
+    warp = bench.transport.machine.resident()[0].warps[0]
+    assert warp.registers[1].tolist() == [0x100 + lane for lane in range(8)]
+    assert all(len(set(warp.registers[r].tolist())) == 8 for r in (0, 2, 3))
+
+
+def test_vector_bit_53_saves_the_rest():
+    g = preset("gtx480")
+    bench = Bench(GoldenTransport(g, 1 << 17))
+    code = [word("mov.i", d=r, imm=r) for r in range(50, 64)]
+    code += [word("pp", live=1 << LIVE_REST | 1 << 50), word("pp.div", live=0)]
+    loaded = bench.load(0, KernelImage("k", (*code, word("exit")), 64), (1,), (32,))
+    bench.start(0)
+    bench.transport.advance(1)
+    bench.preempt(0, Mechanism.LIVE)
+    _, stream = read_image(bench, loaded)
+    pattern = context.from_words(WARP_HEADER, stream[:8])["pattern"]
+    assert [r for r in range(64) if pattern >> 2 * r & 3] == [50, *range(53, 64)]
+
+
+def test_a_small_area_is_refused_before_anything_is_written():
+    bench = Bench(GoldenTransport(TINY, 1 << 16))
+    loaded = divergent(bench)
+    bench.set("kernel[0].area_bytes", loaded.area_bytes)
+    bench.transport.machine.kernels[0].load(
+        bench.transport.machine.kernels[0].descriptor.__class__(
+            **vars(bench.transport.machine.kernels[0].descriptor) | {"area_bytes": loaded.area_bytes - 128}))
+    before = bench.transport.read_memory(0, bench.transport.memory_bytes)
+    bench.command(Command.PREEMPT, 0, Mechanism.OCCUPIED)
+    assert bench.error() is CommandError.AREA_TOO_SMALL
+    assert bench.state(0) is KernelState.RUNNING
+    assert bench.transport.read_memory(0, bench.transport.memory_bytes) == before
+
+
+@pytest.mark.parametrize("offset", [1, 4], ids=["version", "geometry"])
+def test_an_image_of_another_kind_is_refused_and_nothing_restored(offset):
+    bench = Bench(GoldenTransport(TINY, 1 << 16))
+    loaded = divergent(bench)
+    bench.preempt(0, Mechanism.LIVE)
+    good = bench.transport.read_memory(loaded.ccb_base, 128)
+    bad = bytearray(good)
+    bad[offset] ^= 0x40
+    bench.transport.write_memory(loaded.ccb_base, bytes(bad))
+    with pytest.raises(RuntimeError, match="BAD_IMAGE"):
+        bench.resume(0)
+    assert bench.state(0) is KernelState.PREEMPTED and bench.fields("status")["resident"] == 0
+    bench.transport.write_memory(loaded.ccb_base, good)
+    bench.resume(0)
+    bench.finish(0, 100)
+
+
+def test_a_kernel_that_ends_during_the_drain_has_nothing_to_save():
+    bench = Bench(GoldenTransport(TINY, 1 << 16))
+    bench.load(0, KernelImage("k", (word("nop"), word("nop"), word("exit")), 4), (1,), (8,))
+    bench.start(0)
+    bench.transport.advance(2)
+    bench.preempt(0, Mechanism.LIVE)
+    assert bench.state(0) is KernelState.FINISHED and bench.get("save_tbs") == 0
+    assert bench.fields("event")["finished"] == 1
+
+
+def test_a_full_barrier_is_held_while_a_preempt_is_pending_and_released_after_the_restore():
+    bench = Bench(GoldenTransport(TINY, 1 << 16))
+    code = [word("nop"), word("bar.pp.5", live=0), word("nop"), word("exit")]
+    loaded = bench.load(0, KernelImage("k", tuple(code), 4), (1,), (16,))
+    bench.start(0)
+    bench.transport.advance(3)
+    bench.preempt(0, Mechanism.LIVE)
+    _, stream = read_image(bench, loaded)
+    header = context.from_words(WARP_HEADER, stream[:8])
+    assert (header["waiting"], header["barrier"]) == (1, 5)
+    bench.resume(0)
+    bench.finish(0, 20)
