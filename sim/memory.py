@@ -130,7 +130,7 @@ class AxiMemory:
         self._write_waits = False
         self._write_turn = False
         self._held: dict[str, tuple[int, ...]] = {}
-        self._signals = dict.fromkeys(("awready", "wready", "bid", "bresp", "bvalid", "arready", "rid", "rdata",
+        self._signals: dict[str, int] = dict.fromkeys(("awready", "wready", "bid", "bresp", "bvalid", "arready", "rid", "rdata",
                                        "rresp", "rlast", "rvalid"), 0)
 
     def _response(self, address: int, write: bool) -> int:

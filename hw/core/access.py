@@ -9,7 +9,7 @@ from amaranth.hdl import Array, Cat, Mux, Value
 from ..arch.isa import Size
 
 __all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe", "lowest", "select",
-           "pick"]
+           "pick", "look_up"]
 
 
 def extra_bytes(size) -> Value:
@@ -64,3 +64,11 @@ def select(one_hot, values) -> Value:
 def pick(values, index) -> Value:
     """``values[index]``; assign it to a signal where it is used more than once, as each use is a multiplexer."""
     return Value.cast(Array(values)[index])
+
+
+def look_up(m, target, values, index):
+    """Assign ``values[index]`` to `target`, 0 beyond the end; inside ``m.If`` it costs nothing else in simulation."""
+    with m.Switch(index):
+        for number, value in enumerate(values):
+            with m.Case(number):
+                m.d.comb += target.eq(value)

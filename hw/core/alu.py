@@ -83,8 +83,8 @@ STAGE_2 = data.StructLayout({"choice": Choice, "test": Test, "signed": 1, "negat
 STAGE_3 = data.StructLayout({"multiply": 1, "high_half": 1, "correct": 1})
 """Controls of stage 3: product or not, which half, carry into the (negative) correction."""
 
-_A_MINUS_B = {"invert_y": 1, "carry": 1}
-_PASS_B = {"logic": Logic.B, "choice": Choice.OTHER}
+_A_MINUS_B: dict[str, object] = {"invert_y": 1, "carry": 1}
+_PASS_B: dict[str, object] = {"logic": Logic.B, "choice": Choice.OTHER}
 _ROWS: dict[AluOp, dict[str, object]] = {
     AluOp.MOV: _PASS_B,
     AluOp.IADD: {"choice": Choice.SUM},

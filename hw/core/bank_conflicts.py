@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import WORD_BYTES, Geometry
-from .access import pick
+from .access import look_up
 from .interfaces import index
 
 __all__ = ["bank_access", "BankConflicts"]
@@ -40,15 +40,15 @@ class BankConflicts(wiring.Component):
     def __init__(self, g: Geometry, rows: int):
         self.geometry = g
         self.rows = rows
-        accesses = data.ArrayLayout(bank_access(g, rows), g.lanes)
+        access = bank_access(g, rows)
         super().__init__({
             "left": In(g.lanes),
             "share": In(1),
-            "bank": In(data.ArrayLayout(exact_log2(g.lanes), g.lanes)),
-            "access": In(accesses),
+            "bank": In(exact_log2(g.lanes)).array(g.lanes),
+            "access": In(access).array(g.lanes),
             "served": Out(g.lanes),
             "active": Out(g.lanes),
-            "banks": Out(accesses),
+            "banks": Out(access).array(g.lanes),
         })
 
     def elaborate(self, platform):
@@ -61,11 +61,16 @@ class BankConflicts(wiring.Component):
         won = [Signal(len(lanes), name=f"won_{i}") for i in lanes]
         m.d.comb += [won[i].eq(wanted[i] & ~claimed[i]) for i in lanes]
         m.d.comb += self.active.eq(_either(wanted))
-        for b in lanes:
-            m.d.comb += self.banks[b].eq(_either([Mux(won[i][b], self.access[i].as_value(), 0) for i in lanes]))
-        rows = [self.banks[b].row for b in lanes]
-        same = Cat(self.access[i].row == pick(rows, self.bank[i]) for i in lanes)
-        m.d.comb += self.served.eq(Mux(self.share, self.left & same, Cat(won[i].any() for i in lanes)))
+        winners = Cat(winner.any() for winner in won)
+        rows = [Signal.like(self.banks[0].row, name=f"row_{i}") for i in lanes]
+        same = Signal(len(lanes))
+        with m.If(self.left.any()):
+            for b in lanes:
+                m.d.comb += self.banks[b].eq(_either([Mux(won[i][b], self.access[i].as_value(), 0) for i in lanes]))
+            for i in lanes:
+                look_up(m, rows[i], [self.banks[b].row for b in lanes], self.bank[i])
+                m.d.comb += same[i].eq(self.access[i].row == rows[i])
+        m.d.comb += self.served.eq(Mux(self.share, self.left & same, winners))
         return m
 
 

@@ -1,5 +1,7 @@
 """Decoder of instruction words, generated from the table in `hw.arch.isa`."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -26,10 +28,11 @@ _ORDER = tuple(Format)
 
 def _row(op: Opcode) -> data.Const:
     """Return what the decoder needs to know of one opcode."""
-    row = {"known": 1, "unit": op.unit, "alu": op.alu or AluOp.MOV, "size": Size.U8 if op.size is None else op.size,
-           "store": op.store, "data_registers": op.data_registers, "barrier": op.barrier or 0,
-           "form": 1 << _ORDER.index(op.format), "guarded": "guard" in FIELDS[op.format],
-           "use_imm": "imm" in FIELDS[op.format], "is_bar": op.barrier is not None}
+    row: dict[int | str, Any] = {
+        "known": 1, "unit": op.unit, "alu": op.alu or AluOp.MOV, "size": Size.U8 if op.size is None else op.size,
+        "store": op.store, "data_registers": op.data_registers, "barrier": op.barrier or 0,
+        "form": 1 << _ORDER.index(op.format), "guarded": "guard" in FIELDS[op.format],
+        "use_imm": "imm" in FIELDS[op.format], "is_bar": op.barrier is not None}
     row |= {name: 1 for name in op.operands if name in ("mem", "a", "b", "c", "data", "d", "pa", "pb", "pd")}
     if op.name in _NAMED:
         row[_NAMED[op.name]] = 1

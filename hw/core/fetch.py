@@ -4,14 +4,15 @@
 
     cycle 0   pick a warp (round robin), read its PC, look up code_base + 8 * PC
     cycle 1   decode; miss: the warp sleeps until a line is filled
-              idle `pp` / `pp.div`: PC += 1; anything else: into the instruction buffer
+              idle `pp` with its `pp.div`: PC += 2; one of them alone: PC += 1; anything else: into the buffer
 """
 
-from amaranth.hdl import Array, Cat, Const, Module, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import PC_BITS, PC_NONE, Geometry
+from ..arch.isa import BY_NAME, LIVE_BITS
 from ..memory.icache import InstructionCache
 from ..memory.ports import ReadPort
 from . import interfaces as payload
@@ -27,7 +28,8 @@ class FetchUnit(wiring.Component):
 
     A `pp` or `pp.div` of a kernel that is not being preempted is skipped here, without an issue slot, unless the
     next PC is where the top of the warp's stack reconverges (the issue stage then pops the stack) or the warp is
-    between a `pp` that was not idle and its `pp.div`.
+    between a `pp` that was not idle and its `pp.div`. The two words of a point are skipped together when they are
+    in one cache line.
 
     Parameters
     ----------
@@ -75,20 +77,20 @@ class FetchUnit(wiring.Component):
         m.submodules.cache = cache = InstructionCache(g)
         m.submodules.decoder = decoder = Decoder()
         wiring.connect(m, wiring.flipped(self.icache_port), cache.port)
-        fetching, pc, bound = Signal(), Signal(PC_BITS), Signal()
+        fetching, pc, bound, last = Signal(), Signal(PC_BITS), Signal(), Signal()
         decoding = Signal(g.warps)  # the warp in cycle 1
         sleeping = Signal(g.warps)
         m.d.comb += [cache.invalidate.eq(self.invalidate), decoder.word.eq(cache.response.word),
                      self.op.eq(decoder.decoded)]
 
-        self._pick(m, cache, sleeping, fetching, pc, bound, decoding)
-        self._decode(m, cache, fetching, pc, bound, decoding)
+        self._pick(m, cache, sleeping, fetching, pc, bound, last, decoding)
+        self._decode(m, cache, fetching, pc, bound, last, decoding)
 
         missed = fetching & ~bound & ~cache.response.hit & ~cache.response.error
         m.d.sync += sleeping.eq((sleeping | decoding & spread(missed, g.warps)) & ~spread(cache.filled, g.warps))
         return m
 
-    def _pick(self, m: Module, cache, sleeping, fetching, pc, bound, decoding):
+    def _pick(self, m: Module, cache, sleeping, fetching, pc, bound, last, decoding):
         """Cycle 0: choose a warp and look its next word up."""
         m.submodules.arbiter = arbiter = RoundRobin(self.geometry.warps)
         code_base = Array(kernel.code_base for kernel in self.kernels)[self.fetch_kernel]
@@ -102,21 +104,27 @@ class FetchUnit(wiring.Component):
             cache.request.address.eq(code_base + Cat(Const(0, 3), self.fetch_pc)),
         ]
         m.d.sync += [fetching.eq(arbiter.valid), decoding.eq(arbiter.grant), self.decode_warp.eq(arbiter.index),
-                     pc.eq(self.fetch_pc), bound.eq(out_of_code)]
+                     pc.eq(self.fetch_pc), bound.eq(out_of_code), last.eq(self.fetch_pc + 1 >= code_words)]
 
-    def _decode(self, m: Module, cache, fetching, pc, bound, decoding):
+    def _decode(self, m: Module, cache, fetching, pc, bound, last, decoding):
         """Cycle 1: skip the word, or hand it to the buffer."""
-        arrived, idle, next_pc = Signal(), Signal(), Signal(PC_BITS)
-        instruction, op = self.fill.instruction, self.op
+        arrived, idle, pair = Signal(), Signal(), Signal()
+        next_pc, second_pc = Signal(PC_BITS), Signal(PC_BITS)
+        response, instruction, op = cache.response, self.fill.instruction, self.op
+
+        def elsewhere(target):
+            return (target != self.decode_reconv) | (target == PC_NONE)
+
         m.d.comb += [
-            next_pc.eq(pc + 1),
-            arrived.eq(fetching & (bound | cache.response.hit | cache.response.error)
-                       & (decoding & self.alive).any()),
-            idle.eq((op.is_pp | op.is_pp_div) & ~instruction.bound & ~instruction.bus_error
-                    & ~(decoding & (self.pending_warps | self.armed)).any()
-                    & ((next_pc != self.decode_reconv) | (next_pc == PC_NONE))),
-            self.skip.valid.eq(arrived & idle), self.skip.warp.eq(self.decode_warp), self.skip.pc.eq(next_pc),
+            next_pc.eq(pc + 1), second_pc.eq(pc + 2),
+            arrived.eq(fetching & (bound | response.hit | response.error) & (decoding & self.alive).any()),
+            idle.eq((op.is_pp | op.is_pp_div) & ~instruction.bound & ~instruction.bus_error & elsewhere(next_pc)
+                    & ~(decoding & (self.pending_warps | self.armed)).any()),
+            pair.eq(op.is_pp & response.next_valid & ~last & elsewhere(second_pc)
+                    & (response.next_word[LIVE_BITS:] == BY_NAME["pp.div"].code)),
+            self.skip.valid.eq(arrived & idle), self.skip.warp.eq(self.decode_warp),
+            self.skip.pc.eq(Mux(pair, second_pc, next_pc)),
             self.fill.valid.eq(arrived & ~idle), self.fill.warp.eq(self.decode_warp),
-            instruction.word.eq(cache.response.word), instruction.bound.eq(bound),
-            instruction.bus_error.eq(~bound & cache.response.error),
+            instruction.word.eq(response.word), instruction.bound.eq(bound),
+            instruction.bus_error.eq(~bound & response.error),
         ]

@@ -5,10 +5,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
-from .access import pick
+from .access import look_up
 from .interfaces import index
 
-__all__ = ["LineState", "bit_of"]
+__all__ = ["LineState", "look_up_bit"]
 
 GROUP_BITS = 5
 GROUP = 1 << GROUP_BITS
@@ -56,9 +56,12 @@ class LineState(wiring.Component):
         return m
 
 
-def bit_of(vector, position):
-    """``vector[position]``, looked up in two steps."""
+def look_up_bit(m, target, vector, position):
+    """Assign ``vector[position]`` to `target`, in two steps (`look_up`)."""
     groups = [vector[low:low + GROUP] for low in range(0, len(vector), GROUP)]
     if len(groups) == 1:
-        return vector.bit_select(position, 1)
-    return pick(groups, position[GROUP_BITS:]).bit_select(position[:GROUP_BITS], 1)
+        group = vector
+    else:
+        group = Signal(GROUP, name=f"{target.name}_group")
+        look_up(m, group, groups, position[GROUP_BITS:])
+    m.d.comb += target.eq(group.bit_select(position[:GROUP_BITS], 1))

@@ -121,7 +121,7 @@ class OperandCollector(wiring.Component):
     def _needed(op):
         """Return which operands are read from the register file."""
         two, four = op.data_registers[1:].any(), op.data_registers[2]
-        return Cat(op.reads_a & ~op.no_base, op.reads_b | op.reads_d, op.reads_c | op.reads_d & two,
+        return Cat(op.reads_a, op.reads_b | op.reads_d, op.reads_c | op.reads_d & two,
                    op.reads_d & four, op.reads_d & four)
 
     def _registers(self, m, slot):

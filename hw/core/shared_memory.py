@@ -16,9 +16,9 @@ from ..arch.faults import Fault
 from ..arch.geometry import SEGMENT_BYTES, WORD_BYTES, Geometry
 from ..arch.isa import Size
 from . import interfaces as payload
-from .access import extra_bytes, extra_registers, extract, lowest, pick, replicate, select, strobe
+from .access import extra_bytes, extra_registers, extract, look_up, lowest, pick, replicate, select, strobe
 from .bank_conflicts import BankConflicts
-from .line_state import LineState, bit_of
+from .line_state import LineState, look_up_bit
 from .operation_queue import OperationQueue
 
 __all__ = ["SharedMemory"]
@@ -31,12 +31,12 @@ def _pass(g: Geometry) -> data.StructLayout:
     """A pass on its way through the banks to the result; a store leaves only the `final` one.
 
     `first` and `complete` mark the first and last pass of a beat. `take` are the lanes served, `known` those of
-    them whose line is valid.
+    them whose line is valid; the rest is what the register write says.
     """
     return data.StructLayout({
-        "write": payload.register_write(g), "size": Size, "store": 1, "first": 1, "complete": 1, "final": 1,
-        "take": g.lanes, "known": g.lanes, "bank": data.ArrayLayout(exact_log2(g.lanes), g.lanes),
-        "low": data.ArrayLayout(WORD_BITS, g.lanes),
+        "warp": payload.index(g.warps), "base": payload.physical(g), "register": 6, "beat": payload.index(g.beats),
+        "last": 1, "mask": g.lanes, "size": Size, "store": 1, "first": 1, "complete": 1, "final": 1,
+        "take": g.lanes, "known": g.lanes,
     })
 
 
@@ -87,12 +87,18 @@ class SharedMemory(wiring.Component):
                      self.lines_valid.eq(lines.valid), self.lines_dirty.eq(lines.dirty)]
         selected, in_banks, go = Signal(_pass(g)), Signal(_pass(g)), Signal()
         occupied, free = Signal(), Signal()
-        prepare = self._select(m, queue, lines, conflicts, selected, go, free)
+        address, prepare = self._select(m, queue, lines, conflicts, selected, go, free)
+        banks = [Signal(exact_log2(g.lanes), name=f"bank_{i}") for i in range(g.lanes)]
+        low = [Signal(WORD_BITS, name=f"low_{i}") for i in range(g.lanes)]
         with m.If(free):
-            m.d.sync += [occupied.eq(go & (~selected.store | selected.final)), in_banks.eq(selected)]
+            m.d.sync += occupied.eq(go & (~selected.store | selected.final))
+        with m.If(go):
+            m.d.sync += in_banks.eq(selected)
+            for i in range(g.lanes):
+                m.d.sync += [banks[i].eq(conflicts.bank[i]), low[i].eq(address[i])]
         row_go, read = self._row(m, lines, free & ~queue.head.valid)
         words = self._banks(m, conflicts, go, selected.store, prepare, row_go, read)
-        self._result(m, words, in_banks, occupied, free)
+        self._result(m, words, in_banks, banks, low, occupied, free)
         self._row_data(m, words, lines, read)
         return m
 
@@ -105,7 +111,10 @@ class SharedMemory(wiring.Component):
         return Cat(op.address[i] > limit for i in range(g.lanes))
 
     def _select(self, m, queue, lines, conflicts, selected, go, free):
-        """Take the oldest instruction apart into passes, or prepare a line for its store."""
+        """Take the oldest instruction apart into passes, or prepare a line for its store.
+
+        Returns the lanes' addresses and the zero-fill of `_prepare`.
+        """
         g, op = self.geometry, queue.head.op
         beat, k, begun, started = Signal(range(g.beats)), Signal(2), Signal(), Signal()
         rest, left, unprepared = Signal(g.lanes), Signal(g.lanes), Signal(g.lanes)
@@ -115,8 +124,10 @@ class SharedMemory(wiring.Component):
         m.d.comb += [
             bad.eq(op.kind != Fault.NONE), queue.data_slot.eq(op.slot),
             mask.eq(Mux(bad, 0, pick([queue.mask.word_select(b, g.lanes) for b in range(g.beats)], beat))),
-            left.eq(Mux(started, rest, mask)), unprepared.eq(left & ~known & op.store.replicate(g.lanes)),
-            go.eq(queue.head.valid & free & ~unprepared.any()), after.eq(left & ~conflicts.served),
+            left.eq(Mux(queue.head.valid, Mux(started, rest, mask), 0)),
+            unprepared.eq(left & ~known & op.store.replicate(g.lanes)),
+            go.eq(queue.head.valid & free & ~unprepared.any()),
+            after.eq(left & ~conflicts.served),
             ends.eq(after == 0), last.eq(ends & (beat == g.beats - 1) & (k == extra_registers(op.size))),
             queue.start.eq(queue.head.valid & ~begun), queue.advance.eq(go & last), queue.release.eq(go & last),
             self.fault.eq(Cat(queue.start & bad, op.kind, op.warp, op.pc, op.fault_address)),
@@ -130,16 +141,14 @@ class SharedMemory(wiring.Component):
                 with m.If(beat == g.beats - 1):
                     m.d.sync += k.eq(Mux(last, 0, k + 1))
         self._want(m, queue, conflicts, address, line, left, beat, k)
-        out = selected.write
         m.d.comb += [
-            out.warp.eq(op.warp), out.base.eq(op.base), out.register.eq(op.d | k), out.beat.eq(beat),
-            out.last.eq(beat == g.beats - 1), out.release.eq(out.last), out.mask.eq(mask),
+            selected.warp.eq(op.warp), selected.base.eq(op.base), selected.register.eq(op.d | k),
+            selected.beat.eq(beat), selected.last.eq(beat == g.beats - 1), selected.mask.eq(mask),
             selected.size.eq(op.size), selected.store.eq(op.store), selected.first.eq(~started),
             selected.complete.eq(ends), selected.final.eq(last), selected.take.eq(conflicts.served),
-            selected.known.eq(known), selected.bank.eq(conflicts.bank),
+            selected.known.eq(known),
         ]
-        m.d.comb += [selected.low[i].eq(address[i]) for i in range(g.lanes)]
-        return self._prepare(m, lines, queue.head.valid, unprepared, line)
+        return address, self._prepare(m, lines, queue.head.valid, unprepared, line)
 
     def _places(self, m, queue, lines, beat):
         """Address, line, and whether the line is valid (loads) or dirty (stores), of each lane of a beat."""
@@ -147,13 +156,15 @@ class SharedMemory(wiring.Component):
         address = [Signal(range(g.shared_bytes), name=f"address_{i}") for i in range(g.lanes)]
         line = [Signal(range(g.shared_lines), name=f"line_{i}") for i in range(g.lanes)]
         base = Signal(range(g.shared_lines))
-        state = Signal(g.shared_lines)
+        state, known = Signal(g.shared_lines), [Signal(name=f"known_{i}") for i in range(g.lanes)]
         m.d.comb += [base.eq(pick([tb.shared_base[LINE_BITS:] for tb in self.tbs], op.tb)),
                      state.eq(Mux(op.store, lines.dirty, lines.valid))]
-        for i in range(g.lanes):
-            chosen = pick([queue.address[b * g.lanes + i] for b in range(g.beats)], beat)
-            m.d.comb += [address[i].eq(chosen), line[i].eq(address[i][LINE_BITS:] + base)]
-        return address, line, Cat(bit_of(state, number) for number in line)
+        with m.If(queue.head.valid):
+            for i in range(g.lanes):
+                look_up(m, address[i], [queue.address[b * g.lanes + i] for b in range(g.beats)], beat)
+                m.d.comb += line[i].eq(address[i][LINE_BITS:] + base)
+                look_up_bit(m, known[i], state, line[i])
+        return address, line, Cat(known)
 
     def _want(self, m, queue, conflicts, address, line, left, beat, k):
         """Ask for bank, row, word and bytes of each lane that is left."""
@@ -164,20 +175,25 @@ class SharedMemory(wiring.Component):
             access = conflicts.access[i]
             word = Signal(32, name=f"store_word_{i}")
             choices = [queue.data[n][b * g.lanes + i] for b in range(g.beats) for n in range(4)]
-            m.d.comb += word.eq(pick(choices, Cat(k, beat)))
-            m.d.comb += [conflicts.bank[i].eq(address[i][WORD_BITS:bank_end] | k),
-                         access.row.eq(Cat(address[i][bank_end:LINE_BITS], line[i])),
-                         access.data.eq(replicate(word, op.size)), access.strobe.eq(strobe(address[i][:2], op.size))]
+            with m.If(queue.head.valid):
+                m.d.comb += [conflicts.bank[i].eq(address[i][WORD_BITS:bank_end] | k),
+                             access.row.eq(Cat(address[i][bank_end:LINE_BITS], line[i]))]
+                with m.If(op.store):
+                    look_up(m, word, choices, Cat(k, beat))
+                    m.d.comb += [access.data.eq(replicate(word, op.size)),
+                                 access.strobe.eq(strobe(address[i][:2], op.size))]
 
     def _prepare(self, m, lines, valid, unprepared, line):
         """Make the line of the lowest unprepared lane valid and dirty; returns its zero-fill of the banks."""
         rows = SEGMENT_BYTES // (self.geometry.lanes * WORD_BYTES)
         fill = Signal(data.StructLayout({"valid": 1, "row": range(self.rows)}))
         count, chosen, active = Signal(range(rows)), Signal(range(self.geometry.shared_lines)), Signal()
-        m.d.comb += [chosen.eq(select(lowest(unprepared), line)), active.eq(valid & unprepared.any()),
-                     fill.valid.eq(active & ~bit_of(lines.valid, chosen)),
+        known = Signal(name="prepared_valid")
+        m.d.comb += [active.eq(valid & unprepared.any()), fill.valid.eq(active & ~known),
                      fill.row.eq(Cat(count[:exact_log2(rows)], chosen))]
         with m.If(active):
+            m.d.comb += chosen.eq(select(lowest(unprepared), line))
+            look_up_bit(m, known, lines.valid, chosen)
             m.d.comb += [lines.mark.line.eq(chosen), lines.mark.dirty.eq(1),
                          lines.mark.valid.eq(~fill.valid | (count == rows - 1))]
         with m.If(fill.valid):
@@ -196,8 +212,10 @@ class SharedMemory(wiring.Component):
     def _row_data(self, m, words, lines, read):
         """Give the row that was read, or zeros if its line was invalid."""
         line = self.row.payload.row[exact_log2(self.rows // self.geometry.shared_lines):]
-        known = Signal()
-        m.d.sync += [self.row_data.valid.eq(read), known.eq(bit_of(lines.valid, line))]
+        now, known = Signal(name="row_valid"), Signal()
+        with m.If(read):
+            look_up_bit(m, now, lines.valid, line)
+        m.d.sync += [self.row_data.valid.eq(read), known.eq(now)]
         m.d.comb += [self.row_data.data[b].eq(Mux(known, word, 0)) for b, word in enumerate(words)]
 
     def _banks(self, m, conflicts, go, store, fill, row_go, row_read):
@@ -218,7 +236,7 @@ class SharedMemory(wiring.Component):
             words.append(read.data)
         return words
 
-    def _result(self, m, words, passing, occupied, free):
+    def _result(self, m, words, passing, banks, low, occupied, free):
         """Collect the lanes of a beat over its passes, and write it; a store only completes."""
         g, write, done = self.geometry, self.write, self.done
         full, final, store, leave, move = Signal(), Signal(), Signal(), Signal(), Signal()
@@ -227,12 +245,13 @@ class SharedMemory(wiring.Component):
         m.d.sync += [done.valid.eq(leave & final), done.warp.eq(write.payload.warp)]
         with m.If(move):
             m.d.sync += [full.eq(passing.complete), final.eq(passing.final), store.eq(passing.store)]
-            m.d.sync += [write.payload[name].eq(passing.write[name])
-                         for name in ("warp", "base", "register", "beat", "last", "release", "mask")]
+            m.d.sync += [write.payload[name].eq(passing[name])
+                         for name in ("warp", "base", "register", "beat", "last", "mask")]
+            m.d.sync += write.payload.release.eq(passing.last)
             for i in range(g.lanes):
                 word = Signal(32, name=f"word_{i}")
-                m.d.comb += word.eq(pick(words, passing.bank[i]))
-                value = extract(word, passing.low[i], passing.size)
+                look_up(m, word, words, banks[i])
+                value = extract(word, low[i], passing.size)
                 with m.If(passing.take[i]):
                     m.d.sync += write.payload.data[i].eq(Mux(passing.known[i], value, 0))
                 with m.Elif(passing.first):

@@ -108,7 +108,8 @@ class StoreUnit(wiring.Component):
         for w in range(g.bus_words):
             place = Signal(OFFSET_BITS - WORD_BITS, name=f"place_{w}")
             k, start = Signal(2, name=f"register_{w}"), Signal.like(place, name=f"start_{w}")
-            m.d.comb += [place.eq(Cat(Const(w, exact_log2(g.bus_words)), beat)), k.eq(place & extra), start.eq(place & ~extra)]
+            m.d.comb += [place.eq(Cat(Const(w, exact_log2(g.bus_words)), beat)),
+                         k.eq(place & extra), start.eq(place & ~extra)]
             lanes = []
             for i in range(g.warp_size):
                 hit = mask[i] & (offsets[i][WORD_BITS:] == start)

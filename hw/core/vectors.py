@@ -25,7 +25,8 @@ def encode(vector: Value) -> Value:
     """Return the number of the set bit of a vector that has at most one."""
     width = len(vector)
     groups = [Const(sum(1 << i for i in range(width) if i >> bit & 1), width) for bit in range(ceil_log2(width))]
-    return Cat((vector & group).any() for group in groups) if groups else Const(0, 1)
+    # the OR makes it one net of several bits, in the export too
+    return Cat((vector & group).any() for group in groups) | Const(0, max(1, len(groups)))
 
 
 def spread(bit: Value, width: int) -> Value:

@@ -1,5 +1,7 @@
 """Small combinational helpers on bit vectors."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Const, Mux, Value, ValueLike
 
 __all__ = ["lowest", "encode", "gather"]
@@ -17,7 +19,7 @@ def encode(onehot: Value) -> Value:
     return Cat((onehot & sum(1 << i for i in range(size) if i >> bit & 1)).any() for bit in range(bits))
 
 
-def gather(select: Value, values: list[ValueLike]) -> Value:
+def gather(select: Value, values: Sequence[ValueLike]) -> Value:
     """Return the OR of the values whose bit of `select` is set (0 if none is)."""
     result: Value = Const(0)
     for bit, value in zip(select, values, strict=True):

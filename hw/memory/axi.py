@@ -37,7 +37,8 @@ class Axi4(wiring.Signature):
                    "valid": Out(1), "ready": In(1)}
         super().__init__({
             **{"aw" + name: flow for name, flow in address.items()},
-            "wdata": Out(8 * g.bus_bytes), "wstrb": Out(g.bus_bytes), "wlast": Out(1), "wvalid": Out(1), "wready": In(1),
+            "wdata": Out(8 * g.bus_bytes), "wstrb": Out(g.bus_bytes), "wlast": Out(1),
+            "wvalid": Out(1), "wready": In(1),
             "bid": In(ID_BITS), "bresp": In(2), "bvalid": In(1), "bready": Out(1),
             **{"ar" + name: flow for name, flow in address.items()},
             "rid": In(ID_BITS), "rdata": In(8 * g.bus_bytes), "rresp": In(2), "rlast": In(1), "rvalid": In(1),

@@ -12,6 +12,7 @@ from .ports import ReadPort
 __all__ = ["InstructionCache"]
 
 _OFFSET_BITS = exact_log2(SEGMENT_BYTES)
+_WORD_BITS = 8 * INSTRUCTION_BYTES
 
 
 class InstructionCache(wiring.Component):
@@ -29,9 +30,9 @@ class InstructionCache(wiring.Component):
     ----------
     request : In(valid, address)
         Byte address of an instruction word (a multiple of 8).
-    response : Out(hit, error, word)
+    response : Out(hit, error, word, next_word, next_valid)
         Of the request of the cycle before; with neither `hit` nor `error` it missed. `error`: the memory failed to
-        deliver the line.
+        deliver the line. `next_word` is the word after, if it is in the same line (`next_valid`).
     filled : Signal(), out
         A fill ends in this cycle (well or with an error); requests from the next cycle on see it.
     invalidate : Signal(), in
@@ -43,7 +44,8 @@ class InstructionCache(wiring.Component):
         self.geometry = g
         super().__init__({
             "request": In(data.StructLayout({"valid": 1, "address": ADDRESS_BITS})),
-            "response": Out(data.StructLayout({"hit": 1, "error": 1, "word": 8 * INSTRUCTION_BYTES})),
+            "response": Out(data.StructLayout({
+                "hit": 1, "error": 1, "word": _WORD_BITS, "next_word": _WORD_BITS, "next_valid": 1})),
             "filled": Out(1),
             "invalidate": In(1),
             "port": Out(ReadPort(g)),
@@ -53,64 +55,77 @@ class InstructionCache(wiring.Component):
         m = Module()
         g = self.geometry
         self._line_bits = exact_log2(g.icache_lines)
-        row_bytes = max(INSTRUCTION_BYTES, g.bus_bytes)
-        self._row_bits = exact_log2(row_bytes)
         m.submodules.tags = tags = Memory(shape=ADDRESS_BITS - _OFFSET_BITS - self._line_bits,
                                           depth=g.icache_lines, init=[])
-        m.submodules.rows = rows = Memory(shape=8 * row_bytes, depth=g.icache_lines * SEGMENT_BYTES // row_bytes,
-                                          init=[])
+        rows = g.icache_lines * SEGMENT_BYTES // (2 * INSTRUCTION_BYTES)
+        m.submodules.even = even = Memory(shape=_WORD_BITS, depth=rows, init=[])  # words of even number
+        m.submodules.odd = odd = Memory(shape=_WORD_BITS, depth=rows, init=[])
         valid = Signal(g.icache_lines)
         failed = Signal(data.StructLayout({"valid": 1, "line": ADDRESS_BITS - _OFFSET_BITS}))
         miss = Signal()
-        address = self._lookup(m, tags, rows, valid, failed, miss)
-        self._fill(m, tags, rows, valid, failed, miss, address)
+        address = self._lookup(m, tags, even, odd, valid, failed, miss)
+        self._fill(m, tags, even, odd, valid, failed, miss, address)
         return m
 
-    def _lookup(self, m: Module, tags, rows, valid, failed, miss) -> Signal:
-        """Look up a word; return the address looked up in the cycle before."""
+    def _lookup(self, m: Module, tags, even, odd, valid, failed, miss) -> Signal:
+        """Look up a word and the one after; return the address looked up in the cycle before."""
         line_end = _OFFSET_BITS + self._line_bits
         asked = self.request.address
-        read_tag, read_row = tags.read_port(), rows.read_port()
-        looked = Signal()
-        present = Signal()
+        ports = read_tag, read_even, read_odd = tags.read_port(), even.read_port(), odd.read_port()
+        looked, present = Signal(), Signal()
         address = Signal(ADDRESS_BITS)
-        m.d.comb += [read_tag.addr.eq(asked[_OFFSET_BITS:line_end]), read_tag.en.eq(self.request.valid),
-                     read_row.addr.eq(asked[self._row_bits:line_end]), read_row.en.eq(self.request.valid)]
+        m.d.comb += [port.en.eq(self.request.valid) for port in ports]
+        m.d.comb += [read_tag.addr.eq(asked[_OFFSET_BITS:line_end]), read_odd.addr.eq(asked[4:line_end]),
+                     read_even.addr.eq(asked[4:line_end] + asked[3])]
         m.d.sync += looked.eq(self.request.valid)
         with m.If(self.request.valid):
             m.d.sync += [address.eq(asked),
                          present.eq(valid.bit_select(asked[_OFFSET_BITS:line_end], 1) & ~self.invalidate)]
-        word_bits = 8 * INSTRUCTION_BYTES
-        word_select = address[3:self._row_bits]
-        word = read_row.data.word_select(word_select, word_bits) if len(word_select) else read_row.data
         m.d.comb += [
             self.response.hit.eq(looked & present & (read_tag.data == address[line_end:])),
             self.response.error.eq(looked & failed.valid & (failed.line == address[_OFFSET_BITS:])),
-            self.response.word.eq(Mux(looked, word, 0)),
+            self.response.word.eq(Mux(address[3], read_odd.data, read_even.data)),
+            self.response.next_word.eq(Mux(address[3], read_even.data, read_odd.data)),
+            self.response.next_valid.eq(~address[3:_OFFSET_BITS].all()),
             miss.eq(looked & ~self.response.hit & ~self.response.error),
         ]
         return address
 
-    def _fill(self, m: Module, tags, rows, valid, failed, miss, address):
+    def _write_ports(self, m: Module, even, odd, slot, beat, write):
+        """Connect the write ports of the words: a beat has two of them, one, or half of one."""
+        bus_bits = 8 * self.geometry.bus_bytes
+        granule = min(bus_bits, _WORD_BITS)
+        parts = _WORD_BITS // granule  # beats of a word, if more than one
+        part_bits = exact_log2(parts)
+        word = beat[part_bits:]
+        both = bus_bits > _WORD_BITS
+        for number, memory in enumerate((even, odd)):
+            port = memory.write_port(granularity=granule)
+            data_in = self.port.beat.payload.data
+            part = data_in[_WORD_BITS * number:][:_WORD_BITS] if both else data_in.replicate(parts)
+            here = write if both else write & (word[0] == number)
+            m.d.comb += [
+                port.addr.eq(Cat(word if both else word[1:], slot)), port.data.eq(part),
+                port.en.eq(here.replicate(parts) & (1 << beat[:part_bits] if part_bits else 1)),
+            ]
+
+    def _fill(self, m: Module, tags, even, odd, valid, failed, miss, address):
         """Fetch the line of a miss."""
         g = self.geometry
         line = Signal(ADDRESS_BITS - _OFFSET_BITS)
         slot = line[:self._line_bits]
         beat = Signal(range(g.burst_beats))
+        write = Signal()
         discard = Signal()  # invalidated while it came
         error = Signal()
         port = self.port
         write_tag = tags.write_port()
-        write_row = rows.write_port(granularity=8 * g.bus_bytes)
-        parts = len(write_row.en)
+        self._write_ports(m, even, odd, slot, beat, write)
         m.d.comb += [
-            write_tag.addr.eq(slot), write_tag.data.eq(line[self._line_bits:]),
-            write_row.data.eq(port.beat.payload.data.replicate(parts)),
+            write_tag.addr.eq(slot), write_tag.data.eq(line[self._line_bits:]), write_tag.en.eq(write),
             port.request.payload.address.eq(Cat(Const(0, _OFFSET_BITS), line)),
             port.request.payload.extra_beats.eq(g.burst_beats - 1),
         ]
-        part_bits = exact_log2(parts)
-        m.d.comb += write_row.addr.eq(Cat(beat[part_bits:], slot))
         with m.FSM():
             with m.State("IDLE"):
                 m.d.sync += [beat.eq(0), discard.eq(0), error.eq(0), line.eq(address[_OFFSET_BITS:])]
@@ -128,7 +143,7 @@ class InstructionCache(wiring.Component):
                 with m.If(port.beat.valid):
                     bad = error | port.beat.payload.error
                     dropped = discard | self.invalidate
-                    m.d.comb += [write_row.en.eq(1 << beat[:part_bits] if part_bits else 1), write_tag.en.eq(1)]
+                    m.d.comb += write.eq(1)
                     m.d.sync += [beat.eq(beat + 1), error.eq(bad),
                                  valid.bit_select(slot, 1).eq(port.beat.payload.last & ~bad & ~dropped)]
                     with m.If(port.beat.payload.last):

@@ -21,7 +21,7 @@ from ..arch.geometry import ADDRESS_BITS, Geometry
 from ..core.interfaces import index
 from ..memory.ports import WritePort
 from .bits import lowest, without_lowest
-from .segment_writer import marked_burst, write_data
+from .segment_writer import data_burst, write_data
 from .stream_queue import StreamQueue
 
 __all__ = ["HEAD_BYTES", "head", "head_event", "Committer"]
@@ -46,8 +46,8 @@ class Committer(wiring.Component):
     """Merges heads and data bursts onto the write port and carries out the commit protocol.
 
     When the `final` burst of an entry and all before it are acknowledged without an error, the entry's
-    `State.COMPLETE` head is written by itself. Heads go before data bursts; an entry may have one burst
-    with a mark (head or final) outstanding at a time.
+    `State.COMPLETE` head is written by itself. Heads go before data bursts; a data
+    burst waits until its entry is in `opened`.
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ class Committer(wiring.Component):
     ----------
     ccb_base, generation : Signal, in
         Of the kernel in hand; constant until `idle`.
+    opened : Signal, in
+        Entries (bit vector) whose data may be written.
     burst, data : stream, in
         From a `SegmentWriter`.
     head : stream, in
@@ -75,8 +77,8 @@ class Committer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "ccb_base": In(ADDRESS_BITS), "generation": In(16), "clear": In(1),
-            "burst": In(stream.Signature(marked_burst(g))), "data": In(stream.Signature(write_data(g))),
+            "ccb_base": In(ADDRESS_BITS), "generation": In(16), "clear": In(1), "opened": In(g.tb_slots),
+            "burst": In(stream.Signature(data_burst(g))), "data": In(stream.Signature(write_data(g))),
             "head": In(stream.Signature(head(g))), "event": Out(head_event(g)),
             "error": Out(1), "sending": Out(1), "idle": Out(1), "port": Out(WritePort(g)),
         })
@@ -89,7 +91,7 @@ class Committer(wiring.Component):
         m = Module()
         g = self.geometry
         m.submodules.grants = grants = StreamQueue(self._request, 4)
-        m.submodules.marks = marks = StreamQueue(self._mark, g.tb_slots + 1)
+        m.submodules.marks = marks = StreamQueue(self._mark, 2 * g.tb_slots)
         self._wanted = Signal(g.tb_slots)
         valid, request = Signal(), Signal(self._request)
         sent, issued = Signal(), Signal(NUMBER_BITS)
@@ -117,18 +119,19 @@ class Committer(wiring.Component):
         """Load the request register: completions first, then other heads, then data."""
         g = self.geometry
         take_wanted, take_head, take_burst = Signal(), Signal(), Signal()
-        m.d.comb += [take_wanted.eq(self._wanted.any()), take_head.eq(self.head.valid & ~take_wanted),
-                     take_burst.eq(self.burst.valid & ~self.head.valid & ~take_wanted),
-                     self.head.ready.eq(free & ~take_wanted),
-                     self.burst.ready.eq(free & ~take_wanted & ~self.head.valid)]
         entry, burst = Signal(index(g.tb_slots)), self.burst.payload
+        opened = self.opened.bit_select(burst.entry, 1)
+        m.d.comb += [take_wanted.eq(self._wanted.any()), take_head.eq(self.head.valid & ~take_wanted),
+                     take_burst.eq(self.burst.valid & opened & ~self.head.valid & ~take_wanted),
+                     self.head.ready.eq(free & ~take_wanted),
+                     self.burst.ready.eq(free & opened & ~take_wanted & ~self.head.valid)]
         m.d.comb += entry.eq(Mux(take_wanted, lowest(self._wanted), self.head.payload.entry))
         with m.If(free):
             m.d.sync += valid.eq(take_wanted | take_head | take_burst)
             with m.If(take_burst):
                 m.d.sync += [request.address.eq(burst.address), request.extra_beats.eq(burst.extra_beats),
-                             request.head.eq(0), request.final.eq(burst.mark.final),
-                             request.entry.eq(burst.mark.entry)]
+                             request.head.eq(0), request.final.eq(burst.final),
+                             request.entry.eq(burst.entry)]
             with m.Else():
                 m.d.sync += [
                     request.address.eq(self.ccb_base + entry * ENTRY_BYTES), request.head.eq(1),

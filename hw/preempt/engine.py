@@ -178,7 +178,7 @@ class PreemptEngine(wiring.Component):
         session, resuming = sequencer.session, sequencer.resuming
         m.d.comb += [
             commit.ccb_base.eq(session.ccb_base), commit.generation.eq(session.generation),
-            commit.clear.eq(sequencer.clear),
+            commit.clear.eq(sequencer.clear), commit.opened.eq(preempt.opened),
             commit.head.valid.eq(Mux(resuming, resume.head.valid, preempt.head.valid)),
             commit.head.payload.eq(Mux(resuming, resume.head.payload, preempt.head.payload)),
             resume.head.ready.eq(commit.head.ready & resuming), preempt.head.ready.eq(commit.head.ready & ~resuming),

@@ -21,7 +21,8 @@ class PreemptSequencer(wiring.Component):
     """Runs one preempt; the number of a TB's CCB entry is that of its slot.
 
     Each TB of the kernel is claimed and has its entry written `State.SAVING`, all in a row while warps still
-    run. Those acknowledged are saved one at a time, TBs with no running warp first. A TB that has ended by
+    run. They are saved one at a time, TBs with no running warp first; what is written waits until the
+    entry is in `opened`. A TB that has ended by
     itself has its entry written `State.FREE` and its claim dropped. After a write error no further TB is
     begun; when everything under way is acknowledged the remaining claims are dropped, and those TBs stay.
 
@@ -38,6 +39,8 @@ class PreemptSequencer(wiring.Component):
         The TB table, and the warps.
     claim : Signal, out
         TBs (bit vector) that are being saved.
+    opened : Signal, out
+        Entries (bit vector) whose `State.SAVING` head is acknowledged.
     release : out
         A saved TB whose resources are to be freed; `valid` for one cycle.
     dropped : Signal, out
@@ -58,7 +61,7 @@ class PreemptSequencer(wiring.Component):
         super().__init__({
             "session": In(session(g)), "begin": In(1),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)), "stopped": In(g.warps),
-            "exited": In(g.warps), "claim": Out(g.tb_slots),
+            "exited": In(g.warps), "claim": Out(g.tb_slots), "opened": Out(g.tb_slots),
             "release": Out(data.StructLayout({"valid": 1, "tb": tb})), "dropped": Out(1),
             "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "draining": Out(1),
             "target": Out(stream.Signature(save_target(g))), "tally": In(save_tally(g)),
@@ -75,8 +78,7 @@ class PreemptSequencer(wiring.Component):
         self._ours, self._over = Signal(slots), Signal(slots)
         self._still, self._some = Signal(slots), Signal(slots)
         self._saving, self._free = Signal(slots), Signal(slots)
-        self._headed, self._begun, self._finished = Signal(slots), Signal(slots), Signal(slots)
-        self._early = Signal(slots)
+        self._begun, self._finished, self._early = Signal(slots), Signal(slots), Signal(slots)
         busy = [row.started & (row.warps & ~self.stopped & ~self.exited).any() for row in rows]
         left = [(row.warps & ~self.exited).any() for row in rows]
         m.d.comb += [
@@ -119,32 +121,33 @@ class PreemptSequencer(wiring.Component):
         gone = Mux(self.dropped, slot, 0)
         m.d.sync += [self.claim.eq((self.claim | new) & ~gone), self._finished.eq(self._finished | gone)]
         with m.If(active & event.valid & (event.state == State.SAVING)):
-            m.d.sync += self._headed.eq(self._headed | slot)
+            m.d.sync += self.opened.eq(self.opened | slot)
         self._new = new
         with m.If(self.begin):
-            m.d.sync += [self._finished.eq(0), self._headed.eq(0)]
+            m.d.sync += [self._finished.eq(0), self.opened.eq(0)]
         with m.If(self.done.valid):
             m.d.sync += self.claim.eq(0)
 
     def _heads(self, m):
         """Write the heads of newly claimed entries and of those whose TB has ended."""
-        head, which, bit = self.head, Signal.like(self._free), Signal.like(self._free)
+        head, which, written = self.head, Signal.like(self._free), Signal.like(self._free)
+        first = self._saving.any()
         m.d.comb += [
-            which.eq(Mux(self._saving.any(), self._saving, self._free)), head.valid.eq(which.any()),
+            which.eq(Mux(first, self._saving, self._free)), head.valid.eq(which.any()),
             head.payload.entry.eq(lowest(which)), head.payload.generation.eq(self.session.generation),
-            head.payload.state.eq(Mux(self._saving.any(), State.SAVING, State.FREE)),
+            head.payload.state.eq(Mux(first, State.SAVING, State.FREE)),
         ]
         with m.If(head.valid & head.ready):
-            m.d.comb += bit.eq(1 << head.payload.entry)
+            m.d.comb += written.eq(1 << head.payload.entry)
         ended = Mux(self.tally.valid & self.tally.ended, 1 << self.tally.tb, 0)
-        m.d.sync += [self._saving.eq((self._saving & ~bit) | self._new),
-                     self._free.eq((self._free & ~bit) | ended | self._early)]
+        m.d.sync += [self._saving.eq((self._saving & ~written) | self._new),
+                     self._free.eq((self._free & ~Mux(first, 0, written)) | ended | self._early)]
 
     def _choose(self, m, active):
         """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped, else one with a stopped warp."""
         ready, whole, pick = Signal.like(self._begun), Signal.like(self._begun), Signal(index(self.geometry.tb_slots))
         chosen, tb, take = Signal(), Signal.like(pick), Signal()
-        waiting = Mux(active, self._headed & self.claim & ~self._begun, 0)
+        waiting = Mux(active, self.claim & ~self._begun, 0)
         m.d.comb += [
             self._early.eq(waiting & self._over), ready.eq(waiting & ~self._over & (self._some | self._still)),
             whole.eq(ready & self._still), pick.eq(lowest(Mux(whole.any(), whole, ready))),

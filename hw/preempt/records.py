@@ -28,7 +28,7 @@ from .commit import HEAD_BYTES
 from .fetch import fetch_item, rows_per_line
 from .messages import resident_tb
 from .packer import CHUNK_WORDS, chunk
-from .segment_writer import mark
+from .segment_writer import write_job
 from .session import session
 
 __all__ = ["ENTRY_BODY_BYTES", "piece", "save_target", "save_tally", "RecordWriter"]
@@ -42,10 +42,11 @@ GROUP = 32
 def piece(g: Geometry) -> data.StructLayout:
     """Tag of the last chunk of a piece: `rows` rows of data follow.
 
-    With `skip` its words only take up room, with `ends` it ends a unit of the segment writer, with `mark`.
+    With `skip` its words only take up room, with `ends` it ends a unit of the segment writer, the
+    entry's last with `final`.
     """
     most = max(MAX_REGISTERS * g.beats, g.shared_lines * rows_per_line(g))
-    return data.StructLayout({"rows": range(most + 1), "skip": 1, "ends": 1, "mark": mark(g)})
+    return data.StructLayout({"rows": range(most + 1), "skip": 1, "ends": 1, "final": 1})
 
 
 def save_target(g: Geometry) -> data.StructLayout:
@@ -82,7 +83,7 @@ class RecordWriter(wiring.Component):
         The next TB; ready while idle.
     done : out
     job : stream, out
-        Start address of the stream and of the entry's body.
+        Units to be written: the stream and the entry's body.
     chunk : stream, out
         Words, with a `piece` as tag; each piece ends with a flush.
     item : stream, out
@@ -101,7 +102,7 @@ class RecordWriter(wiring.Component):
             "flags_select": Out(index(g.warps)), "flags_valid": In(MAX_REGISTERS),
             "flags_predicates": In(PREDICATES), "save_predicate_select": Out(range(PREDICATES + 1)),
             "save_predicate": In(g.warp_size), "lines_valid": In(g.shared_lines),
-            "job": Out(stream.Signature(ADDRESS_BITS)), "chunk": Out(stream.Signature(chunk(piece(g)))),
+            "job": Out(stream.Signature(write_job(g))), "chunk": Out(stream.Signature(chunk(piece(g)))),
             "item": Out(stream.Signature(fetch_item(g))), "idle": Out(1), "waiting": Out(1),
         })
 
@@ -180,7 +181,8 @@ class RecordWriter(wiring.Component):
                     m.d.sync += self._shared_image.eq(self._area + (self._words + self._metadata_words) * WORD_BYTES)
                     m.next = "BITMAP"
         with m.State("STREAM"):
-            m.d.comb += [self.job.payload.eq(self._area), self.job.valid.eq(1)]
+            m.d.comb += [self.job.payload.address.eq(self._area), self.job.payload.entry.eq(self._tb),
+                         self.job.valid.eq(1)]
             with m.If(self.job.ready):
                 m.next = "VIEW"
 
@@ -288,7 +290,7 @@ class RecordWriter(wiring.Component):
                 with m.If(ended):
                     m.next = "DONE"
         with m.State("BODY"):
-            m.d.comb += [self.job.valid.eq(1), self.job.payload.eq(
+            m.d.comb += [self.job.valid.eq(1), self.job.payload.entry.eq(self._tb), self.job.payload.address.eq(
                 s.ccb_base + self._tb * ENTRY_BYTES + HEAD_BYTES - skip * WORD_BYTES)]
             with m.If(self.job.ready):
                 m.next = "SKIP" if skip else "WORDS"
@@ -298,10 +300,9 @@ class RecordWriter(wiring.Component):
                     m.next = "WORDS"
         with m.State("WORDS"):
             last = self._part == parts - 1
-            m.d.comb += [self.chunk.payload.tag.mark.final.eq(1), self.chunk.payload.tag.mark.entry.eq(self._tb)]
             with m.If(self._emit(m, words.word_select(self._part, 32 * CHUNK_WORDS),
                                  Mux(last, ENTRY_BODY_BYTES // WORD_BYTES - (parts - 1) * CHUNK_WORDS, CHUNK_WORDS),
-                                 last=last, ends=1)):
+                                 last=last, ends=1, final=1)):
                 m.d.sync += self._part.eq(self._part + 1)
                 with m.If(last):
                     m.next = "DONE"

@@ -25,6 +25,8 @@ GROUP = 32
 """Lines of a bitmap word."""
 LFSR_TAPS = 0x8020_0003
 """Galois LFSR of x^32 + x^22 + x^2 + x + 1, of period 2^32 - 1."""
+LFSR_SEEDS = (0x9E37_79B9, 0x7F4A_7C15, 0xF39C_C060, 0x5CED_C834)
+"""Where the generators of random bits start; lane k uses number k mod 4, rotated by k."""
 
 
 def restore_job(g: Geometry) -> data.StructLayout:
@@ -81,8 +83,8 @@ class RestorePipeline(wiring.Component):
             "done": Out(restored(g)), "idle": Out(1),
         })
         self._target = data.StructLayout({
-            "shared": 1, "random": 1, "warp": index(g.warps), "base": physical(g), "register": 6, "beat": index(g.beats), "last": 1,
-            "row": range(g.shared_lines * rows_per_line(g))})
+            "shared": 1, "random": 1, "warp": index(g.warps), "base": physical(g), "register": 6,
+            "beat": index(g.beats), "last": 1, "row": range(g.shared_lines * rows_per_line(g))})
 
     def elaborate(self, platform):
         m = Module()
@@ -94,6 +96,7 @@ class RestorePipeline(wiring.Component):
         self._depth = Signal(8)
         self._targets, self._saved = Signal(MAX_REGISTERS), Signal(MAX_REGISTERS)
         self._group, self._shared = Signal(range(g.shared_lines + 1)), Signal()
+        self._part, self._unit = Signal(3), Signal(range(max(g.beats, rows_per_line(g))))
         self._held, self._out = Signal(), Signal(self._target)
         self._free = Signal()
         m.submodules.bitmap = self._bitmap = Memory(shape=GROUP, depth=-(-g.shared_lines // GROUP), init=[])
@@ -138,7 +141,7 @@ class RestorePipeline(wiring.Component):
             with m.If(self.job.valid):
                 m.d.sync += [self._job.eq(job), self._left.eq(job.words), self._todo.eq(job.live_warps),
                              self._vacant.eq(~job.live_warps & ((Const(1, 1) << s.warps) - 1)),
-                             self._bad.eq(0), self._group.eq(0), self._shared.eq(0)]
+                             self._bad.eq(0), self._group.eq(0), self._shared.eq(0), self._part.eq(0), self._unit.eq(0)]
                 m.next = "VACANT"
         with m.State("VACANT"):
             number = Signal(index(self.geometry.max_block_warps))
@@ -219,7 +222,7 @@ class RestorePipeline(wiring.Component):
         """Gather the registers or lines in `targets`, the lowest first, row by row."""
         g, out = self.geometry, self._out
         parts = g.lanes // CHUNK_WORDS
-        bit, part, unit = Signal(range(MAX_REGISTERS)), Signal(range(max(2, parts))), Signal(8)
+        bit, part, unit = Signal(range(MAX_REGISTERS)), self._part, self._unit
         complete, last, rest = Signal(), Signal(), Signal(MAX_REGISTERS)
         line = self._job.place.first_line + (self._group - 1) * GROUP + bit
         m.d.comb += [bit.eq(lowest(self._targets)), rest.eq(without_lowest(self._targets)),
@@ -229,8 +232,8 @@ class RestorePipeline(wiring.Component):
             with m.If(saved):
                 _, taken = self._need(m, CHUNK_WORDS, also=self._free)
                 with m.If(taken):
-                    m.d.sync += [self._assembly.word_select(part, 32 * CHUNK_WORDS).eq(Value.cast(self.words)),
-                                 part.eq(Mux(part == parts - 1, 0, part + 1))]
+                    m.d.comb += self._gather.eq(1 << part)
+                    m.d.sync += part.eq(Mux(part == parts - 1, 0, part + 1))
                 m.d.comb += complete.eq(taken & (part == parts - 1))
             with m.Else():
                 m.d.comb += complete.eq(self._free)
@@ -292,19 +295,24 @@ class RestorePipeline(wiring.Component):
     def _outputs(self, m):
         """Offer the gathered row until it is taken."""
         g, out, write, row = self.geometry, self._out, self.restore_write, self.row
-        self._assembly, lfsr = Signal(32 * g.lanes), Signal(32, init=1)
-        gone = Signal()
+        parts = [Signal(32 * CHUNK_WORDS, name=f"part_{k}") for k in range(g.lanes // CHUNK_WORDS)]
+        noise = [Signal(32, init=seed, name=f"noise_{k}") for k, seed in enumerate(LFSR_SEEDS)]
+        self._gather, gone = Signal(len(parts)), Signal()
+        for k, part in enumerate(parts):
+            with m.If(self._gather[k]):
+                m.d.sync += part.eq(Value.cast(self.words))
         m.d.comb += [
             write.valid.eq(self._held & ~out.shared), row.valid.eq(self._held & out.shared),
             gone.eq(self._held & Mux(out.shared, row.ready, write.ready)), self._free.eq(~self._held | gone),
             write.payload.warp.eq(out.warp), write.payload.base.eq(out.base),
             write.payload.register.eq(out.register), write.payload.beat.eq(out.beat),
             write.payload.last.eq(out.last), write.payload.mask.eq(~Const(0, g.lanes)),
-            row.payload.row.eq(out.row), row.payload.write.eq(1), Value.cast(row.payload.data).eq(self._assembly),
-            Value.cast(write.payload.data).eq(self._assembly),
+            row.payload.row.eq(out.row), row.payload.write.eq(1), Value.cast(row.payload.data).eq(Cat(parts)),
+            Value.cast(write.payload.data).eq(Cat(parts)),
         ]
         with m.If(out.random):
             m.d.comb += Value.cast(write.payload.data).eq(Cat(
-                lfsr.rotate_left(lane) ^ ((lane + 1) * 0x9E37_79B9 & 0xFFFF_FFFF) for lane in range(g.lanes)))
+                noise[lane % len(noise)].rotate_left(lane) for lane in range(g.lanes)))
         with m.If(gone):
-            m.d.sync += [self._held.eq(0), lfsr.eq((lfsr >> 1) ^ (lfsr[0].replicate(32) & LFSR_TAPS))]
+            m.d.sync += self._held.eq(0)
+            m.d.sync += [lfsr.eq((lfsr >> 1) ^ (lfsr[0].replicate(32) & LFSR_TAPS)) for lfsr in noise]

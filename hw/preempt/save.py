@@ -9,12 +9,12 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.geometry import MAX_REGISTERS, PREDICATES, WORD_BYTES, Geometry
+from ..arch.geometry import MAX_REGISTERS, PREDICATES, Geometry
 from ..core.interfaces import index, warp_view
 from .fetch import RowFetch, register_data, register_read, row_access
 from .packer import CHUNK_WORDS, Packer, chunk, packed
 from .records import RecordWriter, piece, save_tally, save_target
-from .segment_writer import SegmentWriter, mark, marked_burst, write_data
+from .segment_writer import SegmentWriter, data_burst, write_data, write_job
 from .session import session
 from .stream_queue import StreamQueue
 
@@ -22,6 +22,8 @@ __all__ = ["PIECES_AHEAD", "Merge", "SavePipeline"]
 
 PIECES_AHEAD = 16
 """Chunks of metadata prepared while data is written."""
+UNITS_AHEAD = 4
+"""Units (streams and entry bodies) whose address is known while earlier ones are written."""
 
 
 class Merge(wiring.Component):
@@ -37,7 +39,7 @@ class Merge(wiring.Component):
         Groups of 4 words; those that end a piece have its tag.
     rows : stream, in
     chunk : stream, out
-        With the mark as tag; a flush ends a unit.
+        A flush ends a unit; its tag says that the unit is final.
     """
 
     def __init__(self, g: Geometry):
@@ -45,7 +47,7 @@ class Merge(wiring.Component):
         super().__init__({
             "pieces": In(stream.Signature(packed(CHUNK_WORDS, piece(g)))),
             "rows": In(stream.Signature(data.ArrayLayout(32, g.lanes))),
-            "chunk": Out(stream.Signature(chunk(mark(g)))),
+            "chunk": Out(stream.Signature(chunk())),
         })
 
     def elaborate(self, platform):
@@ -67,7 +69,7 @@ class Merge(wiring.Component):
                          Value.cast(out.words).eq(Value.cast(group.words)),
                          out.count.eq(sum(group.strobe[k] for k in range(CHUNK_WORDS))),
                          out.skip.eq(group.flush & group.tag.skip), out.flush.eq(group.flush & group.tag.ends),
-                         Value.cast(out.tag).eq(Value.cast(group.tag.mark))]
+                         out.tag.eq(group.tag.final)]
             with m.If(go & group.flush):
                 m.d.sync += left.eq(group.tag.rows)
         return m
@@ -101,7 +103,7 @@ class SavePipeline(wiring.Component):
             "save_predicate": In(g.warp_size), "lines_valid": In(g.shared_lines),
             "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
             "row": Out(stream.Signature(row_access(g))), "row_data": In(register_data(g)),
-            "burst": Out(stream.Signature(marked_burst(g))), "data": Out(stream.Signature(write_data(g))),
+            "burst": Out(stream.Signature(data_burst(g))), "data": Out(stream.Signature(write_data(g))),
             "waiting": Out(1), "flowing": Out(1), "idle": Out(1),
         })
 
@@ -112,8 +114,9 @@ class SavePipeline(wiring.Component):
         m.submodules.fetch = fetch = RowFetch(g)
         m.submodules.metadata = metadata = Packer(CHUNK_WORDS, piece(g))
         m.submodules.pieces = pieces = StreamQueue(packed(CHUNK_WORDS, piece(g)), PIECES_AHEAD)
+        m.submodules.jobs = jobs = StreamQueue(write_job(g), UNITS_AHEAD)
         m.submodules.merge = merge = Merge(g)
-        m.submodules.packer = packer = Packer(g.bus_bytes // WORD_BYTES, mark(g))
+        m.submodules.packer = packer = Packer(g.bus_words)
         m.submodules.writer = writer = SegmentWriter(g)
 
         wiring.connect(m, wiring.flipped(self.target), records.target)
@@ -124,7 +127,8 @@ class SavePipeline(wiring.Component):
         wiring.connect(m, fetch.output, merge.rows)
         wiring.connect(m, merge.chunk, packer.chunk)
         wiring.connect(m, packer.beat, writer.beat)
-        wiring.connect(m, records.job, writer.job)
+        wiring.connect(m, records.job, jobs.input)
+        wiring.connect(m, jobs.output, writer.job)
         for name in ("burst", "data"):
             wiring.connect(m, getattr(writer, name), wiring.flipped(getattr(self, name)))
         for name in ("save_read", "row"):

@@ -9,17 +9,18 @@ from ..core.interfaces import index
 from .packer import packed
 from .stream_queue import StreamQueue
 
-__all__ = ["mark", "marked_burst", "write_data", "SegmentWriter"]
+__all__ = ["write_job", "data_burst", "write_data", "SegmentWriter"]
 
 
-def mark(g: Geometry) -> data.StructLayout:
-    """What a flush says of the burst it ends: `final` is the last of the context of CCB entry `entry`."""
-    return data.StructLayout({"final": 1, "entry": index(g.tb_slots)})
+def write_job(g: Geometry) -> data.StructLayout:
+    """Start address of a unit, a multiple of `bus_bytes`, and the CCB entry it belongs to."""
+    return data.StructLayout({"address": ADDRESS_BITS, "entry": index(g.tb_slots)})
 
 
-def marked_burst(g: Geometry) -> data.StructLayout:
-    """A burst to be written, with the mark of the flush that ended it."""
-    return data.StructLayout({"address": ADDRESS_BITS, "extra_beats": range(g.burst_beats), "mark": mark(g)})
+def data_burst(g: Geometry) -> data.StructLayout:
+    """A burst of entry `entry`; `final` is its last."""
+    return data.StructLayout({"address": ADDRESS_BITS, "extra_beats": range(g.burst_beats),
+                              "entry": index(g.tb_slots), "final": 1})
 
 
 def write_data(g: Geometry) -> data.StructLayout:
@@ -41,9 +42,9 @@ class SegmentWriter(wiring.Component):
     Attributes
     ----------
     job : stream, in
-        Start address of the next unit, a multiple of `bus_bytes`.
+        The next unit.
     beat : stream, in
-        `packer.packed` with the mark as tag.
+        `packer.packed`; the tag of a flush says that the burst it ends is final.
     burst : stream, out
         In address order.
     data : stream, out
@@ -53,9 +54,9 @@ class SegmentWriter(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "job": In(stream.Signature(ADDRESS_BITS)),
-            "beat": In(stream.Signature(packed(g.bus_words, mark(g)))),
-            "burst": Out(stream.Signature(marked_burst(g))),
+            "job": In(stream.Signature(write_job(g))),
+            "beat": In(stream.Signature(packed(g.bus_words))),
+            "burst": Out(stream.Signature(data_burst(g))),
             "data": Out(stream.Signature(write_data(g))),
         })
 
@@ -63,12 +64,12 @@ class SegmentWriter(wiring.Component):
         m = Module()
         g = self.geometry
         m.submodules.beats = beats = StreamQueue(write_data(g), 2 * g.burst_beats + 2, buffered=True)
-        m.submodules.bursts = bursts = StreamQueue(marked_burst(g), 4)
+        m.submodules.bursts = bursts = StreamQueue(data_burst(g), 4)
         wiring.connect(m, beats.output, wiring.flipped(self.data))
         wiring.connect(m, bursts.output, wiring.flipped(self.burst))
 
         opened, address, first = Signal(), Signal(ADDRESS_BITS), Signal(ADDRESS_BITS)
-        count = Signal(range(g.burst_beats + 1))
+        count, entry = Signal(range(g.burst_beats + 1)), Signal(index(g.tb_slots))
         beat = self.beat.payload
         stored, closes, go, total = Signal(), Signal(), Signal(), Signal.like(count)
         at_end = (address[:SEGMENT_BYTES.bit_length() - 1] == SEGMENT_BYTES - g.bus_bytes)
@@ -82,12 +83,12 @@ class SegmentWriter(wiring.Component):
             beats.input.payload.data.eq(Value.cast(beat.words)),
             beats.input.payload.strobe.eq(Cat(bit.replicate(WORD_BYTES) for bit in beat.strobe)),
             bursts.input.payload.address.eq(Mux(count == 0, address, first)),
-            bursts.input.payload.extra_beats.eq(total - 1),
+            bursts.input.payload.extra_beats.eq(total - 1), bursts.input.payload.entry.eq(entry),
+            bursts.input.payload.final.eq(beat.flush & beat.tag),
         ]
-        with m.If(beat.flush):
-            m.d.comb += Value.cast(bursts.input.payload.mark).eq(Value.cast(beat.tag))
         with m.If(~opened & self.job.valid):
-            m.d.sync += [opened.eq(1), address.eq(self.job.payload), count.eq(0)]
+            m.d.sync += [opened.eq(1), address.eq(self.job.payload.address), entry.eq(self.job.payload.entry),
+                         count.eq(0)]
         with m.If(go):
             m.d.sync += count.eq(Mux(closes, 0, total))
             with m.If(stored):

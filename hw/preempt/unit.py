@@ -208,9 +208,10 @@ class ControlUnit(wiring.Component):
         wiring.connect(m, commands.engine, engine.command)
         wiring.connect(m, engine.admit, admission.admit)
         m.d.comb += [
-            commands.result.eq(engine.result), commands.released.eq(engine.release.valid), completion.claim.eq(engine.claim),
-            completion.release.eq(engine.release), engine.admitted.eq(admission.admitted),
-            engine.kernels.eq(self.kernels), engine.resident.eq(completion.resident),
+            commands.result.eq(engine.result), commands.released.eq(engine.release.valid),
+            completion.claim.eq(engine.claim), completion.release.eq(engine.release),
+            engine.admitted.eq(admission.admitted), engine.kernels.eq(self.kernels),
+            engine.resident.eq(completion.resident),
         ]
         for name in PASSED:
             member, inner, outer = engine.signature.members[name], getattr(engine, name), getattr(self, name)

@@ -39,6 +39,10 @@ class Kind(enum.IntEnum):
     FAULT = 8
 
 
+def _nothing(warp: Warp, mask: int) -> None:
+    """Have no effect."""
+
+
 class Operation:
     """One decoded instruction.
 
@@ -47,8 +51,8 @@ class Operation:
     kind : Kind
     guard, invert : int
         Guard predicate number, and all ones if it is negated.
-    run : callable or None
-        Effect on (warp, mask); raises `WarpFault`.
+    run : callable
+        Of kind `RUN`: effect on (warp, mask); raises `WarpFault`.
     target, reconv, live, barrier : int
         Of control instructions.
     fault : Fault
@@ -63,7 +67,7 @@ class Operation:
         self.kind = kind
         self.guard = PT
         self.invert = 0
-        self.run: Run | None = None
+        self.run: Run = _nothing
         self.target = self.reconv = self.live = self.barrier = 0
         self.fault = fault
         self.recorded = True
@@ -128,6 +132,7 @@ def _alu(instruction: Instruction, machine: Machine, kernel: Kernel) -> Run:
     imm = np.full(size, get("imm") & 0xFFFF_FFFF, np.uint32) if op.format is Format.I else None
     write, write_predicate = machine.write_register, machine.write_predicate
     alu = op.alu
+    assert alu is not None
     if alu in VALUE:
         value = VALUE[alu]
 

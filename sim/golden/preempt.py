@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, ENTRY_BYTES, Mechanism, State
+from caesura.hw.arch.context import CCB_ENTRY, Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.registers import KernelState
 
@@ -22,6 +22,7 @@ __all__ = ["Preemption"]
 
 _PREEMPTED_EVENT, _RESUMED_EVENT = 1 << 8, 1 << 9
 _ENTRY_WORDS = CCB_ENTRY.size // 32
+_ENTRY_BYTES = 4 * _ENTRY_WORDS + 8  # its first two words are written twice
 
 
 class Preemption:
@@ -42,7 +43,7 @@ class Preemption:
         self.kernel: Kernel | None = None
         self.error = CommandError.NONE
         self.counters: dict[str, int] = {}
-        self._mechanism = Mechanism.OCCUPIED
+        self._mechanism, self._scramble = Mechanism.OCCUPIED, False
         self._generation = 0
         self._began = 0
         self._waiting: list[tuple[int, ThreadBlock]] = []
@@ -52,7 +53,7 @@ class Preemption:
         """A preempt or resume is in progress."""
         return self.kernel is not None
 
-    def preempt(self, kernel: Kernel, mechanism: Mechanism) -> None:
+    def preempt(self, kernel: Kernel, mechanism: Mechanism, scramble: bool = False) -> None:
         """Begin to take the TBs of a running kernel off the SM.
 
         Ends at once with an error, nothing changed, if a save area is too small (`AREA_TOO_SMALL`) or not in
@@ -66,7 +67,7 @@ class Preemption:
         self._begin(kernel)
         self.counters |= dict.fromkeys(("save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
                                         "save_tbs", "save_warps"), 0)
-        self._mechanism = mechanism
+        self._mechanism, self._scramble = mechanism, scramble
         self._generation = self._generation + 1 & 0xFFFF
         kernel.state = KernelState.PREEMPTING
         if mechanism is Mechanism.OCCUPIED:
@@ -93,8 +94,8 @@ class Preemption:
             return self._end(CommandError.BAD_IMAGE, _RESUMED_EVENT)
         self._begin(kernel)
         self._waiting = waiting
-        lengths = sum(4 * _ENTRY_WORDS + self._entry(kernel, index)["length"] for index, _ in waiting)
-        self.counters |= {"restore_bytes": lengths, "resume_cycles": 0}
+        streams = sum(self._entry(kernel, index)["length"] for index, _ in waiting)
+        self.counters |= {"restore_bytes": 4 * _ENTRY_WORDS * g.tb_slots + streams, "resume_cycles": 0}
         kernel.state = KernelState.RESUMING
 
     def progress(self) -> None:
@@ -125,7 +126,7 @@ class Preemption:
     def _write(self, tb: ThreadBlock) -> None:
         """Write a TB's image and its committed CCB entry."""
         g, descriptor = self.machine.g, tb.kernel.descriptor
-        block = save(tb, self._mechanism)
+        block = save(tb, self._mechanism, self._scramble)
         area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, tb.slot)
         words = self.machine.views[2]
         words[area // 4:area // 4 + len(block.stream)] = block.stream
@@ -136,7 +137,7 @@ class Preemption:
         words[address:address + _ENTRY_WORDS] = entry
         warps = block.entry["live_warps"].bit_count()
         for name, amount in (("save_data_bytes", block.entry["data_bytes"]), ("save_registers", block.registers),
-                             ("save_metadata_bytes", block.entry["metadata_bytes"] + 4 * _ENTRY_WORDS),
+                             ("save_metadata_bytes", block.entry["metadata_bytes"] + _ENTRY_BYTES),
                              ("save_lines", block.entry["shared_lines"]), ("save_tbs", 1), ("save_warps", warps)):
             self.counters[name] += amount
 
@@ -167,6 +168,3 @@ class Preemption:
         self.kernel = None
         self.error = error
         self.machine.events |= event
-
-
-assert ENTRY_BYTES >= 4 * _ENTRY_WORDS

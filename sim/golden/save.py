@@ -49,8 +49,12 @@ class SavedBlock:
     registers: int
 
 
-def save(tb: ThreadBlock, mechanism: Mechanism) -> SavedBlock:
-    """Return the image of a stopped TB; the TB is unchanged."""
+def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> SavedBlock:
+    """Return the image of a stopped TB; the TB is unchanged.
+
+    With `scramble`, live registers never written are saved as well: a restore fills what was not saved with
+    random bits, and those must still read zero.
+    """
     g, kernel = tb.g, tb.kernel
     alive = [warp for warp in tb.warps if warp.live]
     parts: list[np.ndarray] = []
@@ -59,7 +63,8 @@ def save(tb: ThreadBlock, mechanism: Mechanism) -> SavedBlock:
         if mechanism is Mechanism.OCCUPIED:
             saved = list(range(kernel.registers))
         else:
-            saved = [r for r in registers_of_vector(warp.live_vector, kernel.registers) if warp.valid >> r & 1]
+            saved = [r for r in registers_of_vector(warp.live_vector, kernel.registers)
+                     if scramble or warp.valid >> r & 1]
         parts += [np.array(_warp_record(warp, saved), np.uint32), warp.registers[saved].ravel()]
         registers += len(saved)
     shared_offset = 4 * sum(map(len, parts)) if kernel.lines else 0

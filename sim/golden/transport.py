@@ -128,7 +128,7 @@ class GoldenTransport:
             return CommandError.NOT_RUNNING
         machine.preemption.error = CommandError.NONE
         if op == Command.PREEMPT:
-            machine.preemption.preempt(kernel, Mechanism(mechanism))
+            machine.preemption.preempt(kernel, Mechanism(mechanism), bool(scramble))
         else:
             machine.preemption.resume(kernel, self._random if scramble else None)
         return CommandError.NONE

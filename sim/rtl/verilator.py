@@ -27,7 +27,7 @@ from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
 
-__all__ = ["BuildError", "Progress", "library", "report_on_stderr"]
+__all__ = ["BuildError", "Progress", "build_seconds", "library", "report_on_stderr"]
 
 Progress = Callable[[str], None]
 """Called with one line for each step of a build."""
@@ -134,8 +134,18 @@ def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *,
             progress(f"building the RTL simulation of {g.name}" + (" with waveforms" if vcd else ""))
             started = time.monotonic()
             _build(text, flags, defines, here, result)
-            progress(f"built in {time.monotonic() - started:.0f} s")
+            seconds = time.monotonic() - started
+            export.write_atomically(result.with_suffix(".seconds"), f"{seconds:.1f}\n")
+            progress(f"built in {seconds:.0f} s")
     return result
+
+
+def build_seconds(library: Path) -> float | None:
+    """Return how long Verilator and the compiler took for a library, None if that is not known."""
+    try:
+        return float(library.with_suffix(".seconds").read_text())
+    except FileNotFoundError:
+        return None
 
 
 def _build(text: str, flags: list[str], defines: list[str], sources: Path, result: Path) -> None:

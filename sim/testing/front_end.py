@@ -269,6 +269,14 @@ class FrontEndBench:
             await self.cycle(ctx)
         raise AssertionError(f"nothing happens any more in cycle {self.now}")
 
+    async def stopped(self, ctx, slots: Sequence[int], limit: int = 1500) -> None:
+        """Run until each slot is stopped or exited."""
+        await self.wait(ctx, lambda: self.done(ctx, slots, "stopped", "exited"), limit)
+
+    async def exited(self, ctx, slots: Sequence[int], limit: int = 4000) -> None:
+        """Run until each slot is exited."""
+        await self.wait(ctx, lambda: self.done(ctx, slots, "exited"), limit)
+
     def done(self, ctx, slots: Sequence[int], *vectors: str) -> bool:
         """Whether each slot is set in one of the output vectors."""
         together = 0
@@ -499,8 +507,8 @@ def random_program(g: Geometry, seed: int, size: int = 40, barriers: bool = True
         elif kind == 7:
             space, suffix = rng.choice(("global", "shared")), rng.choice(("b32", "b64", "b128"))
             group = {"b32": 1, "b64": 2, "b128": 4}[suffix]
-            code.append(make(f"{rng.choice(('ld', 'st'))}.{space}.{suffix}", d=register() // group * group, a=register(),
-                             no_base=rng.randrange(2), imm=4, **guard()))
+            code.append(make(f"{rng.choice(('ld', 'st'))}.{space}.{suffix}", d=register() // group * group,
+                             a=register(), no_base=rng.randrange(2), imm=4, **guard()))
         elif kind == 8:
             point()
         else:

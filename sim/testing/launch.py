@@ -194,9 +194,12 @@ class Bench:
         self.command(Command.START, slot)
         self._check()
 
-    def preempt(self, slot: int, mechanism: Mechanism, limit: int = 1_000_000) -> None:
-        """Preempt a kernel and wait until its TBs are in memory (or have finished)."""
-        self.command(Command.PREEMPT, slot, mechanism)
+    def preempt(self, slot: int, mechanism: Mechanism, scramble: bool = False, limit: int = 1_000_000) -> None:
+        """Preempt a kernel and wait until its TBs are in memory (or have finished).
+
+        With `scramble`, live registers that were never written are saved too; `resume` is then to scramble as well.
+        """
+        self.command(Command.PREEMPT, slot, mechanism, scramble)
         self._until("preempted", limit)
 
     def resume(self, slot: int, scramble: bool = False, limit: int = 1_000_000) -> None:

@@ -16,7 +16,7 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.isa import PT
 from caesura.sim.trace import PREDICATE, RETIRE, TRACE, WRITE
 
-__all__ = ["Difference", "merge_writes", "first_difference", "describe"]
+__all__ = ["Difference", "merge_writes", "differences", "first_difference", "describe"]
 
 _KIND = {RETIRE: "instruction", WRITE: "write of register", PREDICATE: "write of predicate"}
 _KEY = ("kernel", "launch", "warp", "kind", "register")

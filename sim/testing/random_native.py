@@ -40,7 +40,7 @@ class Label:
     """A place in the code, known once it is reached."""
 
     def __init__(self):
-        self.pc: int | None = None
+        self.pc = -1
 
 
 class Assembly:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .analysis.points import longest_interval
+from .codegen.check import check_image
 from .codegen.emit import emit
 from .codegen.image import KernelImage
 from .errors import CompileError
@@ -21,6 +21,7 @@ from .passes.pointers import mark_pointers
 from .passes.propagate import propagate
 from .passes.select import select_immediates
 from .passes.simplify import simplify
+from .passes.sink import sink
 from .passes.tidy import tidy
 from .ptx.parser import parse
 from .ptx.syntax import Function, Module
@@ -73,6 +74,7 @@ def compile_function(module: Module, function: Function, options: CompileOptions
         tidy(kernel)
         _verify(kernel, "narrow", options)
     select_immediates(kernel)
+    sink(kernel)
     allocate(kernel, options.max_registers)
     lay_out(kernel)
     _verify(kernel, "machine", options)
@@ -80,8 +82,10 @@ def compile_function(module: Module, function: Function, options: CompileOptions
     if options.preemption_points:
         place_points(kernel, options.interval)
         _verify(kernel, "machine", options)
-        longest_interval(kernel)
-    return emit(kernel)
+    image = emit(kernel)
+    if options.verify and options.preemption_points:
+        check_image(image)
+    return image
 
 
 def _optimize(kernel: Kernel) -> None:

@@ -8,6 +8,7 @@ import hashlib
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from caesura.hw.arch.context import Mechanism
@@ -34,9 +35,11 @@ def shipped(name, job):
 
 
 def random_work():
-    k = RandomKernel(11, grid=2, block=100)
-    image = next(iter(compile_ptx(k.ptx, "random.ptx").values()))
-    return Work(image, Job(k.grid, k.block, k.arguments(), {}, 0))
+    k = RandomKernel(11, grid=(2,), block=(100,), statements=3)
+    output = np.zeros(k.output_bytes, np.uint8)
+    arguments = {"output": output, "input": np.frombuffer(k.inputs(), np.uint8), "n": k.n}
+    return Work(compile_ptx(k.ptx, "random.ptx")[k.name],
+                Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
 
 
 WORKS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -32,10 +32,10 @@ class Analysis(Generic[Fact]):
     forward: bool
     start: Fact
     merge: Callable[[Fact, Fact], Fact]
-    transfer: Callable[[Hashable, Fact], Fact]
+    transfer: Callable[[str, Fact], Fact]
 
 
-def solve(analysis: Analysis[Fact], graph: networkx.DiGraph) -> tuple[dict, dict]:
+def solve(analysis: Analysis[Fact], graph: networkx.DiGraph) -> tuple[dict[str, Fact], dict[str, Fact]]:
     """Solve to the least fixed point.
 
     Returns

@@ -74,7 +74,7 @@ def stack_depth(kernel: Kernel, graph: networkx.DiGraph, meet: dict[str, str | N
     ends = {block.label: block.end for block in kernel.blocks}
     deepest = 1
     best: dict[tuple[str, str | None], int] = {}
-    pending = {(entry, None): 1}
+    pending: dict[tuple[str, str | None], int] = {(entry, None): 1}
     for _ in range(_MOST_SPLITS + 1):
         following: dict[tuple[str, str | None], int] = {}
         work = list(pending)

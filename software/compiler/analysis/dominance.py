@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx
 
 from ..ir.cfg import graph as flow_graph
+from ..ir.cfg import induced
 from ..ir.kernel import Kernel
 
 __all__ = ["immediate_dominators", "dominates", "reconvergence"]
@@ -41,13 +42,11 @@ def reconvergence(graph: networkx.DiGraph) -> dict[str, str | None]:
     result: dict[str, str | None] = {}
     remaining = list(graph)
     while remaining:
-        part = graph.subgraph(remaining)
         ends = [node for node in remaining if graph.out_degree(node) == 0]
         end = ends[-1] if ends else remaining[-1]
-        reverse = part.reverse(copy=True)
-        reverse.add_edge(_END, end)
+        reverse = networkx.DiGraph([(_END, end), *((b, a) for a, b in induced(graph, remaining).edges)])
         parents = networkx.immediate_dominators(reverse, _END)
-        for node in (*remaining,):
+        for node in remaining:
             if node in parents:
                 result[node] = None if parents[node] is _END else parents[node]
         remaining = [node for node in remaining if node not in parents]

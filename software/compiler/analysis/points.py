@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx
 
 from ..ir.cfg import graph as flow_graph
+from ..ir.cfg import induced
 from ..ir.kernel import Block, Kernel, Op
 
 __all__ = ["PointError", "is_point", "longest_interval"]
@@ -32,7 +33,7 @@ def longest_interval(kernel: Kernel) -> int:
         for k, op in enumerate(block.ops):
             if op.name == "pp" and (k + 1 == len(block.ops) or block.ops[k + 1].name != "pp.div"):
                 raise PointError(f"{kernel.name}, block {block.label}: pp without pp.div")
-    plain = flow.subgraph([b.label for b in kernel.blocks if not any(map(is_point, b.ops))])
+    plain = induced(flow, [b.label for b in kernel.blocks if not any(map(is_point, b.ops))])
     if not networkx.is_directed_acyclic_graph(plain):
         cycle = [a for a, _ in networkx.find_cycle(plain)]
         raise PointError(f"{kernel.name}: no preemption point in the loop {' -> '.join(cycle)}")

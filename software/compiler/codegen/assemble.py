@@ -40,7 +40,7 @@ from ..errors import CompileError, ImageError
 from ..ir.cfg import graph as flow_graph
 from .image import KernelImage, Parameter
 from .lift import lift
-from .syntax import parse_guard, parse_operand
+from .syntax import parse_guard, parse_number, parse_operand
 
 __all__ = ["AssemblerError", "assemble"]
 
@@ -160,9 +160,9 @@ def _directive(draft: _Draft, word: str, rest: str) -> None:
 
 
 def _natural(text: str) -> int:
-    value = int(text.strip(), 0) if re.fullmatch(r"\s*\w+\s*", text) else -1
+    value = parse_number(text)
     if value < 0:
-        raise ValueError(f"{text!r} is not a number")
+        raise ValueError(f"{text!r} is negative")
     return value
 
 
@@ -173,7 +173,7 @@ def _operands(text: str) -> list[str]:
 
 def _instruction(statement: str, labels: dict[str, int]) -> int:
     if statement.startswith(".word"):
-        value = int(statement[5:].strip(), 0)
+        value = parse_number(statement[5:])
         if not 0 <= value < 1 << 64:
             raise ValueError("a word has 64 bits")
         return value

@@ -85,7 +85,7 @@ def write_elf(images: Mapping[str, KernelImage] | Iterable[KernelImage]) -> byte
     return bytes(file)
 
 
-def _digest(file: bytes) -> bytes:
+def _digest(file: bytes | bytearray) -> bytes:
     return hashlib.sha256(bytes(file[:_DIGEST.start]) + bytes(file[_DIGEST.stop:])).digest()
 
 

@@ -71,7 +71,7 @@ def _operation(op: Op) -> Instruction:
     defs, uses = list(op.defs), list(op.uses)
     for operand in row.operands:
         if operand == "d":
-            fields["d"] = defs[0].index
+            fields["d"] = op.dest.index
             del defs[:row.data_registers]
         elif operand == "pd":
             reg = defs.pop(0)

@@ -64,6 +64,7 @@ def lift(image: KernelImage) -> Lifted:
             if instruction.guard is None:
                 block.end = Terminator((target,), None, line)
             else:
+                assert following is not None  # `_leaders` starts a block after every branch
                 block.end = Terminator((target, following), _guard(instruction), line)
                 meet[block.label] = labels.get(instruction.get("reconv"))
         elif instruction.op.name == "exit" and instruction.guard is None:

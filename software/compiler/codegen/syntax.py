@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE
 from caesura.hw.arch.isa import LIVE_REST, PT, Special
 
-__all__ = ["show_operand", "parse_operand", "show_registers", "parse_guard", "show_guard"]
+__all__ = ["show_operand", "parse_operand", "show_registers", "parse_guard", "parse_number", "show_guard"]
 
 _NUMBER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)")
 _MEMORY = re.compile(r"\[\s*(?:R(\d+)\s*([-+][^\]]+?)?|([^\]R]+?))\s*\]")
@@ -33,7 +33,14 @@ _SPECIALS = {special.name.lower().replace("_", "."): int(special) for special in
 _SPECIAL_NAMES = {number: name for name, number in _SPECIALS.items()}
 
 
-def _number(text: str) -> int:
+def parse_number(text: str) -> int:
+    """Return a decimal, hexadecimal or binary number.
+
+    Raises
+    ------
+    ValueError
+        If the text is none.
+    """
     text = text.replace(" ", "")
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"{text!r} is not a number")
@@ -41,7 +48,7 @@ def _number(text: str) -> int:
 
 
 def _word(text: str) -> int:
-    value = _number(text)
+    value = parse_number(text)
     if not -(1 << 31) <= value < 1 << 32:
         raise ValueError(f"{text} does not fit 32 bits")
     return value & 0xFFFF_FFFF
@@ -197,5 +204,5 @@ def parse_operand(kind: str, text: str, labels: Mapping[str, int]) -> dict[str, 
     if text in labels:
         return {kind: labels[text]}
     if text[:1].isdigit():
-        return {kind: _number(text)}
+        return {kind: parse_number(text)}
     raise ValueError(f"label {text!r} is not defined")

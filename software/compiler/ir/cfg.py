@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import networkx
 
 from .kernel import Block, Kernel
 
-__all__ = ["graph", "by_label", "reverse_postorder", "drop_unreachable"]
+__all__ = ["graph", "induced", "by_label", "reverse_postorder", "drop_unreachable"]
 
 
 def graph(kernel: Kernel) -> networkx.DiGraph:
-    """Return the control-flow graph: nodes are labels in layout order, with the `Block` as attribute ``block``."""
+    """Return the control-flow graph; its nodes are the labels, in layout order."""
     result = networkx.DiGraph()
-    for block in kernel.blocks:
-        result.add_node(block.label, block=block)
-    for block in kernel.blocks:
-        for target in block.end.targets:
-            result.add_edge(block.label, target)
+    result.add_nodes_from(block.label for block in kernel.blocks)
+    result.add_edges_from((block.label, target) for block in kernel.blocks for target in block.end.targets)
+    return result
+
+
+def induced(graph: networkx.DiGraph, nodes: Collection[str]) -> networkx.DiGraph:
+    """Return the subgraph on `nodes` as a graph of its own, in the order of `graph` whatever the order of `nodes`."""
+    kept = set(nodes)
+    result = networkx.DiGraph()
+    result.add_nodes_from(node for node in graph if node in kept)
+    result.add_edges_from((a, b) for a in result for b in graph.successors(a) if b in kept)
     return result
 
 

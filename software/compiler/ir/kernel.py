@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..codegen.image import Parameter
 
@@ -56,7 +56,8 @@ class Pred(NamedTuple):
 
 TRUE = Pred(None)
 FALSE = Pred(None, True)
-Use = Reg | Imm | Pred
+Use = Any
+"""An operand: a `Reg`, `Imm` or `Pred`. Which of them stands in which place is declared in `ir.spec` and verified."""
 
 
 @dataclass(slots=True, eq=False)
@@ -88,6 +89,13 @@ class Op:
     imm: int = 0
     line: int = 0
     volatile: bool = False
+
+    @property
+    def dest(self) -> Reg:
+        """The first result."""
+        dest = self.defs[0]
+        assert dest is not None
+        return dest
 
     def written(self) -> Iterator[Reg]:
         """Registers written."""

@@ -20,6 +20,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from .kernel import Block, Imm, Kernel, Op, Pred, Reg, Terminator
 
@@ -58,7 +59,7 @@ def show(kernel: Kernel) -> str:
 _REG = re.compile(r"%([rwp])(\d+)|([RP])(\d+)")
 
 
-def _use(text: str):
+def _use(text: str) -> Any:
     text = text.strip()
     negated = text.startswith("!")
     body = text.removeprefix("!")
@@ -87,7 +88,7 @@ def _op(text: str) -> Op:
     return Op(name, defs, uses, guard, int(imm, 0) if imm else 0)
 
 
-def _plain(use):
+def _plain(use: Any) -> Reg | None:
     return use.reg if isinstance(use, Pred) else use
 
 

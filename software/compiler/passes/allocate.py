@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from caesura.hw.arch.geometry import PREDICATES
 
 from ..analysis.loops import loop_depth
@@ -81,7 +83,7 @@ def _color_vectors(kernel: Kernel, coalescing: bool) -> tuple[dict[Reg, Reg], in
         copies = [(depth[block.label], op) for block in kernel.blocks for op in block.ops
                   if op.name == "mov" and isinstance(op.uses[0], Reg)]
         for _, op in sorted(copies, key=lambda x: -x[0]):
-            graph.coalesce(op.defs[0], op.uses[0])
+            graph.coalesce(op.dest, op.uses[0])
     partners: dict[Reg, set[Reg]] = {}
     for op in kernel.ops():
         read = {graph.find(use) for use in op.uses if isinstance(use, Reg)} if not data_registers(op) else set()
@@ -97,7 +99,7 @@ def _vector_registers(kernel: Kernel) -> set[Reg]:
 
 
 def _rename(kernel: Kernel, physical: dict[Reg, Reg]) -> None:
-    def renamed(use):
+    def renamed(use: Any) -> Any:
         if isinstance(use, Reg):
             return physical[use]
         if isinstance(use, Pred) and use.reg is not None:
@@ -109,5 +111,5 @@ def _rename(kernel: Kernel, physical: dict[Reg, Reg]) -> None:
             op.defs = tuple(None if d is None else physical[d] for d in op.defs)
             op.uses = tuple(map(renamed, op.uses))
             op.guard = renamed(op.guard)
-        block.ops = [op for op in block.ops if not (op.name == "mov" and op.defs[0] == op.uses[0])]
+        block.ops = [op for op in block.ops if not (op.name == "mov" and op.dest == op.uses[0])]
         block.end.condition = renamed(block.end.condition)

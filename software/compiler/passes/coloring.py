@@ -54,7 +54,7 @@ def _conflicts(group: Group, base: int, chosen: dict[Reg, int], partners: dict[R
 
 
 def _smallest_last(graph: Interference) -> list[Group]:
-    groups = list(dict.fromkeys(group for group, _ in graph.groups.values()))
+    groups = sorted({group for group, _ in graph.groups.values()}, key=lambda group: min(group.members.values()))
     number = {id(group): k for k, group in enumerate(groups)}
     near: list[set[int]] = [set() for _ in groups]
     for reg, others in graph.neighbours.items():

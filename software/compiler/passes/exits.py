@@ -27,6 +27,7 @@ def exit_early(kernel: Kernel) -> bool:
             if all(ending):
                 block.end = Terminator(line=end.line or blocks[end.targets[0]].end.line)
             else:
+                assert end.condition is not None
                 condition = end.condition if ending[0] else end.condition.inverted()
                 block.ops.append(Op("exit", guard=condition, line=end.line))
                 block.end = Terminator((end.targets[1 if ending[0] else 0],), None, end.line)

@@ -39,8 +39,8 @@ def data_registers(op: Op) -> tuple[Reg, ...]:
     """Return the consecutive data registers of a memory operation, () if it has fewer than two."""
     if not is_memory(op):
         return ()
-    data = op.defs or op.uses[1:]
-    return tuple(data) if len(data) > 1 else ()
+    data = tuple(op.written()) or op.uses[1:]
+    return data if len(data) > 1 else ()
 
 
 class Interference:

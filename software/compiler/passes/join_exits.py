@@ -1,10 +1,10 @@
 """Loops from which lanes leave at several places get one place where all lanes of an iteration meet.
 
-In a loop with a ``break`` inside an ``if``, the immediate post-dominator of that ``if`` lies behind the loop: lanes that
-diverge there do not meet again before the loop is over, and every iteration may add an entry to the SIMT stack. Such
-a loop is rewritten: every edge to its header or out of it first goes to a new block, the *meeting block*, with a note of
-where it leads; the meeting block branches on the note. Then every branch in the loop reconverges there at the latest, and
-the loop ends for the warp when its last lane leaves.
+In a loop with a ``break`` inside an ``if``, the immediate post-dominator of that ``if`` lies behind the loop: lanes
+that diverge there do not meet again before the loop is over, and each iteration may add an entry to the SIMT stack.
+Such a loop is rewritten: every edge to its header or out of it first goes to a new block, the *meeting block*, with a
+note of where it leads; the meeting block branches on the note. Then every branch in the loop reconverges there at the
+latest, and the loop ends for the warp when its last lane leaves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import networkx
 
 from ..analysis.dominance import reconvergence
 from ..analysis.loops import cycles, entry_of
-from ..ir.cfg import by_label
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import FALSE, TRUE, Block, Imm, Kernel, Op, Pred, Reg, Terminator
 
@@ -23,16 +22,17 @@ __all__ = ["join_loop_exits"]
 def join_loop_exits(kernel: Kernel) -> bool:
     """Rewrite the loops of `kernel` (stage ``narrow``) that need it; returns whether there were any."""
     changed = False
-    while True:
+    for _ in range(len(kernel.blocks)):  # each loop at most once
         flow = flow_graph(kernel)
-        loop = _find(kernel, flow)
+        loop = _find(flow)
         if loop is None:
-            return changed
+            break
         _rewrite(kernel, flow, loop)
         changed = True
+    return changed
 
 
-def _find(kernel: Kernel, flow: networkx.DiGraph) -> set[str] | None:
+def _find(flow: networkx.DiGraph) -> set[str] | None:
     """Return an outermost loop in which lanes can part without meeting again inside it."""
     meet = reconvergence(flow)
     pending = list(cycles(flow))

@@ -7,6 +7,8 @@ temporaries and moved under the guard, so that no temporary is live into it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..ir.kernel import Imm, Kernel, Op, Reg, Use
 from ..ir.spec import WIDE, is_memory
 from .wide import EXPANSIONS, Emitter
@@ -38,7 +40,7 @@ def legalize(kernel: Kernel) -> None:
 
 
 def _memory(op: Op, split) -> Op:
-    defs = tuple(half for d in op.defs for half in (split(d) if d.kind == "w" else (d,)))
+    defs = tuple(half for d in op.written() for half in (split(d) if d.kind == "w" else (d,)))
     address, *data = op.uses
     if isinstance(address, Reg) and address.kind == "w":
         address = split(address)[0]
@@ -49,20 +51,20 @@ def _memory(op: Op, split) -> Op:
 def _expand(kernel: Kernel, op: Op, split) -> list[Op]:
     kinds = WIDE[op.name].uses
     uses = [split(use) if kind == "w" else use for use, kind in zip(op.uses, kinds, strict=True)]
-    dest = op.defs[0]
+    dest = op.dest
     targets = split(dest) if dest.kind == "w" else (dest,)
     emitter = Emitter(kernel, op.line)
-    results = EXPANSIONS[op.name](emitter, *uses)
-    results = (results,) if isinstance(results, (Reg, Imm)) else results
+    made = EXPANSIONS[op.name](emitter, *uses)
+    results: tuple[Any, ...] = (made,) if isinstance(made, (Reg, Imm)) else made
     ops = emitter.ops
     # Let the operation that made a result write the target itself, where that changes nothing it still needs.
     words = (word for use, kind in zip(uses, kinds, strict=True) for word in (use if kind == "w" else (use,)))
     sources = {word for word in words if isinstance(word, Reg)}
     direct = op.guard is None and not sources & set(targets)
     moves = []
-    renamed: dict[Reg, Reg] = {}
-    for target, result in zip(targets, results, strict=True):
-        result = renamed.get(result, result)
+    renamed: dict[Any, Reg] = {}
+    for target, first in zip(targets, results, strict=True):
+        result: Any = renamed.get(first, first)
         if direct and result in emitter.temporaries:
             _rename(ops, result, target)
             renamed[result] = target
@@ -70,7 +72,7 @@ def _expand(kernel: Kernel, op: Op, split) -> list[Op]:
             moves.append(Op("pand", (target,), (emitter.pred(result), emitter.true), op.guard, line=op.line))
         else:
             moves.append(Op("mov", (target,), (result,), op.guard, line=op.line))
-    if len(moves) == 2 and moves[0].defs[0] in moves[1].uses:  # a move must not overwrite what the other reads
+    if len(moves) == 2 and moves[0].dest in moves[1].uses:  # a move must not overwrite what the other reads
         copy = kernel.fresh("r")
         moves = [Op("mov", (copy,), moves[1].uses, line=op.line), moves[0],
                  Op("mov", moves[1].defs, (copy,), op.guard, line=op.line)]

@@ -20,7 +20,7 @@ from ..analysis.dominance import reconvergence
 from ..analysis.liveness import liveness
 from ..analysis.loops import cycles, entry_of
 from ..analysis.points import is_point
-from ..ir.cfg import by_label
+from ..ir.cfg import by_label, induced
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Block, Kernel, Op, Reg
 
@@ -78,13 +78,13 @@ class _Placement:
             self._points[label].add(gap)
 
     def _cuts_all(self, loop: set[str], label: str) -> bool:
-        return networkx.is_directed_acyclic_graph(self._flow.subgraph(loop - {label}))
+        return networkx.is_directed_acyclic_graph(induced(self._flow, loop - {label}))
 
     # Rule 2
 
     def _limit_paths(self) -> None:
         plain = [label for label in self._flow if not self._cut(label)]
-        order = list(networkx.topological_sort(self._flow.subgraph(plain)))
+        order = list(networkx.topological_sort(induced(self._flow, plain)))
         cut = [label for label in self._flow if label not in set(plain)]
         leaving = {label: self._after_last_point(self._blocks[label]) for label in cut}
         for label in (*order, *cut):

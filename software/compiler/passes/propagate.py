@@ -64,8 +64,8 @@ class _Propagation:
             for key in [k for k, v in self._local.items() if v == reg or getattr(v, "reg", None) == reg]:
                 del self._local[key]
         source = _moved(op)
-        if source is not None and op.guard is None and _register(source) != op.defs[0]:
-            self._local[op.defs[0]] = source
+        if source is not None and op.guard is None and _register(source) != op.dest:
+            self._local[op.dest] = source
 
     def _resolve(self, use: Use, label: str, index: int) -> Use:
         while True:

@@ -5,7 +5,7 @@ Operands are swapped where that helps; every other constant is moved into a regi
 
 from __future__ import annotations
 
-from ..ir.kernel import Imm, Kernel, Op, Use
+from ..ir.kernel import Imm, Kernel, Op, Reg
 from ..ir.spec import is_memory, machine_opcode
 
 __all__ = ["select_immediates"]
@@ -34,15 +34,12 @@ def _swap(op: Op) -> None:
 
 
 def _materialise(kernel: Kernel, op: Op, ops: list[Op]) -> None:
-    constants: dict[Imm, Use] = {}
-    uses = list(op.uses)
-    for k in reversed(range(len(uses))):
-        value = uses[k]
-        if isinstance(value, Imm) and not (k == 0 and is_memory(op)):
-            if value not in constants:
-                constants[value] = kernel.fresh("r")
-                ops.append(Op("mov", (constants[value],), (value,), line=op.line))
-            uses[k] = constants[value]
-            op.uses = tuple(uses)
-            if machine_opcode(op) is not None:
-                return
+    """Move one constant into a register if that is enough, else all of them."""
+    original = op.uses
+    places = [k for k, use in enumerate(original) if isinstance(use, Imm) and not (k == 0 and is_memory(op))]
+    for chosen in (*([k] for k in places), places):
+        constants: dict[Imm, Reg] = {original[k]: kernel.fresh("r") for k in chosen}
+        op.uses = tuple(constants[use] if k in chosen else use for k, use in enumerate(original))
+        if machine_opcode(op) is not None:
+            ops += [Op("mov", (reg,), (value,), line=op.line) for value, reg in constants.items()]
+            return

@@ -62,7 +62,7 @@ def _copy(op: Op, value: Use) -> list[Op]:
 
 
 def _set(op: Op, value: Pred, dest: Reg | None = None) -> list[Op]:
-    return [Op("pand", (dest or op.defs[0],), (value, TRUE), op.guard, line=op.line)]
+    return [Op("pand", (dest or op.dest,), (value, TRUE), op.guard, line=op.line)]
 
 
 def _again(op: Op, name: str, *uses: Use) -> list[Op]:

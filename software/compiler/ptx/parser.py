@@ -217,17 +217,23 @@ class _Actions(lark.Transformer):
         parameter_lists = [x[1] for x in named if x[0] == "parameters"]
         variables, statements = [], []
         for body in bodies:
-            self._flatten(body, variables, statements)
+            self._flatten(body, variables, statements, frozenset())
         return Function(str(kind)[1:], str(name), parameter_lists[-1] if parameter_lists else (),
                         {x[1]: x[2] for x in named if x[0] == "attribute"}, tuple(variables), tuple(statements),
-                        kind.line, bool(bodies))
+                        kind.line or 0, bool(bodies))
 
-    def _flatten(self, body, variables, statements):
+    def _flatten(self, body, variables, statements, outer):
+        """Collect a scope and those in it; sibling scopes may use a name again, an inner one may not hide it."""
+        declared = {v.name for item in body[1] if isinstance(item, tuple) and item[0] == "variables" for v in item[1]}
         for item in body[1]:
             if isinstance(item, tuple) and item[0] == "variables":
+                for variable in item[1]:
+                    if variable.name in outer:
+                        raise CompileError(f"{variable.name} hides a declaration of an outer scope", self._file,
+                                           variable.line, variable.text)
                 variables += item[1]
             elif isinstance(item, tuple):
-                self._flatten(item, variables, statements)
+                self._flatten(item, variables, statements, outer | declared)
             else:
                 statements.append(item)
 

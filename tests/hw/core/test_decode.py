@@ -3,6 +3,7 @@
 import random
 
 from amaranth.sim import Simulator
+
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.isa import BY_CODE, FIELDS, OPCODES, PT, Format
 from caesura.hw.core.decode import Decoder

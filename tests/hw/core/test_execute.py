@@ -37,7 +37,7 @@ def control_bundle(i: Instruction) -> dict:
         "reads_a": "a" in operands or ("mem" in operands and not i.get("no_base")), "reads_b": "b" in operands,
         "reads_c": "c" in operands, "reads_d": "data" in operands, "writes_d": bool(i.writes),
         "data_registers": op.data_registers, "no_base": i.get("no_base"), "use_imm": "imm" in operands,
-        "imm": i.get("imm") & WORD, "pd": i.get("pd"), "writes_pd": bool(i.predicate_writes),
+        "imm": i.get("imm") & WORD, "pd": i.get("pd"), "writes_pd": "pd" in operands,
     }
 
 
@@ -109,6 +109,8 @@ class Bench:
         self.traced = []                                       # (cycle, register write)
         self.trace_predicates, self.faults, self.throttled = [], [], 0
         self.stall = 0.0                                       # how often a memory unit is not ready
+        self.saved_warp = self.wanted = self.saving = None     # warp, register beat and words read all the time
+        self.saves = 0
 
     def run(self, process):
         async def bench(ctx):
@@ -147,6 +149,14 @@ class Bench:
         select = ctx.get(dut.param_select)
         ctx.set(dut.param_value, int(self.model.params[select.kernel][select.word % self.g.param_words]))
         ctx.set(dut.issue.valid, 0)
+        self.wanted = None
+        ctx.set(dut.save_read.valid, self.saved_warp is not None)
+        if self.saved_warp is not None:
+            warp, register = self.saved_warp, int(self.rng.integers(16))
+            beat = int(self.rng.integers(self.g.beats))
+            self.wanted = warp, register, slice(beat * self.g.lanes, (beat + 1) * self.g.lanes)
+            ctx.set(dut.save_read.payload, {"warp": warp, "base": self.base(warp), "register": register,
+                                            "beat": beat})
 
     async def tick(self):
         """Finish a cycle: look at every output, clock, start the next."""
@@ -159,6 +169,12 @@ class Bench:
     def observe(self):
         ctx, dut = self.ctx, self.dut
         self.throttled += ctx.get(dut.throttle)
+        if self.saving is not None:
+            assert [int(x) for x in ctx.get(dut.save_data.data)] == self.saving
+            self.saves += 1
+        self.saving = None
+        if self.wanted is not None and ctx.get(dut.save_read.ready):
+            self.saving = self.model.registers[self.wanted].tolist()
         for name in ("global", "shared"):
             if ctx.get(getattr(dut, f"{name}_write").valid) and ctx.get(getattr(dut, f"{name}_write").ready):
                 self.writes[name].popleft()
@@ -252,16 +268,14 @@ class Bench:
             await self.tick()
 
     async def read(self, warp, register):
-        """Read a register through the save port."""
+        """Read a register through the save port while nothing is issued."""
         words = []
         for beat in range(self.g.beats):
             self.ctx.set(self.dut.save_read.payload, {"warp": warp, "base": self.base(warp), "register": register,
                                                       "beat": beat})
             self.ctx.set(self.dut.save_read.valid, 1)
-            while not self.ctx.get(self.dut.save_read.ready):
-                await self.tick()
+            assert self.ctx.get(self.dut.save_read.ready)
             await self.tick()
-            self.ctx.set(self.dut.save_read.valid, 0)
             assert self.ctx.get(self.dut.save_data.valid)
             words += [int(x) for x in self.ctx.get(self.dut.save_data.data)]
         return words
@@ -317,7 +331,10 @@ def test_random_instructions_leave_the_state_of_the_model(name):
         issued = 0
         while issued < 250:
             bench.stall = 0.5 if issued % 100 > 70 else 0.0
-            warp, i = int(rng.integers(g.warps)), random_instruction(rng, g)
+            if issued == 30:
+                await bench.quiet()
+                bench.saved_warp = 0    # from now on warp 0 is read all the time and does nothing
+            warp, i = int(rng.integers(issued >= 30, g.warps)), random_instruction(rng, g)
             mask = rng.random(g.warp_size) < rng.choice([0.3, 1.0])
             if rng.random() < 0.9 and mask.any() and not bench.hazard(warp, i):
                 while not bench.issuable(i):
@@ -326,11 +343,13 @@ def test_random_instructions_leave_the_state_of_the_model(name):
                     bench.issue(warp, i, mask)
                     issued += 1
             await bench.tick()
+        bench.saved_warp = None
+        await bench.tick()
         await bench.quiet()
         await bench.check_state()
 
     bench.run(process)
-    assert not bench.faults
+    assert not bench.faults and bench.saves > 100
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
+
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.core.simt_stack import SimtStack, StackCommand
 

@@ -327,7 +327,8 @@ def test_the_engine_gets_a_preempt_only_when_no_tb_is_half_launched(monkeypatch)
             bench.stuck.add(0)
             for _ in range(wait):
                 await ctx.tick()
-            await bench.write(ctx, "command", MAP["command"].pack(op=Command.PREEMPT, kernel=0, mechanism=1, scramble=1))
+            await bench.write(ctx, "command", MAP["command"].pack(
+                op=Command.PREEMPT, kernel=0, mechanism=1, scramble=1))
             while not ctx.get(bench.engine.command.valid):
                 await ctx.tick()
             assert all(row.started for row in bench.rows(ctx).values())

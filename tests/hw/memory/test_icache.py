@@ -4,6 +4,7 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
+
 from caesura.hw.arch.geometry import SEGMENT_BYTES, preset
 from caesura.hw.memory.icache import InstructionCache
 
@@ -52,6 +53,9 @@ class Bench:
         await ctx.tick()
         ctx.set(self.dut.request.valid, 0)
         response = ctx.get(self.dut.response)
+        assert response.next_valid == ((address + 8) % SEGMENT_BYTES != 0)
+        if response.hit and response.next_valid:
+            assert response.next_word == word_at(address + 8, self.version)
         return response.hit, response.error, response.word
 
     async def read(self, ctx, address):
@@ -133,8 +137,8 @@ def test_invalidate_forgets_all_lines():
 
     async def testbench(ctx):
         await bench.read(ctx, 64)
-        bench.version = 1
         assert (await bench.read(ctx, 72))[1:] == (word_at(72), 1)
+        bench.version = 1
         ctx.set(bench.dut.invalidate, 1)
         await ctx.tick()
         ctx.set(bench.dut.invalidate, 0)

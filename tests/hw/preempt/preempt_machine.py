@@ -129,7 +129,7 @@ class Machine:
         self.pending = self.claim = 0
         self.admissions, self.read_data, self.row_data = deque(), None, None
         self.dead_written, self.place, self.started = {}, None, []
-        self.deny_admission = False
+        self.last = {}
 
     # --- building state ---
 
@@ -148,7 +148,8 @@ class Machine:
                           list(slots))
         for block_warp, slot in enumerate(slots):
             launched = self.bits(g.warp_size) | 1
-            warp = Warp(tb, block_warp, base + block_warp * k.registers, launched, launched & (self.bits(g.warp_size) | 1))
+            live = launched & (self.bits(g.warp_size) | 1)
+            warp = Warp(tb, block_warp, base + block_warp * k.registers, launched, live)
             warp.waiting = self.bits(1)
             warp.barrier = self.bits(4)
             warp.stack = [(self.bits(20), self.bits(g.warp_size), self.rng.choice([PC_NONE, self.bits(20)]))
@@ -208,6 +209,12 @@ class Machine:
     def ready(self):
         return self.rng.random() >= self.stall
 
+    def put(self, ctx, port, value):
+        """Set an input if it changes; setting is what costs time."""
+        if self.last.get(id(port)) != value:
+            self.last[id(port)] = value
+            ctx.set(port, value)
+
     def drive(self, ctx):
         """Set all inputs of this cycle; they follow from registered outputs."""
         dut, g = self.dut, self.g
@@ -221,25 +228,19 @@ class Machine:
         for row in self.tbs.values():
             if not row.started and self.age(row.kernel) >= row.starts > 0:
                 row.started = True
-        ctx.set(dut.stopped, sum(1 << s for s, w in self.warps.items() if self.stopped(w)))
-        ctx.set(dut.exited, sum(1 << s for s, w in self.warps.items() if self.exited(w)))
-        ctx.set(dut.lines_valid, self.lines_valid)
-        ctx.set(dut.resident, [self.row(t) for t in range(g.tb_slots)])
+        self.put(ctx, dut.stopped, sum(1 << s for s, w in self.warps.items() if self.stopped(w)))
+        self.put(ctx, dut.exited, sum(1 << s for s, w in self.warps.items() if self.exited(w)))
+        self.put(ctx, dut.lines_valid, self.lines_valid)
+        self.put(ctx, dut.resident, [self.row(t) for t in range(g.tb_slots)])
         self.claim = ctx.get(dut.claim)
         self.views(ctx)
         for name in ("save_read", "restore_write", "warp_init", "stack_push", "row"):
-            ctx.set(getattr(dut, name).ready, self.ready())
+            self.put(ctx, getattr(dut, name).ready, self.ready())
         for port in (dut.read_port, dut.write_port):
-            ctx.set(port.request.ready, self.ready())
-        ctx.set(dut.write_port.beat.ready, self.ready() and bool(self.memory.requests))
-        if self.read_data is None:
-            ctx.set(dut.save_data.valid, 0)
-        else:
-            ctx.set(dut.save_data, {"valid": 1, "data": self.read_data})
-        if self.row_data is None:
-            ctx.set(dut.row_data.valid, 0)
-        else:
-            ctx.set(dut.row_data, {"valid": 1, "data": self.row_data})
+            self.put(ctx, port.request.ready, self.ready())
+        self.put(ctx, dut.write_port.beat.ready, self.ready() and bool(self.memory.requests))
+        for port, words in ((dut.save_data, self.read_data), (dut.row_data, self.row_data)):
+            self.put(ctx, port, {"valid": 0} if words is None else {"valid": 1, "data": words})
         self.drive_memory(ctx)
         self.drive_dispatcher(ctx)
 
@@ -257,44 +258,45 @@ class Machine:
         if warp:
             kernel = self.tbs[warp.tb].kernel
             pc, mask, reconv = warp.stack[select.entry] if select.entry < len(warp.stack) else (0, 0, 0)
-            ctx.set(dut.save_view, {
+            self.put(ctx, dut.save_view, {
                 "valid": 1, "tb": warp.tb, "kernel": kernel, "block_warp": warp.block_warp, "base": warp.base,
                 "registers": self.kernels[kernel].registers, "launched": warp.launched, "live": warp.live,
                 "waiting": warp.waiting, "barrier": warp.barrier, "parked": 1, "live_vector": warp.live_vector,
                 "depth": len(warp.stack), "pc": pc, "mask": mask, "reconv": reconv})
         flags = self.warps.get(ctx.get(dut.flags_select))
         if flags:
-            ctx.set(dut.flags_valid, flags.valid)
-            ctx.set(dut.flags_predicates, sum(1 << p for p in flags.predicates))
-            ctx.set(dut.save_predicate, flags.predicates.get(ctx.get(dut.save_predicate_select), 0))
+            self.put(ctx, dut.flags_valid, flags.valid)
+            self.put(ctx, dut.flags_predicates, sum(1 << p for p in flags.predicates))
+            self.put(ctx, dut.save_predicate, flags.predicates.get(ctx.get(dut.save_predicate_select), 0))
 
     def drive_memory(self, ctx):
         dut, memory, n = self.dut, self.memory, self.g.bus_bytes
         beat, ack = dut.read_port.beat, dut.write_port.ack
         ready = memory.reads and memory.reads[0][0] <= self.now and self.ready()
-        ctx.set(beat.valid, bool(ready))
+        self.put(ctx, beat.valid, bool(ready))
         if ready:
             _, address, last = memory.reads[0]
-            ctx.set(beat.payload, {"data": int.from_bytes(memory.bytes[address:address + n], "little"), "last": last,
-                                   "error": address // SEGMENT in memory.bad_reads})
+            self.put(ctx, beat.payload, {"data": int.from_bytes(memory.bytes[address:address + n], "little"),
+                                         "last": last, "error": address // SEGMENT in memory.bad_reads})
         ready = memory.acks and memory.acks[0][0] <= self.now and self.ready()
-        ctx.set(ack.valid, bool(ready))
+        self.put(ctx, ack.valid, bool(ready))
         if ready:
-            ctx.set(ack.payload, {"error": memory.acks[0][2]})
+            self.put(ctx, ack.payload, {"error": memory.acks[0][2]})
 
     def drive_dispatcher(self, ctx):
         """Answer admissions after a while, in a place of `self.place(kernel)`."""
         dut = self.dut
-        ctx.set(dut.admit.ready, self.ready() and not self.admissions)
-        ctx.set(dut.admitted.valid, 0)
-        if self.admissions and self.admissions[0][0] <= self.now and not self.deny_admission:
+        self.put(ctx, dut.admit.ready, self.ready() and not self.admissions)
+        answer = {"valid": 0}
+        if self.admissions and self.admissions[0][0] <= self.now:
             _, asked = self.admissions.popleft()
             tb, base, first_line, slots = self.place(asked.kernel)
             k = self.kernels[asked.kernel]
             self.tbs[tb] = Tb(asked.kernel, asked.launch_id, (asked.ctaid_x, asked.ctaid_y, asked.ctaid_z), base,
                               first_line, -(-k.shared_bytes // SEGMENT), list(slots), started=False)
             every = list(slots) + [0] * (self.g.max_block_warps - len(slots))
-            ctx.set(dut.admitted, {"valid": 1, "tb": tb, "base": base, "first_line": first_line, "slots": every})
+            answer = {"valid": 1, "tb": tb, "base": base, "first_line": first_line, "slots": every}
+        self.put(ctx, dut.admitted, answer)
 
     def observe(self, ctx):
         """Carry out the transfers of this cycle."""

@@ -9,7 +9,8 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 
 TINY = preset("tiny")
-WIDE = preset("gtx480").replace(warps=6, tb_slots=3, registers=128, shared_bytes=8192, memory_latency=20, stack_depth=6)
+WIDE = preset("gtx480").replace(warps=6, tb_slots=3, registers=128, shared_bytes=1536, memory_latency=20, stack_depth=6)
+SMALL = TINY.replace(warps=6, tb_slots=3)
 GEOMETRIES = {
     "tiny": TINY,
     "bus4": TINY.replace(bus_bytes=4, bytes_per_cycle=4.0),
@@ -24,7 +25,8 @@ def filled(g, seed, stall, drain=40, latency=None, shared=True):
     machine = Machine(g, seed, stall, latency)
     rng = machine.rng
     tbs = min(g.tb_slots, g.warps // 2)
-    warps, registers = g.warps // tbs, rng.randint(3, min(g.regs_per_thread, g.registers // g.warps))
+    warps = g.warps // tbs
+    registers = rng.randint(3, min(7, (g.registers // tbs - 3) // warps))
     lines = g.shared_lines // tbs if shared else 0
     machine.add_kernel(0, registers, warps, lines * 128 - (4 if lines else 0), spare=128 * rng.randint(0, 2))
     size = -(-registers * warps // 4) * 4
@@ -90,8 +92,9 @@ def check_protocol(machine):
             t = (where - area) // kernel.area_bytes
             if where % 128 + g.bus_bytes == 128:
                 open_writes[t] -= 1
-        elif what == "ack" and where in (h + max(0, 4 - g.bus_bytes) + (4 if g.bus_bytes == 4 else 0) for h in head):
-            acked[(where - CCB_BASE) // 128] = state[(where - CCB_BASE) // 128]
+        elif what == "ack" and where - max(0, 8 - g.bus_bytes) in head:
+            t = (where - CCB_BASE) // 128
+            acked[t] = state[t]
         elif what == "release":
             assert acked[where] == State.COMPLETE, "released before it was committed"
 
@@ -170,7 +173,7 @@ def test_tb_that_ends_during_the_drain_is_not_saved():
 
 
 def test_warp_may_exit_while_its_tb_is_being_saved():
-    machine, layout = filled(WIDE, 13, 0.0, drain=0)
+    machine, layout = filled(SMALL, 13, 0.0, drain=0)
     late, gone = machine.tbs[0].slots
     machine.warps[late].stops = 300
     machine.warps[gone].stops, machine.warps[gone].exits = 10**6, 200
@@ -238,10 +241,10 @@ def test_kernel_of_another_slot_is_left_alone():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_write_error_leaves_uncommitted_tbs_on_the_machine(seed):
-    machine, _ = filled(WIDE, seed, 0.1, drain=10)
+    machine, _ = filled(SMALL, seed, 0.1, drain=10)
     kernel, rng = machine.kernels[0], machine.rng
     bad = rng.randrange(len(machine.tbs))
-    area = context.area_address(WIDE, CCB_BASE, kernel.area_bytes, bad)
+    area = context.area_address(SMALL, CCB_BASE, kernel.area_bytes, bad)
     where = CCB_BASE + 128 * bad if seed == 0 else area + 128 * rng.randint(0, 3)
     machine.memory.bad_writes.add(where // 128)
     before = {t: machine.snapshot(t) for t in machine.tbs}
@@ -259,7 +262,8 @@ def test_write_error_leaves_uncommitted_tbs_on_the_machine(seed):
         error, _, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.OCCUPIED)
         assert error == CommandError.NONE and not machine.tbs
         for t in before:
-            assert check_image(machine, t, 0, before[t], Mechanism.OCCUPIED)["generation"] == (1 if t in released else 2)
+            entry = check_image(machine, t, 0, before[t], Mechanism.OCCUPIED)
+            assert entry["generation"] == (1 if t in released else 2)
 
     machine.run(scenario)
 
@@ -319,7 +323,7 @@ def test_entry_read_error_restores_nothing():
 @pytest.mark.parametrize("how", ["read error", "write error", "warp", "depth", "length", "register", "line"])
 @pytest.mark.parametrize("bad", [0, 2])
 def test_tb_that_cannot_be_restored_is_given_back_and_can_be_resumed_later(how, bad):
-    machine, before, save = saved_machine(WIDE, 23 + bad, 0.1)
+    machine, before, save = saved_machine(SMALL, 23 + bad, 0.1)
     memory = machine.memory
 
     async def scenario(ctx):
@@ -336,7 +340,8 @@ def test_tb_that_cannot_be_restored_is_given_back_and_can_be_resumed_later(how, 
         elif how == "line":
             memory.poke(entry["shared_image"], [0xFFFF_FFFF])
         else:
-            memory.bytes[at + {"warp": 0, "depth": 1, "register": 31}[how]] = {"warp": 77, "depth": 0, "register": 0x80}[how]
+            place, value = {"warp": (0, 77), "depth": (1, 0), "register": (31, 0x80)}[how]
+            memory.bytes[at + place] = value
         error, _, _ = await machine.command(ctx, resume=1, kernel=0)
         assert error == (CommandError.BUS_ERROR if "error" in how else CommandError.BAD_IMAGE)
         running = {tb.launch_id for t, tb in machine.tbs.items()}
@@ -392,7 +397,8 @@ def test_a_single_tb_streams_without_gaps():
         assert error == CommandError.NONE
         beats = [what[0] for what in machine.log if what[1] == "write" and what[2] >= CCB_BASE + 128 * WIDE.tb_slots]
         assert beats[-1] - beats[0] + 1 <= 1.05 * len(beats) + 16
-        machine.place = lambda kernel, places=iter(layout(range(3))): next(places)
+        places = iter(layout(range(3)))
+        machine.place = lambda kernel: next(places)
         error, c, _ = await machine.command(ctx, resume=1, kernel=0)
         read = machine.memory.read_bytes / WIDE.bus_bytes
         assert c["restore_cycles"] <= 1.05 * read + 3 * (WIDE.memory_latency + 8)

@@ -60,7 +60,7 @@ def test_preempted_at_every_step_the_result_is_the_same(mechanism, seed, stride)
     for snapshot in snapshots[::stride]:
         run.transport.restore(snapshot)
         steps += 1
-        run.bench.preempt(0, mechanism)
+        run.bench.preempt(0, mechanism, scramble=True)
         if run.bench.state(0) is KernelState.PREEMPTED:
             saved += run.bench.get("save_tbs") > 0
             assert run.bench.fields("status")["resident"] == 0
@@ -86,7 +86,7 @@ def test_periodic_preemption_ends(mechanism):
         run.transport.advance(9)
         if run.bench.state(0) is not KernelState.RUNNING:
             break
-        run.bench.preempt(0, mechanism)
+        run.bench.preempt(0, mechanism, scramble=True)
         if run.bench.state(0) is KernelState.PREEMPTED:
             run.bench.resume(0, scramble=True)
         rounds += 1
@@ -238,3 +238,13 @@ def test_a_full_barrier_is_held_while_a_preempt_is_pending_and_released_after_th
     assert (header["waiting"], header["barrier"]) == (1, 5)
     bench.resume(0)
     bench.finish(0, 20)
+
+
+def test_live_registers_never_written_still_read_zero_after_a_scrambled_restore():
+    bench = Bench(GoldenTransport(TINY, 1 << 16))
+    divergent(bench, live_divergent=0b1010)
+    bench.preempt(0, Mechanism.LIVE, scramble=True)
+    assert bench.get("save_registers") == 4
+    bench.resume(0, scramble=True)
+    warp = bench.transport.machine.resident()[0].warps[0]
+    assert not warp.registers[3].any() and warp.registers[1].any() and warp.registers[0].max() > 7

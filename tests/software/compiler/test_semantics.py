@@ -8,7 +8,7 @@ import pytest
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
-from caesura.sim.testing.ptx_operations import BINARY, COMPARISONS, SHIFTS, TERNARY, UNARY, compare, signed
+from caesura.sim.testing.ptx.operations import BINARY, COMPARISONS, SHIFTS, TERNARY, UNARY, compare, signed
 from caesura.software.compiler import compile_ptx
 
 GEOMETRY = PRESETS["gtx480"]

@@ -34,6 +34,8 @@ def lower(module: Module, function: Function) -> Kernel:
             ctx.declare(variable.type, variable.name, variable.count)
     kernel.parameters = _parameters(ctx, function)
     ctx.parameters = {p.name: p for p in kernel.parameters}
+    ctx.elsewhere = {v.name: v.space for v in (*module.variables, *function.variables)
+                     if v.space not in ("reg", "shared")}
     kernel.shared_bytes = _place_shared(ctx, module, function)
     _attributes(kernel, function, module.file)
     _statements(ctx, function)
@@ -93,25 +95,27 @@ def _names(function: Function) -> set[str]:
 def _attributes(kernel: Kernel, function: Function, file: str) -> None:
     for name, numbers in function.attributes.items():
         if name in ("maxntid", "reqntid"):
-            block = (*numbers, 1, 1)[:3]
-            kernel.max_threads = block[0] * block[1] * block[2]
+            x, y, z = (*numbers, 1, 1)[:3]
+            kernel.max_threads = x * y * z
             if name == "reqntid":
-                kernel.required_block = block
+                kernel.required_block = (x, y, z)
         elif name not in ("minnctapersm", "maxnctapersm", "maxnreg", "noreturn"):
             raise CompileError(f"directive .{name} is not supported", file, function.line,
                                supported=".maxntid, .reqntid, .minnctapersm, .maxnreg")
 
 
 def _statements(ctx: Context, function: Function) -> None:
-    labels = {s.name for s in function.statements if isinstance(s, Label)}
-    ctx.labels = labels
+    for statement in function.statements:
+        if isinstance(statement, Label):
+            if statement.name in ctx.labels:
+                raise CompileError(f"label {statement.name} is defined twice", ctx.file, statement.line)
+            ctx.labels.add(statement.name)
     ctx.open_block("entry")
     for statement in function.statements:
         if isinstance(statement, Label):
             ctx.open_block(statement.name)
             continue
-        ctx.instruction = statement
-        ctx.guard = None
+        ctx.instruction, ctx.guard = statement, None
         lower_one = handler(statement.base)
         if lower_one is None:
             raise ctx.error(f"instruction {statement.opcode} is not supported", supported_opcodes())

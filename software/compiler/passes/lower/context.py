@@ -35,11 +35,13 @@ class Context:
         Addresses of shared variables.
     parameters : dict of str to Parameter
     instruction : Instruction
-        Being lowered.
+        Being lowered; an empty one before the first.
     guard : Pred or None
         Its guard.
     labels : set of str
         Labels of the whole kernel.
+    elsewhere : dict of str to str
+        Variables in spaces that are not supported, and their space.
     """
 
     def __init__(self, kernel: Kernel, file: str):
@@ -47,9 +49,10 @@ class Context:
         self.file = file
         self.symbols: dict[str, int] = {}
         self.parameters = {}
-        self.instruction: Instruction | None = None
+        self.instruction = Instruction("", (), None, 0, "")
         self.guard: Pred | None = None
         self.labels: set[str] = set()
+        self.elsewhere: dict[str, str] = {}
         self._types: dict[str, str] = {}
         self._registers: dict[str, Reg] = {}
         self._ranges: list[tuple[str, int, str]] = []
@@ -79,7 +82,6 @@ class Context:
     def error(self, message: str, supported: str = "") -> CompileError:
         """Return the error for the instruction at hand."""
         ins = self.instruction
-        assert ins is not None
         return CompileError(message, self.file, ins.line, ins.text, supported)
 
     # Blocks
@@ -114,7 +116,7 @@ class Context:
 
     def emit(self, name: str, defs: tuple = (), uses: tuple = (), imm: int = 0, volatile: bool = False) -> None:
         """Append an operation; guarded unless it only computes temporaries."""
-        assert self._block is not None and self.instruction is not None
+        assert self._block is not None
         op = Op(name, defs, uses, None, imm, self.instruction.line, volatile)
         if not is_pure(op) or is_memory(op) or any(d in self._named for d in op.written()):
             op.guard = self.guard
@@ -188,6 +190,9 @@ class Context:
             if name.startswith("%"):
                 known = "special registers " + ", ".join(SPECIAL_REGISTERS)
                 raise self.error(f"{name} is neither declared nor a known special register", known)
+            if name in self.elsewhere:
+                space = self.elsewhere[name]
+                raise self.error(f"{name} is in .{space}, which is not supported", "variables in .shared")
             raise self.error(f"{name} is not a register or a shared variable", "addresses of shared variables")
         declared = self.bits_of(name)
         if declared != bits:

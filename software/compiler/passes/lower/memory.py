@@ -35,10 +35,9 @@ def _access(ctx: Context) -> None:
     if not space:
         raise ctx.error("generic addressing is not supported", _SUPPORTED)
     store = ins.base == "st"
-    if len(ins.operands) != 2 or not isinstance(ins.operands[0 if store else 1], Address) \
-            or (store and space == "param"):
+    address = ins.operands[0 if store else 1] if len(ins.operands) == 2 else None
+    if not isinstance(address, Address) or (store and space == "param"):
         raise ctx.error("not a known memory access", _SUPPORTED)
-    address = ins.operands[0 if store else 1]
     data = _items(ctx, ins.operands[1 if store else 0], count)
     if count * width_of(type) > 128:
         raise ctx.error(f"{count * width_of(type)}-bit access is not supported", "at most 128 bits")
@@ -99,7 +98,7 @@ def _load(ctx: Context, space: str, address: Address, data: tuple, type: str, vo
     else:
         letter = "s" if type[0] == "s" else "u"
         groups = [(f"{letter}{bits}", (reg,), offset + k * bits // 8) for k, reg in enumerate(defs)]
-        if count > 1 and base in defs:  # a later access would find its base overwritten
+        if count > 1 and isinstance(base, Reg) and base in defs:  # a later access would find its base overwritten
             copy = ctx.kernel.fresh(base.kind)
             ctx.emit("mov.64" if base.kind == "w" else "mov", (copy,), (base,))
             base = copy

@@ -42,9 +42,7 @@ def check_modifiers(ctx: Context, allowed: set[str], modifiers: list[str]) -> No
 
 def integer_type(ctx: Context, widths: tuple[int, ...], position: int = -1) -> str:
     """Return the instruction's type modifier, which must be an integer type of one of the `widths`."""
-    ins = ctx.instruction
-    assert ins is not None
-    modifiers = ins.modifiers
+    modifiers = ctx.instruction.modifiers
     type = modifiers[position] if len(modifiers) >= abs(position) else ""
     if WIDTHS.get(type) not in widths:
         known = "types " + ", ".join(f".{t}" for t, bits in WIDTHS.items() if bits in widths)

@@ -1,0 +1,116 @@
+"""Simulation speed: simulated cycles a second of the `gtx480` SM under Verilator, and the build time.
+
+``python -m caesura.sim.bench.speed`` runs the shipped kernels and an idle SM on one core and prints each rate
+next to the floor and the aim. The idle SM shows the cost of a cycle in which nothing happens; the difference to
+the kernels is what activity costs. ``--trace`` records the retire trace meanwhile, as lockstep tests do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import asdict, dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from caesura.hw.arch.geometry import PRESETS, preset
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.rtl.verilator import build_seconds, library
+from caesura.sim.scenario import differences, start_job
+from caesura.software.driver import Device
+from caesura.software.kernels import KERNELS, SIZES, kernel
+
+__all__ = ["FLOOR", "AIM", "Speed", "measure", "measure_idle"]
+
+FLOOR = 40_000
+"""Cycles a second that must be reached with a kernel running."""
+AIM = 100_000
+"""Cycles a second aimed at."""
+IDLE_CYCLES = 100_000
+MEMORY_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Speed:
+    """One measurement.
+
+    Attributes
+    ----------
+    name : str
+        Kernel, or ``"idle"``.
+    cycles : int
+        Simulated.
+    instructions : int
+        Warp instructions retired.
+    seconds : float
+        Wall-clock time of the simulation alone, on one core.
+    correct : bool
+        The kernel's results were right.
+    """
+
+    name: str
+    cycles: int
+    instructions: int
+    seconds: float
+    correct: bool = True
+
+    @property
+    def rate(self) -> float:
+        """Simulated cycles a second."""
+        return self.cycles / self.seconds
+
+
+def measure_idle(transport: RtlTransport, cycles: int = IDLE_CYCLES) -> Speed:
+    """Return the speed of an SM that runs nothing."""
+    started = time.perf_counter()
+    transport.advance(cycles)
+    return Speed("idle", cycles, 0, time.perf_counter() - started)
+
+
+def measure(transport: RtlTransport, name: str, size: str) -> Speed:
+    """Run a shipped kernel to its end and return the speed."""
+    device = Device(transport)
+    shipped = kernel(name)
+    job = shipped.job(size)
+    launch, arrays = start_job(device, device.load_ptx(shipped.ptx_path)[name], job)
+    first, retired = transport.cycle, device.read("retired")
+    started = time.perf_counter()
+    device.wait(launch)
+    seconds = time.perf_counter() - started
+    return Speed(name, transport.cycle - first, (device.read("retired") - retired) % (1 << 32), seconds,
+                 not any(differences(job, arrays).values()))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table, or one JSON object with ``--json``."""
+    parser = argparse.ArgumentParser(prog="caesura.sim.bench.speed", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--preset", choices=sorted(PRESETS), default="gtx480")
+    parser.add_argument("--size", choices=SIZES, default="medium")
+    parser.add_argument("--trace", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    g = preset(options.preset)
+    built = build_seconds(library(g))
+    speeds = [measure_idle(RtlTransport(g, MEMORY_BYTES, options.trace))]
+    speeds += [measure(RtlTransport(g, MEMORY_BYTES, options.trace), name, options.size) for name in KERNELS]
+    slowest = min(speed.rate for speed in speeds)
+    if options.json:
+        rows = [asdict(speed) | {"cycles_per_second": round(speed.rate)} for speed in speeds]
+        print(json.dumps({"preset": g.name, "build_seconds": built, "floor": FLOOR, "aim": AIM,
+                          "slowest": round(slowest), "met": slowest >= FLOOR, "runs": rows}))
+        return
+    table = Table("run", "cycles", "instructions a cycle", "cycles/s", "of floor", "of aim", "result",
+                  title=f"{g.name} under Verilator, one core")
+    for speed in speeds:
+        table.add_row(speed.name, f"{speed.cycles}", f"{speed.instructions / speed.cycles:.2f}", f"{speed.rate:.0f}",
+                      f"{speed.rate / FLOOR:.1f}", f"{speed.rate / AIM:.1f}", "right" if speed.correct else "WRONG")
+    console = Console()
+    console.print(table)
+    console.print(f"build: {'not known' if built is None else f'{built:.0f} s'}; floor {FLOOR}, aim {AIM} cycles/s: "
+                  f"{'met' if slowest >= AIM else 'floor met' if slowest >= FLOOR else 'MISSED'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The verifier of finished code: what a preemption leans on, judged from the instruction words alone."""
+
+from __future__ import annotations
+
+from caesura.hw.arch.isa import LIVE_BITS, liveness_vector
+
+from ..analysis.divergence import stack_depth, waiting_registers
+from ..analysis.dominance import reconvergence
+from ..analysis.liveness import liveness
+from ..analysis.points import PointError, longest_interval
+from ..ir.cfg import graph as flow_graph
+from .image import KernelImage
+from .lift import lift
+
+__all__ = ["check_image"]
+
+
+def check_image(image: KernelImage) -> int:
+    """Check a kernel's preemption points, liveness vectors, reconvergence addresses and stack depth.
+
+    1. Every cycle passes a preemption point, and every ``pp`` is followed by its ``pp.div`` (`analysis.points`).
+    2. The vector of a ``pp`` or barrier holds every register live after it, that of a ``pp.div`` also those that
+       lanes waiting elsewhere need (`analysis.divergence`).
+    3. Every branch names its immediate post-dominator.
+    4. The SIMT stack never needs more entries than the image says.
+
+    Returns
+    -------
+    int
+        Most instructions on a path between two preemption points.
+
+    Raises
+    ------
+    PointError
+        If one of them does not hold.
+    ImageError
+        If the code is not well formed.
+    """
+    lifted = lift(image)
+    kernel = lifted.kernel
+    flow = flow_graph(kernel)
+    for label, point in reconvergence(flow).items():
+        if label in lifted.meet and lifted.meet[label] != point:
+            raise PointError(f"{image.name}: the branch at the end of {label} names {lifted.meet[label]} as its "
+                             f"reconvergence point, not {point}")
+    live_sets = liveness(kernel, flow)
+    waiting = waiting_registers(kernel, flow, live_sets.live_in, lifted.meet)
+    for block in kernel.blocks:
+        for index, op, live in live_sets.backward(block):
+            if op.name == "pp.div":
+                live = live | waiting[block.label]
+            elif op.name != "pp" and not op.name.startswith("bar."):
+                continue
+            missing = liveness_vector(reg.index for reg in live if reg.kind == "R") & ~op.imm
+            if missing:
+                raise PointError(f"{image.name}, pc {lifted.start[block.label] + index}: {op.name} does not save "
+                                 f"registers {[r for r in range(LIVE_BITS) if missing >> r & 1]}")
+    depth = stack_depth(kernel, flow, lifted.meet)
+    if depth > image.stack_depth:
+        raise PointError(f"{image.name}: the SIMT stack may need {depth} entries, the image says {image.stack_depth}")
+    return longest_interval(kernel)

@@ -1,0 +1,159 @@
+"""Analyses: liveness, reconvergence, what divergence adds, stack depth."""
+
+import pytest
+
+from caesura.software.compiler.analysis.divergence import stack_depth, waiting_registers
+from caesura.software.compiler.analysis.dominance import dominates, immediate_dominators, reconvergence
+from caesura.software.compiler.analysis.liveness import liveness
+from caesura.software.compiler.analysis.loops import loop_depth
+from caesura.software.compiler.ir.cfg import graph
+from caesura.software.compiler.ir.text import parse
+
+
+def names(registers):
+    return {str(reg).removeprefix("%") for reg in registers}
+
+
+def blocks(text):
+    """A kernel from ``label: op; op -> condition? target target``, one block a line."""
+    lines = ["kernel k"]
+    for line in filter(None, map(str.strip, text.splitlines())):
+        label, _, rest = line.partition(":")
+        ops, _, targets = rest.partition("->")
+        lines.append(f"{label}:")
+        lines += [f"  {op.strip()}" for op in ops.split(";") if op.strip()]
+        targets = targets.split()
+        lines.append("  " + ("end" if not targets else f"jump {targets[0]}" if len(targets) == 1
+                             else f"branch {' '.join(targets)}"))
+    return parse("\n".join(lines))
+
+
+NESTED = """
+entry: R0 = mov 1; R1 = mov 2; R2 = mov 3; R3 = mov 4 -> P0 outer_then outer_else
+outer_then: nop -> P1 inner_then inner_else
+inner_then: R4 = mov R0 -> inner_end
+inner_else: R4 = mov R1 -> inner_end
+inner_end: st.global.b32 R4, R4 -> outer_end
+outer_else: st.global.b32 R2, R2 -> outer_end
+outer_end: st.global.b32 R3, R3
+"""
+
+
+def test_liveness_of_a_loop():
+    kernel = blocks("""
+        entry: R0 = mov 0; R1 = ldp -> loop
+        loop: R0 = iadd R0, R1; P0 = setp.lt.s R0, 9 -> P0 loop done
+        done: st.global.b32 R0, R0
+        """)
+    result = liveness(kernel)
+    assert names(result.live_in["loop"]) == {"R0", "R1"}
+    assert names(result.live_out["loop"]) == {"R0", "R1"}
+    assert names(result.live_in["done"]) == {"R0"}
+    assert names(result.live_in["entry"]) == set()
+    assert [names(s) for s in result.gaps(kernel.blocks[1])] == [{"R0", "R1"}, {"R0", "R1"}, {"R0", "R1", "P0"}]
+
+
+def test_guarded_definition_keeps_the_old_value_live():
+    kernel = blocks("entry: R0 = mov 0; @P0 R0 = mov 1; st.global.b32 R1, R0")
+    gaps = [names(s) for s in liveness(kernel).gaps(kernel.blocks[0])]
+    assert gaps == [{"R1", "P0"}, {"R0", "R1", "P0"}, {"R0", "R1"}, set()]
+
+
+def test_unguarded_exit_ends_liveness_and_a_guarded_one_does_not():
+    kernel = blocks("""
+        entry: R0 = mov 1; @P0 exit; nop -> P1 stop go
+        stop: nop
+        go: st.global.b32 R0, R0
+        """)
+    result = liveness(kernel)
+    assert names(result.live_in["stop"]) == set()
+    assert "R0" in names(result.gaps(kernel.blocks[0])[1])
+
+
+def test_registers_of_waiting_lanes_under_nested_divergence():
+    """While a warp is in the innermost block its other lanes can wait at every other side and meeting point."""
+    kernel = blocks(NESTED)
+    flow = graph(kernel)
+    live = liveness(kernel).live_in
+    waiting = waiting_registers(kernel, flow, live, reconvergence(flow))
+    # Plain liveness there: R0, R3. The inner branch adds the other inner side (R1) and inner_end (R4);
+    # the outer branch adds the outer side (R2).
+    assert names(live["inner_then"]) == {"R0", "R3"}
+    assert {r for r in names(waiting["inner_then"]) if r[0] == "R"} == {"R0", "R1", "R2", "R3", "R4"}
+    assert {r for r in names(waiting["inner_end"]) if r[0] == "R"} == {"R0", "R1", "R2", "R3"}
+    assert {r for r in names(waiting["outer_else"]) if r[0] == "R"} == {"R0", "R1", "R2", "R3"}
+    assert waiting["outer_end"] == frozenset()
+
+
+def test_waiting_lanes_of_an_earlier_iteration():
+    """Lanes that left the loop wait behind it while the others go on."""
+    kernel = blocks("""
+        entry: R0 = mov 0; R1 = mov 5 -> loop
+        loop: R0 = iadd R0, 1 -> P0 loop done
+        done: st.global.b32 R1, R1
+        """)
+    flow = graph(kernel)
+    waiting = waiting_registers(kernel, flow, liveness(kernel).live_in, reconvergence(flow))
+    assert {"R0", "R1"} <= names(waiting["loop"])
+
+
+def test_reconvergence_is_the_immediate_post_dominator():
+    meet = reconvergence(graph(blocks(NESTED)))
+    assert meet["entry"] == "outer_end" and meet["outer_then"] == "inner_end" and meet["outer_end"] is None
+
+
+def test_a_side_that_ends_does_not_keep_the_others_apart():
+    meet = reconvergence(graph(blocks("""
+        entry: nop -> P0 a b
+        a: nop -> P1 stop c
+        stop: trap
+        c: nop -> join
+        b: nop -> join
+        join: bar.pp.0
+        """)))
+    assert meet["entry"] == "join" and meet["a"] == "c" and meet["stop"] is None
+
+
+def test_reconvergence_in_a_part_that_never_ends():
+    meet = reconvergence(graph(blocks("""
+        entry: nop -> P0 spin out
+        spin: nop -> P1 one two
+        one: nop -> back
+        two: nop -> back
+        back: nop -> spin
+        out: nop
+        """)))
+    assert meet["spin"] == "back" and meet["entry"] == "out"
+
+
+def test_dominators_and_loop_depth():
+    kernel = blocks("""
+        entry: nop -> outer
+        outer: nop -> inner
+        inner: nop -> P0 inner latch
+        latch: nop -> P1 outer done
+        done: nop
+        """)
+    idom = immediate_dominators(kernel)
+    assert dominates(idom, "outer", "latch") and not dominates(idom, "latch", "inner")
+    assert loop_depth(kernel) == {"entry": 0, "outer": 1, "inner": 2, "latch": 1, "done": 0}
+
+
+@pytest.mark.parametrize("text, depth", [
+    ("entry: nop", 1),
+    # One side starts at the reconvergence point: base and one side.
+    ("entry: nop -> P0 join body\nbody: nop -> join\njoin: nop", 2),
+    ("entry: nop -> P0 a b\na: nop -> join\nb: nop -> join\njoin: nop", 3),
+    # A loop that lanes leave one by one reuses the top entry.
+    ("entry: nop -> loop\nloop: nop -> P0 loop done\ndone: nop", 2),
+    # A chain of else-ifs with one end adds one entry each.
+    ("entry: nop -> P0 t1 f1\nf1: nop -> join\nt1: nop -> P1 t2 f2\nf2: nop -> join\nt2: nop -> join\njoin: nop", 4),
+    (NESTED, 5),
+    # A side that parts in every iteration and meets only behind the loop: an entry for every lane.
+    ("entry: nop -> head\nhead: nop -> P0 a b\na: nop -> P1 done latch\nb: nop -> latch\n"
+     "latch: nop -> P2 head done\ndone: nop", 33),
+])
+def test_stack_depth(text, depth):
+    kernel = blocks(text)
+    flow = graph(kernel)
+    assert stack_depth(kernel, flow, reconvergence(flow)) == depth

@@ -1,0 +1,125 @@
+"""Assembler and disassembler are each other's inverse, and mistakes are told with their line."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.isa import OPCODES
+from caesura.software.compiler import (
+    AssemblerError,
+    KernelImage,
+    Parameter,
+    assemble,
+    compile_ptx,
+    disassemble,
+    disassemble_word,
+)
+from caesura.software.kernels import KERNELS
+
+TEXT = """
+.kernel first        // a comment
+.shared 256
+.maxthreads 64
+.reqblock 8, 8, 1
+.param out u64 0 8 pointer
+.param n s32 8 4
+.source "dir/a;b.ptx"
+.line 7
+    ldp R4, param[0]
+    @!P1 iadd R3, R4, R5         ; another
+    ld.global.b32 R2, [R4+16]    # and another
+    ld.shared.b64 R6, [64]
+    st.global.b8 [R4-8], R2
+.line 9
+again:
+    s2r R0, ctaid.y
+    iaddc R0, P2, R1, R2, !PT
+    sel R1, R2, R3, !P4
+    pp {R1,R2}
+    pp.div {R0-R4, R53+}
+    bar.pp.15 {}
+    @P0 bra done, done
+    bra again, none
+done:
+    exit
+.kernel second
+    exit
+"""
+
+
+def test_sample():
+    first, second = assemble(TEXT, "x.asm")
+    assert (first.name, first.registers, first.predicates, first.stack_depth) == ("first", 8, 5, 2)
+    assert (first.shared_bytes, first.max_threads, first.required_block) == (256, 64, (8, 8, 1))
+    assert first.parameters == (Parameter("out", "u64", 0, 8, True), Parameter("n", "s32", 8, 4))
+    assert first.source == "dir/a;b.ptx" and first.lines == (7,) * 5 + (9,) * 9
+    fields = [decode(word) for word in first.code]
+    assert fields[1].guard == (1, True) and fields[4].get("imm") == 0xFFFF_FFF8
+    assert fields[3].get("no_base") == 1 and fields[3].get("imm") == 64
+    assert fields[9].get("live") == 0b11111 | 1 << 53
+    assert fields[11].get("target") == fields[11].get("reconv") == 13 and fields[12].get("target") == 5
+    assert second == KernelImage("second", (first.code[-1],), 1)
+    assert assemble(disassemble(first) + disassemble(second)) == [first, second]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_round_trip_of_compiled_kernels(name):
+    for image in compile_ptx(KERNELS[name].ptx_path.read_text(), f"{name}.ptx").values():
+        assert assemble(disassemble(image)) == [image]
+        # What the text may leave out is computed to the same values.
+        kept = [line for line in disassemble(image).splitlines()
+                if not line.startswith((".registers", ".predicates", ".stack"))]
+        assert assemble("\n".join(kept)) == [image]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.integers(0, 2**64 - 1),
+                 st.tuples(st.sampled_from([op.code for op in OPCODES]), st.integers(0, 2**54 - 1)).map(
+                     lambda x: x[0] << 54 | x[1]),
+                 st.tuples(st.sampled_from([op.code for op in OPCODES]), st.integers(0, 2**32 - 1)).map(
+                     lambda x: x[0] << 54 | 7 << 50 | x[1])))
+def test_round_trip_of_any_word(word):
+    image = KernelImage("k", (word, 0x181 << 54 | 7 << 50), 64, 7, 0, 1)
+    assert assemble(disassemble(image)) == [image]
+
+
+def test_round_trip_keeps_lines_and_large_numbers():
+    image = KernelImage("k", (0x080 << 54 | 7 << 50 | 0xFFFF_FFFF, 0x181 << 54 | 7 << 50), 1, 0, 3, 2,
+                        lines=(5, 0), source='a "quoted" name')
+    assert assemble(disassemble(image)) == [image]
+    assert assemble(disassemble(dataclasses.replace(image, lines=()))) == [dataclasses.replace(image, lines=())]
+
+
+def test_one_word():
+    assert disassemble_word(0x182 << 54 | 7 << 50) == "nop"
+    assert disassemble_word(0x3FF << 54) == ".word 0xffc0000000000000"
+
+
+@pytest.mark.parametrize("line, what", [
+    ("frob R1, R2", "no instruction 'frob'"), ("iadd R1, R2", "iadd has 3 operands (d a b), not 2"),
+    ("iadd R1, R2, 5", "'5' is not a vector register"), ("iadd R1, R2, R64", "'R64' is not a vector register"),
+    ("setp.eq P7, R1, R2", "'P7' is not a predicate"), ("ld.global.b64 R3, [R0]", "is not a multiple of 2"),
+    ("ld.global.b32 R3, R0", "'R0' is not an address"), ("bra nowhere, none", "label 'nowhere' is not defined"),
+    ("mov.i R0, 4294967296", "does not fit 32 bits"), ("pp {R0", "'{R0' is not a register set"),
+    ("pp {R64}", "'R64' is not a register range"), ("@P9 nop", "'P9' is not a predicate"),
+    ("mov.i R0, five", "'five' is not a number"), (".frob 1", "no directive .frob"),
+    (".registers x", "'x' is not a number"), ("here:", "label 'here' is defined twice"),
+    ("@P1 pp {}", "has no field 'guard'"), ("???", "not an instruction"),
+])
+def test_mistakes(line, what):
+    with pytest.raises(AssemblerError) as caught:
+        assemble(f".kernel k\nhere:\n  {line}\n  exit\n", "bad.asm")
+    assert caught.value.line == 3 and what in str(caught.value)
+    assert str(caught.value).startswith("bad.asm:3: ")
+
+
+@pytest.mark.parametrize("text, what", [
+    ("", "no kernel"), ("exit\n", "expected .kernel"), (".kernel k\n.kernel k\n", "a name of its own"),
+    (".kernel k\nnop\n", "the code runs over its end"), (".kernel k\n", "has no code"),
+])
+def test_texts_that_are_no_kernel(text, what):
+    with pytest.raises(AssemblerError, match=what):
+        assemble(text)

@@ -1,0 +1,102 @@
+"""What the compiler does not support it refuses with file, line, instruction, and what is supported."""
+
+import pytest
+
+from caesura.software.compiler import CompileError, CompileOptions, compile_ptx
+from caesura.software.kernels import KERNELS
+
+FRAME = """.version 8.0
+.target sm_75
+.address_size 64
+.const .align 4 .b8 table[40];
+.visible .entry k(.param .u64 p, .param .u32 n)
+{
+.reg .pred %p<4>;
+.reg .b16 %rs<4>;
+.reg .b32 %r<4>;
+.reg .f32 %f<4>;
+.reg .b64 %rd<4>;
+.shared .align 4 .b8 s[64];
+<STATEMENT>
+ret;
+}
+"""
+LINE = 13
+
+
+@pytest.mark.parametrize("statement, what, supported", [
+    ("div.s32 %r1, %r2, %r3;", "instruction div.s32 is not supported", "mad"),
+    ("add.f32 %f1, %f2, %f3;", "type .f32 is not supported", ".s32"),
+    ("add.sat.s32 %r1, %r2, %r3;", "modifier .sat is not supported", "none"),
+    ("mul.rn.f32 %f1, %f2, %f3;", "not an integer multiplication", ".wide"),
+    ("atom.global.add.u32 %r1, [%rd1], 1;", "instruction atom.global.add.u32 is not supported", "ld"),
+    ("ld.u32 %r1, [%rd1];", "generic addressing is not supported", ".global"),
+    ("ld.const.u32 %r1, [table];", "modifier .const is not supported", ".shared"),
+    ("mov.u64 %rd1, table;", "table is in .const, which is not supported", ".shared"),
+    ("mov.u64 %rd1, nothing;", "nothing is not a register or a shared variable", ".shared|shared"),
+    ("mov.u64 %rd1, p;", "the address of a parameter is not supported", "ld.param"),
+    ("ld.global.f32 %f1, [%rd1];", "type .f32 is not supported", ".b32"),
+    ("ld.global.v4.u64 {%rd0, %rd1, %rd2, %rd3}, [%rd1];", "256-bit access is not supported", "128"),
+    ("ld.param.u64 %rd1, [p+4];", "access beyond parameter p", ""),
+    ("ld.param.u32 %r1, [q];", "q is not a parameter of this kernel", ""),
+    ("st.param.u32 [p], %r1;", "not a known memory access", "ld"),
+    ("add.s32 %r1, %r2, %r7;", "%r7 is neither declared nor a known special register", "%tid.x"),
+    ("mov.u32 %r1, %lanemask_lt;", "%lanemask_lt is neither declared", "%laneid"),
+    ("add.s32 %r1, %rd2, 1;", "%rd2 is declared .b64, the instruction needs 32 bits", ""),
+    ("add.s64 %r1, %rd2, 1;", "%r1 is declared .b32, the instruction needs 64 bits", ""),
+    ("setp.lt.s32 %r1, %r2, %r3;", "the instruction needs a predicate", ""),
+    ("setp.lt.f32 %p1, %f1, %f2;", "type .f32 is not supported", ".u64"),
+    ("setp.equ.s32 %p1, %r1, %r2;", "not an integer comparison", ".eq"),
+    ("selp.f32 %f1, %f1, %f2, %p1;", "type .f32 is not supported", ""),
+    ("cvt.rn.f32.s32 %f1, %r1;", "conversion is not supported", "integer"),
+    ("cvta.shared.u64 %rd1, %rd2;", "address conversion is not supported", "cvta.to.global"),
+    ("bra nowhere;", "label nowhere is not defined", ""),
+    ("bar.sync 0, 64;", "part of the thread block is not supported", "bar.sync"),
+    ("bar.sync %r1;", "the barrier id must be a constant", "bar.sync"),
+    ("bar.sync 16;", "the barrier id must be a constant from 0 to 15", ""),
+    ("bar.red.popc.u32 %r1, 0, %p1;", "barrier operation is not supported", "bar.sync"),
+    ("call.uni (r), f, (%r1);", "instruction call.uni is not supported", ""),
+    ("mov.f32 %f1, 0f3F800000;", "type .f32 is not supported", ""),
+    ("mov.b32 %r1, 0f3F800000;", "floating-point constant", "integer"),
+    ("add.s32 %r1, %r2;", "2 operands where 3 belong", ""),
+    ("tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r1}, [t, {%r1}];", "instruction tex.1d.v4.s32.s32 is not supported", ""),
+])
+def test_unsupported_statements(statement, what, supported):
+    with pytest.raises(CompileError) as caught:
+        compile_ptx(FRAME.replace("<STATEMENT>", statement), "kernel.ptx")
+    error = caught.value
+    assert (error.file, error.line) == ("kernel.ptx", LINE)
+    assert error.instruction == " ".join(statement.split())
+    assert what in error.message
+    assert any(word in error.supported for word in supported.split("|"))
+    text = str(error)
+    assert text.startswith(f"kernel.ptx:{LINE}: ") and error.instruction in text and "\n" not in text
+
+
+@pytest.mark.parametrize("text, line, what", [
+    (FRAME.replace("<STATEMENT>", "L:\nL:"), LINE + 1, "label L is defined twice"),
+    (FRAME.replace(".param .u32 n", ".param .f16x2 n").replace("<STATEMENT>", ""), 5, "parameter type .f16x2"),
+    (".version 8.0\n.target sm_75\n.func f()\n{\nret;\n}\n", 3, "function f is not supported"),
+    (".version 8.0\n.visible .entry k()\n.maxclusterrank 4\n{\nret;\n}\n", 2, "directive .maxclusterrank"),
+])
+def test_unsupported_declarations(text, line, what):
+    with pytest.raises(CompileError, match=what) as caught:
+        compile_ptx(text, "kernel.ptx")
+    assert caught.value.line == line
+
+
+def test_unused_float_registers_do_no_harm():
+    assert compile_ptx(FRAME.replace("<STATEMENT>", ""))["k"].code
+
+
+def test_too_few_registers():
+    text = KERNELS["pathfinder"].ptx_path.read_text()
+    needed = compile_ptx(text)["pathfinder"].registers
+    with pytest.raises(CompileError, match=f"pathfinder needs {needed} vector registers, the target has 8"):
+        compile_ptx(text, options=CompileOptions(max_registers=8))
+
+
+@pytest.mark.parametrize("field, value", [("interval", 3), ("max_registers", 0), ("max_registers", 65)])
+def test_options_are_checked(field, value):
+    with pytest.raises(ValueError, match=f"{field} must be .* not {value}"):
+        CompileOptions(**{field: value})

@@ -1,0 +1,104 @@
+"""The PTX parser: syntax tree with lines, and messages for text that is no PTX."""
+
+import pytest
+
+from caesura.software.compiler import CompileError
+from caesura.software.compiler.ptx.parser import parse
+from caesura.software.compiler.ptx.syntax import (
+    Address,
+    Guard,
+    Instruction,
+    Label,
+    Name,
+    Negated,
+    Number,
+    Pair,
+    Vector,
+)
+
+TEXT = """// a comment
+.version 8.0
+.target sm_75, debug
+.address_size 64
+.file	1 "/tmp/x.cu"
+.extern .shared .align 16 .b8 dyn[];
+.shared .align 4 .b8 fixed[4][8];
+	// .globl	k
+.visible .entry k(
+	.param .u64 k_param_0,
+	.param .align 8 .b8 k_param_1[24]
+)
+.maxntid 128, 2, 1
+.reqntid 64
+{
+	.reg .pred 	%p<3>;
+	.reg .b32 	%r<9>, %x;
+	.loc	1 3 5, function_name $L__info_string0, inlined_at 1 4 3
+	.pragma "nounroll";
+	@!%p1 bra 	$L__BB0_2;
+	/* two
+	lines */
+	ld.global.v2.u32 	{%r1, %r2}, [%rd1+-8];
+	setp.ne.or.s32 %p1|%p2, %r1, 0x1F, !%p2;
+$L__BB0_2:
+	st.shared.u32 [fixed+4], 017;
+	{
+	.reg .b32 t;
+	mov.u32 t, %tid.x;
+	}
+	ld.shared.u32 %r3, [64];
+	ret;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def module():
+    return parse(TEXT, "x.ptx")
+
+
+def test_header_and_variables(module):
+    assert (module.file, module.version, module.target, module.address_size) == ("x.ptx", "8.0", "sm_75,debug", 64)
+    dynamic, fixed = module.variables
+    assert (dynamic.space, dynamic.name, dynamic.elements, dynamic.align, dynamic.extern) == \
+        ("shared", "dyn", 0, 16, True)
+    assert (fixed.name, fixed.type, fixed.elements, fixed.line) == ("fixed", "b8", 32, 7)
+
+
+def test_function_parameters_and_attributes(module):
+    function, = module.functions
+    assert (function.kind, function.name, function.line, function.defined) == ("entry", "k", 9, True)
+    assert [(p.name, p.type, p.elements, p.align) for p in function.parameters] == \
+        [("k_param_0", "u64", None, 0), ("k_param_1", "b8", 24, 8)]
+    assert function.attributes == {"maxntid": (128, 2, 1), "reqntid": (64,)}
+    assert [(v.name, v.type, v.count) for v in function.variables] == \
+        [("%p", "pred", 3), ("%r", "b32", 9), ("%x", "b32", None), ("t", "b32", None)]
+
+
+def test_statements_with_lines_and_operands(module):
+    statements = module.functions[0].statements
+    assert [s.line for s in statements] == [20, 23, 24, 25, 26, 29, 31, 32]
+    branch, load, compare, label, store, move, absolute, end = statements
+    assert branch.guard == Guard("%p1", True) and branch.operands == (Name("$L__BB0_2"),)
+    assert load.operands == (Vector((Name("%r1"), Name("%r2"))), Address("%rd1", -8))
+    assert (load.base, load.modifiers) == ("ld", ["global", "v2", "u32"])
+    assert compare.operands == (Pair("%p1", "%p2"), Name("%r1"), Number("0x1F", 31), Negated("%p2"))
+    assert label == Label("$L__BB0_2", 25)
+    assert store.operands == (Address("fixed", 4), Number("017", 15))
+    assert move.operands[1] == Name("%tid.x")
+    assert absolute.operands[1] == Address(None, 64)
+    assert isinstance(end, Instruction) and end.text == "ret;"
+
+
+@pytest.mark.parametrize("text, line, what", [
+    (".version 8.0\n.target sm_75\n.visible .entry k()\n{\n mov.u32 %r1 %r2;\n}\n", 5, "syntax error at '%r2'"),
+    (".version 8.0\n.visible .entry k()\n{\n ret;\n", 4, "unexpected end of the file"),
+    (".version 8.0\n\n ^\n", 3, "unexpected character"),
+    (".visible .entry k()\n{ .reg .b32 a;\n{\n .reg .b32 a;\n }\n}", 4, "a hides a declaration of an outer scope"),
+])
+def test_text_that_is_no_ptx(text, line, what):
+    with pytest.raises(CompileError) as caught:
+        parse(text, "bad.ptx")
+    assert caught.value.line == line
+    assert str(caught.value).startswith(f"bad.ptx:{line}: ") and what in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,354 @@
+"""Each pass on small texts: IR in, IR out."""
+
+import re
+import textwrap
+
+import pytest
+
+from caesura.software.compiler.ir.spec import machine_opcode, verify
+from caesura.software.compiler.ir.text import parse, show
+from caesura.software.compiler.passes.dce import eliminate_dead_code
+from caesura.software.compiler.passes.exits import exit_early
+from caesura.software.compiler.passes.join_exits import join_loop_exits
+from caesura.software.compiler.passes.layout import lay_out
+from caesura.software.compiler.passes.legalize import legalize
+from caesura.software.compiler.passes.propagate import propagate
+from caesura.software.compiler.passes.select import select_immediates
+from caesura.software.compiler.passes.simplify import simplify
+from caesura.software.compiler.passes.sink import sink
+from caesura.software.compiler.passes.tidy import tidy
+
+
+def clean(text):
+    return "kernel k\n" + textwrap.dedent(text).strip("\n") + "\n"
+
+
+def check(apply, before, after, stage="narrow"):
+    kernel = parse(clean(before))
+    apply(kernel)
+    verify(kernel, stage)
+    assert show(kernel) == clean(after)
+
+
+def straight(apply, before, after, stage="narrow"):
+    def block(lines):
+        return "entry:\n" + "".join(f"  {line}\n" for line in lines.split("; ") if line) + "  end\n"
+    check(apply, block(before), block(after), stage)
+
+
+@pytest.mark.parametrize("before, after", [
+    ("%w0 = pack.64 %r0, %r1; st.global.b64 %w0, %w0",
+     "%r2 = mov %r0; %r3 = mov %r1; st.global.b64 %r2, %r2, %r3"),
+    ("%w2 = add.64 %w0, %w1", "%r4, %p0 = iaddc %r0, %r2, !true; %r5, %p1 = iaddc %r1, %r3, %p0"),
+    ("%w0 = ld.global.b64 %w1 #8", "%r0, %r1 = ld.global.b64 %r2 #8"),
+    ("%w0 = mulwide.s.64 %r0, 4", "%r1 = imul.lo %r0, 4; %r2 = imul.hi.s %r0, 4"),
+    ("%w1 = shl.64 %w0, 40", "%r3 = shl %r0, 8; %r2 = mov 0"),
+    ("%p0 = setp.eq.64 %w0, 4294967297", "%p1 = setp.eq %r0, 1; %p2 = setp.eq %r1, 1; %p0 = pand %p1, %p2"),
+    # The first half of the product may not overwrite what the second still reads.
+    ("%w0 = mul.64 %w0, %w1",
+     "%r4 = imul.hi.u %r0, %r2; %r5 = imad.lo %r0, %r3, %r4; %r6 = imul.lo %r0, %r2; %r7 = imad.lo %r1, %r2, %r5; "
+     "%r0 = mov %r6; %r1 = mov %r7"),
+])
+def test_legalization(before, after):
+    def registers_in_order(text):
+        """Number registers as they appear: which numbers are fresh does not matter."""
+        found = list(dict.fromkeys(re.findall(r"%[rp]\d+", text)))
+        return re.sub(r"%[rp]\d+", lambda match: f"{match[0][:2]}{found.index(match[0])}", text)
+
+    def text(lines):
+        return clean("entry:\n" + "".join(f"  {line}\n" for line in lines.split("; ")) + "  end\n")
+    kernel = parse(text(before))
+    legalize(kernel)
+    verify(kernel, "narrow")
+    assert registers_in_order(show(kernel)) == registers_in_order(text(after))
+
+
+def test_guarded_wide_operation_is_computed_into_temporaries():
+    kernel = parse(clean("entry:\n  @%p0 %w0 = add.64 %w0, %w1\n  end\n"))
+    legalize(kernel)
+    *computed, low, high = kernel.blocks[0].ops
+    assert all(op.guard is None for op in computed)
+    assert low.name == high.name == "mov" and low.guard == high.guard is not None
+    assert not {d for op in computed for d in op.written()} & {*low.defs, *high.defs}
+
+
+def test_dead_code_elimination_removes_dead_high_halves():
+    straight(eliminate_dead_code,
+             "%r4, %p0 = iaddc %r0, %r2, !true; %r5, _ = iaddc %r1, %r3, %p0; st.global.b32 %r4, %r0",
+             "%r4, _ = iaddc %r0, %r2, !true; st.global.b32 %r4, %r0")
+
+
+def test_dead_code_elimination_removes_a_cycle_that_only_feeds_itself():
+    check(eliminate_dead_code, """
+        entry:
+          %r0 = mov 0
+          %r1 = mov 0
+          jump loop
+        loop:
+          %r0 = iadd %r0, 1
+          %r1 = iadd %r1, 7
+          %p0 = setp.lt.s %r0, 9
+          branch %p0 loop done
+        done:
+          end
+        """, """
+        entry:
+          %r0 = mov 0
+          jump loop
+        loop:
+          %r0 = iadd %r0, 1
+          %p0 = setp.lt.s %r0, 9
+          branch %p0 loop done
+        done:
+          end
+        """)
+
+
+def test_dead_code_elimination_keeps_what_has_effects():
+    text = "bar.pp.0; @%p0 exit; membar; %r0 = ld.global.b32 %r1"
+    straight(eliminate_dead_code, text, "bar.pp.0; @%p0 exit; membar")
+
+
+@pytest.mark.parametrize("before, after", [
+    ("%r1 = mov %r0; %r2 = iadd %r1, 5", "%r1 = mov %r0; %r2 = iadd %r0, 5"),
+    ("%r1 = mov 7; %r2 = iadd %r1, %r1", "%r1 = mov 7; %r2 = iadd 7, 7"),
+    # The source changes between the copy and the use.
+    ("%r0 = mov 1; %r1 = mov %r0; %r0 = iadd %r0, 1; %r2 = iadd %r1, %r0",
+     "%r0 = mov 1; %r1 = mov 1; %r0 = iadd 1, 1; %r2 = iadd 1, %r0"),
+    ("%r0 = ldp; %r1 = mov %r0; %r0 = iadd %r0, 1; %r2 = iadd %r1, %r0",
+     "%r0 = ldp; %r1 = mov %r0; %r0 = iadd %r0, 1; %r2 = iadd %r1, %r0"),
+    # A guarded move copies nothing for sure.
+    ("%r1 = mov 3; @%p0 %r1 = mov 4; %r2 = mov %r1", "%r1 = mov 3; @%p0 %r1 = mov 4; %r2 = mov %r1"),
+    ("%p1 = pand !%p0, true; @!%p1 exit", "%p1 = pand !%p0, true; @%p0 exit"),
+    ("%r0 = ldp; %r1 = iadd %r0, 16; %r2 = ld.global.b32 %r1 #4",
+     "%r0 = ldp; %r1 = iadd %r0, 16; %r2 = ld.global.b32 %r0 #20"),
+])
+def test_propagation(before, after):
+    straight(propagate, before, after)
+
+
+def test_propagation_needs_dominance():
+    text = """
+        entry:
+          branch %p0 set use
+        set:
+          %r1 = mov 5
+          jump use
+        use:
+          %r2 = iadd %r1, 1
+          end
+        """
+    check(propagate, text, text)
+
+
+def test_propagation_across_blocks():
+    check(propagate, """
+        entry:
+          %r0 = ldp
+          %r1 = mov %r0
+          branch %p0 one two
+        one:
+          %r2 = iadd %r1, 1
+          jump two
+        two:
+          %r3 = iadd %r1, 2
+          end
+        """, """
+        entry:
+          %r0 = ldp
+          %r1 = mov %r0
+          branch %p0 one two
+        one:
+          %r2 = iadd %r0, 1
+          jump two
+        two:
+          %r3 = iadd %r0, 2
+          end
+        """)
+
+
+@pytest.mark.parametrize("before, after", [
+    ("%r0 = iadd %r1, 0", "%r0 = mov %r1"), ("%r0 = iadd 3, 4", "%r0 = mov 7"),
+    ("%r0 = isub 3, 4", "%r0 = mov 4294967295"),
+    ("%r0 = iadd 3, %r1", "%r0 = iadd %r1, 3"), ("%r0 = isub %r1, 3", "%r0 = iadd %r1, 4294967293"),
+    ("%r0, _ = iaddc %r1, %r2, !true", "%r0 = iadd %r1, %r2"),
+    ("%r0, _ = isubc %r1, %r2, true", "%r0 = isub %r1, %r2"),
+    ("%r0, %p0 = iaddc %r1, 0, !true", "%r0 = mov %r1; %p0 = pand !true, true"),
+    ("%r0, _ = iaddc %r1, %r2, true", "%r0, _ = iaddc %r1, %r2, true"),
+    ("%r0 = imad.lo %r1, %r2, 0", "%r0 = imul.lo %r1, %r2"), ("%r0 = imul.hi.u %r1, 8", "%r0 = shr.u %r1, 29"),
+    ("%r0 = imul.hi.s %r1, 1", "%r0 = shr.s %r1, 31"), ("%r0 = sel %r1, %r2, !true", "%r0 = mov %r2"),
+    ("%p0 = setp.lt.s 5, %r1", "%p0 = setp.gt.s %r1, 5"), ("%p0 = setp.lt.s 4294967295, 0", "%p0 = pand true, true"),
+    ("%p0 = setp.lt.u %r1, 0", "%p0 = pand !true, true"), ("%p0 = setp.ge.u %r1, 0", "%p0 = pand true, true"),
+    ("%p0 = pxor %p1, true", "%p0 = pand !%p1, true"), ("%p0 = por %p1, true", "%p0 = pand true, true"),
+    ("@!true %r0 = mov 1", ""),
+    ("%r0 = ld.global.u8 %r2; %r1 = and %r0, 65535", "%r0 = ld.global.u8 %r2; %r1 = mov %r0"),
+    ("%r0 = ld.global.s16 %r2; %r1 = and %r0, 65535", "%r0 = ld.global.s16 %r2; %r1 = and %r0, 65535"),
+    ("%r0 = shr.s 2147483648, 40", "%r0 = mov 4294967295"), ("%r0 = shl 1, 32", "%r0 = mov 0"),
+])
+def test_simplification(before, after):
+    straight(simplify, before, after)
+
+
+def test_branch_to_the_end_becomes_a_guarded_exit():
+    check(lambda k: (exit_early(k), tidy(k)), """
+        entry:
+          branch !%p0 done body
+        body:
+          %r0 = mov 1
+          jump done
+        done:
+          end
+        """, """
+        entry:
+          @!%p0 exit
+          %r0 = mov 1
+          end
+        """)
+
+
+def test_tidying_threads_jumps_and_drops_what_is_unreachable():
+    check(tidy, """
+        entry:
+          branch true a b
+        a:
+          jump c
+        b:
+          %r0 = mov 2
+          jump c
+        c:
+          %r1 = mov 1
+          end
+        """, """
+        entry:
+          %r1 = mov 1
+          end
+        """)
+
+
+@pytest.mark.parametrize("before, after", [
+    ("%r0 = isub 5, %r1", "%r0 = irsub %r1, 5"), ("%r0 = sel 1, %r1, %p0", "%r0 = sel %r1, 1, !%p0"),
+    ("%r0 = iadd %r1, 5", "%r0 = iadd %r1, 5"), ("st.shared.b32 64, %r0", "st.shared.b32 64, %r0"),
+    ("st.shared.b32 %r0, 5", "%r1 = mov 5; st.shared.b32 %r0, %r1"),
+    ("%r0 = sel 1, 0, %p0", "%r1 = mov 1; %r0 = sel %r1, 0, %p0"),
+    ("%r0 = imad.lo %r1, 12, %r2", "%r3 = mov 12; %r0 = imad.lo %r1, %r3, %r2"),
+    ("%r0, _ = iaddc 7, 7, %p0", "%r2 = mov 7; %r0, _ = iaddc %r2, %r2, %p0"),
+])
+def test_immediate_selection(before, after):
+    kernel = parse(clean("entry:\n  " + before + "\n  end\n"))
+    select_immediates(kernel)
+    *moves, last = kernel.blocks[0].ops
+    fresh = {move.defs[0]: move.uses[0] for move in moves}
+    assert all(machine_opcode(op) for op in kernel.ops())
+    expected = parse(clean("entry:\n" + "".join(f"  {x}\n" for x in after.split("; ")) + "  end\n")).blocks[0].ops
+    assert [move.uses for move in moves] == [move.uses for move in expected[:-1]]
+    assert last.name == expected[-1].name
+    values = {move.defs[0]: move.uses[0] for move in expected[:-1]}
+    assert [fresh.get(use, use) for use in last.uses] == [values.get(use, use) for use in expected[-1].uses]
+
+
+def test_sinking_moves_cheap_operations_to_their_use_but_not_into_loops():
+    check(sink, """
+        entry:
+          %r0 = ldp #8
+          %r1 = ldp #16
+          %r2 = s2r #3
+          %r3 = mov 1
+          jump loop
+        loop:
+          %r3 = iadd %r3, %r0
+          %p0 = setp.lt.s %r3, 9
+          branch %p0 loop done
+        done:
+          st.global.b32 %r1, %r2
+          end
+        """, """
+        entry:
+          %r2 = s2r #3
+          %r3 = mov 1
+          %r0 = ldp #8
+          jump loop
+        loop:
+          %r3 = iadd %r3, %r0
+          %p0 = setp.lt.s %r3, 9
+          branch %p0 loop done
+        done:
+          %r1 = ldp #16
+          st.global.b32 %r1, %r2
+          end
+        """)
+
+
+def test_loop_with_a_break_inside_a_conditional_gets_a_meeting_block():
+    check(lambda k: (join_loop_exits(k), tidy(k)), """
+        entry:
+          %r0 = mov 0
+          jump head
+        head:
+          %r0 = iadd %r0, 1
+          %p0 = setp.lt.s %r0, %r1
+          branch %p0 inside other
+        inside:
+          %p1 = setp.eq %r0, 5
+          branch %p1 done latch
+        other:
+          %r0 = iadd %r0, 2
+          jump latch
+        latch:
+          %p2 = setp.lt.s %r0, 100
+          branch %p2 head done
+        done:
+          end
+        """, """
+        entry:
+          %r0 = mov 0
+          jump head
+        head:
+          %r0 = iadd %r0, 1
+          %p0 = setp.lt.s %r0, %r1
+          branch %p0 inside other
+        inside:
+          %p1 = setp.eq %r0, 5
+          %p3 = pand true, true
+          branch %p1 meet.0 latch
+        other:
+          %r0 = iadd %r0, 2
+          jump latch
+        latch:
+          %p2 = setp.lt.s %r0, 100
+          %p3 = pand !%p2, true
+          jump meet.0
+        meet.0:
+          branch %p3 done head
+        done:
+          end
+        """)
+
+
+def test_loop_with_one_exit_stays_as_it_is():
+    kernel = parse(clean("entry:\n  jump head\nhead:\n  branch %p0 a b\na:\n  jump b\nb:\n  branch %p1 head done\n"
+                         "done:\n  end\n"))
+    assert not join_loop_exits(kernel)
+
+
+def test_layout_lets_the_untaken_side_fall_through():
+    check(lay_out, """
+        entry:
+          branch %p0 next far
+        next:
+          jump far
+        back:
+          branch %p1 next entry
+        far:
+          end
+        """, """
+        entry:
+          branch !%p0 far next
+        next:
+          jump far
+        back:
+          branch %p1 next back.jump
+        back.jump:
+          jump entry
+        far:
+          end
+        """)

@@ -1,0 +1,202 @@
+"""Preemption-point placement and its verifier."""
+
+import dataclasses
+
+import pytest
+
+from caesura.hw.arch.encoding import Instruction, decode, encode
+from caesura.hw.arch.isa import registers_of_vector
+from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.software.compiler import CompileOptions, assemble, compile_ptx
+from caesura.software.compiler.analysis.points import PointError
+from caesura.software.compiler.codegen.check import check_image
+from caesura.software.compiler.codegen.lift import lift
+from caesura.software.compiler.ir.text import parse
+from caesura.software.compiler.passes.placement import place_points
+from caesura.software.kernels import KERNELS
+
+
+def placed(text, interval=500):
+    kernel = parse(text)
+    place_points(kernel, interval)
+    return {block.label: [op.name for op in block.ops] for block in kernel.blocks}
+
+
+def names(image):
+    return [decode(word).op.name for word in image.code]
+
+
+def test_innermost_loop_gets_one_point_where_least_is_live():
+    text = """kernel k
+entry:
+  R0 = mov 0
+  jump outer
+outer:
+  R1 = mov 9
+  jump inner
+inner:
+  R2 = iadd R1, R0
+  R3 = iadd R2, R1
+  R4 = iadd R3, R2
+  R1 = mov R4
+  P0 = setp.lt.s R1, 100
+  branch P0 inner latch
+latch:
+  R0 = iadd R0, 1
+  P0 = setp.lt.s R0, 100
+  branch P0 outer done
+done:
+  end
+"""
+    blocks = placed(text)
+    assert blocks["inner"].count("pp") == 1 and sum(b.count("pp") for b in blocks.values()) == 1
+    # R0 and R1 are live at the top and the end of the loop, three registers in the middle.
+    assert blocks["inner"].index("pp") in (0, 4, 5) and blocks["inner"][blocks["inner"].index("pp") + 1] == "pp.div"
+
+
+def test_loop_with_a_barrier_gets_no_other_point():
+    text = "kernel k\nentry:\n  jump loop\nloop:\n  R0 = iadd R0, 1\n  bar.pp.0\n  branch P0 loop done\ndone:\n  end\n"
+    assert "pp" not in placed(text)["loop"]
+
+
+def test_barrier_on_one_path_only_is_not_enough():
+    text = """kernel k
+entry:
+  jump head
+head:
+  branch P0 sync plain
+sync:
+  bar.pp.0
+  jump latch
+plain:
+  nop
+  jump latch
+latch:
+  branch P1 head done
+done:
+  end
+"""
+    blocks = placed(text)
+    assert sum(names.count("pp") for names in blocks.values()) == 1 and "pp" not in blocks["sync"]
+
+
+def test_outer_loop_that_can_avoid_its_inner_loop_gets_a_point_too():
+    text = """kernel k
+entry:
+  jump head
+head:
+  branch P0 inner latch
+inner:
+  R0 = iadd R0, 1
+  branch P1 inner latch
+latch:
+  R1 = iadd R1, 1
+  branch P2 head done
+done:
+  end
+"""
+    blocks = placed(text)
+    assert blocks["inner"].count("pp") == 1 and blocks["head"].count("pp") + blocks["latch"].count("pp") == 1
+
+
+def test_irreducible_loop_is_cut():
+    text = """kernel k
+entry:
+  branch P0 a b
+a:
+  R0 = iadd R0, 1
+  branch P1 b done
+b:
+  R1 = iadd R1, 1
+  branch P2 a done
+done:
+  end
+"""
+    assert sum(names.count("pp") for names in placed(text).values()) == 1
+
+
+@pytest.mark.parametrize("interval", [4, 10, 33])
+def test_straight_code_gets_a_point_every_interval(interval):
+    text = "kernel k\nentry:\n" + "  R0 = iadd R0, 1\n" * 100 + "  end\n"
+    ops = placed(text, interval)["entry"]
+    runs = "".join("p" if name == "pp" else "" if name == "pp.div" else "i" for name in ops).split("p")
+    assert max(map(len, runs)) + (runs[-1] == max(runs, key=len)) <= interval
+    assert len(runs) - 1 <= 2 * 101 // interval + 1
+
+
+@pytest.mark.parametrize("interval", [12, 40, 500])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_kernels_keep_the_interval(seed, interval):
+    image = compile_ptx(RandomKernel(seed).ptx, options=CompileOptions(interval=interval))["random_kernel"]
+    assert check_image(image) <= interval
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_shipped_kernels_are_preemptible(name):
+    shipped = KERNELS[name]
+    text = shipped.ptx_path.read_text()
+    image = compile_ptx(text)[name]
+    assert check_image(image) <= CompileOptions().interval
+    without = compile_ptx(text, options=CompileOptions(preemption_points=False))[name]
+    assert not {"pp", "pp.div"} & set(names(without))
+    assert names(without) == [n for n in names(image) if n not in ("pp", "pp.div")]
+
+
+LOOP = """.kernel k
+    mov.i R0, 0
+    mov.i R1, 7
+loop:
+    pp {R0, R1}
+    pp.div {R0, R1}
+    iadd.i R0, R0, 1
+    setp.lt.s.i P0, R0, 100
+    @P0 bra loop, done
+done:
+    bar.pp.0 {R1}
+    st.global.b32 [64], R1
+    exit
+"""
+
+
+def test_verifier_accepts_a_sound_image():
+    image, = assemble(LOOP)
+    assert check_image(image) == 3
+
+
+@pytest.mark.parametrize("before, after, what", [
+    ("    pp {R0, R1}\n    pp.div {R0, R1}\n", "", "no preemption point in the loop L2"),
+    ("    pp.div {R0, R1}\n", "", "pp without pp.div"),
+    ("pp {R0, R1}", "pp {R0}", "pc 2: pp does not save registers \\[1\\]"),
+    ("pp.div {R0, R1}", "pp.div {R1}", "pc 3: pp.div does not save registers \\[0\\]"),
+    ("bar.pp.0 {R1}", "bar.pp.0 {}", "bar.pp.0 does not save registers \\[1\\]"),
+    ("loop, done", "loop, none", "names None as its reconvergence point, not L7"),
+    (".kernel k\n", ".kernel k\n.stack 1\n", "may need 2 entries, the image says 1"),
+])
+def test_verifier_refuses_an_unsound_image(before, after, what):
+    image, = assemble(LOOP.replace(before, after))
+    with pytest.raises(PointError, match=what):
+        check_image(image)
+
+
+def test_removing_any_register_from_any_vector_is_noticed():
+    """Every vector of a compiled kernel is exactly as large as it must be."""
+    image = compile_ptx(KERNELS["pathfinder"].ptx_path.read_text())["pathfinder"]
+    checked = 0
+    for pc, word in enumerate(image.code):
+        instruction = decode(word)
+        if "live" not in instruction.op.operands:
+            continue
+        for register in registers_of_vector(instruction.get("live"), image.registers):
+            smaller = instruction.get("live") & ~(1 << register)
+            code = (*image.code[:pc], encode(Instruction(instruction.op, {"live": smaller})), *image.code[pc + 1:])
+            with pytest.raises(PointError):
+                check_image(dataclasses.replace(image, code=code))
+            checked += 1
+    assert checked > 20
+
+
+def test_lifted_code_has_the_blocks_of_the_branches():
+    image, = assemble(LOOP)
+    lifted = lift(image)
+    assert lifted.start == {"L0": 0, "L2": 2, "L7": 7}
+    assert lifted.meet == {"L2": "L7"}

@@ -1,0 +1,55 @@
+"""A context saved by one machine is resumed by the other: RTL and golden model agree on the image to the bit."""
+
+import pytest
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.registers import KernelState
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.testing.launch import Bench, argument_words
+from caesura.sim.testing.random_native import random_program
+
+TINY = preset("tiny")
+MEMORY = 1 << 16
+TRANSPORTS = {"golden": GoldenTransport, "rtl": RtlTransport}
+
+
+def started(name, program):
+    """Return a bench with the program started, and the address of its output."""
+    bench = Bench(TRANSPORTS[name](TINY, memory_bytes=MEMORY))
+    bench.transport.write_memory(0, bytes(MEMORY))
+    output, inputs = bench.allocate(program.output_bytes), bench.store(program.inputs)
+    bench.load(0, program.image, program.grid, program.block, argument_words(program.image, output, inputs))
+    bench.start(0)
+    return bench, output
+
+
+def stopped_at(name, program, part, mechanism):
+    """Return a bench whose kernel was preempted after `part` of its run, with no TB finished."""
+    bench, _ = started(name, program)
+    length = bench.finish(0, 100_000)
+    bench, output = started(name, program)
+    bench.transport.advance(int(length * part))
+    bench.preempt(0, mechanism, scramble=True)
+    assert bench.state(0) is KernelState.PREEMPTED
+    assert (bench.get("kernel[0].launched"), bench.get("kernel[0].completed")) == (2, 0)
+    return bench, output
+
+
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("giver, taker", [("rtl", "golden"), ("golden", "rtl")])
+@pytest.mark.parametrize("seed", [3, 8])
+def test_image_of_one_machine_is_resumed_by_the_other(giver, taker, mechanism, seed):
+    program = random_program(TINY, seed, tbs=2, registers=16, statements=24, exits=False)
+    bench, output = started("golden", program)
+    bench.finish(0)
+    expected = bench.transport.read_memory(output, program.output_bytes)
+    for part in (0.3, 0.6):
+        source, _ = stopped_at(giver, program, part, mechanism)
+        target, output = stopped_at(taker, program, 0.1, mechanism)
+        target.transport.write_memory(0, source.transport.read_memory(0, MEMORY))
+        target.resume(0, scramble=True)
+        target.finish(0, 100_000)
+        assert target.fault() is None
+        assert target.transport.read_memory(output, program.output_bytes) == expected

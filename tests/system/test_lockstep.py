@@ -1,0 +1,109 @@
+"""Lockstep: the RTL and the golden model retire the same instructions and write the same registers."""
+
+import numpy as np
+import pytest
+
+from caesura.hw.arch.geometry import PRESETS
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.scenario import differences, start_job
+from caesura.sim.testing.launch import Bench, argument_words
+from caesura.sim.testing.lockstep import describe, first_difference
+from caesura.sim.testing.random_native import random_program
+from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.software.compiler import CompileOptions, compile_ptx
+from caesura.software.driver import Device
+from caesura.software.kernels import KERNELS, kernel
+
+GEOMETRIES = {
+    "tiny": PRESETS["tiny"],
+    "gtx480": PRESETS["gtx480"],
+    "gtx480 with 8 lanes": PRESETS["gtx480"].replace(lanes=8),
+}
+SAMPLE = 12
+FULL = 300
+CYCLES = 3_000_000
+
+
+def transports(g):
+    for back_end in (GoldenTransport, RtlTransport):
+        yield back_end(g, memory_bytes=1 << 20, trace=True)
+
+
+def agree(traces, code):
+    expected, got = traces
+    assert len(expected) > 0
+    found = first_difference(expected, got, {0: code})
+    assert found is None, describe(found, code)
+
+
+def run_native(g, seed):
+    program = random_program(g, seed, registers=min(16, g.regs_per_thread), warps=2 if g.warps < 8 else 3)
+    traces, outputs = [], []
+    for transport in transports(g):
+        bench = Bench(transport)
+        output = bench.store(bytes(program.output_bytes))
+        inputs = bench.store(program.inputs)
+        bench.load(0, program.image, program.grid, program.block, argument_words(program.image, output, inputs))
+        bench.start(0)
+        bench.finish(0, CYCLES)
+        traces.append(transport.take_trace())
+        outputs.append(transport.read_memory(output, program.output_bytes))
+    agree(traces, program.image.code)
+    assert outputs[0] == outputs[1]
+
+
+def run_ptx(g, seed):
+    small = g.regs_per_thread < 32
+    shape = {"variables": 2, "wide": 1, "heavy": False} if small else {}
+    k = RandomKernel(seed, grid=(3,), block=(2 * g.warp_size - 3 if small else 77,), **shape)
+    image = compile_ptx(k.ptx, f"random_{seed}.ptx", CompileOptions(max_registers=g.regs_per_thread))[k.name]
+    traces = []
+    for transport in transports(g):
+        device = Device(transport)
+        output = device.array(np.zeros(k.output_bytes, np.uint8))
+        inputs = device.array(np.frombuffer(k.inputs(), np.uint8))
+        launch = device.load([image])[k.name](k.grid, k.block, [output, inputs, k.n])
+        device.wait(launch, CYCLES)
+        assert output.get().tobytes() == k.expected()
+        traces.append(transport.take_trace())
+    agree(traces, image.code)
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("seed", range(SAMPLE))
+def test_random_native_programs(name, seed):
+    run_native(GEOMETRIES[name], seed)
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("seed", range(SAMPLE))
+def test_random_ptx_kernels(name, seed):
+    run_ptx(GEOMETRIES[name], seed)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("run", [run_native, run_ptx])
+def test_many_random_kernels(name, run):
+    for seed in range(1000, 1000 + FULL):
+        run(GEOMETRIES[name], seed)
+
+
+@pytest.mark.parametrize("geometry", ["gtx480", "gtx480 with 8 lanes"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_shipped_kernels(name, geometry):
+    g = GEOMETRIES[geometry]
+    k = kernel(name)
+    image = compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)[name]
+    job = k.job("tiny")
+    traces = []
+    for back_end in (GoldenTransport, RtlTransport):
+        transport = back_end(g, memory_bytes=1 << 20, trace=True)
+        device = Device(transport)
+        launch, arrays = start_job(device, device.load([image])[name], job)
+        device.wait(launch, CYCLES)
+        assert not any(differences(job, arrays).values())
+        traces.append(transport.take_trace())
+    agree(traces, image.code)
