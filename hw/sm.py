@@ -75,6 +75,14 @@ class Sm(wiring.Component):
     trace : TracePorts, out
     """
 
+    address: Signal
+    write: Signal
+    write_data: Signal
+    read_data: Signal
+    interrupt: Signal
+    axi: wiring.PureInterface
+    trace: wiring.PureInterface
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

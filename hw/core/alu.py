@@ -221,6 +221,17 @@ class IntegerLane(wiring.Component):
         Predicate result, with `result`.
     """
 
+    stage_1: data.View
+    stage_2: data.View
+    stage_3: data.View
+    a: Signal
+    b: Signal
+    c: Signal
+    pa: Signal
+    pb: Signal
+    result: Signal
+    predicate: Signal
+
     LATENCY = 3
 
     def __init__(self):
@@ -380,6 +391,15 @@ class IntegerUnit(wiring.Component):
     result : Array of `lanes` words, out
     predicate : Signal(lanes), out
     """
+
+    op: Signal
+    a: data.View
+    b: data.View
+    c: data.View
+    pa: Signal
+    pb: Signal
+    result: data.View
+    predicate: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g

@@ -37,6 +37,14 @@ class BankConflicts(wiring.Component):
         Banks in use, and what each does.
     """
 
+    left: Signal
+    share: Signal
+    bank: list[Signal]
+    access: list[data.View]
+    served: Signal
+    active: Signal
+    banks: list[data.View]
+
     def __init__(self, g: Geometry, rows: int):
         self.geometry = g
         self.rows = rows

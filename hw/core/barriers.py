@@ -36,6 +36,16 @@ class BarrierUnit(wiring.Component):
         The same as a number.
     """
 
+    members: list[Signal]
+    active: Signal
+    waiting: Signal
+    faulted: Signal
+    pending: Signal
+    barriers: list[Signal]
+    release: Signal
+    mismatch: Signal
+    mismatch_index: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

@@ -44,6 +44,18 @@ class InstructionBuffer(wiring.Component):
         Combinational read port.
     """
 
+    fill: data.View
+    op: data.View
+    drop: Signal
+    held: Signal
+    alu: Signal
+    load: Signal
+    store: Signal
+    shared: Signal
+    sync: Signal
+    warp: Signal
+    instruction: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         warp = payload.index(g.warps)

@@ -49,6 +49,13 @@ class Coalescer(wiring.Component):
     segment : stream of segment, out
     """
 
+    head: data.View
+    mask: Signal
+    address: data.View
+    start: Signal
+    advance: Signal
+    segment: stream.Interface
+
     def __init__(self, g: Geometry, slots: int):
         self.geometry = g
         self.slots = slots

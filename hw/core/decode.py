@@ -52,6 +52,9 @@ class Decoder(wiring.Component):
     decoded : View(interfaces.decoded()), out
     """
 
+    word: Signal
+    decoded: data.View
+
     def __init__(self):
         super().__init__({"word": In(8 * INSTRUCTION_BYTES), "decoded": Out(payload.decoded())})
 

@@ -46,6 +46,39 @@ class ExecutePipeline(wiring.Component):
     g : Geometry
     """
 
+    kernels: data.View
+    tbs: data.View
+    issue: Signal
+    throttle: Signal
+    param_select: data.View
+    param_value: Signal
+    cycle: Signal
+    predicate_select: data.View
+    predicate_guard: Signal
+    predicate_pa: Signal
+    predicate_pb: Signal
+    release_register: data.View
+    release_predicate: data.View
+    global_op: stream.Interface
+    shared_op: stream.Interface
+    global_write: Signal
+    shared_write: Signal
+    clear: data.View
+    flags_select: Signal
+    flags_valid: Signal
+    flags_dirty: Signal
+    flags_predicates: Signal
+    save_predicate_select: Signal
+    save_predicate: Signal
+    restore_predicate: data.View
+    save_read: Signal
+    save_data: data.View
+    restore_write: Signal
+    mark_clean: Signal
+    fault: data.View
+    trace_write: data.View
+    trace_predicate: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         index = payload.index

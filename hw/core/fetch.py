@@ -56,6 +56,22 @@ class FetchUnit(wiring.Component):
     icache_port : ReadPort
     """
 
+    kernels: data.View
+    wanting: Signal
+    alive: Signal
+    armed: Signal
+    pending_warps: Signal
+    invalidate: Signal
+    fetch_warp: Signal
+    fetch_pc: Signal
+    fetch_kernel: Signal
+    decode_warp: Signal
+    decode_reconv: Signal
+    skip: data.View
+    fill: data.View
+    op: data.View
+    icache_port: wiring.PureInterface
+
     def __init__(self, g: Geometry):
         self.geometry = g
         warp = payload.index(g.warps)

@@ -48,6 +48,41 @@ class FrontEnd(wiring.Component):
     barrier mismatch is reported with the PC of the barrier that one of the waiting warps is at.
     """
 
+    kernels: data.View
+    tbs: data.View
+    warp_init: Signal
+    stack_push: Signal
+    start: data.View
+    free: Signal
+    kill: Signal
+    pending: Signal
+    stop_now: Signal
+    stopped: Signal
+    exited: Signal
+    valid: Signal
+    save_select: data.View
+    save_view: data.View
+    inspect_select: data.View
+    inspect_view: data.View
+    invalidate: Signal
+    issued: Signal
+    issue: stream.Interface
+    throttle: Signal
+    predicate_select: data.View
+    predicate_guard: Signal
+    predicate_pa: Signal
+    predicate_pb: Signal
+    release_register: data.View
+    release_predicate: data.View
+    global_room: Signal
+    shared_room: Signal
+    load_done: data.View
+    store_done: data.View
+    shared_done: data.View
+    fault: data.View
+    icache_port: wiring.PureInterface
+    trace: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         index = payload.index

@@ -124,11 +124,15 @@ def tb_info(g: Geometry) -> data.StructLayout:
 
 
 def warp_init(g: Geometry) -> data.StructLayout:
-    """Puts a warp into a free slot (empty stack, no predicate or register written); it does not run yet."""
+    """Puts a warp into a free slot (empty stack, no predicate or register written); it does not run yet.
+
+    `live_vector` is what a warp that waits at a barrier must save if it is preempted again before it goes on.
+    """
     return data.StructLayout({
         "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
         "block_warp": index(g.max_block_warps), "base": physical(g), "registers": 7,
         "launched": g.warp_size, "live": g.warp_size, "waiting": 1, "barrier": index(BARRIERS),
+        "live_vector": LIVE_BITS,
     })
 
 

@@ -61,6 +61,41 @@ class IssueStage(wiring.Component):
         The warp that issues such an instruction, one-hot.
     """
 
+    ready: Signal
+    uses_alu: Signal
+    uses_global: Signal
+    uses_shared: Signal
+    armed: Signal
+    pending_warps: Signal
+    hold: Signal
+    throttle: Signal
+    global_room: Signal
+    shared_room: Signal
+    warp: Signal
+    instruction: data.View
+    identity: data.View
+    top: data.View
+    predicate_select: data.View
+    predicate_guard: Signal
+    predicate_pa: Signal
+    predicate_pb: Signal
+    command: data.View
+    overflow: Signal
+    retire: Signal
+    faults: Signal
+    waits: Signal
+    parks: Signal
+    arms: Signal
+    loads: Signal
+    stores: Signal
+    shared: Signal
+    barrier: Signal
+    live: data.View
+    fault: data.View
+    reserve: data.View
+    issue: stream.Interface
+    trace: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         index = payload.index

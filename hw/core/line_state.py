@@ -28,6 +28,11 @@ class LineState(wiring.Component):
         Updated one cycle after `clear` and `mark`.
     """
 
+    clear: data.View
+    mark: data.View
+    valid: Signal
+    dirty: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

@@ -39,6 +39,16 @@ class LoadStore(wiring.Component):
     released and completion is signalled all the same, not before the report.
     """
 
+    kernels: data.View
+    op: Signal
+    room: Signal
+    write: stream.Interface
+    load_done: data.View
+    store_done: data.View
+    fault: data.View
+    read_port: wiring.PureInterface
+    write_port: wiring.PureInterface
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

@@ -62,6 +62,12 @@ class LoadUnit(wiring.Component):
     read_port : ReadPort
     """
 
+    segment: Signal
+    write: stream.Interface
+    done: data.View
+    fault: stream.Interface
+    read_port: wiring.PureInterface
+
     def __init__(self, g: Geometry, slots: int):
         self.geometry = g
         super().__init__({

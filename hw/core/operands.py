@@ -62,6 +62,17 @@ class OperandCollector(wiring.Component):
         A beat with its operands.
     """
 
+    issue: Signal
+    reads: data.View
+    hold: Signal
+    bank_data: data.View
+    valid_warp: Signal
+    valid_row: Signal
+    arriving: data.View
+    arriving_last: Signal
+    immediate: Signal
+    output: stream.Interface
+
     def __init__(self, g: Geometry):
         self.geometry = g
         words = data.ArrayLayout(32, g.lanes)

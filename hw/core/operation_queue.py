@@ -55,6 +55,18 @@ class OperationQueue(wiring.Component):
         ``data[k]`` is register ``d + k`` of every lane, combinational.
     """
 
+    op: Signal
+    beyond: Signal
+    head: data.View
+    mask: Signal
+    address: data.View
+    data_slot: Signal
+    data: data.View
+    start: Signal
+    advance: Signal
+    release: Signal
+    room: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         self.slots = g.unit_queue + 2

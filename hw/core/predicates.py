@@ -40,6 +40,18 @@ class PredicateFile(wiring.Component):
         Predicates of warp `save_warp` that have been written.
     """
 
+    select: data.View
+    guard: Signal
+    pa: Signal
+    pb: Signal
+    write: data.View
+    restore: data.View
+    clear: data.View
+    save_warp: Signal
+    save_select: Signal
+    save_value: Signal
+    written: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         warp, number = index(g.warps), range(PREDICATES + 1)

@@ -56,6 +56,14 @@ class RegisterFile(wiring.Component):
         Beat written to physical register `register` in the lanes of `mask`; visible to a read in the next cycle.
     """
 
+    reads: data.View
+    hold: Signal
+    data: data.View
+    save_read: Signal
+    save_masked: Signal
+    save_data: data.View
+    write: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         words = data.ArrayLayout(32, g.lanes)

@@ -66,6 +66,13 @@ class Scoreboard(wiring.Component):
         Something is pending.
     """
 
+    fill: data.View
+    reserve: data.View
+    release_register: data.View
+    release_predicate: data.View
+    hazard: Signal
+    pending: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         warp = payload.index(g.warps)
@@ -127,6 +134,19 @@ class OutstandingOperations(wiring.Component):
     loads_full, stores_full, shared_full : Signal(warps), out
         `LIMIT` outstanding: no more may be issued.
     """
+
+    issue_load: Signal
+    issue_store: Signal
+    issue_shared: Signal
+    load_done: data.View
+    store_done: data.View
+    shared_done: data.View
+    loads: Signal
+    stores: Signal
+    shared: Signal
+    loads_full: Signal
+    stores_full: Signal
+    shared_full: Signal
 
     BITS = 4
     LIMIT = (1 << BITS) - 1

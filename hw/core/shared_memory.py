@@ -55,6 +55,18 @@ class SharedMemory(wiring.Component):
     released and completion is signalled all the same, after the report.
     """
 
+    tbs: data.View
+    op: Signal
+    room: Signal
+    write: stream.Interface
+    done: data.View
+    fault: data.View
+    clear: data.View
+    lines_valid: Signal
+    lines_dirty: Signal
+    row: Signal
+    row_data: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         self.rows = g.shared_bytes // (g.shared_banks * WORD_BYTES)

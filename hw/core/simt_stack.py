@@ -92,6 +92,23 @@ class SimtStack(wiring.Component):
         `entry` with its effective mask.
     """
 
+    warp: Signal
+    top: data.View
+    command: data.View
+    overflow: Signal
+    busy: Signal
+    settling: Signal
+    emptied: Signal
+    skip: data.View
+    fetch_warp: Signal
+    fetch_pc: Signal
+    decode_warp: Signal
+    decode_reconv: Signal
+    waiter_warp: Signal
+    waiter_pc: Signal
+    view_select: data.View
+    view: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         warp = payload.index(g.warps)

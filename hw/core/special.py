@@ -46,6 +46,15 @@ class ScalarSource(wiring.Component):
         The operation is an ``ldp`` beyond the parameter space or misaligned.
     """
 
+    kernels: data.View
+    tbs: data.View
+    cycle: Signal
+    operation: data.View
+    param_select: data.View
+    param_value: Signal
+    value: Signal
+    fault: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
@@ -102,6 +111,12 @@ class ThreadIndex(wiring.Component):
     selected : Signal(1), out
         With `result`: the operation was ``s2r`` of `LANEID` or `TID_X`, `TID_Y`, `TID_Z`.
     """
+
+    kernels: data.View
+    operation: data.View
+    enable: Signal
+    result: data.View
+    selected: Signal
 
     LATENCY = 4
 

@@ -38,6 +38,12 @@ class StoreUnit(wiring.Component):
     write_port : WritePort
     """
 
+    segment: Signal
+    data: data.View
+    done: data.View
+    fault: stream.Interface
+    write_port: wiring.PureInterface
+
     def __init__(self, g: Geometry, slots: int):
         self.geometry = g
         super().__init__({

@@ -54,6 +54,11 @@ class RoundRobin(wiring.Component):
         The same as a number.
     """
 
+    requests: Signal
+    valid: Signal
+    grant: Signal
+    index: Signal
+
     def __init__(self, width: int):
         if width < 1:
             raise ValueError(f"width must be 1 or more, not {width}")
@@ -98,6 +103,11 @@ class BitSlicedCounters(wiring.Component):
     full : Signal(width), out
         Counters that are all ones.
     """
+
+    up: Signal
+    down: Signal
+    any: Signal
+    full: Signal
 
     def __init__(self, width: int, bits: int):
         self.width = width

@@ -1,6 +1,6 @@
 """Warp table: who occupies each warp slot, and in which state it is."""
 
-from amaranth.hdl import Const, Module, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -65,6 +65,41 @@ class WarpTable(wiring.Component):
     fetch_warp, fetch_kernel, issue_warp, issue_identity, view_warp, view_identity, view_live
         Combinational read ports.
     """
+
+    init: data.View
+    init_valid: Signal
+    start: data.View
+    free: Signal
+    kill: Signal
+    pending: Signal
+    stop_now: Signal
+    waits: Signal
+    parks: Signal
+    arms: Signal
+    disarms: Signal
+    faults: Signal
+    emptied: Signal
+    releases: Signal
+    barrier: Signal
+    live: data.View
+    alive: Signal
+    valid: Signal
+    waiting: Signal
+    parked: Signal
+    armed: Signal
+    faulted: Signal
+    active: Signal
+    ended: Signal
+    pending_warps: Signal
+    barriers: list[Signal]
+    members: list[Signal]
+    fetch_warp: Signal
+    fetch_kernel: Signal
+    issue_warp: Signal
+    issue_identity: data.View
+    view_warp: data.View
+    view_identity: data.View
+    view_live: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -150,8 +185,9 @@ class WarpTable(wiring.Component):
         m.submodules.live_vectors = live_vectors = Memory(shape=LIVE_BITS, depth=slots, init=[])
         write, write_live = identities.write_port(), live_vectors.write_port()
         m.d.comb += [write.addr.eq(self.init.warp), write.en.eq(self.init_valid),
-                     write_live.addr.eq(self.live.warp), write_live.data.eq(self.live.vector),
-                     write_live.en.eq(self.live.valid)]
+                     write_live.addr.eq(Mux(self.init_valid, self.init.warp, self.live.warp)),
+                     write_live.data.eq(Mux(self.init_valid, self.init.live_vector, self.live.vector)),
+                     write_live.en.eq(self.init_valid | self.live.valid)]  # an initialisation takes the issue slot
         m.d.comb += [write.data[name].eq(self.init[name]) for name, _ in identity(g)]
 
         def read(memory, address):

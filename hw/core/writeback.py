@@ -43,6 +43,19 @@ class WriteBack(wiring.Component):
         Beat written by ALU or memory units, masked data.
     """
 
+    result: data.View
+    global_write: Signal
+    shared_write: Signal
+    restore_write: Signal
+    mark_clean: Signal
+    accepting: Signal
+    throttle: Signal
+    write: data.View
+    flag: data.View
+    flag_valid: Signal
+    release: data.View
+    trace: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         write, warp = register_write(g), index(g.warps)

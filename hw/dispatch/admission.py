@@ -53,6 +53,24 @@ class Admission(wiring.Component):
         A fresh TB of `kernel` is being admitted or launched.
     """
 
+    kernels: data.View
+    footprints: data.View
+    eligible: Signal
+    request: Signal
+    next_valid: Signal
+    next: data.View
+    advance: data.View
+    admit: Signal
+    admitted: data.View
+    occupied: Signal
+    warps_taken: Signal
+    warp_count: Signal
+    insert: data.View
+    remove: Signal
+    clear_lines: data.View
+    fresh: stream.Interface
+    launching: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         kernel = index(g.kernel_slots)

@@ -56,6 +56,14 @@ class AllocationTable(wiring.Component):
         The entries.
     """
 
+    request: data.View
+    done: Signal
+    fits: Signal
+    start: Signal
+    insert: data.View
+    release: Signal
+    table: data.View
+
     def __init__(self, capacity: int, owners: int, entries: int):
         for name, value in (("capacity", capacity), ("owners", owners), ("entries", entries)):
             if value < 1:

@@ -66,6 +66,26 @@ class CommandProcessor(wiring.Component):
         Events, high for one cycle; `error` and `states` follow one cycle later.
     """
 
+    command: data.View
+    kernels: data.View
+    done: Signal
+    present: Signal
+    launching: data.View
+    engine: stream.Interface
+    result: data.View
+    released: Signal
+    start: Signal
+    invalidate: Signal
+    eligible: Signal
+    footprints: data.View
+    states: data.View
+    busy: Signal
+    error: Signal
+    finished: Signal
+    preempted: Signal
+    resumed: Signal
+    refused: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         fields = {f.name: f.width for f in register_map()["command"].fields.values()}

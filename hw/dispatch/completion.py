@@ -34,6 +34,15 @@ class Completion(wiring.Component):
         TBs of each kernel that have ended since its start.
     """
 
+    resident: data.View
+    exited: Signal
+    claim: Signal
+    release: data.View
+    start: Signal
+    remove: Signal
+    free: Signal
+    completed: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

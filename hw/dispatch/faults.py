@@ -46,6 +46,20 @@ class FaultUnit(wiring.Component):
         Vector: warps of TBs that are ended, from two cycles after the report until the TB is removed.
     """
 
+    global_fault: data.View
+    shared_fault: data.View
+    execute_fault: data.View
+    front_fault: data.View
+    resident: data.View
+    remove: Signal
+    init: data.View
+    pending: Signal
+    clear: Signal
+    event: Signal
+    record: data.View
+    count: Signal
+    kill: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

@@ -40,6 +40,10 @@ class Footprint(wiring.Component):
         Meaningful if `fits`.
     """
 
+    kernel: data.View
+    fits: Signal
+    size: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         members = kernel_info(g).members

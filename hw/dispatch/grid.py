@@ -32,6 +32,15 @@ class GridWalker(wiring.Component):
         Vector: every TB has been launched.
     """
 
+    kernels: data.View
+    start: Signal
+    request: Signal
+    valid: Signal
+    next: data.View
+    advance: data.View
+    launched: data.View
+    exhausted: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

@@ -61,6 +61,13 @@ class KernelTable(wiring.Component):
         Parameter word of a kernel, combinational.
     """
 
+    write: data.View
+    select: data.View
+    read_data: Signal
+    kernels: data.View
+    param_select: data.View
+    param_value: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

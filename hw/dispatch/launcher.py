@@ -27,6 +27,12 @@ class Launcher(wiring.Component):
         Not now: delays `start`.
     """
 
+    tb: Signal
+    warp_init: stream.Interface
+    stack_push: stream.Interface
+    start: data.View
+    hold: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
@@ -85,6 +91,10 @@ class StreamPriority(wiring.Component):
     shape : ShapeLike
         Of the payload.
     """
+
+    first: Signal
+    second: Signal
+    merged: stream.Interface
 
     def __init__(self, shape):
         signature = stream.Signature(shape)

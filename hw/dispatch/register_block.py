@@ -73,6 +73,21 @@ class RegisterBlock(wiring.Component):
         Access to the kernel slots; `table_data` follows `table_select` by one cycle.
     """
 
+    address: Signal
+    write: Signal
+    write_data: Signal
+    read_data: Signal
+    interrupt: Signal
+    values: data.View
+    command: data.View
+    inspect: data.View
+    event_set: data.View
+    event: data.View
+    event_clear: data.View
+    table_write: data.View
+    table_select: data.View
+    table_data: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         registers = register_map()

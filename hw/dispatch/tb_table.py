@@ -40,6 +40,17 @@ class TbTable(wiring.Component):
         TBs and warps resident.
     """
 
+    insert: data.View
+    start: data.View
+    remove: Signal
+    resident: data.View
+    tbs: data.View
+    occupied: Signal
+    present: Signal
+    warps_taken: Signal
+    tb_count: Signal
+    warp_count: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

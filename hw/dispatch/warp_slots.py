@@ -28,6 +28,12 @@ class WarpSlots(wiring.Component):
         Vector: the slots collected.
     """
 
+    taken: Signal
+    pick: data.View
+    done: Signal
+    slots: data.View
+    mask: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

@@ -67,6 +67,10 @@ class AxiMaster(wiring.Component):
         If a number of ports cannot be told apart by `ID_BITS` bits, or is 0.
     """
 
+    readers: list[Signal]
+    writers: list[Signal]
+    axi: wiring.PureInterface
+
     def __init__(self, g: Geometry, readers: int, writers: int):
         for kind, count in (("readers", readers), ("writers", writers)):
             if not 1 <= count <= 1 << ID_BITS:

@@ -40,6 +40,12 @@ class InstructionCache(wiring.Component):
     port : ReadPort
     """
 
+    request: data.View
+    response: data.View
+    filled: Signal
+    invalidate: Signal
+    port: wiring.PureInterface
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

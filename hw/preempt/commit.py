@@ -74,6 +74,19 @@ class Committer(wiring.Component):
     port : WritePort
     """
 
+    ccb_base: Signal
+    generation: Signal
+    clear: Signal
+    opened: Signal
+    burst: Signal
+    data: Signal
+    head: Signal
+    event: data.View
+    error: Signal
+    sending: Signal
+    idle: Signal
+    port: wiring.PureInterface
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

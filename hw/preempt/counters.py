@@ -1,5 +1,6 @@
 """Counters of the last preempt and of the last resume (register map, ``save_*`` and ``restore_*``)."""
 
+from amaranth.lib import data
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -37,6 +38,20 @@ class PreemptCounters(wiring.Component):
         Progress of a resume.
     counters : out
     """
+
+    begin_save: Signal
+    begin_restore: Signal
+    saving: Signal
+    tally: data.View
+    head_event: data.View
+    dropped: Signal
+    released: Signal
+    draining: Signal
+    started: Signal
+    issued: Signal
+    read_valid: Signal
+    read_words: Signal
+    counters: data.View
 
     def __init__(self, g: Geometry):
         super().__init__({

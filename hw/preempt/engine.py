@@ -15,6 +15,7 @@
 Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit protocol in `arch.context`.
 """
 
+from amaranth.hdl import Signal
 from amaranth.hdl import Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -66,6 +67,43 @@ class PreemptEngine(wiring.Component):
     counters : out
         As in the register map.
     """
+
+    kernels: data.View
+    resident: data.View
+    command: Signal
+    result: data.View
+    claim: Signal
+    release: data.View
+    admit: stream.Interface
+    admitted: data.View
+    warp_init: stream.Interface
+    stack_push: stream.Interface
+    start: data.View
+    counters: data.View
+    pending: Signal
+    stop_now: Signal
+    stopped: Signal
+    exited: Signal
+    issued: Signal
+    save_select: data.View
+    save_view: data.View
+    flags_select: Signal
+    flags_valid: Signal
+    flags_dirty: Signal
+    flags_predicates: Signal
+    save_predicate_select: Signal
+    save_predicate: Signal
+    restore_predicate: data.View
+    save_read: stream.Interface
+    save_data: data.View
+    restore_write: stream.Interface
+    mark_clean: Signal
+    lines_valid: Signal
+    lines_dirty: Signal
+    row: stream.Interface
+    row_data: data.View
+    read_port: wiring.PureInterface
+    write_port: wiring.PureInterface
 
     def __init__(self, g: Geometry):
         self.geometry = g

@@ -52,6 +52,19 @@ class EntryBuffer(wiring.Component):
         `entry` shows the selected entry; low from the cycle after `load` until then.
     """
 
+    session: data.View
+    clear: Signal
+    words: data.View
+    level: Signal
+    take: Signal
+    full: Signal
+    complete: Signal
+    bad: Signal
+    select: Signal
+    load: Signal
+    entry: data.View
+    loaded: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

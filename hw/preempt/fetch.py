@@ -64,6 +64,14 @@ class RowFetch(wiring.Component):
         Something is queued, being read or held.
     """
 
+    item: Signal
+    save_read: stream.Interface
+    save_data: data.View
+    row: stream.Interface
+    row_data: data.View
+    output: stream.Interface
+    busy: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

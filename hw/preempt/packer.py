@@ -52,6 +52,9 @@ class Packer(wiring.Component):
         If `words_out` is not 1, 2 or 4.
     """
 
+    chunk: Signal
+    beat: stream.Interface
+
     def __init__(self, words_out: int, tag=unsigned(1)):  # noqa: B008
         if words_out not in (1, 2, 4):
             raise ValueError(f"words_out must be 1, 2 or 4, not {words_out}")

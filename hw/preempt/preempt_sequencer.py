@@ -55,6 +55,28 @@ class PreemptSequencer(wiring.Component):
         The `Committer`.
     """
 
+    session: data.View
+    begin: Signal
+    resident: data.View
+    stopped: Signal
+    exited: Signal
+    claim: Signal
+    opened: Signal
+    release: data.View
+    dropped: Signal
+    done: data.View
+    draining: Signal
+    target: stream.Interface
+    tally: data.View
+    waiting: Signal
+    flowing: Signal
+    save_idle: Signal
+    head: stream.Interface
+    head_event: data.View
+    write_error: Signal
+    sending: Signal
+    commit_idle: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         tb = index(g.tb_slots)

@@ -92,6 +92,25 @@ class RecordWriter(wiring.Component):
         No TB in hand; TB in hand has only running warps left.
     """
 
+    session: data.View
+    target: Signal
+    done: data.View
+    stopped: Signal
+    exited: Signal
+    save_select: data.View
+    save_view: data.View
+    flags_select: Signal
+    flags_valid: Signal
+    flags_predicates: Signal
+    save_predicate_select: Signal
+    save_predicate: Signal
+    lines_valid: Signal
+    job: stream.Interface
+    chunk: stream.Interface
+    item: stream.Interface
+    idle: Signal
+    waiting: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

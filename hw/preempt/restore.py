@@ -11,6 +11,7 @@ from amaranth.utils import exact_log2
 
 from ..arch.context import HEADER_WORDS, STACK_ENTRY, STACK_WORDS, WARP_HEADER, Pattern
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, Geometry
+from ..arch.isa import LIVE_REST
 from ..core.interfaces import index, physical, register_write, stack_push, warp_init
 from .bits import lowest, without_lowest
 from .fetch import row_access, rows_per_line
@@ -68,6 +69,20 @@ class RestorePipeline(wiring.Component):
     done : out
     idle : Signal, out
     """
+
+    session: data.View
+    job: Signal
+    words: data.View
+    level: Signal
+    take: Signal
+    failed: Signal
+    warp_init: stream.Interface
+    stack_push: stream.Interface
+    restore_predicate: data.View
+    restore_write: stream.Interface
+    row: stream.Interface
+    done: data.View
+    idle: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -190,7 +205,8 @@ class RestorePipeline(wiring.Component):
         with m.State("INIT"):
             m.d.comb += [self.warp_init.valid.eq(1), init.launched.eq(header.launched_lanes),
                          init.live.eq(header.live_lanes), init.waiting.eq(header.waiting),
-                         init.barrier.eq(header.barrier)]
+                         init.barrier.eq(header.barrier),
+                         init.live_vector.eq(Cat(self._saved[:LIVE_REST], self._saved[LIVE_REST:].any()))]
             with m.If(self.warp_init.ready):
                 m.d.sync += self._todo.eq(self._todo & ~(1 << number))
                 m.next = "STACK"

@@ -56,6 +56,31 @@ class ResumeSequencer(wiring.Component):
         The dispatcher.
     """
 
+    session: data.View
+    begin: Signal
+    done: data.View
+    failed: Signal
+    read_error: Signal
+    write_error: Signal
+    entries_full: Signal
+    complete: Signal
+    bad: Signal
+    select: Signal
+    load: Signal
+    loaded: Signal
+    entry: data.View
+    read_job: stream.Interface
+    restore_job: stream.Interface
+    restored: data.View
+    restore_idle: Signal
+    head: stream.Interface
+    head_event: data.View
+    commit_idle: Signal
+    admit: stream.Interface
+    admitted: data.View
+    start: data.View
+    release: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         tb = index(g.tb_slots)

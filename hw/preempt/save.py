@@ -42,6 +42,10 @@ class Merge(wiring.Component):
         A flush ends a unit; its tag says that the unit is final.
     """
 
+    pieces: Signal
+    rows: Signal
+    chunk: stream.Interface
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
@@ -90,6 +94,29 @@ class SavePipeline(wiring.Component):
     ----------
     Ports of `RecordWriter`, `RowFetch` and `SegmentWriter`.
     """
+
+    session: data.View
+    target: Signal
+    done: data.View
+    stopped: Signal
+    exited: Signal
+    save_select: data.View
+    save_view: data.View
+    flags_select: Signal
+    flags_valid: Signal
+    flags_predicates: Signal
+    save_predicate_select: Signal
+    save_predicate: Signal
+    lines_valid: Signal
+    save_read: stream.Interface
+    save_data: data.View
+    row: stream.Interface
+    row_data: data.View
+    burst: stream.Interface
+    data: stream.Interface
+    waiting: Signal
+    flowing: Signal
+    idle: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g

@@ -43,6 +43,12 @@ class SegmentReader(wiring.Component):
     port : ReadPort
     """
 
+    job: Signal
+    beat: stream.Interface
+    clear: Signal
+    error: Signal
+    port: wiring.PureInterface
+
     def __init__(self, g: Geometry, jobs: int):
         if jobs < 1:
             raise ValueError(f"jobs must be 1 or more, not {jobs}")

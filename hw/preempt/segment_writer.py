@@ -51,6 +51,11 @@ class SegmentWriter(wiring.Component):
         The beats of the bursts, in order.
     """
 
+    job: Signal
+    beat: Signal
+    burst: stream.Interface
+    data: stream.Interface
+
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({

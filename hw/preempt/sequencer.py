@@ -51,6 +51,21 @@ class Sequencer(wiring.Component):
     save_done, resume_done : in
     """
 
+    command: Signal
+    kernels: data.View
+    session: data.View
+    result: data.View
+    pending: Signal
+    stop_now: Signal
+    resume: Signal
+    clear: Signal
+    begin_save: Signal
+    begin_resume: Signal
+    saving: Signal
+    resuming: Signal
+    save_done: data.View
+    resume_done: data.View
+
     def __init__(self, g: Geometry):
         self.geometry = g
         result = data.StructLayout({"valid": 1, "error": CommandError})

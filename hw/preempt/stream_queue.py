@@ -1,5 +1,6 @@
 """A first-in first-out queue between two streams of any shape."""
 
+from amaranth.hdl import Signal
 from amaranth.hdl import Module, Shape, Value
 from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -30,6 +31,10 @@ class StreamQueue(wiring.Component):
     ValueError
         If `depth` is too small.
     """
+
+    input: Signal
+    output: stream.Interface
+    level: Signal
 
     def __init__(self, shape, depth: int, *, buffered: bool = False):
         if depth < 1 + buffered:

@@ -46,6 +46,56 @@ class ControlUnit(wiring.Component):
     are the engine's (`hw.preempt.engine`), the others those of the dispatcher's parts (`hw.dispatch`).
     """
 
+    address: Signal
+    write: Signal
+    write_data: Signal
+    read_data: Signal
+    interrupt: Signal
+    kernels: data.View
+    tbs: data.View
+    warp_init: stream.Interface
+    stack_push: stream.Interface
+    start: data.View
+    free: Signal
+    kill: Signal
+    pending: Signal
+    stop_now: Signal
+    stopped: Signal
+    exited: Signal
+    valid: Signal
+    save_select: data.View
+    save_view: data.View
+    inspect_select: data.View
+    inspect_view: data.View
+    invalidate: Signal
+    issued: Signal
+    param_select: data.View
+    param_value: Signal
+    cycle: Signal
+    clear: data.View
+    flags_select: Signal
+    flags_valid: Signal
+    flags_dirty: Signal
+    flags_predicates: Signal
+    save_predicate_select: Signal
+    save_predicate: Signal
+    restore_predicate: data.View
+    save_read: stream.Interface
+    save_data: data.View
+    restore_write: stream.Interface
+    mark_clean: Signal
+    clear_lines: data.View
+    lines_valid: Signal
+    lines_dirty: Signal
+    row: stream.Interface
+    row_data: data.View
+    front_fault: data.View
+    execute_fault: data.View
+    global_fault: data.View
+    shared_fault: data.View
+    read_port: wiring.PureInterface
+    write_port: wiring.PureInterface
+
     def __init__(self, g: Geometry):
         self.geometry = g
         index = payload.index

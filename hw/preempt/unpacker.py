@@ -38,6 +38,11 @@ class Unpacker(wiring.Component):
         If `words_in` is not 1, 2 or 4.
     """
 
+    beat: Signal
+    words: data.View
+    level: Signal
+    take: Signal
+
     def __init__(self, words_in: int):
         if words_in not in (1, 2, 4):
             raise ValueError(f"words_in must be 1, 2 or 4, not {words_in}")

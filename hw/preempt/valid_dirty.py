@@ -36,6 +36,17 @@ class ValidDirty(wiring.Component):
         Valid and dirty bits of a warp, for the preemption unit.
     """
 
+    clear: data.View
+    write: data.View
+    write_valid: Signal
+    read_warp: Signal
+    read_row: Signal
+    save_warp: Signal
+    save_row: Signal
+    flags_select: Signal
+    flags_valid: Signal
+    flags_dirty: Signal
+
     def __init__(self, g: Geometry):
         self.geometry = g
         warp = index(g.warps)

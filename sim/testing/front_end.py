@@ -8,7 +8,6 @@ come to the same PC, opcode and mask.
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,103 +16,18 @@ from functools import partial
 from amaranth.sim import Simulator
 
 from caesura.hw.arch.encoding import Instruction, encode
-from caesura.hw.arch.geometry import PC_NONE, PREDICATES, SEGMENT_BYTES, Geometry
+from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.isa import PT, Unit
 from caesura.hw.core.front import FrontEnd
 
-__all__ = ["ReferenceWarp", "FrontEndBench", "random_program", "CODE_BASE"]
+from .control_flow import ReferenceWarp
+
+__all__ = ["FrontEndBench", "CODE_BASE"]
 
 CODE_BASE = 0x1_0008
 """Address of the first kernel's code (not the start of a cache line)."""
 CODE_STRIDE = 0x4000
 """Distance of the other kernels' code."""
-_SILENT = ("nop", "pp", "pp.div")
-
-
-class ReferenceWarp:
-    """Control state of one warp, one instruction at a time.
-
-    Parameters
-    ----------
-    g : Geometry
-    code : sequence of Instruction
-    key : tuple
-        Identifies the warp; seeds its predicates.
-    launched : int
-        Lanes that hold a thread.
-    """
-
-    def __init__(self, g: Geometry, code: Sequence[Instruction], key: tuple, launched: int):
-        self.g, self.code, self.key, self.launched = g, code, key, launched
-        self.live = launched
-        self.stack = [[0, launched, PC_NONE]]
-        self.predicates = [0] * PREDICATES
-        self.waiting = False
-        self.barrier = self.barriers = self.live_vector = self.retired = 0
-
-    @property
-    def pc(self) -> int:
-        """PC of the top of the stack."""
-        return self.stack[-1][0]
-
-    @property
-    def active(self) -> int:
-        """Effective mask of the top of the stack."""
-        return self.stack[-1][1] & self.live
-
-    def predicate(self, number: int, negated: int) -> int:
-        """Return a predicate operand, a bit a lane."""
-        value = (1 << self.g.warp_size) - 1 if number == PT else self.predicates[number]
-        return value ^ ((1 << self.g.warp_size) - 1 if negated else 0)
-
-    def catch_up(self, pc: int) -> None:
-        """Pass silent instructions until `pc` is reached, or one that is not silent."""
-        while self.stack and self.pc != pc and self.code[self.pc].op.name in _SILENT:
-            self.jump(self.pc + 1)
-
-    def jump(self, pc: int) -> None:
-        """Continue at `pc`, and pop finished entries."""
-        self.stack[-1][0] = pc
-        while self.stack and (not self.active or self.pc == self.stack[-1][2]):
-            self.stack.pop()
-
-    def step(self) -> tuple[int, int, int, int]:
-        """Execute the instruction at the PC; return its PC, opcode, mask, and the value of the predicate it writes."""
-        pc, instruction = self.pc, self.code[self.pc]
-        op, get = instruction.op, instruction.get
-        mask = self.active
-        if instruction.guard is not None:
-            mask &= self.predicate(*instruction.guard)
-        self.retired += 1
-        value = 0
-        for number in instruction.predicate_writes:
-            seed = hashlib.sha256(repr((self.key, self.retired)).encode()).digest()
-            value = self.predicates[number] & ~mask | int.from_bytes(seed[:4], "little") & mask
-            self.predicates[number] = value
-        if op.name == "bra":
-            self._branch(mask, get("target"), get("reconv"))
-        else:
-            if op.name == "exit":
-                self.live &= ~mask
-            elif op.barrier is not None:
-                self.waiting, self.barrier, self.live_vector = True, op.barrier, get("live")
-                self.barriers += 1
-            elif op.name == "pp" or (op.name == "pp.div" and len(self.stack) > 1):
-                self.live_vector = get("live")
-            self.jump(pc + 1)
-        return pc, op.code, mask, value
-
-    def _branch(self, taken: int, target: int, reconv: int) -> None:
-        pc, mask, top_reconv = self.stack[-1]
-        rest, fall = self.active & ~taken, pc + 1
-        if not taken or not rest:
-            return self.jump(target if taken else fall)
-        if top_reconv == reconv:
-            self.stack.pop()
-        else:
-            self.stack[-1][0] = reconv
-        self.stack += [[p, m, reconv] for p, m in ((fall, rest), (target, taken)) if p != reconv]
-        self.jump(self.pc)
 
 
 def _add(counts, key, change: int) -> None:
@@ -462,109 +376,3 @@ class FrontEndBench:
             assert not outstanding["load" if op.store else "store"][slot]
         outstanding[kind][slot] += 1
         self._later(kind, slot, delay + self.random.randrange(8))
-
-
-def random_program(g: Geometry, seed: int, size: int = 40, barriers: bool = True) -> list[Instruction]:
-    """Return a random structured program: nested ifs and loops, guarded exits, all kinds of instructions.
-
-    Loops end with probability one. Barriers stand where all live lanes are together.
-
-    Parameters
-    ----------
-    g : Geometry
-    seed : int
-    size : int
-        Statements at the outermost level and below, roughly.
-    barriers : bool
-        Have some.
-    """
-    rng = random.Random(seed)
-    make = Instruction.make
-    code: list[Instruction] = []
-    registers = min(g.regs_per_thread, 8)
-    left = size
-
-    def guard():
-        return {"guard": rng.randrange(PREDICATES), "guard_not": rng.randrange(2)} if rng.random() < 0.3 else {}
-
-    def register():
-        return rng.randrange(registers)
-
-    def simple():
-        kind = rng.randrange(10)
-        if kind < 3:
-            name = rng.choice(("iadd", "imad.lo", "shf.l"))
-            code.append(make(name, d=register(), a=register(), b=register(), c=register() if name != "iadd" else 0,
-                             **guard()))
-        elif kind < 5:
-            code.append(make("setp.lt.s", pd=rng.randrange(8), a=register(), b=register(), **guard()))
-        elif kind == 5:
-            code.append(make("pxor", pd=rng.randrange(7), pa=rng.randrange(8), pb=rng.randrange(8),
-                             pa_not=rng.randrange(2), pb_not=rng.randrange(2), **guard()))
-        elif kind == 6:
-            code.append(make("isubc", d=register(), pd=rng.randrange(7), a=register(), b=register(),
-                             pa=rng.randrange(7), **guard()))
-        elif kind == 7:
-            space, suffix = rng.choice(("global", "shared")), rng.choice(("b32", "b64", "b128"))
-            group = {"b32": 1, "b64": 2, "b128": 4}[suffix]
-            code.append(make(f"{rng.choice(('ld', 'st'))}.{space}.{suffix}", d=register() // group * group,
-                             a=register(), no_base=rng.randrange(2), imm=4, **guard()))
-        elif kind == 8:
-            point()
-        else:
-            code.append(make(rng.choice(("membar", "nop")), **guard()))
-
-    def point():
-        code.append(make("pp", live=rng.getrandbits(54)))
-        code.append(make("pp.div", live=rng.getrandbits(54)))
-
-    def branch_to_patch(**fields):
-        code.append(make("bra", **fields))
-        return len(code) - 1
-
-    def patch(place, target, reconv):
-        code[place] = make("bra", **(code[place].fields | {"target": target, "reconv": reconv}))
-
-    def block(depth):
-        nonlocal left
-        for _ in range(rng.randrange(1, 5)):
-            if left <= 0:
-                return
-            left -= 1
-            choice = rng.random()
-            if depth < 4 and choice < 0.18:
-                branch(depth)
-            elif depth < 4 and choice < 0.28:
-                loop(depth)
-            elif choice < 0.31:
-                code.append(make("exit", guard=rng.randrange(PREDICATES), guard_not=rng.randrange(2)))
-            else:
-                simple()
-
-    def branch(depth):
-        p = rng.randrange(PREDICATES)
-        code.append(make("setp.ne", pd=p, a=register(), b=register()))
-        to_else = branch_to_patch(guard=p, guard_not=1)
-        block(depth + 1)
-        if rng.randrange(2):
-            to_end = branch_to_patch()
-            patch(to_else, len(code), 0)
-            block(depth + 1)
-            patch(to_end, len(code), len(code))
-            patch(to_else, code[to_else].get("target"), len(code))
-        else:
-            patch(to_else, len(code), len(code))
-
-    def loop(depth):
-        p, start = rng.randrange(PREDICATES), len(code)
-        block(depth + 1)
-        point()
-        code.append(make("setp.ne", pd=p, a=register(), b=register()))
-        code.append(make("bra", target=start, reconv=len(code) + 1, guard=p, guard_not=rng.randrange(2)))
-
-    while left > 0:
-        block(0)
-        if barriers and rng.random() < 0.5:
-            code.append(make(f"bar.pp.{rng.randrange(16)}", live=rng.getrandbits(54)))
-    code.append(make("exit"))
-    return code

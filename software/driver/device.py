@@ -118,6 +118,8 @@ class Launch:
         Static and dynamic.
     ccb_base, area_bytes : int
         Context control block.
+    scramble : bool
+        The last preempt was in test mode; so will the resume be.
     """
 
     def __init__(self, device: Device, kernel: Kernel, slot: int, grid, block, shared_bytes: int, ccb_base: int,
@@ -125,6 +127,7 @@ class Launch:
         self.device, self.kernel, self.slot = device, kernel, slot
         self.grid, self.block, self.shared_bytes = grid, block, shared_bytes
         self.ccb_base, self.area_bytes = ccb_base, area_bytes
+        self.scramble = False
 
     @property
     def state(self) -> KernelState:
@@ -380,6 +383,7 @@ class Device:
         """
         if launch.finished:
             return None
+        launch.scramble = scramble
         self._command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble))
         self._finish("preempt", launch, max_cycles)
         if launch.finished:
@@ -400,7 +404,7 @@ class Device:
         CycleLimit
             If it takes longer than `max_cycles`.
         """
-        self._command(Command.RESUME, launch)
+        self._command(Command.RESUME, launch, scramble=int(launch.scramble))
         self._finish("resume", launch, max_cycles)
         return ResumeReport(self.read("restore_cycles"), self.read("resume_cycles"), self.read("restore_bytes"))
 

@@ -7,7 +7,8 @@ import pytest
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.sim.testing.front_end import CODE_BASE, FrontEndBench, ReferenceWarp, random_program
+from caesura.sim.testing.control_flow import ReferenceWarp, random_program
+from caesura.sim.testing.front_end import CODE_BASE, FrontEndBench
 
 make = Instruction.make
 TINY = preset("tiny")
@@ -17,7 +18,7 @@ POINT = [make("pp", live=0b11), make("pp.div", live=0b111)]
 
 @pytest.mark.parametrize(("g", "seed"), [(TINY, 1), (WIDE, 3), (preset("ecp5"), 4)])
 def test_random_programs_run_as_the_reference_model(g, seed):
-    programs = [random_program(g, 10 * seed + k, size=20) for k in range(2)]
+    programs = [random_program(g, 10 * seed + k, size=14) for k in range(2)]
     bench = FrontEndBench(g, programs, seed=seed)
     half = g.warps // 2
 
@@ -36,7 +37,7 @@ def test_random_programs_run_as_the_reference_model(g, seed):
 
 
 @pytest.mark.parametrize(("mechanism", "g", "seed"), [
-    ("pending", TINY, 8), ("stop_now", TINY, 6), ("pending", WIDE, 8), ("stop_now", WIDE, 8)])
+    ("pending", TINY, 8), ("stop_now", TINY, 8), ("pending", WIDE, 8), ("stop_now", WIDE, 8)])
 def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, seed):
     rng = random.Random(seed)
     other = [make("iadd", d=1, a=2, b=3), make("bar.pp.7", live=0), make("exit")]
@@ -48,7 +49,7 @@ def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, 
         bench.set_up(ctx)
         slots = list(range(count))
         await bench.launch(ctx, 0, 0, slots, last_lanes=g.warp_size - 1)
-        for _ in range(20):
+        for _ in range(12):
             for _ in range(rng.randrange(1, 60)):
                 await bench.cycle(ctx)
             ctx.set(getattr(bench.dut, mechanism), 1)
@@ -83,14 +84,14 @@ def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, 
 
 @pytest.mark.parametrize("mechanism", ["pending", "stop_now"])
 def test_warps_continue_where_they_are_when_the_preempt_is_cancelled(mechanism):
-    bench = FrontEndBench(TINY, [random_program(TINY, 21)], seed=3)
+    bench = FrontEndBench(TINY, [random_program(TINY, 21, size=25)], seed=3)
     rng = random.Random(3)
     slots = range(TINY.warps)
 
     async def test(ctx):
         bench.set_up(ctx)
         await bench.launch(ctx, 1, 0, slots)
-        for _ in range(25):
+        for _ in range(15):
             for _ in range(rng.randrange(30)):
                 await bench.cycle(ctx)
             ctx.set(getattr(bench.dut, mechanism), 1)

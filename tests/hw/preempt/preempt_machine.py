@@ -8,12 +8,23 @@ from amaranth.sim import Simulator
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, State
-from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, PREDICATES
+from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, PREDICATES, preset
 from caesura.hw.arch.isa import registers_of_vector
 from caesura.hw.preempt.engine import PreemptEngine
 
 CCB_BASE = 0x4000
 SEGMENT = 128
+
+TINY = preset("tiny")
+WIDE = preset("gtx480").replace(warps=6, tb_slots=3, registers=128, shared_bytes=1536, memory_latency=20, stack_depth=6)
+SMALL = TINY.replace(warps=6, tb_slots=3)
+GEOMETRIES = {
+    "tiny": TINY,
+    "bus4": TINY.replace(bus_bytes=4, bytes_per_cycle=4.0),
+    "bus16": TINY.replace(bus_bytes=16, lanes=4),
+    "wide": WIDE,
+    "beats": WIDE.replace(lanes=8, bus_bytes=8, bytes_per_cycle=8.0),
+}
 
 
 @dataclass
@@ -496,3 +507,53 @@ def check_image(machine, index, kernel, before, mechanism, scramble=False):
     every = range(-(-k.shared_bytes // SEGMENT)) if mechanism == Mechanism.OCCUPIED else before["lines"]
     assert lines == {n: before["lines"].get(n, zero) for n in every}
     return entry
+
+
+def filled(g, seed, stall, drain=40, latency=None, shared=True):
+    """A machine whose SM holds as many TBs of kernel 0 as fit (TB slots 0, 1, ...), and how to lay them out anew."""
+    machine = Machine(g, seed, stall, latency)
+    rng = machine.rng
+    tbs = min(g.tb_slots, g.warps // 2)
+    warps = g.warps // tbs
+    registers = rng.randint(3, min(7, (g.registers // tbs - 3) // warps))
+    lines = g.shared_lines // tbs if shared else 0
+    machine.add_kernel(0, registers, warps, lines * 128 - (4 if lines else 0), spare=128 * rng.randint(0, 2))
+    size = -(-registers * warps // 4) * 4
+
+    def layout(order):
+        slots = rng.sample(range(g.warps), g.warps)
+        return [(t, t * size, t * lines, slots[t * warps:(t + 1) * warps]) for t in order]
+
+    for launch, (tb, base, line, slots) in enumerate(layout(range(tbs))):
+        machine.add_tb(tb, 0, 100 + launch, base, line, slots, drain)
+    return machine, layout
+
+
+def expect_restored(machine, before, mechanism, scramble, started):
+    """Every TB of `before` is back, under whatever slots."""
+    by_launch = {tb.launch_id: (t, tb) for t, tb in machine.tbs.items() if t in started}
+    registers = machine.kernels[0].registers
+    assert len(by_launch) == len(before)
+    for old in before.values():
+        tb, row = by_launch[old["launch_id"]]
+        after = machine.snapshot(tb)
+        assert after["ctaid"] == old["ctaid"]
+        for was, now, slot in zip(old["warps"], after["warps"], row.slots, strict=True):
+            if was is None:
+                assert now is None and machine.warps[slot].launched == 0 and not machine.warps[slot].stack
+                continue
+            for name in ("launched", "live", "waiting", "barrier", "stack", "predicates"):
+                assert now[name] == was[name], name
+            zero = [0] * machine.g.warp_size
+            saved = expected_registers(mechanism, scramble, registers, was)
+            for r in saved:
+                assert now["registers"].pop(r) == was["registers"].get(r, zero)
+            if not scramble:
+                assert not now["registers"]
+            else:
+                assert set(now["registers"]) == set(range(registers)) - set(saved)
+                values = [v for register in now["registers"].values() for v in register]
+                assert len(set(values)) >= 0.9 * len(values), "scrambled registers look alike"
+        zero = [0] * 32
+        whole = range(row.lines) if mechanism == Mechanism.OCCUPIED else old["lines"]
+        assert after["lines"] == {n: old["lines"].get(n, zero) for n in whole}

@@ -25,8 +25,8 @@ def word(name, **fields):
 def hostile(g, registers):
     """Return a kernel that fills every register and all shared memory of one TB with its own bits."""
     code = [word("mov.i", d=r, imm=0xDEAD_0000 + r) for r in range(1, registers)]
-    code += [word("s2r", d=0, imm=Special.LANEID), word("shl.i", d=0, a=0, imm=2)]
-    code += [word("st.shared.b32", a=0, imm=k, d=1) for k in range(0, g.shared_bytes, 4 * g.warp_size)]
+    code += [word("s2r", d=0, imm=Special.LANEID), word("shl.i", d=0, a=0, imm=4)]
+    code += [word("st.shared.b128", a=0, imm=k, d=4) for k in range(0, g.shared_bytes, 16 * g.warp_size)]
     return KernelImage("hostile", (*code, word("exit")), registers, shared_bytes=g.shared_bytes)
 
 
@@ -40,7 +40,7 @@ class Prepared:
         self.output = self.bench.allocate(self.program.output_bytes)
         inputs = self.bench.store(self.program.inputs)
         self.bench.load(0, self.program.image, self.program.grid, self.program.block, (self.output, inputs))
-        self.bench.load(1, hostile(g, 16), (2,), (g.warp_size * 4,))
+        self.bench.load(1, hostile(g, 16), (1,), (g.warp_size * 4,))
 
     def result(self):
         return self.transport.read_memory(self.output, self.program.output_bytes)
