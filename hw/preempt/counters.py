@@ -1,8 +1,7 @@
 """Counters of the last preempt and of the last resume (register map, ``save_*`` and ``restore_*``)."""
 
-from amaranth.lib import data
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.context import State

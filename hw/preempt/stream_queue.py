@@ -1,7 +1,6 @@
 """A first-in first-out queue between two streams of any shape."""
 
-from amaranth.hdl import Signal
-from amaranth.hdl import Module, Shape, Value
+from amaranth.hdl import Module, Shape, Signal, Value
 from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
