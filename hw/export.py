@@ -22,8 +22,8 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from amaranth.back import rtlil
-from amaranth.hdl import ClockDomain, Fragment, Value, ValueCastable
+from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
+from amaranth.hdl import ClockDomain, Fragment, Signal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
@@ -62,6 +62,7 @@ def write_atomically(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False) as file:
         file.write(text)
+    os.chmod(file.name, 0o644)
     os.replace(file.name, path)
 
 
@@ -72,8 +73,7 @@ def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]
         name = "_".join(map(str, path))
         if name in ports:
             raise ValueError(f"two ports of {type(component).__name__} flatten to {name!r}")
-        signal = value.as_value() if isinstance(value, ValueCastable) else value
-        ports[name] = (signal, PortDirection.Input if member.flow is wiring.In else PortDirection.Output)
+        ports[name] = (Value.cast(value), PortDirection.Input if member.flow is wiring.In else PortDirection.Output)
     return ports
 
 
@@ -98,9 +98,8 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
     domain = ClockDomain("sync", reset_less=not reset)
     fragment = Fragment.get(component, None)
     fragment.add_domains(domain)
-    ports = {"clk": (domain.clk, PortDirection.Input)}
-    if reset:
-        ports["rst"] = (domain.rst, PortDirection.Input)
+    signals: dict[str, Signal | None] = {name: getattr(domain, name) for name in ("clk", "rst")}
+    ports = {name: (signal, PortDirection.Input) for name, signal in signals.items() if signal is not None}
     text, _ = rtlil.convert_fragment(fragment, ports | _ports(component), name, emit_src=False)
     return merge_identical_modules(text)
 

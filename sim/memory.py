@@ -130,8 +130,8 @@ class AxiMemory:
         self._write_waits = False
         self._write_turn = False
         self._held: dict[str, tuple[int, ...]] = {}
-        self._signals: dict[str, int] = dict.fromkeys(("awready", "wready", "bid", "bresp", "bvalid", "arready", "rid", "rdata",
-                                       "rresp", "rlast", "rvalid"), 0)
+        self._signals: dict[str, int] = dict.fromkeys(
+            ("awready", "wready", "bid", "bresp", "bvalid", "arready", "rid", "rdata", "rresp", "rlast", "rvalid"), 0)
 
     def _response(self, address: int, write: bool) -> int:
         end = address + self.timing.bus_bytes

