@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from amaranth.hdl import Value
@@ -47,7 +48,7 @@ class AmaranthTransport:
         self.tracing = trace
         self.cycle = 0
         self._memory = AxiMemory(MemoryTiming.of(geometry), memory_bytes)
-        self._top = design(geometry)
+        self._top: Any = design(geometry)
         self._ports = {name: getattr(self._top.axi, name) for name in self._top.axi.signature.members}
         self._ports |= {name: getattr(self._top, name) for name in ("address", "write", "write_data")}
         self._driven: dict[str, int] = {}

@@ -67,8 +67,9 @@ class Snapshot:
         Bytes it occupies, without the memory pages that it shares.
     """
 
-    def __init__(self, library: _Library, pointer: int, cycle: int):
+    def __init__(self, library: _Library, pointer: int, cycle: int, memory_bytes: int):
         self._pointer = pointer
+        self._memory_bytes = memory_bytes
         self._library = library
         self.cycle = cycle
         self.nbytes = library.snapshot_bytes(pointer)
@@ -220,12 +221,14 @@ class RtlTransport:
 
         Memory pages are shared with the snapshot until one side writes them.
         """
-        return Snapshot(self._library, self._library.snapshot(self._simulation), self.cycle)
+        return Snapshot(self._library, self._library.snapshot(self._simulation), self.cycle, self.memory_bytes)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a snapshot, of this simulation or of another one of the same build and memory size."""
         if snapshot._library.path != self._library.path:
             raise ValueError("the snapshot is of another build")
+        if snapshot._memory_bytes != self.memory_bytes:
+            raise ValueError(f"the snapshot has {snapshot._memory_bytes} bytes of memory, not {self.memory_bytes}")
         self._library.restore(self._simulation, snapshot._pointer)
         self.tracing = self._tracing
 

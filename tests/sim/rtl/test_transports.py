@@ -124,6 +124,8 @@ def test_snapshot_moves_between_simulations_of_one_build_only(copier, run_copy):
     other = machine(RtlTransport, NARROW, copier)
     with pytest.raises(ValueError, match="another build"):
         other.restore(a.snapshot())
+    with pytest.raises(ValueError, match="131072 bytes of memory, not 4096"):
+        RtlTransport(TINY, memory_bytes=4096, design=copier).restore(a.snapshot())
 
 
 def test_snapshot_and_restore_are_fast(copier, run_copy):

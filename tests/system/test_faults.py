@@ -1,0 +1,163 @@
+"""Every kind of fault: the golden model and the RTL leave the same record, end the TB, and go on with the rest."""
+
+import pytest
+
+from caesura.hw.arch.context import area_bound
+from caesura.hw.arch.encoding import Instruction, encode
+from caesura.hw.arch.faults import CommandError, Fault
+from caesura.hw.arch.geometry import PC_NONE, preset
+from caesura.hw.arch.isa import Special
+from caesura.hw.arch.registers import Command, KernelState
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.memory import ErrorRange
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.testing.launch import Bench
+from caesura.software.compiler.codegen.image import KernelImage
+
+TINY = preset("tiny")
+LIMIT = 50_000
+
+
+def word(name, **fields):
+    return encode(Instruction.make(name, **fields))
+
+
+TID, CTAID = word("s2r", d=0, imm=Special.TID_X), word("s2r", d=1, imm=Special.CTAID_X)
+EXIT = word("exit")
+ONLY_TB_1 = (CTAID, word("setp.ne.i", pd=0, a=1, imm=1), word("exit", guard=0))
+"""Faults happen in TB 1 alone, so that the others show whether the machine goes on."""
+OUT = (word("ldp", d=2, imm=0), word("shl.i", d=3, a=1, imm=2), word("iadd", d=2, a=2, b=3),
+       word("mov.i", d=3, imm=77), word("st.global.b32", a=2, d=3))
+HALF = word("setp.lt.u.i", pd=1, a=0, imm=4)
+
+
+def program(*middle):
+    return (TID, CTAID, *OUT, *ONLY_TB_1, *middle, EXIT)
+
+
+START = len(program()) - 1
+DEEP = [instruction for level in range(TINY.stack_depth) for instruction in (
+    word("setp.lt.u.i", pd=1, a=0, imm=7 - level),
+    word("bra", guard=1, target=START + 2 * level + 2, reconv=500 + level))]
+PROGRAMS = {
+    Fault.ILLEGAL_OPCODE: (program(0x3FF << 54), START, None),
+    Fault.REGISTER_BOUND: (program(word("mov.i", d=5, imm=1)), START, None),
+    Fault.FETCH_BOUND: (program(word("bra", target=1000, reconv=PC_NONE)), 1000, None),
+    Fault.SHARED_BOUND: (program(word("ld.shared.b32", d=2, no_base=1, imm=64)), START, 64),
+    Fault.GLOBAL_WINDOW: (program(word("ld.global.b32", d=2, no_base=1, imm=0xFFFF_FF00)), START, 0xFFFF_FF00),
+    Fault.MISALIGNED: (program(word("ld.shared.b32", d=2, no_base=1, imm=2)), START, 2),
+    Fault.STACK_OVERFLOW: (program(*DEEP), None, None),
+    Fault.BARRIER_DIVERGENT: (program(HALF, word("bra", guard=1, target=START + 3, reconv=START + 3),
+                                      word("bar.pp.0", live=0)), START + 2, None),
+    Fault.BARRIER_MISMATCH: (program(HALF, word("setp.lt.u.i", pd=1, a=0, imm=8),
+                                     word("bra", guard=1, target=START + 5, reconv=START + 6),
+                                     word("bar.pp.3", live=0), word("bra", target=START + 6, reconv=START + 6),
+                                     word("bar.pp.4", live=0)), None, None),
+    Fault.TRAP: (program(word("trap")), START, None),
+    Fault.PARAM_BOUND: (program(word("ldp", d=2, imm=4 * TINY.param_words)), START, None),
+}
+
+
+def launch(transport, code, blocks=4, warps=2):
+    bench = Bench(transport)
+    output = bench.store(bytes(4 * blocks))
+    image = KernelImage("faulty", code, 5, 7, 64, TINY.stack_depth)
+    bench.load(0, image, (blocks,), (warps * TINY.warp_size,), params=(output,))
+    bench.start(0)
+    bench.finish(0, LIMIT)
+    return bench, bench.fault(), transport.read_memory(output, 4 * blocks)
+
+
+@pytest.mark.parametrize("kind", PROGRAMS, ids=lambda k: k.name)
+@pytest.mark.parametrize("back_end", [GoldenTransport, RtlTransport], ids=["golden", "rtl"])
+def test_fault_is_recorded_and_ends_its_tb_alone(kind, back_end):
+    code, pc, address = PROGRAMS[kind]
+    bench, report, output = launch(back_end(TINY, memory_bytes=1 << 16), code)
+    assert report is not None and report.kind is kind
+    assert (report.kernel, report.tb) == (0, 1)
+    assert pc is None or report.pc == pc
+    assert address is None or report.address == address
+    assert output == b"\x4d\0\0\0" * 4
+    assert bench.get("fault_count") == 1 and bench.get("kernel[0].completed") == 4
+    healthy = KernelImage("healthy", program(), 5, 7, 64, 1)
+    bench.load(1, healthy, (4,), (16,), params=(bench.store(bytes(16)),))
+    bench.start(1)
+    bench.finish(1, LIMIT)
+    assert bench.fault() is None and bench.state(1) is KernelState.FINISHED
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_memory_error_of_a_kernel_is_a_fault_of_its_tb(reads):
+    transport = RtlTransport(TINY, memory_bytes=1 << 16)
+    transport.add_error_range(ErrorRange(0x8000, 0x8080, reads, not reads))
+    access = "ld.global.b32" if reads else "st.global.b32"
+    bench, report, _ = launch(transport, program(word(access, d=2, no_base=1, imm=0x8004)))
+    assert report.kind is Fault.BUS_ERROR and report.tb == 1 and report.pc == START
+    assert bench.state(0) is KernelState.FINISHED
+
+
+def spinning(bench, missing=0):
+    """Start a kernel that never ends, with a save area of `missing` bytes less than it needs."""
+    loop = (word("mov.i", d=0, imm=1), word("pp", live=1), word("pp.div", live=1),
+            word("bra", target=1, reconv=4), EXIT)
+    bench.load(0, KernelImage("endless", loop, 4), (1,), (8,), area_bytes=area_bound(TINY, 1, 4, 0) - missing)
+    bench.start(0)
+    bench.transport.advance(200)
+
+
+def test_save_area_that_answers_with_errors_leaves_the_kernel_running():
+    transport = RtlTransport(TINY, memory_bytes=1 << 16)
+    bench = Bench(transport)
+    spinning(bench)
+    base = bench.get("kernel[0].ccb_base")
+    transport.add_error_range(ErrorRange(base, base + 0x400))
+    bench.command(Command.PREEMPT, 0, 1)
+    bench.transport.advance(2000)
+    assert CommandError(bench.fields("status")["error"]) is CommandError.BUS_ERROR
+    assert bench.state(0) is KernelState.RUNNING
+    before = bench.get("retired")
+    bench.transport.advance(500)
+    assert bench.get("retired") > before
+    transport.clear_error_ranges()
+    bench.set("event", 0xFFFF)
+    bench.command(Command.PREEMPT, 0, 1)
+    bench.transport.advance(2000)
+    assert bench.state(0) is KernelState.PREEMPTED
+
+
+@pytest.mark.parametrize("back_end", [GoldenTransport, RtlTransport], ids=["golden", "rtl"])
+def test_save_area_too_small_is_refused_before_the_first_byte(back_end):
+    transport = back_end(TINY, memory_bytes=1 << 16)
+    bench = Bench(transport)
+    spinning(bench, missing=128)
+    base = bench.get("kernel[0].ccb_base")
+    before = transport.read_memory(base, 1024)
+    bench.command(Command.PREEMPT, 0, 1)
+    bench.transport.advance(2000)
+    assert CommandError(bench.fields("status")["error"]) is CommandError.AREA_TOO_SMALL
+    assert bench.state(0) is KernelState.RUNNING
+    assert transport.read_memory(base, 1024) == before
+
+
+@pytest.mark.parametrize("word_index", [0, 1])
+@pytest.mark.parametrize("back_end", [GoldenTransport, RtlTransport], ids=["golden", "rtl"])
+def test_context_of_another_version_or_geometry_is_not_restored(back_end, word_index):
+    transport = back_end(TINY, memory_bytes=1 << 16)
+    bench = Bench(transport)
+    spinning(bench)
+    bench.command(Command.PREEMPT, 0, 1)
+    bench.transport.advance(2000)
+    assert bench.state(0) is KernelState.PREEMPTED
+    base = bench.get("kernel[0].ccb_base")
+    head = bytearray(transport.read_memory(base, 8))
+    head[4 * word_index + 1] ^= 1
+    transport.write_memory(base, bytes(head))
+    bench.command(Command.RESUME, 0)
+    bench.transport.advance(2000)
+    assert CommandError(bench.fields("status")["error"]) is CommandError.BAD_IMAGE
+    assert bench.state(0) is KernelState.PREEMPTED and bench.fields("status")["resident"] == 0
+    head[4 * word_index + 1] ^= 1
+    transport.write_memory(base, bytes(head))
+    bench.command(Command.RESUME, 0)
+    bench.transport.advance(2000)
+    assert bench.state(0) is KernelState.RUNNING
