@@ -202,11 +202,32 @@ def bench():
     """Measurements, each printed next to what it is compared with."""
 
 
+def _bench(name: str, as_json: bool, *arguments, **options):
+    """Run a benchmark module's `run` and print its report or its JSON."""
+    module = importlib.import_module(f"caesura.sim.bench.{name}")
+    result = module.run(*arguments, **options)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+    else:
+        module.print_report(result)
+    sys.exit(0 if result["met"] else EXIT_WRONG)
+
+
 @bench.command("speed")
+@click.option("--size", default="medium", show_default=True, type=click.Choice(SIZES))
+@click.option("--trace", is_flag=True, help="Record the retire trace meanwhile, as lockstep tests do.")
 @preset_option
 @json_option
-def bench_speed(preset_name, as_json):
+def bench_speed(size, trace, preset_name, as_json):
     """Simulated cycles a second of the SM's RTL."""
-    speed = importlib.import_module("caesura.sim.bench.speed")
-    result = speed.measure(preset(preset_name))
-    click.echo(json.dumps(result, indent=2) if as_json else speed.describe(result))
+    _bench("speed", as_json, preset(preset_name), size, trace)
+
+
+@bench.command("limits")
+@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@preset_option
+@json_option
+def bench_limits(size, preset_name, as_json):
+    """Save and restore time of every shipped kernel against the limit of the bus."""
+    with _progress() as progress:
+        _bench("limits", as_json, preset(preset_name), size, progress)

@@ -1,6 +1,6 @@
 """Simulation speed: simulated cycles a second of the `gtx480` SM under Verilator, and the build time.
 
-``python -m caesura.sim.bench.speed`` runs the shipped kernels and an idle SM on one core and prints each rate
+``caesura bench speed`` runs the shipped kernels and an idle SM on one core and prints each rate
 next to the floor and the aim. Time is processor time, so that other work on the machine does not count. The
 idle SM shows what bounds the speed: all logic is evaluated in every cycle, whether anything happens or not, and
 what activity adds (memory model, data moved) is the difference to the kernels. ``--trace`` records the retire
@@ -9,22 +9,20 @@ trace meanwhile, as lockstep tests do.
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from dataclasses import asdict, dataclass
 
 from rich.console import Console
 from rich.table import Table
 
-from caesura.hw.arch.geometry import PRESETS, preset
+from caesura.hw.arch.geometry import Geometry
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import build_seconds, library
 from caesura.sim.scenario import differences, start_job
 from caesura.software.driver import Device
-from caesura.software.kernels import KERNELS, SIZES, kernel
+from caesura.software.kernels import KERNELS, kernel
 
-__all__ = ["FLOOR", "AIM", "Speed", "measure", "measure_idle"]
+__all__ = ["FLOOR", "AIM", "Speed", "measure", "measure_idle", "run", "print_report"]
 
 FLOOR = 40_000
 """Cycles a second that must be reached with a kernel running."""
@@ -85,38 +83,29 @@ def measure(transport: RtlTransport, name: str, size: str) -> Speed:
                  not any(differences(job, arrays).values()))
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print the table, or one JSON object with ``--json``."""
-    parser = argparse.ArgumentParser(prog="caesura.sim.bench.speed", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--preset", choices=sorted(PRESETS), default="gtx480")
-    parser.add_argument("--size", choices=SIZES, default="medium")
-    parser.add_argument("--trace", action="store_true")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args(arguments)
-    g = preset(options.preset)
+def run(g: Geometry, size: str = "medium", trace: bool = False) -> dict:
+    """Measure the idle SM and every shipped kernel; keys are documented in `docs/cli.md`."""
     built = build_seconds(library(g))
-    speeds = [measure_idle(RtlTransport(g, MEMORY_BYTES, options.trace))]
-    speeds += [measure(RtlTransport(g, MEMORY_BYTES, options.trace), name, options.size) for name in KERNELS]
+    speeds = [measure_idle(RtlTransport(g, MEMORY_BYTES, trace))]
+    speeds += [measure(RtlTransport(g, MEMORY_BYTES, trace), name, size) for name in KERNELS]
     slowest = min(speed.rate for speed in speeds)
-    idle_share = slowest / speeds[0].rate
-    if options.json:
-        rows = [asdict(speed) | {"cycles_per_second": round(speed.rate)} for speed in speeds]
-        print(json.dumps({"preset": g.name, "build_seconds": built, "floor": FLOOR, "aim": AIM,
-                          "slowest": round(slowest), "met": slowest >= FLOOR, "idle_share": round(idle_share, 3),
-                          "runs": rows}))
-        return
+    rows = [asdict(speed) | {"cycles_per_second": round(speed.rate)} for speed in speeds]
+    return {"preset": g.name, "build_seconds": built, "floor": FLOOR, "aim": AIM, "slowest": round(slowest),
+            "met": slowest >= FLOOR, "idle_share": round(slowest / speeds[0].rate, 3), "runs": rows}
+
+
+def print_report(result: dict) -> None:
+    """Print what `run` returned, each rate next to the floor and the aim."""
     table = Table("run", "cycles", "instructions a cycle", "cycles/s", "of floor", "of aim", "result",
-                  title=f"{g.name} under Verilator, one core")
-    for speed in speeds:
-        table.add_row(speed.name, f"{speed.cycles}", f"{speed.instructions / speed.cycles:.2f}", f"{speed.rate:.0f}",
-                      f"{speed.rate / FLOOR:.1f}", f"{speed.rate / AIM:.1f}", "right" if speed.correct else "WRONG")
-    console = Console()
+                  title=f"{result['preset']} under Verilator, one core", box=None)
+    for row in result["runs"]:
+        rate = row["cycles_per_second"]
+        table.add_row(row["name"], f"{row['cycles']:,}", f"{row['instructions'] / row['cycles']:.2f}", f"{rate:,}",
+                      f"{rate / FLOOR:.1f}", f"{rate / AIM:.1f}", "right" if row["correct"] else "WRONG")
+    console = Console(width=110, highlight=False)
     console.print(table)
-    console.print(f"build: {'not known' if built is None else f'{built:.0f} s'}; floor {FLOOR}, aim {AIM} cycles/s: "
-                  f"{'met' if slowest >= AIM else 'floor met' if slowest >= FLOOR else 'MISSED'}")
-    console.print(f"what bounds it: the whole SM is evaluated in every cycle, which alone is {idle_share:.0%} of the "
-                  "slowest run's time")
-
-
-if __name__ == "__main__":
-    main()
+    built, slowest = result["build_seconds"], result["slowest"]
+    console.print(f"build: {'not known' if built is None else f'{built:.0f} s'}; floor {FLOOR:,}, aim {AIM:,} cycles/s: "
+                  f"{'aim met' if slowest >= AIM else 'floor met' if slowest >= FLOOR else 'MISSED'}")
+    console.print(f"what bounds it: the whole SM is evaluated in every cycle, which alone is {result['idle_share']:.0%} "
+                  "of the slowest run's time")
