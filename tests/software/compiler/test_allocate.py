@@ -30,7 +30,8 @@ def used(kernel):
 def test_data_of_wide_accesses_is_aligned_and_consecutive():
     kernel = allocated("%r9 = ldp", "%r1, %r2 = ld.global.b64 %r9",
                        "%r3, %r4, %r5, %r6 = ld.global.b128 %r9 #16",
-                       "st.global.b128 %r9, %r6, %r1, %r3, %r2", "st.global.b64 %r9, %r5, %r4", "st.global.b32 %r9, %r1")
+                       "st.global.b128 %r9, %r6, %r1, %r3, %r2", "st.global.b64 %r9, %r5, %r4",
+                       "st.global.b32 %r9, %r1")
     groups = [[reg.index for reg in data_registers(op)] for op in kernel.ops() if data_registers(op)]
     assert len(groups) == 4
     for group in groups:

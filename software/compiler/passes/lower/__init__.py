@@ -19,6 +19,10 @@ from .registry import handler, supported_opcodes
 __all__ = ["lower"]
 
 
+SPACES = ("reg", "param", "shared", "global", "const", "local")
+"""State spaces a declaration may name; those beyond registers, parameters and shared memory only if unused."""
+
+
 def lower(module: Module, function: Function) -> Kernel:
     """Lower one entry.
 
@@ -29,6 +33,10 @@ def lower(module: Module, function: Function) -> Kernel:
     """
     kernel = Kernel(function.name, source=module.file)
     ctx = Context(kernel, module.file)
+    for variable in (*module.variables, *function.variables):
+        if variable.space not in SPACES:
+            raise CompileError(f"directive .{variable.space} is not supported", ctx.file, variable.line, variable.text,
+                               "declarations in " + ", ".join(f".{space}" for space in SPACES))
     for variable in function.variables:
         if variable.space == "reg":
             ctx.declare(variable.type, variable.name, variable.count)
