@@ -16,6 +16,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -27,10 +29,10 @@ from .core.front import FrontEnd
 from .core.interfaces import index
 from .core.load_store import LoadStore
 from .core.shared_memory import SharedMemory
-from .memory.axi import Axi4, AxiMaster
+from .memory.axi import Axi4, AxiInterface, AxiMaster
 from .preempt.unit import ControlUnit
 
-__all__ = ["Sm", "TracePorts"]
+__all__ = ["Sm", "TracePorts", "TraceInterface"]
 
 
 class TracePorts(wiring.Signature):
@@ -52,6 +54,17 @@ class TracePorts(wiring.Signature):
             "write": Out(wiring.Signature(slot | beat | {"register": Out(6), "data": Out(32 * g.lanes)})),
             "predicate": Out(wiring.Signature(slot | beat | {"predicate": Out(3), "value": Out(g.lanes)})),
         })
+
+
+class TraceInterface(Protocol):
+    """Type of the interfaces of `TracePorts`; the three have the members named there."""
+
+    retire: Any
+    write: Any
+    predicate: Any
+
+    @property
+    def signature(self) -> wiring.Signature: ...
 
 
 class Sm(wiring.Component):
@@ -80,8 +93,8 @@ class Sm(wiring.Component):
     write_data: Signal
     read_data: Signal
     interrupt: Signal
-    axi: wiring.PureInterface
-    trace: wiring.PureInterface
+    axi: AxiInterface
+    trace: TraceInterface
 
     def __init__(self, g: Geometry):
         self.geometry = g

@@ -29,7 +29,9 @@ and acknowledged. Only `State.COMPLETE` is resumable.
 from __future__ import annotations
 
 import enum
+from typing import TypeVar
 
+from amaranth.hdl import Value
 from amaranth.lib import data
 
 from .geometry import PREDICATES, SEGMENT_BYTES, WORD_BYTES, Geometry
@@ -37,6 +39,9 @@ from .geometry import PREDICATES, SEGMENT_BYTES, WORD_BYTES, Geometry
 __all__ = ["VERSION", "State", "Mechanism", "Pattern", "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES",
            "HEADER_WORDS", "STACK_WORDS", "area_bound", "ccb_bytes", "entry_address", "area_address",
            "to_words", "from_words"]
+
+Number = TypeVar("Number", int, Value)
+"""A number, or a value of the hardware."""
 
 VERSION = 1
 """Format version, in every entry."""
@@ -140,7 +145,7 @@ def entry_address(ccb_base: int, index: int) -> int:
     return ccb_base + ENTRY_BYTES * index
 
 
-def area_address(g: Geometry, ccb_base: int, area_bytes: int, index: int) -> int:
+def area_address(g: Geometry, ccb_base: Number, area_bytes: Number, index: Number) -> Number:
     """Return the address of the save area of CCB entry `index`."""
     return ccb_base + ENTRY_BYTES * g.tb_slots + area_bytes * index
 

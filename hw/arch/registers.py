@@ -7,7 +7,7 @@ import functools
 from dataclasses import dataclass
 from pathlib import Path
 
-from systemrdl import RDLCompiler
+from systemrdl.compiler import RDLCompiler
 from systemrdl.node import FieldNode, RegNode
 
 __all__ = ["Field", "Register", "Command", "KernelState", "register_map", "RDL_PATH", "ADDRESS_BITS"]

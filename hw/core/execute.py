@@ -14,6 +14,8 @@ A released register or predicate can be read from the next cycle. Memory operati
 unit does not take one, the stages before it stand still and ALU operations behind it go on to complete.
 """
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -48,7 +50,7 @@ class ExecutePipeline(wiring.Component):
 
     kernels: data.View
     tbs: data.View
-    issue: Signal
+    issue: stream.Interface
     throttle: Signal
     param_select: data.View
     param_value: Signal
@@ -61,8 +63,8 @@ class ExecutePipeline(wiring.Component):
     release_predicate: data.View
     global_op: stream.Interface
     shared_op: stream.Interface
-    global_write: Signal
-    shared_write: Signal
+    global_write: stream.Interface
+    shared_write: stream.Interface
     clear: data.View
     flags_select: Signal
     flags_valid: Signal
@@ -71,9 +73,9 @@ class ExecutePipeline(wiring.Component):
     save_predicate_select: Signal
     save_predicate: Signal
     restore_predicate: data.View
-    save_read: Signal
+    save_read: stream.Interface
     save_data: data.View
-    restore_write: Signal
+    restore_write: stream.Interface
     mark_clean: Signal
     fault: data.View
     trace_write: data.View
@@ -256,7 +258,7 @@ class ExecutePipeline(wiring.Component):
         chosen = Signal(data.ArrayLayout(32, g.lanes))
         m.d.comb += chosen.eq(integer.result)
         with m.If(threads.selected):
-            m.d.comb += [word.eq(number) for word, number in zip(chosen, threads.result, strict=True)]
+            m.d.comb += [chosen[lane].eq(threads.result[lane]) for lane in range(g.lanes)]
         extra = g.alu_latency - 1 - IntegerLane.LATENCY
         return self._delay(m, "result", chosen, extra), self._delay(m, "predicate", integer.predicate, extra)
 
@@ -268,7 +270,7 @@ class ExecutePipeline(wiring.Component):
         return write
 
     @staticmethod
-    def _delay(m, name, value, cycles):
+    def _delay(m, name, value: Any, cycles) -> Any:
         """Return `value` after `cycles` registers."""
         for cycle in range(cycles):
             later = Signal(value.shape(), name=f"{name}_{cycle + 1}")

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from ..arch.geometry import PC_BITS, PC_NONE, Geometry
 from ..arch.isa import BY_NAME, LIVE_BITS
 from ..memory.icache import InstructionCache
-from ..memory.ports import ReadPort
+from ..memory.ports import ReadInterface, ReadPort
 from . import interfaces as payload
 from .buffer import fetched
 from .decode import Decoder
@@ -70,7 +70,7 @@ class FetchUnit(wiring.Component):
     skip: data.View
     fill: data.View
     op: data.View
-    icache_port: wiring.PureInterface
+    icache_port: ReadInterface
 
     def __init__(self, g: Geometry):
         self.geometry = g

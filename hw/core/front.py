@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.faults import Fault
 from ..arch.geometry import PREDICATES, Geometry
-from ..memory.ports import ReadPort
+from ..memory.ports import ReadInterface, ReadPort
 from . import interfaces as payload
 from .barriers import BarrierUnit
 from .buffer import InstructionBuffer
@@ -50,8 +50,8 @@ class FrontEnd(wiring.Component):
 
     kernels: data.View
     tbs: data.View
-    warp_init: Signal
-    stack_push: Signal
+    warp_init: stream.Interface
+    stack_push: stream.Interface
     start: data.View
     free: Signal
     kill: Signal
@@ -80,7 +80,7 @@ class FrontEnd(wiring.Component):
     store_done: data.View
     shared_done: data.View
     fault: data.View
-    icache_port: wiring.PureInterface
+    icache_port: ReadInterface
     trace: data.View
 
     def __init__(self, g: Geometry):

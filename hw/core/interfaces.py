@@ -17,7 +17,7 @@ from amaranth.lib import data
 from amaranth.utils import exact_log2
 
 from ..arch.faults import Fault
-from ..arch.geometry import ADDRESS_BITS, BARRIERS, PC_BITS, WORD_BYTES, Geometry
+from ..arch.geometry import ADDRESS_BITS, BARRIERS, PC_BITS, Geometry
 from ..arch.isa import LIVE_BITS, AluOp, Size, Unit
 
 __all__ = ["index", "decoded", "issue", "memory_op", "register_write", "fault_report", "completion", "kernel_info",
@@ -155,8 +155,3 @@ def warp_view(g: Geometry) -> data.StructLayout:
         "parked": 1, "exited": 1, "live_vector": LIVE_BITS, "depth": 7,
         "pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS,
     })
-
-
-def words_of(layout: data.Layout) -> int:
-    """32-bit words of a layout."""
-    return layout.size // (8 * WORD_BYTES)

@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.faults import Fault
 from ..arch.geometry import Geometry
-from ..memory.ports import ReadPort, WritePort
+from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from . import interfaces as payload
 from .access import pick
 from .coalescer import OFFSET_BITS, Coalescer
@@ -40,14 +40,14 @@ class LoadStore(wiring.Component):
     """
 
     kernels: data.View
-    op: Signal
+    op: stream.Interface
     room: Signal
     write: stream.Interface
     load_done: data.View
     store_done: data.View
     fault: data.View
-    read_port: wiring.PureInterface
-    write_port: wiring.PureInterface
+    read_port: ReadInterface
+    write_port: WriteInterface
 
     def __init__(self, g: Geometry):
         self.geometry = g

@@ -17,7 +17,7 @@ from amaranth.utils import exact_log2
 from ..arch.faults import Fault
 from ..arch.geometry import ADDRESS_BITS, PC_BITS, WORD_BYTES, Geometry
 from ..arch.isa import Size
-from ..memory.ports import ReadPort
+from ..memory.ports import ReadInterface, ReadPort
 from . import interfaces as payload
 from .access import extra_registers, extract
 from .coalescer import OFFSET_BITS, segment
@@ -62,11 +62,11 @@ class LoadUnit(wiring.Component):
     read_port : ReadPort
     """
 
-    segment: Signal
+    segment: stream.Interface
     write: stream.Interface
     done: data.View
     fault: stream.Interface
-    read_port: wiring.PureInterface
+    read_port: ReadInterface
 
     def __init__(self, g: Geometry, slots: int):
         self.geometry = g

@@ -62,7 +62,7 @@ class OperandCollector(wiring.Component):
         A beat with its operands.
     """
 
-    issue: Signal
+    issue: stream.Interface
     reads: data.View
     hold: Signal
     bank_data: data.View
@@ -152,7 +152,8 @@ class OperandCollector(wiring.Component):
             clash = [granted[j] & (numbers[j][:BANK_BITS] == number[:BANK_BITS]) & (numbers[j] != number)
                      for j in range(k)]
             m.d.comb += granted[k].eq(left[k] & ~Cat(clash).any())
-        for bank, read in enumerate(self.reads):
+        for bank in range(REGISTER_BANKS):
+            read = self.reads[bank]
             for k, number in enumerate(numbers):
                 with m.If(granted[k] & (number[:BANK_BITS] == bank)):
                     m.d.comb += [read.valid.eq(1), read.row.eq(row_of(self.geometry, number, beat))]

@@ -55,7 +55,7 @@ class OperationQueue(wiring.Component):
         ``data[k]`` is register ``d + k`` of every lane, combinational.
     """
 
-    op: Signal
+    op: stream.Interface
     beyond: Signal
     head: data.View
     mask: Signal

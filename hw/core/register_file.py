@@ -2,6 +2,7 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
+from amaranth.lib.data import View
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -56,13 +57,13 @@ class RegisterFile(wiring.Component):
         Beat written to physical register `register` in the lanes of `mask`; visible to a read in the next cycle.
     """
 
-    reads: data.View
+    reads: View
     hold: Signal
-    data: data.View
-    save_read: Signal
+    data: View
+    save_read: stream.Interface
     save_masked: Signal
-    save_data: data.View
-    write: data.View
+    save_data: View
+    write: View
 
     def __init__(self, g: Geometry):
         self.geometry = g

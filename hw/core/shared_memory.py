@@ -56,7 +56,7 @@ class SharedMemory(wiring.Component):
     """
 
     tbs: data.View
-    op: Signal
+    op: stream.Interface
     room: Signal
     write: stream.Interface
     done: data.View
@@ -64,7 +64,7 @@ class SharedMemory(wiring.Component):
     clear: data.View
     lines_valid: Signal
     lines_dirty: Signal
-    row: Signal
+    row: stream.Interface
     row_data: data.View
 
     def __init__(self, g: Geometry):

@@ -265,7 +265,8 @@ class SimtStack(wiring.Component):
             self.decode_reconv.eq(self._read(m, self._tops, self.decode_warp).reconv),
             self.waiter_pc.eq(self._read(m, self._pcs, self.waiter_warp)),
         ]
-        for select, view in zip(self.view_select, self.view, strict=True):
+        for number in range(2):
+            select, view = self.view_select[number], self.view[number]
             top = self._read(m, self._tops, select.warp)
             pc = self._read(m, self._pcs, select.warp)
             live = self._read(m, self._lives, select.warp)

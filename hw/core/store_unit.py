@@ -2,12 +2,13 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
+from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.faults import Fault
 from ..arch.geometry import ADDRESS_BITS, PC_BITS, WORD_BYTES, Geometry
-from ..memory.ports import WritePort
+from ..memory.ports import WriteInterface, WritePort
 from . import interfaces as payload
 from .access import extra_bytes, extra_registers, lowest, pick, replicate, strobe
 from .coalescer import OFFSET_BITS, segment
@@ -38,11 +39,11 @@ class StoreUnit(wiring.Component):
     write_port : WritePort
     """
 
-    segment: Signal
-    data: data.View
-    done: data.View
+    segment: stream.Interface
+    data: View
+    done: View
     fault: stream.Interface
-    write_port: wiring.PureInterface
+    write_port: WriteInterface
 
     def __init__(self, g: Geometry, slots: int):
         self.geometry = g

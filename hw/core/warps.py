@@ -197,5 +197,7 @@ class WarpTable(wiring.Component):
 
         m.d.comb += [self.fetch_kernel.eq(read(identities, self.fetch_warp).kernel),
                      self.issue_identity.eq(read(identities, self.issue_warp))]
-        for warp, view, live in zip(self.view_warp, self.view_identity, self.view_live, strict=True):
-            m.d.comb += [view.eq(read(identities, warp)), live.eq(read(live_vectors, warp))]
+        for number in range(2):
+            warp = self.view_warp[number]
+            m.d.comb += [self.view_identity[number].eq(read(identities, warp)),
+                         self.view_live[number].eq(read(live_vectors, warp))]

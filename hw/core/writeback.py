@@ -44,9 +44,9 @@ class WriteBack(wiring.Component):
     """
 
     result: data.View
-    global_write: Signal
-    shared_write: Signal
-    restore_write: Signal
+    global_write: stream.Interface
+    shared_write: stream.Interface
+    restore_write: stream.Interface
     mark_clean: Signal
     accepting: Signal
     throttle: Signal

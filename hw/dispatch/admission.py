@@ -60,7 +60,7 @@ class Admission(wiring.Component):
     next_valid: Signal
     next: data.View
     advance: data.View
-    admit: Signal
+    admit: stream.Interface
     admitted: data.View
     occupied: Signal
     warps_taken: Signal

@@ -27,7 +27,7 @@ class Launcher(wiring.Component):
         Not now: delays `start`.
     """
 
-    tb: Signal
+    tb: stream.Interface
     warp_init: stream.Interface
     stack_push: stream.Interface
     start: data.View
@@ -92,8 +92,8 @@ class StreamPriority(wiring.Component):
         Of the payload.
     """
 
-    first: Signal
-    second: Signal
+    first: stream.Interface
+    second: stream.Interface
     merged: stream.Interface
 
     def __init__(self, shape):

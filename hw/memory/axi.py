@@ -10,15 +10,17 @@
                          +--> order (a port a burst) --> picks writers[.].beat --> w register --> W
 """
 
+from typing import Protocol
+
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import fifo, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, Geometry
-from .ports import ReadPort, WritePort
+from .ports import ReadInterface, ReadPort, WriteInterface, WritePort
 
-__all__ = ["ID_BITS", "Axi4", "AxiMaster"]
+__all__ = ["ID_BITS", "Axi4", "AxiInterface", "AxiMaster"]
 
 ID_BITS = 2
 INCREMENTING = 0b01
@@ -46,6 +48,43 @@ class Axi4(wiring.Signature):
         })
 
 
+class AxiInterface(Protocol):
+    """Type of the interfaces of `Axi4`."""
+
+    awid: Signal
+    awaddr: Signal
+    awlen: Signal
+    awsize: Signal
+    awburst: Signal
+    awvalid: Signal
+    awready: Signal
+    wdata: Signal
+    wstrb: Signal
+    wlast: Signal
+    wvalid: Signal
+    wready: Signal
+    bid: Signal
+    bresp: Signal
+    bvalid: Signal
+    bready: Signal
+    arid: Signal
+    araddr: Signal
+    arlen: Signal
+    arsize: Signal
+    arburst: Signal
+    arvalid: Signal
+    arready: Signal
+    rid: Signal
+    rdata: Signal
+    rresp: Signal
+    rlast: Signal
+    rvalid: Signal
+    rready: Signal
+
+    @property
+    def signature(self) -> wiring.Signature: ...
+
+
 class AxiMaster(wiring.Component):
     """Merges internal ports, earlier ones first, into one AXI4 master; the id is the port's number.
 
@@ -67,9 +106,9 @@ class AxiMaster(wiring.Component):
         If a number of ports cannot be told apart by `ID_BITS` bits, or is 0.
     """
 
-    readers: list[Signal]
-    writers: list[Signal]
-    axi: wiring.PureInterface
+    readers: list[ReadInterface]
+    writers: list[WriteInterface]
+    axi: AxiInterface
 
     def __init__(self, g: Geometry, readers: int, writers: int):
         for kind, count in (("readers", readers), ("writers", writers)):

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, INSTRUCTION_BYTES, SEGMENT_BYTES, Geometry
-from .ports import ReadPort
+from .ports import ReadInterface, ReadPort
 
 __all__ = ["InstructionCache"]
 
@@ -20,7 +20,8 @@ class InstructionCache(wiring.Component):
 
     One lookup a cycle; its response comes in the next cycle. A miss starts a fill unless one is under way and is
     not remembered: whoever asked asks again after `filled`. Other lines go on hitting meanwhile, and the
-    line being replaced until its first beat arrives.
+    line being replaced until its first beat arrives. The line after the missing one is fetched along if it is not
+    there; an error of that one is ignored.
 
     Parameters
     ----------
@@ -34,17 +35,18 @@ class InstructionCache(wiring.Component):
         Of the request of the cycle before; with neither `hit` nor `error` it missed. `error`: the memory failed to
         deliver the line. `next_word` is the word after, if it is in the same line (`next_valid`).
     filled : Signal(), out
-        A fill ends in this cycle (well or with an error); requests from the next cycle on see it.
+        A line came, well or with an error, in this cycle or the one before; requests from the next cycle on see it.
     invalidate : Signal(), in
         Forget every line, the one being filled included.
     port : ReadPort
+        Up to two bursts outstanding; no beat is taken before both are requested.
     """
 
     request: data.View
     response: data.View
     filled: Signal
     invalidate: Signal
-    port: wiring.PureInterface
+    port: ReadInterface
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -124,6 +126,7 @@ class InstructionCache(wiring.Component):
         write, ahead, two = Signal(), Signal(), Signal()
         discard = Signal()  # invalidated while it came
         error = Signal()
+        arriving, arrived = Signal(), Signal()  # the last beat: in this cycle, in the one before
         port = self.port
         write_tag, next_tag = tags.write_port(), tags.read_port()
         self._write_ports(m, even, odd, slot, beat, write)
@@ -136,24 +139,23 @@ class InstructionCache(wiring.Component):
             port.request.payload.address.eq(Cat(Const(0, _OFFSET_BITS), Mux(ahead, following, line))),
             port.request.payload.extra_beats.eq(g.burst_beats - 1),
         ]
-        m.d.sync += discard.eq(discard | self.invalidate)
+        m.d.comb += self.filled.eq(arriving | arrived)
+        m.d.sync += [discard.eq(discard | self.invalidate), arrived.eq(arriving)]
         with m.FSM():
             with m.State("IDLE"):
                 m.d.sync += [beat.eq(0), discard.eq(0), error.eq(0), ahead.eq(0), line.eq(address[_OFFSET_BITS:])]
-                with m.If(miss):
+                with m.If(miss & ~arrived):  # with `arrived` it may be a miss of the line that has just come
                     m.d.sync += [failed.valid.eq(0), discard.eq(self.invalidate)]
-                    m.next = "TAG"
-            with m.State("TAG"):
-                m.next = "REQUEST"
+                    m.next = "REQUEST"
             with m.State("REQUEST"):
                 m.d.comb += port.request.valid.eq(1)
                 with m.If(port.request.ready):
-                    m.d.sync += [ahead.eq(1), two.eq(~present)]
+                    m.d.sync += ahead.eq(1)
                     m.next = "AHEAD"
             with m.State("AHEAD"):
-                m.d.comb += port.request.valid.eq(two)
-                with m.If(port.request.ready | ~two):
-                    m.d.sync += ahead.eq(0)
+                m.d.comb += port.request.valid.eq(~present)
+                with m.If(port.request.ready | present):
+                    m.d.sync += [ahead.eq(0), two.eq(~present)]
                     m.next = "FILL"
             with m.State("FILL"):
                 m.d.comb += port.beat.ready.eq(1)
@@ -164,7 +166,7 @@ class InstructionCache(wiring.Component):
                     m.d.sync += [beat.eq(beat + 1), error.eq(bad),
                                  valid.bit_select(slot, 1).eq(port.beat.payload.last & ~bad & ~dropped)]
                     with m.If(port.beat.payload.last):
-                        m.d.comb += self.filled.eq(1)
+                        m.d.comb += arriving.eq(1)
                         m.d.sync += [beat.eq(0), error.eq(0), line.eq(following), ahead.eq(1)]
                         with m.If(~ahead):
                             m.d.sync += [failed.valid.eq(bad & ~dropped), failed.line.eq(line)]

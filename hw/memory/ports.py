@@ -4,12 +4,14 @@ A block that reads or writes memory has a `ReadPort` or `WritePort` and never se
 multiple of `bus_bytes`, has 1 to `burst_beats` beats and stays within one segment.
 """
 
+from typing import Protocol
+
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import ADDRESS_BITS, Geometry
 
-__all__ = ["burst", "ReadPort", "WritePort"]
+__all__ = ["burst", "ReadPort", "ReadInterface", "WritePort", "WriteInterface"]
 
 
 def burst(g: Geometry) -> data.StructLayout:
@@ -25,6 +27,16 @@ class ReadPort(wiring.Signature):
         super().__init__({"request": Out(stream.Signature(burst(g))), "beat": In(stream.Signature(beat))})
 
 
+class ReadInterface(Protocol):
+    """Type of the interfaces of a `ReadPort`."""
+
+    request: stream.Interface
+    beat: stream.Interface
+
+    @property
+    def signature(self) -> wiring.Signature: ...
+
+
 class WritePort(wiring.Signature):
     """Master side of a writer: requests and beats out, one acknowledgement a burst back, in request order."""
 
@@ -33,3 +45,14 @@ class WritePort(wiring.Signature):
         ack = data.StructLayout({"error": 1})
         super().__init__({"request": Out(stream.Signature(burst(g))), "beat": Out(stream.Signature(beat)),
                           "ack": In(stream.Signature(ack))})
+
+
+class WriteInterface(Protocol):
+    """Type of the interfaces of a `WritePort`."""
+
+    request: stream.Interface
+    beat: stream.Interface
+    ack: stream.Interface
+
+    @property
+    def signature(self) -> wiring.Signature: ...

@@ -14,12 +14,13 @@ Acknowledgements come in order, so a burst's number says when all before it are 
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
+from amaranth.lib.data import View
 from amaranth.lib.wiring import In, Out
 
 from ..arch.context import ENTRY_BYTES, VERSION, State
 from ..arch.geometry import ADDRESS_BITS, Geometry
 from ..core.interfaces import index
-from ..memory.ports import WritePort
+from ..memory.ports import WriteInterface, WritePort
 from .bits import lowest, without_lowest
 from .segment_writer import data_burst, write_data
 from .stream_queue import StreamQueue
@@ -78,14 +79,14 @@ class Committer(wiring.Component):
     generation: Signal
     clear: Signal
     opened: Signal
-    burst: Signal
-    data: Signal
-    head: Signal
-    event: data.View
+    burst: stream.Interface
+    data: stream.Interface
+    head: stream.Interface
+    event: View
     error: Signal
     sending: Signal
     idle: Signal
-    port: wiring.PureInterface
+    port: WriteInterface
 
     def __init__(self, g: Geometry):
         self.geometry = g

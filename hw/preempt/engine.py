@@ -22,7 +22,7 @@ from amaranth.lib.wiring import In, Out
 from ..arch.faults import CommandError
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, WORD_BYTES, Geometry
 from ..core import interfaces as payload
-from ..memory.ports import ReadPort, WritePort
+from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .commit import Committer
 from .counters import PreemptCounters
 from .entries import EntryBuffer
@@ -69,7 +69,7 @@ class PreemptEngine(wiring.Component):
 
     kernels: data.View
     resident: data.View
-    command: Signal
+    command: stream.Interface
     result: data.View
     claim: Signal
     release: data.View
@@ -101,8 +101,8 @@ class PreemptEngine(wiring.Component):
     lines_dirty: Signal
     row: stream.Interface
     row_data: data.View
-    read_port: wiring.PureInterface
-    write_port: wiring.PureInterface
+    read_port: ReadInterface
+    write_port: WriteInterface
 
     def __init__(self, g: Geometry):
         self.geometry = g

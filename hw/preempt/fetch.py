@@ -64,7 +64,7 @@ class RowFetch(wiring.Component):
         Something is queued, being read or held.
     """
 
-    item: Signal
+    item: stream.Interface
     save_read: stream.Interface
     save_data: data.View
     row: stream.Interface

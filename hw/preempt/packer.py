@@ -6,7 +6,7 @@
                              level
 """
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,13 +16,13 @@ CHUNK_WORDS = 4
 """Most words of a chunk."""
 
 
-def chunk(tag=unsigned(1)) -> data.StructLayout:  # noqa: B008 - a shape is immutable
+def chunk(tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008 - a shape is immutable
     """The first `count` of `words`; `skip` leaves their places unwritten; `flush` (with `tag`) ends a unit."""
     return data.StructLayout({"words": data.ArrayLayout(32, CHUNK_WORDS), "count": range(CHUNK_WORDS + 1),
                               "skip": 1, "flush": 1, "tag": tag})
 
 
-def packed(words: int, tag=unsigned(1)) -> data.StructLayout:  # noqa: B008
+def packed(words: int, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008
     """A group of words; `strobe` marks those written. `flush` ends a unit, and `tag` is its flush chunk's."""
     return data.StructLayout({"words": data.ArrayLayout(32, words), "strobe": words, "flush": 1, "tag": tag})
 
@@ -52,10 +52,10 @@ class Packer(wiring.Component):
         If `words_out` is not 1, 2 or 4.
     """
 
-    chunk: Signal
+    chunk: stream.Interface
     beat: stream.Interface
 
-    def __init__(self, words_out: int, tag=unsigned(1)):  # noqa: B008
+    def __init__(self, words_out: int, tag: ShapeLike = unsigned(1)):  # noqa: B008
         if words_out not in (1, 2, 4):
             raise ValueError(f"words_out must be 1, 2 or 4, not {words_out}")
         self.words_out, self.tag = words_out, tag

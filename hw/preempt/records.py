@@ -5,7 +5,7 @@ end words 2 to 15 of the CCB entry (`arch.context`; Lin et al. IV-B and Fig. 13,
 lines) follows each piece: the last chunk of a piece says how many rows.
 """
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -93,7 +93,7 @@ class RecordWriter(wiring.Component):
     """
 
     session: data.View
-    target: Signal
+    target: stream.Interface
     done: data.View
     stopped: Signal
     exited: Signal
@@ -160,7 +160,7 @@ class RecordWriter(wiring.Component):
             self.done.warps.eq(popcount(self._live_warps)),
         ]
 
-    def _emit(self, m, words, count, last=0, **tag):
+    def _emit(self, m, words, count, last: ValueLike = 0, **tag: ValueLike):
         """Offer a chunk; `last` ends its piece, with the given fields of the tag. Returns its `ready`."""
         payload = self.chunk.payload
         m.d.comb += [self.chunk.valid.eq(1), Value.cast(payload.words).eq(Cat(words)),

@@ -3,7 +3,7 @@
 The inverse of `records` and `fetch` (Lin et al. Fig. 13, restoring; image in `arch.context`).
 """
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -71,7 +71,7 @@ class RestorePipeline(wiring.Component):
     """
 
     session: data.View
-    job: Signal
+    job: stream.Interface
     words: data.View
     level: Signal
     take: Signal
@@ -127,7 +127,7 @@ class RestorePipeline(wiring.Component):
             self._end(m)
         return m
 
-    def _need(self, m, count, also=1):
+    def _need(self, m, count, also: ValueLike = 1):
         """Take `count` words once they are there and `also` holds; a stream without them is bad.
 
         Returns whether the words are there, and whether they are taken.

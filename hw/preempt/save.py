@@ -42,8 +42,8 @@ class Merge(wiring.Component):
         A flush ends a unit; its tag says that the unit is final.
     """
 
-    pieces: Signal
-    rows: Signal
+    pieces: stream.Interface
+    rows: stream.Interface
     chunk: stream.Interface
 
     def __init__(self, g: Geometry):
@@ -96,7 +96,7 @@ class SavePipeline(wiring.Component):
     """
 
     session: data.View
-    target: Signal
+    target: stream.Interface
     done: data.View
     stopped: Signal
     exited: Signal

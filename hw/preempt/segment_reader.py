@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, WORD_BYTES, Geometry
-from ..memory.ports import ReadPort
+from ..memory.ports import ReadInterface, ReadPort
 from .stream_queue import StreamQueue
 from .unpacker import word_beat
 
@@ -43,11 +43,11 @@ class SegmentReader(wiring.Component):
     port : ReadPort
     """
 
-    job: Signal
+    job: stream.Interface
     beat: stream.Interface
     clear: Signal
     error: Signal
-    port: wiring.PureInterface
+    port: ReadInterface
 
     def __init__(self, g: Geometry, jobs: int):
         if jobs < 1:

@@ -51,8 +51,8 @@ class SegmentWriter(wiring.Component):
         The beats of the bursts, in order.
     """
 
-    job: Signal
-    beat: Signal
+    job: stream.Interface
+    beat: stream.Interface
     burst: stream.Interface
     data: stream.Interface
 

@@ -51,7 +51,7 @@ class Sequencer(wiring.Component):
     save_done, resume_done : in
     """
 
-    command: Signal
+    command: stream.Interface
     kernels: data.View
     session: data.View
     result: data.View

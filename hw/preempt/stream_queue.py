@@ -31,7 +31,7 @@ class StreamQueue(wiring.Component):
         If `depth` is too small.
     """
 
-    input: Signal
+    input: stream.Interface
     output: stream.Interface
     level: Signal
 
@@ -51,6 +51,7 @@ class StreamQueue(wiring.Component):
             queue.w_data.eq(Value.cast(self.input.payload)), queue.w_en.eq(self.input.valid),
             self.input.ready.eq(queue.w_rdy),
             Value.cast(self.output.payload).eq(queue.r_data), self.output.valid.eq(queue.r_rdy),
-            queue.r_en.eq(self.output.ready), self.level.eq(queue.level),
+            queue.r_en.eq(self.output.ready),
+            self.level.eq(queue.level),  # pyright: ignore[reportAttributeAccessIssue] - the stubs lack it
         ]
         return m

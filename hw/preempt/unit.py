@@ -16,7 +16,7 @@ from ..dispatch.kernel_table import KernelTable
 from ..dispatch.launcher import Launcher, StreamPriority
 from ..dispatch.register_block import RegisterBlock
 from ..dispatch.tb_table import TbTable
-from ..memory.ports import ReadPort, WritePort
+from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .engine import PreemptEngine, counters
 
 __all__ = ["ControlUnit", "IDENTIFICATION"]
@@ -93,8 +93,8 @@ class ControlUnit(wiring.Component):
     execute_fault: data.View
     global_fault: data.View
     shared_fault: data.View
-    read_port: wiring.PureInterface
-    write_port: wiring.PureInterface
+    read_port: ReadInterface
+    write_port: WriteInterface
 
     def __init__(self, g: Geometry):
         self.geometry = g

@@ -38,7 +38,7 @@ class Unpacker(wiring.Component):
         If `words_in` is not 1, 2 or 4.
     """
 
-    beat: Signal
+    beat: stream.Interface
     words: data.View
     level: Signal
     take: Signal

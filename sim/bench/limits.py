@@ -49,8 +49,8 @@ def run(g: Geometry, size: str = "small", progress: Callable[[str], None] = lamb
 
 def print_report(result: dict) -> None:
     """Print what `run` returned: bytes, and times next to their limits."""
-    table = Table("kernel", "mechanism", "occupied B", "data B", "metadata B", "drain", "save", "limit", "restore", "limit",
-                  "result", title=f"{result['preset']}: cycles, and bytes of the SM's context", box=None)
+    table = Table("kernel", "mechanism", "occupied B", "data B", "metadata B", "drain", "save", "limit", "restore",
+                  "limit", "result", title=f"{result['preset']}: cycles, and bytes of the SM's context", box=None)
     for row in result["runs"]:
         saved, save, restore = row["preempt"], row["save_limit"], row["restore_limit"]
         verdict = "right" if row["correct"] else "WRONG"

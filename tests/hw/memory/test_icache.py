@@ -1,6 +1,7 @@
 """The instruction cache: right words, misses, hits under a miss, errors, invalidation."""
 
 import random
+from collections import deque
 
 import pytest
 from amaranth.sim import Simulator
@@ -15,37 +16,53 @@ def word_at(address, version=0):
 
 
 class Bench:
-    """A cache with a memory of latency `latency`; `failing` lines answer with an error."""
+    """A cache with a memory that queues requests and has a latency; `failing` lines answer with an error.
 
-    def __init__(self, g, latency=6, failing=()):
+    With `busy` the memory does not take a request in every cycle.
+    """
+
+    def __init__(self, g, latency=6, failing=(), busy=False):
         self.g, self.latency, self.failing = g, latency, set(failing)
+        self.random = random.Random(7) if busy else None
         self.dut = InstructionCache(g)
         self.version = 0
         self.fills = []
 
     async def memory(self, ctx):
-        port, size = self.dut.port, self.g.bus_bytes
+        port, last = self.dut.port, self.g.burst_beats - 1
+        waiting, beat, now, held = deque(), 0, 0, None
         while True:
-            ctx.set(port.request.ready, 1)
-            while not ctx.get(port.request.valid):
-                await ctx.tick()
-            request = ctx.get(port.request.payload)
+            ready = self.random is None or self.random.random() < 0.2
+            ctx.set(port.request.ready, ready)
+            offered = bool(waiting) and waiting[0][0] <= now
+            ctx.set(port.beat.valid, offered)
+            if offered:
+                ctx.set(port.beat.payload, self.beat(waiting[0][1], beat))
+                if ctx.get(port.beat.ready):
+                    beat = (beat + 1) % (last + 1)
+                    if not beat:
+                        waiting.popleft()
+            address = ctx.get(port.request.payload.address) if ctx.get(port.request.valid) else None
+            assert held in (None, address), "a request was changed before it was taken"
+            held = None if ready else address
+            if ready and address is not None:
+                assert address % SEGMENT_BYTES == 0 and ctx.get(port.request.payload.extra_beats) == last
+                self.fills.append(address)
+                waiting.append((now + 1 + self.latency, address))
             await ctx.tick()
-            ctx.set(port.request.ready, 0)
-            assert request.address % SEGMENT_BYTES == 0 and request.extra_beats == self.g.burst_beats - 1
-            self.fills.append(request.address)
-            for _ in range(self.latency):
-                await ctx.tick()
-            for beat in range(self.g.burst_beats):
-                start = request.address + beat * size
-                words = word_at(start & ~7, self.version) | word_at((start & ~7) + 8, self.version) << 64
-                ctx.set(port.beat.payload, {"data": words >> 8 * (start & 7) & (1 << 8 * size) - 1,
-                                            "last": beat == self.g.burst_beats - 1,
-                                            "error": beat == 3 and request.address in self.failing})
-                ctx.set(port.beat.valid, 1)
-                assert ctx.get(port.beat.ready)
-                await ctx.tick()
-                ctx.set(port.beat.valid, 0)
+            now += 1
+
+    def beat(self, address, number):
+        """A beat of a line, as the memory is now."""
+        size = self.g.bus_bytes
+        start = address + number * size
+        words = word_at(start & ~7, self.version) | word_at((start & ~7) + 8, self.version) << 64
+        return {"data": words >> 8 * (start & 7) & (1 << 8 * size) - 1, "last": number == self.g.burst_beats - 1,
+                "error": number == 3 and address in self.failing}
+
+    async def settle(self, ctx):
+        """Let all that is being filled arrive."""
+        await ctx.tick().repeat(2 * (self.latency + self.g.burst_beats))
 
     async def look_up(self, ctx, address):
         """One lookup; return (hit, error, word)."""
@@ -81,10 +98,12 @@ class Bench:
         simulator.run()
 
 
-@pytest.mark.parametrize(("name", "bus_bytes"), [("tiny", 8), ("gtx480", 16), ("tiny", 4)])
-def test_random_reads_give_the_memory_contents(name, bus_bytes):
-    g = preset(name).replace(bus_bytes=bus_bytes, bytes_per_cycle=bus_bytes, icache_lines=4)
-    bench = Bench(g)
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize(("name", "bus_bytes", "lines"), [("tiny", 8, 4), ("gtx480", 16, 4), ("tiny", 4, 4),
+                                                          ("tiny", 8, 2)])
+def test_random_reads_give_the_memory_contents(name, bus_bytes, lines, busy):
+    g = preset(name).replace(bus_bytes=bus_bytes, bytes_per_cycle=bus_bytes, icache_lines=lines)
+    bench = Bench(g, busy=busy)
     rng = random.Random(4)
 
     async def testbench(ctx):
@@ -104,13 +123,13 @@ def test_other_lines_hit_while_a_line_is_filled_and_back_to_back():
     bench = Bench(preset("tiny"))
 
     async def testbench(ctx):
-        for line in range(3):
-            await bench.read(ctx, line * SEGMENT_BYTES)
-        assert (await bench.look_up(ctx, 3 * SEGMENT_BYTES))[:2] == (0, 0)
+        await bench.read(ctx, 0)
+        await bench.settle(ctx)
+        assert (await bench.look_up(ctx, 2 * SEGMENT_BYTES))[:2] == (0, 0)
         for k in range(16):
             hit, error, word = await bench.look_up(ctx, 8 * k + SEGMENT_BYTES)
             assert (hit, error, word) == (1, 0, word_at(8 * k + SEGMENT_BYTES))
-        assert len(bench.fills) == 4
+        assert bench.fills == [line * SEGMENT_BYTES for line in range(4)]
 
     bench.run(testbench)
 
@@ -121,13 +140,14 @@ def test_the_line_being_replaced_hits_until_its_first_beat():
 
     async def testbench(ctx):
         await bench.read(ctx, 0)
+        await bench.settle(ctx)
         conflicting = g.icache_lines * SEGMENT_BYTES
         assert (await bench.look_up(ctx, conflicting))[0] == 0
         assert (await bench.look_up(ctx, 8))[:2] == (1, 0)
         await ctx.tick().until(bench.dut.port.beat.valid)
         assert (await bench.look_up(ctx, 8))[0] == 0
         assert (await bench.read(ctx, conflicting))[1] == word_at(conflicting)
-        assert bench.fills == [0, conflicting]
+        assert bench.fills == [0, SEGMENT_BYTES, conflicting, conflicting + SEGMENT_BYTES]
 
     bench.run(testbench)
 
@@ -138,6 +158,7 @@ def test_invalidate_forgets_all_lines():
     async def testbench(ctx):
         await bench.read(ctx, 64)
         assert (await bench.read(ctx, 72))[1:] == (word_at(72), 1)
+        await bench.settle(ctx)
         bench.version = 1
         ctx.set(bench.dut.invalidate, 1)
         await ctx.tick()
@@ -147,22 +168,98 @@ def test_invalidate_forgets_all_lines():
     bench.run(testbench)
 
 
-@pytest.mark.parametrize("delay", range(0, 34, 3))
-def test_invalidate_during_a_fill_discards_the_line(delay):
+@pytest.mark.parametrize("line", [0, SEGMENT_BYTES])
+@pytest.mark.parametrize("delay", range(0, 46, 3))
+def test_invalidate_during_a_fill_discards_both_lines(delay, line):
     bench = Bench(preset("tiny"))
 
     async def testbench(ctx):
         await bench.look_up(ctx, 64)
-        filled = 0
         for cycle in range(60):
             ctx.set(bench.dut.invalidate, cycle == delay)
-            filled += ctx.get(bench.dut.filled)
             await ctx.tick()
             bench.version = int(cycle >= delay)
         ctx.set(bench.dut.invalidate, 0)
-        assert filled == 1
-        error, word, tries = await bench.read(ctx, 64)
-        assert (error, word, tries) == (0, word_at(64, 1), 2)
+        assert bench.fills == [0, SEGMENT_BYTES]
+        assert (await bench.read(ctx, line))[1:] == (word_at(line, 1), 2)
+        for address in range(line, line + SEGMENT_BYTES, 8):
+            assert (await bench.read(ctx, address))[1:] == (word_at(address, 1), 1)
+
+    bench.run(testbench)
+
+
+def test_sequential_code_waits_for_the_memory_once_in_two_lines():
+    bench = Bench(preset("tiny"), latency=50)
+
+    async def testbench(ctx):
+        waits = []
+        for address in range(0, 4 * SEGMENT_BYTES, 8):
+            start = ctx.elapsed_time()
+            error, word, _ = await bench.read(ctx, address)
+            assert (error, word) == (0, word_at(address))
+            cycles = (ctx.elapsed_time() - start) / Period(us=1)
+            if cycles > 1:
+                waits.append((address // SEGMENT_BYTES, cycles > bench.latency))
+        assert waits == [(0, True), (1, False), (2, True), (3, False)]
+        assert bench.fills == [line * SEGMENT_BYTES for line in range(4)]
+
+    bench.run(testbench)
+
+
+@pytest.mark.parametrize(("before", "ahead"), [(1, []), (5, [SEGMENT_BYTES])])
+def test_the_next_line_is_not_fetched_if_it_is_there(before, ahead):
+    """Line 5 has the slot of line 1, but is another."""
+    bench = Bench(preset("tiny"))
+
+    async def testbench(ctx):
+        await bench.read(ctx, before * SEGMENT_BYTES)
+        await bench.settle(ctx)
+        bench.fills.clear()
+        assert (await bench.read(ctx, 0))[1:] == (word_at(0), 2)
+        await bench.settle(ctx)
+        assert bench.fills == [0, *ahead]
+        assert (await bench.read(ctx, SEGMENT_BYTES))[1:] == (word_at(SEGMENT_BYTES), 1)
+
+    bench.run(testbench)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_line_asked_for_while_it_arrives_is_fetched_once(late):
+    """Asking in every cycle, also in that of the last beat; `late`: for the line fetched along."""
+    bench = Bench(preset("tiny"))
+    address = SEGMENT_BYTES if late else 0
+
+    async def testbench(ctx):
+        await bench.look_up(ctx, 0)
+        for _ in range(100):
+            if (await bench.look_up(ctx, address + 120))[0]:
+                break
+        else:
+            raise AssertionError("never hit")
+        await bench.settle(ctx)
+        assert bench.fills == [0, SEGMENT_BYTES]
+        assert (await bench.look_up(ctx, address + 120)) == (1, 0, word_at(address + 120))
+
+    bench.run(testbench)
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_an_error_of_the_line_fetched_along_is_not_reported(lasting):
+    bench = Bench(preset("tiny"), failing=[SEGMENT_BYTES])
+
+    async def testbench(ctx):
+        assert (await bench.read(ctx, 0))[:2] == (0, word_at(0))
+        await bench.settle(ctx)
+        if not lasting:
+            bench.failing.clear()
+        assert (await bench.look_up(ctx, SEGMENT_BYTES))[:2] == (0, 0)
+        await bench.settle(ctx)
+        assert bench.fills == [0, SEGMENT_BYTES, SEGMENT_BYTES, 2 * SEGMENT_BYTES]
+        hit, error, word = await bench.look_up(ctx, SEGMENT_BYTES)
+        assert (hit, error) == (not lasting, lasting)
+        assert lasting or word == word_at(SEGMENT_BYTES)
+        for address in (0, 2 * SEGMENT_BYTES):
+            assert (await bench.look_up(ctx, address)) == (1, 0, word_at(address))
 
     bench.run(testbench)
 
@@ -174,6 +271,7 @@ def test_a_bus_error_is_reported_and_not_kept():
         assert (await bench.read(ctx, 136))[0] == 1
         assert (await bench.look_up(ctx, 128))[:2] == (0, 1)
         assert (await bench.read(ctx, 0))[:2] == (0, word_at(0))
+        await bench.settle(ctx)
         bench.failing.clear()
         assert (await bench.read(ctx, 136))[:2] == (0, word_at(136))
 
