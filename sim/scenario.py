@@ -11,12 +11,13 @@ import numpy as np
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler.codegen.image import KernelImage
-from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport, ResumeReport
+from caesura.software.compiler.codegen.listing import rows
+from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport, ResumeReport, TbContext
 from caesura.software.driver.module import Kernel
 from caesura.software.kernels import Job
 
-__all__ = ["Work", "Limit", "PreemptionResult", "start_job", "differences", "run_preemption", "save_limit",
-           "restore_limit", "LIMIT_FACTOR"]
+__all__ = ["Work", "Limit", "PreemptionResult", "start_job", "differences", "live_bytes", "run_preemption",
+           "save_limit", "restore_limit", "LIMIT_FACTOR"]
 
 LIMIT_FACTOR = 1.25
 """Factor on the bus time in the save and restore limits, uncompressed."""
@@ -75,6 +76,8 @@ class PreemptionResult:
     save_limit, restore_limit : Limit or None
     saved_tbs : list
         `TbContext` of every TB, read back while it was away.
+    live_bytes : int
+        What of the saved TBs' registers is live where their warps stand, and the shared memory saved.
     differences : dict of str to int
         Wrong elements of each array of both kernels.
     """
@@ -86,7 +89,8 @@ class PreemptionResult:
     rest_cycles: int
     save_limit: Limit | None
     restore_limit: Limit | None
-    saved_tbs: list
+    saved_tbs: list[TbContext]
+    live_bytes: int
     differences: dict[str, int]
 
     @property
@@ -105,6 +109,22 @@ def start_job(device: Device, kernel: Kernel, job: Job) -> tuple[Launch, dict[st
 def differences(job: Job, arrays: dict[str, DeviceArray]) -> dict[str, int]:
     """Return how many elements of each expected array are wrong."""
     return {name: int(np.count_nonzero(arrays[name].get() != value)) for name, value in job.expected.items()}
+
+
+def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
+    """Return the bytes of live registers of saved warps, and of their TBs' saved shared memory.
+
+    A register counts if it is live at the warp's PC or, with the warp diverged, may be needed by lanes that wait
+    elsewhere (Lin et al. III-B, Fig. 5).
+    """
+    table = rows(image)
+    total = 0
+    for tb in saved:
+        total += sum(len(line) for line in tb.shared_lines.values())
+        for warp in tb.warps:
+            row = table[warp.pc]
+            total += len({*row.live, *(row.waiting if len(warp.stack) > 1 else ())}) * g.vector_bytes
+    return total
 
 
 def _limit(g: Geometry, cycles: int, payload: int, registers: int, warps: int, trips: int) -> Limit:
@@ -154,7 +174,8 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
     wrong = {f"{w.image.name}.{name}": count for w, a in ((work, arrays), (other, other_arrays))
              for name, count in differences(w.job, a).items()}
     return PreemptionResult(at, saved, other_cycles, resumed, rest, save_limit(g, saved) if saved else None,
-                            restore_limit(g, saved, resumed) if saved and resumed else None, contexts, wrong)
+                            restore_limit(g, saved, resumed) if saved and resumed else None, contexts,
+                            live_bytes(g, work.image, contexts), wrong)
 
 
 def as_json(result: PreemptionResult) -> dict:
@@ -172,6 +193,7 @@ def as_json(result: PreemptionResult) -> dict:
         "resume": plain(result.resume) if result.resume else None,
         "rest_cycles": result.rest_cycles,
         "save_limit": limit(result.save_limit), "restore_limit": limit(result.restore_limit),
+        "live_bytes": result.live_bytes,
         "saved_tbs": [{
             "launch_id": tb.launch_id, "ctaid": list(tb.ctaid), "bytes": tb.length, "data_bytes": tb.data_bytes,
             "metadata_bytes": tb.metadata_bytes, "shared_lines": len(tb.shared_lines),

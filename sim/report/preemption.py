@@ -46,9 +46,10 @@ def _bytes(result: PreemptionResult) -> Table:
     assert saved is not None
     table = Table("context", "bytes", "of occupied", box=None)
     total = saved.data_bytes + saved.metadata_bytes
-    table.add_row("occupied", f"{saved.occupied_bytes:,}", "")
-    for name, value in (("saved data (registers, shared)", saved.data_bytes), ("metadata", saved.metadata_bytes),
-                        ("written in all", total)):
+    table.add_row("occupied (registers, shared)", f"{saved.occupied_bytes:,}", "")
+    rows = (("live where the warps stood", result.live_bytes), ("written: data", saved.data_bytes),
+            ("written: metadata", saved.metadata_bytes), ("written in all", total))
+    for name, value in rows:
         table.add_row(name, f"{value:,}", f"{100 * value / max(1, saved.occupied_bytes):.1f} %")
     table.add_row("TBs, warps", f"{saved.tbs}, {saved.warps}", "")
     return table

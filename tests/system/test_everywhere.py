@@ -17,6 +17,7 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import LIVE_BITS, Format
 from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import Work
 from caesura.sim.testing.everywhere import Campaign
 from caesura.sim.testing.random_ptx import RandomKernel
@@ -57,13 +58,13 @@ _campaigns = {}
 def campaign(name, geometry=SMALL, work=None):
     key = name, geometry.warps
     if key not in _campaigns:
-        _campaigns[key] = Campaign(RtlTransport(geometry, memory_bytes=1 << 20), work or WORKS[name](),
+        _campaigns[key] = Campaign(RtlTransport(geometry, memory_bytes=4 << 20), work or WORKS[name](),
                                    Work(*hostile(geometry)))
     return _campaigns[key]
 
 
 def mark(c, *facts):
-    text = repr((c.transport.build_hash, c.work.image.code, c.work.job.grid, c.work.job.block, facts))
+    text = repr((library(c.transport.geometry).name, c.work.image.code, c.work.job.grid, c.work.job.block, facts))
     return DONE / hashlib.sha256(text.encode()).hexdigest()
 
 
