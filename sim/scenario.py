@@ -74,6 +74,7 @@ class PreemptionResult:
     rest_cycles : int
         From the resume to the end.
     save_limit, restore_limit : Limit or None
+        None on the golden model, whose cycles are instructions.
     saved_tbs : list
         `TbContext` of every TB, read back while it was away.
     live_bytes : int
@@ -173,8 +174,9 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
         rest = device.wait(launch, max_cycles)
     wrong = {f"{w.image.name}.{name}": count for w, a in ((work, arrays), (other, other_arrays))
              for name, count in differences(w.job, a).items()}
-    return PreemptionResult(at, saved, other_cycles, resumed, rest, save_limit(g, saved) if saved else None,
-                            restore_limit(g, saved, resumed) if saved and resumed else None, contexts,
+    timed = device.transport.name != "golden"  # whose cycles are instructions
+    return PreemptionResult(at, saved, other_cycles, resumed, rest, save_limit(g, saved) if timed and saved else None,
+                            restore_limit(g, saved, resumed) if timed and saved and resumed else None, contexts,
                             live_bytes(g, work.image, contexts), wrong)
 
 
