@@ -139,9 +139,19 @@ def save_limit(g: Geometry, report: PreemptReport) -> Limit:
                   report.registers * g.beats, report.warps, SAVE_ROUND_TRIPS)
 
 
-def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport) -> Limit:
-    """Return the restore time against its limit."""
-    return _limit(g, report.restore_cycles, report.bytes, saved.registers * g.beats, saved.warps, RESTORE_ROUND_TRIPS)
+def _regular_traffic(device: Device) -> int:
+    """Return the bytes that all but the preemption unit have moved on the bus, 0 where they are not counted."""
+    traffic = getattr(device.transport, "traffic", None)
+    return sum(traffic.read[:2]) + sum(traffic.written[:1]) if traffic else 0
+
+
+def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regular_bytes: int = 0) -> Limit:
+    """Return the restore time against its limit.
+
+    TBs that are back run while others are restored, and their traffic comes first: `regular_bytes`, what they moved
+    on the bus meanwhile, counts as payload.
+    """
+    return _limit(g, report.restore_cycles, report.bytes + regular_bytes, saved.registers * g.beats, saved.warps, RESTORE_ROUND_TRIPS)
 
 
 def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: Mechanism, *, scramble: bool = False,
@@ -166,17 +176,18 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
     progress(f"{other.image.name}: running")
     other_launch, other_arrays = start_job(device, other_kernel, other.job)
     other_cycles = device.wait(other_launch, max_cycles)
-    resumed, rest = None, 0
+    resumed, rest, regular = None, 0, _regular_traffic(device)
     if saved:
         progress(f"{work.image.name}: resuming")
         resumed = device.resume(launch, max_cycles=max_cycles)
+        regular = _regular_traffic(device) - regular
         progress(f"{work.image.name}: running to its end")
         rest = device.wait(launch, max_cycles)
     wrong = {f"{w.image.name}.{name}": count for w, a in ((work, arrays), (other, other_arrays))
              for name, count in differences(w.job, a).items()}
     timed = device.transport.name != "golden"  # whose cycles are instructions
     return PreemptionResult(at, saved, other_cycles, resumed, rest, save_limit(g, saved) if timed and saved else None,
-                            restore_limit(g, saved, resumed) if timed and saved and resumed else None, contexts,
+                            restore_limit(g, saved, resumed, regular) if timed and saved and resumed else None, contexts,
                             live_bytes(g, work.image, contexts), wrong)
 
 

@@ -37,6 +37,7 @@ class Warp:
     base: int
     registers: int
     launched: int
+    live_vector: int
     pushes: list = field(default_factory=list)
     running: bool = False
     left: int = 0
