@@ -151,7 +151,8 @@ def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regul
     TBs that are back run while others are restored, and their traffic comes first: `regular_bytes`, what they moved
     on the bus meanwhile, counts as payload.
     """
-    return _limit(g, report.restore_cycles, report.bytes + regular_bytes, saved.registers * g.beats, saved.warps, RESTORE_ROUND_TRIPS)
+    return _limit(g, report.restore_cycles, report.bytes + regular_bytes, saved.registers * g.beats, saved.warps,
+                  RESTORE_ROUND_TRIPS)
 
 
 def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: Mechanism, *, scramble: bool = False,
@@ -186,8 +187,9 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
     wrong = {f"{w.image.name}.{name}": count for w, a in ((work, arrays), (other, other_arrays))
              for name, count in differences(w.job, a).items()}
     timed = device.transport.name != "golden"  # whose cycles are instructions
-    return PreemptionResult(at, saved, other_cycles, resumed, rest, save_limit(g, saved) if timed and saved else None,
-                            restore_limit(g, saved, resumed, regular) if timed and saved and resumed else None, contexts,
+    save = save_limit(g, saved) if timed and saved else None
+    restore = restore_limit(g, saved, resumed, regular) if timed and saved and resumed else None
+    return PreemptionResult(at, saved, other_cycles, resumed, rest, save, restore, contexts,
                             live_bytes(g, work.image, contexts), wrong)
 
 
