@@ -45,12 +45,15 @@ class Limit:
     bus_cycles : float
         Payload bytes over the memory's bytes a cycle, or registers read if that is more.
     limit : float
-        ``LIMIT_FACTOR * bus_cycles`` plus round trips plus 4 cycles a warp.
+        ``LIMIT_FACTOR * bus_cycles`` plus round trips plus 4 cycles a warp plus `regular_cycles`.
+    regular_cycles : float
+        Bus time of what TBs already back moved during a restore: regular traffic comes first. 0 in a gang resume.
     """
 
     cycles: int
     bus_cycles: float
     limit: float
+    regular_cycles: float = 0
 
     @property
     def met(self) -> bool:
@@ -128,9 +131,9 @@ def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
     return total
 
 
-def _limit(g: Geometry, cycles: int, payload: int, registers: int, warps: int, trips: int) -> Limit:
-    bus = max(payload / g.bytes_per_cycle, registers)
-    return Limit(cycles, bus, LIMIT_FACTOR * bus + trips * g.memory_latency + CYCLES_PER_WARP * warps)
+def _limit(g: Geometry, cycles: int, payload: int, registers: int, warps: int, trips: int, regular: int = 0) -> Limit:
+    bus, others = max(payload / g.bytes_per_cycle, registers), regular / g.bytes_per_cycle
+    return Limit(cycles, bus, LIMIT_FACTOR * bus + trips * g.memory_latency + CYCLES_PER_WARP * warps + others, others)
 
 
 def save_limit(g: Geometry, report: PreemptReport) -> Limit:
@@ -146,17 +149,13 @@ def _regular_traffic(device: Device) -> int:
 
 
 def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regular_bytes: int = 0) -> Limit:
-    """Return the restore time against its limit.
-
-    TBs that are back run while others are restored, and their traffic comes first: `regular_bytes`, what they moved
-    on the bus meanwhile, counts as payload.
-    """
-    return _limit(g, report.restore_cycles, report.bytes + regular_bytes, saved.registers * g.beats, saved.warps,
-                  RESTORE_ROUND_TRIPS)
+    """Return the restore time against its limit, which grows by the bus time of `regular_bytes` that others moved."""
+    return _limit(g, report.restore_cycles, report.bytes, saved.registers * g.beats, saved.warps,
+                  RESTORE_ROUND_TRIPS, regular_bytes)
 
 
 def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: Mechanism, *, scramble: bool = False,
-                   max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None
+                   gang: bool = False, max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None
                    ) -> PreemptionResult:
     """Launch `work`, preempt it after `at` cycles, run `other` to its end, resume, and compare all arrays.
 
@@ -180,8 +179,8 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
     resumed, rest, regular = None, 0, _regular_traffic(device)
     if saved:
         progress(f"{work.image.name}: resuming")
-        resumed = device.resume(launch, max_cycles=max_cycles)
-        regular = _regular_traffic(device) - regular
+        resumed = device.resume(launch, gang=gang, max_cycles=max_cycles)
+        regular = 0 if gang else _regular_traffic(device) - regular
         progress(f"{work.image.name}: running to its end")
         rest = device.wait(launch, max_cycles)
     wrong = {f"{w.image.name}.{name}": count for w, a in ((work, arrays), (other, other_arrays))

@@ -168,11 +168,12 @@ def _work(name: str, geometry, size: str, seed: int):
 @click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
 @click.option("--seed", default=1, show_default=True, type=int)
 @click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits.")
+@click.option("--gang", is_flag=True, help="TBs start together when all are back, rather than each when it is.")
 @click.option("--max-cycles", default=5_000_000, show_default=True, type=click.IntRange(1))
 @preset_option
 @backend_option
 @json_option
-def preempt_command(name, other, at, mechanism, size, seed, scramble, max_cycles, preset_name, backend, as_json):
+def preempt_command(name, other, at, mechanism, size, seed, scramble, gang, max_cycles, preset_name, backend, as_json):
     """Run KERNEL, take the SM away from it, run another kernel, bring it back, and check every result."""
     sim = importlib.import_module("caesura.sim")
     scenario = importlib.import_module("caesura.sim.scenario")
@@ -188,7 +189,7 @@ def preempt_command(name, other, at, mechanism, size, seed, scramble, max_cycles
             at = device.wait(launch, max_cycles) // 2
             device = sim.open_device(backend, g)
         result = scenario.run_preemption(device, work, neighbour, at, Mechanism[mechanism.upper()],
-                                         scramble=scramble, max_cycles=max_cycles, progress=progress)
+                                         scramble=scramble, gang=gang, max_cycles=max_cycles, progress=progress)
     if as_json:
         head = {"kernel": name, "with": other, "preset": g.name, "mechanism": mechanism, "backend": backend}
         click.echo(json.dumps(head | scenario.as_json(result), indent=2))

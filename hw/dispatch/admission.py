@@ -41,6 +41,8 @@ class Admission(wiring.Component):
         The grid walker.
     admit : stream, in; admitted : struct, out
         Restored TBs; `admitted` answers once the row is in the TB table.
+    no_room : Signal, out
+        A restored TB waits until a TB has left the SM.
     occupied, warps_taken, warp_count : in; insert : new_tb, out
         The TB table.
     remove : Signal(tb_slots), in
@@ -62,6 +64,7 @@ class Admission(wiring.Component):
     advance: data.View
     admit: stream.Interface
     admitted: data.View
+    no_room: Signal
     occupied: Signal
     warps_taken: Signal
     warp_count: Signal
@@ -84,6 +87,7 @@ class Admission(wiring.Component):
             "advance": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
             "admit": In(stream.Signature(engine.admission(g))),
             "admitted": Out(engine.admitted(g)),
+            "no_room": Out(1),
             "occupied": In(g.tb_slots),
             "warps_taken": In(g.warps),
             "warp_count": In(range(g.warps + 1)),
@@ -138,6 +142,7 @@ class Admission(wiring.Component):
                 with m.Elif(found):
                     m.next = "ENTER"
             with m.State("FULL"):
+                m.d.comb += self.no_room.eq(restored)
                 with m.If(freed):
                     m.next = "CHECK"
                 with m.Elif(~restored):

@@ -182,7 +182,8 @@ class CommandProcessor(wiring.Component):
         with m.If(accepted & (command.op != Command.START)):
             m.d.sync += [waiting.eq(1), self.busy.eq(1), self._saved.eq(0), payload.kernel.eq(command.kernel),
                          payload.resume.eq(command.op == Command.RESUME),
-                         payload.mechanism.eq(command.mechanism), payload.scramble.eq(command.scramble)]
+                         payload.mechanism.eq(command.mechanism), payload.scramble.eq(command.scramble),
+                         payload.gang.eq(command.gang)]
         m.d.comb += self.engine.valid.eq(waiting & ~launching)
         with m.If(self.engine.valid & self.engine.ready):
             m.d.sync += waiting.eq(0)

@@ -75,6 +75,7 @@ class PreemptEngine(wiring.Component):
     release: data.View
     admit: stream.Interface
     admitted: data.View
+    no_room: Signal
     warp_init: stream.Interface
     stack_push: stream.Interface
     start: data.View
@@ -119,6 +120,7 @@ class PreemptEngine(wiring.Component):
             "release": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),  # saved: free its resources
             "admit": Out(stream.Signature(admission(g))),
             "admitted": In(admitted(g)),
+            "no_room": In(1),   # the admission waits for room
             "warp_init": Out(stream.Signature(payload.warp_init(g))),   # restored warps (the dispatcher adds `clear`)
             "stack_push": Out(stream.Signature(payload.stack_push(g))),
             "start": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
@@ -189,7 +191,7 @@ class PreemptEngine(wiring.Component):
             resume.begin.eq(sequencer.begin_resume), sequencer.save_done.eq(preempt.done),
             sequencer.resume_done.eq(resume.done), self.claim.eq(preempt.claim), self.start.eq(resume.start),
             self.release.eq(Mux(sequencer.resuming, resume.release, preempt.release)),
-            resume.admitted.eq(self.admitted),
+            resume.admitted.eq(self.admitted), resume.no_room.eq(self.no_room),
         ]
         wiring.connect(m, resume.admit, wiring.flipped(self.admit))
 

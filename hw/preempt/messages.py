@@ -24,7 +24,8 @@ def resident_tb(g: Geometry) -> data.StructLayout:
 
 def command(g: Geometry) -> data.StructLayout:
     """A preempt (`resume` = 0) or resume of one kernel; the dispatcher has checked kernel state and mechanism."""
-    return data.StructLayout({"resume": 1, "kernel": payload.index(g.kernel_slots), "mechanism": 4, "scramble": 1})
+    return data.StructLayout({"resume": 1, "kernel": payload.index(g.kernel_slots), "mechanism": 4, "scramble": 1,
+                              "gang": 1})
 
 
 def admission(g: Geometry) -> data.StructLayout:

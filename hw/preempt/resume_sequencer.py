@@ -1,8 +1,9 @@
 """Resume sequencer: entries in, checks, then a TB at a time: room, stream, demotion, start.
 
 Every TB passes ``admitted`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its entry is no
-longer resumable, acknowledged), and then starts. Streams follow each other without a gap; TBs are admitted
-while earlier ones are still being read.
+longer resumable, acknowledged), and then starts: at once, or with ``session.gang`` when all have got there or the
+next one finds no room. Streams follow each other without a gap; TBs are admitted while earlier ones are still
+being read.
 """
 
 from amaranth.hdl import Module, Mux, Signal
@@ -13,7 +14,7 @@ from ..arch.context import CCB_ENTRY, ENTRY_BYTES, State
 from ..arch.faults import CommandError
 from ..arch.geometry import WORD_BYTES, Geometry
 from ..core.interfaces import index
-from .bits import lowest, without_lowest
+from .bits import lowest
 from .commit import head, head_event
 from .entries import ENTRY_WORDS
 from .messages import admission, admitted
@@ -52,7 +53,7 @@ class ResumeSequencer(wiring.Component):
         The `SegmentReader` and the `RestorePipeline`.
     head, head_event, commit_idle
         The `Committer`.
-    admit, admitted, start, release
+    admit, admitted, no_room, start, release
         The dispatcher.
     """
 
@@ -78,6 +79,7 @@ class ResumeSequencer(wiring.Component):
     commit_idle: Signal
     admit: stream.Interface
     admitted: data.View
+    no_room: Signal
     start: data.View
     release: data.View
 
@@ -94,7 +96,7 @@ class ResumeSequencer(wiring.Component):
             "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
             "restore_idle": In(1),
             "head": Out(stream.Signature(head(g))), "head_event": In(head_event(g)), "commit_idle": In(1),
-            "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
+            "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)), "no_room": In(1),
             "start": Out(data.StructLayout({"valid": 1, "tb": tb})),
             "release": Out(data.StructLayout({"valid": 1, "tb": tb})),
         })
@@ -118,13 +120,16 @@ class ResumeSequencer(wiring.Component):
     def _track(self, m):
         """Note what has happened to each entry's TB; start those that are ready."""
         event, started = self.head_event, Signal(index(self.geometry.tb_slots))
-        ready = Signal.like(self._started)
-        m.d.comb += [ready.eq(self._parsed & self._demoted & ~self._started), started.eq(lowest(ready)),
+        ready, hold = Signal.like(self._started), Signal()
+        coming = self._waiting.any() | (self._admitted & ~(self._parsed & self._demoted)).any()
+        m.d.comb += [hold.eq(self.session.gang & coming & ~self.no_room & ~self.failed),
+                     ready.eq(Mux(hold, 0, self._parsed & self._demoted & ~self._started)), started.eq(lowest(ready)),
                      self.start.valid.eq(ready.any()), self.start.tb.eq(self._tb_of[started])]
         m.d.sync += self._started.eq(self._started | Mux(ready.any(), 1 << started, 0))
         with m.If(self.admitted.valid):
             m.d.sync += [self._place.eq(self.admitted), self._tb_of[self._entry].eq(self.admitted.tb),
-                         self._admitted.eq(self._admitted | (1 << self._entry))]
+                         self._admitted.eq(self._admitted | (1 << self._entry)),
+                         self._waiting.eq(self._waiting & ~(1 << self._entry))]
         with m.If(self.restored.valid & self.restored.bad):
             m.d.sync += self._broken.eq(1)
         with m.If(self.restored.valid & ~self.restored.bad):
@@ -163,7 +168,6 @@ class ResumeSequencer(wiring.Component):
                 m.next = "LOAD"
         with m.State("LOAD"):
             m.d.comb += self.load.eq(1)
-            m.d.sync += self._waiting.eq(without_lowest(self._waiting))
             m.next = "LOADING"
         with m.State("LOADING"):
             with m.If(self.loaded):

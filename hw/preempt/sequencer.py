@@ -92,7 +92,7 @@ class Sequencer(wiring.Component):
                 with m.If(self.command.valid):
                     m.d.sync += [s[name].eq(kernel[name]) for name in
                                  ("ccb_base", "area_bytes", "local_base", "registers", "warps")]
-                    m.d.sync += [s[name].eq(wanted[name]) for name in ("kernel", "mechanism", "scramble")]
+                    m.d.sync += [s[name].eq(wanted[name]) for name in ("kernel", "mechanism", "scramble", "gang")]
                     m.d.sync += [s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
                                  self.resume.eq(wanted.resume)]
                     with m.If(~wanted.resume):

@@ -15,7 +15,7 @@ def session(g: Geometry) -> data.StructLayout:
     `registers`, `generation` is the one that a preempt writes.
     """
     return data.StructLayout({
-        "kernel": index(g.kernel_slots), "mechanism": 4, "scramble": 1, "generation": 16,
+        "kernel": index(g.kernel_slots), "mechanism": 4, "scramble": 1, "gang": 1, "generation": 16,
         "ccb_base": ADDRESS_BITS, "area_bytes": 32, "local_base": ADDRESS_BITS,
         "registers": 7, "warps": 6, "lines": range(g.shared_lines + 1), "allocated": MAX_REGISTERS,
     })

@@ -260,8 +260,8 @@ class ControlUnit(wiring.Component):
         m.d.comb += [
             commands.result.eq(engine.result), commands.released.eq(engine.release.valid),
             completion.claim.eq(engine.claim), completion.release.eq(engine.release),
-            engine.admitted.eq(admission.admitted), engine.kernels.eq(self.kernels),
-            engine.resident.eq(completion.resident),
+            engine.admitted.eq(admission.admitted), engine.no_room.eq(admission.no_room),
+            engine.kernels.eq(self.kernels), engine.resident.eq(completion.resident),
         ]
         for name in PASSED:
             member, inner, outer = engine.signature.members[name], getattr(engine, name), getattr(self, name)

@@ -104,7 +104,7 @@ class GoldenTransport:
         else:
             self._values[address] = value & 0xFFFF_FFFF
 
-    def _command(self, op: int, kernel: int, mechanism: int, scramble: int) -> None:
+    def _command(self, op: int, kernel: int, mechanism: int, scramble: int, **_timing: int) -> None:
         error = self._try(op, kernel, mechanism, scramble)
         if error:
             self.machine.preemption.error = error
@@ -113,8 +113,6 @@ class GoldenTransport:
     def _try(self, op: int, index: int, mechanism: int, scramble: int) -> CommandError:
         """Begin a command; return why it was refused, if it was."""
         machine = self.machine
-        if machine.preemption.busy:
-            return CommandError.BUSY
         if op not in list(Command) or index >= len(machine.kernels):
             return CommandError.UNKNOWN
         kernel = machine.kernels[index]
@@ -123,6 +121,8 @@ class GoldenTransport:
             return machine.start(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
         if op == Command.PREEMPT and mechanism not in list(Mechanism):
             return CommandError.UNKNOWN
+        if machine.preemption.busy:
+            return CommandError.BUSY
         expected = KernelState.RUNNING if op == Command.PREEMPT else KernelState.PREEMPTED
         if kernel.state is not expected:
             return CommandError.NOT_RUNNING

@@ -20,7 +20,8 @@ def _limit_row(limit: Limit | None) -> str:
     if limit is None:
         return ""
     verdict = "met" if limit.met else "MISSED"
-    return f"bus {limit.bus_cycles:,.0f}, limit {limit.limit:,.0f}: {verdict}"
+    others = f" with {limit.regular_cycles:,.0f} of TBs already back" if limit.regular_cycles else ""
+    return f"bus {limit.bus_cycles:,.0f}, limit {limit.limit:,.0f}{others}: {verdict}"
 
 
 def _cycles(g: Geometry, result: PreemptionResult) -> Table:

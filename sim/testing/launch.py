@@ -179,9 +179,11 @@ class Bench:
         """Return how the last command ended."""
         return CommandError(self.fields("status")["error"])
 
-    def command(self, op: Command, slot: int, mechanism: Mechanism = Mechanism.OCCUPIED, scramble: bool = False):
+    def command(self, op: Command, slot: int, mechanism: Mechanism = Mechanism.OCCUPIED, scramble: bool = False,
+                gang: bool = False):
         """Write the command register."""
-        self.set("command", op=op, kernel=slot, mechanism=mechanism, scramble=int(scramble))
+        self.set("command", op=op, kernel=slot, mechanism=mechanism, scramble=int(scramble),
+                 gang=int(gang))
 
     def start(self, slot: int) -> None:
         """Start a loaded kernel.
@@ -202,9 +204,9 @@ class Bench:
         self.command(Command.PREEMPT, slot, mechanism, scramble)
         self._until("preempted", limit)
 
-    def resume(self, slot: int, scramble: bool = False, limit: int = 1_000_000) -> None:
+    def resume(self, slot: int, scramble: bool = False, gang: bool = False, limit: int = 1_000_000) -> None:
         """Resume a kernel and wait until its TBs are back."""
-        self.command(Command.RESUME, slot, scramble=scramble)
+        self.command(Command.RESUME, slot, scramble=scramble, gang=gang)
         self._until("resumed", limit)
 
     def finish(self, slot: int, limit: int = 10_000_000) -> int:

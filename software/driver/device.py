@@ -399,8 +399,16 @@ class Device:
                              counter["metadata_bytes"], counter["registers"], counter["lines"], counter["tbs"],
                              counter["warps"], counter["tbs"] * launch.occupied_tb_bytes)
 
-    def resume(self, launch: Launch, *, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
+    def resume(self, launch: Launch, *, gang: bool = False, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
         """Bring a preempted launch back; it runs on as time passes.
+
+        Parameters
+        ----------
+        launch : Launch
+        gang : bool
+            TBs start together, when all for which there is room are back, rather than each when it is. The first
+            instruction comes later; the restore has the bus to itself.
+        max_cycles : int
 
         Raises
         ------
@@ -409,7 +417,7 @@ class Device:
         CycleLimit
             If it takes longer than `max_cycles`.
         """
-        self._command(Command.RESUME, launch, scramble=int(launch.scramble))
+        self._command(Command.RESUME, launch, scramble=int(launch.scramble), gang=int(gang))
         self._finish("resume", launch, max_cycles)
         return ResumeReport(self.read("restore_cycles"), self.read("resume_cycles"), self.read("restore_bytes"))
 

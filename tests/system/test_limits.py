@@ -4,15 +4,24 @@ import pytest
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
-from caesura.sim.bench.limits import middle_preemption
+from caesura.sim.bench.limits import preemptions
 from caesura.software.kernels import KERNELS
 
 
 @pytest.mark.parametrize("mechanism", Mechanism)
 @pytest.mark.parametrize("name", KERNELS)
 def test_save_and_restore_keep_to_the_limit_of_the_bus(name, mechanism):
-    result = middle_preemption(PRESETS["gtx480"], name, mechanism)
-    assert result.correct, result.differences
-    assert result.save_limit is not None and result.restore_limit is not None
-    assert result.save_limit.met, result.save_limit
-    assert result.restore_limit.met, result.restore_limit
+    saved = 0
+    for early, gang in preemptions(PRESETS["gtx480"], name, mechanism):
+        for result in (early, gang):
+            assert result.correct, result.differences
+            if result.preempt is None:
+                continue
+            saved += result.preempt.tbs
+            assert result.save_limit is not None and result.restore_limit is not None
+            assert result.save_limit.met, result.save_limit
+            assert result.restore_limit.met, result.restore_limit
+        if early.resume and gang.resume and gang.preempt and gang.preempt.tbs > 1:
+            assert gang.restore_limit and gang.restore_limit.regular_cycles == 0
+            assert gang.resume.resume_cycles >= gang.resume.restore_cycles > early.resume.resume_cycles
+    assert saved or (name, mechanism) == ("vecadd", Mechanism.LIVE), "nothing was ever saved"

@@ -140,6 +140,7 @@ class Machine:
         self.pending = self.claim = 0
         self.admissions, self.read_data, self.row_data = deque(), None, None
         self.dead_written, self.place, self.started = {}, None, []
+        self.full_until = {}  # launch id of a restored TB: cycle before which there is no room for it
         self.last = {}
 
     # --- building state ---
@@ -299,7 +300,9 @@ class Machine:
         dut = self.dut
         self.put(ctx, dut.admit.ready, self.ready() and not self.admissions)
         answer = {"valid": 0}
-        if self.admissions and self.admissions[0][0] <= self.now:
+        refused = bool(self.admissions) and self.now < self.full_until.get(self.admissions[0][1].launch_id, 0)
+        self.put(ctx, dut.no_room, refused)
+        if self.admissions and self.admissions[0][0] <= self.now and not refused:
             _, asked = self.admissions.popleft()
             tb, base, first_line, slots = self.place(asked.kernel)
             k = self.kernels[asked.kernel]
