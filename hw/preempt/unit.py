@@ -307,10 +307,10 @@ class ControlUnit(wiring.Component):
         state = values["inspect_state"]
         m.d.comb += [self.inspect_select.warp.eq(registers.inspect.warp),
                      self.inspect_select.entry.eq(registers.inspect.entry)]
-        with m.If(registers.inspect.warp < self.geometry.warps):
+        with m.If((registers.inspect.warp < self.geometry.warps) & view.valid):
             m.d.comb += [state[name].eq(view[name])
                          for name in ("valid", "waiting", "parked", "exited", "kernel", "depth", "barrier")]
             m.d.comb += [state.warp.eq(view.block_warp), values["inspect_live"].value.eq(view.live),
                          values["inspect_tb"].value.eq(tb_table.resident[view.tb].launch_id)]
-            with m.If(registers.inspect.entry < self.geometry.stack_depth):
+            with m.If(registers.inspect.entry < view.depth):
                 m.d.comb += [values["inspect_pc"].value.eq(view.pc), values["inspect_mask"].value.eq(view.mask)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,7 +133,9 @@ class Launch:
 
     @property
     def state(self) -> KernelState:
-        """State of the kernel slot."""
+        """State of the kernel slot; finished for good once another launch has the slot."""
+        if self.device.launches.get(self.slot) is not self:
+            return KernelState.FINISHED
         return KernelState(self.device.read(f"kernel[{self.slot}].state"))
 
     @property
@@ -142,12 +146,15 @@ class Launch:
     @property
     def progress(self) -> tuple[int, int]:
         """TBs completed and TBs of the grid."""
-        return self.device.read(f"kernel[{self.slot}].completed"), int(np.prod(self.grid, dtype=np.int64))
+        total = math.prod(self.grid)
+        if self.device.launches.get(self.slot) is not self:
+            return total, total
+        return self.device.read(f"kernel[{self.slot}].completed"), total
 
     @property
     def warps_per_tb(self) -> int:
         """Warps of a TB."""
-        return -(-int(np.prod(self.block)) // self.device.geometry.warp_size)
+        return -(-math.prod(self.block) // self.device.geometry.warp_size)
 
     @property
     def occupied_tb_bytes(self) -> int:
@@ -184,7 +191,7 @@ class Device:
         self.heap = Region(split, end, 2 * SEGMENT_BYTES, "device memory")
         self._registers: dict[str, Register] = register_map()
         self.launches: dict[int, Launch] = {}
-        self._faults: dict[int, FaultRecord] = {}
+        self._faults: dict[Launch, FaultRecord] = {}
         expected = self.geometry.hash
         if self.read("geometry_hash") != expected:
             raise DriverError(f"the device has another geometry than {self.geometry.name!r}")
@@ -235,34 +242,58 @@ class Device:
 
     def launch(self, kernel: Kernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
         """Start a kernel; see `Kernel.__call__`."""
-        slot = next((k for k in range(self.geometry.kernel_slots)
-                     if k not in self.launches or self.launches[k].finished), None)
+        g = self.geometry
+        words = kernel.parameter_words(arguments, g.param_words)
+        shared = kernel.image.shared_bytes + self._count(shared_bytes, "shared_bytes")
+        threads = self._check_fit(kernel.image, grid, block, shared)
+        slot = next((k for k in range(g.kernel_slots) if k not in self.launches or self.launches[k].finished), None)
         if slot is None:
-            raise LaunchError(f"all {self.geometry.kernel_slots} kernel slots are in use; wait for a launch to finish")
+            raise LaunchError(f"all {g.kernel_slots} kernel slots are in use; wait for a launch to finish")
+        self._take_events()
         if old := self.launches.pop(slot, None):
             self.system.free(old.ccb_base)
-        words = kernel.parameter_words(arguments, self.geometry.param_words)
-        shared = kernel.image.shared_bytes + shared_bytes
-        threads = self._check_fit(kernel.image, grid, block, shared)
-        g = self.geometry
         warps = -(-threads // g.warp_size)
         area = image.area_bound(g, warps, kernel.image.registers, shared)
         ccb = self.system.allocate(image.ccb_bytes(g, area))
-        self.transport.write_memory(ccb, bytes(image.ENTRY_BYTES * g.tb_slots))
         launch = Launch(self, kernel, slot, grid, block, shared, ccb, area)
-        self._describe(launch, threads, warps, words)
-        self._command(Command.START, launch)
+        try:
+            self.transport.write_memory(ccb, bytes(image.ENTRY_BYTES * g.tb_slots))
+            self._describe(launch, threads, warps, words)
+            self._command(Command.START, launch)
+        except Exception:
+            self.system.free(ccb)
+            raise
         self.launches[slot] = launch
         return launch
 
+    @staticmethod
+    def _count(value: int, what: str) -> int:
+        try:
+            count = operator.index(value)
+        except TypeError:
+            count = -1
+        if count < 0:
+            raise LaunchError(f"{what} must be a whole number from 0, not {value!r}")
+        return count
+
+    def _check_own(self, launch: Launch) -> None:
+        """Refuse a launch of another device, or one that has given its slot to another launch."""
+        if launch.device is not self:
+            raise DriverError(f"kernel {launch.kernel.image.name!r} was launched on another device; use that one")
+        if self.launches.get(launch.slot) is not launch:
+            raise DriverError(f"this launch of kernel {launch.kernel.image.name!r} has finished, and its slot holds "
+                              "another launch; launch the kernel again")
+
     def _check_fit(self, code: KernelImage, grid, block, shared: int) -> int:
         g = self.geometry
-        threads = int(np.prod(block, dtype=np.int64))
+        threads = math.prod(block)
         where = f"kernel {code.name!r} with blocks of {'x'.join(map(str, block))} threads"
         if block[2] > 1023 or max(grid[1:]) > 65535 or grid[0] > 0xFFFF_FFFF:
-            raise LaunchError(f"{where}: grid {grid} or block {block} is beyond the hardware's dimensions")
+            raise LaunchError(f"{where}: grid {grid} or block {block} is beyond the hardware's dimensions (a grid of "
+                              "4294967295 x 65535 x 65535, a block 1023 deep)")
         if threads > g.max_block_threads:
-            raise LaunchError(f"{where}: {threads} threads a TB, this SM ({g.name}) takes {g.max_block_threads}")
+            raise LaunchError(f"{where}: {threads} threads a TB, this SM ({g.name}) takes {g.max_block_threads}; "
+                              "choose smaller blocks or another geometry")
         if code.max_threads and threads > code.max_threads:
             raise LaunchError(f"{where}: compiled for at most {code.max_threads} threads a TB (.maxntid)")
         if code.required_block and tuple(block) != tuple(code.required_block):
@@ -298,21 +329,28 @@ class Device:
             self.write(at + name, value)
         self.write(at + "block", x=launch.block[0], y=launch.block[1], z=launch.block[2])
         self.write(at + "sizes", threads=threads, registers=code.registers, warps=warps)
-        for k, word in enumerate(words):
-            self.write(f"{at}param[{k}]", word)
+        for k in range(self.geometry.param_words):  # all of them: a former kernel's must not be readable
+            self.write(f"{at}param[{k}]", words[k] if k < len(words) else 0)
 
     def _command(self, command: Command, launch: Launch, **fields: int) -> None:
         self.write("event", refused=1)
         self.write("command", op=command, kernel=launch.slot, **fields)
         if self.fields("event")["refused"]:
+            self.write("event", refused=1)  # or it would end every wait at once
             error = CommandError(self.fields("status")["error"])
             raise CommandRefused(f"{command.name.lower()} of kernel {launch.kernel.image.name!r}", error)
 
     # Time
 
     def advance(self, cycles: int) -> int:
-        """Let `cycles` cycles pass."""
-        return self.transport.advance(cycles)
+        """Let `cycles` cycles pass.
+
+        Raises
+        ------
+        LaunchError
+            If `cycles` is not a whole number from 0.
+        """
+        return self.transport.advance(self._count(cycles, "cycles"))
 
     def wait(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> int:
         """Let time pass until a launch has finished; return the cycles passed.
@@ -324,8 +362,11 @@ class Device:
         CycleLimit
             If it has not finished after `max_cycles`.
         """
+        if launch.device is not self:
+            self._check_own(launch)
         passed = self._wait_event(lambda: launch.finished, max_cycles)
-        if fault := self._faults.pop(launch.slot, None):
+        self._take_events()
+        if fault := self._faults.pop(launch, None):
             raise KernelFault(fault)
         if not launch.finished:
             done, total = launch.progress
@@ -337,13 +378,17 @@ class Device:
         passed = 0
         while not done() and passed < max_cycles:
             passed += self.transport.wait(max_cycles - passed)
-            event = self.fields("event")
-            if event["fault"]:
-                slot = self.fields("fault_kind")["kernel"]
-                self._faults.setdefault(slot, self._fault())
-            self.write("event", finished=event["finished"], fault=event["fault"], preempted=event["preempted"],
-                       resumed=event["resumed"])
+            self._take_events()
         return passed
+
+    def _take_events(self) -> None:
+        """Clear the events; keep a fault with the launch it belongs to."""
+        event = self.fields("event")
+        if event["fault"]:
+            launch = self.launches.get(self.fields("fault_kind")["kernel"])
+            if launch:
+                self._faults.setdefault(launch, self._fault())
+        self.write("event", **event)
 
     def _fault(self) -> FaultRecord:
         kind = self.fields("fault_kind")
@@ -381,12 +426,21 @@ class Device:
         CycleLimit
             If it takes longer than `max_cycles`.
         """
+        if launch.device is not self:
+            self._check_own(launch)
         if launch.finished:
             return None
-        launch.scramble = scramble
+        self._check_own(launch)
+        try:
+            mechanism = image.Mechanism(mechanism)
+        except ValueError:
+            raise DriverError(f"no mechanism {mechanism!r}; there are "
+                              f"{', '.join(f'Mechanism.{m.name}' for m in image.Mechanism)}") from None
+        before, launch.scramble = launch.scramble, scramble
         try:
             self._command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble))
         except CommandRefused:
+            launch.scramble = before
             if launch.finished:  # meanwhile: asking takes time too
                 return None
             raise
@@ -417,6 +471,7 @@ class Device:
         CycleLimit
             If it takes longer than `max_cycles`.
         """
+        self._check_own(launch)
         self._command(Command.RESUME, launch, scramble=int(launch.scramble), gang=int(gang))
         self._finish("resume", launch, max_cycles)
         return ResumeReport(self.read("restore_cycles"), self.read("resume_cycles"), self.read("restore_bytes"))
@@ -434,6 +489,7 @@ class Device:
 
     def context(self, launch: Launch) -> list[TbContext]:
         """Return the saved TBs of a preempted launch: PCs, masks, registers, sizes of every warp."""
+        self._check_own(launch)
         return read_context(self.transport, launch.ccb_base, launch.shared_bytes)
 
     def warps(self) -> list[WarpState]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import operator
+
 import numpy as np
 
 from .errors import DriverError
@@ -69,8 +72,23 @@ class Region:
         self._used = list(ranges)
 
 
+def _shape(shape) -> tuple[int, ...]:
+    try:
+        sizes = tuple(operator.index(n) for n in (shape if np.iterable(shape) else (shape,)))
+    except TypeError:
+        sizes = (-1,)
+    if any(n < 0 for n in sizes):
+        raise DriverError(f"a shape is whole numbers from 0, not {shape!r}")
+    return sizes
+
+
 class DeviceArray:
-    """An array in device memory.
+    """An array in device memory, little-endian.
+
+    Raises
+    ------
+    DriverError
+        If the shape is none, the elements are no numbers, or there is no room.
 
     Attributes
     ----------
@@ -81,10 +99,12 @@ class DeviceArray:
     """
 
     def __init__(self, transport: Transport, region: Region, shape, dtype):
-        self.shape = tuple(np.atleast_1d(shape).tolist()) if not isinstance(shape, tuple) else shape
-        self.dtype = np.dtype(dtype)
+        self.shape = _shape(shape)
+        self.dtype = np.dtype(dtype).newbyteorder("<")
+        if self.dtype.hasobject or not self.dtype.itemsize:
+            raise DriverError(f"a device array holds numbers, not {np.dtype(dtype)}")
         self._transport, self._region = transport, region
-        self.nbytes = int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        self.nbytes = math.prod(self.shape) * self.dtype.itemsize
         self.address: int | None = region.allocate(self.nbytes)
 
     def __repr__(self):
@@ -101,12 +121,29 @@ class DeviceArray:
         Raises
         ------
         ValueError
-            If the shapes differ.
+            If the shapes differ, or a value cannot be held by the element type (floating-point values are rounded).
         """
-        values = np.asarray(values, dtype=self.dtype)
+        given = np.asarray(values)
+        values = self._converted(given)
         if values.shape != self.shape:
             raise ValueError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
         self._transport.write_memory(self._where(), np.ascontiguousarray(values).tobytes())
+
+    def _converted(self, given: np.ndarray) -> np.ndarray:
+        """Return values in the array's type; refuse what an integer type would wrap, cut off or not hold."""
+        try:
+            with np.errstate(invalid="ignore", over="ignore"):
+                values = given.astype(self.dtype)
+            kept = self.dtype.kind not in "iub" or bool((values == given).all())
+        except (OverflowError, TypeError, ValueError):
+            kept = False
+        if not kept:
+            raise ValueError(f"not all values can be held by a device array of {self.dtype}; convert them first")
+        return values
+
+    def belongs_to(self, transport: Transport) -> bool:
+        """Whether the array is in the memory of this machine."""
+        return self._transport is transport
 
     def get(self) -> np.ndarray:
         """Return a copy as a numpy array."""

@@ -30,10 +30,12 @@ def triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
     LaunchError
         If it is not one to three positive integers.
     """
-    values = [value] if isinstance(value, (int, np.integer)) else list(value)
-    if not 1 <= len(values) <= 3 or any(int(v) != v or v < 1 for v in values):
+    values = np.atleast_1d(np.asarray(value, dtype=object))
+    whole = all(isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)) and v >= 1
+                for v in values.flat)
+    if values.ndim != 1 or not 1 <= values.size <= 3 or not whole:
         raise LaunchError(f"{what} must be one to three positive integers, not {value!r}")
-    x, y, z = [int(v) for v in values] + [1] * (3 - len(values))
+    x, y, z = [int(v) for v in values] + [1] * (3 - values.size)
     return x, y, z
 
 
@@ -101,6 +103,9 @@ class Kernel:
             If the arguments do not match the parameters, or need more than `limit` words.
         """
         parameters = self.image.parameters
+        if not isinstance(arguments, Sequence):
+            raise LaunchError(f"kernel {self.image.name!r}: the arguments must be a list, one for each parameter, "
+                              f"not {type(arguments).__name__}")
         if len(arguments) != len(parameters):
             names = ", ".join(f"{p.type} {p.name}" for p in parameters) or "none"
             raise LaunchError(f"kernel {self.image.name!r} takes {len(parameters)} arguments ({names}), "
@@ -124,6 +129,8 @@ class Kernel:
                 raise LaunchError(f"{where}: a device array was given for a value of {parameter.size} bytes")
             if value.address is None:
                 raise LaunchError(f"{where}: the device array has been freed")
+            if not value.belongs_to(self.device.transport):
+                raise LaunchError(f"{where}: the device array is on another device; copy it to this one")
             return value.address.to_bytes(parameter.size, "little")
         if parameter.type in ("f32", "f64"):
             if not isinstance(value, (int, float, np.number)):

@@ -1,0 +1,277 @@
+"""Every stateful element of the SM, and which of them are a thread block's (TB's) context.
+
+The bug that real context switches suffer from is forgotten state. So each flip-flop and memory of `hw.sm.Sm` stands
+here once; a test elaborates the SM and compares. An element is named by the submodules down to it and its own name:
+``front.stack._second``. ``#`` stands for a number (lanes, slots, banks), ``[]`` ends the name of a memory,
+``[].read0`` is the register of its first synchronous read port.
+
+A new element belongs to the kind that answers: if it were lost, or kept for whoever comes next, between the stop of a
+warp and its resumption (another kernel in between), would anybody see it?
+"""
+
+import enum
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+__all__ = ["Kind", "Elements", "STATE", "ABOUT_THE_IMAGE", "listed"]
+
+
+class Kind(enum.Enum):
+    """Why an element survives a preemption, or need not."""
+
+    CONTEXT = enum.auto()
+    """Must survive: travels in the context image, in the fields named."""
+    TRANSIENT = enum.auto()
+    """Holds nothing of a warp once it is stopped (design section 5)."""
+    CACHE = enum.auto()
+    """May be lost at any time, or is set to the safe value by a restore."""
+    DESCRIPTOR = enum.auto()
+    """Of a kernel slot (the driver's; stays while the kernel is preempted), or made anew at admission."""
+    BOOKKEEPING = enum.auto()
+    """Of the machine or of the command in hand, not of a TB."""
+
+
+class Elements(NamedTuple):
+    """Elements of one block that share a kind and a reason."""
+
+    kind: Kind
+    names: str
+    """Separated by blanks."""
+    why: str
+    fields: str = ""
+    """Fields of the layouts of `context` that carry the elements, ``LAYOUT.field``, separated by blanks."""
+
+
+_context, _transient, _cache, _descriptor, _bookkeeping = (partial(Elements, kind) for kind in Kind)
+
+_QUIET = "a stopped warp has no pending register or predicate write, and what has no destination has no effect"
+_NO_LOADS = "a stopped warp has no unreturned load"
+_NO_STORES = "a stopped warp has no unacknowledged store"
+_NO_ACCESS = "a stopped warp has no memory operation outstanding"
+_NO_SHARED = "a stopped warp has no shared access outstanding; idle values are set by the next one"
+_COMMAND = "of the command in hand: set when it begins, or empty when the one before has ended"
+_STREAM = "words of the TB being saved or restored, shown with a level or valid bit; empty when the command ends"
+_FIFO = "consume produce level storage[]"
+_BUFFERED_FIFO = "consume produce inner_level r_rdy storage[] storage[].read0"
+
+_FRONT = {
+    "front": (_transient("fault", "a report on its way: its TB ends"),),
+    "front.stack": (
+        _context("pcs[]", "of the top entry", "STACK_ENTRY.pc"),
+        _context("tops[]", "of the top entry", "STACK_ENTRY.mask STACK_ENTRY.reconv WARP_HEADER.depth"),
+        _context("body[]", "entries below the top; those at or above the depth are a former owner's and not reached",
+                 "STACK_ENTRY.pc STACK_ENTRY.mask STACK_ENTRY.reconv"),
+        _context("lives[]", "lanes that have not exited", "WARP_HEADER.live_lanes"),
+        _transient("_popping _pushing _second working", "a warp whose stack settles is not stopped"),
+    ),
+    "front.table": (
+        _context("identities[]", "TB, kernel, base and registers are given anew at admission",
+                 "WARP_HEADER.warp WARP_HEADER.launched_lanes"),
+        _context("live_vectors[]", "a warp restored at a barrier saves the same again; others set it when they stop",
+                 "WARP_HEADER.pattern WARP_HEADER.saved_registers"),
+        _context("waiting", "arrived at a barrier", "WARP_HEADER.waiting"),
+        _context("barriers__#", "at which; meaningful with `waiting`, set with it", "WARP_HEADER.barrier"),
+        _context("dead", "a warp without a record is initialised with no live lane", "CCB_ENTRY.live_warps"),
+        _transient("killed faulted", "a TB with such a warp ends, and is not completed; cleared with the slot"),
+        _transient("parked", "is the stop itself: a resumed warp runs; cleared with the slot"),
+        _transient("armed", "between `pp` and its `pp.div`: cleared when either parks the warp or the warp is stopped"),
+        _descriptor("valid started kernel# members__#", "who has the slot: set by warp_init and start, ended by free"),
+    ),
+    "front.buffer": (
+        _transient("held alu load store shared sync entries[]",
+                   "a warp that may not issue drops its instruction and fetches it again; classes count while held"),
+    ),
+    "front.scoreboard": (
+        _transient("pending_registers# pending_predicates#", _QUIET),
+        _transient("need_registers# need_predicates#", "of the instruction held; set with it"),
+    ),
+    "front.outstanding": (
+        _transient("loads.plane# stores.plane# shared.plane#", "counters that are 0 when a warp is stopped or exited"),
+    ),
+    "front.issue": (
+        _bookkeeping("global_places shared_places", "places of the unit queues: each operation gives its own back"),
+        _bookkeeping("arbiter.above", "whose turn it is"),
+    ),
+    "front.fetch": (
+        _transient("fetching pc bound last decoding decode_warp", "one cycle; dropped unless the warp may still issue"),
+        _transient("sleeping", "ends with any line fill, one of which is under way; the slot's next owner waits too"),
+        _bookkeeping("arbiter.above", "whose turn it is"),
+    ),
+    "front.fetch.cache": (
+        _cache("tags[] even[] odd[] valid failed", "invalidated when a kernel is started or resumed"),
+        _transient("tags[].read0 tags[].read1 even[].read0 odd[].read0 looked present address",
+                   "the lookup of one cycle"),
+        _transient("fsm_state line beat ahead two error arrived", "the fill under way"),
+        _transient("discard", "an invalidation reaches the fill under way"),
+    ),
+}
+
+_EXECUTE = {
+    "execute": (_transient("stage_# faulty", _QUIET),),
+    "execute.operands": (
+        _transient("slot full beat left finished arriving bank_# load_# read_# shown_# operand_# output__payload "
+                   "output__valid", _QUIET),
+    ),
+    "execute.integer": (_transient("stage_# last_#", _QUIET),),
+    "execute.integer.lane_#": (
+        _transient("pa pb simple predicate result final total differ shifted other product_# product first addend",
+                   _QUIET),
+    ),
+    "execute.threads": (_transient("first second third selected result row_# x_# second_row_# plane_#", _QUIET),),
+    "execute.registers": (
+        _context("bank_#[]", "the registers that `pattern` names follow the record; others read as zero until written",
+                 "WARP_HEADER.saved_registers CCB_ENTRY.data_bytes"),
+        _transient("bank_#[].read0 save_data saved_bank shown", "the read of one cycle"),
+    ),
+    "execute.flags": (
+        _context("valid[]", "what is saved is valid again; an invalid register is not saved", "WARP_HEADER.pattern"),
+        _context("fresh", "masks the rows of a slot until its first write; set by warp_init", "WARP_HEADER.pattern"),
+        _cache("dirty[]", "whatever a restore writes is dirty again, which saves too much, never too little"),
+    ),
+    "execute.predicates": (
+        _context("values[]", "a word for each written predicate follows the header", "WARP_HEADER.predicates"),
+        _context("written[] fresh", "a predicate not written reads as zero", "WARP_HEADER.predicates"),
+    ),
+    "execute.write_back": (_bookkeeping("bubble prefer_shared", "whose turn it is"),),
+}
+
+_MEMORY = {
+    "load_store.queue shared.queue": (
+        _transient("write_slot read_slot waiting used before control[] mask_#[] address_#[] data_#_#[]", _NO_ACCESS),
+    ),
+    "load_store": (_transient("dropping", "ends with the last segment of the instruction that faulted"),),
+    "load_store.coalescer": (_transient("started rest segment__payload segment__valid", _NO_ACCESS),),
+    "load_store.loads": (
+        _transient("number@_gather number@_write spoiled abandoned current gathered busy final mask k extra done "
+                   "row_#_# word_#_# write__payload", _NO_LOADS),
+    ),
+    "load_store.stores": (
+        _transient("busy beat last_beat mask extra offset_# strobe_# word_#_# reported done "
+                   "write_port__request__payload write_port__request__valid", _NO_STORES),
+    ),
+    "load_store.loads.outstanding load_store.stores.outstanding": (_transient(_BUFFERED_FIFO, _NO_ACCESS),),
+    "shared": (
+        _context("bank_#[]", "lines whose bit is set in the bitmap; the others read as zero until written",
+                 "CCB_ENTRY.shared_image CCB_ENTRY.shared_lines"),
+        _transient("bank_#[].read0 row_data known", "the read of one cycle"),
+        _transient("beat k begun started rest count in_banks occupied bank_# low_# full final store done "
+                   "write__payload", _NO_SHARED),
+    ),
+    "shared.lines": (
+        _context("valid", "what is saved is valid again; cleared at admission", "CCB_ENTRY.shared_lines"),
+        _cache("dirty", "whatever a restore writes is dirty again, which saves too much, never too little"),
+    ),
+    "bus": (
+        _transient("axi__araddr axi__arid axi__arlen axi__arvalid axi__awaddr axi__awid axi__awlen axi__awvalid "
+                   "axi__wdata axi__wlast axi__wstrb axi__wvalid", "each burst is counted by who asked for it"),
+    ),
+    "bus.order": (_transient(_FIFO, "whose beats come next; each burst is counted by who asked for it"),),
+}
+
+_DISPATCH = {
+    "": (_bookkeeping("owner_#", "for the trace ports only; set by warp_init"),),
+    "control": (_bookkeeping("cycle retired", "counters since reset; `%clock` is volatile"),),
+    "control.registers": (
+        _bookkeeping("own from_table event inspect", "the bus's read register; events; what is inspected"),
+    ),
+    "control.kernel_table": (
+        _descriptor("kernels params[] mirror[]", "written by the driver before a start; constant until the end"),
+        _bookkeeping("params[].read0 mirror[].read0 from_params from_mirror", "the bus's read register"),
+    ),
+    "control.commands": (
+        _descriptor("states footprints", "stay with the kernel slot while the kernel is preempted; set by a start"),
+        _bookkeeping("waiting busy _saved concluding result engine__payload error", _COMMAND),
+    ),
+    "control.grid": (
+        _descriptor("place# launched exhausted",
+                    "TBs not yet launched need no image: the kernel slot keeps count; cleared by a start"),
+        _bookkeeping("last", "whose turn it is"),
+    ),
+    "control.completion": (
+        _descriptor("completed", "as `grid.launched`"),
+        _bookkeeping("ending", "the TB that leaves in this cycle"),
+    ),
+    "control.tb_table": (
+        _context("resident", "the place (base, lines, warp slots) is given anew; an insertion sets all of it",
+                 "CCB_ENTRY.launch_id CCB_ENTRY.ctaid_x CCB_ENTRY.ctaid_y CCB_ENTRY.ctaid_z"),
+        _descriptor("tbs", "bytes of shared memory, from the kernel slot at admission"),
+        _bookkeeping("tb_count warp_count warps#", "what is resident"),
+    ),
+    "control.admission": (
+        _bookkeeping("fsm_state restored current tb", "of the TB being admitted"),
+        _bookkeeping("blocked freed", "which kernels wait for room; cleared whenever a TB leaves"),
+    ),
+    "control.admission.registers control.admission.shared": (
+        _descriptor("table", "who owns which range; entered at admission, freed when the TB leaves"),
+        _bookkeeping("size searching done fits start", "of the TB being admitted"),
+    ),
+    "control.admission.warp_slots": (_bookkeeping("count picked mask slots", "of the TB being admitted"),),
+    "control.launcher": (_bookkeeping("fsm_state warp threads base", "of the TB being launched"),),
+    "control.warp_init_priority control.stack_push_priority": (
+        _bookkeeping("held", "which of two streams has been offered"),
+    ),
+    "control.faults": (
+        _transient("global_fault shared_fault execute_fault front_fault", "reports on their way: their TBs end"),
+        _transient("killed", "a TB that is killed is not completed; cleared when it leaves"),
+        _bookkeeping("record count", "read by the driver"),
+        _descriptor("block_warps[]", "warp of the TB in each slot, for the record; set by warp_init"),
+    ),
+}
+
+_ENGINE = {
+    "control.engine.sequencer": (
+        _bookkeeping("fsm_state bound error resume pending stop_now", _COMMAND),
+        _bookkeeping("session", "of the command in hand, but for `generation`, which counts preempts since reset"),
+    ),
+    "control.engine.counts": (_bookkeeping("counters time unresumed running", "read by the driver"),),
+    "control.engine.preempt": (_bookkeeping("active claim opened _saving _free _begun _finished chosen tb", _COMMAND),),
+    "control.engine.resume": (
+        _bookkeeping("fsm_state _waiting _admitted _parsed _demoted _started _tb_of _broken _entry _place _number",
+                     _COMMAND),
+    ),
+    "control.engine.entries": (_bookkeeping("memory[] count complete bad step entry", _COMMAND),),
+    "control.engine.commit": (_bookkeeping("_wanted valid request issued count entry error", _COMMAND),),
+    "control.engine.save.records": (
+        _bookkeeping("fsm_state _tb _row _warp _area _saved _live_warps _mask _valid _count _predicates _entry _part "
+                     "_group _lines _words _metadata_words _shared_image _registers _in_stream _ended", _COMMAND),
+    ),
+    "control.engine.save.fetch": (_bookkeeping("item credits part shared zero", _STREAM),),
+    "control.engine.save.metadata control.engine.save.packer": (
+        _bookkeeping("words strobe level flushing tag", _STREAM),
+    ),
+    "control.engine.save.merge": (_bookkeeping("left part", _STREAM),),
+    "control.engine.save.writer": (_bookkeeping("opened address first count entry", _STREAM),),
+    "control.engine.reader": (_bookkeeping("address beats_left reserved taken error", _STREAM),),
+    "control.engine.unpacker": (_bookkeeping("words level", _STREAM),),
+    "control.engine.restore": (
+        _bookkeeping("fsm_state _job _left _bad _todo _vacant _header _warp _base _predicates _depth _targets _saved "
+                     "_group _shared _part _unit _held _out part_# bitmap[]", _STREAM),
+        _bookkeeping("noise_#", "random bits for `scramble`"),
+    ),
+    "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs control.engine.save.jobs "
+    "control.engine.save.pieces control.engine.save.fetch.items control.engine.save.fetch.rows "
+    "control.engine.save.writer.bursts control.engine.reader.lengths": (
+        _bookkeeping(" ".join(f"fifo.{name}" for name in _FIFO.split()), _STREAM),
+    ),
+    "control.engine.save.writer.beats control.engine.reader.beats": (
+        _bookkeeping(" ".join(f"fifo.{name}" for name in _BUFFERED_FIFO.split()), _STREAM),
+    ),
+}
+
+STATE: dict[str, tuple[Elements, ...]] = _FRONT | _EXECUTE | _MEMORY | _DISPATCH | _ENGINE
+"""By block (several, separated by blanks, if they have the same elements; the SM itself is ``""``)."""
+
+ABOUT_THE_IMAGE = frozenset(f"CCB_ENTRY.{name}" for name in (
+    "state version generation geometry_hash register_image stack_image length mechanism pag registers warps "
+    "local_base metadata_bytes").split())
+"""Fields that carry no element: they describe the image, or repeat the kernel's descriptor."""
+
+
+def listed() -> Iterator[tuple[str, Elements]]:
+    """Yield every element's full name, with the group it stands in."""
+    for blocks, groups in STATE.items():
+        for block in blocks.split() or [""]:
+            for group in groups:
+                for name in group.names.split():
+                    yield (f"{block}.{name}" if block else name), group

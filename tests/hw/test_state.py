@@ -1,0 +1,168 @@
+"""Forgotten state: every stateful element of the SM is on the list in `hw.arch.state`, and the list is true."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import Out
+from state_walk import elaborate, elements
+
+from caesura.hw.arch import context
+from caesura.hw.arch.geometry import PRESETS, preset
+from caesura.hw.arch.state import ABOUT_THE_IMAGE, Kind, listed
+from caesura.hw.core.barriers import BarrierUnit
+from caesura.hw.core.execute import ExecutePipeline
+from caesura.hw.sm import Sm
+
+LAYOUTS = {name: getattr(context, name) for name in ("CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY")}
+
+
+def matching(name: str) -> re.Pattern:
+    """Return what an entry of the list matches; ``#`` is a number."""
+    return re.compile(re.escape(name).replace(r"\#", "[0-9]+"))
+
+
+def compare(found: Iterable[str], on_list: Iterable[str]) -> list[str]:
+    """Return a line for each difference between a design's elements and a list of names."""
+    entries = Counter(on_list)
+    result = [f"listed {count} times: {name}" for name, count in entries.items() if count > 1]
+    alike: dict[str, list[tuple[str, re.Pattern]]] = {}  # entries that differ in numbers only
+    for name in entries:
+        alike.setdefault(re.sub("[0-9]+", "#", name), []).append((name, matching(name)))
+    used = set()
+    for element, count in Counter(found).items():
+        candidates = alike.get(re.sub("[0-9]+", "#", element), [])
+        matches = [name for name, pattern in candidates if pattern.fullmatch(element)]
+        used.update(matches)
+        if count > 1:
+            result.append(f"{count} elements are called {element}")
+        if not matches:
+            result.append(f"not listed: {element}")
+        if len(matches) > 1:
+            result.append(f"listed {len(matches)} times: {element} as {' and '.join(matches)}")
+    return result + [f"no longer exists: {name}" for name in entries if name not in used]
+
+
+def names() -> list[str]:
+    return [name for name, _ in listed()]
+
+
+@pytest.fixture(scope="module")
+def tiny() -> list[str]:
+    """The elements of the smallest SM."""
+    return list(elements(elaborate(Sm(preset("tiny")))))
+
+
+@pytest.mark.parametrize("size", PRESETS)
+def test_every_element_is_listed_once(size):
+    assert compare(elements(elaborate(Sm(preset(size)))), names()) == []
+
+
+def test_the_list_is_what_the_test_depends_on(tiny):
+    """Each entry taken away is missed; an entry too many, a broader or a repeated one is found."""
+    for name in names():
+        rest = [other for other in names() if other != name]
+        missed = [f"not listed: {element}" for element in tiny if matching(name).fullmatch(element)]
+        assert compare(tiny, rest) == missed != []
+    assert compare(tiny, [*names(), "front.stack.gone"]) == ["no longer exists: front.stack.gone"]
+    assert compare(tiny, [*names(), "front.table.dead"]) == ["listed 2 times: front.table.dead"]
+    both = "execute.stage_1 as execute.stage_# and execute.stage_1"
+    assert compare(tiny, [*names(), "execute.stage_1"]) == [f"listed 2 times: {both}"]
+
+
+def _more(block, monkeypatch, add):
+    """Let `add` do something to the module of every instance of a block."""
+    original = block.elaborate
+
+    def elaborate_more(self, platform):
+        m = original(self, platform)
+        add(m)
+        return m
+
+    monkeypatch.setattr(block, "elaborate", elaborate_more)
+
+
+def _flip_flop(m):
+    forgotten = Signal(4)
+    m.d.sync += forgotten.eq(forgotten + 1)
+
+
+def _pair_of_flip_flops(m):
+    seen, forgotten = Signal(), Signal(4)
+    m.d.comb += seen.eq(forgotten.any())
+    m.d.sync += forgotten.eq(forgotten + 1)
+
+
+def _memory(m):
+    m.submodules.forgotten = memory = Memory(shape=4, depth=4, init=[])
+    memory.write_port()
+    memory.read_port(domain="comb")
+
+
+def _read_port(m):
+    m.submodules.forgotten = memory = Memory(shape=4, depth=4, init=[])
+    memory.read_port()
+
+
+@pytest.mark.parametrize("block, path, add, new", [
+    (BarrierUnit, "front.barriers", _flip_flop, ["forgotten"]),
+    (ExecutePipeline, "execute", _pair_of_flip_flops, ["forgotten"]),
+    (ExecutePipeline, "execute", _memory, ["forgotten[]"]),
+    (BarrierUnit, "front.barriers", _read_port, ["forgotten[]", "forgotten[].read0"])])
+def test_new_state_is_named(block, path, add, new, monkeypatch):
+    """A flip-flop or memory that somebody adds, to a block with state or without, fails by name."""
+    _more(block, monkeypatch, add)
+    assert compare(elements(elaborate(Sm(preset("tiny")))), names()) == [f"not listed: {path}.{name}" for name in new]
+
+
+def test_names_are_the_authors():
+    """Names of tuples, attributes, ports, arrays, and of two flip-flops that share one."""
+    class Block(wiring.Component):
+        port: Signal
+
+        def __init__(self):
+            super().__init__({"port": Out(2)})
+
+        def elaborate(self, platform):
+            m = Module()
+            first, second = Signal(2), Signal(2)
+            self._third, self.fourth = (Signal(2),
+                                        Signal.like(first))
+            many = [Signal(2, name=f"many_{k}") for k in range(2)]
+            unused, comb = Signal(), Signal()
+            m.d.comb += comb.eq(unused)
+            m.d.sync += [each.eq(each + 1) for each in (first, second, self._third, self.fourth, self.port, *many)]
+            self._other(m)
+            m.d.sync += (same := Signal(2, name="same")).eq(same + 1)
+            return m
+
+        def _other(self, m):
+            same = Signal(2)
+            m.d.sync += same.eq(same + 1)
+
+    assert list(elements(elaborate(Block()))) == [
+        "first", "second", "_third", "fourth", "port", "many_0", "many_1", "same@_other", "same@elaborate"]
+
+
+def test_context_is_in_the_image():
+    """Context names fields of the image that exist; all fields that say something of a TB are named."""
+    carried = set()
+    for name, group in listed():
+        assert group.why, name
+        assert bool(group.fields) == (group.kind is Kind.CONTEXT), name
+        carried |= set(group.fields.split())
+    fields = {f"{layout}.{field}" for layout, members in LAYOUTS.items() for field, _ in members}
+    assert carried <= fields and ABOUT_THE_IMAGE <= fields
+    assert not carried & ABOUT_THE_IMAGE
+    assert fields == carried | ABOUT_THE_IMAGE
+
+
+def test_no_name_is_a_wildcard():
+    """``#`` stands for a number at the end of a name or index, never for a name."""
+    for name in names():
+        for part in name.split("."):
+            assert re.fullmatch(r"[a-z_@]+(_*#)*(\[\])?|read[0-9]", part), name
