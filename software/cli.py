@@ -25,6 +25,7 @@ from caesura.software.compiler import (
     compile_ptx,
     listing,
     load_elf,
+    read_source,
     save_elf,
 )
 from caesura.software.compiler.codegen.assemble import AssemblerError, assemble
@@ -34,6 +35,8 @@ from caesura.software.kernels import KERNELS, SIZES, hostile, kernel
 __all__ = ["main"]
 
 EXIT_WRONG, EXIT_INPUT, EXIT_FAULT = 1, 2, 3
+PREEMPT_MEMORY = 64 << 20
+"""Device memory of `preempt`; the contexts of two kernels that fill the largest SM fit."""
 BACKENDS = ("rtl", "golden", "amaranth")
 
 
@@ -46,7 +49,11 @@ class _Group(click.Group):
         except KernelFault as error:
             click.echo(f"caesura: {error}", err=True)
             ctx.exit(EXIT_FAULT)
-        except (CompileError, ImageError, AssemblerError, DriverError, ValueError, OSError) as error:
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            click.echo(f"caesura: {where}{error.strerror or error}", err=True)
+            ctx.exit(EXIT_INPUT)
+        except (CompileError, ImageError, AssemblerError, DriverError, ValueError) as error:
             click.echo(f"caesura: {error}", err=True)
             ctx.exit(EXIT_INPUT)
 
@@ -127,7 +134,7 @@ def _write(images: dict, output: Path | None, as_json: bool, show: bool):
 def compile_command(source, output, show, registers, preemption_points, as_json):
     """Compile PTX to native code."""
     options = CompileOptions(max_registers=registers, preemption_points=preemption_points)
-    _write(compile_ptx(source.read_text(errors="replace"), str(source), options), output, as_json, show)
+    _write(compile_ptx(read_source(source), str(source), options), output, as_json, show)
 
 
 @main.command("asm")
@@ -136,7 +143,7 @@ def compile_command(source, output, show, registers, preemption_points, as_json)
 @json_option
 def asm_command(source, output, as_json):
     """Assemble native code."""
-    images = assemble(source.read_text(errors="replace"), str(source))
+    images = assemble(read_source(source), str(source))
     _write({image.name: image for image in images}, output, as_json, False)
 
 
@@ -166,7 +173,7 @@ def _work(name: str, geometry, size: str, seed: int):
 @click.option("--mechanism", default="live", show_default=True,
               type=click.Choice([m.name.lower() for m in Mechanism]))
 @click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
-@click.option("--seed", default=1, show_default=True, type=int)
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0))
 @click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits.")
 @click.option("--gang", is_flag=True, help="TBs start together when all are back, rather than each when it is.")
 @click.option("--max-cycles", default=5_000_000, show_default=True, type=click.IntRange(1))
@@ -178,16 +185,18 @@ def preempt_command(name, other, at, mechanism, size, seed, scramble, gang, max_
     sim = importlib.import_module("caesura.sim")
     scenario = importlib.import_module("caesura.sim.scenario")
     report = importlib.import_module("caesura.sim.report.preemption")
+    if at is not None and at > max_cycles:
+        raise click.BadParameter(f"{at} is beyond --max-cycles, which is {max_cycles}", param_hint="'--at'")
     g = preset(preset_name)
     work, neighbour = _work(name, g, size, seed), _work(other, g, size, seed + 1)
     with _progress() as progress:
         progress(f"building the {backend} back end for {g.name}")
-        device = sim.open_device(backend, g)
+        device = sim.open_device(backend, g, PREEMPT_MEMORY)
         if at is None:
             progress(f"{name}: running undisturbed")
             launch, _ = scenario.start_job(device, device.load([work.image])[work.image.name], work.job)
             at = device.wait(launch, max_cycles) // 2
-            device = sim.open_device(backend, g)
+            device = sim.open_device(backend, g, PREEMPT_MEMORY)
         result = scenario.run_preemption(device, work, neighbour, at, Mechanism[mechanism.upper()],
                                          scramble=scramble, gang=gang, max_cycles=max_cycles, progress=progress)
     if as_json:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from caesura.hw.arch.faults import Fault
+from caesura.hw.arch.footprint import tb_footprint
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES, REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import KernelState, Register
 
@@ -51,6 +52,10 @@ class Descriptor:
                    warps=value("sizes", "warps"), **{name: value(name) for name in single},
                    windows=tuple((value(f"window_base[{w}]"), value(f"window_end[{w}]")) for w in range(g.windows)),
                    params=tuple(value(f"param[{i}]") for i in range(g.param_words)))
+
+    def fits(self, g: Geometry) -> bool:
+        """The sizes are consistent, the grid is not empty, and a TB fits an empty SM."""
+        return tb_footprint(g, self.grid, self.threads, self.registers, self.warps, self.shared_bytes) is not None
 
 
 class Kernel:
@@ -99,12 +104,6 @@ class Kernel:
     def tb_registers(self) -> int:
         """Physical vector registers of a TB, a multiple of the number of banks."""
         return -(-self.warps * self.registers // REGISTER_BANKS) * REGISTER_BANKS
-
-    def fits(self, g: Geometry) -> bool:
-        """A TB of this kernel fits an empty SM."""
-        return (1 <= self.warps <= g.max_block_warps and self.registers <= g.regs_per_thread
-                and self.threads <= self.warps * g.warp_size
-                and self.tb_registers <= g.registers and self.lines <= g.shared_lines)
 
     def operation(self, pc: int) -> Operation:
         """Return the decoded instruction at `pc`, decoding it when first met."""

@@ -118,12 +118,14 @@ class Machine:
                 self.events |= 1 << kernel.index
 
     def start(self, kernel: Kernel, descriptor: Descriptor) -> CommandError:
-        """Start a kernel from its descriptor."""
-        if kernel.state not in (KernelState.IDLE, KernelState.FINISHED):
+        """Start a kernel from its descriptor, or return why not; then nothing has changed."""
+        if kernel.state in (KernelState.RUNNING, KernelState.PREEMPTING, KernelState.RESUMING):
+            return CommandError.BUSY
+        if kernel.state is KernelState.PREEMPTED:
             return CommandError.NOT_RUNNING
-        kernel.load(descriptor)
-        if not kernel.fits(self.g):
+        if not descriptor.fits(self.g):
             return CommandError.TOO_LARGE
+        kernel.load(descriptor)
         kernel.state = KernelState.RUNNING
         self.attention = True
         return CommandError.NONE

@@ -8,6 +8,7 @@ from .codegen.listing import listing
 from .errors import CompileError, ImageError
 from .options import CompileOptions
 from .pipeline import compile_ptx
+from .source import read_source
 
 __all__ = ["AssemblerError", "CompileError", "CompileOptions", "ImageError", "KernelImage", "Parameter", "assemble",
-           "compile_ptx", "disassemble", "disassemble_word", "listing", "load_elf", "save_elf"]
+           "compile_ptx", "disassemble", "disassemble_word", "listing", "load_elf", "read_source", "save_elf"]

@@ -5,6 +5,10 @@ from __future__ import annotations
 __all__ = ["CompileError", "ImageError"]
 
 
+_SHOWN = 200
+"""Most characters of a statement in a message."""
+
+
 class CompileError(ValueError):
     """A kernel that cannot be compiled.
 
@@ -29,7 +33,7 @@ class CompileError(ValueError):
         self.message = message
         self.file = file
         self.line = line
-        self.instruction = " ".join(instruction.split())
+        self.instruction = _printable(" ".join(instruction.split()))
         self.supported = supported
         where = f"{file}:{line}" if line else file
         text = f"{where}: {message}"
@@ -38,6 +42,12 @@ class CompileError(ValueError):
         if supported:
             text += f" (supported: {supported})"
         super().__init__(text)
+
+
+def _printable(text: str) -> str:
+    """Return text without control characters, cut where no statement is as long."""
+    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[:_SHOWN])
+    return shown + "..." if len(text) > _SHOWN else shown
 
 
 class ImageError(ValueError):

@@ -57,7 +57,17 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
         if function.kind != "entry" and function.defined:
             raise CompileError(f"function {function.name} is not supported", filename, function.line,
                                supported="kernels (.entry) with every call inlined")
-    return {f.name: compile_function(module, f, options) for f in module.functions if f.kind == "entry" and f.defined}
+    entries = [f for f in module.functions if f.kind == "entry" and f.defined]
+    if not entries:
+        raise CompileError("no kernel in the file", filename, supported=".visible .entry name(...) { ... }")
+    for k, function in enumerate(entries):
+        if any(function.name == other.name for other in entries[:k]):
+            raise CompileError(f"kernel {function.name} is defined twice", filename, function.line)
+        bad = next((name for name in ("maxntid", "reqntid") if any(
+            not n or n < 0 for n in function.attributes.get(name, ()))), None)
+        if bad:
+            raise CompileError(f".{bad} of kernel {function.name} must be positive", filename, function.line)
+    return {f.name: compile_function(module, f, options) for f in entries}
 
 
 def compile_function(module: Module, function: Function, options: CompileOptions | None = None) -> KernelImage:

@@ -14,7 +14,7 @@ from caesura.hw.arch import context as image
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Command, KernelState, Register, register_map
-from caesura.software.compiler import compile_ptx, disassemble_word
+from caesura.software.compiler import compile_ptx, disassemble_word, read_source
 from caesura.software.compiler.codegen.image import KernelImage
 
 from .context import StackEntry, TbContext, read_context
@@ -236,7 +236,7 @@ class Device:
         software.compiler.CompileError
             If it cannot be compiled.
         """
-        return self.load(compile_ptx(Path(path).read_text(), str(path)).values())
+        return self.load(compile_ptx(read_source(path), str(path)).values())
 
     # Launch
 
@@ -336,7 +336,6 @@ class Device:
         self.write("event", refused=1)
         self.write("command", op=command, kernel=launch.slot, **fields)
         if self.fields("event")["refused"]:
-            self.write("event", refused=1)  # or it would end every wait at once
             error = CommandError(self.fields("status")["error"])
             raise CommandRefused(f"{command.name.lower()} of kernel {launch.kernel.image.name!r}", error)
 
@@ -361,9 +360,13 @@ class Device:
             If a TB of the launch faulted (after the launch has finished).
         CycleLimit
             If it has not finished after `max_cycles`.
+        DriverError
+            If it is preempted.
         """
         if launch.device is not self:
             self._check_own(launch)
+        if launch.state is KernelState.PREEMPTED:
+            raise DriverError(f"kernel {launch.kernel.image.name!r} is preempted and will not go on; resume it first")
         passed = self._wait_event(lambda: launch.finished, max_cycles)
         self._take_events()
         if fault := self._faults.pop(launch, None):
@@ -382,7 +385,7 @@ class Device:
         return passed
 
     def _take_events(self) -> None:
-        """Clear the events; keep a fault with the launch it belongs to."""
+        """Clear the events, each of which would end every wait; keep a fault with the launch it belongs to."""
         event = self.fields("event")
         if event["fault"]:
             launch = self.launches.get(self.fields("fault_kind")["kernel"])

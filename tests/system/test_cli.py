@@ -51,6 +51,37 @@ def test_ptx_that_cannot_be_compiled_is_refused_with_its_place(tmp_path, old, ne
     refused(run("compile", path), *words, "vecadd.ptx")
 
 
+def test_file_that_is_no_ptx_is_refused(tmp_path):
+    path = tmp_path / "k.ptx"
+    text = kernel("vecadd").ptx_path.read_text()
+    latin = text.replace("ret;", "r\xe9t;").encode("latin-1")
+    for content, word in ((b"", "no kernel"), (b"\0\1\2", "not a text file"), (latin, "k.ptx:"),
+                          (text.encode("utf-16"), "not a text file"), (text[:-40].encode(), "end of")):
+        path.write_bytes(content)
+        refused(run("compile", path, "-o", tmp_path / "k.elf"), word, "k.ptx")
+        assert not (tmp_path / "k.elf").exists()
+    path.write_bytes("\ufeff// caf\xe9\r\n".encode() + text.replace("\n", "\r\n").encode())
+    assert run("compile", path).exit_code == 0
+
+
+def test_output_that_cannot_be_written_is_named(tmp_path):
+    result = run("compile", kernel("vecadd").ptx_path, "-o", tmp_path / "none" / "k.elf")
+    refused(result, "none/k.elf: No such file or directory")
+    assert "Errno" not in result.output
+
+
+def test_numbers_out_of_range_are_refused():
+    refused(run("preempt", "vecadd", "--backend", "golden", "--seed", "-1"), "--seed", "-1")
+    refused(run("preempt", "vecadd", "--backend", "golden", "--at", "101", "--max-cycles", "100"), "--at", "101", "100")
+
+
+def test_largest_preset_holds_two_contexts_that_fill_it():
+    arguments = ["preempt", "hostile", "--with", "hostile", "--preset", "gtx980", "--backend", "golden"]
+    result = run(*arguments, "--at", "200", "--mechanism", "occupied", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["preempt"]["tbs"] > 0
+
+
 def test_register_budget_too_small_is_refused():
     refused(run("compile", kernel("pathfinder").ptx_path, "--registers", "3"), "registers")
 

@@ -33,6 +33,7 @@ import re
 from dataclasses import dataclass, field
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
+from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, MAX_REGISTERS, PREDICATES
 from caesura.hw.arch.isa import BY_NAME
 
 from ..analysis.divergence import stack_depth
@@ -46,6 +47,8 @@ __all__ = ["AssemblerError", "assemble"]
 
 _LABEL = re.compile(r"([A-Za-z_$.][\w$.]*)\s*:")
 _INSTRUCTION = re.compile(r"(?:@\s*(!?\s*\w+)\s+)?([a-z][\w.]*)\s*(.*)")
+_RANGES = {".registers": (1, MAX_REGISTERS), ".predicates": (0, PREDICATES), ".shared": (0, (1 << 20) - 1),
+           ".stack": (1, 64), ".maxthreads": (0, MAX_BLOCK_THREADS)}
 _DIRECTIVES = (".kernel, .registers, .predicates, .shared, .stack, .maxthreads, .reqblock, .param, .source, .line, "
                ".word")
 
@@ -136,7 +139,11 @@ def _directive(draft: _Draft, word: str, rest: str) -> None:
     names = {".registers": "registers", ".predicates": "predicates", ".shared": "shared_bytes",
              ".stack": "stack_depth", ".maxthreads": "max_threads"}
     if word in names:
-        draft.facts[names[word]] = _natural(rest)
+        low, high = _RANGES[word]
+        value = _natural(rest)
+        if not low <= value <= high:
+            raise ValueError(f"{word} must be {low} to {high}, not {value}")
+        draft.facts[names[word]] = value
     elif word == ".line":
         draft.source_line = _natural(rest)
     elif word == ".source":
@@ -148,11 +155,15 @@ def _directive(draft: _Draft, word: str, rest: str) -> None:
         block = tuple(_natural(part) for part in rest.split(","))
         if len(block) != 3:
             raise ValueError("a block has three sizes")
+        if 0 in block:
+            raise ValueError("the sizes of a block start at 1")
         draft.facts["required_block"] = block
     elif word == ".param":
         parts = rest.split()
         if len(parts) not in (4, 5) or parts[4:] not in ([], ["pointer"]):
             raise ValueError("expected .param name type offset size [pointer]")
+        if any(parameter.name == parts[0] for parameter in draft.parameters):
+            raise ValueError(f"parameter {parts[0]!r} is defined twice")
         draft.parameters.append(
             Parameter(parts[0], parts[1], _natural(parts[2]), _natural(parts[3]), len(parts) == 5))
     else:

@@ -72,11 +72,17 @@ def _not_live(kernel: Kernel) -> bool:
     changed = False
     for block in kernel.blocks:
         kept = []
-        for _, op, live in result.backward(block):
+        live = set(result.live_out[block.label])
+        condition = block.end.condition
+        if condition is not None and condition.reg is not None:
+            live.add(condition.reg)
+        for op in reversed(block.ops):
             if is_pure(op) and not any(reg in live for reg in op.written()):
-                changed = True
+                changed = True  # what it reads does not become live: a chain of dead operations goes at once
                 continue
             changed |= _drop_results(op, live)
             kept.append(op)
+            live.difference_update(op.killed())
+            live.update(op.read())
         block.ops = kept[::-1]
     return changed

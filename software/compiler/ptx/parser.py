@@ -51,7 +51,15 @@ def parse(text: str, filename: str = "<ptx>") -> Module:
     except lark.exceptions.UnexpectedInput as error:
         raise _syntax_error(error, text, filename) from None
     except lark.exceptions.VisitError as error:
+        if isinstance(error.orig_exc, RecursionError):
+            raise _too_deep(filename) from None
         raise error.orig_exc from None
+    except RecursionError:
+        raise _too_deep(filename) from None
+
+
+def _too_deep(filename: str) -> CompileError:
+    return CompileError("scopes or lists are nested too deeply", filename, supported="a few hundred levels")
 
 
 @functools.cache
@@ -137,7 +145,20 @@ class _Actions(lark.Transformer):
     def instruction(self, meta, children):
         guard, opcode, *operands = children
         operands = tuple(x for x in operands if x is not None)
+        for operand in operands:
+            self._check_range(operand, meta)
         return Instruction(str(opcode), operands, guard, opcode.line, self._source(meta))
+
+    def _check_range(self, operand, meta):
+        """Refuse constants that a 64-bit operand (a minus negates it) or a 32-bit address cannot hold."""
+        if isinstance(operand, Vector):
+            for element in operand.items:
+                self._check_range(element, meta)
+        elif isinstance(operand, Number) and operand.value is not None and abs(operand.value) >= 1 << 64:
+            raise CompileError(f"{operand.text} does not fit 64 bits", self._file, meta.line, self._source(meta))
+        elif isinstance(operand, Address) and not -1 << 31 <= operand.offset < 1 << 32:
+            raise CompileError(f"the offset {operand.offset} does not fit 32 bits, as addresses do", self._file,
+                               meta.line, self._source(meta))
 
     @lark.v_args(meta=True)
     def label(self, meta, children):
@@ -187,6 +208,10 @@ class _Actions(lark.Transformer):
             elif not kind and word != "ptr":
                 kind = word
         initialized = any(x[0] == "initializer" for x in tuples)
+        sizes = [size for x in tuples if x[0] == "declarator" for size in x[2:] if size is not None]
+        if align < 0 or align & align - 1 or any(size < 0 for size in sizes):
+            raise CompileError("a size must not be negative, an alignment is a power of two", self._file, meta.line,
+                               self._source(meta))
         return [Variable(space, kind, name, meta.line, count, elements, align, ".extern" in linkage, initialized,
                          self._source(meta))
                 for _, name, count, elements in (x for x in tuples if x[0] == "declarator")]
@@ -216,6 +241,7 @@ class _Actions(lark.Transformer):
         bodies = [x for x in named if x[0] == "body"]
         parameter_lists = [x[1] for x in named if x[0] == "parameters"]
         variables, statements = [], []
+        self._check_names([v for x in parameter_lists[-1:] for v in x])
         for body in bodies:
             self._flatten(body, variables, statements, frozenset())
         return Function(str(kind)[1:], str(name), parameter_lists[-1] if parameter_lists else (),
@@ -224,6 +250,8 @@ class _Actions(lark.Transformer):
 
     def _flatten(self, body, variables, statements, outer):
         """Collect a scope and those in it; sibling scopes may use a name again, an inner one may not hide it."""
+        self._check_names([v for item in body[1] if isinstance(item, tuple) and item[0] == "variables"
+                           for v in item[1]])
         declared = {v.name for item in body[1] if isinstance(item, tuple) and item[0] == "variables" for v in item[1]}
         for item in body[1]:
             if isinstance(item, tuple) and item[0] == "variables":
@@ -236,6 +264,14 @@ class _Actions(lark.Transformer):
                 self._flatten(item, variables, statements, outer | declared)
             else:
                 statements.append(item)
+
+    def _check_names(self, variables):
+        """Refuse a name declared twice in one scope."""
+        seen = set()
+        for variable in variables:
+            if variable.name in seen:
+                raise CompileError(f"{variable.name} is declared twice", self._file, variable.line, variable.text)
+            seen.add(variable.name)
 
     def start(self, children):
         facts = {x[0]: x[1] for x in children if isinstance(x, tuple) and x[0] != "variables"}

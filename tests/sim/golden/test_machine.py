@@ -164,7 +164,7 @@ def test_commands_are_refused_in_the_wrong_state():
         assert bench.error() is error and bench.fields("event")["refused"]
     bench.start(0)
     bench.command(Command.START, 0)
-    assert bench.error() is CommandError.NOT_RUNNING
+    assert bench.error() is CommandError.BUSY
     bench.transport.advance(5)
     bench.command(Command.PREEMPT, 0, Mechanism.LIVE)  # the kernel has no preemption point: never done
     assert bench.error() is CommandError.NONE

@@ -123,3 +123,14 @@ def test_mistakes(line, what):
 def test_texts_that_are_no_kernel(text, what):
     with pytest.raises(AssemblerError, match=what):
         assemble(text)
+
+
+@pytest.mark.parametrize(("line", "what"), [
+    (".registers 0", "1 to 64, not 0"), (".registers 65", "1 to 64, not 65"), (".predicates 8", "0 to 7, not 8"),
+    (".stack 0", "1 to 64, not 0"), (".stack 65", "1 to 64, not 65"), (".shared 1048576", "not 1048576"),
+    (".maxthreads 1025", "not 1025"), (".reqblock 4, 0, 1", "start at 1"),
+    (".param n u32 8 4", "parameter 'n' is defined twice")])
+def test_sizes_out_of_range_are_refused(line, what):
+    with pytest.raises(AssemblerError, match=what) as caught:
+        assemble(f".kernel k\n.param n u32 0 4\n{line}\nexit\n", "x.asm")
+    assert caught.value.line == 3

@@ -58,6 +58,14 @@ LINE = 13
     ("call.uni (r), f, (%r1);", "instruction call.uni is not supported", ""),
     ("mov.f32 %f1, 0f3F800000;", "type .f32 is not supported", ""),
     ("mov.b32 %r1, 0f3F800000;", "floating-point constant", "integer"),
+    ("add.s64 %rd1, %rd2, 18446744073709551616;", "18446744073709551616 does not fit 64 bits", ""),
+    ("add.s64 %rd1, %rd2, -18446744073709551616;", "-18446744073709551616 does not fit 64 bits", ""),
+    ("ld.global.u32 %r1, [%rd1+4294967296];", "the offset 4294967296 does not fit 32 bits", ""),
+    ("ld.global.u32 %r1, [%rd1+-2147483649];", "the offset -2147483649 does not fit 32 bits", ""),
+    (".shared .align 4 .b8 t[-4];", "a size must not be negative", ""),
+    (".shared .align 3 .b8 t[8];", "an alignment is a power of two", ""),
+    (".shared .align 4 .b8 s[8];", "s is declared twice", ""),
+    (".reg .b64 %r<4>;", "%r is declared twice", ""),
     ("add.s32 %r1, %r2;", "2 operands where 3 belong", ""),
     ("tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r1}, [t, {%r1}];", "instruction tex.1d.v4.s32.s32 is not supported", ""),
 ])
@@ -66,7 +74,7 @@ def test_unsupported_statements(statement, what, supported):
         compile_ptx(FRAME.replace("<STATEMENT>", statement), "kernel.ptx")
     error = caught.value
     assert (error.file, error.line) == ("kernel.ptx", LINE)
-    assert error.instruction == " ".join(statement.split())
+    assert error.instruction in (" ".join(statement.split()), " ".join(statement.split()).rstrip(";"))
     assert what in error.message
     assert any(word in error.supported for word in supported.split("|"))
     text = str(error)
@@ -77,12 +85,33 @@ def test_unsupported_statements(statement, what, supported):
     (FRAME.replace("<STATEMENT>", "L:\nL:"), LINE + 1, "label L is defined twice"),
     (FRAME.replace(".param .u32 n", ".param .f16x2 n").replace("<STATEMENT>", ""), 5, "parameter type .f16x2"),
     (".version 8.0\n.target sm_75\n.func f()\n{\nret;\n}\n", 3, "function f is not supported"),
+    (FRAME.replace(".param .u32 n", ".param .u32 p").replace("<STATEMENT>", ""), 5, "p is declared twice"),
+    (FRAME.replace("<STATEMENT>", "") + ".entry k()\n{\nret;\n}\n", 16, "kernel k is defined twice"),
+    (".version 8.0\n.entry k()\n.maxntid 0\n{\nret;\n}\n", 2, ".maxntid of kernel k must be positive"),
+    (".version 8.0\n.entry k()\n.reqntid 4, 0\n{\nret;\n}\n", 2, ".reqntid of kernel k must be positive"),
+    ("", 0, "no kernel in the file"),
+    ("// nothing but a comment\n.version 8.0\n.target sm_75\n", 0, "no kernel in the file"),
+    (".entry k()\n{\n" + "{" * 5000 + "}" * 5000 + "ret;\n}\n", 0, "nested too deeply"),
     (".version 8.0\n.visible .entry k()\n.maxclusterrank 4\n{\nret;\n}\n", 2, "directive .maxclusterrank"),
 ])
 def test_unsupported_declarations(text, line, what):
     with pytest.raises(CompileError, match=what) as caught:
         compile_ptx(text, "kernel.ptx")
     assert caught.value.line == line
+
+
+@pytest.mark.parametrize("statement", [
+    "ld.global.u32 %r1, [%rd1+4294967295];", "ld.global.u32 %r1, [%rd1+-2147483648];",
+    "mov.u64 %rd1, 18446744073709551615;", "mov.s64 %rd1, -18446744073709551615;"])
+def test_last_constant_that_fits(statement):
+    assert compile_ptx(FRAME.replace("<STATEMENT>", statement))["k"].code
+
+
+def test_message_shows_no_control_characters_and_no_endless_line():
+    with pytest.raises(CompileError) as caught:
+        compile_ptx("\x1b[2J\x07" + "x" * 5000, "kernel.ptx")
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 300
+    assert r"\x1b[2J\x07" in str(caught.value)
 
 
 def test_unused_float_registers_do_no_harm():

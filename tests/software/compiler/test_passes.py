@@ -5,8 +5,10 @@ import textwrap
 
 import pytest
 
+from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.ir.spec import machine_opcode, verify
 from caesura.software.compiler.ir.text import parse, show
+from caesura.software.compiler.passes import dce
 from caesura.software.compiler.passes.dce import eliminate_dead_code
 from caesura.software.compiler.passes.exits import exit_early
 from caesura.software.compiler.passes.join_exits import join_loop_exits
@@ -102,6 +104,14 @@ def test_dead_code_elimination_removes_a_cycle_that_only_feeds_itself():
         done:
           end
         """)
+
+
+def test_dead_code_elimination_removes_a_long_chain_in_few_rounds(monkeypatch):
+    rounds = []
+    monkeypatch.setattr(dce, "liveness", lambda kernel: rounds.append(kernel) or liveness(kernel))
+    chain = "; ".join(["%r1 = iadd %r1, %r0"] * 50)
+    straight(eliminate_dead_code, f"st.global.b32 %r0, %r1; {chain}", "st.global.b32 %r0, %r1")
+    assert len(rounds) <= 2
 
 
 def test_dead_code_elimination_keeps_what_has_effects():

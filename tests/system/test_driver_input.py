@@ -1,0 +1,212 @@
+"""What a program can do wrong with the driver: one clear error, the machine unharmed, never a wrong number."""
+
+import numpy as np
+import pytest
+
+from caesura.hw.arch.registers import KernelState
+from caesura.sim import open_device
+from caesura.sim.scenario import differences, start_job
+from caesura.software.compiler import CompileError
+from caesura.software.driver import CommandRefused, DriverError, KernelFault, LaunchError
+from caesura.software.kernels import kernel
+
+
+@pytest.fixture
+def device():
+    return open_device("golden", "gtx480")
+
+
+@pytest.fixture(params=["golden", "rtl"])
+def tiny_device(request):
+    return open_device(request.param, "tiny", 1 << 16)
+
+
+def load(device, name="vecadd"):
+    return device.load_ptx(kernel(name).ptx_path)[name]
+
+
+def arrays(device, count=32):
+    return [device.array(np.full(count, k, np.int32)) for k in (1, 2, 0)]
+
+
+def check_works(device, entry):
+    a, b, c = arrays(device)
+    device.wait(entry(1, 32, [a, b, c, 32]))
+    assert (c.get() == 3).all()
+
+
+@pytest.mark.parametrize("size", [None, 1.5, "32", (32.0,), ("a",), (1, 1, 1, 1), (), True, [[1, 2]], -1, (1, 0)])
+def test_grid_and_block_are_whole_positive_numbers(device, size):
+    entry = load(device)
+    for sizes in ({"grid": 1, "block": size}, {"grid": size, "block": 32}):
+        with pytest.raises(LaunchError, match="must be one to three positive integers"):
+            entry(**sizes, arguments=[*arrays(device), 32])
+    check_works(device, entry)
+
+
+@pytest.mark.parametrize("block", [np.int64(32), np.array(32), np.array([32, 1]), [8, 4], (4, 4, 2)])
+def test_grid_and_block_may_be_any_kind_of_whole_number(device, block):
+    a, b, c = arrays(device, 4)
+    device.wait(load(device)(1, block, [a, b, c, 4]))
+    assert (c.get() == 3).all()
+
+
+@pytest.mark.parametrize("sizes", [
+    {"block": 1025}, {"block": (1 << 40, 1 << 40)}, {"block": (1, 1, 1024)}, {"grid": 1 << 32},
+    {"grid": (1, 1 << 16)}, {"shared_bytes": -1}, {"shared_bytes": -128}, {"shared_bytes": 1.5},
+    {"shared_bytes": "9"}, {"shared_bytes": 48 * 1024 + 1}, {"arguments": None}, {"arguments": [1, 2, 3]}])
+def test_refused_launch_changes_nothing(device, sizes):
+    entry = load(device)
+    finished = entry(1, 32, [*arrays(device), 32])
+    device.wait(finished)
+    before = device.host_state()
+    with pytest.raises(LaunchError):
+        entry(**{"grid": 1, "block": 32, "arguments": [*arrays(device), 32]} | sizes)
+    assert device.host_state()[:2] == before[:2]
+    check_works(device, entry)
+
+
+def test_refusal_of_the_device_gives_the_save_area_back(device, monkeypatch):
+    entry = load(device)
+    used = device.system.used()
+    monkeypatch.setattr(device, "_check_fit", lambda *_: 0)
+    with pytest.raises(CommandRefused, match="never fit"):
+        entry(1, 32, [*arrays(device), 32])
+    assert device.system.used() == used
+
+
+def test_wait_after_a_refused_command_ends(tiny_device):
+    entry = load(tiny_device)
+    a, b, c = arrays(tiny_device)
+    launch = entry(1, 32, [a, b, c, 32])
+    for _ in range(2):
+        with pytest.raises(CommandRefused, match="only a preempted one resumed"):
+            tiny_device.resume(launch)
+    tiny_device.wait(launch, 10_000)
+    assert (c.get() == 3).all()
+
+
+def test_arrays_of_another_device_are_refused(device):
+    entry = load(device)
+    other = open_device("golden", "gtx480")
+    with pytest.raises(LaunchError, match="on another device"):
+        entry(1, 32, [*arrays(device)[:2], other.empty(32, np.int32), 32])
+    launch = entry(1, 32, [*arrays(device), 32])
+    for act in (other.wait, other.preempt, other.resume, other.context):
+        with pytest.raises(DriverError, match="launched on another device"):
+            act(launch)
+    device.wait(launch)
+
+
+@pytest.mark.parametrize("shape", [-4, (2, -3), (-2, -3), 1.5, (2.5,), "a", None])
+def test_shape_is_checked(device, shape):
+    used = device.heap.used()
+    with pytest.raises(DriverError, match="a shape is"):
+        device.empty(shape, np.int32)
+    assert device.heap.used() == used
+
+
+def test_element_type_and_size_are_checked(device):
+    with pytest.raises(DriverError, match="holds numbers, not object"):
+        device.array([None, {}])
+    with pytest.raises(DriverError, match="out of device memory"):
+        device.empty((1 << 40, 1 << 40), np.int32)
+    assert device.heap.used() == []
+
+
+@pytest.mark.parametrize(("dtype", "values"), [
+    (np.int32, [1.5, 2.0]), (np.int32, [1 << 31, 0]), (np.int32, [1 << 70, 0]), (np.int32, [np.nan, 0.0]),
+    (np.uint32, [-1, 0]), (np.uint8, [256, 0]), (np.int32, ["a", "b"])])
+def test_values_that_the_elements_cannot_hold_are_refused(device, dtype, values):
+    array = device.array(np.array([7, 8], dtype))
+    with pytest.raises(ValueError, match="held by a device array"):
+        array.set(values)
+    assert array.get().tolist() == [7, 8]
+
+
+def test_arrays_of_any_layout_and_byte_order_arrive(device):
+    strided = np.arange(48, dtype=np.int32).reshape(6, 8).T[::2, ::-1]
+    frozen = np.arange(4, dtype=np.int32)
+    frozen.flags.writeable = False
+    swapped = np.arange(5, dtype=">i4")
+    for values in (strided, frozen, swapped, np.array(5, np.int32), np.zeros((0, 3), np.int32)):
+        array = device.array(values)
+        assert array.get().shape == values.shape and (array.get() == values).all()
+        assert device.transport.read_memory(array.address, array.nbytes) == values.astype("<i4").tobytes()
+
+
+def test_use_after_free_is_refused(device):
+    entry, array = load(device), arrays(device)[0]
+    array.free()
+    for act in (array.get, array.free, lambda: array.set(np.zeros(32, np.int32))):
+        with pytest.raises(DriverError, match="has been freed"):
+            act()
+    with pytest.raises(LaunchError, match="has been freed"):
+        entry(1, 32, [array, *arrays(device)[1:], 32])
+
+
+@pytest.mark.parametrize("cycles", [-1, 1.5, "9", None])
+def test_time_only_passes_forwards(device, cycles):
+    with pytest.raises(LaunchError, match="cycles must be a whole number"):
+        device.advance(cycles)
+
+
+def test_preempt_and_resume_at_the_wrong_time(device):
+    job = kernel("pathfinder").job("tiny")
+    launch, results = start_job(device, load(device, "pathfinder"), job)
+    with pytest.raises(DriverError, match="no mechanism 'live'; there are Mechanism.OCCUPIED"):
+        device.preempt(launch, "live")
+    assert device.context(launch) == []
+    device.advance(300)
+    assert device.preempt(launch) and device.context(launch)
+    with pytest.raises(CommandRefused):
+        device.preempt(launch)
+    with pytest.raises(DriverError, match="is preempted and will not go on; resume it first"):
+        device.wait(launch)
+    check_works(device, load(device))  # another kernel, meanwhile
+    device.resume(launch)
+    with pytest.raises(CommandRefused):
+        device.resume(launch)
+    device.wait(launch)
+    assert not any(differences(job, results).values())
+    assert device.preempt(launch) is None and device.wait(launch) == 0
+    with pytest.raises(CommandRefused):
+        device.resume(launch)
+
+
+def test_launch_that_lost_its_slot_does_not_touch_the_new_one(device):
+    entry = load(device)
+    old = entry(1, 32, [*arrays(device), 32])
+    device.wait(old)
+    job = kernel("pathfinder").job("tiny")
+    new, results = start_job(device, load(device, "pathfinder"), job)
+    assert new.slot == old.slot
+    assert old.finished and old.progress == (1, 1) and device.wait(old) == 0 and device.preempt(old) is None
+    for act in (device.resume, device.context):
+        with pytest.raises(DriverError, match="slot holds another launch"):
+            act(old)
+    assert new.state is KernelState.RUNNING
+    device.wait(new)
+    assert not any(differences(job, results).values())
+
+
+def test_fault_stays_with_the_launch_it_belongs_to(tiny_device):
+    entry = load(tiny_device)
+    faulty = entry(1, 32, [0, 0, 0, 32])
+    tiny_device.advance(1000)
+    assert faulty.finished
+    a, b, c = arrays(tiny_device)
+    healthy = entry(1, 32, [a, b, c, 32])
+    assert healthy.slot == faulty.slot
+    tiny_device.wait(healthy)
+    assert (c.get() == 3).all()
+    with pytest.raises(KernelFault, match="GLOBAL_WINDOW"):
+        tiny_device.wait(faulty)
+
+
+def test_file_that_is_no_ptx_is_named(device, tmp_path):
+    path = tmp_path / "bad.ptx"
+    for content, what in ((b"\xff\xfe\0", "not a text file"), (b"\xff", "bad.ptx:1: syntax error"), (b"", "no kernel")):
+        path.write_bytes(content)
+        with pytest.raises(CompileError, match=what):
+            device.load_ptx(path)
