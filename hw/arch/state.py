@@ -214,7 +214,7 @@ _DISPATCH = {
     "control.faults": (
         _transient("global_fault shared_fault execute_fault front_fault", "reports on their way: their TBs end"),
         _transient("killed", "a TB that is killed is not completed; cleared when it leaves"),
-        _bookkeeping("record count", "read by the driver"),
+        _bookkeeping("record count faults", "read by the driver"),
         _descriptor("block_warps[]", "warp of the TB in each slot, for the record; set by warp_init"),
     ),
 }

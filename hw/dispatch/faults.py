@@ -42,6 +42,10 @@ class FaultUnit(wiring.Component):
         The first fault while no record was pending; two cycles after its report.
     count : Signal(32), out
         TBs ended by a fault since reset.
+    start : Signal(kernel_slots), in
+        Vector: the kernel begins anew; its count becomes 0.
+    faults : array, out
+        TBs of each kernel ended by a fault since its start.
     kill : Signal(warps), out
         Vector: warps of TBs that are ended, from two cycles after the report until the TB is removed.
     """
@@ -58,6 +62,8 @@ class FaultUnit(wiring.Component):
     event: Signal
     record: data.View
     count: Signal
+    start: Signal
+    faults: data.View
     kill: Signal
 
     def __init__(self, g: Geometry):
@@ -73,6 +79,8 @@ class FaultUnit(wiring.Component):
             "event": Out(1),
             "record": Out(fault_record(g)),
             "count": Out(32),
+            "start": In(g.kernel_slots),
+            "faults": Out(data.ArrayLayout(32, g.kernel_slots)),
             "kill": Out(g.warps),
         })
 
@@ -94,6 +102,12 @@ class FaultUnit(wiring.Component):
         m.d.sync += killed.eq((killed | struck) & ~self.remove)
         with m.If(struck.any()):
             m.d.sync += self.count.eq(self.count + added)
+        for k in range(g.kernel_slots):
+            theirs = sum((struck[t] & (rows[t].kernel == k) for t in range(g.tb_slots)), Const(0))
+            with m.If(self.start[k]):
+                m.d.sync += self.faults[k].eq(0)
+            with m.Elif(struck.any()):
+                m.d.sync += self.faults[k].eq(self.faults[k] + theirs)
 
         first = Signal(len(SOURCES))
         m.d.comb += first.eq(lowest(Cat(hit.any() for hit in hits)))

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ..arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from ..core.interfaces import kernel_info
 
-__all__ = ["Footprint", "NEEDS", "compute", "footprint"]
+__all__ = ["Footprint", "NEEDS", "footprint"]
 
 NEEDS = ("grid_x", "grid_y", "grid_z", "threads", "registers", "warps", "shared_bytes")
 """Members of `kernel_info` that the footprint depends on."""
@@ -18,17 +18,8 @@ def footprint(g: Geometry) -> data.StructLayout:
     return data.StructLayout({"rows": range(g.register_rows + 1), "lines": range(g.shared_lines + 1)})
 
 
-def compute(g: Geometry, grid: tuple[int, int, int], threads: int, registers: int, warps: int,
-            shared_bytes: int) -> tuple[int, int] | None:
-    """Return (rows, lines) of a TB, None if it can never fit: the model of `Footprint`."""
-    rows, lines = -(-warps * registers // REGISTER_BANKS), -(-shared_bytes // SEGMENT_BYTES)
-    fits = (0 not in grid and threads > 0 and warps == -(-threads // g.warp_size) <= g.max_block_warps
-            and 1 <= registers <= g.regs_per_thread and rows <= g.register_rows and lines <= g.shared_lines)
-    return (rows, lines) if fits else None
-
-
 class Footprint(wiring.Component):
-    """Computes a kernel's footprint from its descriptor; combinational.
+    """Computes a kernel's footprint from its descriptor; combinational. Its model is `arch.footprint.tb_footprint`.
 
     Attributes
     ----------

@@ -181,7 +181,7 @@ class ControlUnit(wiring.Component):
                      self.kill.eq(faults.kill), self.invalidate.eq(commands.invalidate),
                      self.clear_lines.eq(admission.clear_lines)]
         self._software(m, registers, table, commands)
-        self._kernels(m, table, commands, grid, completion, tb_table, admission)
+        self._kernels(m, table, commands, grid, completion, tb_table, admission, faults)
         self._residents(m, tb_table, admission, completion, faults)
         self._warps(m, engine, launcher, tb_table, faults)
         self._engine(m, engine, commands, completion, admission)
@@ -191,7 +191,7 @@ class ControlUnit(wiring.Component):
         m.d.comb += [getattr(faults, source).eq(getattr(self, source)) for source in SOURCES]
 
         self._status(m, registers.values, commands, tb_table, engine)
-        self._progress(m, registers.values, commands, grid, completion)
+        self._progress(m, registers.values, commands, grid, completion, faults)
         self._fault_record(m, registers.values, faults)
         self._inspect(m, registers, tb_table)
         return m
@@ -209,7 +209,7 @@ class ControlUnit(wiring.Component):
             *(event[name].eq(getattr(commands, name)) for name in ("finished", "preempted", "resumed", "refused")),
         ]
 
-    def _kernels(self, m: Module, table, commands, grid, completion, tb_table, admission):
+    def _kernels(self, m: Module, table, commands, grid, completion, tb_table, admission, faults):
         """Progress of the kernels, and the next TB to launch."""
         for part in (commands, grid, admission):
             m.d.comb += part.kernels.eq(table.kernels)
@@ -217,7 +217,7 @@ class ControlUnit(wiring.Component):
             m.d.comb += commands.done[k].eq(grid.exhausted[k] & (grid.launched[k] == completion.completed[k]))
         m.d.comb += [
             commands.present.eq(tb_table.present), commands.launching.eq(admission.launching),
-            grid.start.eq(commands.start), completion.start.eq(commands.start),
+            grid.start.eq(commands.start), completion.start.eq(commands.start), faults.start.eq(commands.start),
             admission.eligible.eq(commands.eligible), admission.footprints.eq(commands.footprints),
             grid.request.eq(admission.request), admission.next_valid.eq(grid.valid), admission.next.eq(grid.next),
             grid.advance.eq(admission.advance),
@@ -285,12 +285,13 @@ class ControlUnit(wiring.Component):
             *(values[name].value.eq(engine.counters[name]) for name in counters().members),
         ]
 
-    def _progress(self, m: Module, values, commands, grid, completion):
+    def _progress(self, m: Module, values, commands, grid, completion, faults):
         """State of each kernel."""
         for k in range(self.geometry.kernel_slots):
             m.d.comb += [values[f"kernel[{k}].state"].state.eq(commands.states[k]),
                          values[f"kernel[{k}].launched"].value.eq(grid.launched[k]),
-                         values[f"kernel[{k}].completed"].value.eq(completion.completed[k])]
+                         values[f"kernel[{k}].completed"].value.eq(completion.completed[k]),
+                         values[f"kernel[{k}].faults"].value.eq(faults.faults[k])]
 
     def _fault_record(self, m: Module, values, faults):
         """The fault registers."""

@@ -66,15 +66,15 @@ class Kernel:
     index : int
         Slot number.
     state : KernelState
-    launched, completed : int
-        TBs so far.
+    launched, completed, faults : int
+        TBs so far; those ended by a fault.
     """
 
     def __init__(self, machine: Machine, index: int):
         self.machine = machine
         self.index = index
         self.state = KernelState.IDLE
-        self.launched = self.completed = 0
+        self.launched = self.completed = self.faults = 0
         self._operations: dict[int, Operation] = {}
 
     def __getstate__(self):
@@ -87,7 +87,7 @@ class Kernel:
         self.threads, self.registers, self.warps = descriptor.threads, descriptor.registers, descriptor.warps
         self.shared_bytes, self.params = descriptor.shared_bytes, descriptor.params
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
-        self.launched = self.completed = 0
+        self.launched = self.completed = self.faults = 0
         self._operations = {}
 
     @property

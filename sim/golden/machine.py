@@ -270,6 +270,7 @@ class Machine:
             self.events |= _FAULT_EVENT
         self.remove(tb)
         tb.kernel.completed += 1
+        tb.kernel.faults += 1
 
     # What instructions need
 

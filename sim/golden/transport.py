@@ -52,7 +52,7 @@ class GoldenTransport:
             return 0
         if path.startswith("kernel["):
             index, name = int(path[7]), path[10:]
-            if name in ("state", "launched", "completed"):
+            if name in ("state", "launched", "completed", "faults"):
                 kernels = self.machine.kernels
                 return int(getattr(kernels[index], name)) if index < len(kernels) else 0
         if path.startswith("inspect_"):

@@ -1,8 +1,9 @@
 """The driver: devices, modules, kernels, arrays, launches, preemption."""
 
 from .context import StackEntry, TbContext, WarpContext
-from .device import Device, Launch, PreemptReport, ResumeReport, WarpState
+from .device import Device
 from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError
+from .launch import Launch, PreemptReport, ResumeReport, WarpState
 from .memory import DeviceArray
 from .module import Kernel, Module
 from .transport import Transport

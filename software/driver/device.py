@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,149 +18,17 @@ from caesura.software.compiler.codegen.image import KernelImage
 
 from .context import StackEntry, TbContext, read_context
 from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError
+from .launch import Launch, PreemptReport, ResumeReport, WarpState
 from .memory import DeviceArray, Region
 from .module import Kernel, Module
 from .transport import Transport
 
-__all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "WarpState", "SYSTEM_BASE"]
+__all__ = ["Device", "SYSTEM_BASE"]
 
 SYSTEM_BASE = 0x1000
 """First byte used; addresses below are never mapped, so that a null pointer faults."""
 DEFAULT_CYCLES = 10_000_000
 """Cycle limit of `wait` unless given."""
-
-
-@dataclass(frozen=True)
-class PreemptReport:
-    """What the counters say of a preempt; cycles are of the core clock.
-
-    Attributes
-    ----------
-    mechanism : hw.arch.context.Mechanism
-    save_cycles : int
-        Preemption latency: from the request until the SM's resources are free.
-    drain_cycles : int
-        Part of it in which no save traffic flows because warps still run.
-    data_bytes, metadata_bytes : int
-        Written.
-    registers, lines, tbs, warps : int
-        Saved.
-    occupied_bytes : int
-        Registers and shared memory the saved TBs had allocated.
-    """
-
-    mechanism: image.Mechanism
-    save_cycles: int
-    drain_cycles: int
-    data_bytes: int
-    metadata_bytes: int
-    registers: int
-    lines: int
-    tbs: int
-    warps: int
-    occupied_bytes: int
-
-
-@dataclass(frozen=True)
-class ResumeReport:
-    """What the counters say of a resume.
-
-    Attributes
-    ----------
-    restore_cycles : int
-        From the request until all TBs run.
-    resume_cycles : int
-        From the request until the first instruction issued.
-    bytes : int
-        Read.
-    """
-
-    restore_cycles: int
-    resume_cycles: int
-    bytes: int
-
-
-@dataclass(frozen=True)
-class WarpState:
-    """Where a warp on the SM stands.
-
-    Attributes
-    ----------
-    slot, kernel, launch_id, warp : int
-        Warp slot, kernel slot, TB, warp of the TB.
-    state : str
-        ``"running"``, ``"waiting"`` (at a barrier), ``"parked"`` or ``"exited"``.
-    barrier : int or None
-    live_lanes : int
-    stack : tuple of StackEntry
-        From the bottom up.
-    """
-
-    slot: int
-    kernel: int
-    launch_id: int
-    warp: int
-    state: str
-    barrier: int | None
-    live_lanes: int
-    stack: tuple[StackEntry, ...]
-
-
-class Launch:
-    """One launch of a kernel: started, possibly preempted and resumed, finished.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    slot : int
-        Kernel slot of the SM.
-    grid, block : tuple of int
-    shared_bytes : int
-        Static and dynamic.
-    ccb_base, area_bytes : int
-        Context control block.
-    scramble : bool
-        The last preempt was in test mode; so will the resume be.
-    """
-
-    def __init__(self, device: Device, kernel: Kernel, slot: int, grid, block, shared_bytes: int, ccb_base: int,
-                 area_bytes: int):
-        self.device, self.kernel, self.slot = device, kernel, slot
-        self.grid, self.block, self.shared_bytes = grid, block, shared_bytes
-        self.ccb_base, self.area_bytes = ccb_base, area_bytes
-        self.scramble = False
-
-    @property
-    def state(self) -> KernelState:
-        """State of the kernel slot; finished for good once another launch has the slot."""
-        if self.device.launches.get(self.slot) is not self:
-            return KernelState.FINISHED
-        return KernelState(self.device.read(f"kernel[{self.slot}].state"))
-
-    @property
-    def finished(self) -> bool:
-        """All TBs have ended."""
-        return self.state is KernelState.FINISHED
-
-    @property
-    def progress(self) -> tuple[int, int]:
-        """TBs completed and TBs of the grid."""
-        total = math.prod(self.grid)
-        if self.device.launches.get(self.slot) is not self:
-            return total, total
-        return self.device.read(f"kernel[{self.slot}].completed"), total
-
-    @property
-    def warps_per_tb(self) -> int:
-        """Warps of a TB."""
-        return -(-math.prod(self.block) // self.device.geometry.warp_size)
-
-    @property
-    def occupied_tb_bytes(self) -> int:
-        """Registers and shared memory a TB has allocated."""
-        g = self.device.geometry
-        lines = -(-self.shared_bytes // SEGMENT_BYTES)
-        return self.warps_per_tb * self.kernel.image.registers * g.vector_bytes + lines * SEGMENT_BYTES
 
 
 class Device:
@@ -191,7 +58,6 @@ class Device:
         self.heap = Region(split, end, 2 * SEGMENT_BYTES, "device memory")
         self._registers: dict[str, Register] = register_map()
         self.launches: dict[int, Launch] = {}
-        self._faults: dict[Launch, FaultRecord] = {}
         expected = self.geometry.hash
         if self.read("geometry_hash") != expected:
             raise DriverError(f"the device has another geometry than {self.geometry.name!r}")
@@ -250,7 +116,9 @@ class Device:
         if slot is None:
             raise LaunchError(f"all {g.kernel_slots} kernel slots are in use; wait for a launch to finish")
         self._take_events()
-        if old := self.launches.pop(slot, None):
+        if old := self.launches.get(slot):
+            old.leave_slot()
+            del self.launches[slot]
             self.system.free(old.ccb_base)
         warps = -(-threads // g.warp_size)
         area = image.area_bound(g, warps, kernel.image.registers, shared)
@@ -369,8 +237,8 @@ class Device:
             raise DriverError(f"kernel {launch.kernel.image.name!r} is preempted and will not go on; resume it first")
         passed = self._wait_event(lambda: launch.finished, max_cycles)
         self._take_events()
-        if fault := self._faults.pop(launch, None):
-            raise KernelFault(fault)
+        if tbs := launch.faulted_tbs:
+            raise KernelFault(launch.fault, launch.kernel.image.name, tbs)
         if not launch.finished:
             done, total = launch.progress
             raise CycleLimit(f"kernel {launch.kernel.image.name!r} has not finished after {passed} cycles "
@@ -389,8 +257,8 @@ class Device:
         event = self.fields("event")
         if event["fault"]:
             launch = self.launches.get(self.fields("fault_kind")["kernel"])
-            if launch:
-                self._faults.setdefault(launch, self._fault())
+            if launch and launch.fault is None:
+                launch.fault = self._fault()
         self.write("event", **event)
 
     def _fault(self) -> FaultRecord:
@@ -534,12 +402,14 @@ class Device:
 
     def host_state(self) -> tuple:
         """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""
-        return dict(self.launches), self.system.used(), self.heap.used()
+        launches = {slot: (launch, launch.fault) for slot, launch in self.launches.items()}
+        return launches, self.system.used(), self.heap.used()
 
     def set_host_state(self, state: tuple) -> None:
         """Put back what `host_state` returned."""
         launches, system, heap = state
-        self.launches = dict(launches)
+        self.launches = {slot: launch for slot, (launch, _) in launches.items()}
+        for launch, fault in launches.values():
+            launch.fault = fault
         self.system.set_used(system)
         self.heap.set_used(heap)
-        self._faults.clear()

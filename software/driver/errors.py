@@ -92,13 +92,18 @@ class FaultRecord:
 
 
 class KernelFault(DriverError):
-    """A kernel faulted; the TB concerned has ended, everything else ran on.
+    """A kernel faulted; the TBs concerned have ended, everything else ran on.
 
     Attributes
     ----------
-    record : FaultRecord
+    record : FaultRecord or None
+        Of the first fault; None if it was lost because another kernel's was waiting to be read.
     """
 
-    def __init__(self, record: FaultRecord):
+    def __init__(self, record: FaultRecord | None, kernel: str, tbs: int):
         self.record = record
-        super().__init__(str(record))
+        if record is None:
+            super().__init__(f"fault in kernel {kernel!r}: {tbs} of its TBs ended, where is not known, since the "
+                             "record of another kernel's fault was waiting: run the kernels one after the other")
+        else:
+            super().__init__(str(record) + (f" (and {tbs - 1} more TBs)" if tbs > 1 else ""))

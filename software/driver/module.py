@@ -14,7 +14,8 @@ from .errors import LaunchError
 from .memory import DeviceArray
 
 if TYPE_CHECKING:
-    from .device import Device, Launch
+    from .device import Device
+    from .launch import Launch
 
 __all__ = ["Module", "Kernel", "triple"]
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.registers import KernelState
 from caesura.sim import open_device
 from caesura.sim.scenario import differences, start_job
 from caesura.software.compiler import CompileError
+from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.driver import CommandRefused, DriverError, KernelFault, LaunchError
 from caesura.software.kernels import kernel
 
@@ -202,6 +204,30 @@ def test_fault_stays_with_the_launch_it_belongs_to(tiny_device):
     assert (c.get() == 3).all()
     with pytest.raises(KernelFault, match="GLOBAL_WINDOW"):
         tiny_device.wait(faulty)
+
+
+def test_two_kernels_that_fault_are_both_told(tiny_device):
+    device = tiny_device
+    code = [("mov.i", {"d": 0, "imm": 2000}), ("isub.i", {"d": 0, "a": 0, "imm": 1}),  # both run before one traps
+            ("setp.ne.i", {"pd": 0, "a": 0, "imm": 0}), ("bra", {"guard": 0, "target": 1, "reconv": 4}), ("trap", {})]
+    trap = KernelImage("trap", tuple(encode(Instruction.make(name, **fields)) for name, fields in code), 4)
+    entry = device.load([trap])["trap"]
+    first, second = entry(2, 8, ()), entry(3, 8, ())
+    assert not first.finished
+    device.advance(200_000)
+    assert first.finished and second.finished
+    with pytest.raises(KernelFault, match=r"TRAP in kernel 'trap': TB \d.*and 1 more"):
+        device.wait(first)
+    for _ in range(2):
+        with pytest.raises(KernelFault, match="3 of its TBs ended, where is not known") as caught:
+            device.wait(second)
+        assert caught.value.record is None
+    again = entry(1, 8, ())
+    assert again.slot == first.slot
+    with pytest.raises(KernelFault, match="and 1 more"):
+        device.wait(first)
+    with pytest.raises(KernelFault, match="TRAP"):
+        device.wait(again)
 
 
 def test_file_that_is_no_ptx_is_named(device, tmp_path):

@@ -432,7 +432,9 @@ def test_simultaneous_faults_end_every_tb_and_count_each_once(monkeypatch):
             ctx.set(getattr(bench.dut, port).valid, 0)
         await bench.finish(ctx, 0)
         assert await bench.read(ctx, "fault_count") == 3
-        assert await bench.read(ctx, "kernel[0].completed") == 3
+        assert await bench.read(ctx, "kernel[0].completed") == await bench.read(ctx, "kernel[0].faults") == 3
+        await bench.launch(ctx, 0, Kernel(grid=(1, 1, 1), threads=16))
+        assert await bench.read(ctx, "kernel[0].faults") == 0 and await bench.read(ctx, "fault_count") == 3
 
     bench.run(monkeypatch, main)
 
