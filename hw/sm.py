@@ -18,21 +18,28 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Array, Module, Shape, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from .arch.geometry import PC_BITS, Geometry
 from .arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
+from .arch.registers import KernelState
 from .core.execute import ExecutePipeline
 from .core.front import FrontEnd
 from .core.interfaces import index
 from .core.load_store import LoadStore
 from .core.shared_memory import SharedMemory
 from .memory.axi import Axi4, AxiInterface, AxiMaster
+from .preempt.messages import activity
 from .preempt.unit import ControlUnit
 
 __all__ = ["Sm", "TracePorts", "TraceInterface"]
+
+WARP_VECTORS = ("valid", "active", "waiting", "stopped")
+"""Of `FrontEnd`, in the trace ports."""
+STATE_BITS = Shape.cast(KernelState).width
+"""Bits of a kernel slot's state."""
 
 
 class TracePorts(wiring.Signature):
@@ -41,27 +48,39 @@ class TracePorts(wiring.Signature):
     ``retire`` is an instruction that left the issue stage, ``write`` a beat of a vector-register write,
     ``predicate`` a beat of a predicate write. `slot` is the warp slot; `kernel`, `launch` and `block_warp` say
     which warp of which thread block (TB) it holds. `last` marks the beat after which the register is complete:
-    a load that needs several segments writes all beats once for each.
+    a load that needs several segments writes all beats once for each. ``init`` is a warp put into its slot;
+    ``warps`` has vectors of one bit a warp slot (`FrontEnd`); ``engine`` is `hw.preempt.messages.activity`;
+    ``states`` has the state of each kernel slot and ``tbs`` the number of TBs resident.
     """
 
     def __init__(self, g: Geometry):
         slot = {"valid": Out(1), "slot": Out(index(g.warps))}
+        owner = {"kernel": Out(index(g.kernel_slots)), "launch": Out(32), "block_warp": Out(index(g.max_block_warps))}
         beat = {"beat": Out(index(g.beats)), "last": Out(1), "mask": Out(g.lanes)}
         super().__init__({
-            "retire": Out(wiring.Signature(slot | {
-                "kernel": Out(index(g.kernel_slots)), "launch": Out(32), "block_warp": Out(index(g.max_block_warps)),
+            "retire": Out(wiring.Signature(slot | owner | {
                 "pc": Out(PC_BITS), "mask": Out(g.warp_size), "op": Out(10)})),
             "write": Out(wiring.Signature(slot | beat | {"register": Out(6), "data": Out(32 * g.lanes)})),
             "predicate": Out(wiring.Signature(slot | beat | {"predicate": Out(3), "value": Out(g.lanes)})),
+            "init": Out(wiring.Signature(slot | owner)),
+            "warps": Out(wiring.Signature({name: Out(g.warps) for name in WARP_VECTORS})),
+            "engine": Out(wiring.Signature({name: Out(field.shape) for name, field in activity(g)})),
+            "states": Out(STATE_BITS * g.kernel_slots),
+            "tbs": Out(range(g.tb_slots + 1)),
         })
 
 
 class TraceInterface(Protocol):
-    """Type of the interfaces of `TracePorts`; the three have the members named there."""
+    """Type of the interfaces of `TracePorts`, with the members named there."""
 
     retire: Any
     write: Any
     predicate: Any
+    init: Any
+    warps: Any
+    engine: Any
+    states: Signal
+    tbs: Signal
 
     @property
     def signature(self) -> wiring.Signature: ...
@@ -186,3 +205,17 @@ class Sm(wiring.Component):
         m.d.comb += [predicate.valid.eq(source.valid), predicate.slot.eq(source.warp)]
         m.d.comb += [getattr(predicate, name).eq(source[name])
                      for name in ("predicate", "beat", "last", "mask", "value")]
+        self._trace_activity(m, control, front)
+
+    def _trace_activity(self, m: Module, control: ControlUnit, front: FrontEnd) -> None:
+        """Drive the trace ports that say what warps, kernels and the preemption engine are doing."""
+        trace, started, init = self.trace, self.trace.init, control.warp_init.payload
+        m.d.comb += [
+            started.valid.eq(control.warp_init.valid & control.warp_init.ready), started.slot.eq(init.warp),
+            started.kernel.eq(init.kernel), started.block_warp.eq(init.block_warp),
+            started.launch.eq(control.tbs[init.tb].launch_id),
+            trace.states.eq(control.states.as_value()), trace.tbs.eq(control.tb_count),
+        ]
+        m.d.comb += [getattr(trace.warps, name).eq(getattr(front, name)) for name in WARP_VECTORS]
+        m.d.comb += [getattr(trace.engine, name).eq(control.activity[name])
+                     for name, _ in activity(self.geometry)]

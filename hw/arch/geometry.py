@@ -81,7 +81,7 @@ class Geometry:
     windows : int
         Global-memory windows of each kernel.
     alu_latency : int
-        Cycles from operands read to result written for every ALU operation (4 or more).
+        Cycles from operands read to result written for every ALU operation (6 or more).
     unit_queue : int
         Memory instructions a memory unit can have accepted but not started.
     load_queue : int
@@ -105,7 +105,7 @@ class Geometry:
     kernel_slots: int = 4
     param_words: int = 64
     windows: int = 2
-    alu_latency: int = 4
+    alu_latency: int = 6
     unit_queue: int = 2
     load_queue: int = 32
 
@@ -135,7 +135,7 @@ class Geometry:
         check(1 <= self.kernel_slots <= 8, f"kernel_slots must be 1 to 8, not {self.kernel_slots}")
         check(self.param_words >= 1, f"param_words must be 1 or more, not {self.param_words}")
         check(1 <= self.windows <= 8, f"windows must be 1 to 8, not {self.windows}")
-        check(self.alu_latency >= 4, f"alu_latency must be 4 or more, not {self.alu_latency}")
+        check(self.alu_latency >= 6, f"alu_latency must be 6 or more, not {self.alu_latency}")
         check(self.unit_queue >= 1, f"unit_queue must be 1 or more, not {self.unit_queue}")
         check(self.load_queue >= 2, f"load_queue must be 2 or more, not {self.load_queue}")
 

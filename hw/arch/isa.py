@@ -10,7 +10,7 @@ Opcode map
 ``0x080 .. 0x0ff``      ALU, immediate form (format ``I``): operand b is the 32-bit immediate
 ``0x100 .. 0x17f``      memory (format ``M``): bits 6..4 `Space`, bit 3 store, bits 2..0 `Size`
 ``0x180 .. 0x1ff``      control (formats ``B`` and ``G``)
-``0x200 .. 0x2ff``      reserved: floating point, special functions
+``0x200 .. 0x2ff``      reserved: f64, special functions
 ``0x300 .. 0x37f``      reserved: uniform data path, atomics, votes, shuffles
 ``0x380 .. 0x3ff``      preemption (format ``L``): ``pp``, ``pp.div``, and ``bar.pp`` in 16 opcodes
 ======================  ==========================================================================
@@ -38,10 +38,11 @@ LIVE_REST = LIVE_BITS - 1
 
 
 class AluOp(enum.IntEnum):
-    """Operation of the integer lane; the low 7 bits of an ALU opcode.
+    """Operation of a lane; the low 7 bits of an ALU opcode. Those from 64 up are `AluOp.is_float`.
 
     `a`, `b`, `c` are 32-bit operands, `pa` and `pb` predicate operands (already negated if so encoded).
-    All arithmetic is modulo 2**32.
+    Integer arithmetic is modulo 2**32. Floating point is IEEE 754 binary32 with subnormals; RN, RZ, RM, RP round
+    to nearest even, to zero, down, up; a result that is not a number is ``0x7fffffff``, but for `FNEG` and `FABS`.
     """
 
     MOV = 0
@@ -86,6 +87,66 @@ class AluOp(enum.IntEnum):
     PAND = 48
     POR = 49
     PXOR = 50
+    FADD_RN = 64
+    FADD_RZ = 65
+    FADD_RM = 66
+    FADD_RP = 67
+    FSUB_RN = 68
+    FSUB_RZ = 69
+    FSUB_RM = 70
+    FSUB_RP = 71
+    FMUL_RN = 72
+    FMUL_RZ = 73
+    FMUL_RM = 74
+    FMUL_RP = 75
+    FFMA_RN = 76
+    FFMA_RZ = 77
+    FFMA_RM = 78
+    FFMA_RP = 79
+    FSETP_EQ = 80
+    FSETP_NE = 81
+    FSETP_LT = 82
+    FSETP_LE = 83
+    FSETP_GT = 84
+    FSETP_GE = 85
+    FSETP_EQU = 86
+    FSETP_NEU = 87
+    FSETP_LTU = 88
+    FSETP_LEU = 89
+    FSETP_GTU = 90
+    FSETP_GEU = 91
+    FSETP_NUM = 92
+    FSETP_NAN = 93
+    FMIN = 94
+    FMAX = 95
+    FNEG = 96
+    FABS = 97
+    FSAT = 98
+    F2I_S_RN = 99
+    F2I_S_RZ = 100
+    F2I_S_RM = 101
+    F2I_S_RP = 102
+    F2I_U_RN = 103
+    F2I_U_RZ = 104
+    F2I_U_RM = 105
+    F2I_U_RP = 106
+    I2F_S_RN = 107
+    I2F_S_RZ = 108
+    I2F_S_RM = 109
+    I2F_S_RP = 110
+    I2F_U_RN = 111
+    I2F_U_RZ = 112
+    I2F_U_RM = 113
+    I2F_U_RP = 114
+    FRND_RN = 115
+    FRND_RZ = 116
+    FRND_RM = 117
+    FRND_RP = 118
+
+    @property
+    def is_float(self) -> bool:
+        """The floating-point lane executes it."""
+        return self >= AluOp.FADD_RN
 
 
 class Space(enum.IntEnum):
@@ -265,6 +326,61 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.PAND, "pand", "pd pa pb", "", "pd = pa & pb"),
     (AluOp.POR, "por", "pd pa pb", "", "pd = pa | pb"),
     (AluOp.PXOR, "pxor", "pd pa pb", "", "pd = pa ^ pb"),
+    (AluOp.FADD_RN, "fadd.rn", "d a b", "d a imm", "d = a + b"),
+    (AluOp.FADD_RZ, "fadd.rz", "d a b", "d a imm", "d = a + b"),
+    (AluOp.FADD_RM, "fadd.rm", "d a b", "d a imm", "d = a + b"),
+    (AluOp.FADD_RP, "fadd.rp", "d a b", "d a imm", "d = a + b"),
+    (AluOp.FSUB_RN, "fsub.rn", "d a b", "d a imm", "d = a - b"),
+    (AluOp.FSUB_RZ, "fsub.rz", "d a b", "d a imm", "d = a - b"),
+    (AluOp.FSUB_RM, "fsub.rm", "d a b", "d a imm", "d = a - b"),
+    (AluOp.FSUB_RP, "fsub.rp", "d a b", "d a imm", "d = a - b"),
+    (AluOp.FMUL_RN, "fmul.rn", "d a b", "d a imm", "d = a * b"),
+    (AluOp.FMUL_RZ, "fmul.rz", "d a b", "d a imm", "d = a * b"),
+    (AluOp.FMUL_RM, "fmul.rm", "d a b", "d a imm", "d = a * b"),
+    (AluOp.FMUL_RP, "fmul.rp", "d a b", "d a imm", "d = a * b"),
+    (AluOp.FFMA_RN, "ffma.rn", "d a b c", "", "d = a * b + c, rounded once"),
+    (AluOp.FFMA_RZ, "ffma.rz", "d a b c", "", "d = a * b + c, rounded once"),
+    (AluOp.FFMA_RM, "ffma.rm", "d a b c", "", "d = a * b + c, rounded once"),
+    (AluOp.FFMA_RP, "ffma.rp", "d a b c", "", "d = a * b + c, rounded once"),
+    (AluOp.FSETP_EQ, "fsetp.eq", "pd a b", "pd a imm", "pd = a == b; false if one is a NaN"),
+    (AluOp.FSETP_NE, "fsetp.ne", "pd a b", "pd a imm", "pd = a != b, both numbers"),
+    (AluOp.FSETP_LT, "fsetp.lt", "pd a b", "pd a imm", "pd = a < b; false if one is a NaN"),
+    (AluOp.FSETP_LE, "fsetp.le", "pd a b", "pd a imm", "pd = a <= b; false if one is a NaN"),
+    (AluOp.FSETP_GT, "fsetp.gt", "pd a b", "pd a imm", "pd = a > b; false if one is a NaN"),
+    (AluOp.FSETP_GE, "fsetp.ge", "pd a b", "pd a imm", "pd = a >= b; false if one is a NaN"),
+    (AluOp.FSETP_EQU, "fsetp.equ", "pd a b", "pd a imm", "pd = a == b; true if one is a NaN"),
+    (AluOp.FSETP_NEU, "fsetp.neu", "pd a b", "pd a imm", "pd = a != b; true if one is a NaN"),
+    (AluOp.FSETP_LTU, "fsetp.ltu", "pd a b", "pd a imm", "pd = a < b; true if one is a NaN"),
+    (AluOp.FSETP_LEU, "fsetp.leu", "pd a b", "pd a imm", "pd = a <= b; true if one is a NaN"),
+    (AluOp.FSETP_GTU, "fsetp.gtu", "pd a b", "pd a imm", "pd = a > b; true if one is a NaN"),
+    (AluOp.FSETP_GEU, "fsetp.geu", "pd a b", "pd a imm", "pd = a >= b; true if one is a NaN"),
+    (AluOp.FSETP_NUM, "fsetp.num", "pd a b", "", "pd = neither is a NaN"),
+    (AluOp.FSETP_NAN, "fsetp.nan", "pd a b", "", "pd = one is a NaN"),
+    (AluOp.FMIN, "fmin", "d a b", "d a imm", "d = minimum of a and b; of a NaN and a number the number; -0 < +0"),
+    (AluOp.FMAX, "fmax", "d a b", "d a imm", "d = maximum of a and b; of a NaN and a number the number; -0 < +0"),
+    (AluOp.FNEG, "fneg", "d b", "", "d = b with its sign inverted"),
+    (AluOp.FABS, "fabs", "d b", "", "d = b with its sign cleared"),
+    (AluOp.FSAT, "fsat", "d b", "", "d = b clamped to 0 .. 1, a NaN to +0"),
+    (AluOp.F2I_S_RN, "f2i.s.rn", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
+    (AluOp.F2I_S_RZ, "f2i.s.rz", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
+    (AluOp.F2I_S_RM, "f2i.s.rm", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
+    (AluOp.F2I_S_RP, "f2i.s.rp", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
+    (AluOp.F2I_U_RN, "f2i.u.rn", "d b", "", "d = f32 b as unsigned integer, clamped, a NaN as 0"),
+    (AluOp.F2I_U_RZ, "f2i.u.rz", "d b", "", "d = f32 b as unsigned integer, clamped, a NaN as 0"),
+    (AluOp.F2I_U_RM, "f2i.u.rm", "d b", "", "d = f32 b as unsigned integer, clamped, a NaN as 0"),
+    (AluOp.F2I_U_RP, "f2i.u.rp", "d b", "", "d = f32 b as unsigned integer, clamped, a NaN as 0"),
+    (AluOp.I2F_S_RN, "i2f.s.rn", "d b", "", "d = signed integer b as f32"),
+    (AluOp.I2F_S_RZ, "i2f.s.rz", "d b", "", "d = signed integer b as f32"),
+    (AluOp.I2F_S_RM, "i2f.s.rm", "d b", "", "d = signed integer b as f32"),
+    (AluOp.I2F_S_RP, "i2f.s.rp", "d b", "", "d = signed integer b as f32"),
+    (AluOp.I2F_U_RN, "i2f.u.rn", "d b", "", "d = unsigned integer b as f32"),
+    (AluOp.I2F_U_RZ, "i2f.u.rz", "d b", "", "d = unsigned integer b as f32"),
+    (AluOp.I2F_U_RM, "i2f.u.rm", "d b", "", "d = unsigned integer b as f32"),
+    (AluOp.I2F_U_RP, "i2f.u.rp", "d b", "", "d = unsigned integer b as f32"),
+    (AluOp.FRND_RN, "frnd.rn", "d b", "", "d = f32 b rounded to an integral value"),
+    (AluOp.FRND_RZ, "frnd.rz", "d b", "", "d = f32 b rounded to an integral value"),
+    (AluOp.FRND_RM, "frnd.rm", "d b", "", "d = f32 b rounded to an integral value"),
+    (AluOp.FRND_RP, "frnd.rp", "d b", "", "d = f32 b rounded to an integral value"),
 )
 
 

@@ -1,14 +1,19 @@
-"""Execution pipeline: operand collection, integer lanes, predicates, write back.
+"""Execution pipeline: operand collection, integer and floating-point lanes, predicates, write back.
 
 ::
 
     cycle 0   issue transfers
     cycle 1   OperandCollector reads the banks of RegisterFile and the valid bits (more cycles on conflicts)
     cycle 2   bank data -> operand registers; ScalarSource gives immediates, parameters, special registers
-    cycle 3   operands -> IntegerUnit stage 1       or  global_op / shared_op
-    cycle 4             stage 2
-    cycle 5             stage 3   (ThreadIndex beside them)
-    cycle 6   WriteBack, PredicateFile, releases    (cycle 2 + alu_latency)
+    cycle 3   operands -> IntegerUnit stage 1, FloatUnit stage 1    or  global_op / shared_op
+    cycle 4                           stage 2,           stage 2
+    cycle 5                           stage 3,           stage 3    (ThreadIndex beside them)
+    cycle 6                                              stage 4
+    cycle 7                                              stage 5
+    cycle 8   WriteBack, PredicateFile, releases    (cycle 2 + alu_latency)
+
+Integer results wait for the stages that only floating point has, so that every ALU operation takes as long and the
+write port needs no arbitration among them.
 
 A released register or predicate can be read from the next cycle. Memory operations leave at cycle 3; while the
 unit does not take one, the stages before it stand still and ALU operations behind it go on to complete.
@@ -22,10 +27,11 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.faults import Fault
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, Geometry
-from ..arch.isa import PT, Unit
+from ..arch.isa import PT, AluOp, Unit
 from ..preempt.valid_dirty import ValidDirty
 from . import interfaces as payload
 from .alu import IntegerLane, IntegerUnit
+from .floating import FloatUnit
 from .operands import OperandCollector, operation
 from .predicates import PredicateFile
 from .register_file import RegisterFile
@@ -246,21 +252,36 @@ class ExecutePipeline(wiring.Component):
     def _results(self, m, operands):
         """Instantiate the lanes and the thread index; return register and predicate results at write back."""
         g, collected = self.geometry, operands.output.payload
+        op = collected.operation
         m.submodules.integer = integer = IntegerUnit(g)
+        m.submodules.float = floating = FloatUnit(g)
         m.submodules.threads = threads = ThreadIndex(g)
         m.d.comb += [
-            integer.op.eq(collected.operation.alu), integer.a.eq(collected.operands[0]),
-            integer.b.eq(collected.operands[1]), integer.c.eq(collected.operands[2]),
-            integer.pa.eq(collected.operation.pa), integer.pb.eq(collected.operation.pb),
+            integer.pa.eq(op.pa), integer.pb.eq(op.pb),
+            floating.valid.eq(operands.output.valid & (op.unit == Unit.ALU)),
             threads.kernels.eq(self.kernels), threads.operation.eq(operands.arriving),
             threads.enable.eq(operands.arriving_last),
         ]
+        for unit in (integer, floating):
+            m.d.comb += [unit.op.eq(op.alu), unit.a.eq(collected.operands[0]), unit.b.eq(collected.operands[1]),
+                         unit.c.eq(collected.operands[2])]
         chosen = Signal(data.ArrayLayout(32, g.lanes))
         m.d.comb += chosen.eq(integer.result)
         with m.If(threads.selected):
             m.d.comb += [chosen[lane].eq(threads.result[lane]) for lane in range(g.lanes)]
-        extra = g.alu_latency - 1 - IntegerLane.LATENCY
-        return self._delay(m, "result", chosen, extra), self._delay(m, "predicate", integer.predicate, extra)
+
+        wait = FloatUnit.LATENCY - IntegerLane.LATENCY
+        result = Signal(data.ArrayLayout(32, g.lanes))
+        predicate = Signal(g.lanes)
+        is_float = Signal()
+        m.d.comb += [
+            is_float.eq(op.alu >= AluOp.FADD_RN), result.eq(self._delay(m, "integer_result", chosen, wait)),
+            predicate.eq(self._delay(m, "integer_predicate", integer.predicate, wait)),
+        ]
+        with m.If(self._delay(m, "is_float", is_float, FloatUnit.LATENCY)):
+            m.d.comb += [result.eq(floating.result), predicate.eq(floating.predicate)]
+        extra = g.alu_latency - 1 - FloatUnit.LATENCY
+        return self._delay(m, "result", result, extra), self._delay(m, "predicate", predicate, extra)
 
     def _register_write(self, m, stage, result):
         """Return the register write of an ALU result."""

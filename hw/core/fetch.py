@@ -4,7 +4,8 @@
 
     cycle 0   pick a warp (round robin), read its PC, look up code_base + 8 * PC
     cycle 1   decode; miss: the warp sleeps until a line is filled
-              idle `pp` with its `pp.div`: PC += 2; one of them alone: PC += 1; anything else: into the buffer
+              idle `pp` with its `pp.div`: PC += 2, and the instruction behind them into the buffer;
+              one of them alone: PC += 1; anything else: into the buffer
 """
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
@@ -29,7 +30,7 @@ class FetchUnit(wiring.Component):
     A `pp` or `pp.div` of a kernel that is not being preempted is skipped here, without an issue slot, unless the
     next PC is where the top of the warp's stack reconverges (the issue stage then pops the stack) or the warp is
     between a `pp` that was not idle and its `pp.div`. The two words of a point are skipped together when they are
-    in one cache line.
+    in one cache line; if the instruction behind them is there too, the point costs no cycle.
 
     Parameters
     ----------
@@ -93,14 +94,15 @@ class FetchUnit(wiring.Component):
         m.submodules.cache = cache = InstructionCache(g)
         m.submodules.decoder = decoder = Decoder()
         wiring.connect(m, wiring.flipped(self.icache_port), cache.port)
-        fetching, pc, bound, last = Signal(), Signal(PC_BITS), Signal(), Signal()
+        fetching, pc, bound = Signal(), Signal(PC_BITS), Signal()
+        last = Signal(2)  # words 1 and 2 behind the one looked up are beyond the code
         decoding = Signal(g.warps)  # the warp in cycle 1
         sleeping = Signal(g.warps)
-        m.d.comb += [cache.invalidate.eq(self.invalidate), decoder.word.eq(cache.response.word),
+        m.d.comb += [cache.invalidate.eq(self.invalidate), decoder.word.eq(self.fill.instruction.word),
                      self.op.eq(decoder.decoded)]
 
         self._pick(m, cache, sleeping, fetching, pc, bound, last, decoding)
-        self._decode(m, cache, fetching, pc, bound, last, decoding)
+        self._decode(m, cache.response, fetching, pc, bound, last, decoding)
 
         missed = fetching & ~bound & ~cache.response.hit & ~cache.response.error
         m.d.sync += sleeping.eq((sleeping | decoding & spread(missed, g.warps)) & ~spread(cache.filled, g.warps))
@@ -120,27 +122,32 @@ class FetchUnit(wiring.Component):
             cache.request.address.eq(code_base + Cat(Const(0, 3), self.fetch_pc)),
         ]
         m.d.sync += [fetching.eq(arbiter.valid), decoding.eq(arbiter.grant), self.decode_warp.eq(arbiter.index),
-                     pc.eq(self.fetch_pc), bound.eq(out_of_code), last.eq(self.fetch_pc + 1 >= code_words)]
+                     pc.eq(self.fetch_pc), bound.eq(out_of_code),
+                     last.eq(Cat(self.fetch_pc + k >= code_words for k in (1, 2)))]
 
-    def _decode(self, m: Module, cache, fetching, pc, bound, last, decoding):
-        """Cycle 1: skip the word, or hand it to the buffer."""
-        arrived, idle, pair = Signal(), Signal(), Signal()
+    def _decode(self, m: Module, response, fetching, pc, bound, last, decoding):
+        """Cycle 1: skip a preemption point, and hand an instruction to the buffer."""
+        arrived, idle, pair, behind = Signal(), Signal(), Signal(), Signal()
         next_pc, second_pc = Signal(PC_BITS), Signal(PC_BITS)
-        response, instruction, op = cache.response, self.fill.instruction, self.op
+        instruction, words = self.fill.instruction, response.words
 
         def elsewhere(target):
             return (target != self.decode_reconv) | (target == PC_NONE)
 
+        def word_is(k, name):
+            return words[k][LIVE_BITS:] == BY_NAME[name].code
+
+        point = [word_is(k, "pp") | word_is(k, "pp.div") for k in (0, 2)]
         m.d.comb += [
             next_pc.eq(pc + 1), second_pc.eq(pc + 2),
             arrived.eq(fetching & (bound | response.hit | response.error) & (decoding & self.alive).any()),
-            idle.eq((op.is_pp | op.is_pp_div) & ~instruction.bound & ~instruction.bus_error & elsewhere(next_pc)
+            idle.eq(point[0] & ~instruction.bound & ~instruction.bus_error & elsewhere(next_pc)
                     & ~(decoding & (self.pending_warps | self.armed)).any()),
-            pair.eq(op.is_pp & response.next_valid & ~last & elsewhere(second_pc)
-                    & (response.next_word[LIVE_BITS:] == BY_NAME["pp.div"].code)),
+            pair.eq(word_is(0, "pp") & (response.more != 0) & ~last[0] & elsewhere(second_pc) & word_is(1, "pp.div")),
+            behind.eq(idle & pair & (response.more == 2) & ~last[1] & ~point[1]),
             self.skip.valid.eq(arrived & idle), self.skip.warp.eq(self.decode_warp),
             self.skip.pc.eq(Mux(pair, second_pc, next_pc)),
-            self.fill.valid.eq(arrived & ~idle), self.fill.warp.eq(self.decode_warp),
-            instruction.word.eq(response.word), instruction.bound.eq(bound),
+            self.fill.valid.eq(arrived & (~idle | behind)), self.fill.warp.eq(self.decode_warp),
+            instruction.word.eq(Mux(behind, words[2], words[0])), instruction.bound.eq(bound),
             instruction.bus_error.eq(~bound & response.error),
         ]

@@ -60,6 +60,8 @@ class FrontEnd(wiring.Component):
     stopped: Signal
     exited: Signal
     valid: Signal
+    waiting: Signal
+    active: Signal
     save_select: data.View
     save_view: data.View
     inspect_select: data.View
@@ -102,6 +104,8 @@ class FrontEnd(wiring.Component):
             "stopped": Out(g.warps),  # vector: parked or held at a barrier while pending, and quiet
             "exited": Out(g.warps),   # vector: no live lane (or killed), and quiet
             "valid": Out(g.warps),    # vector: slots that hold a warp
+            "waiting": Out(g.warps),  # vector: at a barrier
+            "active": Out(g.warps),   # vector: started, and neither out of lanes nor killed
             "save_select": In(data.StructLayout({"warp": index(g.warps), "entry": 6})),
             "save_view": Out(payload.warp_view(g)),
             "inspect_select": In(data.StructLayout({"warp": index(g.warps), "entry": 6})),
@@ -154,7 +158,7 @@ class FrontEnd(wiring.Component):
                        | stack.settling)),
             self.exited.eq(table.ended & quiet),
             self.stopped.eq((table.parked | table.waiting & table.pending_warps) & quiet & ~table.ended),
-            self.valid.eq(table.valid),
+            self.valid.eq(table.valid), self.waiting.eq(table.waiting), self.active.eq(table.active),
         ]
         return m
 

@@ -13,6 +13,9 @@ __all__ = ["InstructionCache"]
 
 _OFFSET_BITS = exact_log2(SEGMENT_BYTES)
 _WORD_BITS = 8 * INSTRUCTION_BYTES
+WORDS = 3
+"""Words a lookup returns: a preemption point has two, and the instruction behind it comes with them."""
+_BANKS = 4
 
 
 class InstructionCache(wiring.Component):
@@ -31,9 +34,9 @@ class InstructionCache(wiring.Component):
     ----------
     request : In(valid, address)
         Byte address of an instruction word (a multiple of 8).
-    response : Out(hit, error, word, next_word, next_valid)
+    response : Out(hit, error, words, more)
         Of the request of the cycle before; with neither `hit` nor `error` it missed. `error`: the memory failed to
-        deliver the line. `next_word` is the word after, if it is in the same line (`next_valid`).
+        deliver the line. `words` begins with the one asked for; `more` of those after it are in the same line.
     filled : Signal(), out
         A line came, well or with an error, in this cycle or the one before; requests from the next cycle on see it.
     invalidate : Signal(), in
@@ -53,7 +56,7 @@ class InstructionCache(wiring.Component):
         super().__init__({
             "request": In(data.StructLayout({"valid": 1, "address": ADDRESS_BITS})),
             "response": Out(data.StructLayout({
-                "hit": 1, "error": 1, "word": _WORD_BITS, "next_word": _WORD_BITS, "next_valid": 1})),
+                "hit": 1, "error": 1, "words": data.ArrayLayout(_WORD_BITS, WORDS), "more": range(WORDS)})),
             "filled": Out(1),
             "invalidate": In(1),
             "port": Out(ReadPort(g)),
@@ -65,26 +68,28 @@ class InstructionCache(wiring.Component):
         self._line_bits = exact_log2(g.icache_lines)
         m.submodules.tags = tags = Memory(shape=ADDRESS_BITS - _OFFSET_BITS - self._line_bits,
                                           depth=g.icache_lines, init=[])
-        rows = g.icache_lines * SEGMENT_BYTES // (2 * INSTRUCTION_BYTES)
-        m.submodules.even = even = Memory(shape=_WORD_BITS, depth=rows, init=[])  # words of even number
-        m.submodules.odd = odd = Memory(shape=_WORD_BITS, depth=rows, init=[])
+        rows = g.icache_lines * SEGMENT_BYTES // (_BANKS * INSTRUCTION_BYTES)
+        banks = [Memory(shape=_WORD_BITS, depth=rows, init=[]) for _ in range(_BANKS)]  # word k is in bank k mod 4
+        for number, bank in enumerate(banks):
+            m.submodules[f"bank_{number}"] = bank
         valid = Signal(g.icache_lines)
         failed = Signal(data.StructLayout({"valid": 1, "line": ADDRESS_BITS - _OFFSET_BITS}))
         miss = Signal()
-        address = self._lookup(m, tags, even, odd, valid, failed, miss)
-        self._fill(m, tags, even, odd, valid, failed, miss, address)
+        address = self._lookup(m, tags, banks, valid, failed, miss)
+        self._fill(m, tags, banks, valid, failed, miss, address)
         return m
 
-    def _lookup(self, m: Module, tags, even, odd, valid, failed, miss) -> Signal:
-        """Look up a word and the one after; return the address looked up in the cycle before."""
+    def _lookup(self, m: Module, tags, banks, valid, failed, miss) -> Signal:
+        """Look up a word and those after it; return the address looked up in the cycle before."""
         line_end = _OFFSET_BITS + self._line_bits
         asked = self.request.address
-        ports = read_tag, read_even, read_odd = tags.read_port(), even.read_port(), odd.read_port()
+        read_tag, read_banks = tags.read_port(), [bank.read_port() for bank in banks]
         looked, present = Signal(), Signal()
         address = Signal(ADDRESS_BITS)
-        m.d.comb += [port.en.eq(self.request.valid) for port in ports]
-        m.d.comb += [read_tag.addr.eq(asked[_OFFSET_BITS:line_end]), read_odd.addr.eq(asked[4:line_end]),
-                     read_even.addr.eq(asked[4:line_end] + asked[3])]
+        left = ~address[3:_OFFSET_BITS]  # words of the line behind this one
+        m.d.comb += [port.en.eq(self.request.valid) for port in (read_tag, *read_banks)]
+        m.d.comb += read_tag.addr.eq(asked[_OFFSET_BITS:line_end])
+        m.d.comb += [port.addr.eq(asked[5:line_end] + (asked[3:5] > number)) for number, port in enumerate(read_banks)]
         m.d.sync += looked.eq(self.request.valid)
         with m.If(self.request.valid):
             m.d.sync += [address.eq(asked),
@@ -92,14 +97,17 @@ class InstructionCache(wiring.Component):
         m.d.comb += [
             self.response.hit.eq(looked & present & (read_tag.data == address[line_end:])),
             self.response.error.eq(looked & failed.valid & (failed.line == address[_OFFSET_BITS:])),
-            self.response.word.eq(Mux(address[3], read_odd.data, read_even.data)),
-            self.response.next_word.eq(Mux(address[3], read_even.data, read_odd.data)),
-            self.response.next_valid.eq(~address[3:_OFFSET_BITS].all()),
+            self.response.more.eq(Mux(left < WORDS - 1, left, WORDS - 1)),
             miss.eq(looked & ~self.response.hit & ~self.response.error),
         ]
+        with m.Switch(address[3:5]):
+            for first in range(_BANKS):
+                with m.Case(first):
+                    m.d.comb += [self.response.words[k].eq(read_banks[(first + k) % _BANKS].data)
+                                 for k in range(WORDS)]
         return address
 
-    def _write_ports(self, m: Module, even, odd, slot, beat, write):
+    def _write_ports(self, m: Module, banks, slot, beat, write):
         """Connect the write ports of the words: a beat has two of them, one, or half of one."""
         bus_bits = 8 * self.geometry.bus_bytes
         granule = min(bus_bits, _WORD_BITS)
@@ -107,17 +115,17 @@ class InstructionCache(wiring.Component):
         part_bits = exact_log2(parts)
         word = beat[part_bits:]
         both = bus_bits > _WORD_BITS
-        for number, memory in enumerate((even, odd)):
-            port = memory.write_port(granularity=granule)
+        for number, bank in enumerate(banks):
+            port = bank.write_port(granularity=granule)
             data_in = self.port.beat.payload.data
-            part = data_in[_WORD_BITS * number:][:_WORD_BITS] if both else data_in.replicate(parts)
-            here = write if both else write & (word[0] == number)
+            part = data_in[_WORD_BITS * (number % 2):][:_WORD_BITS] if both else data_in.replicate(parts)
+            here = write & (word[0] == number // 2 if both else word[:2] == number)
             m.d.comb += [
-                port.addr.eq(Cat(word if both else word[1:], slot)), port.data.eq(part),
+                port.addr.eq(Cat(word[1:] if both else word[2:], slot)), port.data.eq(part),
                 port.en.eq(here.replicate(parts) & (1 << beat[:part_bits] if part_bits else 1)),
             ]
 
-    def _fill(self, m: Module, tags, even, odd, valid, failed, miss, address):
+    def _fill(self, m: Module, tags, banks, valid, failed, miss, address):
         """Fetch the line of a miss, and the next (`ahead`) if it is not there."""
         g = self.geometry
         line = Signal(ADDRESS_BITS - _OFFSET_BITS)
@@ -129,7 +137,7 @@ class InstructionCache(wiring.Component):
         arriving, arrived = Signal(), Signal()  # the last beat: in this cycle, in the one before
         port = self.port
         write_tag, next_tag = tags.write_port(), tags.read_port()
-        self._write_ports(m, even, odd, slot, beat, write)
+        self._write_ports(m, banks, slot, beat, write)
         following = Signal.like(line)
         next_slot = following[:self._line_bits]
         present = valid.bit_select(next_slot, 1) & (next_tag.data == following[self._line_bits:])

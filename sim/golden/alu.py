@@ -1,12 +1,17 @@
-"""Integer lane of the golden model: every `AluOp` on numpy vectors of lanes, independent of the hardware's."""
+"""Lanes of the golden model: every `AluOp` on numpy vectors of lanes.
+
+Integer operations are written independently of the hardware's; floating-point ones are `FloatUnit.compute`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from caesura.hw.arch.isa import AluOp
+from caesura.hw.core.floating import FloatUnit
 
 __all__ = ["VALUE", "TEST", "add_with_carry", "subtract_with_carry", "lanes_of", "mask_of"]
 
@@ -61,6 +66,14 @@ def _high_signed(a, b, c):
     return (product >> 32).astype(np.int32).view(np.uint32)
 
 
+def _float_value(op, a, b, c):
+    return FloatUnit.compute(op, a, b, c)[0]
+
+
+def _float_test(op, a, b):
+    return FloatUnit.compute(op, a, b, b)[1]
+
+
 VALUE: dict[AluOp, Callable[[Vector, Vector, Vector], Vector]] = {
     AluOp.MOV: lambda a, b, c: b,
     AluOp.IADD: lambda a, b, c: a + b,
@@ -86,7 +99,7 @@ VALUE: dict[AluOp, Callable[[Vector, Vector, Vector], Vector]] = {
     AluOp.IABS: lambda a, b, c: np.where(b >> np.uint32(31) == 1, ~b + np.uint32(1), b),
     AluOp.SEXT_8: lambda a, b, c: b.astype(np.int8).astype(np.int32).view(np.uint32),
     AluOp.SEXT_16: lambda a, b, c: b.astype(np.int16).astype(np.int32).view(np.uint32),
-}
+} | {op: partial(_float_value, op) for op in AluOp if op.is_float and not op.name.startswith("FSETP")}
 """Operations that write a register from registers alone: (a, b, c) to d, all uint32 vectors."""
 
 TEST: dict[AluOp, Callable[[Vector, Vector], Vector]] = {
@@ -100,7 +113,7 @@ TEST: dict[AluOp, Callable[[Vector, Vector], Vector]] = {
     AluOp.SETP_LE_U: lambda a, b: a <= b,
     AluOp.SETP_GT_U: lambda a, b: a > b,
     AluOp.SETP_GE_U: lambda a, b: a >= b,
-}
+} | {op: partial(_float_test, op) for op in AluOp if op.name.startswith("FSETP")}
 """Comparisons: (a, b) to a vector of booleans."""
 
 

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
-
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import LIVE_BITS, OPCODES, PT, AluOp, Format, Size, Special, Unit
 from caesura.software.compiler.codegen.image import KernelImage, Parameter
+
+from . import random_float
 
 __all__ = ["NativeProgram", "Assembly", "random_program"]
 
@@ -119,7 +119,7 @@ def random_program(g: Geometry, seed: int, *, statements: int = 40, registers: i
         name=f"random_{seed}", code=code, registers=registers, predicates=7,
         shared_bytes=warps * g.warp_size * SHARED_SLOT, stack_depth=g.stack_depth,
         parameters=(Parameter("output", "u32", 0, 4, True), Parameter("input", "u32", 4, 4, True)))
-    inputs = np.random.default_rng(seed).integers(0, 256, INPUT_BYTES, np.uint8)
+    inputs = random_float.words(seed, INPUT_BYTES // 4)
     return NativeProgram(image, grid, block, tbs * warps * g.warp_size * slot, inputs.tobytes())
 
 
@@ -212,8 +212,10 @@ class _Generator:
             self._conditional(level, room - 2)
         elif nested and level < len(COUNTERS) and room >= 1:
             self._divergent_loop(level, room - 1)
-        elif choice < 0.40:
+        elif choice < 0.28:
             self._alu()
+        elif choice < 0.40:
+            random_float.statement(self.rng, self.emit, self._data, self._guard)
         elif choice < 0.52:
             self._compare(self.rng.randrange(DATA_PREDICATES))
         elif choice < 0.60:
@@ -310,7 +312,7 @@ class _Generator:
     def _alu(self) -> None:
         rng = self.rng
         rows = [op for op in OPCODES if op.unit is Unit.ALU and "d" in op.operands
-                and op.alu not in (AluOp.S2R, AluOp.LDP)]
+                and op.alu is not None and not op.alu.is_float and op.alu not in (AluOp.S2R, AluOp.LDP)]
         op = rng.choice(rows)
         fields = {name: self._data() for name in op.operands if name in ("d", "a", "b", "c")}
         if op.format is Format.I:
@@ -322,10 +324,12 @@ class _Generator:
 
     def _compare(self, predicate: int) -> None:
         rng = self.rng
-        op = rng.choice([op for op in OPCODES if op.name.startswith("setp")])
+        prefix = rng.choice(("setp", "setp", "fsetp"))
+        op = rng.choice([op for op in OPCODES if op.name.startswith(prefix)])
         fields = {name: self._data() for name in op.operands if name in ("a", "b")}
         if op.format is Format.I:
-            fields["imm"] = rng.choice(IMMEDIATES) if rng.random() < 0.5 else rng.getrandbits(32)
+            values = random_float.IMMEDIATES if prefix == "fsetp" else IMMEDIATES
+            fields["imm"] = rng.choice(values) if rng.random() < 0.5 else rng.getrandbits(32)
         self.emit(op.name, pd=predicate, **fields, **self._guard())
 
     def _predicate_logic(self) -> None:

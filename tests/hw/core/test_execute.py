@@ -12,12 +12,13 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, AluOp, Special, Unit
 from caesura.hw.core.alu import IntegerLane
 from caesura.hw.core.execute import ExecutePipeline
+from caesura.hw.core.floating import FloatUnit
 
 WIDE = preset("ecp5")  # 32 threads on 8 lanes
 GEOMETRIES = {
     "tiny": preset("tiny"),
     "wide": WIDE.replace(warps=6, registers=128),
-    "two beats, slow": WIDE.replace(warp_size=16, warps=3, registers=64, alu_latency=6, param_words=5),
+    "two beats, slow": WIDE.replace(warp_size=16, warps=3, registers=64, alu_latency=8, param_words=5),
 }
 BLOCKS = [(8, 2, 1), (5, 3, 2), (1, 7, 3), (16, 1, 1)]
 GRID = (70000, 300, 2)
@@ -88,7 +89,8 @@ class Model:
         else:
             if "imm" in i.op.operands:
                 b = np.full(self.g.warp_size, i.get("imm") & WORD, np.uint32)
-            value, test = IntegerLane.compute(i.op.alu, a, b, c, pa, pb)
+            value, test = (FloatUnit.compute(i.op.alu, a, b, c) if i.op.alu.is_float
+                           else IntegerLane.compute(i.op.alu, a, b, c, pa, pb))
         if i.writes:
             self.write(warp, i.get("d"), mask, value)
         if i.predicate_writes:

@@ -354,9 +354,17 @@ def test_one_warp_issues_every_third_cycle():
     assert throughput(TINY.replace(warps=1), body) == pytest.approx(1 / 3, abs=0.01)
 
 
-def test_an_idle_preemption_point_costs_no_more_than_a_fetch():
-    body = [make("iadd", d=k % 8, a=k % 4, b=8) for k in range(20)]
-    assert throughput(WIDE.replace(warps=16), [*body, *POINT]) > 0.87
+def test_an_idle_preemption_point_costs_nothing():
+    body = [make("iadd", d=k % 8, a=k % 4, b=8) for k in range(20)]  # point and branch are in one line
+    assert throughput(WIDE.replace(warps=16), [*body, *POINT]) == 1.0
+
+
+@pytest.mark.parametrize("before", [13, 14])
+def test_an_idle_preemption_point_at_the_end_of_a_cache_line_costs_its_fetches(before):
+    body = [make("iadd", d=k % 8, a=k % 4, b=8) for k in range(22)]
+    rate = throughput(WIDE.replace(warps=16), [*body[:before], *POINT, *body[before:]])
+    fetches = before - 12  # the next instruction is in another line, or even the point's second word
+    assert rate == pytest.approx(23 / (23 + fetches), abs=0.03)
 
 
 def test_the_words_of_a_point_in_two_cache_lines_are_skipped_too():

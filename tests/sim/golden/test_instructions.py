@@ -1,4 +1,4 @@
-"""Every ALU operation of the golden model against plain Python integers, lane by lane."""
+"""Every ALU operation of the golden model against plain Python integers or the host's floating point, lane by lane."""
 
 import random
 
@@ -8,7 +8,9 @@ from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import OPCODES, PT, AluOp, Format, Special, Unit
 from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.testing.binary32 import results
 from caesura.sim.testing.launch import Bench
+from caesura.sim.testing.random_float import IMMEDIATES as FLOATS
 from caesura.software.compiler.codegen.image import KernelImage
 
 WORD = 1 << 32
@@ -64,22 +66,29 @@ def word(name, **fields):
     return encode(Instruction.make(name, **fields))
 
 
+def float_reference(op, a, b, c, pa, pb):
+    """Return (d, pd) of a floating-point operation by the host's arithmetic."""
+    value = int(results(op, [a], [b], [c])[0])
+    return (None, bool(value)) if op.name.startswith("FSETP") else (value, None)
+
+
 ALU = [op for op in OPCODES if op.unit is Unit.ALU and op.alu not in (AluOp.S2R, AluOp.LDP)]
 
 
 @pytest.mark.parametrize("op", ALU, ids=lambda op: op.name)
-def test_operation_matches_plain_integers(op):
+def test_operation_matches_plain_arithmetic(op):
     rng = random.Random(op.code)
+    values = FLOATS if op.alu.is_float else VALUES
     for _ in range(8):
         operands = {"d": 4, "a": 1, "b": 2, "c": 3, "pa": 0, "pb": 1, "pd": 2}
         fields = {name: number for name, number in operands.items() if name in op.operands}
         negated = {f"{p}_not": rng.randrange(2) for p in ("pa", "pb") if p in op.operands}
-        imm = rng.choice((rng.choice(VALUES), rng.getrandbits(32)))
+        imm = rng.choice((rng.choice(values), rng.getrandbits(32)))
         if op.format is Format.I:
             fields["imm"] = imm
         bench, warp = single_warp([word(op.name, **fields, **negated, guard=3), word("exit")])
         for register in (1, 2, 3, 4):
-            warp.registers[register] = [rng.choice((rng.choice(VALUES), rng.getrandbits(32))) for _ in range(32)]
+            warp.registers[register] = [rng.choice((rng.choice(values), rng.getrandbits(32))) for _ in range(32)]
         warp.predicates = [rng.getrandbits(32) for _ in range(7)]
         before, predicates = warp.registers.tolist(), list(warp.predicates)
         bench.transport.advance(1)
@@ -87,7 +96,8 @@ def test_operation_matches_plain_integers(op):
             a, b, c = (before[r][lane] for r in (1, 2, 3))
             pa = bool(predicates[0] >> lane & 1) != bool(negated.get("pa_not", 0))
             pb = bool(predicates[1] >> lane & 1) != bool(negated.get("pb_not", 0))
-            d, pd = reference(op.alu, a, imm if op.format is Format.I else b, c, pa, pb)
+            d, pd = (float_reference if op.alu.is_float else reference)(
+                op.alu, a, imm if op.format is Format.I else b, c, pa, pb)
             if not predicates[3] >> lane & 1:
                 d = pd = None
             assert int(warp.registers[4][lane]) == (before[4][lane] if d is None else d)
