@@ -27,7 +27,7 @@ from amaranth.hdl import ClockDomain, Fragment, Signal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-__all__ = ["ExportError", "rtlil_text", "merge_identical_modules", "systemverilog", "cache_directory",
+__all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "systemverilog", "cache_directory",
            "write_atomically"]
 
 YOSYS_SCRIPT = "read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; write_verilog -sv -norename d.sv"
@@ -174,16 +174,26 @@ def systemverilog(component: wiring.Component, *, name: str = "top", reset: bool
     return result
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Write the SystemVerilog of the SM: ``python -m caesura.hw.export gtx480 -o sm.sv``."""
-    from .arch.geometry import PRESETS, preset
+def blocks() -> dict[str, type[wiring.Component]]:
+    """Return what the command line can write, by name; each is made from a geometry alone."""
+    from .preempt.compressor import Compressor
+    from .preempt.decompressor import Decompressor
     from .sm import Sm
 
-    parser = argparse.ArgumentParser(prog="caesura.hw.export", description="Write the SystemVerilog of the SM.")
+    return {"sm": Sm, "compressor": Compressor, "decompressor": Decompressor}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the SystemVerilog of a block: ``python -m caesura.hw.export gtx480 --block compressor -o c.sv``."""
+    from .arch.geometry import PRESETS, preset
+
+    parser = argparse.ArgumentParser(prog="caesura.hw.export", description="Write the SystemVerilog of a block.")
     parser.add_argument("preset", choices=sorted(PRESETS))
-    parser.add_argument("-o", "--output", type=Path, default=Path("sm.sv"))
+    parser.add_argument("--block", choices=list(blocks()), default="sm")
+    parser.add_argument("-o", "--output", type=Path, help="default: the block's name with .sv")
     options = parser.parse_args(arguments)
-    write_atomically(options.output, systemverilog(Sm(preset(options.preset)), name="sm"))
+    text = systemverilog(blocks()[options.block](preset(options.preset)), name=options.block)
+    write_atomically(options.output or Path(f"{options.block}.sv"), text)
 
 
 if __name__ == "__main__":

@@ -10,17 +10,18 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
+from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.codegen.listing import rows
 from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport, ResumeReport, TbContext
 from caesura.software.driver.module import Kernel
-from caesura.software.kernels import Job
+from caesura.software.kernels import Job, hostile, kernel
 
-__all__ = ["Work", "Limit", "PreemptionResult", "start_job", "differences", "live_bytes", "run_preemption",
-           "save_limit", "restore_limit", "LIMIT_FACTOR"]
+__all__ = ["Work", "Limit", "PreemptionResult", "shipped_work", "start_job", "differences", "live_bytes", "interrupt",
+           "run_preemption", "save_limit", "restore_limit", "LIMIT_FACTOR"]
 
-LIMIT_FACTOR = 1.25
-"""Factor on the bus time in the save and restore limits, uncompressed."""
+LIMIT_FACTOR = {Mechanism.OCCUPIED: 1.25, Mechanism.LIVE: 1.25, Mechanism.LIVE_CP: 1.10}
+"""Factor on the bus time in the save and restore limits."""
 SAVE_ROUND_TRIPS = 3
 RESTORE_ROUND_TRIPS = 4
 CYCLES_PER_WARP = 4
@@ -34,6 +35,16 @@ class Work:
     job: Job
 
 
+def shipped_work(name: str, g: Geometry, size: str = "small", seed: int = 1) -> Work:
+    """Return a shipped kernel, or ``hostile``, compiled for a geometry, with a job."""
+    if name == "hostile":
+        return Work(*hostile(g))
+    shipped = kernel(name)
+    images = compile_ptx(shipped.ptx_path.read_text(), shipped.ptx_path.name,
+                         CompileOptions(max_registers=g.regs_per_thread))
+    return Work(images[name], shipped.job(size, seed))
+
+
 @dataclass(frozen=True)
 class Limit:
     """A time against its limit (design section 9), in cycles.
@@ -45,9 +56,10 @@ class Limit:
     bus_cycles : float
         Payload bytes over the memory's bytes a cycle, or registers read if that is more.
     limit : float
-        ``LIMIT_FACTOR * bus_cycles`` plus round trips plus 4 cycles a warp plus `regular_cycles`.
+        ``LIMIT_FACTOR[mechanism] * bus_cycles`` plus round trips plus 4 cycles a warp plus `regular_cycles`.
     regular_cycles : float
-        Bus time of what TBs already back moved during a restore: regular traffic comes first. 0 in a gang resume.
+        Bus time that regular traffic took meanwhile, since it comes first: of warps still running during a save
+        (but for the drain), of TBs already back during a restore (0 in a gang resume).
     """
 
     cycles: int
@@ -111,8 +123,12 @@ def start_job(device: Device, kernel: Kernel, job: Job) -> tuple[Launch, dict[st
 
 
 def differences(job: Job, arrays: dict[str, DeviceArray]) -> dict[str, int]:
-    """Return how many elements of each expected array are wrong."""
-    return {name: int(np.count_nonzero(arrays[name].get() != value)) for name, value in job.expected.items()}
+    """Return how many elements of each expected array are wrong; -0.0 is not 0.0, and a NaN is equal to itself."""
+    def comparable(x: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(x).view(f"u{x.itemsize}") if x.dtype.kind == "f" else x
+
+    return {name: int(np.count_nonzero(comparable(arrays[name].get()) != comparable(value)))
+            for name, value in job.expected.items()}
 
 
 def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
@@ -131,27 +147,73 @@ def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
     return total
 
 
-def _limit(g: Geometry, cycles: int, payload: int, registers: int, warps: int, trips: int, regular: int = 0) -> Limit:
-    bus, others = max(payload / g.bytes_per_cycle, registers), regular / g.bytes_per_cycle
-    return Limit(cycles, bus, LIMIT_FACTOR * bus + trips * g.memory_latency + CYCLES_PER_WARP * warps + others, others)
+def _limit(g: Geometry, saved: PreemptReport, cycles: int, payload: int, trips: int, regular: int = 0) -> Limit:
+    bus, others = max(payload / g.bytes_per_cycle, saved.registers * g.beats), regular / g.bytes_per_cycle
+    fixed = trips * g.memory_latency + CYCLES_PER_WARP * saved.warps
+    return Limit(cycles, bus, LIMIT_FACTOR[saved.mechanism] * bus + fixed + others, others)
 
 
-def save_limit(g: Geometry, report: PreemptReport) -> Limit:
-    """Return the save time against its limit."""
-    return _limit(g, report.save_cycles - report.drain_cycles, report.data_bytes + report.metadata_bytes,
-                  report.registers * g.beats, report.warps, SAVE_ROUND_TRIPS)
+def save_limit(g: Geometry, report: PreemptReport, regular_bytes: int = 0) -> Limit:
+    """Return the save time against its limit, which grows by the bus time of `regular_bytes` of running warps."""
+    payload = report.data_bytes + report.metadata_bytes
+    return _limit(g, report, report.save_cycles - report.drain_cycles, payload, SAVE_ROUND_TRIPS,
+                  regular_bytes)
 
 
 def _regular_traffic(device: Device) -> int:
-    """Return the bytes that all but the preemption unit have moved on the bus, 0 where they are not counted."""
+    """Return the bytes that all but the preemption unit have moved, but for drains; 0 where they are not counted."""
     traffic = getattr(device.transport, "traffic", None)
-    return sum(traffic.read[:2]) + sum(traffic.written[:1]) if traffic else 0
+    return sum(traffic.read[:2]) + sum(traffic.written[:1]) - traffic.drain if traffic else 0
 
 
 def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regular_bytes: int = 0) -> Limit:
     """Return the restore time against its limit, which grows by the bus time of `regular_bytes` that others moved."""
-    return _limit(g, report.restore_cycles, report.bytes, saved.registers * g.beats, saved.warps,
-                  RESTORE_ROUND_TRIPS, regular_bytes)
+    return _limit(g, saved, report.restore_cycles, report.bytes, RESTORE_ROUND_TRIPS, regular_bytes)
+
+
+def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int, mechanism: Mechanism, *,
+              scramble: bool = False, gang: bool = False, max_cycles: int = 5_000_000,
+              progress: Callable[[str], None] = lambda text: None,
+              drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
+    """Preempt a launch now, run another kernel to its end, resume; `rest_cycles` of the result is 0.
+
+    Parameters
+    ----------
+    device : Device
+    launch : Launch
+        Running, or finished.
+    kernel, job : Kernel, Job
+        What runs meanwhile; `differences` of the result are its own.
+    at : int
+        For the result.
+    drive : callable, optional
+        Brings the other launch to its end and returns the cycles; ``device.wait`` unless given.
+    mechanism, scramble, gang, max_cycles, progress
+        As in `run_preemption`.
+    """
+    g, image = device.geometry, launch.kernel.image
+    progress(f"{image.name}: preempting")
+    others = _regular_traffic(device)
+    saved = device.preempt(launch, mechanism, scramble=scramble, max_cycles=max_cycles)
+    others = _regular_traffic(device) - others
+    contexts = device.context(launch) if saved else []
+    progress(f"{kernel.image.name}: running")
+    other_launch, arrays = start_job(device, kernel, job)
+    other_cycles = drive(other_launch) if drive else device.wait(other_launch, max_cycles)
+    wrong = {f"{kernel.image.name}.{name}": count for name, count in differences(job, arrays).items()}
+    for array in arrays.values():
+        array.free()
+    resumed, regular = None, _regular_traffic(device)
+    if saved:
+        progress(f"{image.name}: resuming")
+        resumed = device.resume(launch, gang=gang, max_cycles=max_cycles)
+        regular = 0 if gang else _regular_traffic(device) - regular
+        progress(f"{image.name}: running on")
+    timed = device.transport.name != "golden"  # whose cycles are instructions
+    save = save_limit(g, saved, others) if timed and saved else None
+    restore = restore_limit(g, saved, resumed, regular) if timed and saved and resumed else None
+    return PreemptionResult(at, saved, other_cycles, resumed, 0, save, restore, contexts,
+                            live_bytes(g, image, contexts), wrong)
 
 
 def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: Mechanism, *, scramble: bool = False,
@@ -164,38 +226,22 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
     software.driver.DriverError
         If a launch, a preempt or a resume fails, a kernel faults or does not end.
     """
-    g = device.geometry
     kernel = device.load([work.image])[work.image.name]
     other_kernel = device.load([other.image])[other.image.name]
     launch, arrays = start_job(device, kernel, work.job)
     progress(f"{work.image.name}: running")
     device.advance(at)
-    progress(f"{work.image.name}: preempting")
-    saved = device.preempt(launch, mechanism, scramble=scramble, max_cycles=max_cycles)
-    contexts = device.context(launch) if saved else []
-    progress(f"{other.image.name}: running")
-    other_launch, other_arrays = start_job(device, other_kernel, other.job)
-    other_cycles = device.wait(other_launch, max_cycles)
-    resumed, rest, regular = None, 0, _regular_traffic(device)
-    if saved:
-        progress(f"{work.image.name}: resuming")
-        resumed = device.resume(launch, gang=gang, max_cycles=max_cycles)
-        regular = 0 if gang else _regular_traffic(device) - regular
-        progress(f"{work.image.name}: running to its end")
-        rest = device.wait(launch, max_cycles)
-    wrong = {f"{w.image.name}.{name}": count for w, a in ((work, arrays), (other, other_arrays))
-             for name, count in differences(w.job, a).items()}
-    timed = device.transport.name != "golden"  # whose cycles are instructions
-    save = save_limit(g, saved) if timed and saved else None
-    restore = restore_limit(g, saved, resumed, regular) if timed and saved and resumed else None
-    return PreemptionResult(at, saved, other_cycles, resumed, rest, save, restore, contexts,
-                            live_bytes(g, work.image, contexts), wrong)
+    result = interrupt(device, launch, other_kernel, other.job, at, mechanism, scramble=scramble, gang=gang,
+                       max_cycles=max_cycles, progress=progress)
+    rest = device.wait(launch, max_cycles) if result.resume else 0
+    own = {f"{work.image.name}.{name}": count for name, count in differences(work.job, arrays).items()}
+    return dataclasses.replace(result, rest_cycles=rest, differences=own | result.differences)
 
 
 def as_json(result: PreemptionResult) -> dict:
     """Return a result as plain data; keys are documented in `docs/cli.md`."""
     def plain(value):
-        return {k: (v.name.lower() if isinstance(v, Mechanism) else v) for k, v in dataclasses.asdict(value).items()}
+        return {k: (v.label if isinstance(v, Mechanism) else v) for k, v in dataclasses.asdict(value).items()}
 
     def limit(value: Limit | None):
         return plain(value) | {"met": value.met} if value else None

@@ -8,12 +8,19 @@ save area for each entry (Lin et al. IV-B, Fig. 12)::
 
 An area holds one unbroken stream of 32-bit little-endian words:
 
-* for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (8 words, the pattern
-  vector among them), one word (a bit a lane) for each written predicate in ascending order, the SIMT stack
-  from the bottom up (3 words an entry: next PC, active mask, reconvergence PC), then the saved registers in
-  ascending order, ``warp_size`` words each;
+* for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (4 words), one word (a bit a
+  lane) for each written predicate in ascending order, the SIMT stack from the bottom up (3 words an entry: next
+  PC, active mask, reconvergence PC), then the saved registers, encoded as `hw.arch.patterns` says: the random ones
+  (``warp_size`` words each) in ascending order, then the uniform and strided ones in ascending order;
 * then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved), then the
-  saved lines in ascending order. Absent if the TB has no shared memory.
+  saved lines in ascending order. Absent if the TB has no shared memory;
+* then the **pattern table**: the pattern vector (4 words, a `Pattern` a register) of each warp record, in the order
+  of the records. It begins ``16 * popcount(live_warps)`` bytes before the end of the stream.
+
+A register's pattern is known only after it was read, so a save that reads each register once cannot put it before
+the data; a restore finds the table from the entry and reads it first. Random registers stand before the others of
+their warp so that a save and a restore move several compressed words in one bus beat while the register port
+takes one register a cycle: neither waits for the other in a warp that has both kinds.
 
 Commit protocol
 ---------------
@@ -34,16 +41,17 @@ from typing import TypeVar
 from amaranth.hdl import Value
 from amaranth.lib import data
 
-from .geometry import PREDICATES, SEGMENT_BYTES, WORD_BYTES, Geometry
+from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, WORD_BYTES, Geometry
 
 __all__ = ["VERSION", "State", "Mechanism", "Pattern", "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES",
-           "HEADER_WORDS", "STACK_WORDS", "area_bound", "ccb_bytes", "entry_address", "area_address",
+           "PATTERN_VECTOR", "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound", "ccb_bytes",
+           "entry_address", "area_address",
            "to_words", "from_words"]
 
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""
 
-VERSION = 1
+VERSION = 2
 """Format version, in every entry."""
 ENTRY_BYTES = SEGMENT_BYTES
 """Stride of the CCB's entries."""
@@ -66,15 +74,40 @@ class Mechanism(enum.IntEnum):
     """Stop at the next instruction, save everything allocated."""
     LIVE = 1
     """Run to a preemption point, save live and valid registers and valid shared lines (Lin et al. III-B)."""
+    LIVE_CP = 2
+    """As `LIVE`, each register compressed by its pattern (Lin et al. III-C, warp level)."""
+
+    @property
+    def label(self) -> str:
+        """Printed name, as in the papers: ``occupied``, ``live``, ``live+cp``."""
+        return self.name.lower().replace("_", "+")
+
+    @classmethod
+    def of(cls, label: str) -> Mechanism:
+        """Return the mechanism printed as `label`.
+
+        Raises
+        ------
+        ValueError
+            If there is none; the message lists those there are.
+        """
+        for mechanism in cls:
+            if mechanism.label == label:
+                return mechanism
+        raise ValueError(f"no mechanism {label!r}; there are {', '.join(m.label for m in cls)}")
 
 
 class Pattern(enum.IntEnum):
     """Two-bit code of a register in the pattern vector (Lin et al. Fig. 10 and IV-B)."""
 
     DEAD = 0
+    """Not saved."""
     UNIFORM = 1
+    """In every group all lanes are equal: one word a group."""
     RANDOM = 2
+    """Anything: one word a lane."""
     STRIDED = 3
+    """In every group each lane is the one before plus a constant: two words a group."""
 
 
 CCB_ENTRY = data.StructLayout({
@@ -87,7 +120,7 @@ CCB_ENTRY = data.StructLayout({
     "launch_id": 32,                                                             # word 6: linear TB index
     "ctaid_x": 32, "ctaid_y": 32, "ctaid_z": 32,                                 # words 7 to 9
     "live_warps": 32,                                                            # word 10: bit per warp of the TB
-    "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,                        # word 11
+    "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,                        # word 11: lanes of a group in pag
     "local_base": 32,                                                            # word 12
     "data_bytes": 32,                                                            # word 13: registers and shared
     "metadata_bytes": 32,                                                        # word 14: the rest of the stream
@@ -100,7 +133,6 @@ WARP_HEADER = data.StructLayout({
     "live_lanes": 32,                                                            # word 1: not exited
     "launched_lanes": 32,                                                        # word 2
     "saved_registers": 32,                                                       # word 3: registers that follow
-    "pattern": 128,                                                              # words 4 to 7: 2 bits a register
 })
 """First words of a warp record. `predicates` has a bit for each written predicate; `waiting` is 1 at a barrier."""
 
@@ -109,6 +141,10 @@ STACK_ENTRY = data.StructLayout({"pc": 32, "mask": 32, "reconv": 32})
 
 HEADER_WORDS = WARP_HEADER.size // 32
 STACK_WORDS = STACK_ENTRY.size // 32
+PATTERN_VECTOR = data.StructLayout({"pattern": 2 * MAX_REGISTERS})
+"""A row of the pattern table: a `Pattern` a register."""
+PATTERN_WORDS = PATTERN_VECTOR.size // 32
+"""Words of a pattern vector: bits 2r and 2r + 1 are the `Pattern` of register r."""
 
 
 def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> int:
@@ -130,7 +166,7 @@ def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> in
         Bytes, a multiple of 128.
     """
     lines = -(-shared_bytes // SEGMENT_BYTES)
-    meta = warps * (HEADER_WORDS + PREDICATES + STACK_WORDS * g.stack_depth) + -(-lines // 32)
+    meta = warps * (HEADER_WORDS + PATTERN_WORDS + PREDICATES + STACK_WORDS * g.stack_depth) + -(-lines // 32)
     total = meta * WORD_BYTES + warps * registers * g.vector_bytes + lines * SEGMENT_BYTES
     return -(-total // SEGMENT_BYTES) * SEGMENT_BYTES
 

@@ -69,7 +69,7 @@ _FRONT = {
         _context("identities[]", "TB, kernel, base and registers are given anew at admission",
                  "WARP_HEADER.warp WARP_HEADER.launched_lanes"),
         _context("live_vectors[]", "a warp restored at a barrier saves the same again; others set it when they stop",
-                 "WARP_HEADER.pattern WARP_HEADER.saved_registers"),
+                 "PATTERN_VECTOR.pattern WARP_HEADER.saved_registers"),
         _context("waiting", "arrived at a barrier", "WARP_HEADER.waiting"),
         _context("barriers__#", "at which; meaningful with `waiting`, set with it", "WARP_HEADER.barrier"),
         _context("dead", "a warp without a record is initialised with no live lane", "CCB_ENTRY.live_warps"),
@@ -99,8 +99,8 @@ _FRONT = {
         _bookkeeping("arbiter.above", "whose turn it is"),
     ),
     "front.fetch.cache": (
-        _cache("tags[] even[] odd[] valid failed", "invalidated when a kernel is started or resumed"),
-        _transient("tags[].read0 tags[].read1 even[].read0 odd[].read0 looked present address",
+        _cache("tags[] bank_#[] valid failed", "invalidated when a kernel is started or resumed"),
+        _transient("tags[].read0 tags[].read1 bank_#[].read0 looked present address",
                    "the lookup of one cycle"),
         _transient("fsm_state line beat ahead two error arrived", "the fill under way"),
         _transient("discard", "an invalidation reaches the fill under way"),
@@ -108,7 +108,7 @@ _FRONT = {
 }
 
 _EXECUTE = {
-    "execute": (_transient("stage_# faulty", _QUIET),),
+    "execute": (_transient("stage_# faulty is_float_# integer_result_# integer_predicate_#", _QUIET),),
     "execute.operands": (
         _transient("slot full beat left finished arriving bank_# load_# read_# shown_# operand_# output__payload "
                    "output__valid", _QUIET),
@@ -118,6 +118,12 @@ _EXECUTE = {
         _transient("pa pb simple predicate result final total differ shifted other product_# product first addend",
                    _QUIET),
     ),
+    "execute.float": (_transient("control_#_# compared_# chosen_# tested_#", _QUIET),),
+    "execute.float.lane_#": (
+        _transient("product_# addend_# below_# count_# exponent_# subtract_# sign_# special_# upper_# lower_# sticky_# "
+                   "magnitude_# kept_# rest_# result_#", _QUIET),
+    ),
+    "execute.float.comparison_#": (_transient("result predicate", _QUIET),),
     "execute.threads": (_transient("first second third selected result row_# x_# second_row_# plane_#", _QUIET),),
     "execute.registers": (
         _context("bank_#[]", "the registers that `pattern` names follow the record; others read as zero until written",
@@ -125,8 +131,8 @@ _EXECUTE = {
         _transient("bank_#[].read0 save_data saved_bank shown", "the read of one cycle"),
     ),
     "execute.flags": (
-        _context("valid[]", "what is saved is valid again; an invalid register is not saved", "WARP_HEADER.pattern"),
-        _context("fresh", "masks the rows of a slot until its first write; set by warp_init", "WARP_HEADER.pattern"),
+        _context("valid[]", "what is saved is valid again; an invalid register is not saved", "PATTERN_VECTOR.pattern"),
+        _context("fresh", "masks the rows of a slot until its first write; set by warp_init", "PATTERN_VECTOR.pattern"),
         _cache("dirty[]", "whatever a restore writes is dirty again, which saves too much, never too little"),
     ),
     "execute.predicates": (
@@ -227,34 +233,48 @@ _ENGINE = {
     "control.engine.counts": (_bookkeeping("counters time unresumed running", "read by the driver"),),
     "control.engine.preempt": (_bookkeeping("active claim opened _saving _free _begun _finished chosen tb", _COMMAND),),
     "control.engine.resume": (
-        _bookkeeping("fsm_state _waiting _admitted _parsed _demoted _started _tb_of _broken _entry _place _number",
+        _bookkeeping("fsm_state _waiting _admitted _parsed _demoted _started _tb_of _broken _entry _place _number "
+                     "table words",
                      _COMMAND),
     ),
-    "control.engine.entries": (_bookkeeping("memory[] count complete bad step entry", _COMMAND),),
+    "control.engine.entries": (_bookkeeping("memory[] count complete bad step entry length", _COMMAND),),
     "control.engine.commit": (_bookkeeping("_wanted valid request issued count entry error", _COMMAND),),
     "control.engine.save.records": (
-        _bookkeeping("fsm_state _tb _row _warp _area _saved _live_warps _mask _valid _count _predicates _entry _part "
-                     "_group _lines _words _metadata_words _shared_image _registers _in_stream _ended", _COMMAND),
+        _bookkeeping("fsm_state _tb _row _warp _area _saved _live_warps _mask _valid _count _predicates _entry _group "
+                     "_lines _metadata_words _registers _ended _bank _items _listed _records _shared_words", _COMMAND),
     ),
-    "control.engine.save.fetch": (_bookkeeping("item credits part shared zero", _STREAM),),
-    "control.engine.save.metadata control.engine.save.packer": (
+    "control.engine.save.fetch": (_bookkeeping("item credits part row zero", _STREAM),),
+    "control.engine.save.compressor": (
+        _bookkeeping("stage beat part word_before step_before pair_before so_uniform so_strided base_# stride_#",
+                     _STREAM),
+    ),
+    "control.engine.save.collector": (_bookkeeping("collected count second vector vectors[]", _STREAM),),
+    "control.engine.save.closer": (
+        _bookkeeping("fsm_state job out part data_words metadata_words", _STREAM),
+    ),
+    "control.engine.save.metadata control.engine.save.packer control.engine.save.collector.packer": (
         _bookkeeping("words strobe level flushing tag", _STREAM),
     ),
-    "control.engine.save.merge": (_bookkeeping("left part", _STREAM),),
+    "control.engine.save.merge": (_bookkeeping("left part in_item taken closes", _STREAM),),
     "control.engine.save.writer": (_bookkeeping("opened address first count entry", _STREAM),),
     "control.engine.reader": (_bookkeeping("address beats_left reserved taken error", _STREAM),),
-    "control.engine.unpacker": (_bookkeeping("words level", _STREAM),),
+    "control.engine.unpacker control.engine.restore.expander.unpacker": (_bookkeeping("words level", _STREAM),),
+    "control.engine.restore.expander": (_bookkeeping("job held second out", _STREAM),),
+    "control.engine.restore.expander.decompressor": (_bookkeeping("beat output__payload output__valid", _STREAM),),
     "control.engine.restore": (
-        _bookkeeping("fsm_state _job _left _bad _todo _vacant _header _warp _base _predicates _depth _targets _saved "
-                     "_group _shared _part _unit _held _out part_# bitmap[]", _STREAM),
+        _bookkeeping("fsm_state _job _left _bad _todo _vacant _header _warp _base _predicates _depth _targets _skip "
+                     "_number _small_words _group _shared _part _unit _held _out part_# bitmap[] patterns[]", _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
     ),
     "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs control.engine.save.jobs "
     "control.engine.save.pieces control.engine.save.fetch.items control.engine.save.fetch.rows "
-    "control.engine.save.writer.bursts control.engine.reader.lengths": (
+    "control.engine.save.writer.bursts control.engine.reader.lengths control.engine.save.compressor.rows "
+    "control.engine.save.compressor.verdicts control.engine.save.collector.items "
+    "control.engine.restore.expander.jobs": (
         _bookkeeping(" ".join(f"fifo.{name}" for name in _FIFO.split()), _STREAM),
     ),
-    "control.engine.save.writer.beats control.engine.reader.beats": (
+    "control.engine.save.writer.beats control.engine.reader.beats control.engine.save.collector.rows "
+    "control.engine.save.collector.words control.engine.restore.expander.chunks": (
         _bookkeeping(" ".join(f"fifo.{name}" for name in _BUFFERED_FIFO.split()), _STREAM),
     ),
 }

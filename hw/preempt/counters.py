@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.context import State
 from ..arch.geometry import WORD_BYTES, Geometry
+from .closing import ENTRY_BODY_BYTES, save_tally
 from .commit import HEAD_BYTES, head_event
 from .messages import counters
-from .records import ENTRY_BODY_BYTES, save_tally
 from .segment_reader import WORD_COUNT_BITS
 
 __all__ = ["PreemptCounters"]

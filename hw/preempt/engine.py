@@ -26,7 +26,7 @@ from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .commit import Committer
 from .counters import PreemptCounters
 from .entries import EntryBuffer
-from .messages import admission, admitted, command, counters, resident_tb
+from .messages import activity, admission, admitted, command, counters, resident_tb
 from .preempt_sequencer import PreemptSequencer
 from .restore import RestorePipeline, restore_job
 from .resume_sequencer import ResumeSequencer
@@ -65,6 +65,8 @@ class PreemptEngine(wiring.Component):
         See the comments at the ports.
     counters : out
         As in the register map.
+    activity : out
+        For simulations; not part of the machine.
     """
 
     kernels: data.View
@@ -80,6 +82,7 @@ class PreemptEngine(wiring.Component):
     stack_push: stream.Interface
     start: data.View
     counters: data.View
+    activity: data.View
     pending: Signal
     stop_now: Signal
     stopped: Signal
@@ -125,6 +128,7 @@ class PreemptEngine(wiring.Component):
             "stack_push": Out(stream.Signature(payload.stack_push(g))),
             "start": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
             "counters": Out(counters()),
+            "activity": Out(activity(g)),
             # front end
             "pending": Out(g.kernel_slots),
             "stop_now": Out(g.kernel_slots),
@@ -166,7 +170,7 @@ class PreemptEngine(wiring.Component):
         m.submodules.resume = resume = ResumeSequencer(g)
         m.submodules.save = save = SavePipeline(g)
         m.submodules.commit = commit = Committer(g)
-        m.submodules.reader = reader = SegmentReader(g, g.tb_slots + TBS_AHEAD)
+        m.submodules.reader = reader = SegmentReader(g, g.tb_slots + 2 * TBS_AHEAD)
         m.submodules.unpacker = unpacker = Unpacker(g.bus_words)
         m.submodules.entries = entries = EntryBuffer(g)
         m.submodules.restore = restore = RestorePipeline(g)
@@ -267,5 +271,9 @@ class PreemptEngine(wiring.Component):
             counts.released.eq(preempt.release.valid), counts.draining.eq(preempt.draining),
             counts.started.eq(resume.start.valid), counts.issued.eq(self.issued),
             counts.read_valid.eq(reader.job.valid & reader.job.ready),
-            counts.read_words.eq(reader.job.payload.words), self.counters.eq(counts.counters),
+            counts.read_words.eq(reader.job.payload.words - reader.job.payload.skip), self.counters.eq(counts.counters),
+            self.activity.taken.eq(self.command.valid & self.command.ready),
+            self.activity.resume.eq(self.command.payload.resume), self.activity.kernel.eq(self.command.payload.kernel),
+            self.activity.draining.eq(preempt.draining), self.activity.dropped.eq(preempt.dropped),
+            self.activity.started.eq(resume.start.valid),
         ]

@@ -5,9 +5,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..arch.context import CCB_ENTRY, VERSION, State
+from ..arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, State
 from ..arch.geometry import SEGMENT_BYTES, WORD_BYTES, Geometry
 from ..core.interfaces import index
+from .bits import popcount
 from .packer import CHUNK_WORDS
 from .session import session
 
@@ -23,9 +24,9 @@ _HEAD, _IMAGE, _PLACE = 0, 1, 2
 class EntryBuffer(wiring.Component):
     """Receives all entries in order, checks those that are `State.COMPLETE`, and shows one at a time.
 
-    An entry is bad if its format version or geometry hash differs from this machine's, if its registers or
-    warps differ from the kernel's, if it names a warp that the kernel has not, or if its stream does not fit
-    the save area or does not start at a segment.
+    An entry is bad if its format version or geometry hash differs from this machine's, if its registers,
+    warps or pattern groups differ from the kernel's, if it names a warp that the kernel has not, or if its stream
+    does not fit the save area, is too short for its pattern table or does not start at a segment.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class EntryBuffer(wiring.Component):
     def _check(self, m, row, number):
         """Judge the row that arrives; rows of an entry that is not complete do not matter."""
         g, s, words = self.geometry, self.session, Value.cast(self.words)
-        found, current, wrong = Signal(), Signal(), Signal()
+        found, current, wrong, length = Signal(), Signal(), Signal(), Signal(32)
         part = 32 * CHUNK_WORDS
         fields = [data.View(CCB_ENTRY, Cat(Const(0, part * k), words, Const(0, CCB_ENTRY.size - part * (k + 1))))
                   for k in range(ENTRY_ROWS)]
@@ -116,9 +117,11 @@ class EntryBuffer(wiring.Component):
                 m.d.comb += wrong.eq(found & ((head.version != VERSION) | (head.geometry_hash != g.hash)
                                               | (head.register_image % SEGMENT_BYTES != 0)))
             with m.Case(_IMAGE):
+                m.d.sync += length.eq(image.length)
                 m.d.comb += wrong.eq(current & ((image.length > s.area_bytes) | (image.length % WORD_BYTES != 0)))
             with m.Case(_PLACE):
                 m.d.comb += wrong.eq(current & ((place.registers != s.registers) | (place.warps != s.warps)
-                                                | (place.live_warps >> s.warps).any()))
+                                                | (place.pag != s.pag) | (place.live_warps >> s.warps).any()
+                                                | (length < popcount(place.live_warps) * PATTERN_WORDS * WORD_BYTES)))
         with m.If(wrong):
             m.d.sync += self.bad.eq(1)

@@ -8,9 +8,11 @@ from amaranth.utils import exact_log2
 from ..arch.geometry import MAX_REGISTERS, SEGMENT_BYTES, WORD_BYTES, Geometry
 from ..core.interfaces import index, physical
 from .bits import lowest, without_lowest
+from .compressor import register_beat
 from .stream_queue import StreamQueue
 
-__all__ = ["ROW_CREDITS", "rows_per_line", "fetch_item", "register_read", "register_data", "row_access", "RowFetch"]
+__all__ = ["ROW_CREDITS", "rows_per_line", "record_number", "fetch_item", "row_tag", "register_read", "register_data",
+           "row_access", "RowFetch"]
 
 ROW_CREDITS = 4
 """Rows that can be under way or held."""
@@ -21,13 +23,25 @@ def rows_per_line(g: Geometry) -> int:
     return SEGMENT_BYTES // (g.shared_banks * WORD_BYTES)
 
 
+def record_number(g: Geometry) -> data.StructLayout:
+    """Number of a warp record in its TB; `bank` tells TBs that follow each other apart."""
+    return data.StructLayout({"record": index(g.max_block_warps), "bank": 1})
+
+
 def fetch_item(g: Geometry) -> data.StructLayout:
     """Registers ``mask`` of a warp, or (`shared`) lines ``line + k`` for each bit k of `mask`.
 
-    Those without a bit in `valid` are given out as zeros.
+    Those without a bit in `valid` are given out as zeros. Registers of a `raw` item are not to be compressed;
+    `launched` has a bit for each lane of the warp that was.
     """
     return data.StructLayout({"shared": 1, "warp": index(g.warps), "base": physical(g),
-                              "line": range(g.shared_lines + 1), "mask": MAX_REGISTERS, "valid": MAX_REGISTERS})
+                              "line": range(g.shared_lines + 1), "mask": MAX_REGISTERS, "valid": MAX_REGISTERS,
+                              "raw": 1, "launched": g.warp_size, "of": record_number(g)})
+
+
+def row_tag(g: Geometry) -> data.StructLayout:
+    """Where a row comes from: shared memory, or `register` of record `of`, the last of its item if it `ends`."""
+    return data.StructLayout({"shared": 1, "register": 6, "ends": 1, "of": record_number(g)})
 
 
 def register_read(g: Geometry) -> data.StructLayout:
@@ -59,7 +73,7 @@ class RowFetch(wiring.Component):
     save_read, save_data, row, row_data
         Read ports of the register file and of shared memory.
     output : stream, out
-        Rows of `lanes` words; at most `ROW_CREDITS` are read ahead.
+        Rows as `compressor.register_beat` with a `row_tag`; at most `ROW_CREDITS` are read ahead.
     busy : Signal, out
         Something is queued, being read or held.
     """
@@ -78,14 +92,14 @@ class RowFetch(wiring.Component):
             "item": In(stream.Signature(fetch_item(g))),
             "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
             "row": Out(stream.Signature(row_access(g))), "row_data": In(register_data(g)),
-            "output": Out(stream.Signature(data.ArrayLayout(32, g.lanes))), "busy": Out(1),
+            "output": Out(stream.Signature(register_beat(g, row_tag(g)))), "busy": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
         m.submodules.items = items = StreamQueue(fetch_item(g), 2)
-        m.submodules.rows = rows = StreamQueue(data.ArrayLayout(32, g.lanes), ROW_CREDITS)
+        m.submodules.rows = rows = StreamQueue(register_beat(g, row_tag(g)), ROW_CREDITS)
         wiring.connect(m, wiring.flipped(self.item), items.input)
         wiring.connect(m, rows.output, wiring.flipped(self.output))
 
@@ -104,10 +118,14 @@ class RowFetch(wiring.Component):
             items.output.ready.eq(~item.mask.any()),
             self.busy.eq(items.output.valid | item.mask.any() | (credits != ROW_CREDITS)),
         ]
-        shared, zero = Signal(), Signal()
+        zero, row = Signal(), Signal(register_beat(g, row_tag(g)))  # of the row that was asked for, but its words
+        shared = row.tag.shared
         with m.If(go):
-            m.d.sync += [part.eq(Mux(last, 0, part + 1)), shared.eq(item.shared),
-                         zero.eq(~item.valid.bit_select(bit, 1))]
+            m.d.sync += [
+                part.eq(Mux(last, 0, part + 1)), zero.eq(~item.valid.bit_select(bit, 1)),
+                row.tag.shared.eq(item.shared), row.tag.register.eq(bit), row.tag.of.eq(item.of),
+                row.tag.ends.eq(~without_lowest(item.mask).any()), row.raw.eq(item.raw | item.shared),
+                row.launched.eq(item.launched.word_select(part[:exact_log2(g.beats)], g.lanes))]
             with m.If(last):
                 m.d.sync += item.mask.eq(without_lowest(item.mask))
         with m.If(items.output.valid & items.output.ready):
@@ -116,7 +134,7 @@ class RowFetch(wiring.Component):
         given = Signal()
         m.d.comb += [
             rows.input.valid.eq(Mux(shared, self.row_data.valid, self.save_data.valid)),
-            Value.cast(rows.input.payload).eq(Mux(zero, Const(0), Mux(
+            rows.input.payload.eq(row), Value.cast(rows.input.payload.words).eq(Mux(zero, Const(0), Mux(
                 shared, Value.cast(self.row_data.data), Value.cast(self.save_data.data)))),
             given.eq(rows.output.valid & rows.output.ready),
         ]

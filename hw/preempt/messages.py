@@ -5,7 +5,7 @@ from amaranth.lib import data
 from ..arch.geometry import Geometry
 from ..core import interfaces as payload
 
-__all__ = ["resident_tb", "command", "admission", "admitted", "counters"]
+__all__ = ["resident_tb", "command", "admission", "admitted", "counters", "activity"]
 
 
 def resident_tb(g: Geometry) -> data.StructLayout:
@@ -50,3 +50,14 @@ def counters() -> data.StructLayout:
     names = ("save_cycles", "drain_cycles", "save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
              "save_tbs", "save_warps", "restore_cycles", "resume_cycles", "restore_bytes")
     return data.StructLayout({name: 32 for name in names})
+
+
+def activity(g: Geometry) -> data.StructLayout:
+    """What a simulation may watch of the engine: the signals its cycle counters count.
+
+    `taken` is the cycle in which a command (`resume` or not, of `kernel`) is taken; `dropped`, of a preempt, one in
+    which a TB is done with; `draining` one in which nothing can be saved; `started`, of a resume, one in which a TB
+    starts.
+    """
+    return data.StructLayout({"taken": 1, "resume": 1, "kernel": payload.index(g.kernel_slots), "draining": 1,
+                              "dropped": 1, "started": 1})

@@ -9,9 +9,10 @@ from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
 from ..core.interfaces import index
 from .bits import lowest
+from .closing import save_tally
 from .commit import head, head_event
 from .messages import resident_tb
-from .records import save_tally, save_target
+from .records import save_target
 from .session import session
 
 __all__ = ["PreemptSequencer"]

@@ -1,19 +1,25 @@
 """Restore pipeline: the words of a context image become warps, predicates, stacks, registers and shared lines.
 
-The inverse of `records` and `fetch` (Lin et al. Fig. 13, restoring; image in `arch.context`).
+The inverse of the save pipeline (Lin et al. Fig. 13, restoring; image in `arch.context`)::
+
+    words --> parse --+--> warps, predicates, stacks
+                      +--> random registers, shared lines ---------------------+--> writes
+                      +--> words of uniform and strided registers --> Expander -+
 """
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..arch.context import HEADER_WORDS, STACK_ENTRY, STACK_WORDS, WARP_HEADER, Pattern
+from ..arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_ENTRY, STACK_WORDS, WARP_HEADER, Pattern
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, Geometry
 from ..arch.isa import LIVE_REST
 from ..core.interfaces import index, physical, register_write, stack_push, warp_init
-from .bits import lowest, without_lowest
+from .bits import lowest, popcount, without_lowest
+from .compressor import group_count
+from .expander import Expander, group_words
 from .fetch import row_access, rows_per_line
 from .messages import admitted
 from .packer import CHUNK_WORDS
@@ -31,9 +37,12 @@ LFSR_SEEDS = (0x9E37_79B9, 0x7F4A_7C15, 0xF39C_C060, 0x5CED_C834)
 
 
 def restore_job(g: Geometry) -> data.StructLayout:
-    """A TB to be rebuilt from CCB entry `entry` in the room `place`; its stream has `words` words."""
+    """A TB to be rebuilt from CCB entry `entry` in the room `place`; its stream has `words` words.
+
+    `skip` words come before its pattern table, the table before the rest of the stream.
+    """
     return data.StructLayout({"entry": index(g.tb_slots), "place": admitted(g), "live_warps": g.max_block_warps,
-                              "words": WORD_COUNT_BITS})
+                              "words": WORD_COUNT_BITS, "skip": 2})
 
 
 def restored(g: Geometry) -> data.StructLayout:
@@ -44,12 +53,14 @@ def restored(g: Geometry) -> data.StructLayout:
 class RestorePipeline(wiring.Component):
     """Parses streams one after the other, up to four words a cycle.
 
-    Warps that had exited are initialised first, with no live lane. Each record takes a cycle for four
-    words of header, one for the warp, one for each predicate and stack entry, then four words a cycle. With
-    ``session.scramble`` every dead register is written with pseudo-random bits.
+    Warps that had exited are initialised first, with no live lane; then the pattern table is kept. Each record
+    takes two cycles, one for each predicate and stack entry, then one for four words; registers that are not
+    random are written meanwhile, or while the next record is parsed. With ``session.scramble`` every dead register
+    is written with pseudo-random bits.
 
     A TB is bad if `failed` was set before its end, if its stream is too short or too long, or if a record
-    names a warp that is not to come or a depth that cannot be; the rest of its stream is then skipped.
+    names a warp that is not to come, a depth that cannot be, or has patterns of registers that the kernel has not
+    or of another number of registers than the record says; the rest of its stream is then skipped.
 
     Parameters
     ----------
@@ -98,7 +109,7 @@ class RestorePipeline(wiring.Component):
             "done": Out(restored(g)), "idle": Out(1),
         })
         self._target = data.StructLayout({
-            "shared": 1, "random": 1, "warp": index(g.warps), "base": physical(g), "register": 6,
+            "shared": 1, "warp": index(g.warps), "base": physical(g), "register": 6,
             "beat": index(g.beats), "last": 1, "row": range(g.shared_lines * rows_per_line(g))})
 
     def elaborate(self, platform):
@@ -109,11 +120,16 @@ class RestorePipeline(wiring.Component):
         self._header, self._warp = Signal(WARP_HEADER), Signal(index(g.warps))
         self._base, self._predicates = Signal.like(self.warp_init.payload.base), Signal(PREDICATES)
         self._depth = Signal(8)
-        self._targets, self._saved = Signal(MAX_REGISTERS), Signal(MAX_REGISTERS)
+        self._targets, self._small_words = Signal(MAX_REGISTERS), Signal(range(2 * MAX_REGISTERS * group_count(g) + 1))
+        self._skip, self._number = Signal(2), Signal(range(g.max_block_warps + 1))
         self._group, self._shared = Signal(range(g.shared_lines + 1)), Signal()
         self._part, self._unit = Signal(3), Signal(range(max(g.beats, rows_per_line(g))))
         self._held, self._out = Signal(), Signal(self._target)
-        self._free = Signal()
+        self._free, self._skipping = Signal(), Signal()
+        m.submodules.patterns = self._patterns = Memory(shape=2 * MAX_REGISTERS, depth=g.max_block_warps, init=[])
+        expander = Expander(g)
+        m.submodules.expander = ResetInserter(self._skipping)(expander)
+        self._expander = expander
         m.submodules.bitmap = self._bitmap = Memory(shape=GROUP, depth=-(-g.shared_lines // GROUP), init=[])
         self._bitmap_in, self._bitmap_out = self._bitmap.write_port(), self._bitmap.read_port(domain="comb")
 
@@ -121,7 +137,9 @@ class RestorePipeline(wiring.Component):
         self._outputs(m)
         with m.FSM():
             self._start(m)
+            self._table(m)
             self._record(m)
+            self._small(m)
             self._data(m)
             self._lines(m)
             self._end(m)
@@ -154,9 +172,10 @@ class RestorePipeline(wiring.Component):
         with m.State("IDLE"):
             m.d.comb += [self.idle.eq(1), self.job.ready.eq(1)]
             with m.If(self.job.valid):
-                m.d.sync += [self._job.eq(job), self._left.eq(job.words), self._todo.eq(job.live_warps),
+                m.d.sync += [self._job.eq(job), self._left.eq(job.words + job.skip), self._todo.eq(job.live_warps),
                              self._vacant.eq(~job.live_warps & ((Const(1, 1) << s.warps) - 1)),
-                             self._bad.eq(0), self._group.eq(0), self._shared.eq(0), self._part.eq(0), self._unit.eq(0)]
+                             self._bad.eq(0), self._group.eq(0), self._shared.eq(0), self._part.eq(0), self._unit.eq(0),
+                             self._skip.eq(job.skip), self._number.eq(0)]
                 m.next = "VACANT"
         with m.State("VACANT"):
             number = Signal(index(self.geometry.max_block_warps))
@@ -167,47 +186,64 @@ class RestorePipeline(wiring.Component):
                 with m.If(self.warp_init.ready):
                     m.d.sync += self._vacant.eq(without_lowest(self._vacant))
             with m.Else():
+                m.next = "TABLE"
+
+    def _table(self, m):
+        """Drop what comes before the pattern table, then keep the table."""
+        write = self._patterns.write_port()
+        m.d.comb += [write.addr.eq(self._number), write.data.eq(Value.cast(self.words))]
+        with m.State("TABLE"):
+            with m.If(self._number == popcount(self._todo)):
+                m.d.sync += self._number.eq(0)
                 m.next = "RECORD"
+            with m.Elif(self._skip.any()):
+                _, taken = self._need(m, self._skip)
+                with m.If(taken):
+                    m.d.sync += self._skip.eq(0)
+            with m.Else():
+                _, taken = self._need(m, PATTERN_WORDS)
+                m.d.comb += write.en.eq(taken)
+                with m.If(taken):
+                    m.d.sync += self._number.eq(self._number + 1)
 
     def _record(self, m):
         """Parse the header, the predicates and the stack of a warp."""
         g, s = self.geometry, self.session
         words, header = Value.cast(self.words), self._header
-        number = Signal(index(g.max_block_warps))
+        coming, first, number = data.View(WARP_HEADER, words), Signal(index(g.max_block_warps)), Signal(8)
+        m.d.comb += [first.eq(coming.warp), number.eq(header.warp)]
         with m.State("RECORD"):
             with m.If(self.failed):
                 self._give_up(m)
             with m.Elif(self._todo.any()):
-                _, taken = self._need(m, CHUNK_WORDS)
+                _, taken = self._need(m, HEADER_WORDS)
                 with m.If(taken):
-                    m.d.sync += header.as_value()[:32 * CHUNK_WORDS].eq(words)
-                    m.next = "PATTERN"
+                    m.d.sync += [
+                        header.as_value().eq(words), self._number.eq(self._number + 1), self._depth.eq(coming.depth),
+                        self._predicates.eq(coming.predicates), self._warp.eq(self._job.place.slots[first]),
+                        self._base.eq(self._job.place.base + first * s.registers)]
+                    m.next = "INIT"
             with m.Else():
                 m.next = "FINISH"
                 with m.If(s.lines != 0):
                     m.next = "BITMAP"
-        codes = [words[2 * r:2 * r + 2] for r in range(MAX_REGISTERS)]
-        saved = Signal(MAX_REGISTERS)
-        m.d.comb += [saved.eq(Cat(code == Pattern.RANDOM for code in codes)), number.eq(header.warp)]
-        absurd = ((header.warp >= g.max_block_warps) | ~self._todo.bit_select(number, 1) | (header.depth == 0)
-                  | (header.depth > g.stack_depth) | (saved & ~s.allocated).any())
-        with m.State("PATTERN"):
-            _, taken = self._need(m, HEADER_WORDS - CHUNK_WORDS)
-            m.d.sync += [self._warp.eq(self._job.place.slots[number]), self._depth.eq(header.depth),
-                         self._base.eq(self._job.place.base + number * s.registers),
-                         self._predicates.eq(header.predicates), self._saved.eq(saved),
-                         self._targets.eq(saved | (s.allocated & s.scramble.replicate(MAX_REGISTERS)))]
-            with m.If(taken):
-                m.next = "INIT"
-                with m.If(absurd):
-                    self._give_up(m)
-        init = self.warp_init.payload
+        uniform, strided, saved = self._masks(m)
+        impossible, absurd, init = Signal(), Signal(), self.warp_init.payload
+        m.d.comb += [
+            impossible.eq((number >= g.max_block_warps) | ~self._todo.bit_select(number[:len(first)], 1)
+                          | (header.depth == 0) | (header.depth > g.stack_depth)),
+            absurd.eq(impossible | (saved & ~s.allocated).any() | (header.saved_registers != popcount(saved))),
+        ]
         with m.State("INIT"):
-            m.d.comb += [self.warp_init.valid.eq(1), init.launched.eq(header.launched_lanes),
+            m.d.comb += [self.warp_init.valid.eq(~impossible), init.launched.eq(header.launched_lanes),
                          init.live.eq(header.live_lanes), init.waiting.eq(header.waiting),
                          init.barrier.eq(header.barrier),
-                         init.live_vector.eq(Cat(self._saved[:LIVE_REST], self._saved[LIVE_REST:].any()))]
-            with m.If(self.warp_init.ready):
+                         init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any()))]
+            m.d.sync += [self._targets.eq(saved & ~uniform & ~strided), self._small_words.eq(
+                (popcount(uniform) + (popcount(strided) << 1)) * group_words(g, s.pag))]
+            with m.If(absurd):
+                self._give_up(m)
+            with m.Elif(self.warp_init.ready):
                 m.d.sync += self._todo.eq(self._todo & ~(1 << number))
                 m.next = "STACK"
                 with m.If(self._predicates.any()):
@@ -230,9 +266,50 @@ class RestorePipeline(wiring.Component):
             with m.If(taken):
                 m.d.sync += self._depth.eq(self._depth - 1)
                 with m.If(self._depth == 1):
-                    m.next = "RECORD"
+                    self._after_data(m)
                     with m.If(self._targets.any()):
                         m.next = "DATA"
+
+    def _masks(self, m):
+        """Read the patterns of the record in hand; return uniform, strided and all saved registers."""
+        s, read, job = self.session, self._patterns.read_port(domain="comb"), self._expander.job.payload
+        uniform, strided, saved = (Signal(MAX_REGISTERS, name=name) for name in ("uniform", "strided", "saved"))
+        codes = [read.data[2 * r:2 * r + 2] for r in range(MAX_REGISTERS)]
+        m.d.comb += [
+            read.addr.eq(self._number - 1), uniform.eq(Cat(code == Pattern.UNIFORM for code in codes)),
+            strided.eq(Cat(code == Pattern.STRIDED for code in codes)),
+            saved.eq(Cat(code != Pattern.DEAD for code in codes)),
+            job.warp.eq(self._warp), job.base.eq(self._base), job.uniform.eq(uniform), job.strided.eq(strided),
+            job.dead.eq(s.allocated & ~saved & s.scramble.replicate(MAX_REGISTERS)),
+        ]
+        self._expands = (job.uniform | job.strided | job.dead).any()
+        return uniform, strided, saved
+
+    def _after_data(self, m):
+        """Random registers of a warp are done with."""
+        m.next = "RECORD"
+        with m.If(self._expands):
+            m.next = "JOB"
+
+    def _small(self, m):
+        """Hand the registers that are not random over to the expander, with their words."""
+        job, chunk, left = self._expander.job, self._expander.words, self._small_words
+        count = Signal(range(CHUNK_WORDS + 1))
+        m.d.comb += [count.eq(Mux(left < CHUNK_WORDS, left, CHUNK_WORDS)), chunk.payload.count.eq(count),
+                     chunk.payload.words.eq(self.words)]
+        with m.State("JOB"):
+            m.d.comb += job.valid.eq(1)
+            with m.If(job.ready):
+                m.next = "RECORD"
+                with m.If(left != 0):
+                    m.next = "SMALL"
+        with m.State("SMALL"):
+            there, taken = self._need(m, count, also=chunk.ready)
+            m.d.comb += chunk.valid.eq(there)
+            with m.If(taken):
+                m.d.sync += left.eq(left - count)
+                with m.If(left <= CHUNK_WORDS):
+                    m.next = "RECORD"
 
     def _data(self, m):
         """Gather the registers or lines in `targets`, the lowest first, row by row."""
@@ -244,24 +321,20 @@ class RestorePipeline(wiring.Component):
         m.d.comb += [bit.eq(lowest(self._targets)), rest.eq(without_lowest(self._targets)),
                      last.eq(unit == Mux(self._shared, rows_per_line(g) - 1, g.beats - 1))]
         with m.State("DATA"):
-            saved = self._shared | self._saved.bit_select(bit, 1)
-            with m.If(saved):
-                _, taken = self._need(m, CHUNK_WORDS, also=self._free)
-                with m.If(taken):
-                    m.d.comb += self._gather.eq(1 << part)
-                    m.d.sync += part.eq(Mux(part == parts - 1, 0, part + 1))
-                m.d.comb += complete.eq(taken & (part == parts - 1))
-            with m.Else():
-                m.d.comb += complete.eq(self._free)
+            _, taken = self._need(m, CHUNK_WORDS, also=self._free)
+            with m.If(taken):
+                m.d.comb += self._gather.eq(1 << part)
+                m.d.sync += part.eq(Mux(part == parts - 1, 0, part + 1))
+            m.d.comb += complete.eq(taken & (part == parts - 1))
             with m.If(complete):
                 m.d.sync += [
-                    self._held.eq(1), out.shared.eq(self._shared), out.random.eq(~saved), out.register.eq(bit),
+                    self._held.eq(1), out.shared.eq(self._shared), out.register.eq(bit),
                     out.warp.eq(self._warp), out.base.eq(self._base), out.beat.eq(unit), out.last.eq(last),
                     out.row.eq((line << exact_log2(rows_per_line(g))) + unit), unit.eq(Mux(last, 0, unit + 1))]
                 with m.If(last):
                     m.d.sync += self._targets.eq(rest)
                     with m.If(~rest.any()):
-                        m.next = "RECORD"
+                        self._after_data(m)
                         with m.If(self._shared):
                             m.next = "GROUP"
 
@@ -297,9 +370,10 @@ class RestorePipeline(wiring.Component):
         with m.State("FINISH"):
             with m.If(self._left != 0):
                 self._give_up(m)
-            with m.Elif(~self._held):
+            with m.Elif(~self._held & ~self._expander.busy):
                 m.next = "DONE"
         with m.State("SKIP"):
+            m.d.comb += self._skipping.eq(1)
             m.d.comb += self.take.eq(Mux(self._left < self.level, self._left, self.level))
             with m.If((self._left == 0) & ~self._held):
                 m.next = "DONE"
@@ -309,26 +383,31 @@ class RestorePipeline(wiring.Component):
             m.next = "IDLE"
 
     def _outputs(self, m):
-        """Offer the gathered row until it is taken."""
-        g, out, write, row = self.geometry, self._out, self.restore_write, self.row
+        """Offer the gathered row until it is taken; when there is none, what the expander has."""
+        g, out, write, row, extra = self.geometry, self._out, self.restore_write, self.row, self._expander.output
         parts = [Signal(32 * CHUNK_WORDS, name=f"part_{k}") for k in range(g.lanes // CHUNK_WORDS)]
         noise = [Signal(32, init=seed, name=f"noise_{k}") for k, seed in enumerate(LFSR_SEEDS)]
-        self._gather, gone = Signal(len(parts)), Signal()
+        self._gather, gone, gathered = Signal(len(parts)), Signal(), Signal()
         for k, part in enumerate(parts):
             with m.If(self._gather[k]):
                 m.d.sync += part.eq(Value.cast(self.words))
         m.d.comb += [
-            write.valid.eq(self._held & ~out.shared), row.valid.eq(self._held & out.shared),
+            gathered.eq(self._held & ~out.shared), write.valid.eq(gathered | extra.valid),
+            row.valid.eq(self._held & out.shared), extra.ready.eq(write.ready & ~gathered),
             gone.eq(self._held & Mux(out.shared, row.ready, write.ready)), self._free.eq(~self._held | gone),
-            write.payload.warp.eq(out.warp), write.payload.base.eq(out.base),
-            write.payload.register.eq(out.register), write.payload.beat.eq(out.beat),
-            write.payload.last.eq(out.last), write.payload.mask.eq(~Const(0, g.lanes)),
+            write.payload.mask.eq(~Const(0, g.lanes)), self._expander.pag.eq(self.session.pag),
             row.payload.row.eq(out.row), row.payload.write.eq(1), Value.cast(row.payload.data).eq(Cat(parts)),
-            Value.cast(write.payload.data).eq(Cat(parts)),
         ]
-        with m.If(out.random):
-            m.d.comb += Value.cast(write.payload.data).eq(Cat(
-                noise[lane % len(noise)].rotate_left(lane) for lane in range(g.lanes)))
+        with m.If(gathered):
+            m.d.comb += [write.payload[name].eq(out[name]) for name in ("warp", "base", "register", "beat", "last")]
+            m.d.comb += Value.cast(write.payload.data).eq(Cat(parts))
+        with m.Else():
+            m.d.comb += [write.payload[name].eq(extra.payload.tag[name]) for name in ("warp", "base", "register")]
+            m.d.comb += [write.payload[name].eq(extra.payload[name]) for name in ("beat", "last")]
+            m.d.comb += Value.cast(write.payload.data).eq(Mux(extra.payload.dead, Cat(
+                noise[lane % len(noise)].rotate_left(lane) for lane in range(g.lanes)),
+                Value.cast(extra.payload.words)))
         with m.If(gone):
             m.d.sync += self._held.eq(0)
+        with m.If(write.valid & write.ready):
             m.d.sync += [lfsr.eq((lfsr >> 1) ^ (lfsr[0].replicate(32) & LFSR_TAPS)) for lfsr in noise]

@@ -2,24 +2,24 @@
 
 Every TB passes ``admitted`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its entry is no
 longer resumable, acknowledged), and then starts: at once, or with ``session.gang`` when all have got there or the
-next one finds no room. Streams follow each other without a gap; TBs are admitted while earlier ones are still
-being read.
+next one finds no room. Of each TB the pattern table is read first, then the rest of its stream; streams follow each
+other without a gap; TBs are admitted while earlier ones are still being read.
 """
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.context import CCB_ENTRY, ENTRY_BYTES, State
+from ..arch.context import CCB_ENTRY, ENTRY_BYTES, PATTERN_WORDS, State
 from ..arch.faults import CommandError
-from ..arch.geometry import WORD_BYTES, Geometry
+from ..arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ..core.interfaces import index
-from .bits import lowest
+from .bits import lowest, popcount
 from .commit import head, head_event
 from .entries import ENTRY_WORDS
 from .messages import admission, admitted
 from .restore import restore_job, restored
-from .segment_reader import read_job
+from .segment_reader import WORD_COUNT_BITS, read_job
 from .session import session
 
 __all__ = ["ResumeSequencer"]
@@ -159,8 +159,14 @@ class ResumeSequencer(wiring.Component):
                     m.next = "FINISH"
 
     def _admit(self, m):
-        """Give each complete entry's TB room, then queue its stream and its demotion."""
-        entry, admit = self.entry, self.admit
+        """Give each complete entry's TB room, then queue its table, its stream and its demotion."""
+        g, entry, admit = self.geometry, self.entry, self.admit
+        words, table = Signal(WORD_COUNT_BITS), Signal(range(PATTERN_WORDS * g.max_block_warps + 1))
+        before, at, skip = Signal.like(words), Signal(ADDRESS_BITS), Signal(2)
+        m.d.sync += [table.eq(popcount(entry.live_warps[:g.max_block_warps]) * PATTERN_WORDS),
+                     words.eq(entry.length // WORD_BYTES)]
+        m.d.comb += [before.eq(words - table), at.eq(entry.register_image + before * WORD_BYTES),
+                     skip.eq(at % g.bus_bytes // WORD_BYTES)]
         with m.State("NEXT"):
             m.d.sync += self._entry.eq(lowest(self._waiting))
             m.next = "SETTLE"
@@ -180,21 +186,25 @@ class ResumeSequencer(wiring.Component):
             with m.If(admit.ready):
                 m.next = "ROOM"
                 with m.If(self.admitted.valid):
-                    m.next = "READ"
+                    m.next = "TABLE"
         with m.State("ROOM"):
             with m.If(self.admitted.valid):
-                m.next = "READ"
+                m.next = "TABLE"
         job = self.read_job
+        with m.State("TABLE"):
+            m.d.comb += [job.valid.eq(1), job.payload.address.eq(at - skip * WORD_BYTES),
+                         job.payload.words.eq(table + skip), job.payload.skip.eq(skip)]
+            with m.If(job.ready):
+                m.next = "READ"
         with m.State("READ"):
-            m.d.comb += [job.valid.eq(1), job.payload.address.eq(entry.register_image),
-                         job.payload.words.eq(entry.length // WORD_BYTES)]
+            m.d.comb += [job.valid.eq(1), job.payload.address.eq(entry.register_image), job.payload.words.eq(before)]
             with m.If(job.ready):
                 m.next = "PARSE"
         with m.State("PARSE"):
             m.d.comb += [self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(self._entry),
                          self.restore_job.payload.place.eq(self._place),
                          self.restore_job.payload.live_warps.eq(entry.live_warps),
-                         self.restore_job.payload.words.eq(entry.length // WORD_BYTES)]
+                         self.restore_job.payload.words.eq(words), self.restore_job.payload.skip.eq(skip)]
             with m.If(self.restore_job.ready):
                 m.next = "DEMOTE"
         with m.State("DEMOTE"):

@@ -1,24 +1,30 @@
 """Save pipeline: from stopped warps to bursts of a context image (Lin et al. Fig. 13, spilling)::
 
-    RecordWriter --chunks--> Packer(4) --> queue --+
-         |                                         +--> merge --> Packer(bus) --> SegmentWriter --> bursts
-         +--------- items --> RowFetch --> rows ---+
+    RecordWriter --chunks--> Packer(4) --> queue -------------------+
+      |      |                                                      |
+      |      +-- items --> RowFetch --> Compressor --> Collector ---+--> Merge --> Packer(bus) --> SegmentWriter
+      |                                                    |        |                                  |
+      +--------- TBs listed --------------------------> Closer -----+                                bursts
 """
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, Geometry
 from ..core.interfaces import index, warp_view
-from .fetch import RowFetch, register_data, register_read, row_access
-from .packer import CHUNK_WORDS, Packer, chunk, packed
-from .records import RecordWriter, piece, save_tally, save_target
+from .closing import Closer, save_tally
+from .collector import Collector
+from .compressor import Compressor
+from .fetch import RowFetch, register_data, register_read, row_access, row_tag
+from .merge import Merge
+from .packer import CHUNK_WORDS, Packer, packed
+from .records import RecordWriter, piece, save_target
 from .segment_writer import SegmentWriter, data_burst, write_data, write_job
 from .session import session
 from .stream_queue import StreamQueue
 
-__all__ = ["PIECES_AHEAD", "Merge", "SavePipeline"]
+__all__ = ["PIECES_AHEAD", "SavePipeline"]
 
 PIECES_AHEAD = 16
 """Chunks of metadata prepared while data is written."""
@@ -26,65 +32,12 @@ UNITS_AHEAD = 4
 """Units (streams and entry bodies) whose address is known while earlier ones are written."""
 
 
-class Merge(wiring.Component):
-    """Puts each piece of metadata and the rows that follow it into one stream of chunks; one chunk a cycle.
-
-    Parameters
-    ----------
-    g : Geometry
-
-    Attributes
-    ----------
-    pieces : stream, in
-        Groups of 4 words; those that end a piece have its tag.
-    rows : stream, in
-    chunk : stream, out
-        A flush ends a unit; its tag says that the unit is final.
-    """
-
-    pieces: stream.Interface
-    rows: stream.Interface
-    chunk: stream.Interface
-
-    def __init__(self, g: Geometry):
-        self.geometry = g
-        super().__init__({
-            "pieces": In(stream.Signature(packed(CHUNK_WORDS, piece(g)))),
-            "rows": In(stream.Signature(data.ArrayLayout(32, g.lanes))),
-            "chunk": Out(stream.Signature(chunk())),
-        })
-
-    def elaborate(self, platform):
-        m = Module()
-        parts = self.geometry.lanes // CHUNK_WORDS
-        group, out = self.pieces.payload, self.chunk.payload
-        left, part = Signal.like(group.tag.rows), Signal(range(max(2, parts)))
-        go, last = Signal(), Signal()
-        m.d.comb += [go.eq(self.chunk.valid & self.chunk.ready), last.eq(part == parts - 1)]
-        with m.If(left != 0):
-            words = Value.cast(self.rows.payload)
-            m.d.comb += [self.chunk.valid.eq(self.rows.valid), self.rows.ready.eq(self.chunk.ready & last),
-                         Value.cast(out.words).eq(words.word_select(part, 32 * CHUNK_WORDS)),
-                         out.count.eq(CHUNK_WORDS)]
-            with m.If(go):
-                m.d.sync += [part.eq(Mux(last, 0, part + 1)), left.eq(left - last)]
-        with m.Else():
-            m.d.comb += [self.chunk.valid.eq(self.pieces.valid), self.pieces.ready.eq(self.chunk.ready),
-                         Value.cast(out.words).eq(Value.cast(group.words)),
-                         out.count.eq(sum(group.strobe[k] for k in range(CHUNK_WORDS))),
-                         out.skip.eq(group.flush & group.tag.skip), out.flush.eq(group.flush & group.tag.ends),
-                         out.tag.eq(group.tag.final)]
-            with m.If(go & group.flush):
-                m.d.sync += left.eq(group.tag.rows)
-        return m
-
-
 class SavePipeline(wiring.Component):
     """Writes the streams and the entry bodies of TBs, back to back, as bursts.
 
-    Throughput is one bus beat a cycle as long as each warp has at least as many beats of data as cycles of
-    metadata (see `RecordWriter`). `idle`: nothing in hand; `flowing`: data is on its way to the bus, as
-    opposed to waiting for warps to stop.
+    Throughput is one bus beat or one register beat a cycle, whichever takes longer, as long as that is no less
+    for each warp than its cycles of metadata (see `RecordWriter`). `idle`: nothing in hand; `flowing`: data is on
+    its way to the bus, as opposed to waiting for warps to stop.
 
     Parameters
     ----------
@@ -92,7 +45,7 @@ class SavePipeline(wiring.Component):
 
     Attributes
     ----------
-    Ports of `RecordWriter`, `RowFetch` and `SegmentWriter`.
+    Ports of `RecordWriter`, `Closer`, `RowFetch` and `SegmentWriter`.
     """
 
     session: data.View
@@ -139,6 +92,9 @@ class SavePipeline(wiring.Component):
         g = self.geometry
         m.submodules.records = records = RecordWriter(g)
         m.submodules.fetch = fetch = RowFetch(g)
+        m.submodules.compressor = compressor = Compressor(g, row_tag(g))
+        m.submodules.collector = collector = Collector(g)
+        m.submodules.closer = closer = Closer(g)
         m.submodules.metadata = metadata = Packer(CHUNK_WORDS, piece(g))
         m.submodules.pieces = pieces = StreamQueue(packed(CHUNK_WORDS, piece(g)), PIECES_AHEAD)
         m.submodules.jobs = jobs = StreamQueue(write_job(g), UNITS_AHEAD)
@@ -151,7 +107,12 @@ class SavePipeline(wiring.Component):
         wiring.connect(m, metadata.beat, pieces.input)
         wiring.connect(m, pieces.output, merge.pieces)
         wiring.connect(m, records.item, fetch.item)
-        wiring.connect(m, fetch.output, merge.rows)
+        wiring.connect(m, fetch.output, compressor.input)
+        wiring.connect(m, compressor.output, collector.input)
+        for name in ("rows", "words", "items"):
+            wiring.connect(m, getattr(collector, name), getattr(merge, name))
+        wiring.connect(m, records.close, closer.job)
+        wiring.connect(m, closer.chunk, merge.closing)
         wiring.connect(m, merge.chunk, packer.chunk)
         wiring.connect(m, packer.beat, writer.beat)
         wiring.connect(m, records.job, jobs.input)
@@ -162,14 +123,18 @@ class SavePipeline(wiring.Component):
             wiring.connect(m, getattr(fetch, name), wiring.flipped(getattr(self, name)))
         m.d.comb += [
             fetch.save_data.eq(self.save_data), fetch.row_data.eq(self.row_data), records.session.eq(self.session),
-            self.done.eq(records.done), records.save_view.eq(self.save_view),
+            closer.session.eq(self.session), compressor.pag.eq(self.session.pag),
+            collector.select.eq(closer.select), closer.vector.eq(collector.vector),
+            closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
+            self.done.eq(closer.done), records.save_view.eq(self.save_view),
             self.save_select.eq(records.save_select), self.waiting.eq(records.waiting),
         ]
         for name in ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate", "lines_valid"):
             m.d.comb += getattr(records, name).eq(getattr(self, name))
         for name in ("flags_select", "save_predicate_select"):
             m.d.comb += getattr(self, name).eq(getattr(records, name))
-        moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | packer.beat.valid | writer.burst.valid)
+        moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | compressor.busy | collector.busy
+                  | closer.busy | packer.beat.valid | writer.burst.valid)
         m.d.comb += [self.flowing.eq(moving | ~(records.idle | records.waiting)),
                      self.idle.eq(records.idle & ~moving)]
         return m

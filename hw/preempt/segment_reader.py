@@ -16,8 +16,11 @@ WORD_COUNT_BITS = 30
 
 
 def read_job() -> data.StructLayout:
-    """Words to be read from `address` on, a multiple of `bus_bytes`."""
-    return data.StructLayout({"address": ADDRESS_BITS, "words": WORD_COUNT_BITS})
+    """Words to be read from `address` on, a multiple of `bus_bytes`.
+
+    The first `skip` of them only share a beat with what is wanted; whoever takes the words drops them.
+    """
+    return data.StructLayout({"address": ADDRESS_BITS, "words": WORD_COUNT_BITS, "skip": 2})
 
 
 class SegmentReader(wiring.Component):

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, WORD_BYTES, Geometry
 from ..arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
+from ..arch.registers import KernelState
 from ..core import interfaces as payload
 from ..dispatch.admission import Admission
 from ..dispatch.commands import CommandProcessor
@@ -18,6 +19,7 @@ from ..dispatch.register_block import RegisterBlock
 from ..dispatch.tb_table import TbTable
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .engine import PreemptEngine, counters
+from .messages import activity
 
 __all__ = ["ControlUnit", "IDENTIFICATION"]
 
@@ -95,6 +97,9 @@ class ControlUnit(wiring.Component):
     shared_fault: data.View
     read_port: ReadInterface
     write_port: WriteInterface
+    activity: data.View
+    states: data.View
+    tb_count: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -161,6 +166,10 @@ class ControlUnit(wiring.Component):
             # memory
             "read_port": Out(ReadPort(g)),
             "write_port": Out(WritePort(g)),
+            # for simulations
+            "activity": Out(activity(g)),
+            "states": Out(data.ArrayLayout(KernelState, g.kernel_slots)),
+            "tb_count": Out(range(g.tb_slots + 1)),
         })
 
     def elaborate(self, platform):
@@ -189,6 +198,8 @@ class ControlUnit(wiring.Component):
         m.d.comb += [registers.event_set.fault.eq(faults.event), faults.pending.eq(registers.event.fault),
                      faults.clear.eq(registers.event_clear.fault)]
         m.d.comb += [getattr(faults, source).eq(getattr(self, source)) for source in SOURCES]
+        m.d.comb += [self.activity.eq(engine.activity), self.states.eq(commands.states),
+                     self.tb_count.eq(tb_table.tb_count)]
 
         self._status(m, registers.values, commands, tb_table, engine)
         self._progress(m, registers.values, commands, grid, completion, faults)

@@ -46,12 +46,12 @@ def run(g: Geometry, size: str = "small", progress: Callable[[str], None] = lamb
     rows = []
     for name in KERNELS:
         for mechanism in Mechanism:
-            progress(f"{name}, {mechanism.name.lower()}")
+            progress(f"{name}, {mechanism.label}")
             for pair in preemptions(g, name, mechanism, size):
                 for gang, result in enumerate(pair):
                     row = as_json(result)
                     del row["saved_tbs"]
-                    rows.append({"kernel": name, "mechanism": mechanism.name.lower(), "gang": bool(gang)} | row)
+                    rows.append({"kernel": name, "mechanism": mechanism.label, "gang": bool(gang)} | row)
     met = all(row["correct"] and all(row[key] is None or row[key]["met"] for key in ("save_limit", "restore_limit"))
               for row in rows)
     return {"preset": g.name, "size": size, "met": met, "runs": rows}

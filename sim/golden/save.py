@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, Pattern
-from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, Geometry
+from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, Pattern
+from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.isa import LIVE_BITS, registers_of_vector
+from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
+from caesura.hw.preempt.compressor import Compressor
 
 from .tb import ThreadBlock
 from .warp import StackEntry, Warp
@@ -56,41 +59,63 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     random bits, and those must still read zero.
     """
     g, kernel = tb.g, tb.kernel
+    pag = pattern_group(kernel.block[0], g.warp_size)
     alive = [warp for warp in tb.warps if warp.live]
     parts: list[np.ndarray] = []
-    registers = 0
+    table: list[int] = []
+    registers = register_words = 0
     for warp in alive:
         if mechanism is Mechanism.OCCUPIED:
             saved = list(range(kernel.registers))
         else:
             saved = [r for r in registers_of_vector(warp.live_vector, kernel.registers)
                      if scramble or warp.valid >> r & 1]
-        parts += [np.array(_warp_record(warp, saved), np.uint32), warp.registers[saved].ravel()]
+        codes, words = _encoded(warp, saved, mechanism, pag)
+        parts += [np.array(_warp_record(warp, len(saved)), np.uint32), words]
+        vector = sum(int(code) << 2 * r for code, r in zip(codes, saved, strict=True))
+        table += [vector >> low & 0xFFFF_FFFF for low in range(0, 32 * PATTERN_WORDS, 32)]
         registers += len(saved)
+        register_words += len(words)
     shared_offset = 4 * sum(map(len, parts)) if kernel.lines else 0
     occupied = mechanism is Mechanism.OCCUPIED
     lines = [k for k in range(kernel.lines) if occupied or tb.lines_valid >> k & 1]
     bitmap = sum(1 << k for k in lines)
     parts.append(np.array([bitmap >> low & 0xFFFF_FFFF for low in range(0, kernel.lines, 32)], np.uint32))
     parts.append(tb.views[2].reshape(-1, LINE_WORDS)[lines].ravel())
-    stream = np.concatenate(parts)
-    data_bytes = registers * g.vector_bytes + len(lines) * SEGMENT_BYTES
+    stream = np.concatenate([*parts, np.array(table, np.uint32)])
+    data_bytes = 4 * register_words + len(lines) * SEGMENT_BYTES
     entry = {
         "version": context.VERSION, "geometry_hash": g.hash, "length": 4 * len(stream), "launch_id": tb.launch_id,
         "ctaid_x": tb.ctaid[0], "ctaid_y": tb.ctaid[1], "ctaid_z": tb.ctaid[2],
-        "live_warps": sum(1 << warp.index for warp in alive), "mechanism": mechanism,
+        "live_warps": sum(1 << warp.index for warp in alive), "mechanism": mechanism, "pag": pag,
         "registers": kernel.registers, "warps": kernel.warps, "local_base": kernel.descriptor.local_base,
         "data_bytes": data_bytes, "metadata_bytes": 4 * len(stream) - data_bytes, "shared_lines": len(lines),
     }
     return SavedBlock(stream, entry, shared_offset, registers)
 
 
-def _warp_record(warp: Warp, saved: list[int]) -> list[int]:
+@functools.cache
+def _compressor(g: Geometry) -> Compressor:
+    return Compressor(g)
+
+
+def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, pag: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pattern codes of the saved registers and their words as they stand in the record."""
+    values = warp.registers[saved]
+    if mechanism is not Mechanism.LIVE_CP:
+        return np.full(len(saved), Pattern.RANDOM), values.ravel()
+    codes, words = _compressor(warp.g).compute(values, warp.launched, pag)
+    order = [k for random in (True, False) for k in range(len(saved)) if (codes[k] == Pattern.RANDOM) == random]
+    rows = [words[k, :encoded_words(codes[k], pag, warp.g.warp_size)] for k in order]
+    return codes, np.concatenate([np.zeros(0, np.uint32), *rows])
+
+
+def _warp_record(warp: Warp, saved: int) -> list[int]:
     """Return a warp record up to its registers."""
     words = context.to_words(
         WARP_HEADER, warp=warp.index, depth=len(warp.stack), predicates=warp.written, waiting=int(warp.waiting),
         barrier=warp.barrier if warp.waiting else 0, live_lanes=warp.live, launched_lanes=warp.launched,
-        saved_registers=len(saved), pattern=sum(Pattern.RANDOM << 2 * r for r in saved))
+        saved_registers=saved)
     words += [warp.predicates[p] for p in range(PREDICATES) if warp.written >> p & 1]
     for entry in warp.stack:
         words += [entry.pc, entry.mask & warp.live, entry.reconv]
@@ -132,25 +157,34 @@ def restore(kernel: Kernel, entry: dict[str, int], stream: np.ndarray,
     BadImage
         If the stream does not parse as an image of this kernel.
     """
-    if entry["registers"] != kernel.registers or entry["warps"] != kernel.warps:
-        raise BadImage("registers or warps are not the kernel's")
+    g = kernel.machine.g
+    pag = pattern_group(kernel.block[0], g.warp_size)
+    if (entry["registers"], entry["warps"], entry["pag"]) != (kernel.registers, kernel.warps, pag):
+        raise BadImage("registers, warps or pattern groups are not the kernel's")
     tb = ThreadBlock(kernel.machine.g, kernel, entry["launch_id"])
     tb.ctaid = (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"])
     for warp in tb.warps:
         warp.live = 0
-    words = _Words(stream)
-    for _ in range(entry["live_warps"].bit_count()):
-        _restore_warp(tb, entry["live_warps"], words, scramble)
+    records = entry["live_warps"].bit_count()
+    end = len(stream) - PATTERN_WORDS * records
+    if end < 0:
+        raise BadImage("stream ends early")
+    words = _Words(stream[:end])
+    for vector in stream[end:].reshape(records, PATTERN_WORDS):
+        _restore_warp(tb, entry["live_warps"], codes_of(vector), pag, words, scramble)
     if kernel.lines:
         bitmap = sum(int(word) << 32 * k for k, word in enumerate(words.take(-(-kernel.lines // 32))))
         lines = tb.views[2].reshape(-1, LINE_WORDS)
         for line in (k for k in range(kernel.lines) if bitmap >> k & 1):
             lines[line] = words.take(LINE_WORDS)
         tb.lines_valid = bitmap
+    if words.position != end:
+        raise BadImage("stream is too long")
     return tb
 
 
-def _restore_warp(tb: ThreadBlock, alive: int, words: _Words, scramble: np.random.Generator | None) -> None:
+def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, words: _Words,
+                  scramble: np.random.Generator | None) -> None:
     g = tb.g
     header = context.from_words(WARP_HEADER, words.take(HEADER_WORDS))
     if not alive >> header["warp"] & 1 or header["warp"] >= len(tb.warps) or tb.warps[header["warp"]].live:
@@ -166,15 +200,17 @@ def _restore_warp(tb: ThreadBlock, alive: int, words: _Words, scramble: np.rando
     if not 1 <= header["depth"] <= g.stack_depth:
         raise BadImage(f"stack depth {header['depth']}")
     warp.stack = [StackEntry(*map(int, words.take(STACK_WORDS))) for _ in range(header["depth"])]
-    for r in range(MAX_REGISTERS):
-        if header["pattern"] >> 2 * r & 3:
-            if r >= tb.kernel.registers:
-                raise BadImage(f"register {r}")
-            warp.registers[r] = words.take(g.warp_size)
-            warp.valid |= 1 << r
-        elif scramble is not None and r < tb.kernel.registers:
+    if np.count_nonzero(codes) != header["saved_registers"] or codes[tb.kernel.registers:].any():
+        raise BadImage(f"patterns of warp {header['warp']}")
+    saved = read_registers(codes, words.take, pag, g.warp_size)
+    for r in range(tb.kernel.registers):
+        if r in saved:
+            warp.registers[r] = saved[r]
+        elif scramble is not None:
             warp.registers[r] = scramble.integers(0, 1 << 32, g.warp_size, np.uint32)
-            warp.valid |= 1 << r
+        else:
+            continue
+        warp.valid |= 1 << r
 
 
 class _Words:

@@ -59,6 +59,9 @@ class AmaranthTransport:
         self._partial: dict[tuple[int, int, int], np.ndarray] = {}
         self._inputs = {"address": 0, "write": 0, "write_data": 0}
         self._outputs = {"read_data": 0, "interrupt": 0}
+        self._draining = getattr(getattr(self._top, "trace", None), "engine", None)
+        self._draining = None if self._draining is None else self._draining.draining
+        self._drain_bytes = 0
         self._failure: Exception | None = None
         self._simulator = Simulator(self._top)
         self._simulator.add_clock(_PERIOD)
@@ -70,6 +73,7 @@ class AmaranthTransport:
         try:
             while True:
                 await ctx.delay(_PERIOD / 4)
+                regular = self._regular_bytes()
                 for name, value in (self._memory.drive() | self._inputs).items():
                     if self._driven.get(name) != value:  # every change makes the design settle anew
                         self._driven[name] = value
@@ -77,6 +81,8 @@ class AmaranthTransport:
                 if self.tracing:
                     self._sample_trace(ctx)
                 self._memory.sample({name: ctx.get(self._ports[name]) for name in self._from_master})
+                if self._draining is not None and ctx.get(self._draining):
+                    self._drain_bytes += self._regular_bytes() - regular
                 await ctx.tick()
                 self._outputs = {name: ctx.get(getattr(self._top, name)) for name in self._outputs}
                 self.cycle += 1
@@ -186,5 +192,10 @@ class AmaranthTransport:
     @property
     def traffic(self) -> Traffic:
         """Bus traffic so far."""
-        return Traffic(*(tuple(counts.get(k, 0) for k in range(AXI_IDS))
-                         for counts in (self._memory.read_bytes, self._memory.written_bytes)))
+        read, written = (tuple(counts.get(k, 0) for k in range(AXI_IDS))
+                         for counts in (self._memory.read_bytes, self._memory.written_bytes))
+        return Traffic(read, written, self._drain_bytes)
+
+    def _regular_bytes(self) -> int:
+        read, written = self._memory.read_bytes, self._memory.written_bytes
+        return read.get(0, 0) + read.get(1, 0) + written.get(0, 0)

@@ -88,6 +88,7 @@ public:
     Memory memory;
     std::vector<ErrorRange> errors;
     uint64_t read_bytes[IDS] = {}, written_bytes[IDS] = {};
+    uint64_t drain_bytes = 0;  // of those, regular traffic in cycles that count as drain
     uint64_t rate = uint64_t(WIDTH) << FRACTION_BITS, latency = 1;
 
     explicit AxiMemory(uint64_t size) : memory(size) {}

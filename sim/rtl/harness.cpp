@@ -12,6 +12,7 @@
 
 #include "Vtop.h"
 #include "axi_memory.h"
+#include "timeline.h"
 #include "trace.h"
 
 namespace {
@@ -56,8 +57,12 @@ struct Snapshot {
     std::vector<uint8_t> model;
     Axi axi;
     Tracer trace;
+    Timeline timeline;
     uint64_t cycle;
-    size_t bytes() const { return model.size() + sizeof *this + trace.records.size() * sizeof(Record); }
+    size_t bytes() const {
+        return model.size() + sizeof *this + trace.records.size() * sizeof(Record)
+               + timeline.events.size() * sizeof(Event) + timeline.samples.size() * sizeof(Sample);
+    }
 };
 
 class Simulation {
@@ -77,10 +82,12 @@ public:
 
     Axi axi;
     Tracer trace;
+    Timeline timeline;
     uint64_t cycle = 0;
     std::string error;
 
     void step() {
+        const uint64_t before = regular_bytes();
         const auto& s = axi.drive();
         top_->axi_awready = s.awready;
         top_->axi_wready = s.wready;
@@ -97,12 +104,17 @@ public:
         top_->eval();
         dump(0);
         if (trace.enabled) sample_trace();
+        if (timeline.interval) sample_timeline();
         axi.sample(master());
+        if (top_->trace_engine_draining) axi.drain_bytes += regular_bytes() - before;
         top_->clk = 1;
         top_->eval();
         dump(1);
         ++cycle;
     }
+
+    // Moved by all but the preemption unit.
+    uint64_t regular_bytes() const { return axi.read_bytes[0] + axi.read_bytes[1] + axi.written_bytes[0]; }
 
     bool interrupt() const { return top_->__SYM__interrupt; }  // Verilator takes the plain name for a keyword
 
@@ -121,7 +133,7 @@ public:
     }
 
     Snapshot* snapshot() {
-        auto* result = new Snapshot{{}, axi, trace, cycle};
+        auto* result = new Snapshot{{}, axi, trace, timeline, cycle};
         Saver saver(result->model);
         saver << *top_;
         saver.flush();
@@ -131,12 +143,20 @@ public:
     void restore(const Snapshot& snapshot) {
         axi = snapshot.axi;
         trace = snapshot.trace;
+        timeline = snapshot.timeline;
         cycle = snapshot.cycle;
         Loader loader(snapshot.model);
         loader >> *top_;
     }
 
+    void start_timeline(uint64_t interval) {
+        if (interval && !timeline.interval) timeline.sample(cycle, axi, top_->trace_tbs);
+        timeline.interval = interval;
+    }
+    void close_timeline() { timeline.sample(cycle, axi, top_->trace_tbs); }
+
     void open_vcd(const char* path) {
+        close_vcd();
 #ifdef WITH_VCD
         vcd_ = std::make_unique<VerilatedVcdC>();
         top_->trace(vcd_.get(), 99);
@@ -192,6 +212,26 @@ private:
             trace.predicate(cycle, t.trace_predicate_slot, t.trace_predicate_predicate, t.trace_predicate_beat,
                             t.trace_predicate_last, t.trace_predicate_mask, t.trace_predicate_value);
     }
+
+    void sample_timeline() {
+        const Vtop& t = *top_;
+        if (cycle % timeline.interval == 0) timeline.sample(cycle, axi, t.trace_tbs);
+        timeline.instructions += t.trace_retire_valid;
+        if (t.trace_init_valid)
+            timeline.happens(cycle, Timeline::INIT, t.trace_init_kernel, t.trace_init_slot, t.trace_init_block_warp,
+                             t.trace_init_launch);
+        timeline.watch(cycle, Timeline::VALID, t.trace_warps_valid);
+        timeline.watch(cycle, Timeline::ACTIVE, t.trace_warps_active);
+        timeline.watch(cycle, Timeline::WAITING, t.trace_warps_waiting);
+        timeline.watch(cycle, Timeline::STOPPED, t.trace_warps_stopped);
+        timeline.watch(cycle, Timeline::STATES, t.trace_states);
+        timeline.watch(cycle, Timeline::DRAINING, t.trace_engine_draining);
+        if (t.trace_engine_taken)
+            timeline.happens(cycle, t.trace_engine_resume ? Timeline::RESUME : Timeline::PREEMPT,
+                             t.trace_engine_kernel);
+        if (t.trace_engine_dropped) timeline.happens(cycle, Timeline::DROPPED);
+        if (t.trace_engine_started) timeline.happens(cycle, Timeline::STARTED);
+    }
 };
 
 // Runs `body`; a protocol error ends the simulation's advance and is kept for `caesura_error`.
@@ -223,6 +263,7 @@ void caesura_clear_errors(Simulation* sim) { sim->axi.errors.clear(); }
 void caesura_traffic(Simulation* sim, uint64_t* to) {
     std::copy(sim->axi.read_bytes, sim->axi.read_bytes + Axi::IDS, to);
     std::copy(sim->axi.written_bytes, sim->axi.written_bytes + Axi::IDS, to + Axi::IDS);
+    to[2 * Axi::IDS] = sim->axi.drain_bytes;
 }
 
 uint64_t caesura_cycle(Simulation* sim) { return sim->cycle; }
@@ -259,6 +300,20 @@ uint64_t caesura_trace_count(Simulation* sim) { return sim->trace.records.size()
 void caesura_take_trace(Simulation* sim, Record* to) {
     std::copy(sim->trace.records.begin(), sim->trace.records.end(), to);
     sim->trace.records.clear();
+}
+
+void caesura_timeline(Simulation* sim, uint64_t interval) { sim->start_timeline(interval); }
+void caesura_timeline_end(Simulation* sim, uint64_t* counts) {
+    sim->close_timeline();
+    counts[0] = sim->timeline.events.size();
+    counts[1] = sim->timeline.samples.size();
+}
+void caesura_take_timeline(Simulation* sim, Event* events, Sample* samples) {
+    Timeline& t = sim->timeline;
+    std::copy(t.events.begin(), t.events.end(), events);
+    std::copy(t.samples.begin(), t.samples.end(), samples);
+    t.events.clear();
+    t.samples.clear();
 }
 
 Snapshot* caesura_snapshot(Simulation* sim) { return sim->snapshot(); }

@@ -14,6 +14,7 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
 from caesura.sim.memory import ErrorRange, MemoryTiming, ProtocolError
 from caesura.sim.rtl.verilator import Progress, library, report_on_stderr
+from caesura.sim.timeline import EVENT, SAMPLE
 from caesura.sim.trace import TRACE
 
 __all__ = ["RtlTransport", "Snapshot", "Traffic"]
@@ -35,6 +36,8 @@ _FUNCTIONS = {
     "write_memory": (None, _POINTER, _LONG, _TEXT, _LONG),
     "trace": (None, _POINTER, ctypes.c_int), "trace_count": (_LONG, _POINTER),
     "take_trace": (None, _POINTER, _POINTER),
+    "timeline": (None, _POINTER, _LONG), "timeline_end": (None, _POINTER, _POINTER),
+    "take_timeline": (None, _POINTER, _POINTER, _POINTER),
     "snapshot": (_POINTER, _POINTER), "restore": (None, _POINTER, _POINTER),
     "snapshot_bytes": (_LONG, _POINTER), "snapshot_delete": (None, _POINTER),
     "open_vcd": (None, _POINTER, _TEXT), "close_vcd": (None, _POINTER),
@@ -83,14 +86,17 @@ class Traffic:
     ----------
     read, written : tuple of int
         Indexed by AXI id (reads: 0 instruction cache, 1 load/store, 2 control; writes: 0 load/store, 1 control).
+    drain : int
+        Of these, what all but the control unit moved in cycles that a preempt counts as drain.
     """
 
-    def __init__(self, read: tuple[int, ...], written: tuple[int, ...]):
+    def __init__(self, read: tuple[int, ...], written: tuple[int, ...], drain: int = 0):
         self.read = read
         self.written = written
+        self.drain = drain
 
     def __repr__(self) -> str:
-        return f"Traffic(read={self.read}, written={self.written})"
+        return f"Traffic(read={self.read}, written={self.written}, drain={self.drain})"
 
 
 class RtlTransport:
@@ -107,7 +113,10 @@ class RtlTransport:
     trace : bool
         Record a retire trace from the start (see `take_trace`).
     vcd : path, optional
-        Write waveforms there until `close`; needs its own build.
+        Write waveforms there from the start until `close_vcd` or `close`; needs its own build.
+    waves : str, optional
+        Build with waveforms of one block only (a path below the top, for example ``"control.engine"``), for `vcd` or
+        `open_vcd`.
     design : callable
         Makes the top; another one with the ports of `hw.sm.Sm` can be run instead.
     progress : callable
@@ -124,19 +133,22 @@ class RtlTransport:
     name = "rtl"
 
     def __init__(self, geometry: Geometry, memory_bytes: int = DEFAULT_MEMORY, trace: bool = False, *,
-                 vcd: str | Path | None = None, design: Callable[[Geometry], wiring.Component] = Sm,
-                 progress: Progress = report_on_stderr):
+                 vcd: str | Path | None = None, waves: str | None = None,
+                 design: Callable[[Geometry], wiring.Component] = Sm, progress: Progress = report_on_stderr):
         if memory_bytes <= 0 or memory_bytes % 4096 or memory_bytes > 1 << 32:
             raise ValueError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes}")
         self.geometry = geometry
         self.memory_bytes = memory_bytes
-        self._library = _Library(library(geometry, design, vcd=vcd is not None, progress=progress))
+        waves = waves or ("" if vcd is not None else None)
+        self._library = _Library(library(geometry, design, waves=waves, progress=progress))
         self._simulation = self._library.new(memory_bytes)
         self._close = weakref.finalize(self, self._library.delete, self._simulation)
         self.set_timing(MemoryTiming.of(geometry))
         self.tracing = trace
+        self.record_timeline(0)
+        self._waves = waves
         if vcd is not None:
-            self._library.open_vcd(self._simulation, str(vcd).encode())
+            self.open_vcd(vcd)
 
     def _check(self) -> None:
         message = self._library.error(self._simulation)
@@ -216,6 +228,27 @@ class RtlTransport:
         self._library.take_trace(self._simulation, records.ctypes.data)
         return records
 
+    def record_timeline(self, interval: int) -> None:
+        """Record from now on what warps, kernels and the preemption engine do, and the bus every `interval` cycles.
+
+        0 ends it. A restored snapshot brings back what was recorded when it was taken.
+        """
+        if interval < 0:
+            raise ValueError(f"the interval must be 0 or more cycles, not {interval}")
+        self._timeline = interval
+        self._library.timeline(self._simulation, interval)
+
+    def take_timeline(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the events and samples (`sim.timeline.EVENT`, `SAMPLE`) since the last call, and forget them.
+
+        The first sample is of the moment at which recording began, the last is of this one.
+        """
+        counts = np.empty(2, np.uint64)
+        self._library.timeline_end(self._simulation, counts.ctypes.data)
+        events, samples = np.empty(int(counts[0]), EVENT), np.empty(int(counts[1]), SAMPLE)
+        self._library.take_timeline(self._simulation, events.ctypes.data, samples.ctypes.data)
+        return events, samples
+
     def snapshot(self) -> Snapshot:
         """Return the state of everything: SM, bus, memory, error ranges, counters and untaken trace records.
 
@@ -231,6 +264,7 @@ class RtlTransport:
             raise ValueError(f"the snapshot has {snapshot._memory_bytes} bytes of memory, not {self.memory_bytes}")
         self._library.restore(self._simulation, snapshot._pointer)
         self.tracing = self._tracing
+        self.record_timeline(self._timeline)
 
     def set_timing(self, timing: MemoryTiming) -> None:
         """Change the memory's latency and bandwidth from now on."""
@@ -247,9 +281,28 @@ class RtlTransport:
     @property
     def traffic(self) -> Traffic:
         """Bus traffic so far."""
-        counts = np.empty(2 * AXI_IDS, np.uint64)
+        counts = np.empty(2 * AXI_IDS + 1, np.uint64)
         self._library.traffic(self._simulation, counts.ctypes.data)
-        return Traffic(tuple(map(int, counts[:AXI_IDS])), tuple(map(int, counts[AXI_IDS:])))
+        return Traffic(tuple(map(int, counts[:AXI_IDS])), tuple(map(int, counts[AXI_IDS:-1])), int(counts[-1]))
+
+    def open_vcd(self, path: str | Path) -> None:
+        """Write waveforms to a file from now on; two units of its time are a cycle.
+
+        Raises
+        ------
+        ValueError
+            If this simulation was built without waveforms.
+        OSError
+            If the file cannot be written.
+        """
+        if self._waves is None:
+            raise ValueError("this simulation has no waveforms; make it with vcd=PATH or waves=BLOCK")
+        open(path, "w").close()
+        self._library.open_vcd(self._simulation, str(path).encode())
+
+    def close_vcd(self) -> None:
+        """Complete the waveform file."""
+        self._library.close_vcd(self._simulation)
 
     def close(self) -> None:
         """End the simulation and complete the waveform file; the object is not usable afterwards."""

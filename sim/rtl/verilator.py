@@ -27,15 +27,17 @@ from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
 
-__all__ = ["BuildError", "Progress", "build_seconds", "library", "report_on_stderr"]
+__all__ = ["BuildError", "Progress", "block_library", "build_seconds", "library", "report_on_stderr"]
 
 Progress = Callable[[str], None]
 """Called with one line for each step of a build."""
-SOURCES = ("harness.cpp", "axi_memory.h", "trace.h")
+SOURCES = ("harness.cpp", "axi_memory.h", "timeline.h", "trace.h")
 VERILATOR_FLAGS = ("--cc", "--exe", "--build", "-j", "2", "-O3", "--x-assign", "fast", "--x-initial", "fast",
                    "--savable", "--threads", "1", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style",
                    "--top-module", "top", "--prefix", "Vtop")
 COMPILER_FLAGS = "-std=c++17 -fPIC -fvisibility=default -march=native"
+WAVES = '`verilator_config\ntracing_off -scope "top*"\ntracing_on -scope "top.{scope}*"\n`verilog\n'
+"""Restricts waveforms to a block and what is below it."""
 MAKE_FLAGS = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O2"
 """The evaluated code gains 3 % from -O2 and takes twice as long to compile; the slow code runs once."""
 
@@ -100,7 +102,7 @@ def _systemverilog(g: Geometry, design: Callable[[Geometry], wiring.Component], 
     return text
 
 
-def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *, vcd: bool = False,
+def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *, waves: str | None = None,
             progress: Progress = report_on_stderr) -> Path:
     """Return the shared library of a design with the harness around it, built if it is not there yet.
 
@@ -109,8 +111,8 @@ def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *,
     g : Geometry
     design : callable
         Makes the top from the geometry; it has the ports of `hw.sm.Sm`.
-    vcd : bool
-        Build with waveforms (another, slower library).
+    waves : str, optional
+        Build with waveforms (another, slower library) of the block at this path below the top; "" is everything.
     progress : callable
         Told about each step that takes time.
 
@@ -123,8 +125,10 @@ def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *,
     here = Path(__file__).resolve().parent
     defines = [f"-DSM_{name}={value}" for name, value in (
         ("BUS_BYTES", g.bus_bytes), ("WARPS", g.warps), ("LANES", g.lanes), ("BEATS", g.beats))]
-    flags = [*VERILATOR_FLAGS, *(("--trace-vcd",) if vcd else ())]
-    defines += ["-DWITH_VCD"] if vcd else []
+    flags = [*VERILATOR_FLAGS, *(("--trace-vcd",) if waves is not None else ())]
+    defines += ["-DWITH_VCD"] if waves is not None else []
+    if waves:
+        text = WAVES.format(scope=waves) + text
     key = _digest([text, *flags, *defines, COMPILER_FLAGS, MAKE_FLAGS, version("verilator"),
                    *((here / name).read_text() for name in SOURCES)])
     result = export.cache_directory() / "verilator" / f"{key}.so"
@@ -132,12 +136,45 @@ def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *,
         return result
     with _locked(result.with_suffix(".lock")):
         if not result.exists():
-            progress(f"building the RTL simulation of {g.name}" + (" with waveforms" if vcd else ""))
+            extra = "" if waves is None else f" with waveforms of {waves or 'everything'}"
+            progress(f"building the RTL simulation of {g.name}{extra}")
             started = time.monotonic()
-            _build(text, flags, defines, here, result)
+            _build(text, flags, defines, here / "harness.cpp", result)
             seconds = time.monotonic() - started
             export.write_atomically(result.with_suffix(".seconds"), f"{seconds:.1f}\n")
             progress(f"built in {seconds:.0f} s")
+    return result
+
+
+def block_library(block: wiring.Component, harness: Path, defines: dict[str, int] | None = None,
+                  flags: str = "") -> Path:
+    """Return the shared library of any block with a C++ harness of its own around it, built if it is not there yet.
+
+    Parameters
+    ----------
+    block : wiring.Component
+        Becomes the C++ class ``Vtop``, without a reset port.
+    harness : Path
+        C++ source that drives it; it may include the headers beside it, which all count as its sources.
+    defines : dict of str to int
+        Macros of the harness.
+    flags : str
+        More flags of the C++ compiler.
+
+    Raises
+    ------
+    BuildError
+        If a tool is missing or fails.
+    """
+    text = export.systemverilog(block, reset=False)
+    macros = [f"-D{name}={value}" for name, value in (defines or {}).items()] + flags.split()
+    sources = (harness, *sorted(harness.parent.glob("*.h")))
+    key = _digest([text, *VERILATOR_FLAGS, *macros, COMPILER_FLAGS, MAKE_FLAGS, version("verilator"),
+                   *(path.read_text() for path in sources)])
+    result = export.cache_directory() / "verilator" / f"{key}.so"
+    with _locked(result.with_suffix(".lock")):
+        if not result.exists():
+            _build(text, [*VERILATOR_FLAGS], macros, harness, result)
     return result
 
 
@@ -149,7 +186,7 @@ def build_seconds(library: Path) -> float | None:
         return None
 
 
-def _build(text: str, flags: list[str], defines: list[str], sources: Path, result: Path) -> None:
+def _build(text: str, flags: list[str], defines: list[str], harness: Path, result: Path) -> None:
     """Run Verilator and the compiler in a temporary folder and move the library into place."""
     folder = _verilator_folder()
     environment = os.environ | {
@@ -158,9 +195,9 @@ def _build(text: str, flags: list[str], defines: list[str], sources: Path, resul
     }
     with tempfile.TemporaryDirectory(prefix="build-", dir=result.parent) as work:
         (Path(work) / "top.sv").write_text(text)
-        command = ["verilator", *flags, "-CFLAGS", " ".join([COMPILER_FLAGS, f"-I{sources}", *defines]),
+        command = ["verilator", *flags, "-CFLAGS", " ".join([COMPILER_FLAGS, f"-I{harness.parent}", *defines]),
                    "-LDFLAGS", "-shared", "--Mdir", "obj", "-o", "simulation.so", "top.sv",
-                   str(sources / "harness.cpp")]
+                   str(harness)]
         done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True)
         built = Path(work) / "obj" / "simulation.so"
         if done.returncode or not built.exists():

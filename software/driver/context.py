@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from caesura.hw.arch import context as image
-from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, WORD_BYTES, Geometry
+from caesura.hw.arch.patterns import codes_of, encoded_words, read_registers
 
 from .transport import Transport
 
@@ -40,8 +41,11 @@ class WarpContext:
     predicates : dict of int to int
         Written predicates, a bit a lane.
     registers : dict of int to numpy.ndarray
-        Saved registers, one 32-bit word a lane.
+        Saved registers, decompressed: one 32-bit word a lane. Lanes never launched may hold anything.
+    patterns : dict of int to hw.arch.context.Pattern
+        Pattern of each allocated register; dead ones were not saved.
     metadata_bytes, data_bytes : int
+        Bytes of its record and its pattern vector, and of its registers as saved.
     """
 
     warp: int
@@ -51,6 +55,7 @@ class WarpContext:
     stack: tuple[StackEntry, ...]
     predicates: dict[int, int]
     registers: dict[int, np.ndarray]
+    patterns: dict[int, image.Pattern]
     metadata_bytes: int
     data_bytes: int
 
@@ -73,6 +78,8 @@ class TbContext:
     generation : int
     allocated_registers : int
         Vector registers of a thread.
+    pag : int
+        Lanes of a pattern analysing group.
     warps : tuple of WarpContext
         Those that had not exited.
     shared_lines : dict of int to bytes
@@ -87,6 +94,7 @@ class TbContext:
     mechanism: image.Mechanism
     generation: int
     allocated_registers: int
+    pag: int
     warps: tuple[WarpContext, ...]
     shared_lines: dict[int, bytes]
     length: int
@@ -103,17 +111,18 @@ class _Words:
         return self.words[self.at - count:self.at]
 
 
-def _read_warp(g: Geometry, words: _Words) -> WarpContext:
+def _read_warp(g: Geometry, words: _Words, codes: np.ndarray, entry: dict[str, int]) -> WarpContext:
     start = words.at
     header = image.from_words(image.WARP_HEADER, words.take(image.HEADER_WORDS))
-    predicates = {p: int(words.take(1)[0]) for p in range(8) if header["predicates"] >> p & 1}
+    predicates = {p: int(words.take(1)[0]) for p in range(PREDICATES) if header["predicates"] >> p & 1}
     stack = tuple(StackEntry(*map(int, words.take(image.STACK_WORDS))) for _ in range(header["depth"]))
-    metadata = 4 * (words.at - start)
-    saved = [r for r in range(64) if header["pattern"] >> 2 * r & 3 != image.Pattern.DEAD]
-    registers = {r: words.take(g.warp_size).copy() for r in saved}
+    metadata = WORD_BYTES * (words.at - start + image.PATTERN_WORDS)
+    registers = read_registers(codes, words.take, entry["pag"], g.warp_size)
+    patterns = {r: image.Pattern(int(codes[r])) for r in range(entry["registers"])}
+    data = WORD_BYTES * sum(encoded_words(patterns[r], entry["pag"], g.warp_size) for r in registers)
     return WarpContext(header["warp"], header["live_lanes"], header["launched_lanes"],
-                       header["barrier"] if header["waiting"] else None, stack, predicates, registers, metadata,
-                       len(saved) * g.vector_bytes)
+                       header["barrier"] if header["waiting"] else None, stack, predicates, registers, patterns,
+                       metadata, data)
 
 
 def read_context(transport: Transport, ccb_base: int, shared_bytes: int) -> list[TbContext]:
@@ -134,12 +143,14 @@ def read_context(transport: Transport, ccb_base: int, shared_bytes: int) -> list
         if entry["state"] != image.State.COMPLETE:
             continue
         words = _Words(transport.read_memory(entry["register_image"], entry["length"]))
-        warps = tuple(_read_warp(g, words) for _ in range(entry["live_warps"].bit_count()))
+        records = entry["live_warps"].bit_count()
+        table = words.words[len(words.words) - image.PATTERN_WORDS * records:].reshape(records, image.PATTERN_WORDS)
+        warps = tuple(_read_warp(g, words, codes_of(vector), entry) for vector in table)
         count = -(-shared_bytes // SEGMENT_BYTES)
         bitmap = sum(int(w) << 32 * k for k, w in enumerate(words.take(-(-count // 32))))
         lines = {n: words.take(SEGMENT_BYTES // 4).tobytes() for n in range(count) if bitmap >> n & 1}
         found.append(TbContext(
             image.State(entry["state"]), entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
-            image.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"], warps, lines,
-            entry["length"], entry["data_bytes"], entry["metadata_bytes"]))
+            image.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"],
+            entry["pag"], warps, lines, entry["length"], entry["data_bytes"], entry["metadata_bytes"]))
     return found

@@ -219,6 +219,10 @@ class Device:
         """
         return self.transport.advance(self._count(cycles, "cycles"))
 
+    def run(self, launch: Launch, cycles: int) -> int:
+        """Let `cycles` cycles pass, fewer if a launch finishes; return the cycles passed. A fault is left to `wait`."""
+        return self._wait_event(lambda: launch.finished, cycles)
+
     def wait(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> int:
         """Let time pass until a launch has finished; return the cycles passed.
 

@@ -121,3 +121,13 @@ def test_second_export_comes_from_the_cache(own_cache, monkeypatch):
 def test_what_yosys_refuses_is_reported():
     with pytest.raises(export.ExportError, match="Yosys failed:\n.*ERROR"):
         export._yosys("module \\top\n  cell $nonsense\nend\n")
+
+
+@pytest.mark.parametrize("block, ports", [("compressor", {"pag", "input_payload", "output_payload", "busy"}),
+                                          ("decompressor", {"pag", "input_payload", "output_payload"})])
+def test_preemption_blocks_are_exported_by_name(block, ports, tmp_path):
+    export.main(["tiny", "--block", block, "-o", str(tmp_path / "block.sv")])
+    text = (tmp_path / "block.sv").read_text()
+    assert modules(text)[0] == block
+    top = text.split("endmodule")[0]
+    assert ports <= set(re.findall(r"^  (?:input|output) (?:\[\S+\] )?(\w+);", top, re.MULTILINE))

@@ -18,7 +18,7 @@ from caesura.hw.core.barriers import BarrierUnit
 from caesura.hw.core.execute import ExecutePipeline
 from caesura.hw.sm import Sm
 
-LAYOUTS = {name: getattr(context, name) for name in ("CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY")}
+LAYOUTS = {name: getattr(context, name) for name in ("CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "PATTERN_VECTOR")}
 
 
 def matching(name: str) -> re.Pattern:

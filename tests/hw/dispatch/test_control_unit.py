@@ -5,6 +5,7 @@ import random
 import pytest
 from control_bench import MAP, ControlBench, Kernel
 
+from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.registers import Command, KernelState
@@ -112,7 +113,7 @@ def test_commands_in_the_wrong_state_are_refused(monkeypatch):
         await bench.launch(ctx, 0, Kernel())
         assert await bench.command(ctx, Command.START, 0) == CommandError.BUSY
         assert await bench.command(ctx, Command.RESUME, 0) == CommandError.NOT_RUNNING
-        assert await bench.command(ctx, Command.PREEMPT, 0, mechanism=2) == CommandError.UNKNOWN
+        assert await bench.command(ctx, Command.PREEMPT, 0, mechanism=max(Mechanism) + 1) == CommandError.UNKNOWN
         await bench.launch(ctx, 1, Kernel())
         assert await bench.command(ctx, Command.PREEMPT, 0) == CommandError.NONE
         for op, k in [(Command.PREEMPT, 1), (Command.PREEMPT, 0), (Command.RESUME, 0)]:

@@ -2,14 +2,17 @@
 
 import random
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+import pytest
 from amaranth.sim import Simulator
+from register_samples import registers
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, State
-from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, PREDICATES, preset
-from caesura.hw.arch.isa import registers_of_vector
+from caesura.hw.arch.geometry import PC_NONE, PREDICATES, preset
+from caesura.hw.arch.patterns import pattern_group
 from caesura.hw.preempt.engine import PreemptEngine
 
 CCB_BASE = 0x4000
@@ -68,6 +71,7 @@ class Kernel:
     warps: int
     shared_bytes: int
     area_bytes: int
+    block_x: int
     ccb_base: int = CCB_BASE
 
 
@@ -139,7 +143,8 @@ class Machine:
         self.since = {}
         self.pending = self.claim = 0
         self.admissions, self.read_data, self.row_data = deque(), None, None
-        self.dead_written, self.place, self.started = {}, None, []
+        self.dead_written, self.started = {}, []
+        self.place: Callable[[int], tuple] = lambda kernel: pytest.fail("nothing was to be admitted")
         self.full_until = {}  # launch id of a restored TB: cycle before which there is no room for it
         self.last = {}
 
@@ -148,18 +153,19 @@ class Machine:
     def bits(self, width):
         return self.rng.getrandbits(width)
 
-    def add_kernel(self, slot, registers, warps, shared_bytes, spare=0):
+    def add_kernel(self, slot, registers, warps, shared_bytes, spare=0, block_x=32):
         bound = context.area_bound(self.g, warps, registers, shared_bytes)
-        self.kernels[slot] = Kernel(registers, warps, shared_bytes, bound + spare)
+        self.kernels[slot] = Kernel(registers, warps, shared_bytes, bound + spare, block_x)
 
     def add_tb(self, tb, kernel, launch_id, base, first_line, slots, drain=0):
         """Put a TB with random state into slot `tb`; its warps stop within `drain` cycles."""
         g, k = self.g, self.kernels[kernel]
+        samples, pag = np.random.default_rng(self.bits(32)), pattern_group(k.block_x, g.warp_size)
         lines = -(-k.shared_bytes // SEGMENT)
         self.tbs[tb] = Tb(kernel, launch_id, (self.bits(20), self.bits(16), self.bits(16)), base, first_line, lines,
                           list(slots))
         for block_warp, slot in enumerate(slots):
-            launched = self.bits(g.warp_size) | 1
+            launched = (1 << self.rng.choice((g.warp_size, self.rng.randint(1, g.warp_size)))) - 1
             live = launched & (self.bits(g.warp_size) | 1)
             warp = Warp(tb, block_warp, base + block_warp * k.registers, launched, live)
             warp.waiting = self.bits(1)
@@ -171,8 +177,7 @@ class Machine:
             warp.valid = self.bits(k.registers)
             warp.stops = self.rng.randint(0, drain)
             self.warps[slot] = warp
-            for r in range(k.registers):
-                self.file[warp.base + r] = [self.bits(32) for _ in range(g.warp_size)]
+            self.file[warp.base:warp.base + k.registers] = registers(samples, k.registers, g.warp_size, pag).tolist()
         for line in range(first_line, first_line + lines):
             self.lines_valid = self.lines_valid & ~(1 << line) | self.bits(1) << line
             for word in range(32):
@@ -425,7 +430,7 @@ class Machine:
         """Simulate `scenario(ctx)`; every command in it is bounded."""
         async def bench(ctx):
             for k, kernel in self.kernels.items():
-                for name in ("registers", "warps", "shared_bytes", "area_bytes", "ccb_base"):
+                for name in ("registers", "warps", "shared_bytes", "area_bytes", "ccb_base", "block_x"):
                     ctx.set(self.dut.kernels[k][name], getattr(kernel, name))
                 ctx.set(self.dut.kernels[k].local_base, 0x1000 * k)
             self.drive(ctx)
@@ -435,128 +440,3 @@ class Machine:
         simulator.add_clock(1e-6)
         simulator.add_testbench(bench)
         simulator.run()
-
-    # --- reading images ---
-
-    def entry(self, index):
-        address = context.entry_address(CCB_BASE, index)
-        return context.from_words(CCB_ENTRY, [self.memory.word(address + 4 * k) for k in range(16)])
-
-    def image(self, index):
-        """Decode the stream of entry `index`: (entry, {warp: record}, {line: words}); checks every length."""
-        g, entry = self.g, self.entry(index)
-        at, stream = entry["register_image"], deque()
-        stream.extend(self.memory.word(at + 4 * k) for k in range(entry["length"] // 4))
-
-        def take(n):
-            return [stream.popleft() for _ in range(n)]
-
-        records, data_words = {}, 0
-        for _ in range(bin(entry["live_warps"]).count("1")):
-            head = context.from_words(WARP_HEADER, take(HEADER_WORDS))
-            head["predicate_values"] = {p: take(1)[0] for p in range(PREDICATES) if head["predicates"] >> p & 1}
-            head["stack"] = [tuple(take(STACK_WORDS)) for _ in range(head["depth"])]
-            saved = [r for r in range(MAX_REGISTERS) if head["pattern"] >> 2 * r & 3]
-            assert all(head["pattern"] >> 2 * r & 3 == context.Pattern.RANDOM for r in saved)
-            assert len(saved) == head["saved_registers"]
-            head["registers"] = {r: take(g.warp_size) for r in saved}
-            data_words += len(saved) * g.warp_size
-            records[head["warp"]] = head
-        lines = {}
-        kernel_lines = -(-self.kernels[0].shared_bytes // SEGMENT)
-        if kernel_lines:
-            assert entry["shared_image"] == at + entry["length"] - 4 * len(stream)
-            bitmap = sum(word << 32 * k for k, word in enumerate(take(-(-kernel_lines // 32))))
-            assert bitmap >> kernel_lines == 0
-            lines = {k: take(32) for k in range(kernel_lines) if bitmap >> k & 1}
-        else:
-            assert entry["shared_image"] == 0
-        assert not stream and entry["shared_lines"] == len(lines)
-        data_words += 32 * len(lines)
-        assert entry["data_bytes"] == 4 * data_words
-        assert entry["data_bytes"] + entry["metadata_bytes"] == entry["length"]
-        return entry, records, lines
-
-
-def expected_registers(mechanism, scramble, registers, warp):
-    """Numbers of the registers that have to be in the image of a warp snapshot."""
-    if mechanism == Mechanism.OCCUPIED:
-        return list(range(registers))
-    live = registers_of_vector(warp["live_vector"], registers)
-    return [r for r in live if scramble or warp["valid"] >> r & 1]
-
-
-def check_image(machine, index, kernel, before, mechanism, scramble=False):
-    """Compare the image of entry `index` with the snapshot `before`."""
-    g, k = machine.g, machine.kernels[kernel]
-    entry, records, lines = machine.image(index)
-    assert entry["state"] == State.COMPLETE and entry["version"] == context.VERSION
-    assert entry["geometry_hash"] == g.hash and entry["mechanism"] == mechanism
-    assert entry["launch_id"] == before["launch_id"]
-    assert (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == before["ctaid"]
-    assert (entry["registers"], entry["warps"], entry["pag"]) == (k.registers, k.warps, 0)
-    area = context.area_address(g, CCB_BASE, k.area_bytes, index)
-    assert entry["register_image"] == entry["stack_image"] == area
-    live = [n for n, warp in enumerate(before["warps"]) if warp]
-    assert entry["live_warps"] == sum(1 << n for n in live) and sorted(records) == live
-    for n in live:
-        warp, record = before["warps"][n], records[n]
-        assert (record["launched_lanes"], record["live_lanes"]) == (warp["launched"], warp["live"])
-        assert (record["waiting"], record["barrier"]) == (warp["waiting"], warp["barrier"])
-        assert record["stack"] == warp["stack"] and record["predicate_values"] == warp["predicates"]
-        saved = expected_registers(mechanism, scramble, k.registers, warp)
-        assert record["registers"] == {r: warp["registers"].get(r, [0] * g.warp_size) for r in saved}
-    zero = [0] * 32
-    every = range(-(-k.shared_bytes // SEGMENT)) if mechanism == Mechanism.OCCUPIED else before["lines"]
-    assert lines == {n: before["lines"].get(n, zero) for n in every}
-    return entry
-
-
-def filled(g, seed, stall, drain=40, latency=None, shared=True):
-    """A machine whose SM holds as many TBs of kernel 0 as fit (TB slots 0, 1, ...), and how to lay them out anew."""
-    machine = Machine(g, seed, stall, latency)
-    rng = machine.rng
-    tbs = min(g.tb_slots, g.warps // 2)
-    warps = g.warps // tbs
-    registers = rng.randint(3, min(7, (g.registers // tbs - 3) // warps))
-    lines = g.shared_lines // tbs if shared else 0
-    machine.add_kernel(0, registers, warps, lines * 128 - (4 if lines else 0), spare=128 * rng.randint(0, 2))
-    size = -(-registers * warps // 4) * 4
-
-    def layout(order):
-        slots = rng.sample(range(g.warps), g.warps)
-        return [(t, t * size, t * lines, slots[t * warps:(t + 1) * warps]) for t in order]
-
-    for launch, (tb, base, line, slots) in enumerate(layout(range(tbs))):
-        machine.add_tb(tb, 0, 100 + launch, base, line, slots, drain)
-    return machine, layout
-
-
-def expect_restored(machine, before, mechanism, scramble, started):
-    """Every TB of `before` is back, under whatever slots."""
-    by_launch = {tb.launch_id: (t, tb) for t, tb in machine.tbs.items() if t in started}
-    registers = machine.kernels[0].registers
-    assert len(by_launch) == len(before)
-    for old in before.values():
-        tb, row = by_launch[old["launch_id"]]
-        after = machine.snapshot(tb)
-        assert after["ctaid"] == old["ctaid"]
-        for was, now, slot in zip(old["warps"], after["warps"], row.slots, strict=True):
-            if was is None:
-                assert now is None and machine.warps[slot].launched == 0 and not machine.warps[slot].stack
-                continue
-            for name in ("launched", "live", "waiting", "barrier", "stack", "predicates"):
-                assert now[name] == was[name], name
-            zero = [0] * machine.g.warp_size
-            saved = expected_registers(mechanism, scramble, registers, was)
-            for r in saved:
-                assert now["registers"].pop(r) == was["registers"].get(r, zero)
-            if not scramble:
-                assert not now["registers"]
-            else:
-                assert set(now["registers"]) == set(range(registers)) - set(saved)
-                values = [v for register in now["registers"].values() for v in register]
-                assert len(set(values)) >= 0.9 * len(values), "scrambled registers look alike"
-        zero = [0] * 32
-        whole = range(row.lines) if mechanism == Mechanism.OCCUPIED else old["lines"]
-        assert after["lines"] == {n: old["lines"].get(n, zero) for n in whole}

@@ -1,10 +1,11 @@
 """The preemption engine when the bus fails or an image is not what it should be."""
 
 import pytest
-from preempt_machine import CCB_BASE, SMALL, TINY, check_image, expect_restored, filled
+from preempt_images import check_image, entry_of, expect_restored, filled
+from preempt_machine import CCB_BASE, SMALL, TINY
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import Mechanism, State
+from caesura.hw.arch.context import Mechanism, Pattern, State
 from caesura.hw.arch.faults import CommandError
 
 
@@ -23,7 +24,7 @@ def test_write_error_leaves_uncommitted_tbs_on_the_machine(seed):
         assert error == CommandError.BUS_ERROR and bad in machine.tbs
         released = {what[2] for what in machine.log if what[1] == "release"}
         assert released == set(before) - set(machine.tbs)
-        complete = {t for t in before if machine.entry(t)["state"] == State.COMPLETE}
+        complete = {t for t in before if entry_of(machine, t)["state"] == State.COMPLETE}
         assert complete == released and counters["save_tbs"] == len(released)
         for t in released:
             check_image(machine, t, 0, before[t], Mechanism.OCCUPIED)
@@ -37,7 +38,7 @@ def test_write_error_leaves_uncommitted_tbs_on_the_machine(seed):
     machine.run(scenario)
 
 
-def saved_machine(g, seed, stall=0.0):
+def saved_machine(g, seed, stall=0.0, mechanism=Mechanism.OCCUPIED):
     """A machine, its snapshots and a scenario step that saves it."""
     machine, layout = filled(g, seed, stall, drain=0)
     before = {t: machine.snapshot(t) for t in machine.tbs}
@@ -51,7 +52,7 @@ def saved_machine(g, seed, stall=0.0):
     machine.place = place
 
     async def save(ctx):
-        error, _, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.OCCUPIED)
+        error, _, _ = await machine.command(ctx, kernel=0, mechanism=mechanism)
         assert error == CommandError.NONE
         taken.update(before)
         del machine.log[:]
@@ -59,14 +60,16 @@ def saved_machine(g, seed, stall=0.0):
     return machine, before, save
 
 
-@pytest.mark.parametrize("byte, value", [(1, 9), (4, 0x55), (46, 77), (47, 13), (22, 0xFF)],
-                         ids=["version", "hash", "registers", "warps", "length"])
+@pytest.mark.parametrize("byte, value", [(1, 9), (4, 0x55), (45, 7), (46, 77), (47, 13), (22, 0xFF),
+                                         (20, (28).to_bytes(4, "little"))],
+                         ids=["version", "hash", "groups", "registers", "warps", "length", "shorter than the table"])
 def test_bad_entry_restores_nothing(byte, value):
     machine, before, save = saved_machine(TINY, 21)
 
     async def scenario(ctx):
         await save(ctx)
-        machine.memory.bytes[CCB_BASE + 128 + byte] = value
+        change = bytes([value]) if isinstance(value, int) else value
+        machine.memory.bytes[CCB_BASE + 128 + byte:CCB_BASE + 128 + byte + len(change)] = change
         error, _, _ = await machine.command(ctx, resume=1, kernel=0)
         assert error == CommandError.BAD_IMAGE and not machine.tbs and not machine.warps and not machine.log
 
@@ -89,16 +92,20 @@ def test_entry_read_error_restores_nothing():
     machine.run(scenario)
 
 
-@pytest.mark.parametrize("how, bad", [("read error", 0), ("read error", 2), ("write error", 0), ("write error", 1),
-                                      ("warp", 2), ("depth", 0), ("length", 1), ("register", 0), ("line", 1)])
-def test_tb_that_cannot_be_restored_is_given_back_and_can_be_resumed_later(how, bad):
-    machine, before, save = saved_machine(SMALL, 23 + bad, 0.1)
+@pytest.mark.parametrize("how, bad, mechanism", [
+    *((how, bad, Mechanism.LIVE_CP) for how, bad in (
+        ("read error", 0), ("read error", 2), ("write error", 0), ("write error", 1), ("warp", 2), ("depth", 0),
+        ("length", 1), ("register", 0), ("pattern", 2), ("another pattern", 0), ("count", 1), ("line", 1))),
+    *((how, bad, Mechanism.OCCUPIED) for how, bad in (
+        ("read error", 0), ("write error", 1), ("length", 1), ("another pattern", 0)))])
+def test_tb_that_cannot_be_restored_is_given_back_and_can_be_resumed_later(how, bad, mechanism):
+    machine, before, save = saved_machine(SMALL, 23 + bad, 0.1, mechanism)
     memory = machine.memory
 
     async def scenario(ctx):
         await save(ctx)
         good = bytes(memory.bytes)
-        entry = machine.entry(bad)
+        entry = entry_of(machine, bad)
         at = entry["register_image"]
         if how == "read error":
             memory.bad_reads.add(at // 128 + 1)
@@ -108,15 +115,22 @@ def test_tb_that_cannot_be_restored_is_given_back_and_can_be_resumed_later(how, 
             memory.poke(CCB_BASE + 128 * bad + 20, [entry["length"] - 36])
         elif how == "line":
             memory.poke(entry["shared_image"], [0xFFFF_FFFF])
+        elif how == "count":
+            memory.bytes[at + 12] ^= 1
+        elif how in ("warp", "depth"):
+            memory.bytes[at + ("warp", "depth").index(how)] = 77 * (how == "warp")
         else:
-            place, value = {"warp": (0, 77), "depth": (1, 0), "register": (31, 0x80)}[how]
-            memory.bytes[at + place] = value
+            table = at + entry["length"] - 16 * bin(entry["live_warps"]).count("1")
+            first = memory.bytes[table]
+            place, value = {"register": (15, Pattern.RANDOM << 6), "pattern": (0, 0 if first & 3 else first | 1),
+                            "another pattern": (0, first ^ 1 if first & 3 == Pattern.RANDOM else first | 3)}[how]
+            memory.bytes[table + place] = value
         error, _, _ = await machine.command(ctx, resume=1, kernel=0)
         assert error == (CommandError.BUS_ERROR if "error" in how else CommandError.BAD_IMAGE)
         running = {tb.launch_id for t, tb in machine.tbs.items()}
         assert set(machine.started) == set(machine.tbs) and before[bad]["launch_id"] not in running
         for t, old in before.items():
-            state = machine.entry(t)["state"]
+            state = entry_of(machine, t)["state"]
             assert state == (State.DEMOTED if old["launch_id"] in running else State.COMPLETE)
         assert not {s for s, w in machine.warps.items() if w.tb not in machine.tbs}
         memory.bad_reads.clear()
@@ -127,6 +141,6 @@ def test_tb_that_cannot_be_restored_is_given_back_and_can_be_resumed_later(how, 
             memory.bytes[CCB_BASE + 128 * t] = state
         error, _, _ = await machine.command(ctx, resume=1, kernel=0)
         assert error == CommandError.NONE
-        expect_restored(machine, before, Mechanism.OCCUPIED, 0, set(machine.started))
+        expect_restored(machine, before, mechanism, 0, set(machine.started))
 
     machine.run(scenario)

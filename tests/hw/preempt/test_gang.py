@@ -1,7 +1,8 @@
 """A gang resume: TBs start together when all are back, or when the next finds no room."""
 
 import pytest
-from preempt_machine import GEOMETRIES, check_image, expect_restored, filled
+from preempt_images import check_image, expect_restored, filled
+from preempt_machine import GEOMETRIES
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError

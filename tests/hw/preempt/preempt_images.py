@@ -1,0 +1,181 @@
+"""What a `preempt_machine.Machine` has to find in memory after a save, and in the SM after a restore."""
+
+from collections import deque
+from typing import Any
+
+from preempt_machine import CCB_BASE, SEGMENT, Machine
+
+from caesura.hw.arch import context
+from caesura.hw.arch.context import (
+    CCB_ENTRY,
+    HEADER_WORDS,
+    PATTERN_WORDS,
+    STACK_WORDS,
+    WARP_HEADER,
+    Mechanism,
+    Pattern,
+    State,
+)
+from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES
+from caesura.hw.arch.isa import registers_of_vector
+from caesura.hw.arch.patterns import pattern_group
+
+WORD = 1 << 32
+
+
+def entry_of(machine, index):
+    address = context.entry_address(CCB_BASE, index)
+    return context.from_words(CCB_ENTRY, [machine.memory.word(address + 4 * k) for k in range(16)])
+
+
+def encode(values, launched, pag):
+    """Pattern and words of a register, in the plainest way."""
+    groups = [[v for k, v in enumerate(values[at:at + pag]) if launched >> at + k & 1]
+              for at in range(0, len(values), pag)]
+    steps = [{(y - x) % WORD for x, y in zip(group, group[1:], strict=False)} for group in groups]
+    if all(len(set(group)) <= 1 for group in groups):
+        return Pattern.UNIFORM, [group[0] if group else 0 for group in groups]
+    if all(len(kinds) <= 1 for kinds in steps):
+        return Pattern.STRIDED, [word for group, kinds in zip(groups, steps, strict=True)
+                                 for word in (group[0] if group else 0, next(iter(kinds), 0))]
+    return Pattern.RANDOM, values
+
+
+def read_image(machine, index):
+    """Take the stream of entry `index` apart: (entry, {warp: record}, {line: words}); checks every length.
+
+    ``record["registers"]`` has the pattern and the words of each register.
+    """
+    g, entry = machine.g, entry_of(machine, index)
+    at, records = entry["register_image"], {}
+    words = [machine.memory.word(at + 4 * k) for k in range(entry["length"] // 4)]
+    live = bin(entry["live_warps"]).count("1")
+    end = len(words) - PATTERN_WORDS * live
+    table, stream, data_words = words[end:], deque(words[:end]), 0
+
+    def take(n):
+        return [stream.popleft() for _ in range(n)]
+
+    for n in range(live):
+        vector = sum(word << 32 * k for k, word in enumerate(table[PATTERN_WORDS * n:PATTERN_WORDS * (n + 1)]))
+        codes = {r: vector >> 2 * r & 3 for r in range(MAX_REGISTERS) if vector >> 2 * r & 3}
+        head: dict[str, Any] = {**context.from_words(WARP_HEADER, take(HEADER_WORDS))}
+        head["predicate_values"] = {p: take(1)[0] for p in range(PREDICATES) if head["predicates"] >> p & 1}
+        head["stack"] = [tuple(take(STACK_WORDS)) for _ in range(head["depth"])]
+        assert len(codes) == head["saved_registers"]
+        groups = g.warp_size // entry["pag"]
+        sizes: dict[int, int] = {Pattern.RANDOM: g.warp_size, Pattern.UNIFORM: groups, Pattern.STRIDED: 2 * groups}
+        order = sorted(codes, key=lambda r: (codes[r] != Pattern.RANDOM, r))
+        found = {r: (codes[r], take(sizes[codes[r]])) for r in order}
+        head["registers"] = {r: found[r] for r in sorted(found)}
+        data_words += sum(len(value) for _, value in found.values())
+        records[head["warp"]] = head
+    lines = {}
+    kernel_lines = -(-machine.kernels[0].shared_bytes // SEGMENT)
+    if kernel_lines:
+        assert entry["shared_image"] == at + entry["length"] - 4 * (len(stream) + len(table))
+        bitmap = sum(word << 32 * k for k, word in enumerate(take(-(-kernel_lines // 32))))
+        assert bitmap >> kernel_lines == 0
+        lines = {k: take(32) for k in range(kernel_lines) if bitmap >> k & 1}
+    else:
+        assert entry["shared_image"] == 0
+    assert not stream and entry["shared_lines"] == len(lines)
+    data_words += 32 * len(lines)
+    assert entry["data_bytes"] == 4 * data_words
+    assert entry["data_bytes"] + entry["metadata_bytes"] == entry["length"]
+    return entry, records, lines
+
+
+def expected_registers(mechanism, scramble, registers, warp):
+    """Numbers of the registers that have to be in the image of a warp snapshot."""
+    if mechanism == Mechanism.OCCUPIED:
+        return list(range(registers))
+    live = registers_of_vector(warp["live_vector"], registers)
+    return [r for r in live if scramble or warp["valid"] >> r & 1]
+
+
+def check_image(machine, index, kernel, before, mechanism, scramble=False):
+    """Compare the image of entry `index` with the snapshot `before`."""
+    g, k = machine.g, machine.kernels[kernel]
+    entry, records, lines = read_image(machine, index)
+    pag = pattern_group(k.block_x, g.warp_size)
+    assert entry["state"] == State.COMPLETE and entry["version"] == context.VERSION
+    assert entry["geometry_hash"] == g.hash and entry["mechanism"] == mechanism
+    assert entry["launch_id"] == before["launch_id"]
+    assert (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == before["ctaid"]
+    assert (entry["registers"], entry["warps"], entry["pag"]) == (k.registers, k.warps, pag)
+    area = context.area_address(g, CCB_BASE, k.area_bytes, index)
+    assert entry["register_image"] == entry["stack_image"] == area
+    live = [n for n, warp in enumerate(before["warps"]) if warp]
+    assert entry["live_warps"] == sum(1 << n for n in live) and sorted(records) == live
+    for n in live:
+        warp, record = before["warps"][n], records[n]
+        assert (record["launched_lanes"], record["live_lanes"]) == (warp["launched"], warp["live"])
+        assert (record["waiting"], record["barrier"]) == (warp["waiting"], warp["barrier"])
+        assert record["stack"] == warp["stack"] and record["predicate_values"] == warp["predicates"]
+        saved = expected_registers(mechanism, scramble, k.registers, warp)
+        values = {r: warp["registers"].get(r, [0] * g.warp_size) for r in saved}
+        assert record["registers"] == {
+            r: encode(value, warp["launched"], pag) if mechanism == Mechanism.LIVE_CP else (Pattern.RANDOM, value)
+            for r, value in values.items()}
+    zero = [0] * 32
+    every = range(-(-k.shared_bytes // SEGMENT)) if mechanism == Mechanism.OCCUPIED else before["lines"]
+    assert lines == {n: before["lines"].get(n, zero) for n in every}
+    return entry
+
+
+def filled(g, seed, stall, drain=40, latency=None, shared=True, block_x=None, registers=None):
+    """A machine whose SM holds as many TBs of kernel 0 as fit (TB slots 0, 1, ...), and how to lay them out anew."""
+    machine = Machine(g, seed, stall, latency)
+    rng = machine.rng
+    tbs = min(g.tb_slots, g.warps // 2)
+    warps = g.warps // tbs
+    registers = registers or rng.randint(3, min(7, (g.registers // tbs - 3) // warps))
+    lines = g.shared_lines // tbs if shared else 0
+    machine.add_kernel(0, registers, warps, lines * 128 - (4 if lines else 0), spare=128 * rng.randint(0, 2),
+                       block_x=block_x or rng.choice((8, 16, 32, 40, 7)))
+    size = -(-registers * warps // 4) * 4
+
+    def layout(order):
+        slots = rng.sample(range(g.warps), g.warps)
+        return [(t, t * size, t * lines, slots[t * warps:(t + 1) * warps]) for t in order]
+
+    for launch, (tb, base, line, slots) in enumerate(layout(range(tbs))):
+        machine.add_tb(tb, 0, 100 + launch, base, line, slots, drain)
+    return machine, layout
+
+
+def only(lanes, launched):
+    """The launched ones of `lanes`."""
+    return [value for k, value in enumerate(lanes) if launched >> k & 1]
+
+
+def expect_restored(machine, before, mechanism, scramble, started):
+    """Every TB of `before` is back, under whatever slots; lanes never launched may hold anything."""
+    by_launch = {tb.launch_id: (t, tb) for t, tb in machine.tbs.items() if t in started}
+    registers = machine.kernels[0].registers
+    assert len(by_launch) == len(before)
+    for old in before.values():
+        tb, row = by_launch[old["launch_id"]]
+        after = machine.snapshot(tb)
+        assert after["ctaid"] == old["ctaid"]
+        for was, now, slot in zip(old["warps"], after["warps"], row.slots, strict=True):
+            if was is None:
+                assert now is None and machine.warps[slot].launched == 0 and not machine.warps[slot].stack
+                continue
+            for name in ("launched", "live", "waiting", "barrier", "stack", "predicates"):
+                assert now[name] == was[name], name
+            zero = [0] * machine.g.warp_size
+            saved = expected_registers(mechanism, scramble, registers, was)
+            for r in saved:
+                assert only(now["registers"].pop(r), was["launched"]) == only(
+                    was["registers"].get(r, zero), was["launched"])
+            if not scramble:
+                assert not now["registers"]
+            else:
+                assert set(now["registers"]) == set(range(registers)) - set(saved)
+                values = [v for register in now["registers"].values() for v in register]
+                assert len(set(values)) >= 0.9 * len(values), "scrambled registers look alike"
+        zero = [0] * 32
+        whole = range(row.lines) if mechanism == Mechanism.OCCUPIED else old["lines"]
+        assert after["lines"] == {n: old["lines"].get(n, zero) for n in whole}

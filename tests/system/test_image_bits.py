@@ -1,0 +1,69 @@
+"""An image that the RTL has written, restored and saved again by the golden model, is the same to the bit."""
+
+import numpy as np
+import pytest
+
+from caesura.hw.arch import context
+from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, Pattern
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.patterns import codes_of, encoded_words
+from caesura.hw.arch.registers import KernelState
+from caesura.sim.golden.save import read_entry, restore, save
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.testing.launch import Bench, argument_words
+from caesura.sim.testing.random_native import random_program
+
+TINY = preset("tiny")
+MEMORY = 1 << 16
+
+
+def preempted(transport, program, cycles, mechanism):
+    """Return a bench with the program preempted after `cycles`, and what was loaded."""
+    bench = Bench(transport(TINY, memory_bytes=MEMORY))
+    bench.transport.write_memory(0, bytes(MEMORY))
+    output, inputs = bench.allocate(program.output_bytes), bench.store(program.inputs)
+    loaded = bench.load(0, program.image, program.grid, program.block, argument_words(program.image, output, inputs))
+    bench.start(0)
+    bench.transport.advance(cycles)
+    bench.preempt(0, mechanism)
+    return bench, loaded
+
+
+def records(entry, stream):
+    """Split a stream: {warp: (record, pattern vector)}, and the words of shared memory."""
+    count = entry["live_warps"].bit_count()
+    table = stream[len(stream) - PATTERN_WORDS * count:].reshape(count, PATTERN_WORDS)
+    found, at = {}, 0
+    for vector in table:
+        header = context.from_words(WARP_HEADER, stream[at:at + HEADER_WORDS])
+        size = HEADER_WORDS + header["predicates"].bit_count() + STACK_WORDS * header["depth"]
+        size += sum(encoded_words(code, entry["pag"], TINY.warp_size) for code in codes_of(vector))
+        found[header["warp"]] = stream[at:at + size].tolist(), vector.tolist()
+        at += size
+    return found, stream[at:len(stream) - PATTERN_WORDS * count].tolist()
+
+
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("seed, cycles", [(3, 150), (8, 400), (9, 250)])
+def test_golden_model_saves_what_the_rtl_has_saved(seed, cycles, mechanism):
+    program = random_program(TINY, seed, tbs=2, registers=16, statements=24, exits=False)
+    bench, loaded = preempted(RtlTransport, program, cycles, mechanism)
+    assert bench.state(0) is KernelState.PREEMPTED
+    golden = preempted(GoldenTransport, program, 1, mechanism)[0].transport
+    assert isinstance(golden, GoldenTransport)
+    kernel = golden.machine.kernels[0]
+    memory = np.frombuffer(bench.transport.read_memory(0, MEMORY), "<u4")
+    patterns = set()
+    for index in range(TINY.tb_slots):
+        at = context.entry_address(loaded.ccb_base, index) // 4
+        entry = read_entry(TINY, memory[at:at + CCB_ENTRY.size // 32])
+        assert entry
+        stream = memory[entry["register_image"] // 4:][:entry["length"] // 4]
+        again = save(restore(kernel, entry, stream), mechanism)
+        assert again.entry == {name: entry[name] for name in again.entry}
+        assert records(again.entry, again.stream) == records(entry, stream)
+        vectors = [vector for _, vector in records(entry, stream)[0].values()]
+        patterns |= {int(code) for vector in vectors for code in codes_of(np.array(vector))}
+    assert patterns - {Pattern.DEAD} == (
+        {Pattern.UNIFORM, Pattern.STRIDED, Pattern.RANDOM} if mechanism is Mechanism.LIVE_CP else {Pattern.RANDOM})
