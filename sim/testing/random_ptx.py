@@ -1,8 +1,8 @@
 """Seeded random PTX kernels, as nvcc would write them, with an interpreter's verdict on what they compute.
 
 Divergence is nested, loops have per-thread trip counts, barriers stand at uniform points (also in uniform loops
-and conditionals), threads end early, and every integer instruction of the compiler occurs. Each thread writes
-only its own slot of the output and, between barriers, of shared memory: the result depends on no schedule.
+and conditionals), threads end early, and every instruction of the compiler occurs. Each thread writes only its own
+slot of the output and, between barriers, of shared memory: the result depends on no schedule.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from .ptx.accesses import INPUT_BYTES, RESULTS, SHARED_SLOT, SLOT_BYTES, Accesses
 from .ptx.arithmetic import Arithmetic
 from .ptx.builder import NAME, Settings
+from .ptx.floating import Floating
 from .ptx.operations import signed
 from .ptx.tree import If, Leave, Loop, Node, Return, Thread, run_block
 
@@ -27,7 +28,7 @@ def _three(sizes: Sequence[int]) -> tuple[int, int, int]:
 
 
 class RandomKernel:
-    """A random integer kernel ``random_kernel(u64 output, u64 input, u32 n)``.
+    """A random kernel ``random_kernel(u64 output, u64 input, u32 n)``.
 
     Parameters
     ----------
@@ -49,6 +50,8 @@ class RandomKernel:
     nested_leaves : bool
         Let conditionals hold ``break`` and ``continue``. Their lanes then meet again only at the end of the loop, so
         that the SIMT stack may need an entry for every lane.
+    floats : bool
+        Use f32 instructions.
 
     Attributes
     ----------
@@ -64,7 +67,7 @@ class RandomKernel:
 
     def __init__(self, seed: int, grid: Sequence[int] = (2,), block: Sequence[int] = (40,), *, statements: int = 14,
                  depth: int = 3, variables: int = 6, wide: int = 2, barriers: bool = True, exits: bool = True,
-                 heavy: bool = True, nested_leaves: bool = False):
+                 heavy: bool = True, nested_leaves: bool = False, floats: bool = True):
         if variables < 2 or wide < 1 or 4 * variables + 8 * wide + 4 > SLOT_BYTES - RESULTS:
             raise ValueError(f"{variables} variables and {wide} wide ones are too few or do not fit a slot")
         rng = random.Random(seed)
@@ -74,7 +77,7 @@ class RandomKernel:
         self.threads = self.block_threads * self.grid[0] * self.grid[1] * self.grid[2]
         self.n = self.threads - (rng.randrange(self.block_threads // 2 + 1) if exits else 0)
         self.output_bytes = self.threads * SLOT_BYTES
-        settings = Settings(variables, wide, statements, depth, barriers, exits, heavy, nested_leaves)
+        settings = Settings(variables, wide, statements, depth, barriers, exits, heavy, nested_leaves, floats)
         self._builder = _Generator(rng, settings, self.block_threads)
         self._nodes = self._builder.kernel()
         self.shared_bytes = self.block_threads * SHARED_SLOT if barriers else 0
@@ -106,7 +109,7 @@ class RandomKernel:
         return values
 
 
-class _Generator(Arithmetic, Accesses):
+class _Generator(Arithmetic, Floating, Accesses):
     """Builds a whole kernel: set-up, structured random statements, results."""
 
     def kernel(self) -> list[Node]:
@@ -185,7 +188,8 @@ class _Generator(Arithmetic, Accesses):
             self._compare(flag, sparse=True)
             self.nodes.append(Leave((flag, False), leaves if leaves != "any" else rng.choice(("break", "continue"))))
         elif kind < 0.72:
-            rng.choice((self._narrow, self._narrow, self._wide, self._half, self._convert))()
+            integer = (self._narrow, self._narrow, self._wide, self._half, self._convert)
+            rng.choice((*integer, self._float, self._float) if self.s.floats else integer)()
         elif kind < 0.80:
             rng.choice((self._compare, self._logic))(rng.choice(self.flags))
         elif kind < 0.97 or not self.ended or level == 0:

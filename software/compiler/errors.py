@@ -12,7 +12,7 @@ _SHOWN = 200
 class CompileError(ValueError):
     """A kernel that cannot be compiled.
 
-    ``str()`` of it is one message on one line: ``file:line: message: 'instruction' (supported: ...)``.
+    ``str()`` of it is one message on one line: ``file:line:column: message: 'instruction' (supported: ...)``.
 
     Attributes
     ----------
@@ -22,6 +22,8 @@ class CompileError(ValueError):
         Name of the source, as given to the compiler.
     line : int
         Line in it, from 1; 0 when the problem has no line.
+    column : int
+        Column of the opcode or of the character that is wrong, from 1; 0 when the problem is the line's or none's.
     instruction : str
         Text of the offending statement, blanks collapsed; empty if none.
     supported : str
@@ -29,13 +31,14 @@ class CompileError(ValueError):
     """
 
     def __init__(self, message: str, file: str = "<ptx>", line: int = 0, instruction: str = "",
-                 supported: str = ""):
+                 supported: str = "", column: int = 0):
         self.message = message
         self.file = file
         self.line = line
+        self.column = column if line else 0
         self.instruction = _printable(" ".join(instruction.split()))
         self.supported = supported
-        where = f"{file}:{line}" if line else file
+        where = ":".join([file, *(str(n) for n in (line, self.column) if n)])
         text = f"{where}: {message}"
         if self.instruction:
             text += f": '{self.instruction}'"

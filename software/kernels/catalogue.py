@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .f32 import hotspot_job, layerforward_job, matmul_job, saxpy_job
 from .job import Job, ShippedKernel
 
 __all__ = ["KERNELS", "kernel", "bfs_job", "collatz_job", "reduction_job"]
@@ -107,6 +108,22 @@ def _collatz(size: str, seed: int) -> Job:
     return collatz_job(_blocks(size, 2, 12, 48) * 128 - 9, 10_000, seed)
 
 
+def _saxpy(size: str, seed: int) -> Job:
+    return saxpy_job(_blocks(size, 2, 12, 24), _blocks(size, 3, 12, 24), seed)
+
+
+def _matmul(size: str, seed: int) -> Job:
+    return matmul_job(_blocks(size, 20, 60, 125), _blocks(size, 24, 61, 140), _blocks(size, 36, 75, 131), seed)
+
+
+def _hotspot(size: str, seed: int) -> Job:
+    return hotspot_job(_blocks(size, 20, 70, 130), _blocks(size, 29, 61, 125), 2, seed)
+
+
+def _layerforward(size: str, seed: int) -> Job:
+    return layerforward_job(_blocks(size, 3, 36, 144), seed)
+
+
 KERNELS: dict[str, ShippedKernel] = {
     k.name: k
     for k in (
@@ -119,6 +136,13 @@ KERNELS: dict[str, ShippedKernel] = {
                       "Lin et al. Table II, BFS_1 (TB of 512)", _bfs),
         ShippedKernel("collatz", "nested loops of data-dependent length, divergent", "Lin et al. Fig. 5 (divergence)",
                       _collatz),
+        ShippedKernel("saxpy", "f32 y = a x + y, several elements a thread", "BLAS saxpy (TB of 256)", _saxpy),
+        ShippedKernel("matmul", "f32 matrix product, tiles in shared memory",
+                      "CTXBack Table I (matrix product; TB of 16x16)", _matmul),
+        ShippedKernel("hotspot", "f32 2-D stencil, halo in shared memory", "Lin et al. Table II, HS_1 (TB of 16x16)",
+                      _hotspot),
+        ShippedKernel("layerforward", "f32 products, tree of sums in shared memory",
+                      "Lin et al. Table II, BP_1 (TB of 16x16)", _layerforward),
     )
 }
 """Every shipped kernel by name."""

@@ -22,7 +22,7 @@ class Job:
     ----------
     grid, block : tuple of int
         TBs of the grid and threads of a TB in x, y, z.
-    arguments : dict of str to (int or numpy.ndarray)
+    arguments : dict of str to (int, float, bytes or numpy.ndarray)
         In parameter order. Arrays are copied to the device before and, where named in `expected`, compared after.
     expected : dict of str to numpy.ndarray
         What the arrays named must hold at the end, to the bit.
@@ -32,7 +32,7 @@ class Job:
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    arguments: dict[str, int | np.ndarray]
+    arguments: dict[str, int | float | bytes | np.ndarray]
     expected: dict[str, np.ndarray] = field(default_factory=dict)
     shared_bytes: int = 0
 

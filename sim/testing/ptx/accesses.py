@@ -32,7 +32,7 @@ class Accesses(Builder):
         """Return type, bits and vector length of a random access."""
         rng = self.rng
         bits = rng.choice((8, 16, 32, 32, 64))
-        letter = "b" if bits == 32 else "u" if store else rng.choice("us")
+        letter = rng.choice("bf" if self.s.floats else "b") if bits == 32 else "u" if store else rng.choice("us")
         lengths = [n for n in (1, 2, 4) if n == 1 or (self.s.heavy and bits >= 32 and bits * n <= 128)]
         return f"{letter}{bits}", bits, rng.choice(lengths)
 

@@ -27,6 +27,7 @@ class Settings:
     exits: bool
     heavy: bool
     nested_leaves: bool
+    floats: bool
 
 
 class Builder:
@@ -45,7 +46,7 @@ class Builder:
 
     def __init__(self, rng: random.Random, settings: Settings, block_threads: int):
         self.rng, self.s, self.block_threads = rng, settings, block_threads
-        self.counts = {"%r": 0, "%rd": 0, "%rs": 0, "%p": 0}
+        self.counts = {"%r": 0, "%rd": 0, "%rs": 0, "%f": 0, "%p": 0}
         self.narrow = [self.fresh("%r") for _ in range(settings.variables)]
         self.wide = [self.fresh("%rd") for _ in range(settings.wide)]
         self.flags = [self.fresh("%p") for _ in range(3)]
@@ -66,12 +67,12 @@ class Builder:
         out = Writer()
         for node in nodes:
             node.write(out)
-        types = {"%p": ".pred", "%rs": ".b16", "%r": ".b32", "%rd": ".b64"}
+        types = {"%p": ".pred", "%rs": ".b16", "%f": ".f32", "%r": ".b32", "%rd": ".b64"}
         declarations = [f"\t.reg {types[p]} \t{p}<{n + 1}>;" for p, n in self.counts.items() if n]
         if shared_bytes:
             declarations.append(f"\t.shared .align 16 .b8 exchange[{shared_bytes}];")
         return "\n".join([
-            ".version 8.0", ".target sm_75", ".address_size 64", "", f".visible .entry {NAME}(",
+            ".version 8.0", ".target sm_80", ".address_size 64", "", f".visible .entry {NAME}(",
             f"\t.param .u64 {NAME}_param_0,", f"\t.param .u64 {NAME}_param_1,", f"\t.param .u32 {NAME}_param_2",
             ")", "{", *declarations, "", *out.lines, "\tret;", "", "}", ""])
 

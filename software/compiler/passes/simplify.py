@@ -10,7 +10,9 @@ __all__ = ["simplify"]
 
 _MASK = 0xFFFF_FFFF
 _COMMUTES = {"iadd", "imul.lo", "imul.hi.s", "imul.hi.u", "and", "or", "xor", "imin.s", "imin.u", "imax.s", "imax.u",
-             "setp.eq", "setp.ne", "imad.lo", "iaddc", "pand", "por", "pxor"}
+             "setp.eq", "setp.ne", "imad.lo", "iaddc", "pand", "por", "pxor", "fmin", "fmax",
+             *(f"{name}.{mode}" for name in ("fadd", "fmul") for mode in ("rn", "rz", "rm", "rp"))}
+_SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ltu": "gtu", "leu": "geu", "gtu": "ltu", "geu": "leu"}
 
 
 def _signed(value: int) -> int:
@@ -82,6 +84,9 @@ def _rewrite(op: Op, bits: dict[Reg, int]) -> list[Op] | None:
         return _copy(op, Imm(_FOLD[name](*(use.value for use in uses)) & _MASK))
     if name.startswith("setp."):
         return _comparison(op)
+    if name.startswith("fsetp.") and isinstance(uses[0], Imm) and not isinstance(uses[1], Imm):
+        test = name.removeprefix("fsetp.")
+        return _again(op, f"fsetp.{_SWAPPED.get(test, test)}", uses[1], uses[0])
     if name in _COMMUTES and isinstance(uses[0], Imm) and not isinstance(uses[1], Imm):
         return _again(op, name, uses[1], uses[0], *uses[2:])
     if name == "imad.lo":
@@ -129,8 +134,7 @@ def _comparison(op: Op) -> list[Op] | None:
         values = (_signed(a.value), _signed(b.value)) if sign == ["s"] else (a.value, b.value)
         return _set(op, TRUE if _TEST[test](*values) else FALSE)
     if isinstance(a, Imm):
-        swapped = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(test, test)
-        return _again(op, ".".join(["setp", swapped, *sign]), b, a)
+        return _again(op, ".".join(["setp", _SWAPPED.get(test, test), *sign]), b, a)
     if b == Imm(0) and sign == ["u"] and test in ("lt", "ge"):
         return _set(op, FALSE if test == "lt" else TRUE)
     if a == b:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import struct
 from pathlib import Path
 
 import lark
+import numpy as np
 
 from ..errors import CompileError
 from .syntax import (
@@ -72,21 +74,32 @@ def _syntax_error(error: lark.exceptions.UnexpectedInput, text: str, filename: s
     lines = text.splitlines()
     if isinstance(error, lark.exceptions.UnexpectedToken) and error.token.type == "$END":
         return CompileError("unexpected end of the file", filename, len(lines))
-    line = error.line if isinstance(error.line, int) and error.line > 0 else 0
+    line, column = (n if isinstance(n, int) and n > 0 else 0 for n in (error.line, error.column))
     shown = lines[line - 1] if 0 < line <= len(lines) else ""
     if isinstance(error, lark.exceptions.UnexpectedToken):
         what = f"syntax error at {str(error.token)!r}"
     else:
         what = "syntax error: unexpected character"
-    return CompileError(what, filename, line, shown)
+    return CompileError(what, filename, line, shown, column=column)
+
+
+def _single(value: float) -> int:
+    """Return a number's bits as f32, rounded to nearest even; beyond the range it is infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return int(np.float32(value).view(np.uint32))
 
 
 def _number(token: str) -> Number:
     text = token.removesuffix("U")
-    if text.lstrip("+-")[:2].lower() in ("0f", "0d") or "." in text:
-        return Number(str(token), None)
     digits = text.lstrip("+-")
-    base = {"0x": 16, "0b": 2}.get(digits[:2].lower())
+    prefix = digits[:2].lower()
+    if prefix == "0f":
+        return Number(str(token), None, int(text[2:], 16), True)
+    if prefix == "0d":
+        return Number(str(token), None, _single(struct.unpack(">d", bytes.fromhex(text[2:]))[0]))
+    if prefix not in ("0x", "0b") and set(digits) & set(".eE"):
+        return Number(str(token), None, _single(float(text)))
+    base = {"0x": 16, "0b": 2}.get(prefix)
     if base is None:
         base = 8 if len(digits) > 1 and digits[0] == "0" and set(digits) <= set("01234567") else 10
         value = int(digits, base)
@@ -147,7 +160,7 @@ class _Actions(lark.Transformer):
         operands = tuple(x for x in operands if x is not None)
         for operand in operands:
             self._check_range(operand, meta)
-        return Instruction(str(opcode), operands, guard, opcode.line, self._source(meta))
+        return Instruction(str(opcode), operands, guard, opcode.line, self._source(meta), opcode.column)
 
     def _check_range(self, operand, meta):
         """Refuse constants that a 64-bit operand (a minus negates it) or a 32-bit address cannot hold."""
@@ -155,10 +168,11 @@ class _Actions(lark.Transformer):
             for element in operand.items:
                 self._check_range(element, meta)
         elif isinstance(operand, Number) and operand.value is not None and abs(operand.value) >= 1 << 64:
-            raise CompileError(f"{operand.text} does not fit 64 bits", self._file, meta.line, self._source(meta))
+            raise CompileError(f"{operand.text} does not fit 64 bits", self._file, meta.line, self._source(meta),
+                               column=meta.column)
         elif isinstance(operand, Address) and not -1 << 31 <= operand.offset < 1 << 32:
             raise CompileError(f"the offset {operand.offset} does not fit 32 bits, as addresses do", self._file,
-                               meta.line, self._source(meta))
+                               meta.line, self._source(meta), column=meta.column)
 
     @lark.v_args(meta=True)
     def label(self, meta, children):

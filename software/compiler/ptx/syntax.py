@@ -17,10 +17,23 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A literal; `value` is a signed integer, None for a floating-point literal."""
+    """A literal.
+
+    Attributes
+    ----------
+    text : str
+    value : int or None
+        Signed integer; None for a floating-point literal.
+    single : int or None
+        Bit pattern as f32 of a floating-point literal (PTX ISA 4.5.2: decimal ones are f64 first), else None.
+    exact : bool
+        Given as the bits of an f32 (``0f3F800000``).
+    """
 
     text: str
     value: int | None
+    single: int | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +97,8 @@ class Instruction:
     line : int
     text : str
         As written.
+    column : int
+        Of the opcode, from 1; 0 if not known.
     """
 
     opcode: str
@@ -91,6 +106,7 @@ class Instruction:
     guard: Guard | None
     line: int
     text: str
+    column: int = field(default=0, compare=False)
 
     @property
     def base(self) -> str:

@@ -2,6 +2,8 @@
 
 import random
 import re
+import shutil
+import subprocess
 from collections import Counter
 
 import pytest
@@ -11,6 +13,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench, argument_words
+from caesura.sim.testing.ptx.floats import BINARY_F32, FROM_INTEGER, TERNARY_F32, TESTS_F32, TO_INTEGER, UNARY_F32
 from caesura.sim.testing.ptx.operations import BINARY, SHIFTS, TERNARY, UNARY
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
@@ -84,6 +87,13 @@ def test_every_operation_of_the_tables_and_every_access_occurs():
     seen = Counter()
     for seed in range(150):
         seen.update(re.findall(r"^\t(?:@!?%p\d+ )?([a-z][\w.]*)", RandomKernel(seed).ptx, re.MULTILINE))
+    floats = [*UNARY_F32, *BINARY_F32, *TERNARY_F32, *(f"setp.{test}.f32" for test in TESTS_F32), "selp.f32",
+              *(f"{access}.{space}{vector}.f32" for access in ("ld", "st") for space in ("global", "shared")
+                for vector in ("", ".v2", ".v4"))]
+    assert [name for name in floats if name not in seen] == []
+    for table in (FROM_INTEGER, TO_INTEGER):
+        words = {word for name in table for word in name.split(".")}
+        assert words == {word for name in table if name in seen for word in name.split(".")}
     tables = [*TERNARY, *(name for table in (UNARY, BINARY, SHIFTS) for bits in (32, 64) for name in table[bits])]
     accesses = [f"{op}.{space}.{type}" for space in ("global", "shared")
                 for op, types in (("ld", ("u8", "s8", "u16", "s16", "b32", "u64", "v2.b32", "v4.b32", "v2.u64")),
@@ -92,6 +102,18 @@ def test_every_operation_of_the_tables_and_every_access_occurs():
     others = ["bar.sync", "bra.uni", "ret", "mul.wide.s16", "mul.wide.u32", "mad.wide.s32", "selp.b64", "and.pred",
               "cvt.s64.s8", "cvt.u32.u64", "mov.b64", "not.pred"]
     assert [name for name in (*tables, *accesses, *others) if name not in seen] == []
+
+
+@pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas is not installed")
+@pytest.mark.parametrize("seed", range(5))
+def test_ptxas_takes_the_kernels(seed, tmp_path):
+    source = tmp_path / "random.ptx"
+    source.write_text(RandomKernel(seed).ptx)
+    subprocess.run(["ptxas", "-arch=sm_80", source, "-o", tmp_path / "random.cubin"], check=True)
+
+
+def test_kernels_without_floats_have_none():
+    assert not any("f32" in RandomKernel(seed, floats=False).ptx for seed in range(20))
 
 
 def test_same_seed_same_kernel():

@@ -15,7 +15,7 @@ FRAME = """.version 8.0
 .reg .b16 %rs<4>;
 .reg .b32 %r<4>;
 .reg .f32 %f<4>;
-.reg .b64 %rd<4>;
+.reg .b64 %rd<4>; .reg .f64 %fd<4>; .reg .u32 %u<4>;
 .shared .align 4 .b8 s[64];
 <STATEMENT>
 ret;
@@ -26,16 +26,42 @@ LINE = 13
 
 @pytest.mark.parametrize("statement, what, supported", [
     ("div.s32 %r1, %r2, %r3;", "instruction div.s32 is not supported", "mad"),
-    ("add.f32 %f1, %f2, %f3;", "type .f32 is not supported", ".s32"),
+    ("add.f64 %fd1, %fd2, %fd3;", "type .f64 is not supported", ".f32"),
+    ("add.f32 %f1, %f2, 1;", "integer constant 1", "1.0"),
+    ("add.ftz.f32 %f1, %f2, %f3;", "modifier .ftz is not supported here", ".rn, .rp, .rz, .sat"),
+    ("add.rn.rz.f32 %f1, %f2, %f3;", "one rounding modifier belongs here", ".rn, .rz, .rm, .rp"),
+    ("add.f32x2 %rd1, %rd2, %rd3;", "type .f32x2 is not supported", ".f32"),
+    ("sub.s32 %r1, %r2, 1.5;", "floating-point constant 1.5", "integer"),
+    ("fma.f32 %f1, %f1, %f2, %f3;", "one rounding modifier belongs here", ".rn"),
+    ("fma.rn.f64 %fd1, %fd1, %fd2, %fd3;", "type .f64 is not supported", ".f32"),
+    ("add.f32 %u1, %f2, %f3;", "%u1 is declared .u32, the instruction needs .f32", ".b32"),
+    ("add.f32 %f1, %f2, %u1;", "%u1 is declared .u32, the instruction needs .f32", ".b32"),
+    ("mad.lo.s32 %r1, %r2, %r3, %f1;", "%f1 is declared .f32, the instruction needs .s32", ".b32"),
+    ("mov.u32 %r1, %f1;", "%f1 is declared .f32, the instruction needs .u32", ".b32"),
+    ("setp.lt.s32 %p1, %f1, %r1;", "%f1 is declared .f32, the instruction needs .s32", ".b32"),
+    ("set.lt.u32.f32 %f1, %f2, %f3;", "%f1 is declared .f32, the instruction needs .u32", ".b32"),
+    ("cvt.rn.f32.s32 %f1, %f2;", "%f2 is declared .f32, the instruction needs .s32", ".b32"),
+    ("cvt.rzi.s32.f32 %f1, %f2;", "%f1 is declared .f32, the instruction needs .s32", ".b32"),
+    ("ld.shared.v2.f32 {%f1, %u1}, [s];", "%u1 is declared .u32, the instruction needs .f32", ".b32"),
+    ("st.shared.u8 [s], %f1;", "%f1 is declared .f32, the instruction needs .u8", ".b32"),
+    ("mul.f32 %f1, %f2, %rd1;", "%rd1 is declared .b64, the instruction needs 32 bits", ""),
+    ("max.xorsign.abs.f32 %f1, %f2, %f3;", "modifier .xorsign is not supported here", ".NaN"),
+    ("div.rn.f32 %f1, %f2, %f3;", "instruction div.rn.f32 is not supported", "mul"),
+    ("sqrt.rn.f32 %f1, %f2;", "instruction sqrt.rn.f32 is not supported", "mul"),
+    ("rcp.approx.ftz.f32 %f1, %f2;", "instruction rcp.approx.ftz.f32 is not supported", "mul"),
+    ("ex2.approx.ftz.f32 %f1, %f2;", "instruction ex2.approx.ftz.f32 is not supported", "mul"),
     ("add.sat.s32 %r1, %r2, %r3;", "modifier .sat is not supported", "none"),
-    ("mul.rn.f32 %f1, %f2, %f3;", "not an integer multiplication", ".wide"),
+    ("mul.rn.f64 %fd1, %fd2, %fd3;", "not an integer multiplication", ".wide"),
     ("atom.global.add.u32 %r1, [%rd1], 1;", "instruction atom.global.add.u32 is not supported", "ld"),
     ("ld.u32 %r1, [%rd1];", "generic addressing is not supported", ".global"),
     ("ld.const.u32 %r1, [table];", "modifier .const is not supported", ".shared"),
     ("mov.u64 %rd1, table;", "table is in .const, which is not supported", ".shared"),
     ("mov.u64 %rd1, nothing;", "nothing is not a register or a shared variable", ".shared|shared"),
     ("mov.u64 %rd1, p;", "the address of a parameter is not supported", "ld.param"),
-    ("ld.global.f32 %f1, [%rd1];", "type .f32 is not supported", ".b32"),
+    ("ld.global.u32 %r1, [%f1];", "%f1 is not a 32- or 64-bit integer register", "registers"),
+    ("ld.global.f64 %fd1, [%rd1];", "type .f64 is not supported", ".f32"),
+    ("st.global.f32 [%rd1], 1;", "integer constant 1", "1.0"),
+    ("ld.global.v4.b64 {%rd0, %rd1, %rd2, %rd3}, [%rd1];", "256-bit access is not supported", "128"),
     ("ld.global.v4.u64 {%rd0, %rd1, %rd2, %rd3}, [%rd1];", "256-bit access is not supported", "128"),
     ("ld.param.u64 %rd1, [p+4];", "access beyond parameter p", ""),
     ("ld.param.u32 %r1, [q];", "q is not a parameter of this kernel", ""),
@@ -45,10 +71,23 @@ LINE = 13
     ("add.s32 %r1, %rd2, 1;", "%rd2 is declared .b64, the instruction needs 32 bits", ""),
     ("add.s64 %r1, %rd2, 1;", "%r1 is declared .b32, the instruction needs 64 bits", ""),
     ("setp.lt.s32 %r1, %r2, %r3;", "the instruction needs a predicate", ""),
-    ("setp.lt.f32 %p1, %f1, %f2;", "type .f32 is not supported", ".u64"),
+    ("setp.lt.f64 %p1, %fd1, %fd2;", "type .f64 is not supported", ".f32"),
+    ("setp.hi.f32 %p1, %f1, %f2;", "not an f32 comparison", ".equ"),
+    ("setp.lt.ftz.f32 %p1, %f1, %f2;", "not an f32 comparison", ".equ"),
     ("setp.equ.s32 %p1, %r1, %r2;", "not an integer comparison", ".eq"),
-    ("selp.f32 %f1, %f1, %f2, %p1;", "type .f32 is not supported", ""),
-    ("cvt.rn.f32.s32 %f1, %r1;", "conversion is not supported", "integer"),
+    ("selp.f64 %fd1, %fd1, %fd2, %p1;", "type .f64 is not supported", ".f32"),
+    ("cvt.rn.f32.s64 %f1, %rd1;", "conversion is not supported", "u32"),
+    ("cvt.rzi.u64.f32 %rd1, %f1;", "conversion is not supported", "u32"),
+    ("cvt.rn.f32.f64 %f1, %fd1;", "conversion is not supported", "u32"),
+    ("cvt.f64.f32 %fd1, %f1;", "conversion is not supported", "u32"),
+    ("cvt.rn.f16.f32 %rs1, %f1;", "conversion is not supported", "u32"),
+    ("cvt.f32.s32 %f1, %r1;", "one rounding modifier belongs here", ".rn"),
+    ("cvt.rni.f32.s32 %f1, %r1;", "modifier .rni is not supported here", ".rn"),
+    ("cvt.rn.s32.f32 %r1, %f1;", "modifier .rn is not supported here", ".rni"),
+    ("cvt.rn.f32.f32 %f1, %f2;", "modifier .rn is not supported here", ".rni"),
+    ("cvt.rn.ftz.f32.s32 %f1, %r1;", "modifier .ftz is not supported here", ".sat"),
+    ("cvt.rn.f32.s32 %rs1, %r1;", "%rs1 has 16 bits, the instruction needs 32", ""),
+    ("cvt.sat.s8.s32 %r1, %r2;", "conversion is not supported", "without saturation"),
     ("cvta.shared.u64 %rd1, %rd2;", "address conversion is not supported", "cvta.to.global"),
     ("bra nowhere;", "label nowhere is not defined", ""),
     ("bar.sync 0, 64;", "part of the thread block is not supported", "bar.sync"),
@@ -56,8 +95,13 @@ LINE = 13
     ("bar.sync 16;", "the barrier id must be a constant from 0 to 15", ""),
     ("bar.red.popc.u32 %r1, 0, %p1;", "barrier operation is not supported", "bar.sync"),
     ("call.uni (r), f, (%r1);", "instruction call.uni is not supported", ""),
-    ("mov.f32 %f1, 0f3F800000;", "type .f32 is not supported", ""),
-    ("mov.b32 %r1, 0f3F800000;", "floating-point constant", "integer"),
+    ("mov.f64 %fd1, 0d3FF0000000000000;", "type .f64 is not supported", ".f32"),
+    ("mov.f32 %f1, 1;", "integer constant 1", "0f3F800000"),
+    ("mov.f32 %f1, s;", "s is no floating-point value", "registers"),
+    ("mov.f32 %f1, %tid.x;", "%tid.x is no floating-point value", "registers"),
+    ("mov.u32 %r1, 0f3F800000;", "floating-point constant", "integer"),
+    ("mov.b32 %r1, 1.5;", "floating-point constant", "integer"),
+    ("mov.b64 %rd1, %fd1;", "register %fd1 has type .f64", ".f32"),
     ("add.s64 %rd1, %rd2, 18446744073709551616;", "18446744073709551616 does not fit 64 bits", ""),
     ("add.s64 %rd1, %rd2, -18446744073709551616;", "-18446744073709551616 does not fit 64 bits", ""),
     ("ld.global.u32 %r1, [%rd1+4294967296];", "the offset 4294967296 does not fit 32 bits", ""),
@@ -73,12 +117,19 @@ def test_unsupported_statements(statement, what, supported):
     with pytest.raises(CompileError) as caught:
         compile_ptx(FRAME.replace("<STATEMENT>", statement), "kernel.ptx")
     error = caught.value
-    assert (error.file, error.line) == ("kernel.ptx", LINE)
+    assert (error.file, error.line) == ("kernel.ptx", LINE) and error.column in (0, 1)
     assert error.instruction in (" ".join(statement.split()), " ".join(statement.split()).rstrip(";"))
     assert what in error.message
     assert any(word in error.supported for word in supported.split("|"))
     text = str(error)
-    assert text.startswith(f"kernel.ptx:{LINE}: ") and error.instruction in text and "\n" not in text
+    assert text.startswith((f"kernel.ptx:{LINE}:1: ", f"kernel.ptx:{LINE}: "))
+    assert error.instruction in text and "\n" not in text
+
+
+def test_column_is_that_of_the_opcode():
+    with pytest.raises(CompileError) as caught:
+        compile_ptx(FRAME.replace("<STATEMENT>", "ret; \t@%p1 div.rn.f32 %f1, %f2, %f3;"), "kernel.ptx")
+    assert (caught.value.line, caught.value.column) == (LINE, 12)
 
 
 @pytest.mark.parametrize("text, line, what", [

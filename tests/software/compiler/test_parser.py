@@ -90,15 +90,42 @@ def test_statements_with_lines_and_operands(module):
     assert isinstance(end, Instruction) and end.text == "ret;"
 
 
-@pytest.mark.parametrize("text, line, what", [
-    (".version 8.0\n.target sm_75\n.visible .entry k()\n{\n mov.u32 %r1 %r2;\n}\n", 5, "syntax error at '%r2'"),
-    (".version 8.0\n.visible .entry k()\n{\n ret;\n", 4, "unexpected end of the file"),
-    (".version 8.0\n\n ^\n", 3, "unexpected character"),
-    (".visible .entry k()\n{ .reg .b32 a;\n{\n .reg .b32 a;\n }\n}", 4, "a hides a declaration of an outer scope"),
+def constant(text):
+    """Return the literal of an instruction."""
+    move = parse(f".visible .entry k()\n{{ mov.b32 a, {text}; }}").functions[0].statements[0]
+    assert isinstance(move, Instruction)
+    return move.operands[1]
+
+
+@pytest.mark.parametrize("text, single, exact", [
+    ("0f3F800000", 0x3F80_0000, True), ("0Fffc00001", 0xFFC0_0001, True), ("1.", 0x3F80_0000, False),
+    (".5", 0x3F00_0000, False), ("+1.5e0", 0x3FC0_0000, False), ("-2E-1", 0xBE4C_CCCD, False),
+    ("0d3FF0000000000000", 0x3F80_0000, False), ("0D7FF0000000000000", 0x7F80_0000, False),
+    ("0d47F0000000000000", 0x7F80_0000, False), ("0d3690000000000000", 0, False),
+    ("0d3690000000000001", 1, False), ("1e99", 0x7F80_0000, False), ("-0.0", 0x8000_0000, False),
 ])
-def test_text_that_is_no_ptx(text, line, what):
+def test_floating_point_literals(text, single, exact):
+    assert constant(text) == Number(text, None, single, exact)
+
+
+@pytest.mark.parametrize("text, value", [("0x1F", 31), ("-0x1fU", -31), ("0b101", 5), ("017", 15), ("0", 0),
+                                         ("0xE0", 0xE0), ("0b1U", 1), ("19U", 19)])
+def test_integer_literals(text, value):
+    assert constant(text) == Number(text, value)
+
+
+@pytest.mark.parametrize("text, line, column, what", [
+    (".version 8.0\n.target sm_75\n.visible .entry k()\n{\n mov.u32 %r1 %r2;\n}\n", 5, 14, "syntax error at '%r2'"),
+    (".version 8.0\n.visible .entry k()\n{\n ret;\n", 4, 0, "unexpected end of the file"),
+    (".version 8.0\n\n ^\n", 3, 2, "unexpected character"),
+    (".visible .entry k()\n{\n mov.f32 a, -0f3F800000;\n}", 3, 15, "syntax error at 'f3F800000'"),
+    (".visible .entry k()\n{\n mov.f32 a, 1.0f;\n}", 3, 16, "syntax error at 'f'"),
+    (".visible .entry k()\n{ .reg .b32 a;\n{\n .reg .b32 a;\n }\n}", 4, 0, "a hides a declaration of an outer scope"),
+])
+def test_text_that_is_no_ptx(text, line, column, what):
     with pytest.raises(CompileError) as caught:
         parse(text, "bad.ptx")
-    assert caught.value.line == line
-    assert str(caught.value).startswith(f"bad.ptx:{line}: ") and what in str(caught.value)
+    assert (caught.value.line, caught.value.column) == (line, column)
+    where = f"{line}:{column}" if column else line
+    assert str(caught.value).startswith(f"bad.ptx:{where}: ") and what in str(caught.value)
     assert "\n" not in str(caught.value)

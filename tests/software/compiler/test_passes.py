@@ -6,6 +6,7 @@ import textwrap
 import pytest
 
 from caesura.software.compiler.analysis.liveness import liveness
+from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.spec import machine_opcode, verify
 from caesura.software.compiler.ir.text import parse, show
 from caesura.software.compiler.passes import dce
@@ -194,9 +195,32 @@ def test_propagation_across_blocks():
     ("%r0 = ld.global.u8 %r2; %r1 = and %r0, 65535", "%r0 = ld.global.u8 %r2; %r1 = mov %r0"),
     ("%r0 = ld.global.s16 %r2; %r1 = and %r0, 65535", "%r0 = ld.global.s16 %r2; %r1 = and %r0, 65535"),
     ("%r0 = shr.s 2147483648, 40", "%r0 = mov 4294967295"), ("%r0 = shl 1, 32", "%r0 = mov 0"),
+    ("%r0 = fadd.rp 1065353216, %r1", "%r0 = fadd.rp %r1, 1065353216"), ("%r0 = fmax 7, %r1", "%r0 = fmax %r1, 7"),
+    ("%p0 = fsetp.ltu 0, %r1", "%p0 = fsetp.gtu %r1, 0"), ("%p0 = fsetp.neu 0, %r1", "%p0 = fsetp.neu %r1, 0"),
+    ("%p0 = fsetp.ge 0, %r1", "%p0 = fsetp.le %r1, 0"), ("%p0 = fsetp.nan 0, %r1", "%p0 = fsetp.nan %r1, 0"),
+    # What holds for integers does not for -0 and NaNs.
+    *((text, text) for text in ("%r0 = fsub.rn 0, %r1", "%r0 = fadd.rn %r1, 0", "%r0 = fmul.rn %r1, 1065353216",
+                                "%r0 = fsub.rn %r1, %r1", "%p0 = fsetp.eq %r1, %r1", "%r0 = fadd.rn 0, 0")),
 ])
 def test_simplification(before, after):
     straight(simplify, before, after)
+
+
+@pytest.mark.parametrize("before, after", [
+    ("%r0 = fsub.rn %r1, 5", "%r0 = fsub.rn %r1, 5"), ("%r0 = fsub.rn 5, %r1", "%r2 = mov 5; %r0 = fsub.rn %r2, %r1"),
+    ("%r0 = fadd.rn 5, 6", "%r2 = mov 5; %r0 = fadd.rn %r2, 6"), ("%r0 = fneg 5", "%r2 = mov 5; %r0 = fneg %r2"),
+    ("%p0 = fsetp.num %r1, 5", "%r2 = mov 5; %p0 = fsetp.num %r1, %r2"),
+    ("%r0 = ffma.rz %r1, 5, 6", "%r4 = mov 5; %r5 = mov 6; %r0 = ffma.rz %r1, %r4, %r5"),
+])
+def test_constants_of_f32_operations(before, after):
+    def block(lines):
+        return clean("entry:\n" + "".join(f"  {line}\n" for line in lines.split("; ")) + "  end\n")
+
+    kernel = parse(block(before))
+    kernel.reserve(Reg("r", 1))
+    select_immediates(kernel)
+    verify(kernel, "narrow")
+    assert show(kernel) == block(after)
 
 
 def test_branch_to_the_end_becomes_a_guarded_exit():

@@ -5,16 +5,12 @@ import random
 
 import numpy as np
 import pytest
+from ptx_bench import GEOMETRY, HEAD, PREFIX, THREADS, check
 
-from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.testing.ptx.operations import BINARY, COMPARISONS, SHIFTS, TERNARY, UNARY, compare, signed
 from caesura.software.compiler import compile_ptx
 
-GEOMETRY = PRESETS["gtx480"]
-THREADS = 96
-HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
-PREFIX = {16: "%rs", 32: "%r", 64: "%rd"}
 EDGES = {bits: [0, 1, 2, (1 << bits) - 1, (1 << bits) - 2, 1 << bits - 1, (1 << bits - 1) - 1, (1 << bits // 2) - 1,
                 1 << bits // 2, (1 << bits) - (1 << bits // 2)] for bits in (16, 32, 64)}
 AMOUNTS = [0, 1, 5, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 100, 0x8000_0000, 0xFFFF_FFFF]
@@ -26,60 +22,6 @@ def values(bits, seed):
     rng.shuffle(pairs)
     chosen = [rng.choice((rng.randrange(1 << bits), rng.choice(EDGES[bits]))) for _ in range(THREADS)]
     return [pairs[k % len(pairs)][seed % 2] if k < THREADS // 2 else chosen[k] for k in range(THREADS)]
-
-
-def kernel_text(body, shared=""):
-    """A kernel that gives each thread a, b (64 bits), n (32 bits) and stores 64-bit results with `store`."""
-    return HEAD + f"""
-.visible .entry k(.param .u64 A, .param .u64 B, .param .u64 N, .param .u64 OUT)
-{{
-    .reg .pred %p<40>; .reg .b16 %rs<40>; .reg .b32 %r<99>; .reg .b64 %rd<99>;
-    {shared}
-    mov.u32 %r90, %tid.x;
-    ld.param.u64 %rd90, [A]; cvta.to.global.u64 %rd90, %rd90;
-    ld.param.u64 %rd91, [B]; cvta.to.global.u64 %rd91, %rd91;
-    ld.param.u64 %rd92, [N]; cvta.to.global.u64 %rd92, %rd92;
-    ld.param.u64 %rd93, [OUT]; cvta.to.global.u64 %rd93, %rd93;
-    mul.wide.u32 %rd94, %r90, 8;
-    add.s64 %rd90, %rd90, %rd94; add.s64 %rd91, %rd91, %rd94; add.s64 %rd93, %rd93, %rd94;
-    mul.wide.u32 %rd95, %r90, 4; add.s64 %rd92, %rd92, %rd95;
-    ld.global.u64 %rd1, [%rd90]; ld.global.u64 %rd2, [%rd91]; ld.global.u32 %r3, [%rd92];
-    cvt.u32.u64 %r1, %rd1; cvt.u32.u64 %r2, %rd2;
-    cvt.u16.u64 %rs1, %rd1; cvt.u16.u64 %rs2, %rd2;
-    {body}
-    ret;
-}}
-"""
-
-
-def run(body, a, b, n, results, shared=""):
-    """Return an array of `results` rows of 64-bit values, one column a thread."""
-    image = compile_ptx(kernel_text(body, shared))["k"]
-    device = open_device("golden", GEOMETRY, memory_bytes=1 << 20)
-    out = device.array(np.zeros(results * THREADS, np.uint64))
-    arguments = [device.array(np.array(a, np.uint64)), device.array(np.array(b, np.uint64)),
-                 device.array(np.array(n, np.uint32)), out]
-    launch = device.launch(device.load([image])["k"], (1, 1, 1), (THREADS, 1, 1), arguments)
-    device.wait(launch)
-    return out.get().reshape(results, THREADS)
-
-
-def store(row, source, bits):
-    """Store a register, zero-extended to 64 bits."""
-    if bits == 64:
-        return f"st.global.u64 [%rd93+{row * THREADS * 8}], {source};"
-    return f"cvt.u64.u{bits} %rd80, {source}; st.global.u64 [%rd93+{row * THREADS * 8}], %rd80;"
-
-
-def check(cases, a, b, n, shared=""):
-    """Run ``(text, bits, meaning(a, b, n))`` cases, each leaving its result in register 4 of its width."""
-    body = "\n".join(f"{text} {store(k, PREFIX[bits] + '4', bits)}" for k, (text, bits, _) in enumerate(cases))
-    got = run(body, a, b, n, len(cases), shared)
-    for k, (text, bits, meaning) in enumerate(cases):
-        expected = [meaning(*x) & (1 << bits) - 1 for x in zip(a, b, n, strict=True)]
-        wrong = [(hex(x), hex(y), z, hex(e), hex(int(g)))
-                 for x, y, z, e, g in zip(a, b, n, expected, got[k], strict=True) if e != int(g)]
-        assert not wrong, (text, wrong[:3])
 
 
 @pytest.mark.parametrize("bits", [16, 32, 64])

@@ -11,8 +11,8 @@ from ...errors import CompileError
 from ...ir.cfg import drop_unreachable
 from ...ir.kernel import TRUE, Kernel, Pred
 from ...ptx.syntax import Function, Instruction, Label, Module, Name, Pair, Variable
-from ..types import REGISTER_TYPES, WIDTHS
-from . import arithmetic, compare, control, memory, move  # noqa: F401 - they register the handlers
+from ..types import DECLARED_WIDTHS, REGISTER_TYPES
+from . import arithmetic, compare, control, convert, floating, memory, move  # noqa: F401 - they register the handlers
 from .context import Context
 from .registry import handler, supported_opcodes
 
@@ -54,10 +54,10 @@ def lower(module: Module, function: Function) -> Kernel:
 def _parameters(ctx: Context, function: Function) -> tuple[Parameter, ...]:
     placed, offset = [], 0
     for variable in function.parameters:
-        size = WIDTHS.get(variable.type, {"f16": 16, "f32": 32, "f64": 64}.get(variable.type, 0)) // 8
+        size = DECLARED_WIDTHS.get(variable.type, 0) // 8
         if size == 0:
             raise CompileError(f"parameter type .{variable.type} is not supported", ctx.file, variable.line,
-                               variable.text, "integer types, arrays of .b8")
+                               variable.text, "integer and floating-point types, arrays of .b8")
         align = max(size, variable.align)
         total = size if variable.elements is None else size * variable.elements
         offset = -(-offset // align) * align
@@ -78,7 +78,7 @@ def _place_shared(ctx: Context, module: Module, function: Function) -> int:
             continue
         end = _align(end, variable)
         ctx.symbols[variable.name] = end
-        end += WIDTHS.get(variable.type, 64) // 8 * (variable.elements or 1)
+        end += DECLARED_WIDTHS.get(variable.type, 64) // 8 * (variable.elements or 1)
     for variable in dynamic:
         end = _align(end, variable)
     for variable in dynamic:
@@ -87,7 +87,7 @@ def _place_shared(ctx: Context, module: Module, function: Function) -> int:
 
 
 def _align(end: int, variable: Variable) -> int:
-    align = max(variable.align, WIDTHS.get(variable.type, 64) // 8)
+    align = max(variable.align, DECLARED_WIDTHS.get(variable.type, 64) // 8)
     return -(-end // align) * align
 
 
@@ -124,7 +124,7 @@ def _statements(ctx: Context, function: Function) -> None:
             ctx.open_block(statement.name)
             continue
         ctx.instruction, ctx.guard = statement, None
-        lower_one = handler(statement.base)
+        lower_one = handler(statement)
         if lower_one is None:
             raise ctx.error(f"instruction {statement.opcode} is not supported", supported_opcodes())
         if statement.guard is not None:

@@ -5,23 +5,16 @@ from __future__ import annotations
 from ...ir.kernel import TRUE, Imm, Pred
 from ..types import width_of
 from .context import Context
-from .registry import check_modifiers, integer_type, lowers
+from .registry import check_modifiers, integer_type, lowers, take_operands
 
 __all__: list[str] = []
-
-
-def _operands(ctx: Context, count: int):
-    operands = ctx.instruction.operands
-    if len(operands) != count:
-        raise ctx.error(f"{len(operands)} operands where {count} belong")
-    return operands
 
 
 @lowers("add", "sub")
 def _add_sub(ctx: Context) -> None:
     check_modifiers(ctx, set(), ctx.instruction.modifiers[:-1])
     bits = width_of(integer_type(ctx, (16, 32, 64)))
-    d, a, b = _operands(ctx, 3)
+    d, a, b = take_operands(ctx, 3)
     uses = (ctx.value(a, bits), ctx.value(b, bits))
     base = ctx.instruction.base
     ctx.emit(f"{base}.64" if bits == 64 else f"i{base}", (ctx.dest(d, bits),), uses)
@@ -30,14 +23,14 @@ def _add_sub(ctx: Context) -> None:
 @lowers("mul")
 def _mul(ctx: Context) -> None:
     mode, type = _mode(ctx)
-    d, a, b = _operands(ctx, 3)
+    d, a, b = take_operands(ctx, 3)
     _multiply(ctx, mode, type, a, b, ctx.dest(d, _result_bits(mode, type)))
 
 
 @lowers("mad")
 def _mad(ctx: Context) -> None:
     mode, type = _mode(ctx)
-    d, a, b, c = _operands(ctx, 4)
+    d, a, b, c = take_operands(ctx, 4)
     bits = _result_bits(mode, type)
     dest, addend = ctx.dest(d, bits), ctx.value(c, bits)
     if mode == "lo" and bits < 64:
@@ -52,7 +45,7 @@ def _mad(ctx: Context) -> None:
 def _mul24(ctx: Context) -> None:
     check_modifiers(ctx, {"lo"}, ctx.instruction.modifiers[:-1])
     type = integer_type(ctx, (32,))
-    d, a, b, *c = _operands(ctx, 3 if ctx.instruction.base == "mul24" else 4)
+    d, a, b, *c = take_operands(ctx, 3 if ctx.instruction.base == "mul24" else 4)
     shift = "shr.s" if type == "s32" else "shr.u"
     parts = []
     for operand in (a, b):
@@ -70,7 +63,7 @@ def _mode(ctx: Context) -> tuple[str, str]:
     modifiers = ctx.instruction.modifiers
     mode = modifiers[0] if modifiers else ""
     if mode not in ("lo", "hi", "wide") or len(modifiers) != 2:
-        raise ctx.error("not an integer multiplication", "modifiers .lo, .hi, .wide with an integer type")
+        raise ctx.error("not an integer multiplication", "modifiers .lo, .hi, .wide with an integer type; type .f32")
     return mode, integer_type(ctx, (16, 32) if mode == "wide" else (16, 32, 64))
 
 
@@ -97,7 +90,7 @@ def _multiply(ctx: Context, mode: str, type: str, a, b, dest) -> None:
 @lowers("and", "or", "xor")
 def _logic(ctx: Context) -> None:
     modifiers, base = ctx.instruction.modifiers, ctx.instruction.base
-    d, a, b = _operands(ctx, 3)
+    d, a, b = take_operands(ctx, 3)
     if modifiers == ["pred"]:
         ctx.emit(f"p{base}", (ctx.dest(d, 1),), (ctx.pred(a), ctx.pred(b)))
         return
@@ -110,7 +103,7 @@ def _logic(ctx: Context) -> None:
 @lowers("not", "neg", "abs", "cnot")
 def _unary(ctx: Context) -> None:
     modifiers, base = ctx.instruction.modifiers, ctx.instruction.base
-    d, a = _operands(ctx, 2)
+    d, a = take_operands(ctx, 2)
     if base == "not" and modifiers == ["pred"]:
         ctx.emit("pand", (ctx.dest(d, 1),), (ctx.pred(a).inverted(), TRUE))
         return
@@ -138,7 +131,7 @@ def _min_max(ctx: Context) -> None:
     check_modifiers(ctx, set(), ctx.instruction.modifiers[:-1])
     type, base = integer_type(ctx, (16, 32, 64)), ctx.instruction.base
     bits, sign = width_of(type), "s" if type[0] == "s" else "u"
-    d, a, b = _operands(ctx, 3)
+    d, a, b = take_operands(ctx, 3)
     if bits == 64:
         ctx.emit(f"{base}.{sign}.64", (ctx.dest(d, 64),), (ctx.value(a, 64), ctx.value(b, 64)))
     else:
@@ -151,7 +144,7 @@ def _shift(ctx: Context) -> None:
     type, base = integer_type(ctx, (16, 32, 64)), ctx.instruction.base
     bits = width_of(type)
     name = base if base == "shl" else "shr.s" if type[0] == "s" else "shr.u"
-    d, a, b = _operands(ctx, 3)
+    d, a, b = take_operands(ctx, 3)
     amount = ctx.value(b, 32)
     if bits == 64:
         ctx.emit(f"{name}.64", (ctx.dest(d, 64),), (ctx.value(a, 64), amount))
@@ -166,7 +159,7 @@ def _funnel(ctx: Context) -> None:
     if len(modifiers) != 3 or modifiers[0] not in "lr" or modifiers[1] not in ("wrap", "clamp") \
             or modifiers[2] != "b32":
         raise ctx.error("not a known funnel shift", "shf.l, shf.r with .wrap or .clamp and .b32")
-    d, a, b, c = _operands(ctx, 4)
+    d, a, b, c = take_operands(ctx, 4)
     low, high, amount = (ctx.value(x, 32) for x in (a, b, c))
     name, dest = f"shf.{modifiers[0]}", ctx.dest(d, 32)
     if modifiers[1] == "wrap":

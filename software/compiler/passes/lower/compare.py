@@ -1,37 +1,27 @@
-"""Lowering of comparison and selection (PTX ISA 9.7.5)."""
+"""Lowering of comparison and selection (PTX ISA 9.7.5, 9.7.6)."""
 
 from __future__ import annotations
 
-from ...ir.kernel import TRUE, Imm, Pred
-from ...ptx.syntax import Name, Pair
+from ...ir.kernel import TRUE, Imm, Pred, Reg, Use
+from ...ptx.syntax import Name, Operand, Pair
 from ..types import width_of
 from .context import Context
-from .registry import integer_type, lowers
+from .registry import check_modifiers, data_type, integer_type, lowers, lowers_f32, take_operands
 
 __all__: list[str] = []
 
 _TESTS = ("eq", "ne", "lt", "le", "gt", "ge")
 _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+_FLOAT_TESTS = (*_TESTS, "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
+_COMBINE = ("and", "or", "xor")
 
 
 @lowers("setp")
+@lowers_f32("setp")
 def _setp(ctx: Context) -> None:
-    modifiers, operands = ctx.instruction.modifiers, ctx.instruction.operands
-    test = modifiers[0] if modifiers else ""
-    combine = modifiers[1] if len(modifiers) == 3 else ""
-    known = f".{', .'.join((*_TESTS, *_UNSIGNED))}, with .and, .or or .xor, on integer types"
-    if test not in (*_TESTS, *_UNSIGNED) or combine not in ("", "and", "or", "xor") or len(modifiers) > 3:
-        raise ctx.error("not an integer comparison", known)
-    type = integer_type(ctx, (16, 32, 64))
-    if len(operands) != (4 if combine else 3):
-        raise ctx.error(f"{len(operands)} operands where {4 if combine else 3} belong")
-    bits = width_of(type)
-    name = _comparison(test, type)
-    if bits == 64:
-        uses = (ctx.value(operands[1], 64), ctx.value(operands[2], 64))
-    else:
-        shown = f"u{bits}" if test in ("eq", "ne") else type
-        uses = (ctx.extended(operands[1], shown), ctx.extended(operands[2], shown))
+    test, combine = _modifiers(ctx, 1)
+    operands = take_operands(ctx, 4 if combine else 3)
+    name, uses = _comparison(ctx, test, operands[1:3])
     first, second = _destinations(ctx, operands[0])
     if not combine and second is None:
         ctx.emit(name, (first,), uses)
@@ -49,39 +39,63 @@ def _setp(ctx: Context) -> None:
         ctx.emit("pand", (dest,), (Pred(result), TRUE))
 
 
-def _comparison(test: str, type: str) -> str:
+def _modifiers(ctx: Context, types: int) -> tuple[str, str]:
+    """Return the comparison and how its outcome is combined with a predicate; `types` type modifiers follow."""
+    modifiers = ctx.instruction.modifiers
+    test, *others = modifiers[:-types] or [""]
+    floating = modifiers[-1:] == ["f32"]
+    tests = _FLOAT_TESTS if floating else (*_TESTS, *_UNSIGNED)
+    if test not in tests or len(others) > 1 or any(x not in _COMBINE for x in others):
+        what = "f32" if floating else "integer"
+        raise ctx.error(f"not an {what} comparison",
+                        f".{', .'.join(tests)}, with .and, .or or .xor, on {what if floating else 'integer types'}")
+    return test, others[0] if others else ""
+
+
+def _comparison(ctx: Context, test: str, operands: tuple[Operand, ...]) -> tuple[str, tuple[Use, ...]]:
+    """Return the operation that compares two operands of the instruction's last type, and its operands."""
+    if ctx.instruction.modifiers[-1] == "f32":
+        return f"fsetp.{test}", tuple(ctx.value(x, 32) for x in operands)
+    type = integer_type(ctx, (16, 32, 64))
+    bits = width_of(type)
     signed = type[0] == "s" and test not in _UNSIGNED
     test = _UNSIGNED.get(test, test)
     name = f"setp.{test}" if test in ("eq", "ne") else f"setp.{test}.{'s' if signed else 'u'}"
-    return f"{name}.64" if width_of(type) == 64 else name
+    if bits == 64:
+        return f"{name}.64", tuple(ctx.value(x, 64) for x in operands)
+    shown = f"u{bits}" if test in ("eq", "ne") else type
+    return name, tuple(ctx.extended(x, shown) for x in operands)
 
 
-def _destinations(ctx: Context, operand):
+def _destinations(ctx: Context, operand: Operand) -> tuple[Reg | None, Reg | None]:
     if isinstance(operand, Pair):
-        return tuple(None if name == "_" else ctx.dest(Name(name), 1) for name in (operand.first, operand.second))
+        first, second = (None if name == "_" else ctx.dest(Name(name), 1) for name in (operand.first, operand.second))
+        return first, second
     return ctx.dest(operand, 1), None
 
 
 @lowers("selp")
 def _selp(ctx: Context) -> None:
-    operands = ctx.instruction.operands
-    bits = width_of(integer_type(ctx, (16, 32, 64)))
-    if len(operands) != 4:
-        raise ctx.error(f"{len(operands)} operands where 4 belong")
-    uses = (ctx.value(operands[1], bits), ctx.value(operands[2], bits), ctx.pred(operands[3]))
-    ctx.emit("sel.64" if bits == 64 else "sel", (ctx.dest(operands[0], bits),), uses)
+    check_modifiers(ctx, set(), ctx.instruction.modifiers[:-1])
+    bits = width_of(data_type(ctx, (16, 32, 64)))
+    d, a, b, p = take_operands(ctx, 4)
+    uses = (ctx.value(a, bits), ctx.value(b, bits), ctx.pred(p))
+    ctx.emit("sel.64" if bits == 64 else "sel", (ctx.dest(d, bits),), uses)
 
 
 @lowers("set")
+@lowers_f32("set")
 def _set(ctx: Context) -> None:
-    modifiers, operands = ctx.instruction.modifiers, ctx.instruction.operands
-    if len(modifiers) != 3 or modifiers[0] not in (*_TESTS, *_UNSIGNED) or modifiers[1] not in ("u32", "s32"):
-        raise ctx.error("not an integer comparison", "set.<test>.u32 or .s32 on integer types")
-    type = integer_type(ctx, (16, 32, 64))
-    if len(operands) != 3:
-        raise ctx.error(f"{len(operands)} operands where 3 belong")
-    read = ctx.value if width_of(type) == 64 else None
-    uses = tuple(read(x, 64) if read else ctx.extended(x, type) for x in operands[1:])
+    test, combine = _modifiers(ctx, 2)
+    true = {"u32": 0xFFFF_FFFF, "s32": 0xFFFF_FFFF, "f32": 0x3F80_0000}.get(ctx.instruction.modifiers[-2])
+    if true is None:
+        raise ctx.error(f"result type .{ctx.instruction.modifiers[-2]} is not supported", "types .u32, .s32, .f32")
+    operands = take_operands(ctx, 4 if combine else 3)
+    name, uses = _comparison(ctx, test, operands[1:3])
     outcome = ctx.p()
-    ctx.emit(_comparison(modifiers[0], type), (outcome,), uses)
-    ctx.emit("sel", (ctx.dest(operands[0], 32),), (Imm(0xFFFF_FFFF), Imm(0), Pred(outcome)))
+    ctx.emit(name, (outcome,), uses)
+    if combine:
+        result = ctx.p()
+        ctx.emit(f"p{combine}", (result,), (Pred(outcome), ctx.pred(operands[3])))
+        outcome = result
+    ctx.emit("sel", (ctx.dest(operands[0], 32),), (Imm(true), Imm(0), Pred(outcome)))

@@ -82,7 +82,7 @@ class Context:
     def error(self, message: str, supported: str = "") -> CompileError:
         """Return the error for the instruction at hand."""
         ins = self.instruction
-        return CompileError(message, self.file, ins.line, ins.text, supported)
+        return CompileError(message, self.file, ins.line, ins.text, supported, ins.column)
 
     # Blocks
 
@@ -162,7 +162,16 @@ class Context:
         if self.bits_of(operand.text) != bits:
             raise self.error(f"{operand.text} is declared .{self._types[operand.text]}, "
                              f"the instruction needs {'a predicate' if bits == 1 else f'{bits} bits'}")
+        modifiers = self.instruction.modifiers
+        self.check_kind(operand.text, modifiers[-2 if self.instruction.base == "set" else -1] if modifiers else "")
         return reg
+
+    def check_kind(self, name: str, type: str) -> None:
+        """Refuse an integer register for a floating-point type and the reverse; ``.b`` goes with both (PTX ISA 9.2)."""
+        declared = self._types[name]
+        if {declared[0], type[:1]} in ({"f", "s"}, {"f", "u"}):
+            raise self.error(f"{name} is declared .{declared}, the instruction needs .{type}",
+                             f"registers declared .b{REGISTER_TYPES[declared]} or .{type}")
 
     def pred(self, operand: Operand) -> Pred:
         """Return a predicate operand."""
@@ -174,14 +183,13 @@ class Context:
 
     def value(self, operand: Operand, bits: int) -> Use:
         """Return a source of `bits` bits (16, 32: an ``r``; 64: a ``w``): register, constant, address or special."""
-        mask = (1 << max(bits, 32)) - 1
         if isinstance(operand, Number):
-            if operand.value is None:
-                raise self.error(f"floating-point constant {operand.text}", "integer constants")
-            return Imm(operand.value & mask)
+            return self._constant(operand, bits)
         if not isinstance(operand, Name):
             raise self.error("operand must be a register or a constant")
         name = operand.text
+        if self._floating and self.type_of(name) is None:
+            raise self.error(f"{name} is no floating-point value", "registers and floating-point constants")
         if name in self.symbols:
             return Imm(self.symbols[name])
         if self.type_of(name) is None:
@@ -197,7 +205,24 @@ class Context:
         declared = self.bits_of(name)
         if declared != bits:
             raise self.error(f"{name} is declared .{self._types[name]}, the instruction needs {bits} bits")
+        self.check_kind(name, self.instruction.modifiers[-1] if self.instruction.modifiers else "")
         return self.register(name)
+
+    @property
+    def _floating(self) -> bool:
+        """The instruction's sources have type f32: its last modifier."""
+        return self.instruction.modifiers[-1:] == ["f32"]
+
+    def _constant(self, number: Number, bits: int) -> Imm:
+        if self._floating:
+            if number.single is None:
+                raise self.error(f"integer constant {number.text}", "floating-point constants such as 0f3F800000, 1.0")
+            return Imm(number.single)
+        if number.exact and bits == 32 and self.instruction.modifiers[-1][0] == "b":
+            return Imm(number.single or 0)
+        if number.value is None:
+            raise self.error(f"floating-point constant {number.text}", "integer constants")
+        return Imm(number.value & (1 << max(bits, 32)) - 1)
 
     def _special(self, name: str, bits: int) -> Use:
         low = self.r()

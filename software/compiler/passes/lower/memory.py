@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ir.kernel import Imm, Reg
 from ...ptx.syntax import Address, Name, Vector
-from ..types import INTEGER_TYPES, REGISTER_TYPES, width_of
+from ..types import DATA_TYPES, REGISTER_TYPES, width_of
 from .context import Context
 from .registry import lowers
 
@@ -13,7 +13,7 @@ __all__: list[str] = []
 _SPACES = {"param": "param", "global": "global", "shared": "shared", "shared::cta": "shared"}
 _STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
 _HINTS = {"weak", "cta", "gpu", "sys", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"}
-_SUPPORTED = "ld/st of .global and .shared, ld of .param, integer types, .v2 and .v4"
+_SUPPORTED = "ld/st of .global and .shared, ld of .param, integer types and .f32, .v2 and .v4"
 
 
 @lowers("ld", "ldu", "st")
@@ -30,8 +30,8 @@ def _access(ctx: Context) -> None:
             volatile = True
         elif modifier not in _HINTS and not modifier.startswith(("L1::", "L2::")):
             raise ctx.error(f"modifier .{modifier} is not supported here", _SUPPORTED)
-    if type not in INTEGER_TYPES:
-        raise ctx.error(f"type .{type} is not supported", "types ." + ", .".join(INTEGER_TYPES))
+    if type not in DATA_TYPES:
+        raise ctx.error(f"type .{type} is not supported", "types ." + ", .".join(DATA_TYPES))
     if not space:
         raise ctx.error("generic addressing is not supported", _SUPPORTED)
     store = ins.base == "st"
@@ -66,8 +66,8 @@ def _base(ctx: Context, space: str, address: Address):
             raise ctx.error(f"{address.base} is not in .{space}")
         return Imm((ctx.symbols[address.base] + offset) & 0xFFFF_FFFF), 0
     type = ctx.type_of(address.base)
-    if type is None or REGISTER_TYPES.get(type, 0) < 32:
-        raise ctx.error(f"{address.base} is not a 32- or 64-bit register or a known variable",
+    if type is None or REGISTER_TYPES.get(type, 0) < 32 or type[0] == "f":
+        raise ctx.error(f"{address.base} is not a 32- or 64-bit integer register or a known variable",
                         "registers, shared variables and parameters")
     return ctx.register(address.base), offset
 
@@ -78,6 +78,7 @@ def _destination(ctx: Context, item, type: str) -> tuple[Reg, int]:
     bits = ctx.bits_of(item.text)
     if bits < width_of(type):
         raise ctx.error(f"{item.text} has {bits} bits, the instruction needs {width_of(type)}")
+    ctx.check_kind(item.text, type)
     return ctx.register(item.text), bits
 
 

@@ -4,32 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..types import WIDTHS
+from ...ptx.syntax import Instruction, Operand
+from ..types import DATA_TYPES, WIDTHS
 from .context import Context
 
-__all__ = ["lowers", "handler", "supported_opcodes", "integer_type", "check_modifiers"]
+__all__ = ["lowers", "lowers_f32", "handler", "supported_opcodes", "integer_type", "data_type", "check_modifiers",
+           "take_operands"]
 
 Handler = Callable[[Context], None]
 _HANDLERS: dict[str, Handler] = {}
+_F32_HANDLERS: dict[str, Handler] = {}
 
 
-def lowers(*opcodes: str) -> Callable[[Handler], Handler]:
-    """Register a function for PTX instructions with the given base opcodes."""
+def _register(table: dict[str, Handler], opcodes: tuple[str, ...]) -> Callable[[Handler], Handler]:
     def register(function: Handler) -> Handler:
         for opcode in opcodes:
-            _HANDLERS[opcode] = function
+            table[opcode] = function
         return function
     return register
 
 
-def handler(base: str) -> Handler | None:
-    """Return the function for a base opcode, None if it is not supported."""
-    return _HANDLERS.get(base)
+def lowers(*opcodes: str) -> Callable[[Handler], Handler]:
+    """Register a function for PTX instructions with the given base opcodes."""
+    return _register(_HANDLERS, opcodes)
+
+
+def lowers_f32(*opcodes: str) -> Callable[[Handler], Handler]:
+    """Register a function for those instructions of the given base opcodes that have type f32."""
+    return _register(_F32_HANDLERS, opcodes)
+
+
+def handler(instruction: Instruction) -> Handler | None:
+    """Return the function for an instruction, None if there is none."""
+    base = instruction.base
+    if "f32" in instruction.modifiers[-2:] and base in _F32_HANDLERS:
+        return _F32_HANDLERS[base]
+    if base in _HANDLERS:
+        return _HANDLERS[base]
+    return _only_f32 if base in _F32_HANDLERS else None
+
+
+def _only_f32(ctx: Context) -> None:
+    type = ctx.instruction.modifiers[-1] if ctx.instruction.modifiers else ""
+    raise ctx.error(f"type .{type} is not supported" if type else "the type is missing", "type .f32")
 
 
 def supported_opcodes() -> str:
     """Return the supported base opcodes, for a message."""
-    return ", ".join(sorted(_HANDLERS))
+    return ", ".join(sorted({*_HANDLERS, *_F32_HANDLERS}))
 
 
 def check_modifiers(ctx: Context, allowed: set[str], modifiers: list[str]) -> None:
@@ -40,11 +62,29 @@ def check_modifiers(ctx: Context, allowed: set[str], modifiers: list[str]) -> No
             raise ctx.error(f"modifier .{modifier} is not supported here", f"modifiers {known}")
 
 
+def take_operands(ctx: Context, count: int) -> tuple[Operand, ...]:
+    """Return the operands, of which there must be `count`."""
+    operands = ctx.instruction.operands
+    if len(operands) != count:
+        raise ctx.error(f"{len(operands)} operands where {count} belong")
+    return operands
+
+
 def integer_type(ctx: Context, widths: tuple[int, ...], position: int = -1) -> str:
     """Return the instruction's type modifier, which must be an integer type of one of the `widths`."""
+    others = ("f32",) if ctx.instruction.base in _F32_HANDLERS else ()
+    return _type(ctx, [t for t, bits in WIDTHS.items() if bits in widths], position, others)
+
+
+def data_type(ctx: Context, widths: tuple[int, ...]) -> str:
+    """Return the instruction's type modifier: an integer type of one of the `widths`, or f32."""
+    return _type(ctx, [t for t, bits in DATA_TYPES.items() if bits in widths], -1)
+
+
+def _type(ctx: Context, known: list[str], position: int, others: tuple[str, ...] = ()) -> str:
     modifiers = ctx.instruction.modifiers
     type = modifiers[position] if len(modifiers) >= abs(position) else ""
-    if WIDTHS.get(type) not in widths:
-        known = "types " + ", ".join(f".{t}" for t, bits in WIDTHS.items() if bits in widths)
-        raise ctx.error(f"type .{type} is not supported" if type else "the type is missing", known)
+    if type not in known:
+        raise ctx.error(f"type .{type} is not supported" if type else "the type is missing",
+                        "types " + ", ".join(f".{t}" for t in (*known, *others)))
     return type
