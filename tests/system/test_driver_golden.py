@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Mechanism, Pattern
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
@@ -47,7 +47,7 @@ def test_kernel_without_preemption_points_drains():
 
 @pytest.mark.parametrize(("name", "mechanism"), [
     (name, mechanism) for name in KERNELS for mechanism in Mechanism
-    if (name, mechanism) != ("vecadd", Mechanism.LIVE)])
+    if name != "vecadd" or mechanism is Mechanism.OCCUPIED])
 def test_preempted_kernel_ends_right(name, mechanism):
     device = open_device("golden", GEOMETRY)
     result = run_preemption(device, work(name), Work(*hostile(GEOMETRY)), 100, mechanism, scramble=True)
@@ -97,3 +97,33 @@ def test_cycle_limit_says_where_each_warp_stands():
     launch, _ = start_job(device, device.load([w.image])["pathfinder"], w.job)
     with pytest.raises(CycleLimit, match="(?s)has not finished after 200 cycles.*TB 0 warp 0: .*PC"):
         device.wait(launch, 200)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_compressed_context_reads_as_the_uncompressed_one(name):
+    found = {}
+    for mechanism in Mechanism:
+        device = open_device("golden", GEOMETRY)
+        w = work(name)
+        launch, _ = start_job(device, device.load([w.image])[name], w.job)
+        device.advance(150)
+        if device.preempt(launch, mechanism):
+            found[mechanism] = device.context(launch)
+    for tb, packed in zip(found.get(Mechanism.LIVE, []), found.get(Mechanism.LIVE_CP, []), strict=True):
+        assert packed.pag == tb.pag and packed.shared_lines == tb.shared_lines and packed.data_bytes <= tb.data_bytes
+        for warp, small in zip(tb.warps, packed.warps, strict=True):
+            lanes = [k for k in range(GEOMETRY.warp_size) if warp.launched_lanes >> k & 1]
+            assert warp.registers.keys() == small.registers.keys()
+            assert all((warp.registers[r][lanes] == small.registers[r][lanes]).all() for r in warp.registers)
+            assert warp.patterns.keys() == small.patterns.keys() == set(range(tb.allocated_registers))
+            assert [r for r, p in small.patterns.items() if p is not Pattern.DEAD] == list(warp.registers)
+            assert small.data_bytes <= warp.data_bytes == len(warp.registers) * GEOMETRY.vector_bytes
+    for tbs in found.values():
+        assert all(sum(w.data_bytes for w in tb.warps) + 128 * len(tb.shared_lines) == tb.data_bytes for tb in tbs)
+
+
+def test_mechanisms_have_the_papers_names():
+    assert [m.label for m in Mechanism] == ["occupied", "live", "live+cp"]
+    assert all(Mechanism.of(m.label) is m for m in Mechanism)
+    with pytest.raises(ValueError, match="'magic'; there are occupied, live, live\\+cp"):
+        Mechanism.of("magic")

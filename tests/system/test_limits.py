@@ -24,4 +24,4 @@ def test_save_and_restore_keep_to_the_limit_of_the_bus(name, mechanism):
         if early.resume and gang.resume and gang.preempt and gang.preempt.tbs > 1:
             assert gang.restore_limit and gang.restore_limit.regular_cycles == 0
             assert gang.resume.resume_cycles >= gang.resume.restore_cycles > early.resume.resume_cycles
-    assert saved or (name, mechanism) == ("vecadd", Mechanism.LIVE), "nothing was ever saved"
+    assert saved or (name == "vecadd" and mechanism is not Mechanism.OCCUPIED), "nothing was ever saved"

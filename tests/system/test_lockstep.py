@@ -19,8 +19,10 @@ GEOMETRIES = {
     "tiny": PRESETS["tiny"],
     "gtx480": PRESETS["gtx480"],
     "gtx480 with 8 lanes": PRESETS["gtx480"].replace(lanes=8),
+    "gtx480 with 16 lanes": PRESETS["gtx480"].replace(lanes=16),
 }
-SAMPLE = 12
+SAMPLE = {"tiny": 12, "gtx480": 12, "gtx480 with 8 lanes": 12, "gtx480 with 16 lanes": 4}
+SAMPLED = [(name, seed) for name, count in SAMPLE.items() for seed in range(count)]
 FULL = 60
 CYCLES = 3_000_000
 
@@ -70,14 +72,12 @@ def run_ptx(g, seed):
     agree(traces, image.code)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
-@pytest.mark.parametrize("seed", range(SAMPLE))
+@pytest.mark.parametrize(("name", "seed"), SAMPLED)
 def test_random_native_programs(name, seed):
     run_native(GEOMETRIES[name], seed)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
-@pytest.mark.parametrize("seed", range(SAMPLE))
+@pytest.mark.parametrize(("name", "seed"), SAMPLED)
 def test_random_ptx_kernels(name, seed):
     run_ptx(GEOMETRIES[name], seed)
 
@@ -91,7 +91,7 @@ def test_many_random_kernels(name, run):
         run(GEOMETRIES[name], seed)
 
 
-@pytest.mark.parametrize("geometry", ["gtx480", "gtx480 with 8 lanes"])
+@pytest.mark.parametrize("geometry", ["gtx480", "gtx480 with 8 lanes", "gtx480 with 16 lanes"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_shipped_kernels(name, geometry):
     g = GEOMETRIES[geometry]

@@ -1,0 +1,73 @@
+"""The report of a user's kernel, for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from caesura.hw.arch.geometry import Geometry
+from caesura.software.job import Verdict
+
+from ..job import JobResult, Preempted
+from ..scenario import Limit
+
+__all__ = ["print_job"]
+
+
+def _against(cycles: int, limit: Limit | None) -> str:
+    return f"{cycles:,}" + (f" / {limit.limit:,.0f}" + ("" if limit.met else " MISSED") if limit else "")
+
+
+def _preemption_rows(table: Table, preemptions: list[Preempted], depth: int = 0) -> None:
+    for p in preemptions:
+        saved, resumed = p.result.preempt, p.result.resume
+        assert saved is not None and resumed is not None
+        table.add_row(
+            "  " * depth + f"{p.result.at:,}", p.spec.mechanism.label, p.spec.other, f"{saved.tbs}",
+            f"{saved.occupied_bytes:,}", f"{saved.data_bytes + saved.metadata_bytes:,}", f"{saved.drain_cycles:,}",
+            _against(saved.save_cycles - saved.drain_cycles, p.result.save_limit), f"{p.result.other_cycles:,}",
+            _against(resumed.restore_cycles, p.result.restore_limit), f"{p.result.rest_cycles:,}",
+            "right" if p.correct else "[bold red]WRONG[/]")
+        _preemption_rows(table, p.nested, depth + 1)
+
+
+def _missed(preemptions: list[Preempted], missed: list[int], name: str) -> list[str]:
+    lines = [f"{name} finished before anything could be saved at cycle {at:,}: not preempted there" for at in missed]
+    for p in preemptions:
+        lines += _missed(p.nested, p.missed, f"{p.spec.other}, which ran at cycle {p.result.at:,},")
+    return lines
+
+
+def _verdict(v: Verdict) -> str:
+    how = "to the bit" if v.atol is None and v.rtol is None else f"within atol {v.atol or 0:g}, rtol {v.rtol or 0:g}"
+    error = "a NaN or an infinity" if v.max_error is None else f"{v.max_error:g}"
+    if v.wrong == 0:
+        return f"as expected, {how} ({v.elements:,} elements; largest error {error})"
+    index = ", ".join(map(str, v.first_wrong or ()))
+    return (f"[bold red]{v.wrong:,} of {v.elements:,} elements wrong[/] ({how}); first at \\[{index}]: {v.got}, "
+            f"expected {v.expected}; largest error {error}")
+
+
+def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
+    """Print cycles, preemptions with their limits, and the verdict of each array."""
+    console = Console(width=140, highlight=False)
+    time = f" ({result.cycles / g.clock_mhz:.2f} us)" if g.clock_mhz and backend != "golden" else ""
+    console.print(f"[bold]{name}[/] on {g.name} ({backend}): {result.cycles:,} cycles{time}, {result.run_cycles:,} of "
+                  f"them its own; {result.instructions:,} warp instructions, {result.tbs:,} TBs")
+    if result.preemptions:
+        table = Table("preempted at", "mechanism", "meanwhile", "TBs", "occupied B", "written B", "drain",
+                      "save / limit", "other", "restore / limit", "ran on", "other's result", box=None)
+        _preemption_rows(table, result.preemptions)
+        console.print()
+        console.print(table)
+    for line in _missed(result.preemptions, result.missed, name):
+        console.print(line)
+    console.print()
+    for v in result.verdicts:
+        console.print(f"  {v.name}: {_verdict(v)}", soft_wrap=True)
+    if not result.verdicts:
+        console.print("  nothing was expected of the arrays")
+    if not result.correct:
+        console.print("[bold red]WRONG[/]: see above")
+    elif result.verdicts:
+        console.print("[bold green]correct[/]")

@@ -1,0 +1,93 @@
+"""``caesura bench``: measurements, each printed next to what it is compared with."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import preset
+from caesura.software.kernels import KERNELS, SIZES
+
+from .common import EXIT_WRONG, json_option, preset_option, progress_lines
+
+__all__ = ["bench_group"]
+
+
+@click.group("bench")
+def bench_group():
+    """Measurements, each printed next to what it is compared with."""
+
+
+def _bench(name: str, as_json: bool, *arguments, **options):
+    """Run a benchmark module's `run` and print its report or its JSON."""
+    module = importlib.import_module(f"caesura.sim.bench.{name}")
+    result = module.run(*arguments, **options)
+    if as_json:
+        click.echo(json.dumps(result, indent=2))
+    else:
+        module.print_report(result)
+    sys.exit(0 if result["met"] else EXIT_WRONG)
+
+
+@bench_group.command("speed")
+@click.option("--size", default="medium", show_default=True, type=click.Choice(SIZES))
+@click.option("--trace", is_flag=True, help="Record the retire trace meanwhile, as lockstep tests do.")
+@preset_option
+@json_option
+def bench_speed(size, trace, preset_name, as_json):
+    """Simulated cycles a second of the SM's RTL."""
+    _bench("speed", as_json, preset(preset_name), size, trace)
+
+
+@bench_group.command("limits")
+@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@preset_option
+@json_option
+def bench_limits(size, preset_name, as_json):
+    """Save and restore time of every shipped kernel against the limit of the bus."""
+    with progress_lines() as progress:
+        _bench("limits", as_json, preset(preset_name), size, progress)
+
+
+@bench_group.command("mechanisms")
+@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
+              help="May be given more than once  [default: every kernel that ships]")
+@click.option("--mechanism", "mechanisms", multiple=True, type=click.Choice([m.label for m in Mechanism]),
+              help="May be given more than once  [default: all]")
+@click.option("--preemptions", default=50, show_default=True, type=click.IntRange(1),
+              help="Of each kernel with each mechanism.")
+@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@click.option("--picture", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+              help="Draw context sizes and latencies: .svg, .png or .pdf.")
+@click.option("--markdown", type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path),
+              help="Write the tables into a Markdown file, between its marks.")
+@click.option("--json", "json_file", type=click.File("w", lazy=True), help="Write the measurements; - is standard "
+              "output instead of the report.")
+@preset_option
+def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture, markdown, json_file, preset_name):
+    """Context size and preemption latency of every kernel with every mechanism, at random moments."""
+    module = importlib.import_module("caesura.sim.bench.mechanisms")
+    report = importlib.import_module("caesura.sim.report.mechanisms")
+    if picture is not None:
+        report.check_picture(picture)
+    if markdown is not None:
+        report.split_markdown(markdown)
+    with progress_lines() as progress:
+        result = module.run(preset(preset_name), size, kernels, [Mechanism.of(label) for label in mechanisms],
+                            preemptions, seed, jobs, progress)
+    if json_file is not None:
+        json_file.write(json.dumps(result, indent=2) + "\n")
+    if json_file is None or json_file.name != "-":
+        report.print_report(result)
+    if picture is not None:
+        report.picture(result, picture)
+    if markdown is not None:
+        report.update_markdown(markdown, result)
+    sys.exit(0 if result["met"] else EXIT_WRONG)

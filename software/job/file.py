@@ -1,0 +1,116 @@
+"""Reads a job file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import PRESETS
+from caesura.software.kernels import KERNELS, SIZES
+
+from .arrays import INITS, ArraySpec, read_array
+from .spec import DEFAULT_CYCLES, Expected, JobArgument, JobFile, PreemptionSpec
+from .table import JobError, Table
+
+__all__ = ["load_job"]
+
+BACKENDS = ("rtl", "golden", "amaranth")
+MECHANISMS = {m.label: m for m in Mechanism}
+_TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "backend", "max_cycles")
+_RESULT = ("name", "expected", "atol", "rtol", "output")
+_PREEMPT = ("at", "every", "times", "mechanism", "with", "size", "seed", "scramble", "gang", "preempt")
+
+
+def _name(table: Table) -> str:
+    name = table.get("name", str, "")
+    if "name" in table.data and (not name or any(c in name for c in "/\\\0") or name.startswith(".")):
+        raise table.error(f"{name!r} cannot be a name: it also names the file written with --output", "name")
+    return name
+
+
+def _expected(table: Table, values: np.ndarray) -> Expected | None:
+    tolerance = {key: table.get(key, float) for key in ("atol", "rtol")}
+    for key, value in tolerance.items():
+        if value is not None and value < 0:
+            raise table.error(f"must be 0 or more, not {value}", key)
+        if value is not None and "expected" not in table.data:
+            raise table.error("a tolerance without 'expected'", key)
+    if "expected" not in table.data:
+        return None
+    data, spec = table.data["expected"], ArraySpec(values.shape, values.dtype)
+    where = Table(table.path, f"{table.where}, expected", {"file": data} if isinstance(data, str) else data)
+    if not isinstance(where.data, dict):
+        raise table.error(f"the name of a .npy file or a table with 'init' is wanted, not {data!r}", "expected")
+    wanted = read_array(where, spec)
+    found = ArraySpec(wanted.shape, wanted.dtype)
+    if found != spec:
+        raise table.error(f"the array is {spec}, what it should be {found}", "expected")
+    return Expected(wanted, **tolerance)
+
+
+def _argument(table: Table, number: int) -> JobArgument:
+    name = _name(table)
+    if name:
+        table.where = f"argument {number} ({name!r})"
+    kinds = [key for key in ("value", "bytes", "file", "init") if key in table.data]
+    if "init" in kinds and "value" in kinds:
+        kinds.remove("value")  # of init = "full"
+    if len(kinds) != 1:
+        table.only({"value", "bytes", "file", "init", "dtype", "shape", *_RESULT, *sum(INITS.values(), ())}, _TOP)
+        what = f"not {' and '.join(map(repr, kinds))}" if kinds else "and none is given"
+        raise table.error(f"one of 'value', 'bytes', 'file', 'init' is wanted, {what}")
+    if kinds[0] == "value":
+        table.only(("name", "value"), _TOP)
+        value = table.data["value"]
+        return JobArgument(name, value if isinstance(value, float) else table.need("value", float))  # inf and nan too
+    if kinds[0] == "bytes":
+        table.only(("name", "bytes"), _TOP)
+        try:
+            return JobArgument(name, bytes.fromhex(table.need("bytes", str)))
+        except ValueError:
+            raise table.error("hexadecimal digits are wanted, two a byte", "bytes") from None
+    values = read_array(table, None, _RESULT)
+    return JobArgument(name, values, _expected(table, values), table.get("output", bool, False))
+
+
+def _preemption(table: Table) -> PreemptionSpec:
+    table.only(_PREEMPT, _TOP)
+    if ("at" in table.data) == ("every" in table.data):
+        raise table.error("one of 'at' and 'every' is wanted")
+    if "times" in table.data and "every" not in table.data:
+        raise table.error("goes with 'every'", "times")
+    every = table.integer("every", 0, 1) if "every" in table.data else 0
+    mechanism = table.choice("mechanism", MECHANISMS, "live")
+    return PreemptionSpec(
+        every or table.integer("at", None, 0), every, table.integer("times", 0, 1) if "times" in table.data else
+        int(not every), MECHANISMS[mechanism], table.choice("with", ("hostile", *KERNELS), "hostile"),
+        table.choice("size", SIZES, "small"), table.integer("seed", 1, 0), table.get("scramble", bool, False),
+        table.get("gang", bool, False), tuple(_preemption(t) for t in table.tables("preempt", "preempt")))
+
+
+def load_job(path: str | Path) -> JobFile:
+    """Read a job file and the arrays it names.
+
+    Raises
+    ------
+    JobError
+        If it is no TOML, or a key is missing, unknown or wrong, or an array cannot be read.
+    OSError
+        If it cannot be read.
+    """
+    path = Path(path)
+    try:
+        top = Table(path, "", tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise JobError(f"{path}: no TOML: {error}; an inline table {{...}} has to stand on one line") from None
+    top.only(_TOP)
+    arguments: Sequence[JobArgument] = [_argument(t, k) for k, t in enumerate(top.tables("argument", "argument"), 1)]
+    return JobFile(
+        path, top.sizes("grid", 3), top.sizes("block", 3), top.get("entry", str, ""), top.integer("shared", 0, 0),
+        tuple(arguments), tuple(_preemption(t) for t in top.tables("preempt", "preempt")),
+        top.choice("preset", PRESETS, "gtx480"), top.choice("backend", BACKENDS, "rtl"),
+        top.integer("max_cycles", DEFAULT_CYCLES, 1))

@@ -1,0 +1,188 @@
+"""A job as objects: launch, arguments, what is expected, when to preempt; and how it goes with a compiled kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from caesura.hw.arch.context import Mechanism
+from caesura.software.compiler.codegen.image import KernelImage, Parameter
+from caesura.software.kernels import Job
+
+from .table import JobError, Table
+
+__all__ = ["Expected", "JobArgument", "PreemptionSpec", "JobFile", "DEFAULT_CYCLES"]
+
+DEFAULT_CYCLES = 50_000_000
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an array should hold at the end.
+
+    Attributes
+    ----------
+    values : ndarray
+    atol, rtol : float or None
+        See `compare`.
+    """
+
+    values: np.ndarray
+    atol: float | None = None
+    rtol: float | None = None
+
+
+@dataclass(frozen=True)
+class JobArgument:
+    """One argument.
+
+    Attributes
+    ----------
+    name : str
+        Empty if the file gives none.
+    value : int, float, bytes or ndarray
+    expected : Expected or None
+    output : bool
+        Write the array to a file at the end, if asked.
+    """
+
+    name: str
+    value: int | float | bytes | np.ndarray
+    expected: Expected | None = None
+    output: bool = False
+
+
+@dataclass(frozen=True)
+class PreemptionSpec:
+    """When and how to preempt; times are cycles the kernel has run, without those it was being saved, away or restored.
+
+    Attributes
+    ----------
+    at : int
+        Cycle of the (first) request.
+    every : int
+        Cycles to the next one, 0 for none.
+    times : int
+        Most requests, 0 for no limit.
+    mechanism : Mechanism
+    other, size, seed : str, str, int
+        The shipped kernel that runs meanwhile, or ``hostile``, with the size and seed of its job.
+    scramble, gang : bool
+        As in `Device.preempt` and `Device.resume`.
+    nested : tuple of PreemptionSpec
+        Preemptions of the other kernel.
+    """
+
+    at: int
+    every: int = 0
+    times: int = 1
+    mechanism: Mechanism = Mechanism.LIVE
+    other: str = "hostile"
+    size: str = "small"
+    seed: int = 1
+    scramble: bool = False
+    gang: bool = False
+    nested: tuple[PreemptionSpec, ...] = ()
+
+
+@dataclass(frozen=True)
+class JobFile:
+    """A job file.
+
+    Attributes
+    ----------
+    path : Path
+    entry : str
+        Empty if the PTX has only one.
+    grid, block : tuple of int
+        One to three sizes.
+    shared_bytes : int
+        Dynamic shared memory.
+    arguments : tuple of JobArgument
+    preemptions : tuple of PreemptionSpec
+    preset, backend : str
+    max_cycles : int
+        For everything: the kernel, saving, restoring, and what runs meanwhile.
+    """
+
+    path: Path
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    entry: str = ""
+    shared_bytes: int = 0
+    arguments: tuple[JobArgument, ...] = ()
+    preemptions: tuple[PreemptionSpec, ...] = ()
+    preset: str = "gtx480"
+    backend: str = "rtl"
+    max_cycles: int = DEFAULT_CYCLES
+
+    def choose(self, images: Mapping[str, KernelImage]) -> KernelImage:
+        """Return the kernel the job is for.
+
+        Raises
+        ------
+        JobError
+            If the entry is missing, or not named where there are several.
+        """
+        top, names = Table(self.path, "", {}), ", ".join(images) or "none"
+        if not images:
+            raise JobError(f"{self.path}: the PTX has no kernel (.entry)")
+        if self.entry and self.entry not in images:
+            raise top.error(f"the PTX has no kernel {self.entry!r}; there are {names}", "entry")
+        if not self.entry and len(images) > 1:
+            raise top.error(f"missing; the PTX has several kernels: {names}", "entry")
+        return images[self.entry or next(iter(images))]
+
+    def bind(self, image: KernelImage) -> dict[str, JobArgument]:
+        """Return the arguments by name; those without a name have their PTX parameter's.
+
+        Raises
+        ------
+        JobError
+            If there are more or fewer than parameters, an array stands where a value is wanted or the other way
+            round, or two have one name.
+        """
+        top, parameters = Table(self.path, "", {}), image.parameters
+        if len(self.arguments) != len(parameters):
+            names = ", ".join(f"{p.type} {p.name}" for p in parameters) or "none"
+            raise top.error(f"kernel {image.name!r} takes {len(parameters)} ({names}), {len(self.arguments)} given",
+                            "argument")
+        bound: dict[str, JobArgument] = {}
+        for number, (p, argument) in enumerate(zip(parameters, self.arguments, strict=True), 1):
+            table = Table(self.path, f"argument {number}", {})
+            name = argument.name or p.name
+            _check(table, p, argument.value)
+            if name in bound:
+                raise table.error(f"there is another argument {name!r}", "name")
+            bound[name] = argument
+        return bound
+
+    def job(self, image: KernelImage) -> Job:
+        """Return the launch of a kernel."""
+        bound = self.bind(image)
+        grid, block = ((*sizes, 1, 1)[:3] for sizes in (self.grid, self.block))
+        return Job((grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), {n: a.value for n, a in bound.items()},
+                   {n: a.expected.values for n, a in bound.items() if a.expected}, self.shared_bytes)
+
+
+def _check(table: Table, p: Parameter, value: int | float | bytes | np.ndarray) -> None:
+    """Refuse what a parameter cannot take; the driver checks the range of integers."""
+    where = f"parameter {p.name} is"
+    if isinstance(value, np.ndarray):
+        if p.size != 8 and not p.pointer:
+            raise table.error(f"an array is given, but {where} a value of type {p.type}")
+    elif p.pointer:
+        raise table.error(f"a value is given, but {where} an address; give it an array")
+    elif isinstance(value, bytes):
+        if len(value) != p.size:
+            raise table.error(f"{len(value)} bytes are given, but {where} of {p.size}", "bytes")
+    elif p.type in ("f32", "f64"):
+        if np.isfinite(value) and abs(value) > float(np.finfo("f4" if p.type == "f32" else "f8").max):
+            raise table.error(f"{value} does not fit; {where} of type {p.type}", "value")
+    elif isinstance(value, float):
+        raise table.error(f"an integer is wanted, not {value}; {where} of type {p.type}", "value")
+    elif p.size > 8:
+        raise table.error(f"{where} a structure of {p.size} bytes; give them as 'bytes', in hexadecimal", "value")
