@@ -1,0 +1,287 @@
+"""What each preemption mechanism saves and how long it takes, for every shipped kernel (Lin et al. Figs. 6, 8, 15).
+
+``caesura bench mechanisms`` preempts each kernel with each mechanism at cycles drawn at random over its run, lets a
+kernel that overwrites everything run, brings the first back and compares all memory with an undisturbed run, whose
+results are those of the reference. Every preemption forks from one run (a snapshot).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+import numpy as np
+
+from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.hw.arch.geometry import Geometry
+from caesura.sim import MEMORY_BYTES
+from caesura.sim.report.mechanisms import print_report
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.rtl.verilator import library
+from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, live_bytes, start_job
+from caesura.sim.testing.everywhere import Campaign
+from caesura.software.compiler import CompileOptions, compile_ptx
+from caesura.software.driver import Device, TbContext
+from caesura.software.kernels import KERNELS, hostile, kernel
+
+__all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure_overhead", "pattern_shares", "run",
+           "print_report"]
+
+PREEMPTIONS = 50
+"""Preemptions of each kernel with each mechanism unless given."""
+ROUNDS = 4
+"""Times that moments are drawn, anew for requests during which the kernel ended."""
+OVERHEAD_LIMIT = 0.5
+"""Percent that preemption points which are never taken may cost."""
+MAX_CYCLES = 5_000_000
+PAPER = {
+    "kernel": "layerforward", "uniform": 0.474, "strided": 0.526, "random": 0.0,
+    "saved_by_liveness": 0.343, "saved_by_both": 0.915,
+}
+"""Lin et al. III-B and III-C: live registers of BP by pattern; mean saving of register context over their kernels."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Part of the benchmark that can run in a process of its own.
+
+    Attributes
+    ----------
+    geometry : Geometry
+    work : Work
+        The kernel and its job.
+    mechanism : Mechanism or None
+        None measures the overhead of preemption points.
+    preemptions, seed : int
+    """
+
+    geometry: Geometry
+    work: Work
+    mechanism: Mechanism | None
+    preemptions: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of the kernel."""
+        return self.work.image.name
+
+    @property
+    def label(self) -> str:
+        """For progress."""
+        return f"{self.name}, {self.mechanism.label if self.mechanism is not None else 'overhead of preemption points'}"
+
+
+class _Preemptions(Campaign):
+    """Preemptions at chosen cycles with all that was measured of them."""
+
+    def results(self, mechanism: Mechanism, cycles: Iterable[int]) -> Iterator[tuple[PreemptionResult, bool]]:
+        """Yield each preemption, at ascending cycles, and whether everything came out right."""
+        now, fork = 0, self._origin
+        for cycle in cycles:
+            self._back(fork)
+            self.device.advance(cycle - now)
+            now, fork = cycle, self._fork()
+            result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
+                               max_cycles=self.max_cycles)
+            if not self._launch.finished:
+                self.device.wait(self._launch, self.max_cycles)
+            yield result, result.correct and not self._wrong()
+        self._back(self._origin)
+
+
+def pattern_shares(saved: Sequence[TbContext]) -> dict[str, float]:
+    """Return the share of each pattern among the allocated registers of saved warps; they add up to 1."""
+    codes = [pattern for tb in saved for warp in tb.warps for pattern in warp.patterns.values()]
+    return {pattern.name.lower(): codes.count(pattern) / max(1, len(codes)) for pattern in Pattern}
+
+
+def _bytes(g: Geometry, work: Work, result: PreemptionResult) -> dict[str, float]:
+    """Return the bytes of one preemption: of registers a warp, and of the SM with its shared memory."""
+    saved, tbs = result.preempt, result.saved_tbs
+    assert saved is not None
+    warps = max(1, sum(len(tb.warps) for tb in tbs))
+    registers_only = [dataclasses.replace(tb, shared_lines={}) for tb in tbs]
+    return {
+        "warp_occupied": sum(len(tb.warps) * tb.allocated_registers for tb in tbs) * g.vector_bytes / warps,
+        "warp_live": live_bytes(g, work.image, registers_only) / warps,
+        "warp_written": sum(warp.data_bytes for tb in tbs for warp in tb.warps) / warps,
+        "warp_metadata": sum(warp.metadata_bytes for tb in tbs for warp in tb.warps) / warps,
+        "sm_occupied": saved.occupied_bytes, "sm_live": result.live_bytes, "sm_written": saved.data_bytes,
+        "sm_metadata": saved.metadata_bytes, "tbs": saved.tbs, "warps": saved.warps,
+    }
+
+
+def _spread(values: Sequence[float]) -> dict[str, float] | None:
+    """Return median, 99th percentile (the next value measured, not one between) and maximum."""
+    if not values:
+        return None
+    return {"median": float(np.median(values)), "p99": float(np.percentile(values, 99, method="higher")),
+            "max": float(max(values))}
+
+
+def _against(limits: Sequence) -> dict:
+    """Return times (`scenario.Limit`) next to what the bus needs for the same bytes."""
+    return {"median": float(np.median([limit.cycles for limit in limits])),
+            "bus_median": float(np.median([limit.bus_cycles for limit in limits])),
+            "limit_median": float(np.median([limit.limit for limit in limits])),
+            "worst_share": max(limit.cycles / limit.limit for limit in limits),
+            "met": all(limit.met for limit in limits)}
+
+
+def _context(g: Geometry, task: Task, results: list[PreemptionResult]) -> dict:
+    """Return what was saved in preemptions that saved something, and the times against the bus."""
+    if not results:
+        return {"bytes": None, "save": None, "restore": None, "patterns": None}
+    amounts = [_bytes(g, task.work, result) for result in results]
+    patterns = None
+    if task.mechanism is Mechanism.LIVE_CP:  # the others do not look at values
+        shares = [pattern_shares(result.saved_tbs) for result in results]
+        patterns = {name: float(np.mean([share[name] for share in shares])) for name in shares[0]}
+    return {
+        "bytes": {name: float(np.mean([amount[name] for amount in amounts])) for name in amounts[0]},
+        "save": _against([result.save_limit for result in results]),
+        "restore": _against([result.restore_limit for result in results]), "patterns": patterns,
+    }
+
+
+def _summary(g: Geometry, task: Task, results: list[PreemptionResult], drawn: int, correct: bool) -> dict:
+    """Return one row of the benchmark; `drawn` moments, of which `results` came before the kernel's end."""
+    assert task.mechanism is not None
+    saved = [result.preempt for result in results if result.preempt]
+    held = [result for result in results if result.preempt and result.preempt.tbs]
+    row = {"kernel": task.name, "mechanism": task.mechanism.label, "drawn": drawn, "preemptions": len(saved),
+           "saved": len(held), "correct": correct}
+    latencies = [report.save_cycles for report in saved]
+    return row | _context(g, task, held) | {
+        "moments": [result.at for result in results], "latencies": latencies, "latency": _spread(latencies),
+        "drain": _spread([report.drain_cycles for report in saved]),
+        "resume": _spread([result.resume.resume_cycles for result in held if result.resume]),
+    }
+
+
+def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> dict:
+    """Preempt a kernel at random cycles of its run until `task.preemptions` of them came before its end.
+
+    A kernel without preemption points drains until its resident TBs have ended; that is its latency, and there is
+    nothing to save.
+    """
+    assert task.mechanism is not None
+    g = task.geometry
+    try:
+        machine = _Preemptions(RtlTransport(g, MEMORY_BYTES), task.work, Work(*hostile(g)), MAX_CYCLES)
+    except AssertionError as error:  # wrong without any preemption
+        progress(str(error))
+        return _summary(g, task, [], 0, False)
+    rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
+    found: list[PreemptionResult] = []
+    drawn, correct = 0, True
+    for _ in range(ROUNDS):
+        moments = np.sort(rng.integers(1, machine.cycles, task.preemptions - len(found))).tolist()
+        for result, right in machine.results(task.mechanism, moments):
+            drawn, correct = drawn + 1, correct and right
+            if result.preempt:
+                found.append(result)
+            if drawn % 10 == 0:
+                progress(f"{task.label}: {len(found)} of {task.preemptions}")
+        if len(found) == task.preemptions:
+            break
+    return _summary(g, task, found, drawn, correct)
+
+
+def _undisturbed(g: Geometry, work: Work) -> tuple[int, bool]:
+    """Return cycles of a run without preemption, and whether it is right."""
+    device = Device(RtlTransport(g, MEMORY_BYTES))
+    launch, arrays = start_job(device, device.load([work.image])[work.image.name], work.job)
+    first = device.read("cycle_low")
+    device.wait(launch, MAX_CYCLES)
+    return device.read("cycle_low") - first, not any(differences(work.job, arrays).values())
+
+
+def measure_overhead(task: Task, plain: Work) -> dict:
+    """Run a kernel with preemption points, and as `plain` without, and compare the cycles."""
+    (cycles, right), (without, plain_right) = (_undisturbed(task.geometry, work) for work in (task.work, plain))
+    percent = 100 * (cycles - without) / without
+    return {"kernel": task.name, "cycles": cycles, "cycles_without": without, "percent": percent,
+            "limit": OVERHEAD_LIMIT, "met": percent <= OVERHEAD_LIMIT, "correct": right and plain_right}
+
+
+def _work(g: Geometry, name: str, size: str, points: bool = True) -> Work:
+    shipped = kernel(name)
+    options = CompileOptions(max_registers=g.regs_per_thread, preemption_points=points)
+    return Work(compile_ptx(shipped.ptx_path.read_text(), shipped.ptx_path.name, options)[name], shipped.job(size))
+
+
+def _perform(task: Task, plain: Work | None, progress: Callable[[str], None] = lambda text: None) -> dict:
+    return measure_overhead(task, plain) if plain else measure(task, progress)
+
+
+def _all(tasks: list[tuple[Task, Work | None]], jobs: int, progress: Callable[[str], None]) -> list[dict]:
+    """Perform the tasks, in processes if more than one is allowed; return what they give, in their order."""
+    total = len(tasks)
+    if jobs == 1:
+        return [_perform(*task, progress=lambda text, n=n: progress(f"{n} of {total}: {text}"))
+                for n, task in enumerate(tasks, 1)]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(_perform, *task): task[0].label for task in tasks}
+        for number, future in enumerate(as_completed(futures), 1):
+            future.result()
+            progress(f"{number} of {total}: {futures[future]}")
+        return [future.result() for future in futures]
+
+
+def _averages(rows: list[dict]) -> dict[str, float]:
+    """Return, by mechanism, the mean over the kernels of the share of register context that is not written."""
+    saved: dict[str, list[float]] = {}
+    for row in rows:
+        if row["bytes"]:
+            share = 1 - row["bytes"]["warp_written"] / row["bytes"]["warp_occupied"]
+            saved.setdefault(row["mechanism"], []).append(share)
+    return {mechanism: float(np.mean(shares)) for mechanism, shares in saved.items()}
+
+
+def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanisms: Sequence[Mechanism] = (),
+        preemptions: int = PREEMPTIONS, seed: int = 1, jobs: int = 1,
+        progress: Callable[[str], None] = lambda text: None, works: Sequence[tuple[Work, Work]] = ()) -> dict:
+    """Measure kernels with mechanisms; keys are documented in `docs/cli.md`.
+
+    Parameters
+    ----------
+    g : Geometry
+    size : str
+        Of the jobs.
+    kernels, mechanisms : sequence
+        All there are unless given.
+    preemptions : int
+        Of each kernel with each mechanism, 1 or more.
+    seed : int
+        Of the moments; they are the same for each mechanism as long as there is something to save.
+    jobs : int
+        Processes.
+    progress : callable
+    works : sequence of (Work, Work)
+        Other kernels instead of shipped ones, each with and without preemption points.
+    """
+    if preemptions < 1 or jobs < 1:
+        raise ValueError(f"preemptions and jobs must be 1 or more, not {preemptions} and {jobs}")
+    progress(f"building the simulator of {g.name}")
+    library(g)
+    chosen = tuple(mechanisms) or tuple(Mechanism)
+    pairs = works or [(_work(g, name, size), _work(g, name, size, points=False)) for name in kernels or KERNELS]
+    tasks: list[tuple[Task, Work | None]] = [
+        (Task(g, work, mechanism, preemptions, seed), plain if mechanism is None else None)
+        for work, plain in pairs for mechanism in (None, *chosen)]
+    done = _all(tasks, jobs, progress)
+    rows = [row for row in done if "mechanism" in row]
+    overhead = [row for row in done if "mechanism" not in row]
+    timed = [row[key] for row in rows for key in ("save", "restore") if row[key]]
+    return {
+        "preset": g.name, "clock_mhz": g.clock_mhz, "size": size, "preemptions": preemptions, "seed": seed,
+        "correct": all(row["correct"] for row in done),
+        "met": all(row["correct"] for row in done) and all(row["met"] for row in (*overhead, *timed)),
+        "runs": rows, "overhead": overhead, "saved_share": _averages(rows), "paper": PAPER,
+    }

@@ -1,0 +1,205 @@
+"""The report of ``caesura bench mechanisms``: tables for a terminal and for Markdown, and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from .extras import require
+
+__all__ = ["tables", "print_report", "markdown", "split_markdown", "update_markdown", "check_picture", "picture"]
+
+BEGIN = "<!-- begin: caesura bench mechanisms -->"
+END = "<!-- end: caesura bench mechanisms -->"
+"""Marks in a Markdown file: what is between them is replaced."""
+FORMATS = ".svg", ".png", ".pdf"
+_NONE = "-"
+
+Rows = list[list[str]]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _several(values: dict | None, *keys: str) -> str:
+    return " / ".join(_number(values[key]) for key in keys) if values else _NONE
+
+
+def _verdict(correct: bool, met: bool = True) -> str:
+    return "WRONG" if not correct else "met" if met else "MISSED"
+
+
+def _context_rows(result: dict) -> Iterator[list[str]]:
+    for row in result["runs"]:
+        size = row["bytes"]
+        if size is None:
+            yield [row["kernel"], row["mechanism"], *[_NONE] * 6, "right" if row["correct"] else "WRONG"]
+            continue
+        yield [row["kernel"], row["mechanism"],
+               " / ".join(_number(size[f"warp_{kind}"]) for kind in ("occupied", "live", "written")),
+               _percent(1 - size["warp_written"] / size["warp_occupied"]), _number(size["warp_metadata"]),
+               " / ".join(_number(size[f"sm_{kind}"]) for kind in ("occupied", "live", "written")),
+               _number(size["sm_metadata"]), f"{size['tbs']:.1f}, {size['warps']:.1f}",
+               "right" if row["correct"] else "WRONG"]
+
+
+def _time_rows(result: dict) -> Iterator[list[str]]:
+    for row in result["runs"]:
+        limits = [row[key] for key in ("save", "restore") if row[key]]
+        yield [row["kernel"], row["mechanism"], f"{row['preemptions']}, {row['saved']}",
+               _several(row["latency"], "median", "p99", "max"), _several(row["drain"], "median"),
+               *(_several(row[key], "median", "bus_median", "limit_median") for key in ("save", "restore")),
+               f"{max(limit['worst_share'] for limit in limits):.2f}" if limits else _NONE,
+               _verdict(row["correct"], all(limit["met"] for limit in limits)) if limits else "nothing to save"]
+
+
+def _overhead_rows(result: dict) -> Iterator[list[str]]:
+    for row in result["overhead"]:
+        yield [row["kernel"], _number(row["cycles_without"]), _number(row["cycles"]), f"{row['percent']:+.2f} %",
+               f"{row['limit']:g} %", _verdict(row["correct"], row["met"])]
+
+
+def _pattern_rows(result: dict) -> Iterator[list[str]]:
+    names, paper = ("uniform", "strided", "random"), result["paper"]
+    for row in result["runs"]:
+        shares = row.get("patterns")
+        if not shares:
+            continue
+        live = max(1e-9, 1 - shares["dead"])
+        yield [row["kernel"], *(_percent(shares[name]) for name in (*names, "dead")),
+               *(_percent(shares[name] / live) for name in names)]
+        if row["kernel"] == paper["kernel"]:
+            yield ["BP of Lin et al.", *[_NONE] * 4, *(_percent(paper[name]) for name in names)]
+
+
+def _average_rows(result: dict) -> Iterator[list[str]]:
+    paper = {"live": result["paper"]["saved_by_liveness"], "live+cp": result["paper"]["saved_by_both"]}
+    for mechanism, share in result["saved_share"].items():
+        yield [mechanism, _percent(share), _percent(paper[mechanism]) if mechanism in paper else _NONE]
+
+
+def tables(result: dict) -> list[tuple[str, list[str], Rows]]:
+    """Return the tables of a result of `sim.bench.mechanisms.run`: title, columns and rows; none without rows."""
+    clock = f" at {result['clock_mhz']:g} MHz" if result["clock_mhz"] else ""
+    found = [
+        ("Context in bytes, mean of all preemptions; registers of a warp, and the SM with its shared memory",
+         ["kernel", "mechanism", "warp: occupied / live / written", "saved", "metadata",
+          "SM: occupied / live / written", "metadata", "TBs, warps", "result"], list(_context_rows(result))),
+        (f"Time in cycles{clock}, at {result['preemptions']} random moments each",
+         ["kernel", "mechanism", "preempted, saved", "latency: median / p99 / max", "drain",
+          "save: median / bus / limit", "restore: median / bus / limit", "worst of limit", "limits"],
+         list(_time_rows(result))),
+        ("Preemption points that are never taken, in cycles",
+         ["kernel", "without", "with", "overhead", "limit", ""], list(_overhead_rows(result))),
+        ("Registers by pattern: of all allocated, and of the live ones alone",
+         ["kernel", "uniform", "strided", "random", "dead", "live: uniform", "strided", "random"],
+         list(_pattern_rows(result))),
+        ("Register context not written, mean over the kernels",
+         ["mechanism", "here", "Lin et al."], list(_average_rows(result))),
+    ]
+    return [table for table in found if table[2]]
+
+
+def print_report(result: dict) -> None:
+    """Print all tables."""
+    console = Console(width=170, highlight=False)
+    console.print(f"[bold]{result['preset']}[/], jobs of size {result['size']}, moments drawn with seed "
+                  f"{result['seed']}")
+    for title, columns, rows in tables(result):
+        table = Table(*columns, box=None)
+        for row in rows:
+            table.add_row(*row)
+        console.print(f"\n[bold]{title}[/]")
+        console.print(table)
+    console.print("\n[bold red]WRONG[/]: see above" if not result["correct"] else
+                  "\n[bold green]everything correct and within its limits[/]" if result["met"] else
+                  "\neverything correct, [bold red]but a limit is missed[/]")
+
+
+def markdown(result: dict) -> str:
+    """Return all tables as Markdown."""
+    parts = [f"Preset `{result['preset']}`, jobs of size `{result['size']}`, moments drawn with seed {result['seed']}."]
+    for title, columns, rows in tables(result):
+        lines = [f"**{title}**", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+        parts.append("\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def split_markdown(path: Path) -> tuple[str, str]:
+    """Return what stands in a file before and after the marks.
+
+    Raises
+    ------
+    ValueError
+        If the file does not have each mark once, in order.
+    """
+    head, *rest = path.read_text().split(BEGIN)
+    parts = rest[0].split(END) if len(rest) == 1 else []
+    if len(parts) != 2:
+        raise ValueError(f"{path} must have one line `{BEGIN}` and after it one `{END}`; what is between is replaced")
+    return head, parts[1]
+
+
+def update_markdown(path: Path, result: dict) -> None:
+    """Replace what stands in a file between the marks with the tables; raises as `split_markdown`."""
+    head, tail = split_markdown(path)
+    path.write_text(f"{head}{BEGIN}\n\n{markdown(result)}\n{END}{tail}")
+
+
+def check_picture(path: Path) -> None:
+    """Make sure that a picture can be drawn into a file, before long measurements; raises as `picture`."""
+    require("matplotlib", "a picture")
+    if path.suffix not in FORMATS:
+        raise ValueError(f"{path}: a picture is written as {', '.join(FORMATS)}")
+
+
+def picture(result: dict, path: Path) -> None:
+    """Draw bytes a warp by mechanism for each kernel, and the latencies, into a file (``.svg``, ``.png``, ``.pdf``).
+
+    Raises
+    ------
+    sim.report.extras.MissingPackage
+        If the package ``matplotlib`` is not installed.
+    ValueError
+        If the format is not known.
+    """
+    check_picture(path)
+    figures: Any = require("matplotlib.figure", "a picture")
+    rows = [row for row in result["runs"] if row["latencies"]]
+    kernels = list(dict.fromkeys(row["kernel"] for row in rows))
+    mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
+    figure = figures.Figure(figsize=(max(7.0, 1.5 * len(kernels) + 2), 8), layout="constrained")
+    sizes, times = figure.subplots(2, 1)
+    width = 0.8 / max(1, len(mechanisms))
+    for number, mechanism in enumerate(mechanisms):
+        mine = [row for row in rows if row["mechanism"] == mechanism]
+        places = [kernels.index(row["kernel"]) + (number - (len(mechanisms) - 1) / 2) * width for row in mine]
+        color = f"C{number}"
+        written = [row["bytes"]["warp_written"] if row["bytes"] else 0 for row in mine]
+        bars = sizes.bar(places, written, 0.9 * width, label=mechanism,
+                         color=color)
+        sizes.bar_label(bars, fmt="{:,.0f}", fontsize=7, padding=1)
+        boxes = times.boxplot([row["latencies"] for row in mine], positions=places, widths=0.8 * width,
+                              patch_artist=True, whis=(0, 100), medianprops={"color": "black"})
+        for box in boxes["boxes"]:
+            box.set(facecolor=color, alpha=0.7)
+    sizes.set(title=f"Register context written, bytes a warp ({result['preset']})", ylabel="bytes a warp")
+    sizes.legend(title="mechanism")
+    times.set(title=f"Preemption latency at {result['preemptions']} random moments: least, quartiles, most",
+              ylabel="cycles", ylim=(0, None))
+    for axes in (sizes, times):
+        axes.set_xticks(range(len(kernels)), kernels)
+        axes.set_xlim(-0.6, len(kernels) - 0.4)
+        axes.grid(axis="y", alpha=0.3)
+        axes.set_axisbelow(True)
+    with require("matplotlib", "a picture").rc_context({"svg.hashsalt": "caesura"}):  # the same file every time
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

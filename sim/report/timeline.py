@@ -1,0 +1,148 @@
+"""A run as a timeline that opens in Perfetto (https://ui.perfetto.dev): phases, warps, bus.
+
+::
+
+    device = open_device("rtl", "gtx480")
+    with recording(device, "run.perfetto-trace"):
+        ...                                         # launch, preempt, resume, wait
+
+Tracks: the phases of the run, one track a warp slot (which warp it holds and what that does), and counters. One
+nanosecond of the timeline is one of the geometry's clock, or one cycle where the geometry has no clock; every slice
+carries its exact cycles as arguments.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from caesura.hw.arch.geometry import Geometry
+from caesura.software.driver import Device
+
+from .activity import Activity, Counter, Slice, activity
+from .extras import require
+
+__all__ = ["recording", "trace_bytes", "INTERVAL"]
+
+INTERVAL = 100
+"""Cycles between samples of the counters unless given."""
+_SEQUENCE = 1
+_EXPLICIT = "EXPLICIT"
+
+
+class _Writer:
+    """Writes tracks, slices and counters as packets of a Perfetto trace."""
+
+    def __init__(self, g: Geometry):
+        builder = require("perfetto.trace_builder.proto_builder", "a timeline")
+        self._events = require("perfetto.protos.perfetto.trace.perfetto_trace_pb2", "a timeline").TrackEvent
+        self._builder = builder.TraceProtoBuilder()
+        self._scale = 1000 / g.clock_mhz if g.clock_mhz else 1.0
+        self._uuids, self._ranks = itertools.count(1), itertools.count()
+
+    def bytes(self) -> bytes:
+        return self._builder.serialize()
+
+    def track(self, name: str, parent: int | None = None, unit: str | None = None) -> int:
+        """Describe a track and return its id; tracks of one parent are shown in the order they were described."""
+        uuid = next(self._uuids)
+        track = self._builder.add_packet().track_descriptor
+        track.uuid, track.name, track.sibling_order_rank = uuid, name, next(self._ranks)
+        track.child_ordering = track.ChildTracksOrdering.Value(_EXPLICIT)
+        if parent is None:
+            track.process.pid, track.process.process_name = 1, name
+        else:
+            track.parent_uuid = parent
+        if unit is not None:
+            track.counter.unit_name = unit
+        return uuid
+
+    def _event(self, cycle: int, track: int, kind: str) -> Any:
+        packet = self._builder.add_packet()
+        packet.timestamp, packet.trusted_packet_sequence_id = round(cycle * self._scale), _SEQUENCE
+        packet.track_event.track_uuid, packet.track_event.type = track, self._events.Type.Value(f"TYPE_{kind}")
+        return packet.track_event
+
+    def slice(self, track: int, piece: Slice) -> None:
+        """Write a slice with what is in it."""
+        event = self._event(piece.begin, track, "SLICE_BEGIN")
+        event.name = piece.name
+        for name, value in (("first cycle", piece.begin), ("cycles", piece.cycles)):
+            annotation = event.debug_annotations.add()
+            annotation.name, annotation.int_value = name, value
+        for inner in piece.inner:
+            self.slice(track, inner)
+        self._event(piece.end, track, "SLICE_END")
+
+    def counter(self, track: int, counter: Counter) -> None:
+        """Write a counter, leaving out all but the first of a row of equal values that are 0."""
+        before = None
+        for cycle, value in counter.points:
+            if value or before != 0:
+                self._event(cycle, track, "COUNTER").counter_value = value
+            before = value
+
+
+def trace_bytes(g: Geometry, found: Activity) -> bytes:
+    """Return a Perfetto trace (protobuf).
+
+    Raises
+    ------
+    sim.report.extras.MissingPackage
+        If the package ``perfetto`` is not installed.
+    """
+    writer = _Writer(g)
+    root = writer.track(f"SM ({g.name})")
+    track = writer.track("phases", root)
+    for piece in found.phases:
+        writer.slice(track, piece)
+    for counter in found.counters:
+        writer.counter(writer.track(counter.name, root, counter.unit), counter)
+    warps = writer.track("warps", root)
+    for number, slices in found.warps.items():
+        track = writer.track(f"warp slot {number}", warps)
+        for piece in slices:
+            writer.slice(track, piece)
+    return writer.bytes()
+
+
+@contextmanager
+def recording(device: Device, path: str | Path, interval: int = INTERVAL) -> Iterator[None]:
+    """Record what the device does inside the block, and write it as a timeline, also if the block fails.
+
+    Kernels are named after what each kernel slot holds at the end.
+
+    Parameters
+    ----------
+    device : Device
+        On the RTL (``"rtl"``).
+    path : path
+    interval : int
+        Cycles between samples of the counters.
+
+    Raises
+    ------
+    ValueError
+        If the device's back end cannot record, or `interval` is not positive.
+    sim.report.extras.MissingPackage
+        If the package ``perfetto`` is not installed.
+    """
+    transport: Any = device.transport
+    if not hasattr(transport, "record_timeline"):
+        raise ValueError(f"no timeline of the back end {transport.name!r}: it is recorded by the RTL under Verilator, "
+                         f"`--backend rtl`")
+    if interval < 1:
+        raise ValueError(f"the interval must be 1 or more cycles, not {interval}")
+    _Writer(device.geometry)  # complains before the run, not after it
+    with open(path, "wb") as file:
+        transport.record_timeline(interval)
+        try:
+            yield
+        finally:
+            events, samples = transport.take_timeline()
+            transport.record_timeline(0)
+            names = {slot: launch.kernel.image.name for slot, launch in device.launches.items()}
+            file.write(trace_bytes(device.geometry, activity(events, samples, names)))

@@ -1,0 +1,51 @@
+"""What `RtlTransport.record_timeline` records: changes in the SM, and its counters at regular intervals."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+
+__all__ = ["EVENT", "SAMPLE", "EventKind", "READERS", "WRITERS"]
+
+READERS = ("instruction fetch", "loads", "restore")
+"""Who reads, by AXI id."""
+WRITERS = ("stores", "save")
+"""Who writes, by AXI id. The preemption unit's few writes during a resume (entries it marks) count as `save`."""
+
+
+class EventKind(enum.IntEnum):
+    """Kinds of `EVENT`."""
+
+    VALID = 0
+    """New vector (`value`, a bit a warp slot): slots that hold a warp."""
+    ACTIVE = 1
+    """New vector: started, and neither out of lanes nor killed."""
+    WAITING = 2
+    """New vector: at a barrier."""
+    STOPPED = 3
+    """New vector: stopped for a preempt, with nothing outstanding."""
+    STATES = 4
+    """New `hw.arch.registers.KernelState` of some kernel slot; `hw.sm.STATE_BITS` of `value` a slot."""
+    DRAINING = 5
+    """`value` is 1 from this cycle on: nothing can be saved because warps still run; or 0."""
+    INIT = 6
+    """Warp `warp` of TB `launch` of `kernel` was put into `slot`; VALID follows."""
+    PREEMPT = 7
+    """The preemption engine took the command to preempt `kernel`; its cycle counters count from here."""
+    RESUME = 8
+    """The same, of a resume."""
+    DROPPED = 9
+    """The preempt is done with a TB."""
+    STARTED = 10
+    """The resume has started a TB."""
+
+
+EVENT = np.dtype([("cycle", "<u8"), ("value", "<u8"), ("launch", "<u4"), ("kind", "u1"), ("slot", "u1"),
+                  ("kernel", "u1"), ("warp", "u1")])
+"""numpy dtype of an event; `value` of VALID to DRAINING holds from `cycle` on, and is 0 before the first event."""
+
+SAMPLE = np.dtype([("cycle", "<u8"), ("read", "<u8", (4,)), ("written", "<u8", (4,)), ("instructions", "<u8"),
+                   ("tbs", "<u8")])
+"""numpy dtype of a sample: bytes moved since the start by AXI id, instructions retired while recording, TBs resident;
+all just before `cycle`."""

@@ -1,0 +1,195 @@
+"""``caesura bench mechanisms``: its figures are those of single preemptions, and what is wrong or missed is said."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.sim import open_device
+from caesura.sim.bench import mechanisms
+from caesura.sim.bench.mechanisms import PAPER, pattern_shares, run
+from caesura.sim.report.mechanisms import BEGIN, END, markdown, picture, print_report, split_markdown, update_markdown
+from caesura.sim.scenario import run_preemption
+from caesura.sim.testing.everywhere import Campaign
+from caesura.sim.testing.tiny_run import TINY, neighbour, work
+from caesura.software.cli import main
+
+BOTH = (Mechanism.OCCUPIED, Mechanism.LIVE)
+PREEMPTIONS = 6
+README = Path(__file__).parents[3] / "README.md"
+
+
+def measured(jobs=1, preemptions=PREEMPTIONS):
+    return run(TINY, mechanisms=BOTH, preemptions=preemptions, seed=3, jobs=jobs,
+               works=[(work(), work(points=False))])
+
+
+@pytest.fixture(scope="module")
+def result():
+    return measured()
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """The command on the small job, and what it was asked for."""
+    asked = []
+
+    def small(g, size, kernels, chosen, preemptions, seed, jobs, progress):
+        asked.append((g.name, size, kernels, list(chosen), preemptions, seed, jobs))
+        return run(TINY, mechanisms=chosen, preemptions=preemptions, works=[(work(), work(points=False))])
+
+    monkeypatch.setattr(mechanisms, "run", small)
+    return asked, lambda *arguments: CliRunner().invoke(main, ["bench", "mechanisms", *map(str, arguments)])
+
+
+def test_a_fork_measures_what_a_run_of_its_own_does(result):
+    assert [row["mechanism"] for row in result["runs"]] == ["occupied", "live"]
+    for row, mechanism in zip(result["runs"], BOTH, strict=True):
+        assert len(row["moments"]) == len(row["latencies"]) == row["preemptions"] == PREEMPTIONS
+        for at, latency in list(zip(row["moments"], row["latencies"], strict=True))[::2]:
+            single = run_preemption(open_device("rtl", TINY), work(), neighbour(), at, mechanism, max_cycles=100_000)
+            assert single.correct and single.preempt and single.preempt.save_cycles == latency
+
+
+def test_a_row_is_the_mean_of_its_preemptions(result):
+    row = measured(preemptions=1)["runs"][1]
+    single = run_preemption(open_device("rtl", TINY), work(), neighbour(), row["moments"][0], Mechanism.LIVE)
+    saved, resumed, limit = single.preempt, single.resume, single.save_limit
+    assert saved and resumed and limit and saved.warps
+    warps = [warp for tb in single.saved_tbs for warp in tb.warps]
+    assert row["bytes"] == {
+        "warp_occupied": work().image.registers * TINY.vector_bytes,
+        "warp_live": single.live_bytes / saved.warps, "warp_written": saved.data_bytes / saved.warps,
+        "warp_metadata": sum(warp.metadata_bytes for warp in warps) / saved.warps,
+        "sm_occupied": saved.occupied_bytes, "sm_live": single.live_bytes, "sm_written": saved.data_bytes,
+        "sm_metadata": saved.metadata_bytes, "tbs": saved.tbs, "warps": saved.warps}
+    assert row["latency"] == dict.fromkeys(("median", "p99", "max"), saved.save_cycles)
+    assert row["drain"]["median"] == saved.drain_cycles
+    assert row["save"] == {"median": limit.cycles, "bus_median": limit.bus_cycles, "limit_median": limit.limit,
+                           "worst_share": limit.cycles / limit.limit, "met": limit.met}
+    assert row["restore"]["median"] == resumed.restore_cycles
+    whole, live = result["runs"]
+    assert live["bytes"]["warp_written"] < whole["bytes"]["warp_written"] == whole["bytes"]["warp_occupied"]
+
+
+def test_averages_and_spreads_are_of_the_values_listed(result):
+    for row in result["runs"]:
+        ordered = sorted(row["latencies"])
+        assert row["latency"] == {"median": sum(ordered[2:4]) / 2, "p99": ordered[-1], "max": ordered[-1]}
+        share = 1 - row["bytes"]["warp_written"] / row["bytes"]["warp_occupied"]
+        assert result["saved_share"][row["mechanism"]] == pytest.approx(share)
+
+
+def test_overhead_compares_with_a_kernel_without_points(result):
+    row, = result["overhead"]
+    assert row["cycles"] != row["cycles_without"] > 1000 and row["correct"]
+    assert row["percent"] == pytest.approx(100 * (row["cycles"] / row["cycles_without"] - 1))
+    assert row["met"] == (row["percent"] <= 0.5)
+
+
+def test_processes_measure_the_same(result):
+    assert measured(jobs=2) == result
+
+
+def test_shares_of_patterns_are_of_allocated_registers():
+    warps: list[Any] = [SimpleNamespace(patterns=dict(enumerate(codes))) for codes in (
+        [Pattern.DEAD, Pattern.UNIFORM], [Pattern.STRIDED, Pattern.UNIFORM], [Pattern.RANDOM, Pattern.UNIFORM],
+        [Pattern.DEAD, Pattern.DEAD])]
+    tbs: list[Any] = [SimpleNamespace(warps=warps[:1]), SimpleNamespace(warps=warps[1:])]
+    shares = pattern_shares(tbs)
+    assert shares == {"dead": 3 / 8, "uniform": 3 / 8, "random": 1 / 8, "strided": 1 / 8}
+
+
+def test_patterns_stand_next_to_the_papers(result):
+    row = result["runs"][1] | {"kernel": PAPER["kernel"], "mechanism": "live+cp",
+                               "patterns": {"dead": 0.5, "uniform": 0.25, "strided": 0.125, "random": 0.125}}
+    text = markdown(result | {"runs": [row], "saved_share": {"live+cp": 0.75}})
+    assert "| layerforward | 25.0 % | 12.5 % | 12.5 % | 50.0 % | 50.0 % | 25.0 % | 25.0 % |" in text
+    assert "| BP of Lin et al. | - | - | - | - | 47.4 % | 52.6 % | 0.0 % |" in text
+    assert "| live+cp | 75.0 % | 91.5 % |" in text
+
+
+def test_wrong_memory_is_reported(monkeypatch, capsys):
+    monkeypatch.setattr(Campaign, "_wrong", lambda self: 1)
+    result = measured(preemptions=1)
+    assert not result["correct"] and not result["met"]
+    print_report(result)
+    assert "WRONG" in capsys.readouterr().out
+
+
+def test_a_kernel_that_is_wrong_by_itself_is_reported(monkeypatch):
+    broken = work()
+    broken.job.expected["steps"] += 1
+    result = run(TINY, mechanisms=BOTH, preemptions=1, works=[(broken, broken)])
+    assert not result["correct"] and not any(row["correct"] for row in (*result["runs"], *result["overhead"]))
+    print_report(result)
+
+
+def test_a_kernel_without_points_has_a_latency_and_nothing_to_save():
+    plain = work(points=False)
+    row, = run(TINY, mechanisms=[Mechanism.LIVE], preemptions=2, works=[(plain, plain)])["runs"]
+    assert row["correct"] and row["saved"] == 0 and row["bytes"] is None and row["latency"]["median"] > 500
+    assert row["drain"]["max"] <= row["latency"]["max"]
+
+
+def test_tables_replace_what_is_between_the_marks(result, tmp_path):
+    path = tmp_path / "x.md"
+    path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    update_markdown(path, result)
+    once = path.read_text()
+    update_markdown(path, result)
+    assert path.read_text() == once and once.startswith(f"before\n{BEGIN}\n") and once.endswith(f"\n{END}\nafter\n")
+    assert "old" not in once and "| collatz | live |" in once
+    for text in ("none", BEGIN, f"{END}{BEGIN}", f"{BEGIN}{END}{END}", f"{BEGIN}{BEGIN}{END}"):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"x\.md must have one line"):
+            update_markdown(path, result)
+
+
+def test_the_readme_has_the_marks():
+    head, tail = split_markdown(README)
+    assert head.startswith("# Caesura") and tail.strip()
+    assert "| kernel | mechanism |" in README.read_text()
+
+
+def test_a_picture_shows_kernels_and_mechanisms(result, tmp_path):
+    path = tmp_path / "m.svg"
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        picture(result, path)
+    text = path.read_text()
+    assert all(word in text for word in ("collatz", ">occupied<", ">live<", "bytes a warp", "latency"))
+    picture(result, tmp_path / "m.png")
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_command_writes_everything(command, tmp_path):
+    asked, invoke = command
+    path = tmp_path / "x.md"
+    path.write_text(f"{BEGIN}{END}")
+    done = invoke("--kernel", "collatz", "--mechanism", "live", "--preemptions", 2, "--jobs", 2, "--preset", "ecp5",
+                  "--json", tmp_path / "m.json", "--picture", tmp_path / "m.svg", "--markdown", path)
+    result = json.loads((tmp_path / "m.json").read_text())
+    assert done.exit_code == (0 if result["met"] else 1), done.output
+    assert asked == [("ecp5", "small", ("collatz",), [Mechanism.LIVE], 2, 1, 2)]
+    assert [row["preemptions"] for row in result["runs"]] == [2] and "latency" in done.output
+    assert (tmp_path / "m.svg").exists() and "collatz" in path.read_text()
+    done = invoke("--mechanism", "live", "--preemptions", 1, "--json", "-")
+    assert json.loads(done.stdout)["runs"][0]["mechanism"] == "live"
+
+
+def test_the_command_refuses_before_it_measures(command, tmp_path):
+    asked, invoke = command
+    path = tmp_path / "x.md"
+    path.write_text("no marks")
+    for arguments, words in ((("--picture", tmp_path / "m.txt"), ".svg"), (("--markdown", path), "x.md must have"),
+                             (("--kernel", "nothing"), "nothing"), (("--mechanism", "magic"), "live"),
+                             (("--preemptions", 0), "preemptions")):
+        done = invoke(*arguments)
+        assert done.exit_code == 2 and words in done.output and "Traceback" not in done.output
+    assert not asked
