@@ -20,7 +20,7 @@ def _limit_row(limit: Limit | None) -> str:
     if limit is None:
         return ""
     verdict = "met" if limit.met else "MISSED"
-    others = f" with {limit.regular_cycles:,.0f} of TBs already back" if limit.regular_cycles else ""
+    others = f" with {limit.regular_cycles:,.0f} of other traffic" if limit.regular_cycles else ""
     return f"bus {limit.bus_cycles:,.0f}, limit {limit.limit:,.0f}{others}: {verdict}"
 
 

@@ -8,7 +8,9 @@ from caesura.sim.bench.limits import preemptions
 from caesura.software.kernels import KERNELS
 
 
-@pytest.mark.parametrize("mechanism", Mechanism)
+@pytest.mark.parametrize("mechanism", [
+    mechanism if mechanism is Mechanism.LIVE_CP else pytest.param(mechanism, marks=pytest.mark.full)
+    for mechanism in Mechanism])
 @pytest.mark.parametrize("name", KERNELS)
 def test_save_and_restore_keep_to_the_limit_of_the_bus(name, mechanism):
     saved = 0
