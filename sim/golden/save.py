@@ -11,7 +11,7 @@ import numpy as np
 from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, Pattern
 from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, Geometry
-from caesura.hw.arch.isa import LIVE_BITS, registers_of_vector
+from caesura.hw.arch.isa import liveness_vector, registers_of_vector
 from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
 from caesura.hw.preempt.compressor import Compressor
 
@@ -192,7 +192,7 @@ def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, word
     warp = tb.warps[header["warp"]]
     warp.live, warp.launched = header["live_lanes"], header["launched_lanes"]
     warp.waiting, warp.barrier = bool(header["waiting"]), header["barrier"]
-    warp.live_vector = (1 << LIVE_BITS) - 1
+    warp.live_vector = liveness_vector(np.flatnonzero(codes).tolist())
     warp.written = header["predicates"]
     for p in range(PREDICATES):
         if warp.written >> p & 1:

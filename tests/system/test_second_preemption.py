@@ -35,7 +35,7 @@ OTHER = (word("mov.i", d=2, imm=0xBAD), word("bar.pp.3", live=0), word("exit"))
 def test_liveness_of_a_waiting_warp_does_not_come_from_who_had_its_slot_before(transport):
     bench = Bench(transport(TINY, memory_bytes=1 << 16))
     output = bench.store(bytes(64))
-    bench.load(0, KernelImage("waiter", WAITER, 4), (1,), (16,), params=(output,))
+    bench.load(0, KernelImage("waiter", WAITER, 5), (1,), (16,), params=(output,))
     bench.load(1, KernelImage("other", OTHER, 4), (1,), (16,))
     bench.start(0)
     bench.transport.advance(400)
