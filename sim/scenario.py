@@ -35,13 +35,13 @@ class Work:
     job: Job
 
 
-def shipped_work(name: str, g: Geometry, size: str = "small", seed: int = 1) -> Work:
+def shipped_work(name: str, g: Geometry, size: str = "small", seed: int = 1, preemption_points: bool = True) -> Work:
     """Return a shipped kernel, or ``hostile``, compiled for a geometry, with a job."""
     if name == "hostile":
         return Work(*hostile(g))
     shipped = kernel(name)
     images = compile_ptx(shipped.ptx_path.read_text(), shipped.ptx_path.name,
-                         CompileOptions(max_registers=g.regs_per_thread))
+                         CompileOptions(max_registers=g.regs_per_thread, preemption_points=preemption_points))
     return Work(images[name], shipped.job(size, seed))
 
 

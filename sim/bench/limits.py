@@ -15,9 +15,8 @@ from rich.table import Table
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import open_device
-from caesura.sim.scenario import PreemptionResult, Work, as_json, run_preemption, start_job
-from caesura.software.compiler import CompileOptions, compile_ptx
-from caesura.software.kernels import KERNELS, hostile, kernel
+from caesura.sim.scenario import PreemptionResult, as_json, run_preemption, shipped_work, start_job
+from caesura.software.kernels import KERNELS
 
 __all__ = ["preemptions", "run", "print_report"]
 
@@ -28,10 +27,7 @@ MOMENTS = 0.2, 0.45, 0.7
 def preemptions(g: Geometry, name: str, mechanism: Mechanism, size: str = "small"
                 ) -> Iterator[tuple[PreemptionResult, PreemptionResult]]:
     """Preempt a shipped kernel at several moments on the RTL, each resumed TB by TB and in a gang."""
-    shipped = kernel(name)
-    images = compile_ptx(shipped.ptx_path.read_text(), shipped.ptx_path.name,
-                         CompileOptions(max_registers=g.regs_per_thread))
-    work, other = Work(images[name], shipped.job(size)), Work(*hostile(g))
+    work, other = shipped_work(name, g, size), shipped_work("hostile", g)
     device = open_device("rtl", g)
     launch, _ = start_job(device, device.load([work.image])[name], work.job)
     total = device.wait(launch)

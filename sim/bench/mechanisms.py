@@ -22,11 +22,10 @@ from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.mechanisms import print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
-from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, live_bytes, start_job
+from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, live_bytes, shipped_work, start_job
 from caesura.sim.testing.everywhere import Campaign
-from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.driver import Device, TbContext
-from caesura.software.kernels import KERNELS, hostile, kernel
+from caesura.software.kernels import KERNELS, hostile
 
 __all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure_overhead", "pattern_shares", "run",
            "print_report"]
@@ -210,12 +209,6 @@ def measure_overhead(task: Task, plain: Work) -> dict:
             "limit": OVERHEAD_LIMIT, "met": percent <= OVERHEAD_LIMIT, "correct": right and plain_right}
 
 
-def _work(g: Geometry, name: str, size: str, points: bool = True) -> Work:
-    shipped = kernel(name)
-    options = CompileOptions(max_registers=g.regs_per_thread, preemption_points=points)
-    return Work(compile_ptx(shipped.ptx_path.read_text(), shipped.ptx_path.name, options)[name], shipped.job(size))
-
-
 def _perform(task: Task, plain: Work | None, progress: Callable[[str], None] = lambda text: None) -> dict:
     return measure_overhead(task, plain) if plain else measure(task, progress)
 
@@ -271,7 +264,8 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     progress(f"building the simulator of {g.name}")
     library(g)
     chosen = tuple(mechanisms) or tuple(Mechanism)
-    pairs = works or [(_work(g, name, size), _work(g, name, size, points=False)) for name in kernels or KERNELS]
+    pairs = works or [tuple(shipped_work(name, g, size, preemption_points=points) for points in (True, False))
+                      for name in kernels or KERNELS]
     tasks: list[tuple[Task, Work | None]] = [
         (Task(g, work, mechanism, preemptions, seed), plain if mechanism is None else None)
         for work, plain in pairs for mechanism in (None, *chosen)]

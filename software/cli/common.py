@@ -11,12 +11,12 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.software.compiler import CompileError, ImageError
 from caesura.software.compiler.codegen.assemble import AssemblerError
 from caesura.software.driver import DriverError, KernelFault
+from caesura.software.job import BACKENDS
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Group", "progress_lines", "json_option",
            "preset_option", "backend_option"]
 
 EXIT_WRONG, EXIT_INPUT, EXIT_FAULT = 1, 2, 3
-BACKENDS = ("rtl", "golden", "amaranth")
 
 
 class Group(click.Group):

@@ -32,7 +32,7 @@ def _opener(backend, g, vcd, progress):
     if backend != "rtl":
         raise ValueError(f"no waveforms of the back end {backend!r}: --vcd needs --backend rtl")
     waveform = importlib.import_module("caesura.sim.report.waveform")
-    return lambda: waveform.WaveformDevice(g, vcd, progress=progress)
+    return lambda: waveform.WaveformDevice(g, vcd, PREEMPT_MEMORY, progress)
 
 
 @click.command("preempt")

@@ -144,10 +144,14 @@ class Device:
             raise LaunchError(f"{what} must be a whole number from 0, not {value!r}")
         return count
 
-    def _check_own(self, launch: Launch) -> None:
-        """Refuse a launch of another device, or one that has given its slot to another launch."""
+    def _check_device(self, launch: Launch) -> None:
+        """Refuse a launch of another device."""
         if launch.device is not self:
             raise DriverError(f"kernel {launch.kernel.image.name!r} was launched on another device; use that one")
+
+    def _check_own(self, launch: Launch) -> None:
+        """Refuse a launch of another device, or one that has given its slot to another launch."""
+        self._check_device(launch)
         if self.launches.get(launch.slot) is not launch:
             raise DriverError(f"this launch of kernel {launch.kernel.image.name!r} has finished, and its slot holds "
                               "another launch; launch the kernel again")
@@ -235,8 +239,7 @@ class Device:
         DriverError
             If it is preempted.
         """
-        if launch.device is not self:
-            self._check_own(launch)
+        self._check_device(launch)
         if launch.state is KernelState.PREEMPTED:
             raise DriverError(f"kernel {launch.kernel.image.name!r} is preempted and will not go on; resume it first")
         passed = self._wait_event(lambda: launch.finished, max_cycles)
@@ -301,8 +304,7 @@ class Device:
         CycleLimit
             If it takes longer than `max_cycles`.
         """
-        if launch.device is not self:
-            self._check_own(launch)
+        self._check_device(launch)
         if launch.finished:
             return None
         self._check_own(launch)

@@ -16,10 +16,10 @@ from .arrays import INITS, ArraySpec, read_array
 from .spec import DEFAULT_CYCLES, Expected, JobArgument, JobFile, PreemptionSpec
 from .table import JobError, Table
 
-__all__ = ["load_job"]
+__all__ = ["load_job", "BACKENDS"]
 
 BACKENDS = ("rtl", "golden", "amaranth")
-MECHANISMS = {m.label: m for m in Mechanism}
+"""Names of what `caesura.sim` can open."""
 _TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "backend", "max_cycles")
 _RESULT = ("name", "expected", "atol", "rtol", "output")
 _PREEMPT = ("at", "every", "times", "mechanism", "with", "size", "seed", "scramble", "gang", "preempt")
@@ -84,10 +84,10 @@ def _preemption(table: Table) -> PreemptionSpec:
     if "times" in table.data and "every" not in table.data:
         raise table.error("goes with 'every'", "times")
     every = table.integer("every", 0, 1) if "every" in table.data else 0
-    mechanism = table.choice("mechanism", MECHANISMS, "live")
+    mechanism = table.choice("mechanism", [m.label for m in Mechanism], "live")
     return PreemptionSpec(
         every or table.integer("at", None, 0), every, table.integer("times", 0, 1) if "times" in table.data else
-        int(not every), MECHANISMS[mechanism], table.choice("with", ("hostile", *KERNELS), "hostile"),
+        int(not every), Mechanism.of(mechanism), table.choice("with", ("hostile", *KERNELS), "hostile"),
         table.choice("size", SIZES, "small"), table.integer("seed", 1, 0), table.get("scramble", bool, False),
         table.get("gang", bool, False), tuple(_preemption(t) for t in table.tables("preempt", "preempt")))
 
