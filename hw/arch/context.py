@@ -8,8 +8,9 @@ save area for each entry (Lin et al. IV-B, Fig. 12)::
 
 An area holds one unbroken stream of 32-bit little-endian words:
 
-* for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (4 words), one word (a bit a
-  lane) for each written predicate in ascending order, the SIMT stack from the bottom up (3 words an entry: next
+* for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (5 words), one word (a bit a
+  lane) for each written predicate in ascending order, one word for each written uniform register in ascending order,
+  the SIMT stack from the bottom up (3 words an entry: next
   PC, active mask, reconvergence PC), then the saved registers, encoded as `hw.arch.patterns` says: the random ones
   (``warp_size`` words each) in ascending order, then the uniform and strided ones in ascending order;
 * then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved), then the
@@ -41,7 +42,7 @@ from typing import TypeVar
 from amaranth.hdl import Value
 from amaranth.lib import data
 
-from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, WORD_BYTES, Geometry
+from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 
 __all__ = ["VERSION", "State", "Mechanism", "Pattern", "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES",
            "PATTERN_VECTOR", "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound", "ccb_bytes",
@@ -51,7 +52,7 @@ __all__ = ["VERSION", "State", "Mechanism", "Pattern", "CCB_ENTRY", "WARP_HEADER
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""
 
-VERSION = 2
+VERSION = 3
 """Format version, in every entry."""
 ENTRY_BYTES = SEGMENT_BYTES
 """Stride of the CCB's entries."""
@@ -121,7 +122,7 @@ CCB_ENTRY = data.StructLayout({
     "ctaid_x": 32, "ctaid_y": 32, "ctaid_z": 32,                                 # words 7 to 9
     "live_warps": 32,                                                            # word 10: bit per warp of the TB
     "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,                        # word 11: lanes of a group in pag
-    "local_base": 32,                                                            # word 12
+    "local_base": 32,                                                            # word 12: the TB's region, 0 if none
     "data_bytes": 32,                                                            # word 13: registers and shared
     "metadata_bytes": 32,                                                        # word 14: the rest of the stream
     "shared_lines": 32,                                                          # word 15: lines saved
@@ -133,8 +134,10 @@ WARP_HEADER = data.StructLayout({
     "live_lanes": 32,                                                            # word 1: not exited
     "launched_lanes": 32,                                                        # word 2
     "saved_registers": 32,                                                       # word 3: registers that follow
+    "uniforms": 32,                                                              # word 4: bit per written one
 })
-"""First words of a warp record. `predicates` has a bit for each written predicate; `waiting` is 1 at a barrier."""
+"""First words of a warp record. `predicates` and `uniforms` have a bit for each written predicate and uniform
+register; `waiting` is 1 at a barrier."""
 
 STACK_ENTRY = data.StructLayout({"pc": 32, "mask": 32, "reconv": 32})
 """A SIMT stack entry as saved (Lin et al. III: next PC, active mask, reconvergence PC)."""
@@ -166,7 +169,8 @@ def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> in
         Bytes, a multiple of 128.
     """
     lines = -(-shared_bytes // SEGMENT_BYTES)
-    meta = warps * (HEADER_WORDS + PATTERN_WORDS + PREDICATES + STACK_WORDS * g.stack_depth) + -(-lines // 32)
+    record = HEADER_WORDS + PATTERN_WORDS + PREDICATES + UNIFORMS + STACK_WORDS * g.stack_depth
+    meta = warps * record + -(-lines // 32)
     total = meta * WORD_BYTES + warps * registers * g.vector_bytes + lines * SEGMENT_BYTES
     return -(-total // SEGMENT_BYTES) * SEGMENT_BYTES
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .geometry import UNIFORMS
 from .isa import BY_CODE, BY_NAME, FIELDS, PT, Format, Opcode
 
 __all__ = ["Instruction", "encode", "decode"]
@@ -54,12 +55,14 @@ class Instruction:
     @property
     def reads(self) -> tuple[int, ...]:
         """Vector registers read."""
-        names = self.op.operands
-        found = [self.get(x) for x in ("a", "b", "c") if x in names]
-        if "mem" in names and not self.get("no_base"):
+        op, names, found = self.op, self.op.operands, []
+        for x in ("a", "b", "c"):
+            if x in names and not (x == "b" and self.get("b_uniform")):
+                found += [self.get(x) + k for k in range(2 if x in op.pairs else 1)]
+        if "mem" in names and not self.get("no_base") and not self.get("base_uniform") and "ud" not in names:
             found.append(self.get("a"))
         if "data" in names:
-            found += [self.get("d") + k for k in range(self.op.data_registers)]
+            found += [self.get("d") + k for k in range(op.data_registers)]
         return tuple(found)
 
     @property
@@ -68,6 +71,22 @@ class Instruction:
         if "d" not in self.op.operands:
             return ()
         return tuple(self.get("d") + k for k in range(self.op.data_registers))
+
+    @property
+    def uniform_reads(self) -> tuple[int, ...]:
+        """Uniform registers read."""
+        names = self.op.operands
+        found = [self.get(x) for x in ("a", "b", "c") if "u" + x in names]
+        if "b" in names and self.get("b_uniform"):
+            found.append(self.get("b"))
+        if "mem" in names and not self.get("no_base") and (self.get("base_uniform") or "ud" in names):
+            found.append(self.get("a"))
+        return tuple(found)
+
+    @property
+    def uniform_writes(self) -> tuple[int, ...]:
+        """Uniform registers written."""
+        return (self.get("d"),) if "ud" in self.op.operands else ()
 
     @property
     def predicate_reads(self) -> tuple[int, ...]:
@@ -99,8 +118,10 @@ def encode(instruction: Instruction) -> int:
         if name not in layout:
             raise ValueError(f"{op.name}: format {op.format.name} has no field {name!r}")
         width = layout[name][1]
-        if name == "imm" and -(1 << 31) <= value < 0:
-            value += 1 << 32
+        if name == "imm" and -(1 << width - 1) <= value < 0:
+            value += 1 << width
+        elif name == "imm" and op.is_atomic and value >= 1 << width - 1:
+            raise ValueError(f"{op.name}: imm = {value} does not fit {width} bits with a sign")
         if not 0 <= value < 1 << width:
             raise ValueError(f"{op.name}: {name} = {value} does not fit {width} bits")
     for name, (low, width) in layout.items():
@@ -109,9 +130,18 @@ def encode(instruction: Instruction) -> int:
         if name == "d" and op.format is Format.I and "pd" in op.operands:
             continue
         word |= (instruction.get(name) & (1 << width) - 1) << low
-    group = op.data_registers
-    if group > 1 and instruction.get("d") % group:
-        raise ValueError(f"{op.name}: register {instruction.get('d')} is not a multiple of {group}")
+    groups = {"d": op.data_registers} | {x: 2 for x in op.pairs if x in op.operands}
+    for name, group in groups.items():
+        if group > 1 and instruction.get(name) % group:
+            raise ValueError(f"{op.name}: register {instruction.get(name)} is not a multiple of {group}")
+    if "b" in op.pairs and instruction.get("b_uniform"):
+        raise ValueError(f"{op.name}: a pair of registers cannot be uniform")
+    for name in "dabc":
+        uniform = "u" + name in op.operands or name == "b" and instruction.get("b_uniform") or (
+            name == "a" and "mem" in op.operands and (
+                instruction.get("base_uniform") or "ud" in op.operands and not instruction.get("no_base")))
+        if uniform and instruction.get(name) >= UNIFORMS:
+            raise ValueError(f"{op.name}: there is no uniform register {instruction.get(name)}")
     return word
 
 
@@ -131,4 +161,6 @@ def decode(word: int) -> Instruction:
         if op.format is Format.I and name == ("d" if "pd" in op.operands else "pd"):
             continue
         fields[name] = word >> low & (1 << width) - 1
+    if op.is_atomic and fields["imm"] >> 23:
+        fields["imm"] -= 1 << 24
     return Instruction(op, fields)

@@ -33,6 +33,10 @@ class Fault(enum.IntEnum):
     """The memory answered a load, store or fetch with an error."""
     PARAM_BOUND = 12
     """``ldp`` beyond the parameter space, or its offset is not a multiple of 4."""
+    LOCAL_BOUND = 13
+    """Local access beyond the thread's local memory."""
+    CONSTANT_BOUND = 14
+    """Constant load beyond the kernel's constant bank."""
 
 
 class CommandError(enum.IntEnum):

@@ -24,6 +24,8 @@ MAX_REGISTERS = 64
 """Architectural vector registers a thread can name."""
 PREDICATES = 7
 """Writable predicate registers; number 7 reads as true."""
+UNIFORMS = 32
+"""Uniform (scalar) registers of a warp, each 32 bits."""
 BARRIERS = 16
 """Named barriers a thread block can use."""
 PC_BITS = 25
@@ -72,6 +74,8 @@ class Geometry:
         Core clock, None where the preset stands for no particular machine.
     icache_lines : int
         Direct-mapped instruction cache lines of 128 bytes (16 instructions).
+    constant_lines : int
+        Direct-mapped constant cache lines of 128 bytes.
     stack_depth : int
         Entries of each warp's SIMT stack, the top included.
     kernel_slots : int
@@ -86,6 +90,11 @@ class Geometry:
         Memory instructions a memory unit can have accepted but not started.
     load_queue : int
         Global segments outstanding to memory.
+    atomic_queue : int
+        Global segments of atomics outstanding to memory.
+    f64_lanes, sfu_lanes, exchange_lanes : int
+        Threads that the f64 unit, the special-function unit and the exchange unit take a cycle; powers of two, at
+        most `lanes`.
     """
 
     name: str
@@ -101,6 +110,7 @@ class Geometry:
     memory_latency: int
     clock_mhz: float | None = None
     icache_lines: int = 64
+    constant_lines: int = 16
     stack_depth: int = 16
     kernel_slots: int = 4
     param_words: int = 64
@@ -108,6 +118,10 @@ class Geometry:
     alu_latency: int = 6
     unit_queue: int = 2
     load_queue: int = 32
+    atomic_queue: int = 8
+    f64_lanes: int = 1
+    sfu_lanes: int = 4
+    exchange_lanes: int = 4
 
     def __post_init__(self):
         def check(condition: bool, text: str):
@@ -138,6 +152,13 @@ class Geometry:
         check(self.alu_latency >= 6, f"alu_latency must be 6 or more, not {self.alu_latency}")
         check(self.unit_queue >= 1, f"unit_queue must be 1 or more, not {self.unit_queue}")
         check(self.load_queue >= 2, f"load_queue must be 2 or more, not {self.load_queue}")
+        check(self.atomic_queue >= 2, f"atomic_queue must be 2 or more, not {self.atomic_queue}")
+        check(_is_power_of_two(self.constant_lines) and self.constant_lines >= 2,
+              f"constant_lines must be a power of two from 2, not {self.constant_lines}")
+        for name in ("f64_lanes", "sfu_lanes", "exchange_lanes"):
+            count = getattr(self, name)
+            check(_is_power_of_two(count) and count <= self.lanes,
+                  f"{name} must be a power of two of at most lanes, not {count}")
 
     @property
     def beats(self) -> int:
@@ -207,10 +228,10 @@ PRESETS: dict[str, Geometry] = {
                  clock_mhz=1216.0),
         Geometry("ecp5", warp_size=32, lanes=8, warps=8, tb_slots=4, registers=256, regs_per_thread=64,
                  shared_bytes=16 * 1024, bus_bytes=8, bytes_per_cycle=8.0, memory_latency=30, icache_lines=16,
-                 load_queue=4),
+                 constant_lines=8, load_queue=4, atomic_queue=4, sfu_lanes=1),
         Geometry("tiny", warp_size=8, lanes=8, warps=4, tb_slots=2, registers=64, regs_per_thread=16,
                  shared_bytes=1024, bus_bytes=8, bytes_per_cycle=8.0, memory_latency=10, icache_lines=4,
-                 stack_depth=8, load_queue=4),
+                 stack_depth=8, constant_lines=2, load_queue=4, atomic_queue=2, sfu_lanes=2),
     )
 }
 """The named presets (design table of `docs/architecture.md`)."""

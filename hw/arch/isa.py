@@ -10,9 +10,13 @@ Opcode map
 ``0x080 .. 0x0ff``      ALU, immediate form (format ``I``): operand b is the 32-bit immediate
 ``0x100 .. 0x17f``      memory (format ``M``): bits 6..4 `Space`, bit 3 store, bits 2..0 `Size`
 ``0x180 .. 0x1ff``      control (formats ``B`` and ``G``)
-``0x200 .. 0x2ff``      reserved: f64, special functions
-``0x300 .. 0x37f``      reserved: uniform data path, atomics, votes, shuffles
-``0x380 .. 0x3ff``      preemption (format ``L``): ``pp``, ``pp.div``, and ``bar.pp`` in 16 opcodes
+``0x200 .. 0x27f``      f64 (format ``R``): low 7 bits are `F64Op`
+``0x280 .. 0x2bf``      special functions (format ``R``): low 6 bits are `SfuOp`
+``0x2c0 .. 0x2ff``      exchange between lanes (formats ``R`` and ``I``): low 6 bits are `ExchangeOp`
+``0x300 .. 0x33f``      atomics with a result (format ``A``): bit 5 `Space`, bit 4 64-bit, bits 3..0 `AtomicOp`
+``0x340 .. 0x37f``      uniform data path (formats ``R``, ``I``, ``M``): bit 5 immediate form
+``0x380 .. 0x39f``      preemption (format ``L``): ``pp``, ``pp.div``, and ``bar.pp`` in 16 opcodes
+``0x3c0 .. 0x3ff``      atomics without a result (format ``A``), as those with one
 ======================  ==========================================================================
 
 Every format but ``L`` has a guard predicate. Source: Lin et al. IV-A, design decisions in
@@ -22,12 +26,14 @@ Every format but ``L`` has a guard predicate. Source: Lin et al. IV-A, design de
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
 
 from .geometry import PC_BITS
 
-__all__ = ["AluOp", "Space", "Size", "Special", "Format", "Unit", "Opcode", "FIELDS", "OPCODES", "BY_NAME",
-           "BY_CODE", "PT", "LIVE_BITS", "LIVE_REST", "liveness_vector", "registers_of_vector"]
+__all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special", "Format", "Unit", "Opcode",
+           "FIELDS", "OPCODES", "BY_NAME", "BY_CODE", "PT", "LIVE_BITS", "LIVE_REST", "UNIFORM_SPECIALS",
+           "liveness_vector", "registers_of_vector"]
 
 PT = 7
 """Predicate number that always reads true and ignores writes."""
@@ -71,7 +77,12 @@ class AluOp(enum.IntEnum):
     IABS = 23
     SEXT_8 = 24
     SEXT_16 = 25
+    BREV = 26
     SEL = 27
+    BFE_U = 28
+    BFE_S = 29
+    BFI = 30
+    PRMT = 31
     SETP_EQ = 32
     SETP_NE = 33
     SETP_LT_S = 34
@@ -84,6 +95,9 @@ class AluOp(enum.IntEnum):
     SETP_GE_U = 41
     S2R = 42
     LDP = 43
+    CLZ = 44
+    POPC = 45
+    BALLOT = 46
     PAND = 48
     POR = 49
     PXOR = 50
@@ -142,6 +156,7 @@ class AluOp(enum.IntEnum):
     FRND_RZ = 116
     FRND_RM = 117
     FRND_RP = 118
+    FFTZ = 119
 
     @property
     def is_float(self) -> bool:
@@ -149,11 +164,156 @@ class AluOp(enum.IntEnum):
         return self >= AluOp.FADD_RN
 
 
+class F64Op(enum.IntEnum):
+    """Operation of the f64 unit; the low 7 bits of its opcode.
+
+    IEEE 754 binary64 (and binary32) with subnormals; RN, RZ, RM, RP as in `AluOp`; a result that is not a number is
+    ``0x7fff_ffff_ffff_ffff`` (binary32: ``0x7fffffff``). D is binary64, F binary32, I a 32-bit and L a 64-bit integer.
+    """
+
+    DADD_RN = 0
+    DADD_RZ = 1
+    DADD_RM = 2
+    DADD_RP = 3
+    DSUB_RN = 4
+    DSUB_RZ = 5
+    DSUB_RM = 6
+    DSUB_RP = 7
+    DMUL_RN = 8
+    DMUL_RZ = 9
+    DMUL_RM = 10
+    DMUL_RP = 11
+    DFMA_RN = 12
+    DFMA_RZ = 13
+    DFMA_RM = 14
+    DFMA_RP = 15
+    DRND_RN = 16
+    DRND_RZ = 17
+    DRND_RM = 18
+    DRND_RP = 19
+    D2F_RN = 20
+    D2F_RZ = 21
+    D2F_RM = 22
+    D2F_RP = 23
+    D2I_S_RN = 24
+    D2I_S_RZ = 25
+    D2I_S_RM = 26
+    D2I_S_RP = 27
+    D2I_U_RN = 28
+    D2I_U_RZ = 29
+    D2I_U_RM = 30
+    D2I_U_RP = 31
+    D2L_S_RN = 32
+    D2L_S_RZ = 33
+    D2L_S_RM = 34
+    D2L_S_RP = 35
+    D2L_U_RN = 36
+    D2L_U_RZ = 37
+    D2L_U_RM = 38
+    D2L_U_RP = 39
+    F2L_S_RN = 40
+    F2L_S_RZ = 41
+    F2L_S_RM = 42
+    F2L_S_RP = 43
+    F2L_U_RN = 44
+    F2L_U_RZ = 45
+    F2L_U_RM = 46
+    F2L_U_RP = 47
+    L2D_S_RN = 48
+    L2D_S_RZ = 49
+    L2D_S_RM = 50
+    L2D_S_RP = 51
+    L2D_U_RN = 52
+    L2D_U_RZ = 53
+    L2D_U_RM = 54
+    L2D_U_RP = 55
+    L2F_S_RN = 56
+    L2F_S_RZ = 57
+    L2F_S_RM = 58
+    L2F_S_RP = 59
+    L2F_U_RN = 60
+    L2F_U_RZ = 61
+    L2F_U_RM = 62
+    L2F_U_RP = 63
+    F2D = 64
+    I2D_S = 65
+    I2D_U = 66
+    DMIN = 67
+    DMAX = 68
+    DSETP_EQ = 80
+    DSETP_NE = 81
+    DSETP_LT = 82
+    DSETP_LE = 83
+    DSETP_GT = 84
+    DSETP_GE = 85
+    DSETP_EQU = 86
+    DSETP_NEU = 87
+    DSETP_LTU = 88
+    DSETP_LEU = 89
+    DSETP_GTU = 90
+    DSETP_GEU = 91
+    DSETP_NUM = 92
+    DSETP_NAN = 93
+
+
+class SfuOp(enum.IntEnum):
+    """Operation of the special-function unit; the low 6 bits of its opcode. Maximum errors: `hw.core.sfu`."""
+
+    RCP = 0
+    RSQ = 1
+    SQRT = 2
+    EX2 = 3
+    LG2 = 4
+    SIN = 5
+    COS = 6
+    RCP64H = 7
+    RSQ64H = 8
+
+
+class ExchangeOp(enum.IntEnum):
+    """Operation of the exchange unit; the low 6 bits of its opcode. Those with bit 3 set are immediate forms."""
+
+    SHFL_IDX = 0
+    SHFL_UP = 1
+    SHFL_DOWN = 2
+    SHFL_BFLY = 3
+    MATCH = 4
+    SHFL_IDX_I = 8
+    SHFL_UP_I = 9
+    SHFL_DOWN_I = 10
+    SHFL_BFLY_I = 11
+
+
+class AtomicOp(enum.IntEnum):
+    """What an atomic does to a word of memory; the low 4 bits of its opcode. Its result is the word before.
+
+    `b` and `c` are the operands; `INC` and `DEC` are CUDA's (wrap at b). `FADD` is binary32, round to nearest even.
+    """
+
+    ADD = 0
+    MIN_S = 1
+    MIN_U = 2
+    MAX_S = 3
+    MAX_U = 4
+    AND = 5
+    OR = 6
+    XOR = 7
+    EXCH = 8
+    CAS = 9
+    FADD = 10
+    INC = 11
+    DEC = 12
+
+
 class Space(enum.IntEnum):
     """Address space of a memory instruction (bits 6..4 of its opcode)."""
 
     GLOBAL = 0
     SHARED = 1
+    LOCAL = 2
+    """Private to a thread: byte offset in its `local_bytes`; 8, 16 or 32 bits an access."""
+    CONSTANT = 3
+    """Byte offset in the kernel's constant bank; loads only."""
 
 
 class Size(enum.IntEnum):
@@ -199,6 +359,10 @@ class Special(enum.IntEnum):
     NCTAID_Z = 18
 
 
+UNIFORM_SPECIALS = frozenset(s for s in Special if not s.name.startswith(("LANEID", "TID_")))
+"""Special registers that are the same in all lanes of a warp: those that ``us2r`` reads."""
+
+
 class Unit(enum.IntEnum):
     """Where an instruction executes."""
 
@@ -206,6 +370,11 @@ class Unit(enum.IntEnum):
     GLOBAL = 1
     SHARED = 2
     CONTROL = 3
+    F64 = 4
+    SFU = 5
+    EXCHANGE = 6
+    CONSTANT = 7
+    UNIFORM = 8
 
 
 class Format(enum.Enum):
@@ -214,6 +383,7 @@ class Format(enum.Enum):
     R = "register"
     I = "immediate"  # noqa: E741 - the field's usual name
     M = "memory"
+    A = "atomic"
     B = "branch"
     G = "guard only"
     L = "liveness"
@@ -223,15 +393,22 @@ _GUARD = {"guard": (50, 3), "guard_not": (53, 1)}
 
 FIELDS: dict[Format, dict[str, tuple[int, int]]] = {
     Format.R: _GUARD | {"d": (44, 6), "a": (38, 6), "b": (32, 6), "c": (26, 6),
-                        "pa": (22, 3), "pa_not": (25, 1), "pb": (18, 3), "pb_not": (21, 1), "pd": (15, 3)},
+                        "pa": (22, 3), "pa_not": (25, 1), "pb": (18, 3), "pb_not": (21, 1), "pd": (15, 3),
+                        "b_uniform": (14, 1)},
     Format.I: _GUARD | {"d": (44, 6), "pd": (44, 3), "a": (38, 6), "pa": (34, 3), "pa_not": (37, 1),
                         "imm": (0, 32)},
-    Format.M: _GUARD | {"d": (44, 6), "a": (38, 6), "no_base": (32, 1), "imm": (0, 32)},
+    Format.M: _GUARD | {"d": (44, 6), "a": (38, 6), "base_uniform": (33, 1), "no_base": (32, 1), "imm": (0, 32)},
+    Format.A: _GUARD | {"d": (44, 6), "a": (38, 6), "b": (32, 6), "c": (26, 6), "base_uniform": (25, 1),
+                        "no_base": (24, 1), "imm": (0, 24)},
     Format.B: _GUARD | {"target": (PC_BITS, PC_BITS), "reconv": (0, PC_BITS)},
     Format.G: dict(_GUARD),
     Format.L: {"live": (0, LIVE_BITS)},
 }
-"""Field name to (lowest payload bit, width) for each format."""
+"""Field name to (lowest payload bit, width) for each format.
+
+`b_uniform`: operand b is uniform register b. `base_uniform`: the address is U[a] + imm (`no_base` must be 0). The
+24-bit `imm` of an atomic is signed.
+"""
 
 
 @dataclass(frozen=True)
@@ -249,13 +426,17 @@ class Opcode:
     unit : Unit
         Where it executes.
     operands : tuple of str
-        Operands in assembly order. ``d a b c`` vector registers, ``pd pa pb`` predicates, ``imm``,
-        ``sreg`` and ``param`` (both in the immediate), ``mem`` (``[a + imm]``), ``data`` (register field ``d``
-        read, of a store), ``target``, ``reconv``, ``live``.
+        Operands in assembly order. ``d a b c`` vector registers, ``ud ua ub uc`` uniform registers in the same
+        fields, ``pd pa pb`` predicates, ``imm``, ``sreg`` and ``param`` (both in the immediate), ``mem``
+        (``[a + imm]``), ``data`` (register field ``d`` read, of a store), ``target``, ``reconv``, ``live``.
     semantics : str
         One line.
     alu : AluOp or None
-        Lane operation of an ALU instruction.
+        Lane operation of an ALU or uniform instruction.
+    function : F64Op, SfuOp, ExchangeOp, AtomicOp or None
+        Operation of another unit.
+    pairs : str
+        Those of ``d a b c`` that name aligned register pairs (64-bit values).
     space, size, store
         Of a memory instruction.
     barrier : int or None
@@ -269,6 +450,8 @@ class Opcode:
     operands: tuple[str, ...]
     semantics: str
     alu: AluOp | None = None
+    function: F64Op | SfuOp | ExchangeOp | AtomicOp | None = None
+    pairs: str = ""
     space: Space | None = None
     size: Size | None = None
     store: bool = False
@@ -277,9 +460,14 @@ class Opcode:
     @property
     def data_registers(self) -> int:
         """Vector registers written (load, ALU) or read as data (store), from field ``d`` up."""
-        if self.size is not None:
-            return self.size.registers
-        return 1 if "d" in self.operands else 0
+        if self.size is not None and not self.is_atomic:
+            return self.size.registers if "ud" not in self.operands else 0
+        return 0 if "d" not in self.operands else 2 if "d" in self.pairs else 1
+
+    @property
+    def is_atomic(self) -> bool:
+        """Whether it reads, changes and writes memory in one step."""
+        return self.format is Format.A
 
 
 _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
@@ -310,6 +498,17 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.IABS, "iabs", "d b", "", "d = b < 0 ? -b : b (signed, modulo 2**32)"),
     (AluOp.SEXT_8, "sext.8", "d b", "", "d = bits 7..0 of b, sign-extended"),
     (AluOp.SEXT_16, "sext.16", "d b", "", "d = bits 15..0 of b, sign-extended"),
+    (AluOp.BREV, "brev", "d b", "", "d = b with its bits in reverse order"),
+    (AluOp.BFE_U, "bfe.u", "d a b", "d a imm",
+     "d = field of a: b[15:8] bits from bit b[7:0] up, zeros above; bits of a above 31 are zero"),
+    (AluOp.BFE_S, "bfe.s", "d a b", "d a imm",
+     "d = field of a as bfe.u, sign-extended from its highest bit (bit 31 if it ends above); 0 if it is empty"),
+    (AluOp.BFI, "bfi", "d a b c", "", "d = c with b[15:8] bits from bit b[7:0] up replaced by the low bits of a"),
+    (AluOp.PRMT, "prmt", "d a b c", "",
+     "byte i of d = byte c[4i+2:4i] of {b, a}, or eight copies of its highest bit if c[4i+3]"),
+    (AluOp.CLZ, "clz", "d b", "", "d = leading zeros of b, 0 to 32"),
+    (AluOp.POPC, "popc", "d b", "", "d = ones of b"),
+    (AluOp.BALLOT, "ballot", "d pa", "", "d = a bit a lane: those that execute the instruction and whose pa holds"),
     (AluOp.SEL, "sel", "d a b pa", "d a imm pa", "d = pa ? a : b"),
     (AluOp.SETP_EQ, "setp.eq", "pd a b", "pd a imm", "pd = a == b"),
     (AluOp.SETP_NE, "setp.ne", "pd a b", "pd a imm", "pd = a != b"),
@@ -361,6 +560,7 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.FNEG, "fneg", "d b", "", "d = b with its sign inverted"),
     (AluOp.FABS, "fabs", "d b", "", "d = b with its sign cleared"),
     (AluOp.FSAT, "fsat", "d b", "", "d = b clamped to 0 .. 1, a NaN to +0"),
+    (AluOp.FFTZ, "fftz", "d b", "", "d = b, a subnormal as zero of its sign"),
     (AluOp.F2I_S_RN, "f2i.s.rn", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
     (AluOp.F2I_S_RZ, "f2i.s.rz", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
     (AluOp.F2I_S_RM, "f2i.s.rm", "d b", "", "d = f32 b as signed integer, clamped, a NaN as 0"),
@@ -384,6 +584,10 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
 )
 
 
+def _with_immediate(semantics: str) -> str:
+    return re.sub(r"\bb\b", "imm", semantics)
+
+
 def _alu_opcodes():
     for op, name, register, immediate, semantics in _ALU_ROWS:
         if register:
@@ -391,18 +595,118 @@ def _alu_opcodes():
         if immediate:
             suffix = "" if op in (AluOp.S2R, AluOp.LDP) else ".i"
             yield Opcode(name + suffix, 0x80 | op, Format.I, Unit.ALU, tuple(immediate.split()),
-                         semantics.replace(" b", " imm") if suffix else semantics, alu=op)
+                         _with_immediate(semantics) if suffix else semantics, alu=op)
+
+
+_F64_TYPES = {"D": ("f64", 2), "F": ("f32", 1), "I": ("32-bit integer", 1), "L": ("64-bit integer", 2)}
+
+
+def _f64_opcodes():
+    def opcode(op, operands, pairs, semantics):
+        name = op.name.lower()
+        for mode in ("rn", "rz", "rm", "rp", "s", "u"):
+            name = name.replace(f"_{mode}", f".{mode}")
+        return Opcode(name.replace("_", "."), 0x200 | op, Format.R, Unit.F64, tuple(operands.split()), semantics,
+                      function=op, pairs=pairs)
+
+    sums = {"DADD": "a + b", "DSUB": "a - b", "DMUL": "a * b", "DFMA": "a * b + c, rounded once",
+            "DMIN": "minimum of a and b, as fmin", "DMAX": "maximum of a and b, as fmax"}
+    for op in F64Op:
+        stem = op.name.split("_")[0]
+        if stem in sums:
+            yield opcode(op, "d a b c" if stem == "DFMA" else "d a b", "dabc" if stem == "DFMA" else "dab",
+                         f"d = {sums[stem]}")
+        elif stem == "DSETP":
+            yield opcode(op, "pd a b", "ab", f"as f{op.name[1:].lower().replace('_', '.')} of f64")
+        elif stem == "DRND":
+            yield opcode(op, "d b", "db", "d = b rounded to an integral value")
+        else:
+            (source, from_words), (target, to_words) = _F64_TYPES[stem[0]], _F64_TYPES[stem[2]]
+            clamped = ", clamped, a NaN as 0" if stem[2] in "IL" else ""
+            yield opcode(op, "d b", "d" * (to_words == 2) + "b" * (from_words == 2),
+                         f"d = {source} b as {target}{clamped}")
+
+
+def _side_opcodes():
+    functions = {SfuOp.RCP: "1 / b", SfuOp.RSQ: "1 / sqrt(b)", SfuOp.SQRT: "sqrt(b)", SfuOp.EX2: "2 ** b",
+                 SfuOp.LG2: "log2(b)", SfuOp.SIN: "sin(b), b in radians", SfuOp.COS: "cos(b), b in radians",
+                 SfuOp.RCP64H: "high word of an approximation of 1 / x, b the high word of f64 x; subnormals are zero",
+                 SfuOp.RSQ64H: "high word of an approximation of 1 / sqrt(x), b the high word of f64 x; subnormals "
+                               "are zero"}
+    for op, meaning in functions.items():
+        yield Opcode(f"mufu.{op.name.lower()}", 0x280 | op, Format.R, Unit.SFU, ("d", "b"),
+                     f"d = {meaning}" if op in (SfuOp.RCP64H, SfuOp.RSQ64H) else f"d = {meaning}, approximately",
+                     function=op)
+    for op in ExchangeOp:
+        if op is ExchangeOp.MATCH:
+            yield Opcode("match", 0x2c0 | op, Format.R, Unit.EXCHANGE, ("d", "a"),
+                         "d = a bit a lane: those that execute the instruction with the same a", function=op)
+        elif op.name.endswith("_I"):
+            yield Opcode("shfl." + op.name[5:-2].lower() + ".i", 0x2c0 | op, Format.I, Unit.EXCHANGE,
+                         ("d", "a", "imm"), "as the register form, with b = imm[7:0] and c = imm[31:8]", function=op)
+        else:
+            yield Opcode("shfl." + op.name[5:].lower(), 0x2c0 | op, Format.R, Unit.EXCHANGE,
+                         ("d", "pd", "a", "b", "c"), "d = a of the lane that PTX shfl computes from b and c, pd = it "
+                         "is in range; of a lane that does not execute the instruction: the lane's own a, pd false",
+                         function=op)
+
+
+def _atomic_opcodes():
+    narrow_only = (AtomicOp.FADD, AtomicOp.INC, AtomicOp.DEC)
+    for space in (Space.GLOBAL, Space.SHARED):
+        unit = Unit.GLOBAL if space is Space.GLOBAL else Unit.SHARED
+        for size in (Size.B32, Size.B64):
+            for op in AtomicOp:
+                if size is Size.B64 and op in narrow_only:
+                    continue
+                name = f"{space.name.lower()}.{op.name.lower().replace('_', '.')}.b{8 * size.bytes}"
+                operands = ("mem", "b", "c") if op is AtomicOp.CAS else ("mem", "b")
+                code = space << 5 | (size is Size.B64) << 4 | op
+                wide = "dbc" if size is Size.B64 else ""
+                what = {AtomicOp.EXCH: "to b", AtomicOp.CAS: "to c if it equals b"}.get(op, f"by {op.name} with b")
+                text = f"change {size.bytes} bytes of {space.name.lower()} memory at a + imm {what}"
+                yield Opcode("atom." + name, 0x300 | code, Format.A, unit, ("d", *operands),
+                             f"d = what was there; {text}; lanes in ascending order", function=op, pairs=wide,
+                             space=space, size=size)
+                if op not in (AtomicOp.EXCH, AtomicOp.CAS):
+                    yield Opcode("red." + name, 0x3c0 | code, Format.A, unit, operands, text, function=op,
+                                 pairs=wide.replace("d", ""), space=space, size=size)
+
+
+_UNIFORM_OPS = (
+    AluOp.MOV, AluOp.IADD, AluOp.ISUB, AluOp.IRSUB, AluOp.IMUL_LO, AluOp.IMUL_HI_S, AluOp.IMUL_HI_U, AluOp.IMAD_LO,
+    AluOp.AND, AluOp.OR, AluOp.XOR, AluOp.NOT, AluOp.SHL, AluOp.SHR_U, AluOp.SHR_S, AluOp.IMIN_S, AluOp.IMIN_U,
+    AluOp.IMAX_S, AluOp.IMAX_U, AluOp.SETP_EQ, AluOp.SETP_NE, AluOp.SETP_LT_S, AluOp.SETP_LE_S, AluOp.SETP_GT_S,
+    AluOp.SETP_GE_S, AluOp.SETP_LT_U, AluOp.SETP_LE_U, AluOp.SETP_GT_U, AluOp.SETP_GE_U, AluOp.S2R, AluOp.LDP)
+
+
+def _uniform_opcodes():
+    rows = {row[0]: row for row in _ALU_ROWS}
+    for number, op in enumerate(_UNIFORM_OPS):
+        _, name, register, immediate, semantics = rows[op]
+        for form, operands in ((Format.R, register), (Format.I, immediate)):
+            if operands:
+                names = tuple("u" + x if x in ("d", "a", "b", "c") else x for x in operands.split())
+                suffix = ".i" if form is Format.I and register else ""
+                yield Opcode("u" + name + suffix, 0x340 | (form is Format.I) << 5 | number, form, Unit.UNIFORM, names,
+                             "once a warp: " + (_with_immediate(semantics) if suffix else semantics), alu=op)
+    yield Opcode("uld.const.b32", 0x340 | 0x3f, Format.M, Unit.CONSTANT, ("ud", "mem"),
+                 "once a warp: d = 4-byte constant load at a + imm; the base is a uniform register",
+                 space=Space.CONSTANT, size=Size.B32)
 
 
 def _memory_opcodes():
+    units = {Space.SHARED: Unit.SHARED, Space.CONSTANT: Unit.CONSTANT}
     for space in Space:
-        unit = Unit.GLOBAL if space is Space.GLOBAL else Unit.SHARED
-        where = space.name.lower()
+        unit = units.get(space, Unit.GLOBAL)
+        where = space.name.lower() if space is not Space.CONSTANT else "const"
         for size in Size:
+            if space is Space.LOCAL and size.registers > 1:
+                continue
             code = 0x100 | space << 4 | size
             yield Opcode(f"ld.{where}.{size.name.lower()}", code, Format.M, unit, ("d", "mem"),
                          f"d = {size.bytes}-byte {where} load at a + imm", space=space, size=size)
-            if size not in (Size.S8, Size.S16):
+            if size not in (Size.S8, Size.S16) and space is not Space.CONSTANT:
                 name = f"b{8 * size.bytes}"
                 yield Opcode(f"st.{where}.{name}", code | 8, Format.M, unit, ("mem", "data"),
                              f"{size.bytes}-byte {where} store of d at a + imm; of lanes that write one byte the "
@@ -427,7 +731,8 @@ def _control_opcodes():
                      barrier=barrier)
 
 
-OPCODES: tuple[Opcode, ...] = (*_alu_opcodes(), *_memory_opcodes(), *_control_opcodes())
+OPCODES: tuple[Opcode, ...] = (*_alu_opcodes(), *_memory_opcodes(), *_atomic_opcodes(), *_f64_opcodes(),
+                              *_side_opcodes(), *_uniform_opcodes(), *_control_opcodes())
 """Every instruction, in opcode groups."""
 BY_NAME: dict[str, Opcode] = {op.name: op for op in OPCODES}
 BY_CODE: dict[int, Opcode] = {op.code: op for op in OPCODES}

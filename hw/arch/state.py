@@ -48,10 +48,12 @@ _context, _transient, _cache, _descriptor, _bookkeeping = (partial(Elements, kin
 _QUIET = "a stopped warp has no pending register or predicate write, and what has no destination has no effect"
 _NO_LOADS = "a stopped warp has no unreturned load"
 _NO_STORES = "a stopped warp has no unacknowledged store"
+_NO_ATOMICS = "a stopped warp has no atomic outstanding; one of shared memory is written before a row is read"
 _NO_ACCESS = "a stopped warp has no memory operation outstanding"
 _NO_SHARED = "a stopped warp has no shared access outstanding; idle values are set by the next one"
 _COMMAND = "of the command in hand: set when it begins, or empty when the one before has ended"
 _STREAM = "words of the TB being saved or restored, shown with a level or valid bit; empty when the command ends"
+_UNIFORM = "a stopped warp has no pending write of a uniform register or predicate"
 _FIFO = "consume produce level storage[]"
 _BUFFERED_FIFO = "consume produce inner_level r_rdy storage[] storage[].read0"
 
@@ -79,7 +81,7 @@ _FRONT = {
         _descriptor("valid started kernel# members__#", "who has the slot: set by warp_init and start, ended by free"),
     ),
     "front.buffer": (
-        _transient("held alu load store shared sync entries[]",
+        _transient("held alu load store atomic shared constant f64 sfu exchange uniform uses_u sync entries[]",
                    "a warp that may not issue drops its instruction and fetches it again; classes count while held"),
     ),
     "front.scoreboard": (
@@ -87,12 +89,24 @@ _FRONT = {
         _transient("need_registers# need_predicates#", "of the instruction held; set with it"),
     ),
     "front.outstanding": (
-        _transient("loads.plane# stores.plane# shared.plane#", "counters that are 0 when a warp is stopped or exited"),
+        _transient("loads.plane# stores.plane# shared.plane# atomics.plane#",
+                   "counters that are 0 when a warp is stopped or exited"),
     ),
     "front.issue": (
-        _bookkeeping("global_places shared_places", "places of the unit queues: each operation gives its own back"),
+        _bookkeeping("global_places shared_places constant_places f64_places sfu_places exchange_places",
+                     "places of the units: each operation gives its own back"),
         _bookkeeping("arbiter.above", "whose turn it is"),
     ),
+    "front.uniforms": (
+        _context("values[]", "a word for each written uniform register follows the predicates", "WARP_HEADER.uniforms"),
+        _context("written[] fresh", "a uniform register not written reads as zero", "WARP_HEADER.uniforms"),
+        _transient("outstanding", "a stopped warp has no pending write of a uniform register"),
+    ),
+    "front.uniform": (
+        _transient("op busy stage_# valid_# in_flight beat", _UNIFORM),
+        _transient("fault", "a report on its way: its TB ends"),
+    ),
+    "front.uniform.queue": (_transient(" ".join(f"fifo.{name}" for name in _FIFO.split()), _UNIFORM),),
     "front.fetch": (
         _transient("fetching pc bound last decoding decode_warp", "one cycle; dropped unless the warp may still issue"),
         _transient("sleeping", "ends with any line fill, one of which is under way; the slot's next owner waits too"),
@@ -113,10 +127,15 @@ _EXECUTE = {
         _transient("slot full beat left finished arriving bank_# load_# read_# shown_# operand_# output__payload "
                    "output__valid", _QUIET),
     ),
-    "execute.integer": (_transient("stage_# last_#", _QUIET),),
-    "execute.integer.lane_#": (
-        _transient("pa pb simple predicate result final total differ shifted other product_# product first addend",
+    "execute.integer front.uniform.integer": (_transient("stage_# last_#", _QUIET),),
+    "execute.integer.lane_# front.uniform.integer.lane_#": (
+        _transient("pa pb simple predicate result final total differ shifted other mask product_# product first addend",
                    _QUIET),
+    ),
+    "execute.integer.lane_#.digits front.uniform.integer.lane_#.digits": (_transient("counts", _QUIET),),
+    "execute.exchange": (
+        _transient("words[] fields[] mask kept busy group scan picked targets found_# gathered passed write__payload "
+                   "write__valid predicate__payload predicate__valid", _QUIET),
     ),
     "execute.float": (_transient("control_#_# compared_# chosen_# tested_#", _QUIET),),
     "execute.float.lane_#": (
@@ -124,6 +143,27 @@ _EXECUTE = {
                    "magnitude_# kept_# rest_# result_#", _QUIET),
     ),
     "execute.float.comparison_#": (_transient("result predicate", _QUIET),),
+    "execute.sfu.serial": (
+        _transient("waiting feeding fresh rest function entering chosen shown enter token_# place_# opened complete "
+                   "draining to mask k beat place@elaborate place@_enter place@_drain b_#[] b_#[].read0 result_#_#[] "
+                   "result_#_#[].read0", _QUIET),
+    ),
+    "execute.sfu.lane_#": (
+        _bookkeeping("table[] windows[]", "constants: nothing writes them"),
+        _transient("table[].read0 windows[].read0 enable_# op_# fraction_# exponent_# negative_# special_# override_# "
+                   "low high shifted place_# row_# wide_# logarithm_# t_# square_# c0_# first_# second_# magnitude_# "
+                   "kept_# result_#", _QUIET),
+    ),
+    "execute.f64.serial": (
+        _transient("waiting feeding fresh rest function entering chosen shown enter token_# place_# opened complete "
+                   "draining to mask k beat place@elaborate place@_enter place@_drain row tests_# a_#[] a_#[].read0 "
+                   "b_#[] b_#[].read0 c_#[] c_#[].read0 high_a_#[] high_a_#[].read0 high_b_#[] high_b_#[].read0 "
+                   "high_c_#[] high_c_#[].read0 result_#_#[] result_#_#[].read0", _QUIET),
+    ),
+    "execute.f64.lane_#": (
+        _transient("control_# x_# y_# z_# negative_# tested_# addend_# below_# count_# exponent_# subtract_# special_# "
+                   "sign_# part_#_# product_# upper_# lower_# sticky_# magnitude_# kept_# rest_# result_#", _QUIET),
+    ),
     "execute.threads": (_transient("first second third selected result row_# x_# second_row_# plane_#", _QUIET),),
     "execute.registers": (
         _context("bank_#[]", "the registers that `pattern` names follow the record; others read as zero until written",
@@ -139,11 +179,12 @@ _EXECUTE = {
         _context("values[]", "a word for each written predicate follows the header", "WARP_HEADER.predicates"),
         _context("written[] fresh", "a predicate not written reads as zero", "WARP_HEADER.predicates"),
     ),
-    "execute.write_back": (_bookkeeping("bubble prefer_shared", "whose turn it is"),),
+    "execute.predicate_write_back": (_bookkeeping("bubble arbiter.above", "whose turn it is"),),
+    "execute.write_back": (_bookkeeping("bubble arbiter.above", "whose turn it is"),),
 }
 
 _MEMORY = {
-    "load_store.queue shared.queue": (
+    "load_store.queue shared.queue constant.queue": (
         _transient("write_slot read_slot waiting used before control[] mask_#[] address_#[] data_#_#[]", _NO_ACCESS),
     ),
     "load_store": (_transient("dropping", "ends with the last segment of the instruction that faulted"),),
@@ -156,13 +197,40 @@ _MEMORY = {
         _transient("busy beat last_beat mask extra offset_# strobe_# word_#_# reported done "
                    "write_port__request__payload write_port__request__valid", _NO_STORES),
     ),
+    "load_store.merge": (_bookkeeping("owner bound", "whose register is being written"),),
+    "load_store.atomics": (
+        _transient("tail asking arriving working head used unasked expected arrived finished segment_# in_flight "
+                   "number begun spoiled wrote lost done reported entries[] operands_#[] beats[]", _NO_ATOMICS),
+    ),
+    "load_store.atomics.engine": (_transient("fsm_state rest changed lost number abandoned word_#", _NO_ATOMICS),),
+    "load_store.atomics.engine.writer": (
+        _transient("asking number sending first last writing beat upper low[] high[]", _NO_ATOMICS),
+    ),
+    "load_store.atomics.engine.pipeline shared.atomics.pipeline": (_transient("reading stage_#", _NO_ATOMICS),),
+    "load_store.atomics.engine.pipeline.lane shared.atomics.pipeline.lane": (
+        _transient("before after adding_#", _NO_ATOMICS),
+    ),
+    "load_store.atomics.engine.pipeline.lane.adder shared.atomics.pipeline.lane.adder": (
+        _transient("product_# addend_# below_# count_# exponent_# subtract_# sign_# special_# upper_# lower_# sticky_# "
+                   "magnitude_# kept_# rest_# result_#", _NO_ATOMICS),
+    ),
+    "shared.atomics": (_transient("upper[]", _NO_ATOMICS),),
     "load_store.loads.outstanding load_store.stores.outstanding": (_transient(_BUFFERED_FIFO, _NO_ACCESS),),
     "shared": (
         _context("bank_#[]", "lines whose bit is set in the bitmap; the others read as zero until written",
                  "CCB_ENTRY.shared_image CCB_ENTRY.shared_lines"),
         _transient("bank_#[].read0 row_data known", "the read of one cycle"),
-        _transient("beat k begun started rest count in_banks occupied bank_# low_# full final store done "
+        _transient("beat k begun started rest count in_banks occupied bank_# low_# full final silent done "
                    "write__payload", _NO_SHARED),
+    ),
+    "constant": (
+        _transient("beat k begun started rest looked looking found finding spoiled full once write__payload "
+                   "uniform__payload", _QUIET),
+    ),
+    "constant.cache": (
+        _cache("tags[] rows[] valid failed", "invalidated when a kernel is started or resumed"),
+        _transient("rows[].read0", "the lookup of one cycle"),
+        _transient("fsm_state line beat bad discard", "the fill under way"),
     ),
     "shared.lines": (
         _context("valid", "what is saved is valid again; cleared at admission", "CCB_ENTRY.shared_lines"),
@@ -200,7 +268,7 @@ _DISPATCH = {
     ),
     "control.tb_table": (
         _context("resident", "the place (base, lines, warp slots) is given anew; an insertion sets all of it",
-                 "CCB_ENTRY.launch_id CCB_ENTRY.ctaid_x CCB_ENTRY.ctaid_y CCB_ENTRY.ctaid_z"),
+                 "CCB_ENTRY.launch_id CCB_ENTRY.ctaid_x CCB_ENTRY.ctaid_y CCB_ENTRY.ctaid_z CCB_ENTRY.local_base"),
         _descriptor("tbs", "bytes of shared memory, from the kernel slot at admission"),
         _bookkeeping("tb_count warp_count warps#", "what is resident"),
     ),
@@ -213,12 +281,18 @@ _DISPATCH = {
         _bookkeeping("size searching done fits start", "of the TB being admitted"),
     ),
     "control.admission.warp_slots": (_bookkeeping("count picked mask slots", "of the TB being admitted"),),
+    "control.admission.local_regions": (
+        _descriptor("owned_# owner_#", "which TB has which local memory, from its launch to its end"),
+        _bookkeeping("kernel region address size part warps wanted restored sizing walking done found",
+                     "of the TB being admitted"),
+    ),
     "control.launcher": (_bookkeeping("fsm_state warp threads base", "of the TB being launched"),),
     "control.warp_init_priority control.stack_push_priority": (
         _bookkeeping("held", "which of two streams has been offered"),
     ),
     "control.faults": (
-        _transient("global_fault shared_fault execute_fault front_fault", "reports on their way: their TBs end"),
+        _transient("global_fault shared_fault constant_fault execute_fault front_fault",
+                   "reports on their way: their TBs end"),
         _transient("killed", "a TB that is killed is not completed; cleared when it leaves"),
         _bookkeeping("record count faults", "read by the driver"),
         _descriptor("block_warps[]", "warp of the TB in each slot, for the record; set by warp_init"),
@@ -241,7 +315,8 @@ _ENGINE = {
     "control.engine.commit": (_bookkeeping("_wanted valid request issued count entry error", _COMMAND),),
     "control.engine.save.records": (
         _bookkeeping("fsm_state _tb _row _warp _area _saved _live_warps _mask _valid _count _predicates _entry _group "
-                     "_lines _metadata_words _registers _ended _bank _items _listed _records _shared_words", _COMMAND),
+                     "_lines _metadata_words _registers _ended _bank _items _listed _records _shared_words _uniforms "
+                     "_headed", _COMMAND),
     ),
     "control.engine.save.fetch": (_bookkeeping("item credits part row zero", _STREAM),),
     "control.engine.save.compressor": (
@@ -262,8 +337,10 @@ _ENGINE = {
     "control.engine.restore.expander": (_bookkeeping("job held second out", _STREAM),),
     "control.engine.restore.expander.decompressor": (_bookkeeping("beat output__payload output__valid", _STREAM),),
     "control.engine.restore": (
-        _bookkeeping("fsm_state _job _left _bad _todo _vacant _header _warp _base _predicates _depth _targets _skip "
-                     "_number _small_words _group _shared _part _unit _held _out part_# bitmap[] patterns[]", _STREAM),
+        _bookkeeping("fsm_state _job _left _bad _todo _vacant _header _warp _base _predicates _uniforms _depth "
+                     "_targets _skip _number _small_words _group _shared _part _unit _held _out part_# bitmap[] "
+                     "patterns[]",
+                     _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
     ),
     "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs control.engine.save.jobs "
@@ -284,7 +361,7 @@ STATE: dict[str, tuple[Elements, ...]] = _FRONT | _EXECUTE | _MEMORY | _DISPATCH
 
 ABOUT_THE_IMAGE = frozenset(f"CCB_ENTRY.{name}" for name in (
     "state version generation geometry_hash register_image stack_image length mechanism pag registers warps "
-    "local_base metadata_bytes").split())
+    "metadata_bytes").split())
 """Fields that carry no element: they describe the image, or repeat the kernel's descriptor."""
 
 
