@@ -7,7 +7,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from .controls import COMPARISON, Choice
-from .model import INFINITY, NAN, ONE
+from .model import NAN, ONE
+from .parts import Order
 
 __all__ = ["ComparisonLane"]
 
@@ -36,21 +37,20 @@ class ComparisonLane(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         control, a, b = self.control, self.a, self.b
-        a_nan, b_nan, zeros, less, take_a = (Signal(name=n) for n in ("a_nan", "b_nan", "zeros", "less", "take_a"))
-        chosen = Signal(32)
+        order = Order(m, a, b)
+        a_nan, b_nan, less = order.a_nan, order.b_nan, order.less
+        take_a, chosen = Signal(name="take_a"), Signal(32, name="chosen")
         result = Signal(32, reset_less=True)
         predicate = Signal(reset_less=True)
         m.d.comb += [self.result.eq(result), self.predicate.eq(predicate)]
         m.d.comb += [
-            a_nan.eq(a[:31] > int(INFINITY)), b_nan.eq(b[:31] > int(INFINITY)), zeros.eq((a[:31] | b[:31]) == 0),
-            less.eq(Mux(a[31] ^ b[31], a[31], ((a[:31] < b[:31]) ^ a[31]) & (a != b))),  # -0 below +0
             take_a.eq((less ^ (control.choice == Choice.MAXIMUM)) & ~a_nan | b_nan),
             chosen.eq(Mux(a_nan & b_nan, int(NAN), Mux(take_a, a, b))),
         ]
         with m.If(control.enable):
             with m.If(a_nan | b_nan):
                 m.d.sync += predicate.eq(control.on_unordered)
-            with m.Elif((a == b) | zeros):
+            with m.Elif(order.equal):
                 m.d.sync += predicate.eq(control.on_equal)
             with m.Else():
                 m.d.sync += predicate.eq(Mux(less, control.on_less, control.on_greater))
@@ -59,6 +59,7 @@ class ComparisonLane(wiring.Component):
                     (Choice.MINIMUM, chosen), (Choice.MAXIMUM, chosen), (Choice.NEGATE, Cat(b[:31], ~b[31])),
                     (Choice.ABSOLUTE, b[:31]),
                     (Choice.SATURATE, Mux(b[31] | b_nan, 0, Mux(b > int(ONE), int(ONE), b))),
+                    (Choice.FLUSH, Mux(b_nan, int(NAN), Cat(b[:23] & b[23:31].any().replicate(23), b[23:]))),
                 ):
                     with m.Case(kind):
                         m.d.sync += result.eq(value)

@@ -29,6 +29,8 @@ class Choice(enum.Enum, shape=3):
     NEGATE = 2
     ABSOLUTE = 3
     SATURATE = 4
+    FLUSH = 5
+    """A subnormal number becomes zero."""
 
 
 _ROUNDING = {"nearest": 1, "up": 1, "down": 1}
@@ -76,5 +78,6 @@ COMPARISON_ROWS: dict[AluOp, dict[str, Any]] = {
     AluOp.FNEG: {"choice": Choice.NEGATE},
     AluOp.FABS: {"choice": Choice.ABSOLUTE},
     AluOp.FSAT: {"choice": Choice.SATURATE},
+    AluOp.FFTZ: {"choice": Choice.FLUSH},
 }
 """The same for comparison lanes."""

@@ -41,7 +41,7 @@ class ArithmeticLane(wiring.Component):
     """Sums, products, multiply-adds and conversions: a new operation every cycle, its result `LATENCY` cycles later.
 
     IEEE 754-2019 without flags: subnormal operands and results, four rounding directions. A stage changes only
-    in cycles in which its control ``enable`` is set.
+    in cycles in which its control ``enable`` is set, its combinational part included.
 
     Attributes
     ----------
@@ -73,10 +73,10 @@ class ArithmeticLane(wiring.Component):
         m = Module()
         values = {}
         for number, work in enumerate((self._unpack, self._align, self._add, self._normalise, self._round), 1):
-            results = work(m, values)
-            values = {name: Signal(shape, name=f"{name}_{number}", reset_less=True)
-                      for name, (shape, _) in results.items()}
             with m.If(getattr(self, f"stage_{number}").enable):
+                results = work(m, values)
+                values = {name: Signal(shape, name=f"{name}_{number}", reset_less=True)
+                          for name, (shape, _) in results.items()}
                 m.d.sync += [values[name].eq(value) for name, (_, value) in results.items()]
         m.d.comb += self.result.eq(values["result"])
         return m

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...arch.isa import AluOp
 
-__all__ = ["NAN", "Rounding", "VALUES", "TESTS"]
+__all__ = ["NAN", "Rounding", "VALUES", "TESTS", "round_single", "round_single_sum"]
 
 Bits = np.ndarray
 
@@ -44,7 +44,7 @@ def _is_nan(x: Bits) -> np.ndarray:
     return x & MAGNITUDE > INFINITY
 
 
-def _round(mode: Rounding, x: np.ndarray) -> Bits:
+def round_single(mode: Rounding, x: np.ndarray) -> Bits:
     """Round binary64 to binary32; infinities and zeros keep their sign."""
     nearest = x.astype(np.float32)
     bits = nearest.view(np.uint32)
@@ -62,7 +62,7 @@ def _round(mode: Rounding, x: np.ndarray) -> Bits:
     return np.where(np.isnan(x), NAN, bits).astype(np.uint32)
 
 
-def _sum(mode: Rounding, x: np.ndarray, y: np.ndarray) -> Bits:
+def round_single_sum(mode: Rounding, x: np.ndarray, y: np.ndarray) -> Bits:
     """Round x + y once; both binary64, of at most 48 significant bits and exponents of binary32 products."""
     total = x + y
     part = total - x
@@ -72,7 +72,7 @@ def _sum(mode: Rounding, x: np.ndarray, y: np.ndarray) -> Bits:
     outward = (error < 0) == np.signbit(total)
     step = np.where(outward, np.uint64(1), ~np.uint64(0))
     total = np.where(to_odd, total.view(np.uint64) + step, total.view(np.uint64)).view(np.float64)
-    bits = _round(mode, total)
+    bits = round_single(mode, total)
     if mode is Rounding.RM:
         cancelled = finite & (total == 0) & ~((x == 0) & (y == 0) & ~np.signbit(x) & ~np.signbit(y))
         bits = np.where(cancelled, SIGN, bits)
@@ -80,19 +80,19 @@ def _sum(mode: Rounding, x: np.ndarray, y: np.ndarray) -> Bits:
 
 
 def _add(mode, a, b, c):
-    return _sum(mode, _wide(a), _wide(b))
+    return round_single_sum(mode, _wide(a), _wide(b))
 
 
 def _subtract(mode, a, b, c):
-    return _sum(mode, _wide(a), -_wide(b))
+    return round_single_sum(mode, _wide(a), -_wide(b))
 
 
 def _multiply(mode, a, b, c):
-    return _round(mode, _wide(a) * _wide(b))
+    return round_single(mode, _wide(a) * _wide(b))
 
 
 def _multiply_add(mode, a, b, c):
-    return _sum(mode, _wide(a) * _wide(b), _wide(c))
+    return round_single_sum(mode, _wide(a) * _wide(b), _wide(c))
 
 
 _INTEGRAL: dict[Rounding, Callable] = {Rounding.RN: np.rint, Rounding.RZ: np.trunc, Rounding.RM: np.floor,
@@ -105,7 +105,7 @@ def _to_integer(low, high, mode, a, b, c):
 
 
 def _from_integer(kind, mode, a, b, c):
-    return _round(mode, b.view(kind).astype(np.float64))
+    return round_single(mode, b.view(kind).astype(np.float64))
 
 
 def _round_integral(mode, a, b, c):
@@ -129,6 +129,10 @@ def _saturate(a, b, c):
     return np.where(positive, np.minimum(b, ONE), np.uint32(0))
 
 
+def _flush(a, b, c):
+    return np.where(_is_nan(b), NAN, np.where(b & INFINITY == 0, b & SIGN, b))
+
+
 _ROUNDED: dict[str, Callable[..., Bits]] = {
     "FADD": _add, "FSUB": _subtract, "FMUL": _multiply, "FFMA": _multiply_add,
     "F2I_S": partial(_to_integer, -1 << 31, (1 << 31) - 1), "F2I_U": partial(_to_integer, 0, (1 << 32) - 1),
@@ -142,6 +146,7 @@ VALUES: dict[AluOp, Callable[[Bits, Bits, Bits], Bits]] = {
     AluOp.FNEG: lambda a, b, c: b ^ SIGN,
     AluOp.FABS: lambda a, b, c: b & MAGNITUDE,
     AluOp.FSAT: _saturate,
+    AluOp.FFTZ: _flush,
 }
 """Operations with a register result: (a, b, c) to d, all uint32 vectors. `FSAT` makes -0 +0."""
 

@@ -4,35 +4,61 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from .model import INFINITY
-
-__all__ = ["BIAS", "Number", "increment", "shift_right_sticky", "leading_zeros", "shift_left"]
+__all__ = ["BIAS", "Number", "Order", "increment", "shift_right_sticky", "leading_zeros", "shift_left"]
 
 BIAS = 127
+_FRACTIONS = {32: 23, 64: 52}
+"""Bits of the fraction by those of a number."""
+
+
+def _infinity(bits: Value) -> int:
+    """Return the magnitude of an infinite number as wide as `bits`."""
+    fraction = _FRACTIONS[len(bits)]
+    return (1 << len(bits) - 1) - (1 << fraction)
 
 
 class Number:
-    """Fields of a binary32 operand.
+    """Fields of a binary32 or, if `bits` are 64, of a binary64 operand.
 
     Attributes
     ----------
     sign, zero, infinite, nan : 1 bit
-    exponent : 8 bits
+    exponent : 8 or 11 bits
         Biased; 1 for subnormal numbers.
-    significand : 24 bits
+    significand : 24 or 53 bits
         With its hidden bit.
     """
 
     def __init__(self, m: Module, name: str, bits: Value):
-        magnitude, exponent = bits[:31], bits[23:31]
+        fraction, infinity = _FRACTIONS[len(bits)], _infinity(bits)
+        magnitude, exponent = bits[:-1], bits[fraction:-1]
         normal = Signal(name=f"{name}_normal")
         m.d.comb += normal.eq(exponent.any())
-        self.sign = bits[31]
+        self.sign = bits[-1]
         self.exponent = exponent | ~normal
-        self.significand = Cat(bits[:23], normal)
+        self.significand = Cat(bits[:fraction], normal)
         self.zero = magnitude == 0
-        self.infinite = magnitude == int(INFINITY)
-        self.nan = magnitude > int(INFINITY)
+        self.infinite = magnitude == infinity
+        self.nan = magnitude > infinity
+
+
+class Order:
+    """How two operands of one format compare.
+
+    Attributes
+    ----------
+    a_nan, b_nan, equal, less : 1 bit
+        Zeros are equal, yet -0 is less than +0; `equal` and `less` mean nothing for what is not a number.
+    """
+
+    def __init__(self, m: Module, a: Value, b: Value):
+        self.a_nan, self.b_nan, self.equal, self.less = (Signal(name=n) for n in ("a_nan", "b_nan", "equal", "less"))
+        infinity = _infinity(a)
+        m.d.comb += [
+            self.a_nan.eq(a[:-1] > infinity), self.b_nan.eq(b[:-1] > infinity),
+            self.equal.eq((a == b) | ((a[:-1] | b[:-1]) == 0)),
+            self.less.eq(Mux(a[-1] ^ b[-1], a[-1], ((a[:-1] < b[:-1]) ^ a[-1]) & (a != b))),
+        ]
 
 
 def increment(rounding, sign: Value, odd: Value, guard: Value, rest: Value) -> Value:

@@ -17,6 +17,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
 from ...arch.isa import AluOp
+from ..delay import delayed
 from .comparison import ComparisonLane
 from .controls import ARITHMETIC_ROWS, COMPARISON, COMPARISON_ROWS, STAGES
 from .lane import ArithmeticLane
@@ -93,7 +94,7 @@ class FloatUnit(wiring.Component):
         m = Module()
         g = self.geometry
         words = data.ArrayLayout(32, g.lanes)
-        stages = [self._after(m, f"control_{number}", number - 1, self._decode(m, f"stage_{number}", layout, rows))
+        stages = [delayed(m, f"control_{number}", self._decode(m, f"stage_{number}", layout, rows), number - 1)
                   for number, (layout, rows) in enumerate(((stage, ARITHMETIC_ROWS) for stage in STAGES), 1)]
         control = self._decode(m, "comparison", COMPARISON, COMPARISON_ROWS)
         chosen, tested = Signal(words), Signal(g.lanes)
@@ -108,11 +109,11 @@ class FloatUnit(wiring.Component):
                 self.result[lane].eq(arithmetic.result),
             ]
         later = self.LATENCY - 1
-        is_comparison = self._after(m, "compared", self.LATENCY, control)
-        chosen = self._after(m, "chosen", later, chosen)
+        is_comparison = delayed(m, "compared", control, self.LATENCY)
+        chosen = delayed(m, "chosen", chosen, later)
         with m.If(is_comparison.enable):
             m.d.comb += self.result.eq(chosen)
-        m.d.comb += self.predicate.eq(self._after(m, "tested", later, tested))
+        m.d.comb += self.predicate.eq(delayed(m, "tested", tested, later))
         return m
 
     def _decode(self, m, name, layout: data.StructLayout, rows) -> Any:
@@ -124,12 +125,3 @@ class FloatUnit(wiring.Component):
                     m.d.comb += control.enable.eq(self.valid)
                     m.d.comb += [control[key].eq(value) for key, value in row.items() if key in layout.members]
         return control
-
-    @staticmethod
-    def _after(m, name, cycles, value: Any) -> Any:
-        """Return `value` after `cycles` registers."""
-        for cycle in range(cycles):
-            later = Signal(value.shape(), name=f"{name}_{cycle + 1}")
-            m.d.sync += later.eq(value)
-            value = later
-        return value

@@ -25,26 +25,28 @@ from caesura.hw.core.floating import FloatUnit
 from caesura.hw.export import cache_directory
 from caesura.sim.rtl.verilator import BuildError, block_library
 
-__all__ = ["OPERATIONS", "Difference", "Stream", "results", "tuples"]
+__all__ = ["OPERATIONS", "RELATIONS", "Difference", "Operation", "Stream", "judge_library", "results", "tuples"]
 
 KINDS = ("ADD", "SUB", "MUL", "FMA", "TEST", "MIN", "MAX", "NEG", "ABS", "SAT", "TO_S", "TO_U", "FROM_S", "FROM_U",
-         "INTEGRAL")
+         "INTEGRAL", "FLUSH")
 MODES = ("RN", "RZ", "RM", "RP")
 DEFINES = ({f"KIND_{name}": number for number, name in enumerate(KINDS)}
            | {f"MODE_{name}": number for number, name in enumerate(MODES)})
 FLAGS = "-frounding-math -ffp-contract=off"
 HERE = Path(__file__).resolve().parent
 LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
-_RELATIONS = {"EQ": EQUAL, "NE": LESS | GREATER, "LT": LESS, "LE": LESS | EQUAL, "GT": GREATER,
+RELATIONS = {"EQ": EQUAL, "NE": LESS | GREATER, "LT": LESS, "LE": LESS | EQUAL, "GT": GREATER,
               "GE": GREATER | EQUAL}
-_RELATIONS |= {f"{name}U": relations | UNORDERED for name, relations in _RELATIONS.items()}
-_RELATIONS |= {"NUM": LESS | EQUAL | GREATER, "NAN": UNORDERED}
+RELATIONS |= {f"{name}U": relations | UNORDERED for name, relations in RELATIONS.items()}
+RELATIONS |= {"NUM": LESS | EQUAL | GREATER, "NAN": UNORDERED}
 _STEMS = {"FADD": "ADD", "FSUB": "SUB", "FMUL": "MUL", "FFMA": "FMA", "FMIN": "MIN", "FMAX": "MAX", "FNEG": "NEG",
           "FABS": "ABS", "FSAT": "SAT", "F2I_S": "TO_S", "F2I_U": "TO_U", "I2F_S": "FROM_S", "I2F_U": "FROM_U",
-          "FRND": "INTEGRAL"}
+          "FRND": "INTEGRAL", "FFTZ": "FLUSH"}
 
 
-class _Operation(ctypes.Structure):
+class Operation(ctypes.Structure):
+    """What an operation is to the judge; C++ has the same structure."""
+
     _fields_ = [(name, ctypes.c_int32) for name in ("code", "kind", "detail", "mode")]
 
 
@@ -53,16 +55,16 @@ class _Difference(ctypes.Structure):
                 *((name, ctypes.c_uint32) for name in ("a", "b", "c", "expected", "got"))]
 
 
-def _describe(op: AluOp) -> _Operation:
+def _describe(op: AluOp) -> Operation:
     if op.name.startswith("FSETP_"):
-        return _Operation(op, KINDS.index("TEST"), _RELATIONS[op.name.removeprefix("FSETP_")], 0)
+        return Operation(op, KINDS.index("TEST"), RELATIONS[op.name.removeprefix("FSETP_")], 0)
     stem, _, mode = op.name.rpartition("_")
     if mode not in MODES:
         stem, mode = op.name, "RN"
-    return _Operation(op, KINDS.index(_STEMS[stem]), 0, MODES.index(mode))
+    return Operation(op, KINDS.index(_STEMS[stem]), 0, MODES.index(mode))
 
 
-OPERATIONS: dict[AluOp, _Operation] = {op: _describe(op) for op in AluOp if op.is_float}
+OPERATIONS: dict[AluOp, Operation] = {op: _describe(op) for op in AluOp if op.is_float}
 """What each operation is to the judge."""
 
 
@@ -82,14 +84,13 @@ class Difference:
                 f"got {self.got:08x}")
 
 
-@cache
-def _judge() -> ctypes.CDLL:
-    """Compile the judge, once for each version of its sources."""
+def judge_library(source: Path, defines: dict[str, int]) -> ctypes.CDLL:
+    """Compile a judge, once for each version of its source and of the header ``judge.h`` beside it."""
     command = ["g++", "-std=c++17", "-O2", "-march=native", "-fPIC", "-shared", *FLAGS.split(),
-               *(f"-D{name}={value}" for name, value in DEFINES.items()), str(HERE / "judge.cpp")]
+               *(f"-D{name}={value}" for name, value in defines.items()), str(source)]
     if shutil.which("g++") is None:
         raise BuildError("g++ missing, needed to compile the judge; install with `sudo apt-get install g++`")
-    texts = [*command, *((HERE / name).read_text() for name in ("judge.h", "judge.cpp"))]
+    texts = [*command, (source.parent / "judge.h").read_text(), source.read_text()]
     folder = cache_directory() / "judge"
     folder.mkdir(exist_ok=True)
     library = folder / f"{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:24]}.so"
@@ -100,6 +101,11 @@ def _judge() -> ctypes.CDLL:
                 raise BuildError(f"the judge does not compile:\n{done.stderr[:2000]}")
             os.replace(f"{work}/judge.so", library)
     return ctypes.CDLL(str(library))
+
+
+@cache
+def _judge() -> ctypes.CDLL:
+    return judge_library(HERE / "judge.cpp", DEFINES)
 
 
 def _pointers(*arrays: np.ndarray) -> list[ctypes.c_void_p]:
@@ -152,7 +158,7 @@ class Stream:
         tuple
             Number of differences and the first of them.
         """
-        table = (_Operation * len(ops))(*(OPERATIONS[op] for op in ops))
+        table = (Operation * len(ops))(*(OPERATIONS[op] for op in ops))
         found = _Difference()
         cycles = -(-count // self.lanes)
         differences = self._library.stream(

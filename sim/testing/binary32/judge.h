@@ -242,6 +242,7 @@ inline uint32_t result(int kind, int detail, const Tuple& t) {
     case KIND_FROM_S: return bits_of(float(int32_t(t.b)));
     case KIND_FROM_U: return bits_of(float(t.b));
     case KIND_INTEGRAL: return pattern(std::nearbyintf(b));
+    case KIND_FLUSH: return std::fpclassify(b) == FP_SUBNORMAL ? t.b & SIGN : pattern(b);
     }
     __builtin_trap();
 }

@@ -24,7 +24,7 @@ def stream():
 
 
 def test_every_floating_point_operation_has_a_judge():
-    assert set(OPS) == {op for op in AluOp if op.is_float} and len(OPS) == 55
+    assert set(OPS) == {op for op in AluOp if op.is_float} and len(OPS) == 56
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
@@ -79,6 +79,8 @@ def test_special_cases_of_the_instruction_table():
         (AluOp.FMIN, [0x7F80_0001], [0xFFC0_0000], NAN), (AluOp.FNEG, [0], [0x7F80_0001], 0xFF80_0001),
         (AluOp.FABS, [0], [0xFFC0_0001], 0x7FC0_0001), (AluOp.FSAT, [0], [0xFFC0_0001], 0),
         (AluOp.FSAT, [0], words(-0.0), 0), (AluOp.FSAT, [0], words(2), words(1)[0]),
+        (AluOp.FFTZ, [0], [0x807F_FFFF], 0x8000_0000), (AluOp.FFTZ, [0], [1], 0), (AluOp.FFTZ, [0], [0x0080_0000],
+         0x0080_0000), (AluOp.FFTZ, [0], words(-np.inf), 0xFF80_0000), (AluOp.FFTZ, [0], [0xFFC0_0001], NAN),
         (AluOp.F2I_S_RN, [0], words(np.nan), 0), (AluOp.F2I_S_RZ, [0], words(-np.inf), 0x8000_0000),
         (AluOp.F2I_U_RN, [0], words(1e20), 0xFFFF_FFFF), (AluOp.F2I_U_RM, [0], words(-0.5), 0),
         (AluOp.F2I_S_RN, [0], words(2.5), 2), (AluOp.F2I_S_RM, [0], words(-2.5), 0xFFFF_FFFD),
