@@ -28,7 +28,8 @@ def segment(g: Geometry, slots: int) -> data.StructLayout:
     index = payload.index
     return data.StructLayout({
         "warp": index(g.warps), "kernel": index(g.kernel_slots), "base": payload.physical(g), "pc": PC_BITS,
-        "d": 6, "size": Size, "store": 1, "slot": index(slots), "kind": Fault, "address": ADDRESS_BITS,
+        "d": 6, "size": Size, "store": 1, "atomic": 1, "function": 4, "writes_d": 1, "local": 1,
+        "slot": index(slots), "kind": Fault, "address": ADDRESS_BITS,
         "mask": g.warp_size, "offset": data.ArrayLayout(OFFSET_BITS, g.warp_size), "last": 1,
     })
 
@@ -86,6 +87,7 @@ class Coalescer(wiring.Component):
             m.d.sync += [started.eq(~last), rest.eq(left & ~found), out.valid.eq(1), out.payload.mask.eq(found),
                          out.payload.address.eq(Mux(faulty, op.fault_address, leader)), out.payload.last.eq(last)]
             m.d.sync += [out.payload[name].eq(op[name])
-                         for name in ("warp", "kernel", "base", "pc", "d", "size", "store", "slot", "kind")]
+                         for name in ("warp", "kernel", "base", "pc", "d", "size", "store", "atomic", "function",
+                                      "writes_d", "local", "slot", "kind")]
             m.d.sync += [out.payload.offset[i].eq(address[:OFFSET_BITS]) for i, address in enumerate(lanes)]
         return m

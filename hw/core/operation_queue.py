@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.faults import Fault
 from ..arch.geometry import ADDRESS_BITS, PC_BITS, Geometry
-from ..arch.isa import Size
+from ..arch.isa import Size, Space
 from . import interfaces as payload
 from .access import lowest, misaligned, select
 
@@ -22,7 +22,8 @@ def queued(g: Geometry, slots: int) -> data.StructLayout:
     index = payload.index
     return data.StructLayout({
         "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
-        "base": payload.physical(g), "pc": PC_BITS, "d": 6, "size": Size, "store": 1,
+        "base": payload.physical(g), "pc": PC_BITS, "d": 6, "writes_u": 1, "size": Size, "store": 1,
+        "atomic": 1, "function": 4, "writes_d": 1, "local": 1,
         "kind": Fault, "fault_address": ADDRESS_BITS, "slot": index(slots),
     })
 
@@ -39,12 +40,18 @@ class OperationQueue(wiring.Component):
     A lane whose address is misaligned or, if none is, `beyond` its bound makes the whole instruction a faulting
     one. The lowest such lane is reported.
 
+    Parameters
+    ----------
+    g : Geometry
+    bound : Fault
+        What a lane that is `beyond` reports.
+
     Attributes
     ----------
     op : stream of memory_op, in
         Beats, in order.
     beyond : Signal(lanes), in
-        Lanes of the beat on `op` whose address is out of bounds, combinational; they fault as SHARED_BOUND.
+        Lanes of the beat on `op` whose address is out of bounds, combinational; they fault as `bound`.
     head : Out
         `valid` and the oldest instruction.
     mask, address : Out
@@ -52,7 +59,7 @@ class OperationQueue(wiring.Component):
     data_slot : In
         Slot whose data is read.
     data : Out
-        ``data[k]`` is register ``d + k`` of every lane, combinational.
+        What came with a store or an atomic (`interfaces.memory_op`), of every lane, combinational.
     """
 
     op: stream.Interface
@@ -67,8 +74,9 @@ class OperationQueue(wiring.Component):
     release: Signal
     room: Signal
 
-    def __init__(self, g: Geometry):
+    def __init__(self, g: Geometry, bound: Fault = Fault.SHARED_BOUND):
         self.geometry = g
+        self.bound = bound
         self.slots = g.unit_queue + 2
         lanes = data.ArrayLayout(32, g.warp_size)
         super().__init__({
@@ -111,7 +119,7 @@ class OperationQueue(wiring.Component):
         m.d.comb += [odd.eq(op.mask & Cat(misaligned(op.address[i], op.size) for i in range(g.lanes))),
                      beyond.eq(op.mask & self.beyond), chosen.eq(lowest(Mux(odd.any(), odd, beyond))), now.eq(before)]
         with m.If((odd.any() & (before.kind != Fault.MISALIGNED)) | (beyond.any() & (before.kind == Fault.NONE))):
-            m.d.comb += [now.kind.eq(Mux(odd.any(), Fault.MISALIGNED, Fault.SHARED_BOUND)),
+            m.d.comb += [now.kind.eq(Mux(odd.any(), Fault.MISALIGNED, self.bound)),
                          now.address.eq(select(chosen, [op.address[i] for i in range(g.lanes)]))]
         with m.If(push):
             m.d.sync += before.eq(Mux(op.last, 0, now.as_value()))
@@ -122,8 +130,10 @@ class OperationQueue(wiring.Component):
         m.d.comb += [write.addr.eq(write_slot), write.en.eq(push), write.data.kind.eq(now.kind),
                      write.data.fault_address.eq(now.address), write.data.slot.eq(write_slot),
                      read.addr.eq(read_slot), self.head.op.eq(read.data)]
+        m.d.comb += write.data.local.eq(op.space == Space.LOCAL)
         m.d.comb += [write.data[name].eq(op[name])
-                     for name in ("warp", "tb", "kernel", "base", "pc", "d", "size", "store")]
+                     for name in ("warp", "tb", "kernel", "base", "pc", "d", "writes_d", "writes_u", "size", "store",
+                                  "atomic", "function")]
 
     def _lanes(self, m, push, write_slot, read_slot):
         """Store mask, addresses and data, a memory for each and each beat so that a whole warp is read at once."""
@@ -134,7 +144,8 @@ class OperationQueue(wiring.Component):
             mask = self._store(m, f"mask_{beat}", op.mask, here, write_slot, read_slot)
             m.d.comb += self.mask[part].eq(mask)
             stored = [(self.address, "address", op.address, here, read_slot)]
-            stored += [(self.data[k], f"data_{k}", op.data[k], here & op.store, self.data_slot) for k in range(4)]
+            used = here & (op.store | op.atomic)
+            stored += [(self.data[k], f"data_{k}", op.data[k], used, self.data_slot) for k in range(4)]
             for output, name, value, enable, slot in stored:
                 lanes = self._store(m, f"{name}_{beat}", value.as_value(), enable, write_slot, slot)
                 m.d.comb += [output[part.start + i].eq(lanes.word_select(i, 32)) for i in range(g.lanes)]

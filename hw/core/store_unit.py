@@ -10,8 +10,9 @@ from ..arch.faults import Fault
 from ..arch.geometry import ADDRESS_BITS, PC_BITS, WORD_BYTES, Geometry
 from ..memory.ports import WriteInterface, WritePort
 from . import interfaces as payload
-from .access import extra_bytes, extra_registers, lowest, pick, replicate, strobe
+from .access import extra_registers, pick, replicate, strobe
 from .coalescer import OFFSET_BITS, segment
+from .extent import touched_beats
 from .load_unit import access_fault
 
 __all__ = ["StoreUnit"]
@@ -72,7 +73,7 @@ class StoreUnit(wiring.Component):
         with m.If(busy & port.beat.ready):
             m.d.sync += [beat.eq(beat + 1), busy.eq(~port.beat.payload.last)]
         with m.If(take):
-            first, last = self._extent(m)
+            first, last = touched_beats(m, g, taken)
             m.d.sync += [busy.eq(1), port.request.valid.eq(1), beat.eq(first), last_beat.eq(last),
                          port.request.payload.extra_beats.eq(last - first),
                          port.request.payload.address.eq(Cat(Const(0, exact_log2(g.bus_bytes)), first,
@@ -80,24 +81,6 @@ class StoreUnit(wiring.Component):
         self._beat(m, take, beat)
         self._acknowledge(m, remembered)
         return m
-
-    def _extent(self, m):
-        """First and last bus beat that a lane of the offered segment writes."""
-        g, taken = self.geometry, self.segment.payload
-        touched, ends = Signal(g.burst_beats), Signal(g.burst_beats)
-        low = exact_log2(g.bus_bytes)
-        span = extra_bytes(taken.size)[low:]
-        starts = [Mux(taken.mask[i], Const(1, g.burst_beats) << taken.offset[i][low:], 0) for i in range(g.warp_size)]
-        while len(starts) > 1:
-            starts = [left | right for left, right in zip(starts[::2], starts[1::2], strict=True)]
-        m.d.comb += [touched.eq(starts[0]), ends.eq(lowest(touched[::-1]))]
-        first, last = Signal(range(g.burst_beats)), Signal(range(g.burst_beats))
-        for number in range(g.burst_beats):
-            with m.If(lowest(touched)[number]):
-                m.d.comb += first.eq(number)
-            with m.If(ends[g.burst_beats - 1 - number]):
-                m.d.comb += last.eq(number | span)
-        return first, last
 
     def _beat(self, m, take, beat):
         """Hold the segment's lanes, and build beat number `beat` of it."""

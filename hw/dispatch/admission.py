@@ -10,6 +10,7 @@ from ..core.interfaces import index, kernel_info, physical
 from ..preempt import engine
 from .allocator import AllocationTable
 from .footprint import footprint
+from .local_regions import LocalRegions
 from .selection import encode, lowest
 from .tb_table import new_tb
 from .warp_slots import WarpSlots
@@ -25,11 +26,12 @@ def fresh_tb(g: Geometry) -> data.StructLayout:
 
 
 class Admission(wiring.Component):
-    """Gives TBs a TB slot, warp slots, registers and shared memory, one TB at a time.
+    """Gives TBs a TB slot, warp slots, registers, shared memory and a region of local memory, one TB at a time.
 
     A restored TB goes before fresh ones and waits until there is room, with no fresh TB admitted meanwhile,
     so that it cannot starve. A fresh TB for which there is no room gives way to the other kernels; its kernel
-    is tried again when a TB has left the SM. An attempt takes ``max(warps, ranges + 1)`` cycles and a few.
+    is tried again when a TB has left the SM. An attempt takes ``max(warps, ranges + 1)`` cycles and a few,
+    or as long as `LocalRegions` does. A restored TB whose local memory is none of the kernel's is answered as `bad`.
 
     Attributes
     ----------
@@ -47,6 +49,10 @@ class Admission(wiring.Component):
         The TB table.
     remove : Signal(tb_slots), in
         Vector: the TB leaves the SM; its registers and shared memory become free.
+    ended : Signal(tb_slots), in
+        Vector: of these, TBs that have ended; their local memory becomes free.
+    start : Signal(kernel_slots), in
+        Vector: the kernel begins anew; all of its local memory is free.
     clear_lines : struct, out
         The shared-memory lines of the new TB become invalid and clean.
     fresh : stream, out
@@ -70,6 +76,8 @@ class Admission(wiring.Component):
     warp_count: Signal
     insert: data.View
     remove: Signal
+    ended: Signal
+    start: Signal
     clear_lines: data.View
     fresh: stream.Interface
     launching: data.View
@@ -93,6 +101,8 @@ class Admission(wiring.Component):
             "warp_count": In(range(g.warps + 1)),
             "insert": Out(new_tb(g)),
             "remove": In(g.tb_slots),
+            "ended": In(g.tb_slots),
+            "start": In(g.kernel_slots),
             "clear_lines": Out(data.StructLayout({
                 "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
             "fresh": Out(stream.Signature(fresh_tb(g))),
@@ -105,8 +115,8 @@ class Admission(wiring.Component):
         current = Signal(engine.admission(g))
         restored = Signal()
         needs = self._needs(m, current.kernel)
-        attempt, enter, found, failed = Signal(), Signal(), Signal(), Signal()
-        self._places(m, current, needs, attempt, enter, found, failed)
+        attempt, enter, found, failed, lost = Signal(), Signal(), Signal(), Signal(), Signal()
+        self._places(m, current, restored, needs, attempt, enter, found, failed, lost)
         room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
 
@@ -137,7 +147,9 @@ class Admission(wiring.Component):
             with m.State("SEARCH"):
                 with m.If(cancelled):
                     m.next = "IDLE"
-                with m.Elif(failed):
+                with m.Elif(lost & restored):
+                    m.next = "REFUSE"
+                with m.Elif(failed | lost):
                     m.next = "FULL"
                 with m.Elif(found):
                     m.next = "ENTER"
@@ -158,6 +170,9 @@ class Admission(wiring.Component):
             with m.State("ANSWER"):
                 m.d.comb += self.admitted.valid.eq(1)
                 m.next = "IDLE"
+            with m.State("REFUSE"):
+                m.d.comb += [self.admitted.valid.eq(1), self.admitted.bad.eq(1)]
+                m.next = "IDLE"
             with m.State("LAUNCH"):
                 m.d.comb += self.fresh.valid.eq(1)
                 with m.If(self.fresh.ready):
@@ -167,7 +182,7 @@ class Admission(wiring.Component):
     def _needs(self, m: Module, kernel):
         """Select what a TB of `kernel` needs."""
         g = self.geometry
-        from_kernel = ("registers", "warps", "threads", "shared_bytes")
+        from_kernel = ("registers", "warps", "threads", "shared_bytes", "local_base", "local_bytes")
         layout = data.StructLayout({**{name: kernel_info(g).members[name] for name in from_kernel},
                                     **footprint(g).members})
         needs = Signal(layout)
@@ -178,12 +193,13 @@ class Admission(wiring.Component):
                     m.d.comb += [needs[name].eq(self.footprints[k][name]) for name in footprint(g).members]
         return needs
 
-    def _places(self, m: Module, current, needs, attempt, enter, found, failed):
-        """Search for registers, shared lines and warp slots after `attempt`; take them with `enter`."""
+    def _places(self, m: Module, current, restored, needs, attempt, enter, found, failed, lost):
+        """Search for registers, shared lines, warp slots and local memory after `attempt`; take them with `enter`."""
         g = self.geometry
         m.submodules.registers = registers = AllocationTable(g.register_rows, g.tb_slots, 2 * g.tb_slots)
         m.submodules.shared = shared = AllocationTable(g.shared_lines, g.tb_slots, 2 * g.tb_slots)
         m.submodules.warp_slots = warps = WarpSlots(g)
+        m.submodules.local_regions = local = LocalRegions(g)
         tb = Signal(index(g.tb_slots))
         with m.If(attempt):
             m.d.sync += tb.eq(encode(lowest(~self.occupied)))
@@ -194,18 +210,25 @@ class Admission(wiring.Component):
                 table.insert.start.eq(table.start), table.insert.size.eq(size),
                 table.release.eq(self.remove),
             ]
+        m.d.comb += [
+            local.request.valid.eq(attempt), local.request.kernel.eq(current.kernel),
+            local.request.restored.eq(restored), local.request.address.eq(current.local_base),
+            *(local.request[name].eq(needs[name]) for name in ("warps", "local_base", "local_bytes")),
+            local.take.valid.eq(enter), local.take.tb.eq(tb), local.ended.eq(self.ended), local.start.eq(self.start),
+        ]
         base = Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start)
         row, insert = self.insert.row, self.insert
         m.d.comb += [
             warps.taken.eq(self.warps_taken), warps.pick.valid.eq(attempt), warps.pick.count.eq(needs.warps),
-            found.eq(registers.done & shared.done & warps.done),
+            found.eq(registers.done & shared.done & warps.done & local.done & local.found),
             failed.eq(registers.done & ~registers.fits | shared.done & ~shared.fits),
+            lost.eq(local.done & ~local.found),
 
             insert.valid.eq(enter), insert.tb.eq(tb), insert.warps.eq(needs.warps),
             insert.shared_bytes.eq(needs.shared_bytes), row.kernel.eq(current.kernel),
             row.launch_id.eq(current.launch_id), row.ctaid_x.eq(current.ctaid_x), row.ctaid_y.eq(current.ctaid_y),
             row.ctaid_z.eq(current.ctaid_z), row.base.eq(base), row.first_line.eq(shared.start),
-            row.lines.eq(needs.lines), row.warps.eq(warps.mask),
+            row.lines.eq(needs.lines), row.warps.eq(warps.mask), row.local_base.eq(local.address),
             self.clear_lines.valid.eq(enter & (needs.lines != 0)), self.clear_lines.first.eq(shared.start),
             self.clear_lines.count.eq(needs.lines), self.advance.kernel.eq(current.kernel),
 

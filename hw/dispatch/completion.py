@@ -28,6 +28,8 @@ class Completion(wiring.Component):
         Vector: the kernel begins anew; its count becomes 0.
     remove : Signal(tb_slots), out
         At most one bit: this TB leaves the SM in this cycle; a TB that ends does two cycles after its last warp.
+    ended : Signal(tb_slots), out
+        As `remove`, of TBs that end only.
     free : Signal(warps), out
         Vector: the warp slots of the TB that leaves.
     completed : array, out
@@ -40,6 +42,7 @@ class Completion(wiring.Component):
     release: data.View
     start: Signal
     remove: Signal
+    ended: Signal
     free: Signal
     completed: data.View
 
@@ -52,6 +55,7 @@ class Completion(wiring.Component):
             "release": In(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
             "start": In(g.kernel_slots),
             "remove": Out(g.tb_slots),
+            "ended": Out(g.tb_slots),
             "free": Out(g.warps),
             "completed": Out(data.ArrayLayout(32, g.kernel_slots)),
         })
@@ -60,17 +64,17 @@ class Completion(wiring.Component):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]
-        ended, ending = Signal(g.tb_slots), Signal(g.tb_slots)
+        over, ending = Signal(g.tb_slots), Signal(g.tb_slots)
         for t, row in enumerate(rows):
-            m.d.comb += ended[t].eq(row.valid & row.started & ((row.warps & ~self.exited) == 0))
-        m.d.sync += ending.eq(lowest(ended & ~self.claim & ~self.remove))
+            m.d.comb += over[t].eq(row.valid & row.started & ((row.warps & ~self.exited) == 0))
+        m.d.sync += ending.eq(lowest(over & ~self.claim & ~self.remove))
 
-        m.d.comb += self.remove.eq(ending & ~self.claim)
+        m.d.comb += [self.ended.eq(ending & ~self.claim), self.remove.eq(self.ended)]
         with m.If(self.release.valid):
-            m.d.comb += self.remove.eq(Const(1) << self.release.tb)
+            m.d.comb += [self.ended.eq(0), self.remove.eq(Const(1) << self.release.tb)]
         m.d.comb += self.free.eq(gather(self.remove, [row.warps for row in rows]))
         kernel = gather(self.remove, [row.kernel for row in rows])
-        counted = self.remove.any() & ~self.release.valid
+        counted = self.ended.any()
         for k in range(g.kernel_slots):
             with m.If(self.start[k]):
                 m.d.sync += self.completed[k].eq(0)

@@ -1,5 +1,8 @@
 """Fault handling: the record of the first fault, and the end of the TB it happened in."""
 
+import functools
+import operator
+
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -13,7 +16,7 @@ from .selection import gather, lowest
 
 __all__ = ["FaultUnit", "SOURCES", "fault_record"]
 
-SOURCES = ("global_fault", "shared_fault", "execute_fault", "front_fault")
+SOURCES = ("global_fault", "shared_fault", "constant_fault", "execute_fault", "front_fault")
 """Ports that report faults; of those in the same cycle the first is recorded."""
 
 
@@ -28,7 +31,7 @@ class FaultUnit(wiring.Component):
 
     Attributes
     ----------
-    global_fault, shared_fault, execute_fault, front_fault : fault_report, in
+    global_fault, shared_fault, constant_fault, execute_fault, front_fault : fault_report, in
         Reports of a TB that is being killed already, or of a slot with no TB, have no effect.
     resident : array, in; remove : Signal(tb_slots), in
         The TB table; `remove` ends the kill of a TB.
@@ -52,6 +55,7 @@ class FaultUnit(wiring.Component):
 
     global_fault: data.View
     shared_fault: data.View
+    constant_fault: data.View
     execute_fault: data.View
     front_fault: data.View
     resident: data.View
@@ -95,7 +99,7 @@ class FaultUnit(wiring.Component):
             m.d.sync += report.eq(getattr(self, source))
             with m.If(report.valid):
                 m.d.comb += hit.eq(Cat(row.valid & row.warps.bit_select(report.warp, 1) for row in rows) & ~killed)
-        m.d.comb += struck.eq(hits[0] | hits[1] | hits[2] | hits[3])
+        m.d.comb += struck.eq(functools.reduce(operator.or_, hits))
         added = sum((struck[t] for t in range(g.tb_slots)), Const(0))
         m.d.comb += [self.event.eq(struck.any()),
                      self.kill.eq(gather(killed, [row.warps for row in rows]))]

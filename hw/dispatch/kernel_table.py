@@ -57,8 +57,8 @@ class KernelTable(wiring.Component):
         `read_data` follows `select` by one cycle.
     kernels : array of kernel_info, out
         The descriptors; a write is visible one cycle later.
-    param_select : struct, in; param_value : Signal(32), out
-        Parameter word of a kernel, combinational.
+    param_select, uniform_param_select : struct, in; param_value, uniform_param_value : Signal(32), out
+        Parameter word of a kernel, combinational: for the lanes and for the uniform data path.
     """
 
     write: data.View
@@ -67,16 +67,19 @@ class KernelTable(wiring.Component):
     kernels: data.View
     param_select: data.View
     param_value: Signal
+    uniform_param_select: data.View
+    uniform_param_value: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
+        param = data.StructLayout({"kernel": index(g.kernel_slots), "word": index(g.param_words)})
         super().__init__({
             "write": In(table_write()),
             "select": In(table_select()),
             "read_data": Out(32),
             "kernels": Out(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
-            "param_select": In(data.StructLayout({"kernel": index(g.kernel_slots), "word": index(g.param_words)})),
-            "param_value": Out(32),
+            "param_select": In(param), "param_value": Out(32),
+            "uniform_param_select": In(param), "uniform_param_value": Out(32),
         })
 
     def elaborate(self, platform):
@@ -97,13 +100,15 @@ class KernelTable(wiring.Component):
             return Cat(place.word[:PARAM_WORD.bit_length() - 1], place.kernel[:slot_bits])
 
         store, load = params.write_port(), params.read_port()
-        use = params.read_port(domain="comb")
         m.d.comb += [
             store.addr.eq(param_address(self.write)), store.data.eq(self.write.data),
             store.en.eq(self.write.valid & in_params(self.write)),
             load.addr.eq(param_address(self.select)), load.en.eq(1),
-            use.addr.eq(Cat(self.param_select.word, self.param_select.kernel)), self.param_value.eq(use.data),
         ]
+        for select, value in ((self.param_select, self.param_value),
+                              (self.uniform_param_select, self.uniform_param_value)):
+            use = params.read_port(domain="comb")
+            m.d.comb += [use.addr.eq(Cat(select.word, select.kernel)), value.eq(use.data)]
         store, back = mirror.write_port(), mirror.read_port()
         m.d.comb += [store.addr.eq(mirror_address(self.write)),
                      back.addr.eq(mirror_address(self.select)), back.en.eq(1)]

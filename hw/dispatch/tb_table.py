@@ -100,6 +100,7 @@ class TbTable(wiring.Component):
             tb.kernel.eq(row.kernel), tb.launch_id.eq(row.launch_id), tb.ctaid_x.eq(row.ctaid_x),
             tb.ctaid_y.eq(row.ctaid_y), tb.ctaid_z.eq(row.ctaid_z),
             tb.shared_base.eq(Cat(Const(0, exact_log2(SEGMENT_BYTES)), row.first_line)),
+            tb.local_base.eq(row.local_base),
         ]
         with m.If(inserted):
             m.d.sync += tb.shared_bytes.eq(self.insert.shared_bytes)

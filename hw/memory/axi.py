@@ -22,7 +22,7 @@ from .ports import ReadInterface, ReadPort, WriteInterface, WritePort
 
 __all__ = ["ID_BITS", "Axi4", "AxiInterface", "AxiMaster"]
 
-ID_BITS = 2
+ID_BITS = 3
 INCREMENTING = 0b01
 """AXI4 burst type INCR (AMBA AXI specification, A3.4.1)."""
 OKAY = 0b00
@@ -98,7 +98,7 @@ class AxiMaster(wiring.Component):
     g : Geometry
         For the width of the bus.
     readers, writers : int
-        Ports of each kind, 1 to 4.
+        Ports of each kind, 1 to 8.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Shared loads, stores, lines and rows against a byte-array model."""
+"""Shared loads, stores, atomics, lines and rows against a byte-array model."""
 
 import random
 from collections import Counter, deque
@@ -9,9 +9,18 @@ from amaranth.sim import Simulator
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import Size
+from caesura.hw.arch.isa import AtomicOp, Size
 from caesura.hw.core.shared_memory import SharedMemory
-from caesura.sim.testing.memory_ops import Access, RegisterWrites, drive, load_value, random_access, store_bytes
+from caesura.sim.testing.memory_ops import (
+    Access,
+    RegisterWrites,
+    drive,
+    load_value,
+    perform,
+    random_access,
+    random_atomic,
+    store_bytes,
+)
 
 TINY = preset("tiny")
 GEOMETRIES = {
@@ -36,6 +45,7 @@ class Bench:
         self.credits = g.unit_queue
         self.outstanding = deque()
         self.expected_faults, self.faults = Counter(), Counter()
+        self.traced, self.trace_cycles = deque(), []
         self.cycle, self.op_cycles, self.write_cycles, self.done_cycles = 0, [], [], []
 
     def expect(self, access):
@@ -47,9 +57,15 @@ class Bench:
             self._fault(access, Fault.MISALIGNED, access.misaligned[0])
         elif beyond:
             self._fault(access, Fault.SHARED_BOUND, beyond[0])
-        elif access.store:
-            store_bytes(self.model, access, access.lanes, base)
+        elif access.store or access.function is not None:
+            if access.store:
+                store_bytes(self.model, access, access.lanes, base)
             for lane in access.lanes:
+                if not access.store:
+                    old = perform(self.model, access, lane, base)
+                    self.traced.append((access.warp, access.pc, lane, old))
+                    for k in range(access.size.registers):
+                        values[k][lane] = old >> 32 * k & 0xFFFF_FFFF
                 self.valid |= 1 << (base + access.address[lane]) // LINE
                 self.dirty |= 1 << (base + access.address[lane]) // LINE
         else:
@@ -72,10 +88,14 @@ class Bench:
         while True:
             ready = not self.busy()
             ctx.set(write.ready, ready)
-            *_, op, room, valid, bits, done, fault = await ctx.tick().sample(
-                unit.op.valid, unit.room, write.valid, write.payload.as_value(), unit.done, unit.fault)
+            *_, op, room, valid, bits, done, fault, trace = await ctx.tick().sample(
+                unit.op.valid, unit.room, write.valid, write.payload.as_value(), unit.done, unit.fault,
+                unit.trace_atomic)
             self.cycle += 1
             self.credits += room
+            if trace.valid:
+                assert (trace.warp, trace.pc, trace.lane, trace.old) == self.traced.popleft()
+                self.trace_cycles.append(self.cycle)
             if op:
                 self.op_cycles.append(self.cycle)
             if fault.valid:
@@ -86,7 +106,7 @@ class Bench:
                 self.done_cycles.append(self.cycle)
                 mine = [fault for fault in self.expected_faults if fault[2] == access.pc]
                 assert all(self.faults[fault] == self.expected_faults[fault] for fault in mine), "fault after done"
-                if not access.store:
+                if not access.store and access.returns:
                     assert self.writes.pop(access) == values
             assert held is None or (valid and bits == held), "a write changed while it waited"
             held = bits if valid and not ready else None
@@ -156,6 +176,7 @@ class Bench:
         simulator.add_testbench(deadline, background=True)
         simulator.run()
         assert self.faults == self.expected_faults
+        assert not self.traced, "lanes of atomics not performed"
         assert not self.writes.registers and self.credits == self.g.unit_queue
 
 
@@ -281,3 +302,77 @@ def test_stores_to_dirty_lines_flow_one_a_cycle():
             await bench.send(ctx, strided(g, number, 1, store=True))
     bench.run(script)
     assert bench.done_cycles[-1] - bench.done_cycles[1] == 9
+
+
+def atomics(rng, g, count, odd=0.0, beyond=0):
+    """Loads, stores and atomics; 64-bit ones too."""
+    for access in accesses(rng, g, count, odd, beyond):
+        if rng.random() < 0.6:
+            end = Bench.TBS[access.tb][1] + beyond
+            few = rng.random() < 0.5
+            atomic = random_atomic(rng, g, access.warp, access.d, access.pc, 0, 128 if few else end // 8 * 8, odd)
+            atomic.tb = access.tb
+            yield atomic
+        else:
+            yield access
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_atomics_among_loads_and_stores_match_the_model(name):
+    """Under back-pressure; lines lost in between read as zeros and become valid and dirty."""
+    g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
+    bench = Bench(g, busy=lambda: slow.random() < 0.3 and bench.cycle % 2000 < 1000)
+
+    async def script(ctx):
+        for number, access in enumerate(atomics(rng, g, 800 // g.warp_size, odd=0.1, beyond=60)):
+            await bench.send(ctx, access)
+            if number % 12 == 11:
+                await bench.settle(ctx)
+                first = rng.randrange(8)
+                await bench.clear(ctx, first, rng.randrange(9 - first))
+    bench.run(script)
+    assert {kind for kind, *_ in bench.faults} == {Fault.MISALIGNED, Fault.SHARED_BOUND}
+    assert len(bench.trace_cycles) > 80
+
+
+def atomic(g, number, words, function=AtomicOp.ADD, size=Size.B32, returns=True):
+    """An atomic of all lanes, `words` words apart; operands are ones."""
+    access = strided(g, number, words, size=size)
+    access.function, access.returns = function, returns
+    access.data = np.full((4, g.warp_size), 0x3F80_0000 if function is AtomicOp.FADD else 1, np.uint32)
+    return access
+
+
+@pytest.mark.parametrize(("function", "words", "cycles"), [
+    (AtomicOp.ADD, 1, 1), (AtomicOp.ADD, 2, 1), (AtomicOp.ADD, 0, 3), (AtomicOp.FADD, 1, 1), (AtomicOp.FADD, 0, 7)])
+def test_rate_of_the_lanes_of_an_atomic(function, words, cycles):
+    bench = Bench(TINY)
+
+    async def script(ctx):
+        await bench.send(ctx, strided(TINY, 0, 2, store=True))
+        await bench.settle(ctx)
+        await bench.send(ctx, atomic(TINY, 1, words, function))
+    bench.run(script)
+    assert np.diff(bench.trace_cycles).tolist() == [cycles] * (TINY.warp_size - 1)
+
+
+@pytest.mark.parametrize("function", [AtomicOp.ADD, AtomicOp.FADD])
+@pytest.mark.parametrize("returns", [True, False])
+def test_what_follows_an_atomic_sees_it(function, returns):
+    """A load, a store and a row read of the same word right behind it."""
+    g = TINY.replace(unit_queue=4)
+    bench = Bench(g)
+    row = LINE // (4 * g.lanes)
+
+    async def script(ctx):
+        for number in range(3):
+            await bench.send(ctx, atomic(g, number, 0, function, returns=returns))
+            await bench.send(ctx, strided(g, number, 0))
+        await bench.send(ctx, atomic(g, 1, 0, function, returns=returns))
+        await bench.send(ctx, strided(g, 2, 1, store=True))
+        await bench.send(ctx, strided(g, 3, 1))
+        await bench.send(ctx, atomic(g, 1, 1, function, returns=returns))
+        expected = bench.model[LINE:][:4 * g.lanes].view(np.uint32).tolist()
+        await ctx.tick()
+        assert await bench.row(ctx, row) == expected
+    bench.run(script)

@@ -61,7 +61,7 @@ def test_every_register_reads_back_and_what_does_not_exist_reads_zero():
             ctx.set(dut.select, {"kernel": slot, "word": word})
             await ctx.tick()
             assert ctx.get(dut.read_data) == expected[register.path], register.path
-        ctx.set(dut.select, {"kernel": 0, "word": 0x0D})   # a hole of the map
+        ctx.set(dut.select, {"kernel": 0, "word": 0x24})   # a hole of the map
         await ctx.tick()
         assert ctx.get(dut.read_data) == 0
 
@@ -96,8 +96,11 @@ def test_parameters_are_read_combinationally():
         expected = await write_all(dut, ctx, 3)
         for k in range(G.kernel_slots):
             for word in range(G.param_words):
+                other = G.kernel_slots - 1 - k, G.param_words - 1 - word
                 ctx.set(dut.param_select, {"kernel": k, "word": word})
+                ctx.set(dut.uniform_param_select, {"kernel": other[0], "word": other[1]})
                 assert ctx.get(dut.param_value) == expected[f"kernel[{k}].param[{word}]"]
+                assert ctx.get(dut.uniform_param_value) == expected[f"kernel[{other[0]}].param[{other[1]}]"]
 
     simulate(bench)
 

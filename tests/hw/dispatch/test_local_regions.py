@@ -1,0 +1,268 @@
+"""Regions of local memory: two living TBs never share one, whatever the order of launches, ends, saves and restores."""
+
+import random
+
+import pytest
+from amaranth.sim import Simulator
+from control_bench import MAP, ControlBench, Kernel
+
+from caesura.hw.arch.faults import CommandError, Fault
+from caesura.hw.arch.geometry import PC_NONE, preset
+from caesura.hw.arch.registers import Command, KernelState
+from caesura.hw.dispatch.local_regions import LocalRegions, region_bytes
+
+G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
+
+
+class Regions:
+    """A `LocalRegions` driven at its ports; `living` are (kernel, address) of each TB, `slots` those on the SM."""
+
+    def __init__(self, ctx, dut, kernels):
+        self.ctx, self.dut, self.kernels = ctx, dut, kernels
+        self.living, self.slots = [], {}
+
+    async def ask(self, kernel, address=None):
+        """Return the address found, None if there is none, and the cycles it took."""
+        ctx, (base, size, warps) = self.ctx, self.kernels[kernel]
+        ctx.set(self.dut.request, {"valid": 1, "kernel": kernel, "restored": address is not None,
+                                   "address": address or 0, "warps": warps, "local_base": base, "local_bytes": size})
+        await ctx.tick()
+        ctx.set(self.dut.request.valid, 0)
+        cycles = 0
+        while not ctx.get(self.dut.done):
+            await ctx.tick()
+            cycles += 1
+            assert cycles < 30
+        return (ctx.get(self.dut.address) if ctx.get(self.dut.found) else None), cycles
+
+    async def take(self, tb):
+        """The TB slot gets what was found."""
+        self.ctx.set(self.dut.take, {"valid": 1, "tb": tb})
+        await self.ctx.tick()
+        self.ctx.set(self.dut.take.valid, 0)
+
+    async def end(self, tb):
+        """The TB in this slot ends."""
+        self.living.remove(self.slots.pop(tb))
+        self.ctx.set(self.dut.ended, 1 << tb)
+        await self.ctx.tick()
+        self.ctx.set(self.dut.ended, 0)
+
+    def expected(self, kernel):
+        """The lowest free region."""
+        base, size, warps = self.kernels[kernel]
+        step = region_bytes(G, warps, size)
+        return next((base + k * step for k in range(G.tb_slots) if (kernel, base + k * step) not in self.living), None)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_two_living_tbs_share_a_region(seed):
+    rng, dut = random.Random(seed), LocalRegions(G)
+    kernels = {0: (0x10000, 4 * rng.randint(1, 16383), rng.randint(1, 8)), 1: (0x8000_0000, 36, 3),
+               2: (0x40_0080, 4, rng.randint(1, 8))}
+    seen = set()
+
+    async def bench(ctx):
+        regions, saved = Regions(ctx, dut, kernels), []
+        for _ in range(300):
+            free = [t for t in range(G.tb_slots) if t not in regions.slots]
+            kernel = rng.randrange(3)
+            away = [tb for tb in saved if tb[0] == kernel]
+            action = rng.choice(["launch", "launch", "end", "save", "restore", "restart"])
+            if action == "launch" and free and not away:
+                address, _ = await regions.ask(kernel)
+                assert address == regions.expected(kernel)
+                tb = rng.choice(free)
+                await regions.take(tb)
+                regions.slots[tb] = (kernel, address)
+                regions.living.append((kernel, address))
+                seen.add((kernel, address))
+            elif action == "end" and regions.slots:
+                await regions.end(rng.choice(list(regions.slots)))
+            elif action == "save":
+                for tb in [t for t, owned in regions.slots.items() if owned[0] == kernel]:
+                    saved.append(regions.slots.pop(tb))
+            elif action == "restore" and free and away:
+                wanted = rng.choice(away)
+                assert (await regions.ask(kernel, wanted[1]))[0] == wanted[1]
+                tb = rng.choice(free)
+                await regions.take(tb)
+                saved.remove(wanted)
+                regions.slots[tb] = wanted
+            elif action == "restart" and not any(owner == kernel for owner, _ in regions.living):
+                ctx.set(dut.start, 1 << kernel)
+                await ctx.tick()
+                ctx.set(dut.start, 0)
+            assert len(set(regions.living)) == len(regions.living)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    for kernel, (base, size, warps) in kernels.items():
+        step = region_bytes(G, warps, size)
+        assert step >= warps * G.warp_size * size and step % 128 == 0
+        assert {address for owner, address in seen if owner == kernel} <= {base + k * step for k in range(G.tb_slots)}
+    assert len(seen) > 6
+
+
+def test_answers_take_a_cycle_a_bit_and_a_region_and_a_kernel_without_local_memory_none():
+    dut = LocalRegions(G)
+
+    async def bench(ctx):
+        regions = Regions(ctx, dut, {0: (0x1000, 8, 5), 1: (0x2000, 0, 5)})
+        assert await regions.ask(1) == (0x2000, 0)
+        await regions.take(0)
+        assert await regions.ask(1) == (0x2000, 0), "it takes no region"
+        bits = (5).bit_length()
+        for k in range(G.tb_slots):
+            assert await regions.ask(0) == (0x1000 + k * region_bytes(G, 5, 8), bits + 2 + k)
+            await regions.take(k)
+        assert (await regions.ask(0))[0] is None, "all are taken"
+        assert (await regions.ask(0, 0x1000 + 128))[0] is None, "no region begins there"
+        assert (await regions.ask(0, 0x1000))[0] == 0x1000
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+async def describe_local(bench, ctx, k, kernel, base, size):
+    await bench.write(ctx, f"kernel[{k}].local_base", base)
+    await bench.write(ctx, f"kernel[{k}].local_bytes", size)
+    await bench.launch(ctx, k, kernel)
+
+
+async def save(bench, ctx, k, faulting=0.2):
+    """Preempt kernel `k`; return launch id, ctaid and local memory of its TBs."""
+    assert await bench.command(ctx, Command.PREEMPT, k, mechanism=1) == CommandError.NONE
+    for _ in range(90):
+        await ctx.tick()
+    saved = []
+    for tb, row in bench.rows(ctx, k).items():
+        if bench.rng.random() < faulting and len(bench.rows(ctx, k)) > 1:   # one that faults meanwhile ends
+            slot = next(s for s in range(G.warps) if row.warps >> s & 1)
+            ctx.set(bench.dut.constant_fault, {"valid": 1, "kind": Fault.CONSTANT_BOUND, "warp": slot, "pc": 1,
+                                               "address": 4})
+            await ctx.tick()
+            ctx.set(bench.dut.constant_fault.valid, 0)
+            while tb in bench.rows(ctx, k):
+                await ctx.tick()
+            continue
+        ctx.set(bench.engine.claim, 1 << tb)
+        assert row.local_base == ctx.get(bench.dut.tbs[tb].local_base)
+        saved.append((row.launch_id, row.ctaid_x, row.ctaid_y, row.ctaid_z, row.local_base))
+        await bench.release(ctx, tb)
+        ctx.set(bench.engine.claim, 0)
+    await bench.result(ctx)
+    await bench.until(ctx, "event", "preempted", 1)
+    await bench.write(ctx, "event", MAP["event"].pack(preempted=1))
+    return saved
+
+
+async def admit(bench, ctx, k, tb):
+    """Ask for room for a saved TB; return the answer."""
+    engine = bench.engine
+    names = ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")
+    ctx.set(engine.admit.payload, {"kernel": k, **dict(zip(names, tb, strict=True))})
+    ctx.set(engine.admit.valid, 1)
+    while not (await ctx.tick().sample(engine.admit.ready))[-1]:
+        pass
+    ctx.set(engine.admit.valid, 0)
+    while not ctx.get(engine.admitted.valid):
+        await ctx.tick()
+    return ctx.get(engine.admitted)
+
+
+async def put_back(bench, ctx, k, tb):
+    """Restore a saved TB as the engine does."""
+    kernel, engine, place = bench.kernels[k], bench.engine, await admit(bench, ctx, k, tb)
+    assert not place.bad
+    lanes = [(1 << min(8, kernel.threads - 8 * i)) - 1 for i in range(-(-kernel.threads // 8))]
+    for i, mask in enumerate(lanes):
+        own = {"warp": place.slots[i], "tb": place.tb, "kernel": k, "block_warp": i, "launched": mask, "live": mask,
+               "base": place.base + i * kernel.registers, "registers": kernel.registers}
+        for port, payload in ((engine.warp_init, own), (engine.stack_push, {
+                "warp": place.slots[i], "pc": 0, "mask": mask, "reconv": PC_NONE})):
+            ctx.set(port.payload, payload)
+            ctx.set(port.valid, 1)
+            while not (await ctx.tick().sample(port.ready))[-1]:
+                pass
+            ctx.set(port.valid, 0)
+    ctx.set(engine.start, {"valid": 1, "tb": place.tb})
+    await ctx.tick()
+    ctx.set(engine.start.valid, 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tb_keeps_its_region_through_preemption_and_gives_it_back_at_its_end(monkeypatch, seed):
+    bench = ControlBench(G, seed, duration=(10, 60))
+    work = {0: (Kernel(grid=(9, 1, 1), threads=12, registers=4), 0x10000, 36),
+            1: (Kernel(grid=(8, 1, 1), threads=16, registers=4), 0x20000, 132),
+            2: (Kernel(grid=(9, 1, 1), threads=8, registers=4), 0, 0)}
+    used = {k: set() for k in work}
+
+    def check(ctx, saved):
+        """No two TBs, on the SM or saved, have one region; each region is one of its kernel's."""
+        owned = [(row.kernel, row.local_base) for row in bench.rows(ctx).values() if row.kernel != 2]
+        owned += [(k, tb[-1]) for k, tbs in saved.items() for tb in tbs if k != 2]
+        assert len(set(owned)) == len(owned)
+        for k, address in owned:
+            kernel, base, size = work[k]
+            step = region_bytes(G, -(-kernel.threads // 8), size)
+            assert address in [base + n * step for n in range(G.tb_slots)]
+            used[k].add(address)
+
+    async def main(bench, ctx):
+        saved = {}
+        for k, (kernel, base, size) in work.items():
+            await describe_local(bench, ctx, k, kernel, base, size)
+        for _ in range(6):
+            for _ in range(bench.rng.randint(10, 60)):
+                await ctx.tick()
+                check(ctx, saved)
+            k = bench.rng.randrange(2)
+            if k in saved or await bench.state(ctx, k) != KernelState.RUNNING:
+                continue
+            bench.stuck.add(k)
+            saved[k] = await save(bench, ctx, k)
+            check(ctx, saved)
+            for _ in range(bench.rng.randint(10, 80)):   # the others go on
+                await ctx.tick()
+                check(ctx, saved)
+            assert await bench.command(ctx, Command.RESUME, k) == CommandError.NONE
+            bench.rng.shuffle(saved[k])
+            while saved[k]:
+                tb = saved[k].pop()
+                await put_back(bench, ctx, k, tb)
+                assert tb[-1] in [row.local_base for row in bench.rows(ctx, k).values()]
+                check(ctx, saved)
+            bench.stuck.discard(k)
+            await bench.result(ctx)
+            await bench.until(ctx, "event", "resumed", 1)
+            await bench.write(ctx, "event", MAP["event"].pack(resumed=1))
+            del saved[k]
+        bench.stuck.clear()
+        await bench.finish(ctx, *work)
+
+    bench.run(monkeypatch, main)
+    assert all(len(used[k]) > 1 for k in (0, 1))
+
+
+def test_a_restored_tb_whose_local_memory_is_not_the_kernels_is_refused(monkeypatch):
+    bench = ControlBench(G)
+
+    async def main(bench, ctx):
+        await describe_local(bench, ctx, 0, Kernel(grid=(2, 1, 1)), 0x4000, 64)
+        bench.stuck.add(0)
+        await bench.until(ctx, "kernel[0].launched", "value", 2)
+        saved = await save(bench, ctx, 0, faulting=0)
+        assert await bench.command(ctx, Command.RESUME, 0) == CommandError.NONE
+        for wrong in (0, 0x4000 + 4, 0x4000 + 3 * 512, 0x4000 - 512):
+            place = await admit(bench, ctx, 0, (*saved[0][:-1], wrong))
+            assert place.bad and not bench.rows(ctx)
+        await put_back(bench, ctx, 0, saved[0])
+        assert len(bench.rows(ctx)) == 1
+
+    bench.run(monkeypatch, main)
