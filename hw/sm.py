@@ -8,9 +8,11 @@
         kernels, TBs, launch,      |     |                  |
         save, restore         FrontEnd   |                  |
              |                fetch, issue, SIMT stack      |
+             |              uniform registers               |
              |                     |                        |
-             +------------- ExecutePipeline --------- LoadStore
+             +------------- ExecutePipeline --------- LoadStore, ConstantUnit
              |              registers, lanes                |
+             |              f64, special functions          |
              +----------------- SharedMemory ---------------+ (load writes)
 """
 
@@ -25,6 +27,7 @@ from amaranth.lib.wiring import In, Out
 from .arch.geometry import PC_BITS, Geometry
 from .arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from .arch.registers import KernelState
+from .core.constant_unit import ConstantUnit
 from .core.execute import ExecutePipeline
 from .core.front import FrontEnd
 from .core.interfaces import index
@@ -34,10 +37,12 @@ from .memory.axi import Axi4, AxiInterface, AxiMaster
 from .preempt.messages import activity
 from .preempt.unit import ControlUnit
 
-__all__ = ["Sm", "TracePorts", "TraceInterface"]
+__all__ = ["Sm", "TracePorts", "TraceInterface", "ATOMICS"]
 
 WARP_VECTORS = ("valid", "active", "waiting", "stopped")
 """Of `FrontEnd`, in the trace ports."""
+ATOMICS = ("atomic_global", "atomic_shared")
+"""Trace ports of the two units that execute atomics."""
 STATE_BITS = Shape.cast(KernelState).width
 """Bits of a kernel slot's state."""
 
@@ -48,7 +53,9 @@ class TracePorts(wiring.Signature):
     ``retire`` is an instruction that left the issue stage, ``write`` a beat of a vector-register write,
     ``predicate`` a beat of a predicate write. `slot` is the warp slot; `kernel`, `launch` and `block_warp` say
     which warp of which thread block (TB) it holds. `last` marks the beat after which the register is complete:
-    a load that needs several segments writes all beats once for each. ``init`` is a warp put into its slot;
+    a load that needs several segments writes all beats once for each. ``uniform`` is a write of a uniform register.
+    ``atomic_global`` and ``atomic_shared`` are the lanes of atomics, in the order in which memory changes, with what
+    was there before (``old``). ``init`` is a warp put into its slot;
     ``warps`` has vectors of one bit a warp slot (`FrontEnd`); ``engine`` is `hw.preempt.messages.activity`;
     ``states`` has the state of each kernel slot and ``tbs`` the number of TBs resident.
     """
@@ -62,6 +69,9 @@ class TracePorts(wiring.Signature):
                 "pc": Out(PC_BITS), "mask": Out(g.warp_size), "op": Out(10)})),
             "write": Out(wiring.Signature(slot | beat | {"register": Out(6), "data": Out(32 * g.lanes)})),
             "predicate": Out(wiring.Signature(slot | beat | {"predicate": Out(3), "value": Out(g.lanes)})),
+            "uniform": Out(wiring.Signature(slot | {"register": Out(5), "value": Out(32)})),
+            **{name: Out(wiring.Signature(slot | {
+                "pc": Out(PC_BITS), "lane": Out(index(g.warp_size)), "old": Out(64)})) for name in ATOMICS},
             "init": Out(wiring.Signature(slot | owner)),
             "warps": Out(wiring.Signature({name: Out(g.warps) for name in WARP_VECTORS})),
             "engine": Out(wiring.Signature({name: Out(field.shape) for name, field in activity(g)})),
@@ -76,6 +86,9 @@ class TraceInterface(Protocol):
     retire: Any
     write: Any
     predicate: Any
+    uniform: Any
+    atomic_global: Any
+    atomic_shared: Any
     init: Any
     warps: Any
     engine: Any
@@ -89,7 +102,8 @@ class TraceInterface(Protocol):
 class Sm(wiring.Component):
     """One SM: registers on one side, memory on the other.
 
-    AXI ids: reads 0 instruction cache, 1 load/store, 2 control unit; writes 0 load/store, 1 control unit.
+    AXI ids, in order of priority: reads 0 instruction cache, 1 constant cache, 2 loads, 3 atomics, 4 control unit;
+    writes 0 stores, 1 atomics, 2 control unit.
 
     Attributes
     ----------
@@ -130,17 +144,33 @@ class Sm(wiring.Component):
         m.submodules.execute = execute = ExecutePipeline(g)
         m.submodules.load_store = load_store = LoadStore(g)
         m.submodules.shared = shared = SharedMemory(g)
-        m.submodules.bus = bus = AxiMaster(g, readers=3, writers=2)
+        m.submodules.constant = constant = ConstantUnit(g)
+        readers = (front.icache_port, constant.read_port, load_store.read_port, load_store.atomic_read_port,
+                   control.read_port)
+        writers = (load_store.write_port, load_store.atomic_write_port, control.write_port)
+        m.submodules.bus = bus = AxiMaster(g, len(readers), len(writers))
 
         m.d.comb += [control.address.eq(self.address), control.write.eq(self.write),
                      control.write_data.eq(self.write_data),
                      self.read_data.eq(control.read_data), self.interrupt.eq(control.interrupt)]
-        for block, names in ((front, ("kernels", "tbs")), (execute, ("kernels", "tbs")), (load_store, ("kernels",)),
-                             (shared, ("tbs",))):
+        for block, names in ((front, ("kernels", "tbs")), (execute, ("kernels", "tbs")),
+                             (load_store, ("kernels", "tbs")), (constant, ("kernels",)), (shared, ("tbs",))):
             self._join(m, control, block, *names)
+        self._join_control(m, control, front, execute, load_store, shared, constant)
+        self._join_core(m, front, execute, load_store, shared, constant)
+        for ports, joined in ((readers, bus.readers), (writers, bus.writers)):
+            for port, other in zip(ports, joined, strict=True):
+                wiring.connect(m, port, other)
+        wiring.connect(m, wiring.flipped(self.axi), bus.axi)
+        self._trace(m, control, front, execute, load_store, shared)
+        return m
+
+    def _join_control(self, m: Module, control, front, execute, load_store, shared, constant) -> None:
+        """Connect the control unit with the blocks of the core."""
         self._join(m, control, front, "warp_init", "stack_push", "start", "free", "kill", "pending", "stop_now",
                    "stopped", "exited", "valid", "save_select", "save_view", "inspect_select", "inspect_view",
-                   "invalidate", "issued", front_fault="fault")
+                   "invalidate", "issued", "cycle", "uniform_param_select", "uniform_param_value", "save_uniforms",
+                   "save_uniform_select", "save_uniform", "restore_uniform", front_fault="fault")
         self._join(m, control, execute, "param_select", "param_value", "cycle", "clear", "flags_select",
                    "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select", "save_predicate",
                    "restore_predicate", "save_read", "save_data", "restore_write", "mark_clean",
@@ -148,20 +178,19 @@ class Sm(wiring.Component):
         self._join(m, control, shared, "lines_valid", "lines_dirty", "row", "row_data", clear_lines="clear",
                    shared_fault="fault")
         self._join(m, control, load_store, global_fault="fault")
+        self._join(m, control, constant, "invalidate", constant_fault="fault")
+
+    def _join_core(self, m: Module, front, execute, load_store, shared, constant) -> None:
+        """Connect the blocks of the core with each other."""
         self._join(m, front, execute, "issue", "throttle", "predicate_select", "predicate_guard", "predicate_pa",
-                   "predicate_pb", "release_register", "release_predicate")
-        self._join(m, front, load_store, "load_done", "store_done", global_room="room")
+                   "predicate_pb", "release_register", "release_predicate", "uniform_predicate", "f64_room", "sfu_room",
+                   "exchange_room")
+        self._join(m, front, load_store, "load_done", "store_done", "atomic_done", global_room="room")
+        self._join(m, front, constant, constant_room="room", uniform_write="uniform")
         self._join(m, front, shared, shared_room="room", shared_done="done")
         self._join(m, execute, load_store, global_op="op", global_write="write")
         self._join(m, execute, shared, shared_op="op", shared_write="write")
-
-        for k, port in enumerate((front.icache_port, load_store.read_port, control.read_port)):
-            wiring.connect(m, port, bus.readers[k])
-        for k, port in enumerate((load_store.write_port, control.write_port)):
-            wiring.connect(m, port, bus.writers[k])
-        wiring.connect(m, wiring.flipped(self.axi), bus.axi)
-        self._trace(m, control, front, execute)
-        return m
+        self._join(m, execute, constant, constant_op="op", constant_write="write")
 
     @staticmethod
     def _join(m: Module, a: wiring.Component, b: wiring.Component, *same: str, **renamed: str) -> None:
@@ -177,7 +206,8 @@ class Sm(wiring.Component):
             else:
                 m.d.comb += b_port.eq(a_port) if member.flow == Out else a_port.eq(b_port)
 
-    def _trace(self, m: Module, control: ControlUnit, front: FrontEnd, execute: ExecutePipeline) -> None:
+    def _trace(self, m: Module, control: ControlUnit, front: FrontEnd, execute: ExecutePipeline,
+               load_store: LoadStore, shared: SharedMemory) -> None:
         """Drive the trace ports; a table remembers which warp was put into each slot."""
         g = self.geometry
         owner = data.StructLayout({"tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
@@ -202,9 +232,14 @@ class Sm(wiring.Component):
                      written.last.eq(write.release), written.mask.eq(write.mask),
                      written.data.eq(write.data.as_value())]
         predicate, source = self.trace.predicate, execute.trace_predicate
-        m.d.comb += [predicate.valid.eq(source.valid), predicate.slot.eq(source.warp)]
-        m.d.comb += [getattr(predicate, name).eq(source[name])
+        m.d.comb += [predicate.valid.eq(source.valid), predicate.slot.eq(source.write.warp)]
+        m.d.comb += [getattr(predicate, name).eq(source.write[name])
                      for name in ("predicate", "beat", "last", "mask", "value")]
+        for port, source, names in ((self.trace.uniform, front.trace_uniform, ("register", "value")),
+                                    (self.trace.atomic_global, load_store.trace_atomic, ("pc", "lane", "old")),
+                                    (self.trace.atomic_shared, shared.trace_atomic, ("pc", "lane", "old"))):
+            m.d.comb += [port.valid.eq(source.valid), port.slot.eq(source.warp)]
+            m.d.comb += [getattr(port, name).eq(source[name]) for name in names]
         self._trace_activity(m, control, front)
 
     def _trace_activity(self, m: Module, control: ControlUnit, front: FrontEnd) -> None:

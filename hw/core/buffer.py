@@ -12,8 +12,13 @@ from .vectors import one_hot, spread
 
 __all__ = ["InstructionBuffer", "fetched", "CLASSES"]
 
-CLASSES = ("alu", "load", "store", "shared", "sync")
-"""Instruction classes that issue depends on: ALU, global load, global store, shared access, `bar.pp` or `membar`."""
+CLASSES = ("alu", "load", "store", "atomic", "shared", "constant", "f64", "sfu", "exchange", "uniform", "uses_u",
+           "sync")
+"""Instruction classes that issue depends on.
+
+ALU; load, store and atomic of the global unit; shared access; constant load; f64, special function, exchange; uniform
+data path; any instruction that reads or writes a uniform register; `bar.pp` or `membar`.
+"""
 
 
 def fetched() -> data.StructLayout:
@@ -38,7 +43,7 @@ class InstructionBuffer(wiring.Component):
         Entries that become empty; wins over `fill`.
     held : Signal(warps), out
         Entries that hold an instruction.
-    alu, load, store, shared, sync : Signal(warps), out
+    alu, load, store, atomic, shared, constant, f64, sfu, exchange, uniform, uses_u, sync : Signal(warps), out
         Entries whose instruction is of the class; others may hold an old value where `held` is clear.
     warp, instruction
         Combinational read port.
@@ -51,7 +56,14 @@ class InstructionBuffer(wiring.Component):
     alu: Signal
     load: Signal
     store: Signal
+    atomic: Signal
     shared: Signal
+    constant: Signal
+    f64: Signal
+    sfu: Signal
+    exchange: Signal
+    uniform: Signal
+    uses_u: Signal
     sync: Signal
     warp: Signal
     instruction: data.View
@@ -82,8 +94,11 @@ class InstructionBuffer(wiring.Component):
         ]
         m.d.sync += self.held.eq((self.held | filled) & ~self.drop)
         is_global = op.unit == Unit.GLOBAL
-        classes = {"alu": op.unit == Unit.ALU, "load": is_global & ~op.store, "store": is_global & op.store,
-                   "shared": op.unit == Unit.SHARED, "sync": op.is_bar | op.is_membar}
+        classes = {name: op.unit == Unit[name.upper()] for name in (
+            "alu", "shared", "constant", "f64", "sfu", "exchange", "uniform")}
+        classes |= {"load": is_global & ~op.store & ~op.atomic, "store": is_global & op.store,
+                    "atomic": is_global & op.atomic, "sync": op.is_bar | op.is_membar,
+                    "uses_u": op.uniform_a | op.uniform_b | op.uniform_c | op.writes_u}
         for name in CLASSES:
             vector = getattr(self, name)
             m.d.sync += vector.eq(vector & ~filled | filled & spread(usable & classes[name], warps))

@@ -5,7 +5,8 @@
     cycle 0   issue transfers
     cycle 1   OperandCollector reads the banks of RegisterFile and the valid bits (more cycles on conflicts)
     cycle 2   bank data -> operand registers; ScalarSource gives immediates, parameters, special registers
-    cycle 3   operands -> IntegerUnit stage 1, FloatUnit stage 1    or  global_op / shared_op
+    cycle 3   operands -> IntegerUnit stage 1, FloatUnit stage 1    or  a memory unit, or one of
+                                                                        F64Unit, SpecialFunctionUnit, ExchangeUnit
     cycle 4                           stage 2,           stage 2
     cycle 5                           stage 3,           stage 3    (ThreadIndex beside them)
     cycle 6                                              stage 4
@@ -15,11 +16,10 @@
 Integer results wait for the stages that only floating point has, so that every ALU operation takes as long and the
 write port needs no arbitration among them.
 
-A released register or predicate can be read from the next cycle. Memory operations leave at cycle 3; while the
-unit does not take one, the stages before it stand still and ALU operations behind it go on to complete.
+A released register or predicate can be read from the next cycle. Operations of other units leave at cycle 3; while
+the unit does not take one, the stages before it stand still and ALU operations behind it go on to complete. Those
+units write registers and predicates when the ALU does not.
 """
-
-from typing import Any
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -30,15 +30,24 @@ from ..arch.geometry import MAX_REGISTERS, PREDICATES, Geometry
 from ..arch.isa import PT, AluOp, Unit
 from ..preempt.valid_dirty import ValidDirty
 from . import interfaces as payload
-from .alu import IntegerLane, IntegerUnit
+from .delay import delayed
+from .exchange import ExchangeUnit
+from .f64 import F64Unit
 from .floating import FloatUnit
+from .integer import IntegerLane, IntegerUnit
 from .operands import OperandCollector, operation
-from .predicates import PredicateFile
+from .predicates import PredicateFile, PredicateWriteBack
 from .register_file import RegisterFile
+from .sfu import SpecialFunctionUnit
 from .special import ScalarSource, ThreadIndex
 from .writeback import WriteBack
 
 __all__ = ["ExecutePipeline"]
+
+MEMORY_UNITS = {Unit.GLOBAL: "global", Unit.SHARED: "shared", Unit.CONSTANT: "constant"}
+"""Units behind a port ``<name>_op``, whose loads come back through ``<name>_write``."""
+SIDE_UNITS = {Unit.F64: "f64", Unit.SFU: "sfu", Unit.EXCHANGE: "exchange"}
+"""Units that take a warp instruction for several cycles."""
 
 
 class ExecutePipeline(wiring.Component):
@@ -69,8 +78,14 @@ class ExecutePipeline(wiring.Component):
     release_predicate: data.View
     global_op: stream.Interface
     shared_op: stream.Interface
+    constant_op: stream.Interface
     global_write: stream.Interface
     shared_write: stream.Interface
+    constant_write: stream.Interface
+    uniform_predicate: stream.Interface
+    f64_room: Signal
+    sfu_room: Signal
+    exchange_room: Signal
     clear: data.View
     flags_select: Signal
     flags_valid: Signal
@@ -107,11 +122,12 @@ class ExecutePipeline(wiring.Component):
             "release_register": Out(data.StructLayout({"valid": 1, "warp": index(g.warps), "register": 6})),
             "release_predicate": Out(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1)})),
-            # memory units
-            "global_op": Out(stream.Signature(payload.memory_op(g))),
-            "shared_op": Out(stream.Signature(payload.memory_op(g))),
-            "global_write": In(stream.Signature(payload.register_write(g))),
-            "shared_write": In(stream.Signature(payload.register_write(g))),
+            # memory units, uniform data path
+            **{f"{name}_op": Out(stream.Signature(payload.memory_op(g))) for name in MEMORY_UNITS.values()},
+            **{f"{name}_write": In(stream.Signature(payload.register_write(g))) for name in MEMORY_UNITS.values()},
+            "uniform_predicate": In(stream.Signature(payload.predicate_write(g))),
+            # the place of one instruction in a unit is free again
+            **{f"{name}_room": Out(1) for name in SIDE_UNITS.values()},
             # preemption unit
             "clear": In(data.StructLayout({"valid": 1, "warp": index(g.warps)})),  # a warp slot is initialised:
             #   its registers become invalid and clean, its predicates unwritten
@@ -131,9 +147,7 @@ class ExecutePipeline(wiring.Component):
             "mark_clean": In(1),     # with restore_write: leave the dirty bit clear
             "fault": Out(payload.fault_report(g)),   # PARAM_BOUND
             "trace_write": Out(data.StructLayout({"valid": 1, "write": payload.register_write(g)})),
-            "trace_predicate": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "predicate": 3, "beat": index(g.beats), "last": 1,
-                "mask": g.lanes, "value": g.lanes})),
+            "trace_predicate": Out(data.StructLayout({"valid": 1, "write": payload.predicate_write(g)})),
         })
 
     def elaborate(self, platform):
@@ -143,26 +157,27 @@ class ExecutePipeline(wiring.Component):
         m.submodules.registers = registers = RegisterFile(g)
         m.submodules.flags = flags = ValidDirty(g)
         m.submodules.predicates = predicates = PredicateFile(g)
+        m.submodules.predicate_write_back = predicate_back = PredicateWriteBack(g)
         m.submodules.write_back = write_back = WriteBack(g)
         self._connect_reads(m, operands, registers, flags)
         self._connect_writes(m, write_back, registers, flags)
-        self._connect_predicates(m, predicates)
+        self._connect_predicates(m, predicates, predicate_back)
         self._memory_operations(m, operands.output)
-        m.d.comb += [write_back.accepting.eq(self.issue.ready), self.throttle.eq(write_back.throttle)]
+        self._side_units(m, operands.output, write_back, predicate_back)
+        m.d.comb += [write_back.accepting.eq(self.issue.ready), predicate_back.accepting.eq(self.issue.ready),
+                     self.throttle.eq(write_back.throttle | predicate_back.throttle)]
 
         faulty = self._scalars_and_fault(m, operands)
         stage = self._stages(m, operands.output, faulty)
         result, predicate = self._results(m, operands)
+        tested = predicate_back.result
         m.d.comb += [
             write_back.result.valid.eq(stage.valid & stage.writes_d), write_back.result.kept.eq(~stage.faulty),
             write_back.result.write.eq(self._register_write(m, stage, result)),
-            predicates.write.eq(self.trace_predicate),
-            self.trace_predicate.valid.eq(stage.valid & stage.writes_pd & (stage.pd != PT)),
-            self.trace_predicate.warp.eq(stage.warp), self.trace_predicate.predicate.eq(stage.pd),
-            self.trace_predicate.beat.eq(stage.beat), self.trace_predicate.last.eq(stage.last),
-            self.trace_predicate.mask.eq(stage.mask), self.trace_predicate.value.eq(predicate & stage.mask),
-            self.release_predicate.valid.eq(self.trace_predicate.valid & stage.last),
-            self.release_predicate.warp.eq(stage.warp), self.release_predicate.predicate.eq(stage.pd),
+            tested.valid.eq(stage.valid & stage.writes_pd & (stage.pd != PT)),
+            tested.write.warp.eq(stage.warp), tested.write.predicate.eq(stage.pd), tested.write.beat.eq(stage.beat),
+            tested.write.last.eq(stage.last), tested.write.mask.eq(stage.mask),
+            tested.write.value.eq(predicate & stage.mask),
         ]
         return m
 
@@ -184,18 +199,22 @@ class ExecutePipeline(wiring.Component):
 
     def _connect_writes(self, m, write_back, registers, flags):
         """Connect register writes, valid bits and releases."""
-        wiring.connect(m, wiring.flipped(self.global_write), write_back.global_write)
-        wiring.connect(m, wiring.flipped(self.shared_write), write_back.shared_write)
-        wiring.connect(m, wiring.flipped(self.restore_write), write_back.restore_write)
+        for name in (*MEMORY_UNITS.values(), "restore"):
+            wiring.connect(m, wiring.flipped(getattr(self, f"{name}_write")), getattr(write_back, f"{name}_write"))
         m.d.comb += [
             write_back.mark_clean.eq(self.mark_clean), registers.write.eq(write_back.write),
             flags.write.eq(write_back.flag), write_back.flag_valid.eq(flags.write_valid),
             self.release_register.eq(write_back.release), self.trace_write.eq(write_back.trace),
         ]
 
-    def _connect_predicates(self, m, predicates):
-        """Connect the front end's and the preemption unit's side of the predicates."""
+    def _connect_predicates(self, m, predicates, write_back):
+        """Connect predicate writes and releases, the front end's and the preemption unit's side of the predicates."""
+        wiring.connect(m, wiring.flipped(self.uniform_predicate), write_back.uniform_predicate)
         m.d.comb += [
+            predicates.write.eq(write_back.write), self.trace_predicate.eq(write_back.write),
+            self.release_predicate.valid.eq(write_back.write.valid & write_back.write.write.last),
+            self.release_predicate.warp.eq(write_back.write.write.warp),
+            self.release_predicate.predicate.eq(write_back.write.write.predicate),
             predicates.select.eq(self.predicate_select), self.predicate_guard.eq(predicates.guard),
             self.predicate_pa.eq(predicates.pa), self.predicate_pb.eq(predicates.pb),
             predicates.restore.eq(self.restore_predicate), predicates.clear.eq(self.clear),
@@ -204,24 +223,40 @@ class ExecutePipeline(wiring.Component):
         ]
 
     def _memory_operations(self, m, output):
-        """Offer beats of loads and stores to their unit, with the address of each lane."""
+        """Offer beats of loads, stores and atomics to their unit, with the address of each lane."""
         op, operands = output.payload.operation, output.payload.operands
         beat = Signal(payload.memory_op(self.geometry))
-        names = ("warp", "tb", "kernel", "base", "pc", "d", "size", "store", "beat", "last", "mask")
+        names = ("warp", "tb", "kernel", "base", "block_warp", "pc", "d", "writes_d", "writes_u", "size", "store",
+                 "atomic", "function", "space", "beat", "last", "mask")
         m.d.comb += [beat[name].eq(op[name]) for name in names]
         m.d.comb += [beat.address[lane].eq(operands[0][lane] + op.imm) for lane in range(self.geometry.lanes)]
         m.d.comb += [beat.data[k].eq(operands[1 + k]) for k in range(4)]
-        m.d.comb += [
-            self.global_op.payload.eq(beat), self.global_op.valid.eq(output.valid & (op.unit == Unit.GLOBAL)),
-            self.shared_op.payload.eq(beat), self.shared_op.valid.eq(output.valid & (op.unit == Unit.SHARED)),
-        ]
-        with m.Switch(op.unit):
-            with m.Case(Unit.GLOBAL):
-                m.d.comb += output.ready.eq(self.global_op.ready)
-            with m.Case(Unit.SHARED):
-                m.d.comb += output.ready.eq(self.shared_op.ready)
-            with m.Default():
-                m.d.comb += output.ready.eq(1)
+        m.d.comb += output.ready.eq(1)
+        for unit, name in MEMORY_UNITS.items():
+            port = getattr(self, f"{name}_op")
+            m.d.comb += [port.payload.eq(beat), port.valid.eq(output.valid & (op.unit == unit))]
+            with m.If(op.unit == unit):
+                m.d.comb += output.ready.eq(port.ready)
+
+    def _side_units(self, m, output, write_back, predicate_back):
+        """Instantiate the units that take an instruction for several cycles, and offer them beats with operands."""
+        g, op, operands = self.geometry, output.payload.operation, output.payload.operands
+        m.submodules.f64 = f64 = F64Unit(g)
+        m.submodules.sfu = sfu = SpecialFunctionUnit(g)
+        m.submodules.exchange = exchange = ExchangeUnit(g)
+        beat = Signal(payload.lane_op(g))
+        m.d.comb += [beat[name].eq(op[name]) for name in ("function", "warp", "base", "d", "writes_d", "data_registers",
+                                                          "pd", "writes_pd", "beat", "last", "mask")]
+        m.d.comb += [beat[name].eq(words) for name, words in zip(
+            ("a", "b", "c", "high_b", "high_c", "high_a"), operands, strict=True)]
+        for (unit, name), block in zip(SIDE_UNITS.items(), (f64, sfu, exchange), strict=True):
+            m.d.comb += [block.op.payload.eq(beat), block.op.valid.eq(output.valid & (op.unit == unit)),
+                         getattr(self, f"{name}_room").eq(block.room)]
+            with m.If(op.unit == unit):
+                m.d.comb += output.ready.eq(block.op.ready)
+            wiring.connect(m, block.write, getattr(write_back, f"{name}_write"))
+        wiring.connect(m, f64.predicate, predicate_back.f64_predicate)
+        wiring.connect(m, exchange.predicate, predicate_back.exchange_predicate)
 
     def _scalars_and_fault(self, m, operands):
         """Give operand b its constants; report parameter faults; return "faulty", beside the operands."""
@@ -247,7 +282,7 @@ class ExecutePipeline(wiring.Component):
         stage = Signal(layout)
         m.d.comb += [stage.valid.eq(output.valid & (op.unit == Unit.ALU)), stage.faulty.eq(faulty)]
         m.d.comb += [stage[name].eq(op[name]) for name in names]
-        return self._delay(m, "stage", stage, g.alu_latency - 1)
+        return delayed(m, "stage", stage, g.alu_latency - 1)
 
     def _results(self, m, operands):
         """Instantiate the lanes and the thread index; return register and predicate results at write back."""
@@ -258,13 +293,13 @@ class ExecutePipeline(wiring.Component):
         m.submodules.threads = threads = ThreadIndex(g)
         m.d.comb += [
             integer.pa.eq(op.pa), integer.pb.eq(op.pb),
-            floating.valid.eq(operands.output.valid & (op.unit == Unit.ALU)),
             threads.kernels.eq(self.kernels), threads.operation.eq(operands.arriving),
             threads.enable.eq(operands.arriving_last),
         ]
         for unit in (integer, floating):
-            m.d.comb += [unit.op.eq(op.alu), unit.a.eq(collected.operands[0]), unit.b.eq(collected.operands[1]),
-                         unit.c.eq(collected.operands[2])]
+            m.d.comb += [unit.op.eq(op.alu), unit.valid.eq(operands.output.valid & (op.unit == Unit.ALU))]
+            m.d.comb += [getattr(unit, name).eq(words)
+                         for name, words in zip("abc", collected.operands, strict=False)]
         chosen = Signal(data.ArrayLayout(32, g.lanes))
         m.d.comb += chosen.eq(integer.result)
         with m.If(threads.selected):
@@ -275,13 +310,13 @@ class ExecutePipeline(wiring.Component):
         predicate = Signal(g.lanes)
         is_float = Signal()
         m.d.comb += [
-            is_float.eq(op.alu >= AluOp.FADD_RN), result.eq(self._delay(m, "integer_result", chosen, wait)),
-            predicate.eq(self._delay(m, "integer_predicate", integer.predicate, wait)),
+            is_float.eq(op.alu >= AluOp.FADD_RN), result.eq(delayed(m, "integer_result", chosen, wait)),
+            predicate.eq(delayed(m, "integer_predicate", integer.predicate, wait)),
         ]
-        with m.If(self._delay(m, "is_float", is_float, FloatUnit.LATENCY)):
+        with m.If(delayed(m, "is_float", is_float, FloatUnit.LATENCY)):
             m.d.comb += [result.eq(floating.result), predicate.eq(floating.predicate)]
         extra = g.alu_latency - 1 - FloatUnit.LATENCY
-        return self._delay(m, "result", result, extra), self._delay(m, "predicate", predicate, extra)
+        return delayed(m, "result", result, extra), delayed(m, "predicate", predicate, extra)
 
     def _register_write(self, m, stage, result):
         """Return the register write of an ALU result."""
@@ -289,12 +324,3 @@ class ExecutePipeline(wiring.Component):
         m.d.comb += [write[name].eq(stage[name]) for name in ("warp", "base", "beat", "last", "mask")]
         m.d.comb += [write.register.eq(stage.d), write.release.eq(stage.last), write.data.eq(result)]
         return write
-
-    @staticmethod
-    def _delay(m, name, value: Any, cycles) -> Any:
-        """Return `value` after `cycles` registers."""
-        for cycle in range(cycles):
-            later = Signal(value.shape(), name=f"{name}_{cycle + 1}")
-            m.d.sync += later.eq(value)
-            value = later
-        return value

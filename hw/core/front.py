@@ -1,9 +1,10 @@
-"""Front end of the SM: fetch, decode, scoreboard, SIMT stack, issue, barriers.
+"""Front end of the SM: fetch, decode, scoreboard, SIMT stack, issue, barriers, uniform data path.
 
 ::
 
     FetchUnit (cache, decoder, idle pp) --fill--> InstructionBuffer --> IssueStage --issue--> ExecutePipeline
         ^   |                                 Scoreboard --hazard-->  ^   |   |
+        |   |              UniformRegisters <--> UniformUnit <--------+   |   |
         |   +---------skip----> SimtStack <---------command-----------|---+   |
         +---alive--- WarpTable <---waits, parks, faults ... ----------+-------+
                        ^  `--waiting--> BarrierUnit --release--> WarpTable
@@ -15,15 +16,17 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.faults import Fault
-from ..arch.geometry import PREDICATES, Geometry
+from ..arch.geometry import PREDICATES, UNIFORMS, Geometry
 from ..memory.ports import ReadInterface, ReadPort
 from . import interfaces as payload
 from .barriers import BarrierUnit
 from .buffer import InstructionBuffer
 from .fetch import FetchUnit
-from .issue import IssueStage
+from .issue import PLACES, UNITS, IssueStage
 from .scoreboard import OutstandingOperations, Scoreboard, register_masks
 from .simt_stack import SimtStack, StackCommand
+from .uniform import UniformRegisters, UniformUnit
+from .vectors import one_hot
 from .warps import WarpTable
 
 __all__ = ["FrontEnd"]
@@ -43,9 +46,12 @@ class FrontEnd(wiring.Component):
     Notes
     -----
     `issue.ready`, `throttle` and the predicates read through `predicate_select` are used within the cycle; the
-    first two must not depend on `issue.valid` or its payload. Faults are reported one cycle after the instruction
-    would have issued, one a cycle; a faulted warp issues nothing more, and is `exited` only once it is killed. A
-    barrier mismatch is reported with the PC of the barrier that one of the waiting warps is at.
+    first two must not depend on `issue.valid` or its payload. A warp has one write of a uniform register outstanding
+    at most: whatever touches its uniform registers waits for it (`UniformUnit.LATENCY` cycles). A global atomic waits
+    for the warp's global loads, stores and atomics, and they wait for it. Faults are reported one cycle after the
+    instruction would have issued (of ``uldp`` three), one a cycle; a faulted warp issues nothing more, and is `exited`
+    only once it is killed. A barrier mismatch is reported with the PC of the barrier that one of the waiting warps is
+    at.
     """
 
     kernels: data.View
@@ -78,16 +84,32 @@ class FrontEnd(wiring.Component):
     release_predicate: data.View
     global_room: Signal
     shared_room: Signal
+    constant_room: Signal
+    f64_room: Signal
+    sfu_room: Signal
+    exchange_room: Signal
     load_done: data.View
     store_done: data.View
+    atomic_done: data.View
     shared_done: data.View
+    cycle: Signal
+    uniform_param_select: data.View
+    uniform_param_value: Signal
+    uniform_write: stream.Interface
+    uniform_predicate: stream.Interface
+    save_uniforms: Signal
+    save_uniform_select: Signal
+    save_uniform: Signal
+    restore_uniform: data.View
     fault: data.View
     icache_port: ReadInterface
     trace: data.View
+    trace_uniform: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
         index = payload.index
+        uniform = data.StructLayout({"valid": 1, "warp": index(g.warps), "register": range(UNIFORMS), "value": 32})
         super().__init__({
             # the kernels and TBs
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
@@ -123,16 +145,28 @@ class FrontEnd(wiring.Component):
             "release_register": In(data.StructLayout({"valid": 1, "warp": index(g.warps), "register": 6})),
             "release_predicate": In(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1)})),
-            # from the memory units
-            "global_room": In(1),     # the unit gives back one place (`unit_queue` places at reset)
-            "shared_room": In(1),
+            # from the units: one gives back a place (at reset: `unit_queue` in a memory unit, one in the others)
+            **{f"{unit}_room": In(1) for unit in PLACES},
             "load_done": In(payload.completion(g)),    # global load complete (all data written)
             "store_done": In(payload.completion(g)),   # global store acknowledged
-            "shared_done": In(payload.completion(g)),  # shared load or store complete
+            "atomic_done": In(payload.completion(g)),  # global atomic complete
+            "shared_done": In(payload.completion(g)),  # shared load, store or atomic complete
+            # uniform data path
+            "cycle": In(32),         # for us2r CLOCK
+            "uniform_param_select": Out(data.StructLayout({
+                "kernel": index(g.kernel_slots), "word": index(g.param_words)})),
+            "uniform_param_value": In(32),  # combinational
+            "uniform_write": In(stream.Signature(payload.uniform_write(g))),  # constants
+            "uniform_predicate": Out(stream.Signature(payload.predicate_write(g))),
+            "save_uniforms": Out(UNIFORMS),          # uniform registers written, of warp `save_select.warp`
+            "save_uniform_select": In(range(UNIFORMS)),
+            "save_uniform": Out(32),                 # of the same warp, combinational
+            "restore_uniform": In(uniform),
             "fault": Out(payload.fault_report(g)),
             "icache_port": Out(ReadPort(g)),
             "trace": Out(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "pc": 25, "mask": g.warp_size, "op": 10})),
+            "trace_uniform": Out(uniform),  # an instruction wrote a uniform register
         })
 
     def elaborate(self, platform):
@@ -146,16 +180,21 @@ class FrontEnd(wiring.Component):
         m.submodules.stack = stack = SimtStack(g)
         m.submodules.table = table = WarpTable(g)
         m.submodules.barriers = barriers = BarrierUnit(g)
+        m.submodules.uniforms = uniforms = UniformRegisters(g)
+        m.submodules.uniform = uniform = UniformUnit(g)
         self._fetch(m, fetch, buffer, scoreboard, stack, table)
-        self._issue(m, issue, buffer, scoreboard, outstanding, stack, table)
-        self._launch(m, issue, stack, table)
+        self._issue(m, issue, buffer, stack, table)
+        self._dependences(m, issue, buffer, scoreboard, outstanding, table, uniforms)
+        self._uniform(m, issue, uniforms, uniform)
+        self._launch(m, issue, stack, table, uniform)
         self._barriers(m, barriers, issue, stack, table)
+        self._report(m, barriers, issue, stack, table, uniform)
         self._views(m, stack, table)
 
         quiet = Signal(g.warps)
         m.d.comb += [
             quiet.eq(~(scoreboard.pending | outstanding.loads | outstanding.stores | outstanding.shared
-                       | stack.settling)),
+                       | outstanding.atomics | uniforms.outstanding | stack.settling)),
             self.exited.eq(table.ended & quiet),
             self.stopped.eq((table.parked | table.waiting & table.pending_warps) & quiet & ~table.ended),
             self.valid.eq(table.valid), self.waiting.eq(table.waiting), self.active.eq(table.active),
@@ -180,43 +219,70 @@ class FrontEnd(wiring.Component):
             scoreboard.fill.predicates.eq(predicates | predicates_written),
         ]
 
-    def _issue(self, m: Module, issue, buffer, scoreboard, outstanding, stack, table):
-        """Issue stage, what it depends on, and what an issued instruction leaves behind."""
-        busy = outstanding.loads | outstanding.stores | outstanding.shared
-        blocked = (buffer.load & (outstanding.stores | outstanding.loads_full)
-                   | buffer.store & (outstanding.loads | outstanding.stores_full)
-                   | buffer.shared & outstanding.shared_full | buffer.sync & busy)
+    def _issue(self, m: Module, issue, buffer, stack, table):
+        """Issue stage, and what it picks an instruction from."""
+        wiring.connect(m, wiring.flipped(self.issue), issue.issue)
         m.d.comb += [
-            issue.ready.eq(buffer.held & table.alive & ~scoreboard.hazard & ~blocked),
-            issue.uses_alu.eq(buffer.alu), issue.uses_global.eq(buffer.load | buffer.store),
-            issue.uses_shared.eq(buffer.shared),
+            issue.uses_global.eq(buffer.load | buffer.store | buffer.atomic),
             issue.armed.eq(table.armed), issue.pending_warps.eq(table.pending_warps),
-            issue.throttle.eq(self.throttle), issue.global_room.eq(self.global_room),
-            issue.shared_room.eq(self.shared_room), issue.overflow.eq(stack.overflow), issue.top.eq(stack.top),
+            issue.throttle.eq(self.throttle), issue.overflow.eq(stack.overflow), issue.top.eq(stack.top),
             buffer.warp.eq(issue.warp), issue.instruction.eq(buffer.instruction),
             buffer.drop.eq(~table.alive | issue.retire | issue.faults),
             table.issue_warp.eq(issue.warp), issue.identity.eq(table.issue_identity),
             self.predicate_select.eq(issue.predicate_select), issue.predicate_guard.eq(self.predicate_guard),
             issue.predicate_pa.eq(self.predicate_pa), issue.predicate_pb.eq(self.predicate_pb),
+            self.trace.eq(issue.trace), self.issued.eq(issue.trace.valid),
+        ]
+        m.d.comb += [getattr(issue, f"uses_{unit}").eq(getattr(buffer, unit)) for unit in UNITS if unit != "global"]
+        m.d.comb += [getattr(issue, f"{unit}_room").eq(getattr(self, f"{unit}_room")) for unit in PLACES]
+
+    def _dependences(self, m: Module, issue, buffer, scoreboard, outstanding, table, uniforms):
+        """What the instructions held depend on, and what an issued one leaves behind."""
+        loads, stores, atomics = outstanding.loads, outstanding.stores, outstanding.atomics
+        blocked = (buffer.load & (stores | atomics | outstanding.loads_full)
+                   | buffer.store & (loads | atomics | outstanding.stores_full)
+                   | buffer.atomic & (loads | stores | atomics) | buffer.shared & outstanding.shared_full
+                   | buffer.uses_u & uniforms.outstanding
+                   | buffer.sync & (loads | stores | atomics | outstanding.shared))
+        m.d.comb += [
+            issue.ready.eq(buffer.held & table.alive & ~scoreboard.hazard & ~blocked),
             scoreboard.reserve.valid.eq(issue.reserve.valid), scoreboard.reserve.warp.eq(issue.warp),
             scoreboard.reserve.registers.eq(issue.reserve.registers),
             scoreboard.reserve.predicates.eq(issue.reserve.predicates),
             scoreboard.release_register.eq(self.release_register),
             scoreboard.release_predicate.eq(self.release_predicate),
             outstanding.issue_load.eq(issue.loads), outstanding.issue_store.eq(issue.stores),
-            outstanding.issue_shared.eq(issue.shared), outstanding.load_done.eq(self.load_done),
-            outstanding.store_done.eq(self.store_done), outstanding.shared_done.eq(self.shared_done),
-            self.trace.eq(issue.trace), self.issued.eq(issue.trace.valid),
+            outstanding.issue_shared.eq(issue.shared), outstanding.issue_atomic.eq(issue.atomics),
+            outstanding.load_done.eq(self.load_done), outstanding.store_done.eq(self.store_done),
+            outstanding.shared_done.eq(self.shared_done), outstanding.atomic_done.eq(self.atomic_done),
+            uniforms.reserve.eq(issue.uniform_writes),
         ]
-        wiring.connect(m, wiring.flipped(self.issue), issue.issue)
 
-    def _launch(self, m: Module, issue, stack, table):
+    def _uniform(self, m: Module, issue, uniforms, uniform):
+        """Uniform registers and their unit."""
+        wiring.connect(m, issue.uniform_op, uniform.op)
+        wiring.connect(m, uniform.result, uniforms.result)
+        wiring.connect(m, wiring.flipped(self.uniform_write), uniforms.constant)
+        wiring.connect(m, uniform.predicate, wiring.flipped(self.uniform_predicate))
+        m.d.comb += [
+            uniforms.select.eq(issue.uniform_select), issue.uniform_a.eq(uniforms.a),
+            issue.uniform_b.eq(uniforms.b), issue.uniform_c.eq(uniforms.c),
+            uniform.kernels.eq(self.kernels), uniform.tbs.eq(self.tbs), uniform.cycle.eq(self.cycle),
+            self.uniform_param_select.eq(uniform.param_select), uniform.param_value.eq(self.uniform_param_value),
+            uniforms.clear.valid.eq(self.warp_init.valid & self.warp_init.ready),
+            uniforms.clear.warp.eq(self.warp_init.payload.warp), uniforms.restore.eq(self.restore_uniform),
+            uniforms.save_warp.eq(self.save_select.warp), uniforms.save_select.eq(self.save_uniform_select),
+            self.save_uniforms.eq(uniforms.written), self.save_uniform.eq(uniforms.save_value),
+            self.trace_uniform.eq(uniforms.trace),
+        ]
+
+    def _launch(self, m: Module, issue, stack, table, uniform):
         """Commands to the SIMT stack: of `warp_init` and `stack_push`, else of the issue stage."""
         init, push, do = self.warp_init, self.stack_push, stack.command
         starting = Signal()
         m.d.comb += [
             init.ready.eq(~stack.busy), push.ready.eq(~stack.busy & ~init.valid),
-            starting.eq(init.valid | push.valid), issue.hold.eq(stack.busy | starting),
+            starting.eq(init.valid | push.valid), issue.hold.eq(stack.busy | starting | uniform.fault.valid),
             table.init.eq(init.payload), table.init_valid.eq(init.valid & init.ready),
             table.start.eq(self.start), table.free.eq(self.free), table.kill.eq(self.kill),
             table.pending.eq(self.pending), table.stop_now.eq(self.stop_now),
@@ -231,9 +297,7 @@ class FrontEnd(wiring.Component):
             m.d.comb += [stack.warp.eq(issue.warp), do.eq(issue.command)]
 
     def _barriers(self, m: Module, barriers, issue, stack, table):
-        """Warp states that instructions change, barriers and fault reports."""
-        mismatch = Signal()  # reported in this cycle: the issue stage's faults go first
-        report = Signal.like(self.fault)
+        """Warp states that instructions change, and barriers."""
         m.d.comb += [
             barriers.active.eq(table.active), barriers.waiting.eq(table.waiting),
             barriers.faulted.eq(table.faulted), barriers.pending.eq(table.pending_warps),
@@ -242,15 +306,24 @@ class FrontEnd(wiring.Component):
             table.live.valid.eq(issue.live.valid), table.live.warp.eq(issue.warp),
             table.live.vector.eq(issue.live.vector), table.emptied.eq(stack.emptied),
             stack.waiter_warp.eq(barriers.mismatch_index),
-            mismatch.eq(barriers.mismatch.any() & ~issue.faults.any()),
-            table.faults.eq(Mux(mismatch, barriers.mismatch, issue.faults)),
-            report.valid.eq(mismatch | issue.faults.any()),
-            report.kind.eq(Mux(mismatch, Fault.BARRIER_MISMATCH, issue.fault.kind)),
-            report.warp.eq(Mux(mismatch, barriers.mismatch_index, issue.warp)),
-            report.pc.eq(Mux(mismatch, stack.waiter_pc - 1, issue.fault.pc)),
         ]
         m.d.comb += [mine.eq(theirs) for mine, theirs in zip(barriers.members, table.members, strict=True)]
         m.d.comb += [mine.eq(theirs) for mine, theirs in zip(barriers.barriers, table.barriers, strict=True)]
+
+    def _report(self, m: Module, barriers, issue, stack, table, uniform):
+        """Fault reports: the uniform unit's (nothing issues in that cycle), the issue stage's, a barrier mismatch."""
+        warps, fault = self.geometry.warps, issue.faults.any()
+        mismatch = barriers.mismatch.any() & ~fault & ~uniform.fault.valid
+        report = Signal.like(self.fault)
+        with m.If(uniform.fault.valid):
+            m.d.comb += [report.eq(uniform.fault), table.faults.eq(one_hot(uniform.fault.warp, warps))]
+        with m.Else():
+            m.d.comb += [
+                report.valid.eq(mismatch | fault), table.faults.eq(Mux(mismatch, barriers.mismatch, issue.faults)),
+                report.kind.eq(Mux(mismatch, Fault.BARRIER_MISMATCH, issue.fault.kind)),
+                report.warp.eq(Mux(mismatch, barriers.mismatch_index, issue.warp)),
+                report.pc.eq(Mux(mismatch, stack.waiter_pc - 1, issue.fault.pc)),
+            ]
         m.d.sync += self.fault.eq(report)
 
     def _views(self, m: Module, stack, table):

@@ -1,11 +1,11 @@
 """Issue stage: one warp instruction a cycle; resolves branches, exits, barriers and preemption points itself."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.faults import Fault
-from ..arch.geometry import BARRIERS, PC_BITS, PREDICATES, Geometry
+from ..arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, Geometry
 from ..arch.isa import LIVE_BITS, Unit
 from . import interfaces as payload
 from .buffer import fetched
@@ -15,14 +15,21 @@ from .simt_stack import StackCommand, command, stack_top
 from .vectors import RoundRobin, spread
 from .warps import identity
 
-__all__ = ["IssueStage"]
+__all__ = ["IssueStage", "UNITS", "PLACES"]
+
+PLACES = {"global": Unit.GLOBAL, "shared": Unit.SHARED, "constant": Unit.CONSTANT, "f64": Unit.F64, "sfu": Unit.SFU,
+          "exchange": Unit.EXCHANGE}
+"""Units that hold a number of instructions: `Geometry.unit_queue` the first three, one the others."""
+UNITS = ("alu", *PLACES, "uniform")
+"""Units that an instruction is issued to only when they can take it."""
 
 
 class IssueStage(wiring.Component):
     """Picks a ready warp (round robin) and retires its instruction in the same cycle.
 
-    ALU and memory instructions with at least one lane whose guard holds go down `issue`; everything else ends here.
-    A faulting instruction has no effect but `fault`.
+    Instructions with at least one lane whose guard holds go down `issue`, those of the uniform data path to
+    `uniform_op`; what `Unit.CONTROL` executes ends here. A uniform register that operand b or the address of another
+    unit's instruction needs is put into, or added to, the immediate. A faulting instruction has no effect but `fault`.
 
     Parameters
     ----------
@@ -32,15 +39,20 @@ class IssueStage(wiring.Component):
     ----------
     ready : Signal(warps), in
         Warps that hold an instruction that has nothing to wait for but room in its unit.
-    uses_alu, uses_global, uses_shared : Signal(warps), in
-        Which of them need which unit.
+    uses_alu, uses_global, uses_shared, uses_constant, uses_f64, uses_sfu, uses_exchange, uses_uniform : in
+        Which of them need which unit, a bit a warp each.
     hold : Signal(), in
         No issue in this cycle.
     armed, pending_warps : Signal(warps), in
         Of the warp table.
-    throttle, global_room, shared_room, issue, predicate_select, predicate_guard, predicate_pa, predicate_pb, trace
-        As in `FrontEnd`. `issue.ready` and `throttle` must not depend on `issue.valid` or its payload within the
-        cycle: they take part in the choice of the warp.
+    throttle, issue, predicate_select, predicate_guard, predicate_pa, predicate_pb, trace
+    global_room, shared_room, constant_room, f64_room, sfu_room, exchange_room
+        As in `FrontEnd`. `issue.ready`, `uniform_op.ready` and `throttle` must not depend on what is issued within
+        the cycle: they take part in the choice of the warp.
+    uniform_select, uniform_a, uniform_b, uniform_c : out, in
+        Uniform registers of the instruction, combinational.
+    uniform_op : out stream
+        `interfaces.uniform_op`.
     warp : Signal, out
         The warp chosen; selects `instruction`, `identity` and `top`, which are read in the same cycle.
     command, overflow
@@ -57,20 +69,30 @@ class IssueStage(wiring.Component):
         New live vector of `warp`.
     reserve : Out(valid, registers, predicates)
         What the issued instruction will write.
-    loads, stores, shared : Signal(warps), out
-        The warp that issues such an instruction, one-hot.
+    loads, stores, atomics, shared, uniform_writes : Signal(warps), out
+        The warp that issues such an instruction (a global load, store or atomic; a shared access; one that writes a
+        uniform register), one-hot.
     """
 
     ready: Signal
     uses_alu: Signal
     uses_global: Signal
     uses_shared: Signal
+    uses_constant: Signal
+    uses_f64: Signal
+    uses_sfu: Signal
+    uses_exchange: Signal
+    uses_uniform: Signal
     armed: Signal
     pending_warps: Signal
     hold: Signal
     throttle: Signal
     global_room: Signal
     shared_room: Signal
+    constant_room: Signal
+    f64_room: Signal
+    sfu_room: Signal
+    exchange_room: Signal
     warp: Signal
     instruction: data.View
     identity: data.View
@@ -79,6 +101,11 @@ class IssueStage(wiring.Component):
     predicate_guard: Signal
     predicate_pa: Signal
     predicate_pb: Signal
+    uniform_select: data.View
+    uniform_a: Signal
+    uniform_b: Signal
+    uniform_c: Signal
+    uniform_op: stream.Interface
     command: data.View
     overflow: Signal
     retire: Signal
@@ -88,7 +115,9 @@ class IssueStage(wiring.Component):
     arms: Signal
     loads: Signal
     stores: Signal
+    atomics: Signal
     shared: Signal
+    uniform_writes: Signal
     barrier: Signal
     live: data.View
     fault: data.View
@@ -101,15 +130,17 @@ class IssueStage(wiring.Component):
         index = payload.index
         warp = index(g.warps)
         super().__init__({
-            **{name: In(g.warps) for name in ("ready", "uses_alu", "uses_global", "uses_shared", "armed",
-                                              "pending_warps")},
-            "hold": In(1), "throttle": In(1), "global_room": In(1), "shared_room": In(1),
+            **{name: In(g.warps) for name in ("ready", "armed", "pending_warps", *(f"uses_{unit}" for unit in UNITS))},
+            "hold": In(1), "throttle": In(1), **{f"{unit}_room": In(1) for unit in PLACES},
             "warp": Out(warp), "instruction": In(fetched()), "identity": In(identity(g)), "top": In(stack_top(g)),
             "predicate_select": Out(data.StructLayout({"warp": warp, "guard": 3, "pa": 3, "pb": 3})),
             **{f"predicate_{name}": In(g.warp_size) for name in ("guard", "pa", "pb")},
+            "uniform_select": Out(data.StructLayout({"warp": warp, **{x: range(UNIFORMS) for x in "abc"}})),
+            **{f"uniform_{x}": In(32) for x in "abc"},
+            "uniform_op": Out(stream.Signature(payload.uniform_op(g))),
             "command": Out(command(g)), "overflow": In(1),
             **{name: Out(g.warps) for name in ("retire", "faults", "waits", "parks", "arms", "loads", "stores",
-                                               "shared")},
+                                               "atomics", "shared", "uniform_writes")},
             "barrier": Out(index(BARRIERS)),
             "live": Out(data.StructLayout({"valid": 1, "vector": LIVE_BITS})),
             "fault": Out(data.StructLayout({"kind": Fault, "pc": PC_BITS})),
@@ -141,8 +172,11 @@ class IssueStage(wiring.Component):
                      self.retire.eq(grant & spread(retire, self.geometry.warps))]
         self._stack(m, op, active, execute, fault)
         self._control(m, op, armed, pending, retire)
-        self._send(m, op, execute, retire)
-        self._schedule(m)
+        send = Signal()
+        m.d.comb += send.eq(retire & (op.unit != Unit.CONTROL) & execute.any())
+        self._send(m, op, execute, send)
+        self._send_uniform(m, op, execute, send)
+        self._schedule(m, op, send)
         m.d.comb += [
             self.trace.valid.eq(retire & (op.unit != Unit.CONTROL) | retire & (
                 op.is_bra | op.is_exit | op.is_bar | op.is_membar | op.is_trap
@@ -152,17 +186,18 @@ class IssueStage(wiring.Component):
         ]
         return m
 
-    def _schedule(self, m: Module):
-        """Warps whose unit has room; places left in the memory units."""
+    def _schedule(self, m: Module, op, send):
+        """Warps whose unit has room; places left in the units."""
         g = self.geometry
-        shut = {"alu": self.throttle | ~self.issue.ready}
-        for unit, room, used in (("global", self.global_room, self.loads | self.stores),
-                                 ("shared", self.shared_room, self.shared)):
-            places = Signal(range(g.unit_queue + 1), init=g.unit_queue, name=f"{unit}_places")
-            m.d.sync += places.eq(places + room - used.any())
-            shut[unit] = ~places.any() | ~self.issue.ready
-        blocked = (self.uses_alu & spread(shut["alu"], g.warps) | self.uses_global & spread(shut["global"], g.warps)
-                   | self.uses_shared & spread(shut["shared"], g.warps))
+        shut = {"alu": self.throttle | ~self.issue.ready, "uniform": ~self.uniform_op.ready}
+        for name, unit in PLACES.items():
+            most = g.unit_queue if unit in (Unit.GLOBAL, Unit.SHARED, Unit.CONSTANT) else 1
+            places = Signal(range(most + 1), init=most, name=f"{name}_places")
+            m.d.sync += places.eq(places + getattr(self, f"{name}_room") - (send & (op.unit == unit)))
+            shut[name] = ~places.any() | ~self.issue.ready
+        blocked = Const(0, g.warps)
+        for name in UNITS:
+            blocked = blocked | getattr(self, f"uses_{name}") & spread(shut[name], g.warps)
         m.d.comb += self._arbiter.requests.eq(self.ready & ~blocked & ~spread(self.hold, g.warps))
 
     def _fault(self, m: Module, op, active, execute, armed):
@@ -214,15 +249,17 @@ class IssueStage(wiring.Component):
             self.live.vector.eq(op.live),
         ]
 
-    def _send(self, m: Module, op, execute, retire):
-        """Hand ALU and memory instructions on."""
+    def _send(self, m: Module, op, execute, send):
+        """Hand instructions on to the execution pipeline, and note what they will write."""
         warps, size = self.geometry.warps, self.geometry.warp_size
         out, who = self.issue.payload, self.identity
-        send = Signal()
+        to_uniform = op.unit == Unit.UNIFORM
+        immediate = Mux(op.b_uniform, self.uniform_b, op.imm + Mux(op.base_uniform, self.uniform_a, 0))
         m.d.comb += [
-            send.eq(retire & (op.unit != Unit.CONTROL) & execute.any()), self.issue.valid.eq(send),
-            out.op.eq(op), out.warp.eq(self.warp), out.tb.eq(who.tb), out.kernel.eq(who.kernel),
-            out.block_warp.eq(who.block_warp), out.base.eq(who.base), out.pc.eq(self.top.pc), out.mask.eq(execute),
+            self.issue.valid.eq(send & ~to_uniform), out.op.eq(op), out.op.imm.eq(immediate),
+            out.op.use_imm.eq(op.use_imm | op.b_uniform), out.warp.eq(self.warp), out.tb.eq(who.tb),
+            out.kernel.eq(who.kernel), out.block_warp.eq(who.block_warp), out.base.eq(who.base),
+            out.pc.eq(self.top.pc), out.mask.eq(execute),
             out.pa.eq(self.predicate_pa ^ spread(op.pa_not, size)),
             out.pb.eq(self.predicate_pb ^ spread(op.pb_not, size)),
         ]
@@ -230,6 +267,19 @@ class IssueStage(wiring.Component):
         m.d.comb += [self.reserve.valid.eq(send), self.reserve.registers.eq(registers),
                      self.reserve.predicates.eq(predicates)]
         is_global = op.unit == Unit.GLOBAL
-        for vector, kind in ((self.loads, is_global & ~op.store), (self.stores, is_global & op.store),
-                             (self.shared, op.unit == Unit.SHARED)):
+        for vector, kind in ((self.loads, is_global & ~op.store & ~op.atomic), (self.stores, is_global & op.store),
+                             (self.atomics, is_global & op.atomic), (self.shared, op.unit == Unit.SHARED),
+                             (self.uniform_writes, op.writes_u)):
             m.d.comb += vector.eq(self.retire & spread(send & kind, warps))
+
+    def _send_uniform(self, m: Module, op, execute, send):
+        """Read uniform registers, and hand instructions on to the uniform unit."""
+        out, who, select = self.uniform_op.payload, self.identity, self.uniform_select
+        m.d.comb += [
+            select.warp.eq(self.warp), select.a.eq(op.a), select.b.eq(op.b), select.c.eq(op.c),
+            self.uniform_op.valid.eq(send & (op.unit == Unit.UNIFORM)), out.warp.eq(self.warp),
+            out.pc.eq(self.top.pc), out.mask.eq(execute), out.a.eq(self.uniform_a),
+            out.b.eq(Mux(op.use_imm, op.imm, self.uniform_b)), out.c.eq(self.uniform_c),
+        ]
+        m.d.comb += [out[name].eq(op[name]) for name in ("alu", "d", "writes_u", "pd", "writes_pd", "imm")]
+        m.d.comb += [out[name].eq(who[name]) for name in ("tb", "kernel", "block_warp")]

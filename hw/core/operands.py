@@ -3,7 +3,7 @@
 ::
 
     issue -> slot -> bank reads -> (a cycle) bank data -> operand registers -> output
-             beat,                 `arriving`             a | b d0 | c d1 | d2 | d3
+             beat,                 `arriving`             a | b d0 | c d1 | high b d2 | high c d3 | high a
              operands left
 
 An instruction whose operands are in different banks takes `beats` cycles; registers that share a bank are
@@ -15,28 +15,32 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import MAX_REGISTERS, REGISTER_BANKS, Geometry
-from ..arch.isa import AluOp, Size, Unit
+from ..arch.isa import AluOp, Size, Space, Unit
 from .interfaces import index, issue, physical
 from .register_file import BANK_BITS, bank_row, row_of, select_bank
 
 __all__ = ["OperandCollector", "operation", "collected", "OPERANDS"]
 
-OPERANDS = 5
-"""Operand registers: a, b, c of an ALU operation; a and up to four data words of a store."""
+OPERANDS = 6
+"""Operand registers: a, b, c and the upper words of b, c, a where they are pairs; a and up to four words of a store."""
 
 
 def operation(g: Geometry) -> data.StructLayout:
-    """What is left of an issued instruction when one beat of its operands is there."""
+    """What is left of an issued instruction when one beat of its operands is there.
+
+    `ballot` are the lanes of the whole warp that execute it and whose pa holds.
+    """
     return data.StructLayout({
-        "unit": Unit, "alu": AluOp, "size": Size, "store": 1, "d": 6, "writes_d": 1, "pd": 3, "writes_pd": 1,
-        "imm": 32, "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
+        "unit": Unit, "alu": AluOp, "function": 7, "space": Space, "size": Size, "store": 1, "atomic": 1, "d": 6,
+        "writes_d": 1, "writes_u": 1, "data_registers": 3, "pd": 3, "writes_pd": 1, "imm": 32,
+        "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
         "block_warp": index(g.max_block_warps), "base": physical(g), "pc": 25,
-        "beat": index(g.beats), "last": 1, "mask": g.lanes, "pa": g.lanes, "pb": g.lanes,
+        "beat": index(g.beats), "last": 1, "mask": g.lanes, "pa": g.lanes, "pb": g.lanes, "ballot": g.warp_size,
     })
 
 
 def collected(g: Geometry) -> data.StructLayout:
-    """One beat of an instruction with its operands: a, then b and c or the data words of a store."""
+    """One beat of an instruction with its operands, in the order of `OPERANDS`."""
     return data.StructLayout({"operation": operation(g),
                               "operands": data.ArrayLayout(data.ArrayLayout(32, g.lanes), OPERANDS)})
 
@@ -133,12 +137,14 @@ class OperandCollector(wiring.Component):
         """Return which operands are read from the register file."""
         two, four = op.data_registers[1:].any(), op.data_registers[2]
         return Cat(op.reads_a, op.reads_b | op.reads_d, op.reads_c | op.reads_d & two,
-                   op.reads_d & four, op.reads_d & four)
+                   op.reads_d & four | op.reads_b & op.pair_b, op.reads_d & four | op.reads_c & op.pair_c,
+                   op.reads_a & op.pair_a)
 
     def _registers(self, m, slot):
         """Return the physical register number of each operand, and its valid bit."""
         op, found = slot.op, []
-        sources = (op.a, Mux(op.reads_d, op.d, op.b), Mux(op.reads_d, op.d + 1, op.c), op.d + 2, op.d + 3)
+        sources = (op.a, Mux(op.reads_d, op.d, op.b), Mux(op.reads_d, op.d + 1, op.c),
+                   Mux(op.reads_d, op.d + 2, op.b + 1), Mux(op.reads_d, op.d + 3, op.c + 1), op.a + 1)
         for k, source in enumerate(sources):
             register = Signal(6, name=f"register_{k}")
             number = Signal(physical(self.geometry), name=f"physical_{k}")
@@ -179,9 +185,9 @@ class OperandCollector(wiring.Component):
     def _operation(self, slot, beat, last):
         """Return the assignments that put one beat of the slot's instruction into `arriving`."""
         op, lanes = slot.op, self.geometry.lanes
-        values = {name: op[name] for name in ("unit", "alu", "size", "store", "d", "writes_d", "pd", "writes_pd",
-                                              "imm")}
+        values = {name: op[name] for name in ("unit", "alu", "function", "space", "size", "store", "atomic", "d",
+                                              "writes_d", "writes_u", "data_registers", "pd", "writes_pd", "imm")}
         values |= {name: slot[name] for name in ("warp", "tb", "kernel", "block_warp", "base", "pc")}
         values |= {name: slot[name].word_select(beat, lanes) for name in ("mask", "pa", "pb")}
-        values |= {"beat": beat, "last": last}
+        values |= {"beat": beat, "last": last, "ballot": slot.mask & slot.pa}
         return [self.arriving[name].eq(value) for name, value in values.items()]

@@ -1,21 +1,74 @@
 """Predicate registers: seven a warp slot, each a bit a lane."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import PREDICATES, Geometry
 from ..arch.isa import PT
-from .interfaces import index
+from .interfaces import index, predicate_write
+from .vectors import RoundRobin
 
-__all__ = ["PredicateFile", "predicate_write"]
+__all__ = ["PredicateFile", "PredicateWriteBack", "PREDICATE_WRITERS"]
+
+PREDICATE_WRITERS = ("f64", "exchange", "uniform")
+"""Units other than the ALU that write predicates; each has a port ``<name>_predicate``."""
 
 
-def predicate_write(g: Geometry) -> data.StructLayout:
-    """One beat of a predicate write; a predicate is written as all its beats in ascending order."""
-    return data.StructLayout({"valid": 1, "warp": index(g.warps), "predicate": 3, "beat": index(g.beats), "last": 1,
-                              "mask": g.lanes, "value": g.lanes})
+def _valid_write(g: Geometry) -> data.StructLayout:
+    """A beat of a predicate write, or none."""
+    return data.StructLayout({"valid": 1, "write": predicate_write(g)})
+
+
+class PredicateWriteBack(wiring.Component):
+    """Chooses one predicate beat to write each cycle; combinational.
+
+    ALU results cannot wait; the other units take turns. While one of them waits for an ALU result, `throttle` holds
+    back one ALU instruction in two.
+
+    Attributes
+    ----------
+    result : in
+        Beat of an ALU result, taken in the cycle of `valid`.
+    f64_predicate, exchange_predicate, uniform_predicate : in stream
+        Beats of the `PREDICATE_WRITERS`.
+    accepting : Signal(1), in
+        The pipeline can take an instruction in this cycle.
+    throttle : Signal(1), out
+        Issue no ALU instruction in this cycle.
+    write : out
+        Beat for the predicate file.
+    """
+
+    result: data.View
+    f64_predicate: stream.Interface
+    exchange_predicate: stream.Interface
+    uniform_predicate: stream.Interface
+    accepting: Signal
+    throttle: Signal
+    write: data.View
+
+    def __init__(self, g: Geometry):
+        super().__init__({
+            "result": In(_valid_write(g)), "accepting": In(1), "throttle": Out(1), "write": Out(_valid_write(g)),
+            **{f"{name}_predicate": In(stream.Signature(predicate_write(g))) for name in PREDICATE_WRITERS},
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.arbiter = arbiter = RoundRobin(len(PREDICATE_WRITERS))
+        streams = [getattr(self, f"{name}_predicate") for name in PREDICATE_WRITERS]
+        waiting = Cat(unit.valid for unit in streams)
+        bubble = Signal()
+        m.d.comb += [arbiter.requests.eq(Mux(self.result.valid, 0, waiting)), self.write.eq(self.result),
+                     self.throttle.eq(self.result.valid & waiting.any() & ~bubble)]
+        with m.If(self.accepting):
+            m.d.sync += bubble.eq(self.throttle)
+        for number, unit in enumerate(streams):
+            with m.If(arbiter.grant[number]):
+                m.d.comb += [self.write.valid.eq(1), self.write.write.eq(unit.payload), unit.ready.eq(1)]
+        return m
 
 
 class PredicateFile(wiring.Component):
@@ -29,7 +82,7 @@ class PredicateFile(wiring.Component):
     select, guard, pa, pb : in, out
         Three predicates of one warp, for the front end.
     write : in
-        Beat written by the ALU; visible from the next cycle.
+        Beat to be written; visible from the next cycle.
     restore : in
         Whole predicate written by the preemption unit, to another warp than `write`.
     clear : in
@@ -58,7 +111,7 @@ class PredicateFile(wiring.Component):
         super().__init__({
             "select": In(data.StructLayout({"warp": warp, "guard": 3, "pa": 3, "pb": 3})),
             "guard": Out(g.warp_size), "pa": Out(g.warp_size), "pb": Out(g.warp_size),
-            "write": In(predicate_write(g)),
+            "write": In(_valid_write(g)),
             "restore": In(data.StructLayout({"valid": 1, "warp": warp, "predicate": number, "value": g.warp_size})),
             "clear": In(data.StructLayout({"valid": 1, "warp": warp})),
             "save_warp": In(warp), "save_select": In(number), "save_value": Out(g.warp_size),
@@ -67,7 +120,7 @@ class PredicateFile(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        g, write = self.geometry, self.write
+        g, valid, write = self.geometry, self.write.valid, self.write.write
         m.submodules.values = self.values = Memory(shape=g.warp_size, depth=8 * g.warps, init=[])
         select_row, save_row, write_row, restore_row = self._written_rows(m)
         m.d.comb += self.written.eq(save_row)
@@ -84,7 +137,7 @@ class PredicateFile(wiring.Component):
         m.d.comb += [
             lanes.eq(old.word_select(write.beat, g.lanes) & ~write.mask | write.value & write.mask),
             port.addr.eq(Cat(write.predicate, write.warp)), port.data.eq(lanes.replicate(g.beats)),
-            port.en.eq(write.valid << write.beat if g.beats > 1 else write.valid),
+            port.en.eq(valid << write.beat if g.beats > 1 else valid),
         ]
         port = self.values.write_port()
         m.d.comb += [port.addr.eq(Cat(self.restore.predicate, self.restore.warp)),
@@ -102,7 +155,8 @@ class PredicateFile(wiring.Component):
 
     def _written_rows(self, m):
         """Keep the written bits; return those of the selected, saved, written and restored warp."""
-        warps, write, restore = self.geometry.warps, self.write, self.restore
+        warps, write, restore = self.geometry.warps, self.write.write, self.restore
+        finished = self.write.valid & write.last
         fresh = Signal(warps, init=(1 << warps) - 1)
         m.submodules.written = memory = Memory(shape=8, depth=warps, init=[])
         rows = []
@@ -114,11 +168,11 @@ class PredicateFile(wiring.Component):
             rows.append(row)
         cleared = Signal(warps)
         used = Signal(warps)
-        for source, row, done in ((write, rows[2], write.valid & write.last), (restore, rows[3], restore.valid)):
+        for source, row, done in ((write, rows[2], finished), (restore, rows[3], restore.valid)):
             port = memory.write_port()
             m.d.comb += [port.addr.eq(source.warp), port.data.eq(row | (Const(1, 1) << source.predicate)),
                          port.en.eq(done)]
         m.d.comb += [cleared.eq(self.clear.valid << self.clear.warp),
-                     used.eq((write.valid & write.last) << write.warp | restore.valid << restore.warp)]
+                     used.eq(finished << write.warp | restore.valid << restore.warp)]
         m.d.sync += fresh.eq(fresh & ~used | cleared)
         return rows

@@ -28,8 +28,9 @@ def register_masks(g: Geometry, op) -> tuple:
     """
     count = g.regs_per_thread
 
-    def register(use, number):
-        return spread(use, count) & one_hot(number, count)
+    def register(use, number, pair):
+        low = one_hot(number, count)  # the first of a pair is even
+        return spread(use, count) & (low | spread(pair, count) & Cat(Const(0, 1), low)[:count])
 
     def predicate(use, number):
         return spread(use, PREDICATES) & one_hot(number, PREDICATES)
@@ -38,8 +39,8 @@ def register_masks(g: Geometry, op) -> tuple:
     double = single | Cat(Const(0, 1), single)[:count]
     quad = double | Cat(Const(0, 2), double)[:count]
     group = Mux(op.data_registers[2], quad, Mux(op.data_registers[1], double, single))
-    reads = (register(op.reads_a, op.a) | register(op.reads_b, op.b) | register(op.reads_c, op.c)
-             | spread(op.reads_d, count) & group)
+    reads = (register(op.reads_a, op.a, op.pair_a) | register(op.reads_b, op.b, op.pair_b)
+             | register(op.reads_c, op.c, op.pair_c) | spread(op.reads_d, count) & group)
     predicates = (predicate(op.guard != PT, op.guard) | predicate(op.reads_pa, op.pa)
                   | predicate(op.reads_pb, op.pb))
     return reads, predicates, spread(op.writes_d, count) & group, predicate(op.writes_pd, op.pd)
@@ -121,39 +122,43 @@ class Scoreboard(wiring.Component):
 
 
 class OutstandingOperations(wiring.Component):
-    """Memory operations issued and not completed, of every warp; up to `LIMIT` of a kind.
+    """Memory operations issued and not completed, of every warp; up to `LIMIT` of a kind, one global atomic.
 
     Attributes
     ----------
-    issue_load, issue_store, issue_shared : Signal(warps), in
-        Which warp issues a global load, a global store, a shared access; one-hot.
-    load_done, store_done, shared_done : in
+    issue_load, issue_store, issue_shared, issue_atomic : Signal(warps), in
+        Which warp issues a global load, a global store, a shared access, a global atomic; one-hot.
+    load_done, store_done, shared_done, atomic_done : in
         `interfaces.completion`.
-    loads, stores, shared : Signal(warps), out
+    loads, stores, shared, atomics : Signal(warps), out
         Some outstanding.
-    loads_full, stores_full, shared_full : Signal(warps), out
-        `LIMIT` outstanding: no more may be issued.
+    loads_full, stores_full, shared_full, atomics_full : Signal(warps), out
+        `LIMIT` (of atomics: one) outstanding: no more may be issued.
     """
 
     issue_load: Signal
     issue_store: Signal
     issue_shared: Signal
+    issue_atomic: Signal
     load_done: data.View
     store_done: data.View
     shared_done: data.View
+    atomic_done: data.View
     loads: Signal
     stores: Signal
     shared: Signal
+    atomics: Signal
     loads_full: Signal
     stores_full: Signal
     shared_full: Signal
+    atomics_full: Signal
 
     BITS = 4
     LIMIT = (1 << BITS) - 1
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        kinds = {"load": "loads", "store": "stores", "shared": "shared"}
+        kinds = {"load": "loads", "store": "stores", "shared": "shared", "atomic": "atomics"}
         self._kinds = kinds
         super().__init__({
             **{f"issue_{kind}": In(g.warps) for kind in kinds},
@@ -166,7 +171,7 @@ class OutstandingOperations(wiring.Component):
         m = Module()
         warps = self.geometry.warps
         for kind, name in self._kinds.items():
-            m.submodules[name] = counters = BitSlicedCounters(warps, self.BITS)
+            m.submodules[name] = counters = BitSlicedCounters(warps, 1 if kind == "atomic" else self.BITS)
             done = getattr(self, f"{kind}_done")
             m.d.comb += [
                 counters.up.eq(getattr(self, f"issue_{kind}")),

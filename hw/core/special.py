@@ -1,4 +1,4 @@
-"""What ``s2r`` and ``ldp`` read: special registers and the kernel's parameters.
+"""What ``s2r``, ``ldp`` and ``ballot`` read: special registers, the kernel's parameters, the vector of lanes.
 
 A value that is the same in all lanes becomes operand b, which the lanes pass on (`ScalarSource`); the thread
 index within the block is computed beside the lanes (`ThreadIndex`) and replaces their result.
@@ -38,7 +38,7 @@ class ScalarSource(wiring.Component):
         Where special registers come from.
     operation : in
         ``ldp``: parameter word at byte offset `imm`; ``s2r``: special register `imm`, 0 if it is one of a lane
-        or there is none; any other operation: `imm`.
+        or there is none; ``ballot``: its field `ballot`; any other operation: `imm`.
     param_select, param_value : out, in
         Parameter read, combinational.
     value : Signal(32), out
@@ -77,6 +77,8 @@ class ScalarSource(wiring.Component):
                 for special, value in self._specials().items():
                     with m.Case(special):
                         m.d.comb += self.value.eq(value)
+        with m.Elif(op.alu == AluOp.BALLOT):
+            m.d.comb += self.value.eq(op.ballot)
         with m.Else():
             m.d.comb += self.value.eq(offset)
         return m

@@ -1,18 +1,22 @@
 """Write back: the one write port of the vector register file, and what its users must know of it.
 
-ALU results cannot wait; then come the memory units (in turn), then the preemption unit's restores. While one
+ALU results cannot wait; then come the other units (in turn), then the preemption unit's restores. While one
 of these waits for an ALU result, `throttle` holds back one ALU instruction in two, so it gets the port.
 """
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 from .interfaces import index, physical, register_write
 from .register_file import spread
+from .vectors import RoundRobin
 
-__all__ = ["WriteBack"]
+__all__ = ["WriteBack", "WRITERS"]
+
+WRITERS = ("global", "shared", "constant", "f64", "sfu", "exchange")
+"""Units other than the ALU that write vector registers; each has a port ``<name>_write``."""
 
 
 class WriteBack(wiring.Component):
@@ -23,8 +27,8 @@ class WriteBack(wiring.Component):
     result : in
         Beat of an ALU result, taken in the cycle of `valid`; unless `kept` it releases its register without
         writing it.
-    global_write, shared_write, restore_write : in stream
-        Beats of the memory units and of the preemption unit.
+    global_write, shared_write, constant_write, f64_write, sfu_write, exchange_write, restore_write : in stream
+        Beats of the `WRITERS` and of the preemption unit.
     mark_clean : Signal(1), in
         With `restore_write`: leave the dirty bit.
     accepting : Signal(1), in
@@ -40,12 +44,16 @@ class WriteBack(wiring.Component):
     release : out
         Register that is no longer pending.
     trace : out
-        Beat written by ALU or memory units, masked data.
+        Beat written by ALU or another unit, masked data.
     """
 
     result: data.View
     global_write: stream.Interface
     shared_write: stream.Interface
+    constant_write: stream.Interface
+    f64_write: stream.Interface
+    sfu_write: stream.Interface
+    exchange_write: stream.Interface
     restore_write: stream.Interface
     mark_clean: Signal
     accepting: Signal
@@ -61,8 +69,7 @@ class WriteBack(wiring.Component):
         write, warp = register_write(g), index(g.warps)
         super().__init__({
             "result": In(data.StructLayout({"valid": 1, "kept": 1, "write": write})),
-            "global_write": In(stream.Signature(write)),
-            "shared_write": In(stream.Signature(write)),
+            **{f"{name}_write": In(stream.Signature(write)) for name in WRITERS},
             "restore_write": In(stream.Signature(write)),
             "mark_clean": In(1), "accepting": In(1), "throttle": Out(1),
             "write": Out(data.StructLayout({"valid": 1, "register": physical(g), "beat": index(g.beats),
@@ -97,22 +104,20 @@ class WriteBack(wiring.Component):
 
     def _choose(self, m, chosen, valid, restoring):
         """Arbitrate, and ask for a bubble when somebody waits for the ALU."""
-        prefer_shared = Signal()
+        m.submodules.arbiter = arbiter = RoundRobin(len(WRITERS))
         bubble = Signal()
-        result, loads, shares = self.result, self.global_write, self.shared_write
+        result, restore = self.result, self.restore_write
+        streams = [getattr(self, f"{name}_write") for name in WRITERS]
+        waiting = Cat(unit.valid for unit in streams)
+        m.d.comb += arbiter.requests.eq(Mux(result.valid, 0, waiting))
         with m.If(result.valid):
             m.d.comb += [chosen.eq(result.write), valid.eq(result.kept)]
-        with m.Elif(loads.valid & ~(shares.valid & prefer_shared)):
-            m.d.comb += [chosen.eq(loads.payload), valid.eq(1), loads.ready.eq(1)]
-            m.d.sync += prefer_shared.eq(1)
-        with m.Elif(shares.valid):
-            m.d.comb += [chosen.eq(shares.payload), valid.eq(1), shares.ready.eq(1)]
-            m.d.sync += prefer_shared.eq(0)
+        for number, unit in enumerate(streams):
+            with m.Elif(arbiter.grant[number]):
+                m.d.comb += [chosen.eq(unit.payload), valid.eq(1), unit.ready.eq(1)]
         with m.Else():
-            m.d.comb += [chosen.eq(self.restore_write.payload), valid.eq(self.restore_write.valid),
-                         self.restore_write.ready.eq(1), restoring.eq(1)]
+            m.d.comb += [chosen.eq(restore.payload), valid.eq(restore.valid), restore.ready.eq(1), restoring.eq(1)]
 
-        waiting = loads.valid | shares.valid | self.restore_write.valid
-        m.d.comb += self.throttle.eq(result.valid & waiting & ~bubble)
+        m.d.comb += self.throttle.eq(result.valid & (waiting.any() | restore.valid) & ~bubble)
         with m.If(self.accepting):
             m.d.sync += bubble.eq(self.throttle)

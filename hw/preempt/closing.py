@@ -46,7 +46,7 @@ def closing_job(g: Geometry) -> data.StructLayout:
         "tb": index(g.tb_slots), "area": ADDRESS_BITS, "bank": 1, "ended": 1, "written": 1, "live_warps": 32,
         "records": count, "items": count, "listed": g.max_block_warps, "registers": 32,
         "lines": range(g.shared_lines + 1), "metadata_words": WORD_COUNT_BITS, "shared_words": WORD_COUNT_BITS,
-        "launch_id": 32, "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16})
+        "launch_id": 32, "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "local_base": ADDRESS_BITS})
 
 
 def save_tally(g: Geometry) -> data.StructLayout:
@@ -166,11 +166,11 @@ class Closer(wiring.Component):
             body.register_image.eq(job.area), body.stack_image.eq(job.area),
             body.length.eq((data_words + metadata_words) * WORD_BYTES), body.mechanism.eq(s.mechanism),
             body.pag.eq(s.pag), body.registers.eq(s.registers), body.warps.eq(s.warps),
-            body.local_base.eq(s.local_base),
             body.data_bytes.eq(data_words * WORD_BYTES), body.metadata_bytes.eq(metadata_words * WORD_BYTES),
             body.shared_lines.eq(job.lines),
         ]
-        m.d.comb += [body[name].eq(job[name]) for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "live_warps")]
+        m.d.comb += [body[name].eq(job[name]) for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "live_warps",
+                                                           "local_base")]
         with m.If(s.lines != 0):
             m.d.comb += body.shared_image.eq(job.area + (job.shared_words + register_words) * WORD_BYTES)
         return body.as_value()[8 * HEAD_BYTES:]

@@ -20,7 +20,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.faults import CommandError
-from ..arch.geometry import MAX_REGISTERS, PREDICATES, WORD_BYTES, Geometry
+from ..arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
 from ..core import interfaces as payload
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .commit import Committer
@@ -97,6 +97,10 @@ class PreemptEngine(wiring.Component):
     save_predicate_select: Signal
     save_predicate: Signal
     restore_predicate: data.View
+    save_uniforms: Signal
+    save_uniform_select: Signal
+    save_uniform: Signal
+    restore_uniform: data.View
     save_read: stream.Interface
     save_data: data.View
     restore_write: stream.Interface
@@ -137,6 +141,11 @@ class PreemptEngine(wiring.Component):
             "issued": In(1),
             "save_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
             "save_view": In(payload.warp_view(g)),
+            "save_uniforms": In(UNIFORMS),   # written by warp `save_select.warp`
+            "save_uniform_select": Out(range(UNIFORMS)),
+            "save_uniform": In(32),
+            "restore_uniform": Out(data.StructLayout({
+                "valid": 1, "warp": index(g.warps), "register": range(UNIFORMS), "value": 32})),
             # execution pipeline
             "flags_select": Out(index(g.warps)),
             "flags_valid": In(MAX_REGISTERS),
@@ -211,9 +220,11 @@ class PreemptEngine(wiring.Component):
             preempt.save_idle.eq(save.idle), self.save_select.eq(save.save_select), save.save_view.eq(self.save_view),
             save.save_data.eq(self.save_data), save.row_data.eq(self.row_data),
             self.flags_select.eq(save.flags_select), self.save_predicate_select.eq(save.save_predicate_select),
+            self.save_uniform_select.eq(save.save_uniform_select),
         ]
         m.d.comb += [getattr(save, name).eq(getattr(self, name)) for name in
-                     ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate", "lines_valid")]
+                     ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate", "save_uniforms",
+                      "save_uniform", "lines_valid")]
 
     def _heads(self, m, sequencer, preempt, resume, commit):
         """Committer: heads of the sequencer at work, its events to both."""
@@ -247,7 +258,8 @@ class PreemptEngine(wiring.Component):
             resume.entries_full.eq(entries.full), resume.complete.eq(entries.complete), resume.bad.eq(entries.bad),
             resume.loaded.eq(entries.loaded), resume.entry.eq(entries.entry), resume.restored.eq(restore.done),
             resume.restore_idle.eq(restore.idle & ~jobs.output.valid), resume.read_error.eq(reader.error),
-            self.restore_predicate.eq(restore.restore_predicate), self.mark_clean.eq(0),
+            self.restore_predicate.eq(restore.restore_predicate),
+            self.restore_uniform.eq(restore.restore_uniform), self.mark_clean.eq(0),
         ]
         for part in (entries, restore):
             m.d.comb += [part.words.eq(unpacker.words), part.level.eq(unpacker.level)]

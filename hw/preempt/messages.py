@@ -2,7 +2,7 @@
 
 from amaranth.lib import data
 
-from ..arch.geometry import Geometry
+from ..arch.geometry import ADDRESS_BITS, Geometry
 from ..core import interfaces as payload
 
 __all__ = ["resident_tb", "command", "admission", "admitted", "counters", "activity"]
@@ -12,13 +12,15 @@ def resident_tb(g: Geometry) -> data.StructLayout:
     """One row of the TB table: what the dispatcher knows of a TB slot.
 
     `started` is set once its warps run; `warps` has a bit for each warp slot it owns; `base` is its first
-    physical register (a multiple of 4), `first_line` its first shared-memory line, `lines` how many it has.
+    physical register (a multiple of 4), `first_line` its first shared-memory line, `lines` how many it has;
+    `local_base` is the address of its local memory, if its kernel has any.
     """
     index = payload.index
     return data.StructLayout({
         "valid": 1, "started": 1, "kernel": index(g.kernel_slots), "launch_id": 32,
         "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "base": payload.physical(g),
         "first_line": range(g.shared_lines + 1), "lines": range(g.shared_lines + 1), "warps": g.warps,
+        "local_base": ADDRESS_BITS,
     })
 
 
@@ -29,18 +31,22 @@ def command(g: Geometry) -> data.StructLayout:
 
 
 def admission(g: Geometry) -> data.StructLayout:
-    """A TB to be given room: the dispatcher allocates registers, shared memory, warp slots and a TB slot."""
+    """A TB to be given room: the dispatcher allocates registers, shared memory, warp slots and a TB slot.
+
+    A restored TB has its local memory already, at `local_base`.
+    """
     return data.StructLayout({"kernel": payload.index(g.kernel_slots), "launch_id": 32,
-                              "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16})
+                              "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "local_base": ADDRESS_BITS})
 
 
 def admitted(g: Geometry) -> data.StructLayout:
     """Answer to an admission (`valid` for one cycle, when there is room): slots by warp of the TB.
 
-    Warp k of the TB gets slot ``slots[k]`` and first physical register ``base + k * registers``.
+    Warp k of the TB gets slot ``slots[k]`` and first physical register ``base + k * registers``. A `bad` one has got
+    nothing: no local memory of the kernel begins where it says that its own does.
     """
     index = payload.index
-    return data.StructLayout({"valid": 1, "tb": index(g.tb_slots), "base": payload.physical(g),
+    return data.StructLayout({"valid": 1, "bad": 1, "tb": index(g.tb_slots), "base": payload.physical(g),
                               "first_line": range(g.shared_lines + 1),
                               "slots": data.ArrayLayout(index(g.warps), g.max_block_warps)})
 

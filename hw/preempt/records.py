@@ -1,6 +1,6 @@
 """Record writer: the words of a TB's image that are not data, and the list of the data to be fetched.
 
-For each warp as it stops a record header, predicates and SIMT stack; then the bitmap of shared lines
+For each warp as it stops a record header, predicates, uniform registers and SIMT stack; then the bitmap of shared lines
 (`arch.context`; Lin et al. IV-B and Fig. 13, left). The data (registers, lines) follows each piece: the tag of its
 last chunk says what. What ends a TB is the `Closer`'s, since it depends on how the registers were compressed.
 """
@@ -10,7 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.context import ENTRY_BYTES, STACK_WORDS, WARP_HEADER, Mechanism, area_address
-from ..arch.geometry import ADDRESS_BITS, MAX_REGISTERS, PREDICATES, WORD_BYTES, Geometry
+from ..arch.geometry import ADDRESS_BITS, MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
 from ..arch.isa import LIVE_REST
 from ..core.interfaces import index, warp_view
 from .bits import lowest, popcount, without_lowest
@@ -47,8 +47,8 @@ class RecordWriter(wiring.Component):
 
     Warps are taken as they stop; exited warps have no record. A TB none of whose warps is left when it would
     be completed (it finished, or was killed by a fault) has `ended`: its stream is closed, its entry gets no
-    body. A warp takes 4 cycles, and one for each predicate and stack entry, while the data of the one before is
-    fetched and written.
+    body. A warp takes 4 cycles, and one for each predicate, uniform register and stack entry, while the data of the
+    one before is fetched and written; the last word of its header goes with what follows it.
 
     Parameters
     ----------
@@ -84,6 +84,9 @@ class RecordWriter(wiring.Component):
     flags_predicates: Signal
     save_predicate_select: Signal
     save_predicate: Signal
+    save_uniforms: Signal
+    save_uniform_select: Signal
+    save_uniform: Signal
     lines_valid: Signal
     job: stream.Interface
     chunk: stream.Interface
@@ -101,7 +104,8 @@ class RecordWriter(wiring.Component):
             "save_view": In(warp_view(g)),
             "flags_select": Out(index(g.warps)), "flags_valid": In(MAX_REGISTERS),
             "flags_predicates": In(PREDICATES), "save_predicate_select": Out(range(PREDICATES + 1)),
-            "save_predicate": In(g.warp_size), "lines_valid": In(g.shared_lines),
+            "save_predicate": In(g.warp_size), "save_uniforms": In(UNIFORMS),
+            "save_uniform_select": Out(range(UNIFORMS)), "save_uniform": In(32), "lines_valid": In(g.shared_lines),
             "job": Out(stream.Signature(write_job(g))), "chunk": Out(stream.Signature(chunk(piece(g)))),
             "item": Out(stream.Signature(fetch_item(g))), "idle": Out(1), "waiting": Out(1),
         })
@@ -113,6 +117,7 @@ class RecordWriter(wiring.Component):
         self._area, self._saved, self._live_warps = Signal(ADDRESS_BITS), Signal(g.warps), Signal(32)
         self._mask, self._valid = Signal(MAX_REGISTERS), Signal(MAX_REGISTERS)
         self._count, self._predicates = Signal(range(MAX_REGISTERS + 1)), Signal(PREDICATES)
+        self._uniforms, self._headed = Signal(UNIFORMS), Signal()
         self._entry = Signal(6)
         self._group, self._lines = Signal(range(g.shared_lines + 1)), Signal(range(g.shared_lines + 1))
         self._metadata_words, self._shared_words = Signal(WORD_COUNT_BITS), Signal(WORD_COUNT_BITS)
@@ -121,7 +126,8 @@ class RecordWriter(wiring.Component):
         self._bank, self._ended = Signal(), Signal()
 
         m.d.comb += [self.save_select.warp.eq(self._warp), self.save_select.entry.eq(self._entry),
-                     self.flags_select.eq(self._warp), self.save_predicate_select.eq(lowest(self._predicates))]
+                     self.flags_select.eq(self._warp), self.save_predicate_select.eq(lowest(self._predicates)),
+                     self.save_uniform_select.eq(lowest(self._uniforms))]
         sent = self.chunk.valid & self.chunk.ready
         with m.If(sent):
             m.d.sync += self._metadata_words.eq(self._metadata_words + self.chunk.payload.count)
@@ -143,7 +149,8 @@ class RecordWriter(wiring.Component):
             close.metadata_words.eq(self._metadata_words), close.shared_words.eq(self._shared_words),
             close.lines.eq(self._lines),
         ]
-        m.d.comb += [close[name].eq(self._row[name]) for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z")]
+        m.d.comb += [close[name].eq(self._row[name]) for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z",
+                                                                "local_base")]
 
     def _emit(self, m, words, count, last: ValueLike = 0, **tag: ValueLike):
         """Offer a chunk; `last` ends its piece, with the given fields of the tag. Returns its `ready`."""
@@ -191,8 +198,8 @@ class RecordWriter(wiring.Component):
                 m.next = "VIEW"
 
     def _record(self, m):
-        """Write the record of one warp and list its registers."""
-        g, s, view, item = self.geometry, self.session, self.save_view, self.item.payload
+        """List the registers of one warp and write the first words of its record."""
+        s, view, item = self.session, self.save_view, self.item.payload
         live, header = Signal(MAX_REGISTERS), Signal(WARP_HEADER)
         m.d.comb += [
             live.eq(Cat(view.live_vector[:LIVE_REST], view.live_vector[LIVE_REST].replicate(
@@ -200,10 +207,11 @@ class RecordWriter(wiring.Component):
             header.warp.eq(view.block_warp), header.depth.eq(view.depth), header.predicates.eq(self._predicates),
             header.waiting.eq(view.waiting), header.barrier.eq(view.barrier), header.live_lanes.eq(view.live),
             header.launched_lanes.eq(view.launched), header.saved_registers.eq(self._count),
+            header.uniforms.eq(self.save_uniforms),
         ]
         with m.State("VIEW"):
             m.d.sync += [self._valid.eq(self.flags_valid), self._predicates.eq(self.flags_predicates),
-                         self._mask.eq(s.allocated)]
+                         self._uniforms.eq(self.save_uniforms), self._headed.eq(0), self._mask.eq(s.allocated)]
             with m.If(s.mechanism != Mechanism.OCCUPIED):
                 m.d.sync += self._mask.eq(s.allocated & live & (self.flags_valid | s.scramble.replicate(MAX_REGISTERS)))
             m.next = "ITEM"
@@ -219,22 +227,43 @@ class RecordWriter(wiring.Component):
                     self._registers.eq(self._registers + count), self._records.eq(self._records + 1),
                     self._items.eq(self._items + some), self._listed.eq(self._listed | (some << self._records))]
                 m.next = "HEADER"
+        first, last = header.as_value()[:32 * CHUNK_WORDS], header.as_value()[32 * CHUNK_WORDS:]
         with m.State("HEADER"):
-            with m.If(self._emit(m, header.as_value(), CHUNK_WORDS)):
+            with m.If(self._emit(m, first, CHUNK_WORDS)):
                 m.next = "STACK"
                 with m.If(self._predicates.any()):
                     m.next = "PREDICATE"
+                with m.Elif(self._uniforms.any()):
+                    m.next = "UNIFORM"
+        self._rest(m, last)
+
+    def _rest(self, m, last_header_word):
+        """Write the rest of a record; its first chunk begins with the last word of the header."""
+        g, view = self.geometry, self.save_view
+
+        def follow(words, count, **also: ValueLike):
+            taken = self._emit(m, Mux(self._headed, words, Cat(last_header_word, words)), count + ~self._headed, **also)
+            with m.If(taken):
+                m.d.sync += self._headed.eq(1)
+            return taken
+
         with m.State("PREDICATE"):
-            with m.If(self._emit(m, self.save_predicate, 1)):
+            with m.If(follow(self.save_predicate, 1)):
                 m.d.sync += self._predicates.eq(without_lowest(self._predicates))
                 with m.If(~without_lowest(self._predicates).any()):
+                    m.next = "STACK"
+                    with m.If(self._uniforms.any()):
+                        m.next = "UNIFORM"
+        with m.State("UNIFORM"):
+            with m.If(follow(self.save_uniform, 1)):
+                m.d.sync += self._uniforms.eq(without_lowest(self._uniforms))
+                with m.If(~without_lowest(self._uniforms).any()):
                     m.next = "STACK"
         with m.State("STACK"):
             last = self._entry + 1 >= view.depth
             entry = Cat(view.pc, Const(0, 32 - len(view.pc)), view.mask, Const(0, 32 - g.warp_size),
                         view.reconv, Const(0, 32 - len(view.reconv)))
-            with m.If(self._emit(m, entry, Mux(view.depth == 0, 0, STACK_WORDS), last=last,
-                                 registers=self._count != 0)):
+            with m.If(follow(entry, Mux(view.depth == 0, 0, STACK_WORDS), last=last, registers=self._count != 0)):
                 m.d.sync += self._entry.eq(self._entry + 1)
                 with m.If(last):
                     m.d.sync += [self._saved.eq(self._saved | (1 << self._warp)),

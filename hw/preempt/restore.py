@@ -1,8 +1,8 @@
-"""Restore pipeline: the words of a context image become warps, predicates, stacks, registers and shared lines.
+"""Restore pipeline: the words of a context image become warps with their state, registers and shared lines.
 
 The inverse of the save pipeline (Lin et al. Fig. 13, restoring; image in `arch.context`)::
 
-    words --> parse --+--> warps, predicates, stacks
+    words --> parse --+--> warps, predicates, uniform registers, stacks
                       +--> random registers, shared lines ---------------------+--> writes
                       +--> words of uniform and strided registers --> Expander -+
 """
@@ -13,8 +13,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_ENTRY, STACK_WORDS, WARP_HEADER, Pattern
-from ..arch.geometry import MAX_REGISTERS, PREDICATES, Geometry
+from ..arch.context import PATTERN_WORDS, STACK_ENTRY, STACK_WORDS, WARP_HEADER, Pattern
+from ..arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ..arch.isa import LIVE_REST
 from ..core.interfaces import index, physical, register_write, stack_push, warp_init
 from .bits import lowest, popcount, without_lowest
@@ -53,9 +53,9 @@ def restored(g: Geometry) -> data.StructLayout:
 class RestorePipeline(wiring.Component):
     """Parses streams one after the other, up to four words a cycle.
 
-    Warps that had exited are initialised first, with no live lane; then the pattern table is kept. Each record
-    takes two cycles, one for each predicate and stack entry, then one for four words; registers that are not
-    random are written meanwhile, or while the next record is parsed. With ``session.scramble`` every dead register
+    Warps that had exited are initialised first, with no live lane; then the pattern table is kept. Each record takes
+    two cycles, one for each predicate, uniform register and stack entry, then one for four words; registers that are
+    not random are written meanwhile, or while the next record is parsed. With ``session.scramble`` every dead register
     is written with pseudo-random bits.
 
     A TB is bad if `failed` was set before its end, if its stream is too short or too long, or if a record
@@ -75,7 +75,7 @@ class RestorePipeline(wiring.Component):
         The words of the streams, from an `Unpacker`.
     failed : Signal, in
         The words cannot be trusted.
-    warp_init, stack_push, restore_predicate, restore_write, row
+    warp_init, stack_push, restore_predicate, restore_uniform, restore_write, row
         To the core.
     done : out
     idle : Signal, out
@@ -90,6 +90,7 @@ class RestorePipeline(wiring.Component):
     warp_init: stream.Interface
     stack_push: stream.Interface
     restore_predicate: data.View
+    restore_uniform: data.View
     restore_write: stream.Interface
     row: stream.Interface
     done: data.View
@@ -104,6 +105,8 @@ class RestorePipeline(wiring.Component):
             "warp_init": Out(stream.Signature(warp_init(g))), "stack_push": Out(stream.Signature(stack_push(g))),
             "restore_predicate": Out(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1), "value": g.warp_size})),
+            "restore_uniform": Out(data.StructLayout({
+                "valid": 1, "warp": index(g.warps), "register": range(UNIFORMS), "value": 32})),
             "restore_write": Out(stream.Signature(register_write(g))),
             "row": Out(stream.Signature(row_access(g))),
             "done": Out(restored(g)), "idle": Out(1),
@@ -119,7 +122,7 @@ class RestorePipeline(wiring.Component):
         self._todo, self._vacant = Signal(g.max_block_warps), Signal(g.max_block_warps)
         self._header, self._warp = Signal(WARP_HEADER), Signal(index(g.warps))
         self._base, self._predicates = Signal.like(self.warp_init.payload.base), Signal(PREDICATES)
-        self._depth = Signal(8)
+        self._depth, self._uniforms = Signal(8), Signal(UNIFORMS)
         self._targets, self._small_words = Signal(MAX_REGISTERS), Signal(range(2 * MAX_REGISTERS * group_count(g) + 1))
         self._skip, self._number = Signal(2), Signal(range(g.max_block_warps + 1))
         self._group, self._shared = Signal(range(g.shared_lines + 1)), Signal()
@@ -139,6 +142,7 @@ class RestorePipeline(wiring.Component):
             self._start(m)
             self._table(m)
             self._record(m)
+            self._rest(m)
             self._small(m)
             self._data(m)
             self._lines(m)
@@ -207,19 +211,19 @@ class RestorePipeline(wiring.Component):
                     m.d.sync += self._number.eq(self._number + 1)
 
     def _record(self, m):
-        """Parse the header, the predicates and the stack of a warp."""
+        """Parse the header of a warp, its last word while the warp is initialised."""
         g, s = self.geometry, self.session
         words, header = Value.cast(self.words), self._header
-        coming, first, number = data.View(WARP_HEADER, words), Signal(index(g.max_block_warps)), Signal(8)
-        m.d.comb += [first.eq(coming.warp), number.eq(header.warp)]
+        coming, first, number = Signal(WARP_HEADER), Signal(index(g.max_block_warps)), Signal(8)
+        m.d.comb += [coming.as_value().eq(words), first.eq(coming.warp), number.eq(header.warp)]
         with m.State("RECORD"):
             with m.If(self.failed):
                 self._give_up(m)
             with m.Elif(self._todo.any()):
-                _, taken = self._need(m, HEADER_WORDS)
+                _, taken = self._need(m, CHUNK_WORDS)
                 with m.If(taken):
                     m.d.sync += [
-                        header.as_value().eq(words), self._number.eq(self._number + 1), self._depth.eq(coming.depth),
+                        header.eq(coming), self._number.eq(self._number + 1), self._depth.eq(coming.depth),
                         self._predicates.eq(coming.predicates), self._warp.eq(self._job.place.slots[first]),
                         self._base.eq(self._job.place.base + first * s.registers)]
                     m.next = "INIT"
@@ -235,20 +239,27 @@ class RestorePipeline(wiring.Component):
             absurd.eq(impossible | (saved & ~s.allocated).any() | (header.saved_registers != popcount(saved))),
         ]
         with m.State("INIT"):
-            m.d.comb += [self.warp_init.valid.eq(~impossible), init.launched.eq(header.launched_lanes),
+            m.d.comb += [init.launched.eq(header.launched_lanes),
                          init.live.eq(header.live_lanes), init.waiting.eq(header.waiting),
                          init.barrier.eq(header.barrier),
                          init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any()))]
-            m.d.sync += [self._targets.eq(saved & ~uniform & ~strided), self._small_words.eq(
+            m.d.sync += [self._targets.eq(saved & ~uniform & ~strided), self._uniforms.eq(words), self._small_words.eq(
                 (popcount(uniform) + (popcount(strided) << 1)) * group_words(g, s.pag))]
+            there, taken = self._need(m, 1, also=self.warp_init.ready & ~absurd)
+            m.d.comb += self.warp_init.valid.eq(there & ~absurd)
             with m.If(absurd):
                 self._give_up(m)
-            with m.Elif(self.warp_init.ready):
+            with m.Elif(taken):
                 m.d.sync += self._todo.eq(self._todo & ~(1 << number))
                 m.next = "STACK"
                 with m.If(self._predicates.any()):
                     m.next = "PREDICATE"
-        predicate = self.restore_predicate
+                with m.Elif(words[:UNIFORMS].any()):
+                    m.next = "UNIFORM"
+
+    def _rest(self, m):
+        """Parse the predicates, the uniform registers and the stack of a warp."""
+        words, predicate, register = Value.cast(self.words), self.restore_predicate, self.restore_uniform
         with m.State("PREDICATE"):
             _, taken = self._need(m, 1)
             rest = without_lowest(self._predicates)
@@ -257,6 +268,17 @@ class RestorePipeline(wiring.Component):
             with m.If(taken):
                 m.d.sync += self._predicates.eq(rest)
                 with m.If(~rest.any()):
+                    m.next = "STACK"
+                    with m.If(self._uniforms.any()):
+                        m.next = "UNIFORM"
+        with m.State("UNIFORM"):
+            _, taken = self._need(m, 1)
+            remaining = without_lowest(self._uniforms)
+            m.d.comb += [register.valid.eq(taken), register.warp.eq(self._warp),
+                         register.register.eq(lowest(self._uniforms)), register.value.eq(words)]
+            with m.If(taken):
+                m.d.sync += self._uniforms.eq(remaining)
+                with m.If(~remaining.any()):
                     m.next = "STACK"
         push, entry = self.stack_push, data.View(STACK_ENTRY, words[:32 * STACK_WORDS])
         with m.State("STACK"):

@@ -126,7 +126,9 @@ class ResumeSequencer(wiring.Component):
                      ready.eq(Mux(hold, 0, self._parsed & self._demoted & ~self._started)), started.eq(lowest(ready)),
                      self.start.valid.eq(ready.any()), self.start.tb.eq(self._tb_of[started])]
         m.d.sync += self._started.eq(self._started | Mux(ready.any(), 1 << started, 0))
-        with m.If(self.admitted.valid):
+        with m.If(self.admitted.valid & self.admitted.bad):
+            m.d.sync += self._broken.eq(1)
+        with m.Elif(self.admitted.valid):
             m.d.sync += [self._place.eq(self.admitted), self._tb_of[self._entry].eq(self.admitted.tb),
                          self._admitted.eq(self._admitted | (1 << self._entry)),
                          self._waiting.eq(self._waiting & ~(1 << self._entry))]
@@ -180,7 +182,8 @@ class ResumeSequencer(wiring.Component):
                 m.next = "ADMIT"
         m.d.comb += [admit.payload.kernel.eq(self.session.kernel), admit.payload.launch_id.eq(entry.launch_id),
                      admit.payload.ctaid_x.eq(entry.ctaid_x), admit.payload.ctaid_y.eq(entry.ctaid_y),
-                     admit.payload.ctaid_z.eq(entry.ctaid_z)]
+                     admit.payload.ctaid_z.eq(entry.ctaid_z),
+                     admit.payload.local_base.eq(entry.local_base)]
         with m.State("ADMIT"):
             m.d.comb += admit.valid.eq(1)
             with m.If(admit.ready):
@@ -190,6 +193,8 @@ class ResumeSequencer(wiring.Component):
         with m.State("ROOM"):
             with m.If(self.admitted.valid):
                 m.next = "TABLE"
+                with m.If(self.admitted.bad):
+                    m.next = "NEXT"
         job = self.read_job
         with m.State("TABLE"):
             m.d.comb += [job.valid.eq(1), job.payload.address.eq(at - skip * WORD_BYTES),

@@ -11,7 +11,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.geometry import MAX_REGISTERS, PREDICATES, Geometry
+from ..arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ..core.interfaces import index, warp_view
 from .closing import Closer, save_tally
 from .collector import Collector
@@ -60,6 +60,9 @@ class SavePipeline(wiring.Component):
     flags_predicates: Signal
     save_predicate_select: Signal
     save_predicate: Signal
+    save_uniforms: Signal
+    save_uniform_select: Signal
+    save_uniform: Signal
     lines_valid: Signal
     save_read: stream.Interface
     save_data: data.View
@@ -80,7 +83,8 @@ class SavePipeline(wiring.Component):
             "save_view": In(warp_view(g)),
             "flags_select": Out(index(g.warps)), "flags_valid": In(MAX_REGISTERS),
             "flags_predicates": In(PREDICATES), "save_predicate_select": Out(range(PREDICATES + 1)),
-            "save_predicate": In(g.warp_size), "lines_valid": In(g.shared_lines),
+            "save_predicate": In(g.warp_size), "save_uniforms": In(UNIFORMS),
+            "save_uniform_select": Out(range(UNIFORMS)), "save_uniform": In(32), "lines_valid": In(g.shared_lines),
             "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
             "row": Out(stream.Signature(row_access(g))), "row_data": In(register_data(g)),
             "burst": Out(stream.Signature(data_burst(g))), "data": Out(stream.Signature(write_data(g))),
@@ -129,9 +133,10 @@ class SavePipeline(wiring.Component):
             self.done.eq(closer.done), records.save_view.eq(self.save_view),
             self.save_select.eq(records.save_select), self.waiting.eq(records.waiting),
         ]
-        for name in ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate", "lines_valid"):
+        for name in ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate", "save_uniforms",
+                     "save_uniform", "lines_valid"):
             m.d.comb += getattr(records, name).eq(getattr(self, name))
-        for name in ("flags_select", "save_predicate_select"):
+        for name in ("flags_select", "save_predicate_select", "save_uniform_select"):
             m.d.comb += getattr(self, name).eq(getattr(records, name))
         moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | compressor.busy | collector.busy
                   | closer.busy | packer.beat.valid | writer.burst.valid)

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, Mechanism
 from ..arch.faults import CommandError
-from ..arch.geometry import PREDICATES, SEGMENT_BYTES, WORD_BYTES, Geometry
+from ..arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 from ..core.interfaces import kernel_info
 from .messages import command
 from .session import pattern_group, session
@@ -16,7 +16,7 @@ __all__ = ["area_bound", "Sequencer"]
 
 def area_bound(g: Geometry, warps, registers, lines):
     """Return `arch.context.area_bound` as a combinational expression of a kernel's sizes."""
-    fixed = (HEADER_WORDS + PATTERN_WORDS + PREDICATES + STACK_WORDS * g.stack_depth) * WORD_BYTES
+    fixed = (HEADER_WORDS + PATTERN_WORDS + PREDICATES + UNIFORMS + STACK_WORDS * g.stack_depth) * WORD_BYTES
     shared = lines * SEGMENT_BYTES + (lines + 31) // 32 * WORD_BYTES
     total = warps * (registers * g.vector_bytes + fixed) + shared
     return (total + SEGMENT_BYTES - 1) // SEGMENT_BYTES * SEGMENT_BYTES
@@ -91,7 +91,7 @@ class Sequencer(wiring.Component):
                 m.d.comb += self.command.ready.eq(1)
                 with m.If(self.command.valid):
                     m.d.sync += [s[name].eq(kernel[name]) for name in
-                                 ("ccb_base", "area_bytes", "local_base", "registers", "warps")]
+                                 ("ccb_base", "area_bytes", "registers", "warps")]
                     m.d.sync += [s[name].eq(wanted[name]) for name in ("kernel", "mechanism", "scramble", "gang")]
                     m.d.sync += [s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
                                  s.pag.eq(pattern_group(g, kernel.block_x)), self.resume.eq(wanted.resume)]

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.geometry import MAX_REGISTERS, PREDICATES, WORD_BYTES, Geometry
+from ..arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
 from ..arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from ..arch.registers import KernelState
 from ..core import interfaces as payload
@@ -23,10 +23,11 @@ from .messages import activity
 
 __all__ = ["ControlUnit", "IDENTIFICATION"]
 
-PASSED = ("save_select", "save_view", "pending", "stop_now", "stopped", "exited", "issued",
-          "flags_select", "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select", "save_predicate",
-          "restore_predicate", "save_read", "save_data", "restore_write", "mark_clean",
-          "lines_valid", "lines_dirty", "row", "row_data", "read_port", "write_port")
+PASSED = ("save_select", "save_view", "pending", "stop_now", "stopped", "exited", "issued", "flags_select",
+          "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select", "save_predicate",
+          "restore_predicate", "save_uniforms", "save_uniform_select", "save_uniform", "restore_uniform", "save_read",
+          "save_data", "restore_write", "mark_clean", "lines_valid", "lines_dirty", "row", "row_data", "read_port",
+          "write_port")
 """Ports of the engine that are the unit's."""
 IDENTIFICATION = int.from_bytes(b"CAES", "big")
 """What the identification register reads."""
@@ -73,6 +74,8 @@ class ControlUnit(wiring.Component):
     issued: Signal
     param_select: data.View
     param_value: Signal
+    uniform_param_select: data.View
+    uniform_param_value: Signal
     cycle: Signal
     clear: data.View
     flags_select: Signal
@@ -82,6 +85,10 @@ class ControlUnit(wiring.Component):
     save_predicate_select: Signal
     save_predicate: Signal
     restore_predicate: data.View
+    save_uniforms: Signal
+    save_uniform_select: Signal
+    save_uniform: Signal
+    restore_uniform: data.View
     save_read: stream.Interface
     save_data: data.View
     restore_write: stream.Interface
@@ -95,6 +102,7 @@ class ControlUnit(wiring.Component):
     execute_fault: data.View
     global_fault: data.View
     shared_fault: data.View
+    constant_fault: data.View
     read_port: ReadInterface
     write_port: WriteInterface
     activity: data.View
@@ -128,6 +136,14 @@ class ControlUnit(wiring.Component):
             "valid": In(g.warps),
             "save_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
             "save_view": In(payload.warp_view(g)),
+            "save_uniforms": In(UNIFORMS),
+            "save_uniform_select": Out(range(UNIFORMS)),
+            "save_uniform": In(32),
+            "restore_uniform": Out(data.StructLayout({
+                "valid": 1, "warp": index(g.warps), "register": range(UNIFORMS), "value": 32})),
+            "uniform_param_select": In(data.StructLayout({
+                "kernel": index(g.kernel_slots), "word": index(g.param_words)})),
+            "uniform_param_value": Out(32),
             "inspect_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
             "inspect_view": In(payload.warp_view(g)),
             "invalidate": Out(1),
@@ -163,6 +179,7 @@ class ControlUnit(wiring.Component):
             "execute_fault": In(payload.fault_report(g)),
             "global_fault": In(payload.fault_report(g)),
             "shared_fault": In(payload.fault_report(g)),
+            "constant_fault": In(payload.fault_report(g)),
             # memory
             "read_port": Out(ReadPort(g)),
             "write_port": Out(WritePort(g)),
@@ -217,6 +234,8 @@ class ControlUnit(wiring.Component):
             table.write.eq(registers.table_write), table.select.eq(registers.table_select),
             registers.table_data.eq(table.read_data), table.param_select.eq(self.param_select),
             self.param_value.eq(table.param_value),
+            table.uniform_param_select.eq(self.uniform_param_select),
+            self.uniform_param_value.eq(table.uniform_param_value),
             *(event[name].eq(getattr(commands, name)) for name in ("finished", "preempted", "resumed", "refused")),
         ]
 
@@ -229,6 +248,7 @@ class ControlUnit(wiring.Component):
         m.d.comb += [
             commands.present.eq(tb_table.present), commands.launching.eq(admission.launching),
             grid.start.eq(commands.start), completion.start.eq(commands.start), faults.start.eq(commands.start),
+            admission.start.eq(commands.start),
             admission.eligible.eq(commands.eligible), admission.footprints.eq(commands.footprints),
             grid.request.eq(admission.request), admission.next_valid.eq(grid.valid), admission.next.eq(grid.next),
             grid.advance.eq(admission.advance),
@@ -242,7 +262,7 @@ class ControlUnit(wiring.Component):
             tb_table.insert.eq(admission.insert), admission.occupied.eq(tb_table.occupied),
             admission.warps_taken.eq(tb_table.warps_taken), admission.warp_count.eq(tb_table.warp_count),
             completion.resident.eq(tb_table.resident), faults.resident.eq(tb_table.resident),
-            completion.exited.eq(self.exited),
+            completion.exited.eq(self.exited), admission.ended.eq(completion.ended),
         ]
 
     def _warps(self, m: Module, engine, launcher, tb_table, faults):

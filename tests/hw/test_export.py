@@ -114,13 +114,13 @@ def test_colliding_port_names_are_refused():
 def test_second_export_comes_from_the_cache(own_cache, monkeypatch):
     first = export.systemverilog(Lanes([3]))
     assert [path.suffix for path in (own_cache / "sv").iterdir()] == [".sv"]
-    monkeypatch.setattr(export, "_yosys", lambda text: pytest.fail("Yosys ran again"))
+    monkeypatch.setattr(export, "run_yosys", lambda *_: pytest.fail("Yosys ran again"))
     assert export.systemverilog(Lanes([3])) == first
 
 
 def test_what_yosys_refuses_is_reported():
     with pytest.raises(export.ExportError, match="Yosys failed:\n.*ERROR"):
-        export._yosys("module \\top\n  cell $nonsense\nend\n")
+        export.run_yosys("module \\top\n  cell $nonsense\nend\n", export.YOSYS_SCRIPT, "d.sv")
 
 
 @pytest.mark.parametrize("block, ports", [("compressor", {"pag", "input_payload", "output_payload", "busy"}),

@@ -165,4 +165,4 @@ def test_no_name_is_a_wildcard():
     """``#`` stands for a number at the end of a name or index, never for a name."""
     for name in names():
         for part in name.split("."):
-            assert re.fullmatch(r"[a-z_@]+(_*#)*(\[\])?|read[0-9]", part), name
+            assert re.fullmatch(r"[a-z_@]+[0-9]?(_*#)*(\[\])?|read[0-9]|f64(_[a-z]+)?", part), name

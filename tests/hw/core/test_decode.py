@@ -4,9 +4,11 @@ import random
 
 from amaranth.sim import Simulator
 
-from caesura.hw.arch.encoding import Instruction, encode
+from caesura.hw.arch.encoding import encode
+from caesura.hw.arch.geometry import UNIFORMS
 from caesura.hw.arch.isa import BY_CODE, FIELDS, OPCODES, PT, Format
 from caesura.hw.core.decode import Decoder
+from caesura.sim.testing.random_instruction import random_instruction
 
 
 def decode_all(words):
@@ -27,14 +29,6 @@ def decode_all(words):
     return results
 
 
-def random_instruction(rng, op):
-    fields = {name: rng.getrandbits(width) for name, (_, width) in FIELDS[op.format].items()
-              if not (op.format is Format.I and name == ("d" if "pd" in op.operands else "pd"))}
-    if op.data_registers > 1:
-        fields["d"] -= fields["d"] % op.data_registers
-    return Instruction(op, fields)
-
-
 def test_every_opcode_decodes_as_the_encoding_says():
     rng = random.Random(1)
     instructions = [random_instruction(rng, op) for op in OPCODES for _ in range(12)]
@@ -45,13 +39,22 @@ def test_every_opcode_decodes_as_the_encoding_says():
         assert out["unit"] == op.unit
         if op.alu is not None:
             assert out["alu"] == op.alu
-        if op.size is not None:
-            assert (out["size"], out["store"]) == (op.size, op.store)
-            assert out["reads_a"] == (not instruction.get("no_base"))
-        else:
-            assert out["reads_a"] == ("a" in names)
-        assert out["reads_b"] == ("b" in names)
+        if op.function is not None:
+            assert out["function"] % (16 if op.is_atomic else 64 if op.code >= 0x280 else 128) == op.function
+        memory, scalar = op.size is not None, "ud" in names
+        if memory:
+            assert (out["size"], out["store"], out["space"], out["atomic"]) == (
+                op.size, op.store, op.space, op.is_atomic)
+        based = memory and not instruction.get("no_base")
+        base_uniform = based and (bool(instruction.get("base_uniform")) or scalar)
+        b_uniform = "b" in names and bool(instruction.get("b_uniform"))
+        assert (out["base_uniform"], out["b_uniform"]) == (base_uniform, b_uniform)
+        assert out["reads_a"] == ("a" in names or based and not base_uniform)
+        assert out["reads_b"] == ("b" in names and not b_uniform)
         assert out["reads_c"] == ("c" in names)
+        assert [out[f"pair_{x}"] for x in "abc"] == [x in op.pairs and x in names for x in "abc"]
+        assert {instruction.get(x) for x in "abc" if out[f"uniform_{x}"]} == set(instruction.uniform_reads)
+        assert out["writes_u"] == scalar == bool(instruction.uniform_writes)
         assert out["reads_d"] == ("data" in names)
         assert out["writes_d"] == ("d" in names)
         assert out["reads_pa"] == ("pa" in names)
@@ -59,11 +62,13 @@ def test_every_opcode_decodes_as_the_encoding_says():
         assert out["writes_pd"] == bool(instruction.predicate_writes)
         assert out["use_imm"] == ("imm" in FIELDS[op.format])
         for name in names:
-            field = {"data": "d", "mem": "a", "sreg": "imm", "param": "imm"}.get(name, name)
-            assert out[field] == instruction.get(field), (op.name, name)
+            field = {"data": "d", "mem": "a", "sreg": "imm", "param": "imm", "ud": "d", "ua": "a", "ub": "b",
+                     "uc": "c"}.get(name, name)
+            assert field == "imm" or out[field] == instruction.get(field), (op.name, name)
         for name in ("pa_not", "pb_not", "imm", "target", "reconv", "live"):
             if name in FIELDS[op.format]:
-                assert out[name] == instruction.get(name), (op.name, name)
+                value = instruction.get(name)
+                assert out[name] == (value % 2**32 if name == "imm" else value), (op.name, name)
         if op.format is Format.L:
             assert (out["guard"], out["guard_not"]) == (PT, 0)
         else:
@@ -89,12 +94,40 @@ def test_unknown_opcodes_are_illegal_and_set_nothing_else():
         assert not any(out[flag] for flag in flags)
 
 
-def test_misaligned_register_groups_are_illegal():
+def test_misaligned_groups_and_pairs_are_illegal():
     rng = random.Random(3)
     words, expected = [], []
-    for op in (op for op in OPCODES if op.data_registers > 1):
-        base = encode(random_instruction(rng, op)) & ~(63 << 44)
-        for d in range(64):
-            words.append(base | d << 44)
-            expected.append(d % op.data_registers != 0)
+    for op in OPCODES:
+        groups = {"d": op.data_registers} | {x: 2 for x in op.pairs if x in op.operands}
+        for field in (field for field, group in groups.items() if group > 1):
+            low, width = FIELDS[op.format][field]
+            base = encode(random_instruction(rng, op)) & ~((1 << width) - 1 << low)
+            for number in range(64) if op.data_registers == 4 else (0, 1, 2, 31, 32, 63):
+                words.append(base | number << low)
+                expected.append(number % groups[field] != 0)
     assert [bool(out["illegal"]) for out in decode_all(words)] == expected
+
+
+def test_uniform_registers_that_do_not_exist_and_uniform_pairs_are_illegal():
+    rng = random.Random(4)
+    words, expected = [], []
+    for op in OPCODES:
+        layout = FIELDS[op.format]
+        for _ in range(4):
+            word = encode(random_instruction(rng, op))
+            numbers = [layout[x] for x in "dabc" if f"u{x}" in op.operands]
+            pair = "b" in op.pairs and "b_uniform" in layout
+            if "b" in op.operands and "b_uniform" in layout:
+                word |= 1 << layout["b_uniform"][0]
+                numbers.append(layout["b"])
+            if "mem" in op.operands:
+                word = word & ~(1 << layout["no_base"][0]) | 1 << layout["base_uniform"][0]
+                numbers.append(layout["a"])
+            if not numbers:
+                continue
+            for low, width in numbers:
+                word = word & ~((1 << width) - 1 << low) | rng.choice((4, UNIFORMS - 2, UNIFORMS, 62)) << low
+            words.append(word)
+            expected.append(pair or any(word >> low & UNIFORMS for low, _ in numbers))
+    assert [bool(out["illegal"]) for out in decode_all(words)] == expected
+    assert any(expected) and not all(expected)

@@ -324,6 +324,34 @@ def test_killed_warps_are_exited_when_their_loads_are_back():
     bench.run(test)
 
 
+def test_memory_operations_and_uniform_registers_of_a_warp_keep_their_order():
+    """One warp, so that nothing but the order keeps an instruction back; the bench looks at what is outstanding."""
+    rng = random.Random(9)
+    kinds = [
+        make("ld.global.b32", d=1, a=2), make("st.local.b32", d=1, a=2), make("atom.global.add.b32", d=3, a=2, b=4),
+        make("red.global.or.b32", a=2, b=4), make("atom.shared.exch.b32", d=5, a=2, b=4), make("membar"),
+        make("uiadd.i", d=1, a=1, imm=3), make("uld.const.b32", d=1, a=1), make("iadd", d=6, a=7, b=1, b_uniform=1),
+        make("dadd.rn", d=8, a=10, b=12), make("dsetp.lt", pd=1, a=10, b=12), make("mufu.rcp", d=14, b=15)]
+    program = [rng.choice(kinds) for _ in range(150)] + [make("exit")]
+    bench = FrontEndBench(TINY, [program], seed=4)
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (0,))
+        for _ in range(20):
+            for _ in range(rng.randrange(5, 40)):
+                await bench.cycle(ctx)
+            ctx.set(bench.dut.stop_now, 1)
+            await bench.stopped(ctx, (0,), 100)
+            assert not any(counts[0] for counts in bench.outstanding.values())
+            assert not bench.pending_registers[0] and bench.pending_uniforms[0] is None
+            ctx.set(bench.dut.stop_now, 0)
+        await bench.exited(ctx, (0,))
+
+    bench.run(test)
+    assert len(bench.retired) == len(program)
+
+
 def throughput(g, body):
     """Instructions retired a cycle by all warps running an endless loop of `body`."""
     program = [*body, make("bra", target=0, reconv=len(body) + 1)]

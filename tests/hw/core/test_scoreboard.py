@@ -5,11 +5,12 @@ import random
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-from caesura.hw.arch.encoding import Instruction, encode
+from caesura.hw.arch.encoding import encode
 from caesura.hw.arch.geometry import PREDICATES, preset
-from caesura.hw.arch.isa import FIELDS, OPCODES, Format
+from caesura.hw.arch.isa import OPCODES
 from caesura.hw.core.decode import Decoder
-from caesura.hw.core.scoreboard import Scoreboard, register_masks
+from caesura.hw.core.scoreboard import OutstandingOperations, Scoreboard, register_masks
+from caesura.sim.testing.random_instruction import random_instruction
 
 
 def bits(numbers):
@@ -27,11 +28,7 @@ def test_register_masks_are_what_the_encoding_says():
     async def testbench(ctx):
         for op in OPCODES:
             for _ in range(6):
-                fields = {name: rng.getrandbits(width) for name, (_, width) in FIELDS[op.format].items()
-                          if not (op.format is Format.I and name == ("d" if "pd" in op.operands else "pd"))}
-                if op.data_registers > 1:
-                    fields["d"] -= fields["d"] % op.data_registers
-                instruction = Instruction(op, fields)
+                instruction = random_instruction(rng, op)
                 ctx.set(decoder.word, encode(instruction))
                 expected = (instruction.reads, instruction.predicate_reads, instruction.writes,
                             instruction.predicate_writes)
@@ -78,6 +75,39 @@ def test_hazards_follow_reservations_and_releases():
                 pending[reserve][0].update(writes)
                 pending[reserve][1].update(predicates)
             await ctx.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+
+
+def test_outstanding_operations_are_counted_by_warp_and_kind():
+    g = preset("tiny")
+    dut = OutstandingOperations(g)
+    rng = random.Random(7)
+    kinds = {"load": "loads", "store": "stores", "shared": "shared", "atomic": "atomics"}
+    limits = {kind: 1 if kind == "atomic" else dut.LIMIT for kind in kinds}
+
+    async def testbench(ctx):
+        counts = {kind: [0] * g.warps for kind in kinds}
+        full = set()
+        for step in range(1200):
+            more = 0.9 if step // 150 % 2 else 0.3
+            for kind, name in kinds.items():
+                limit, mine = limits[kind], counts[kind]
+                assert ctx.get(getattr(dut, name)) == sum(bool(n) << w for w, n in enumerate(mine))
+                assert ctx.get(getattr(dut, f"{name}_full")) == sum((n == limit) << w for w, n in enumerate(mine))
+                full |= {kind for n in mine if n == limit}
+                up, down = rng.randrange(g.warps), rng.randrange(g.warps)
+                rises = mine[up] < limit and rng.random() < more
+                falls = mine[down] > 0 and rng.random() < 1.1 - more
+                ctx.set(getattr(dut, f"issue_{kind}"), rises << up)
+                ctx.set(getattr(dut, f"{kind}_done"), {"valid": falls, "warp": down})
+                mine[up] += rises
+                mine[down] -= falls
+            await ctx.tick()
+        assert full == set(kinds)
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-6)

@@ -1,11 +1,14 @@
-"""Thread indices by reciprocal multiplication are exact for every block shape."""
+"""Thread indices by reciprocal multiplication are exact for every block shape; ballots reach operand b."""
 
 import numpy as np
+import pytest
+from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
 from caesura.hw.arch.isa import AluOp, Special
-from caesura.hw.core.special import RECIPROCAL_BITS, ThreadIndex
+from caesura.hw.core.operands import OperandCollector
+from caesura.hw.core.special import RECIPROCAL_BITS, ScalarSource, ThreadIndex
 
 
 def test_division_is_exact_for_every_thread_of_every_width():
@@ -56,4 +59,37 @@ def test_hardware_matches_model_at_a_beat_a_cycle():
     sim = Simulator(dut)
     sim.add_clock(1e-6)
     sim.add_testbench(bench)
+    sim.run()
+
+
+@pytest.mark.parametrize("g", [preset("tiny"), preset("ecp5"), preset("gtx480")], ids=lambda g: g.name)
+def test_ballot_is_the_lanes_of_the_whole_warp_in_every_beat(g):
+    rng = np.random.default_rng(3)
+    program = [tuple(int(x) for x in rng.integers(0, 1 << g.warp_size, 2)) for _ in range(20)]
+    m, collector, scalars = Module(), OperandCollector(g), ScalarSource(g)
+    m.submodules += [collector, scalars]
+    m.d.comb += [scalars.operation.eq(collector.arriving), collector.immediate.eq(scalars.value),
+                 collector.output.ready.eq(1)]
+
+    async def feed(ctx):
+        for mask, pa in program:
+            ctx.set(collector.issue.payload, {
+                "op": {"alu": AluOp.BALLOT, "reads_pa": 1, "writes_d": 1}, "mask": mask, "pa": pa})
+            ctx.set(collector.issue.valid, 1)
+            await ctx.tick().until(collector.issue.ready)
+            ctx.set(collector.issue.valid, 0)
+            if rng.random() < 0.5:
+                await ctx.tick().repeat(int(rng.integers(1, 5)))
+
+    async def check(ctx):
+        for mask, pa in program:
+            for beat in range(g.beats):
+                output, = await ctx.tick().sample(collector.output.payload).until(collector.output.valid)
+                assert output.operation.beat == beat
+                assert [int(x) for x in output.operands[1]] == [mask & pa] * g.lanes
+
+    sim = Simulator(m)
+    sim.add_clock(1e-6)
+    sim.add_testbench(feed)
+    sim.add_testbench(check)
     sim.run()

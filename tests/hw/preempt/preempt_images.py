@@ -16,7 +16,7 @@ from caesura.hw.arch.context import (
     Pattern,
     State,
 )
-from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES
+from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS
 from caesura.hw.arch.isa import registers_of_vector
 from caesura.hw.arch.patterns import pattern_group
 
@@ -61,6 +61,7 @@ def read_image(machine, index):
         codes = {r: vector >> 2 * r & 3 for r in range(MAX_REGISTERS) if vector >> 2 * r & 3}
         head: dict[str, Any] = {**context.from_words(WARP_HEADER, take(HEADER_WORDS))}
         head["predicate_values"] = {p: take(1)[0] for p in range(PREDICATES) if head["predicates"] >> p & 1}
+        head["uniform_values"] = {u: take(1)[0] for u in range(UNIFORMS) if head["uniforms"] >> u & 1}
         head["stack"] = [tuple(take(STACK_WORDS)) for _ in range(head["depth"])]
         assert len(codes) == head["saved_registers"]
         groups = g.warp_size // entry["pag"]
@@ -113,6 +114,7 @@ def check_image(machine, index, kernel, before, mechanism, scramble=False):
         assert (record["launched_lanes"], record["live_lanes"]) == (warp["launched"], warp["live"])
         assert (record["waiting"], record["barrier"]) == (warp["waiting"], warp["barrier"])
         assert record["stack"] == warp["stack"] and record["predicate_values"] == warp["predicates"]
+        assert record["uniform_values"] == warp["uniforms"]
         saved = expected_registers(mechanism, scramble, k.registers, warp)
         values = {r: warp["registers"].get(r, [0] * g.warp_size) for r in saved}
         assert record["registers"] == {
@@ -163,7 +165,7 @@ def expect_restored(machine, before, mechanism, scramble, started):
             if was is None:
                 assert now is None and machine.warps[slot].launched == 0 and not machine.warps[slot].stack
                 continue
-            for name in ("launched", "live", "waiting", "barrier", "stack", "predicates"):
+            for name in ("launched", "live", "waiting", "barrier", "stack", "predicates", "uniforms"):
                 assert now[name] == was[name], name
             zero = [0] * machine.g.warp_size
             saved = expected_registers(mechanism, scramble, registers, was)

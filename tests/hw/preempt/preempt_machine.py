@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 from register_samples import registers
 
 from caesura.hw.arch import context
-from caesura.hw.arch.geometry import PC_NONE, PREDICATES, preset
+from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.patterns import pattern_group
 from caesura.hw.preempt.engine import PreemptEngine
 
@@ -44,6 +44,7 @@ class Warp:
     stack: list = field(default_factory=list)
     live_vector: int = 0
     predicates: dict = field(default_factory=dict)
+    uniforms: dict = field(default_factory=dict)
     valid: int = 0
     stops: int = 0
     exits: int | None = None
@@ -147,6 +148,7 @@ class Machine:
         self.place: Callable[[int], tuple] = lambda kernel: pytest.fail("nothing was to be admitted")
         self.full_until = {}  # launch id of a restored TB: cycle before which there is no room for it
         self.last = {}
+        self.uniforms = self.rng.choice((0, 0.1, 0.5, 1))  # share of the uniform registers that a warp has written
 
     # --- building state ---
 
@@ -174,6 +176,7 @@ class Machine:
                           for _ in range(self.rng.randint(1, min(g.stack_depth, 5)))]
             warp.live_vector = self.bits(54)
             warp.predicates = {p: self.bits(g.warp_size) for p in range(PREDICATES) if self.rng.random() < 0.4}
+            warp.uniforms = {u: self.bits(32) for u in range(UNIFORMS) if self.rng.random() < self.uniforms}
             warp.valid = self.bits(k.registers)
             warp.stops = self.rng.randint(0, drain)
             self.warps[slot] = warp
@@ -196,7 +199,8 @@ class Machine:
             warps.append({
                 "launched": warp.launched, "live": warp.live, "waiting": warp.waiting, "barrier": warp.barrier,
                 "stack": [(pc, mask, reconv) for pc, mask, reconv in warp.stack],
-                "predicates": dict(warp.predicates), "live_vector": warp.live_vector, "valid": warp.valid,
+                "predicates": dict(warp.predicates), "uniforms": dict(warp.uniforms),
+                "live_vector": warp.live_vector, "valid": warp.valid,
                 "registers": {r: list(self.file[warp.base + r]) for r in range(registers) if warp.valid >> r & 1}})
         lines = {k: self.shared[32 * (row.first_line + k):32 * (row.first_line + k + 1)] for k in range(row.lines)
                  if self.lines_valid >> row.first_line + k & 1}
@@ -280,6 +284,8 @@ class Machine:
                 "registers": self.kernels[kernel].registers, "launched": warp.launched, "live": warp.live,
                 "waiting": warp.waiting, "barrier": warp.barrier, "parked": 1, "live_vector": warp.live_vector,
                 "depth": len(warp.stack), "pc": pc, "mask": mask, "reconv": reconv})
+            self.put(ctx, dut.save_uniforms, sum(1 << u for u in warp.uniforms))
+            self.put(ctx, dut.save_uniform, warp.uniforms.get(ctx.get(dut.save_uniform_select), 0))
         flags = self.warps.get(ctx.get(dut.flags_select))
         if flags:
             self.put(ctx, dut.flags_valid, flags.valid)
@@ -349,6 +355,10 @@ class Machine:
         predicate = ctx.get(dut.restore_predicate)
         if predicate.valid:
             self.warps[predicate.warp].predicates[predicate.predicate] = predicate.value
+        uniform = ctx.get(dut.restore_uniform)
+        if uniform.valid:
+            assert uniform.register not in self.warps[uniform.warp].uniforms
+            self.warps[uniform.warp].uniforms[uniform.register] = uniform.value
         if "admit" in taken:
             self.admissions.append((self.now + self.rng.randint(1, 6), taken["admit"]))
         self.observe_memory(ctx)

@@ -185,7 +185,7 @@ def test_save_and_restore_keep_to_the_time_limit(name, mechanism):
     g = GEOMETRIES[name]
     latency = 40
     machine, layout = filled(g.replace(memory_latency=latency), 31, 0.0, drain=60)
-    warps = len(machine.warps)
+    words = sum(4 + len(warp.uniforms) for warp in machine.warps.values())  # metadata that moves word by word
     tbs = len(machine.tbs)
 
     async def scenario(ctx):
@@ -193,13 +193,13 @@ def test_save_and_restore_keep_to_the_time_limit(name, mechanism):
         assert error == CommandError.NONE
         payload = c["save_data_bytes"] + c["save_metadata_bytes"]
         stream, factor = max(payload / g.bus_bytes, c["save_registers"] * g.beats), LIMIT_FACTOR[mechanism]
-        limit = factor * stream + 3 * (latency + 4) + 4 * warps
+        limit = factor * stream + 3 * (latency + 4) + words
         assert c["save_cycles"] - c["drain_cycles"] <= limit
         places = iter(layout(range(tbs)))
         machine.place = lambda kernel: next(places)
         error, c, _ = await machine.command(ctx, resume=1, kernel=0)
         assert error == CommandError.NONE
-        limit = factor * stream + 4 * (latency + 4) + 4 * warps
+        limit = factor * stream + 4 * (latency + 4) + words
         assert c["restore_cycles"] <= limit
 
     machine.run(scenario)
@@ -207,6 +207,8 @@ def test_save_and_restore_keep_to_the_time_limit(name, mechanism):
 
 def test_a_single_tb_streams_without_gaps():
     machine, layout = filled(WIDE, 33, 0.0, drain=0, registers=12)
+    for warp in machine.warps.values():
+        warp.uniforms = {3: 17}
 
     async def scenario(ctx):
         error, c, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.OCCUPIED)
@@ -228,7 +230,7 @@ def test_mixed_registers_keep_to_the_time_limit(random):
     machine, layout = filled(g, 34, 0.0, drain=0, registers=18, block_x=32, shared=False)
     for warp in machine.warps.values():
         warp.valid, warp.live_vector, warp.launched = (1 << 18) - 1, (1 << 54) - 1, (1 << 32) - 1
-        warp.stack, warp.predicates = warp.stack[:2], {2: 5}
+        warp.stack, warp.predicates, warp.uniforms = warp.stack[:2], {2: 5}, {7: 9}
         for r in range(18):
             kind = random and (r + warp.block_warp) % random == 0
             base, step = machine.bits(32), r % 2
