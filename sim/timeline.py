@@ -8,9 +8,9 @@ import numpy as np
 
 __all__ = ["EVENT", "SAMPLE", "EventKind", "READERS", "WRITERS"]
 
-READERS = ("instruction fetch", "loads", "restore")
+READERS = ("instruction fetch", "constants", "loads", "atomics (read)", "restore")
 """Who reads, by AXI id."""
-WRITERS = ("stores", "save")
+WRITERS = ("stores", "atomics (write)", "save")
 """Who writes, by AXI id. The preemption unit's few writes during a resume (entries it marks) count as `save`."""
 
 
@@ -45,7 +45,7 @@ EVENT = np.dtype([("cycle", "<u8"), ("value", "<u8"), ("launch", "<u4"), ("kind"
                   ("kernel", "u1"), ("warp", "u1")])
 """numpy dtype of an event; `value` of VALID to DRAINING holds from `cycle` on, and is 0 before the first event."""
 
-SAMPLE = np.dtype([("cycle", "<u8"), ("read", "<u8", (4,)), ("written", "<u8", (4,)), ("instructions", "<u8"),
+SAMPLE = np.dtype([("cycle", "<u8"), ("read", "<u8", (8,)), ("written", "<u8", (8,)), ("instructions", "<u8"),
                    ("tbs", "<u8")])
 """numpy dtype of a sample: bytes moved since the start by AXI id, instructions retired while recording, TBs resident;
 all just before `cycle`."""

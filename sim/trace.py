@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["TRACE", "RETIRE", "WRITE", "PREDICATE"]
+__all__ = ["TRACE", "RETIRE", "WRITE", "PREDICATE", "UNIFORM", "ATOMIC"]
 
 RETIRE = 0
 """An instruction retired: `pc`, `mask` (lanes whose guard held, 0 if none)."""
@@ -13,6 +13,12 @@ WRITE = 1
 records; only the last has `last` set. Lanes outside `mask` have data 0."""
 PREDICATE = 2
 """A predicate was written: `register` is its number, `mask`, and ``data[0]`` the values, a bit a lane."""
+UNIFORM = 3
+"""A uniform register was written: `register`, and ``data[0]`` the value; `mask` is 1."""
+ATOMIC = 4
+"""One lane of an atomic changed memory: `register` is 0 for global and 1 for shared memory, `pc`, `mask` with the bit
+of the lane, and what was there before in ``data[0]`` and, of 64 bits, ``data[1]``. Records of one memory stand in the
+order in which it changed."""
 
 TRACE = np.dtype([
     ("cycle", "<u8"), ("kind", "u1"), ("kernel", "u1"), ("warp", "u1"), ("register", "u1"), ("last", "u1"),

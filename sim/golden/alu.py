@@ -66,6 +66,56 @@ def _high_signed(a, b, c):
     return (product >> 32).astype(np.int32).view(np.uint32)
 
 
+def _reverse_bits(a, b, c):
+    for distance, low in ((1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0F0F_0F0F), (8, 0x00FF_00FF), (16, 0x0000_FFFF)):
+        b = (b >> np.uint32(distance)) & np.uint32(low) | (b & np.uint32(low)) << np.uint32(distance)
+    return b
+
+
+def _field(b, most):
+    """Return first bit and length of the field that operand b of `bfe` and `bfi` names, at most `most`."""
+    first, length = b & np.uint32(255), b >> np.uint32(8) & np.uint32(255)
+    return np.minimum(first, np.uint32(most)).astype(np.uint64), np.minimum(length, np.uint32(most)).astype(np.uint64)
+
+
+def _extract(a, b, c):
+    first, length = _field(b, 63)
+    return _unsigned(a.astype(np.uint64) >> first & (np.uint64(1) << length) - np.uint64(1))
+
+
+def _extract_signed(a, b, c):
+    first, length = (x.astype(np.int64) for x in _field(b, 32))
+    above = 64 - np.maximum(length, 1)
+    value = (_signed(a).astype(np.int64) >> first) << above >> above
+    return np.where(length == 0, np.int64(0), value).astype(np.int32).view(np.uint32)
+
+
+def _insert(a, b, c):
+    first, length = _field(b, 32)
+    field = _unsigned(((np.uint64(1) << length) - np.uint64(1)) << first)
+    return c & ~field | _unsigned(a.astype(np.uint64) << first) & field
+
+
+def _permute(a, b, c):
+    both, result = _pair(a, b), np.zeros_like(a)
+    for place in range(4):
+        choice = c >> np.uint32(4 * place)
+        byte = _unsigned(both >> (np.uint32(8) * (choice & np.uint32(7))).astype(np.uint64)) & np.uint32(255)
+        sign = np.where(byte >> np.uint32(7) == 1, np.uint32(255), np.uint32(0))
+        result |= np.where(choice >> np.uint32(3) & np.uint32(1) == 1, sign, byte) << np.uint32(8 * place)
+    return result
+
+
+def _ones(b):
+    return _unsigned(np.bitwise_count(b))
+
+
+def _leading_zeros(a, b, c):
+    for distance in (1, 2, 4, 8, 16):
+        b = b | b >> np.uint32(distance)
+    return np.uint32(32) - _ones(b)
+
+
 def _float_value(op, a, b, c):
     return FloatUnit.compute(op, a, b, c)[0]
 
@@ -99,6 +149,13 @@ VALUE: dict[AluOp, Callable[[Vector, Vector, Vector], Vector]] = {
     AluOp.IABS: lambda a, b, c: np.where(b >> np.uint32(31) == 1, ~b + np.uint32(1), b),
     AluOp.SEXT_8: lambda a, b, c: b.astype(np.int8).astype(np.int32).view(np.uint32),
     AluOp.SEXT_16: lambda a, b, c: b.astype(np.int16).astype(np.int32).view(np.uint32),
+    AluOp.BREV: _reverse_bits,
+    AluOp.BFE_U: _extract,
+    AluOp.BFE_S: _extract_signed,
+    AluOp.BFI: _insert,
+    AluOp.PRMT: _permute,
+    AluOp.CLZ: _leading_zeros,
+    AluOp.POPC: lambda a, b, c: _ones(b),
 } | {op: partial(_float_value, op) for op in AluOp if op.is_float and not op.name.startswith("FSETP")}
 """Operations that write a register from registers alone: (a, b, c) to d, all uint32 vectors."""
 

@@ -15,6 +15,7 @@ from .execute import Kind, Operation, compile_word
 
 if TYPE_CHECKING:
     from .machine import Machine
+    from .tb import ThreadBlock
 
 __all__ = ["Kernel"]
 
@@ -34,6 +35,9 @@ class Descriptor:
     ccb_base: int
     area_bytes: int
     local_base: int
+    local_bytes: int
+    const_base: int
+    const_bytes: int
     windows: tuple[tuple[int, int], ...]
     params: tuple[int, ...]
 
@@ -45,7 +49,8 @@ class Descriptor:
             register = registers[f"kernel[{k}].{name}"]
             return register.fields[field].extract(values.get(register.address, 0))
 
-        single = ("code_base", "code_words", "shared_bytes", "ccb_base", "area_bytes", "local_base")
+        single = ("code_base", "code_words", "shared_bytes", "ccb_base", "area_bytes", "local_base", "local_bytes",
+                  "const_base", "const_bytes")
         return cls(grid=(value("grid_x"), value("grid_y"), value("grid_z")),
                    block=(value("block", "x"), value("block", "y"), value("block", "z")),
                    threads=value("sizes", "threads"), registers=value("sizes", "registers"),
@@ -68,13 +73,15 @@ class Kernel:
     state : KernelState
     launched, completed, faults : int
         TBs so far; those ended by a fault.
+    regions : int
+        Bit a region of local memory: it belongs to a TB, on the SM or preempted.
     """
 
     def __init__(self, machine: Machine, index: int):
         self.machine = machine
         self.index = index
         self.state = KernelState.IDLE
-        self.launched = self.completed = self.faults = 0
+        self.launched = self.completed = self.faults = self.regions = 0
         self._operations: dict[int, Operation] = {}
 
     def __getstate__(self):
@@ -87,8 +94,25 @@ class Kernel:
         self.threads, self.registers, self.warps = descriptor.threads, descriptor.registers, descriptor.warps
         self.shared_bytes, self.params = descriptor.shared_bytes, descriptor.params
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
-        self.launched = self.completed = self.faults = 0
+        self.launched = self.completed = self.faults = self.regions = 0
         self._operations = {}
+
+    def take_region(self, tb: ThreadBlock) -> None:
+        """Give a new TB the lowest free region of local memory."""
+        region = (~self.regions & self.regions + 1).bit_length() - 1
+        self.regions |= 1 << region
+        tb.local_base = self.descriptor.local_base + region * self.region_bytes & 0xFFFF_FFFF
+
+    def free_region(self, tb: ThreadBlock) -> None:
+        """Take the region of a TB that has ended."""
+        if self.region_bytes:
+            self.regions &= ~(1 << (tb.local_base - self.descriptor.local_base) // self.region_bytes)
+
+    @property
+    def region_bytes(self) -> int:
+        """Local memory of a TB, whole segments."""
+        size = self.warps * self.machine.g.warp_size * self.descriptor.local_bytes
+        return -(-size // SEGMENT_BYTES) * SEGMENT_BYTES
 
     @property
     def tbs(self) -> int:

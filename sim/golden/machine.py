@@ -12,6 +12,7 @@ from caesura.hw.arch.isa import PT
 from caesura.hw.arch.registers import KernelState
 
 from .alu import lanes_of
+from .atomics import Atomic, AtomicOrder, OrderMismatch
 from .execute import Kind
 from .kernel import Descriptor, Kernel
 from .preempt import Preemption
@@ -48,7 +49,9 @@ class Machine:
     ----------
     memory : ndarray of uint8
     views : tuple of ndarray
-        The same memory in units of 8, 16 and 32 bits.
+        The same memory in units of 8, 16, 32 and 64 bits.
+    order : AtomicOrder or None
+        The order of atomics to follow; without it each is done when its warp gets there.
     kernels : list of Kernel
     tbs, slots : list
         What each TB slot and warp slot holds, or None.
@@ -75,9 +78,10 @@ class Machine:
         self.fault = FaultRecord()
         self.preemption = Preemption(self)
         self.attention = False
+        self.order: AtomicOrder | None = None
 
     def _view(self) -> None:
-        self.views = (self.memory, self.memory.view(np.uint16), self.memory.view(np.uint32))
+        self.views = (self.memory, *(self.memory.view(unit) for unit in (np.uint16, np.uint32, np.uint64)))
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "views"}
@@ -89,7 +93,13 @@ class Machine:
     # Time
 
     def advance(self, cycles: int, until_event: bool = False) -> int:
-        """Let `cycles` pass, fewer if `until_event` and an event bit is set; return the cycles passed."""
+        """Let `cycles` pass, fewer if `until_event` and an event bit is set; return the cycles passed.
+
+        Raises
+        ------
+        OrderMismatch
+            If the atomics do not happen in the order to follow.
+        """
         for passed in range(cycles):
             if until_event and self.events:
                 return passed
@@ -99,6 +109,8 @@ class Machine:
                 self.manage()
             if self.ready:
                 self._step(self.ready.popleft())
+            elif self.order and self.order.waits:
+                raise OrderMismatch(self.order.stuck())
             elif not self.attention and not (until_event and self.events):
                 self.cycle += cycles - passed - 1
                 break
@@ -111,7 +123,9 @@ class Machine:
             if kernel.state is not KernelState.RUNNING:
                 continue
             while kernel.launched < kernel.tbs and self.has_room(kernel):
-                self.place(ThreadBlock(self.g, kernel, kernel.launched))
+                tb = ThreadBlock(self.g, kernel, kernel.launched)
+                kernel.take_region(tb)
+                self.place(tb)
                 kernel.launched += 1
             if kernel.completed == kernel.tbs:
                 kernel.state = KernelState.FINISHED
@@ -181,9 +195,14 @@ class Machine:
         """Complete a TB whose warps have all exited; return whether it was so."""
         if not tb.exited:
             return False
-        self.remove(tb)
-        tb.kernel.completed += 1
+        self._complete(tb)
         return True
+
+    def _complete(self, tb: ThreadBlock) -> None:
+        """Free everything a TB that has ended holds, its local memory included."""
+        self.remove(tb)
+        tb.kernel.free_region(tb)
+        tb.kernel.completed += 1
 
     # Execution
 
@@ -195,6 +214,8 @@ class Machine:
             return self._end(warp, pc, fault)
         if warp.runs:
             self.ready.append(warp)
+        elif warp.pending and self.order:
+            self._follow(self.order)
         elif not self._settled(warp.tb):
             self._release_barrier(warp.tb, warp, pc)
 
@@ -227,11 +248,28 @@ class Machine:
             if mask:
                 op.run(warp, mask)
             warp.jump(pc + 1)
+        elif op.atomic is not None:
+            self._atomic(warp, op.atomic, pc, mask)
         elif kind is Kind.EXIT:
             warp.exit(mask)
         elif kind is not Kind.BRANCH:
             self._pause(warp, op, kind)
             warp.jump(pc + 1)
+
+    def _atomic(self, warp: Warp, atomic: Atomic, pc: int, mask: int) -> None:
+        """Do an atomic now, or stand at it until the order to follow lets its lanes go."""
+        if mask and self.order is None:
+            atomic.run(warp, pc, mask)
+        elif mask and self.order is not None:
+            self.order.wait(warp, atomic.begin(warp, pc, mask))
+        warp.jump(pc + 1)
+
+    def _follow(self, order: AtomicOrder) -> None:
+        """Let the atomics that are next happen, and the warps that have completed one go on."""
+        for warp in order.released():
+            if warp.runs:
+                self.ready.append(warp)
+            self.attention = True
 
     def _pause(self, warp: Warp, op, kind: Kind) -> None:
         """Barriers and preemption points."""
@@ -268,8 +306,10 @@ class Machine:
         if not self.events & _FAULT_EVENT:
             self.fault = FaultRecord(fault.kind, tb.kernel.index, warp.index, tb.launch_id, pc, fault.address)
             self.events |= _FAULT_EVENT
-        self.remove(tb)
-        tb.kernel.completed += 1
+        if self.order:
+            for other in tb.warps:
+                self.order.forget(other)
+        self._complete(tb)
         tb.kernel.faults += 1
 
     # What instructions need
@@ -284,6 +324,13 @@ class Machine:
             np.copyto(row, value, where=lanes_of(mask, self.g.warp_size))
         if self.recorder:
             self.recorder.write(warp, register, mask, row)
+
+    def write_uniform(self, warp: Warp, register: int, value: int) -> None:
+        """Write a uniform register."""
+        warp.uniforms[register] = value
+        warp.uniforms_written |= 1 << register
+        if self.recorder:
+            self.recorder.uniform(warp, register, value)
 
     def write_predicate(self, warp: Warp, mask: int, number: int, value: int) -> None:
         """Write a predicate in the lanes `mask`; `PT` ignores it."""

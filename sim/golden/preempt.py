@@ -73,7 +73,7 @@ class Preemption:
         if mechanism is Mechanism.OCCUPIED:
             for tb in self.machine.resident(kernel):
                 for warp in tb.warps:
-                    warp.parked = warp.runs
+                    warp.parked = bool(warp.live) and not warp.waiting
             self.machine.ready = type(self.machine.ready)(w for w in self.machine.ready if w.runs)
 
     def resume(self, kernel: Kernel, scramble: np.random.Generator | None) -> None:

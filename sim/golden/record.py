@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caesura.sim.trace import PREDICATE, RETIRE, TRACE, WRITE
+from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
 
 from .alu import lanes_of
 
@@ -47,6 +47,17 @@ class Recorder:
         """A predicate was written in the lanes `mask`."""
         self._data.append((len(self._rows), np.array([value & mask], np.uint32)))
         self._add(warp, PREDICATE, number, mask)
+
+    def uniform(self, warp: Warp, register: int, value: int) -> None:
+        """A uniform register was written."""
+        self._data.append((len(self._rows), np.array([value], np.uint32)))
+        self._add(warp, UNIFORM, register, 1)
+
+    def atomic(self, warp: Warp, shared: bool, pc: int, lane: int, old: int) -> None:
+        """A lane of the atomic at `pc` changed global or shared memory, where `old` was."""
+        self.pc = pc
+        self._data.append((len(self._rows), np.array([old & 0xFFFF_FFFF, old >> 32], np.uint32)))
+        self._add(warp, ATOMIC, int(shared), 1 << lane)
 
     def take(self) -> np.ndarray:
         """Return the records so far, in program order of each warp, and forget them."""

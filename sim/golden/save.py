@@ -10,7 +10,7 @@ import numpy as np
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, Pattern
-from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, Geometry
+from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.isa import liveness_vector, registers_of_vector
 from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
 from caesura.hw.preempt.compressor import Compressor
@@ -88,7 +88,7 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
         "version": context.VERSION, "geometry_hash": g.hash, "length": 4 * len(stream), "launch_id": tb.launch_id,
         "ctaid_x": tb.ctaid[0], "ctaid_y": tb.ctaid[1], "ctaid_z": tb.ctaid[2],
         "live_warps": sum(1 << warp.index for warp in alive), "mechanism": mechanism, "pag": pag,
-        "registers": kernel.registers, "warps": kernel.warps, "local_base": kernel.descriptor.local_base,
+        "registers": kernel.registers, "warps": kernel.warps, "local_base": tb.local_base,
         "data_bytes": data_bytes, "metadata_bytes": 4 * len(stream) - data_bytes, "shared_lines": len(lines),
     }
     return SavedBlock(stream, entry, shared_offset, registers)
@@ -115,8 +115,9 @@ def _warp_record(warp: Warp, saved: int) -> list[int]:
     words = context.to_words(
         WARP_HEADER, warp=warp.index, depth=len(warp.stack), predicates=warp.written, waiting=int(warp.waiting),
         barrier=warp.barrier if warp.waiting else 0, live_lanes=warp.live, launched_lanes=warp.launched,
-        saved_registers=saved)
+        saved_registers=saved, uniforms=warp.uniforms_written)
     words += [warp.predicates[p] for p in range(PREDICATES) if warp.written >> p & 1]
+    words += [int(warp.uniforms[u]) for u in range(UNIFORMS) if warp.uniforms_written >> u & 1]
     for entry in warp.stack:
         words += [entry.pc, entry.mask & warp.live, entry.reconv]
     return words
@@ -163,6 +164,7 @@ def restore(kernel: Kernel, entry: dict[str, int], stream: np.ndarray,
         raise BadImage("registers, warps or pattern groups are not the kernel's")
     tb = ThreadBlock(kernel.machine.g, kernel, entry["launch_id"])
     tb.ctaid = (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"])
+    tb.local_base = entry["local_base"]
     for warp in tb.warps:
         warp.live = 0
     records = entry["live_warps"].bit_count()
@@ -197,6 +199,10 @@ def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, word
     for p in range(PREDICATES):
         if warp.written >> p & 1:
             warp.predicates[p] = int(words.take(1)[0])
+    warp.uniforms_written = header["uniforms"]
+    for u in range(UNIFORMS):
+        if warp.uniforms_written >> u & 1:
+            warp.uniforms[u] = words.take(1)[0]
     if not 1 <= header["depth"] <= g.stack_depth:
         raise BadImage(f"stack depth {header['depth']}")
     warp.stack = [StackEntry(*map(int, words.take(STACK_WORDS))) for _ in range(header["depth"])]

@@ -35,11 +35,13 @@ class ThreadBlock:
     shared : ndarray of uint8
         Whole lines; lines never written are zero.
     views : tuple of ndarray
-        The same memory in units of 8, 16 and 32 bits.
+        The same memory in units of 8, 16, 32 and 64 bits.
     lines_valid : int
         Bit a 128-byte line: it was written.
     slot, base, first_line : int
         TB slot, first physical register and first shared-memory line on the SM.
+    local_base : int
+        Address of its region of local memory, its own until it ends.
     """
 
     def __init__(self, g: Geometry, kernel: Kernel, launch_id: int):
@@ -48,7 +50,7 @@ class ThreadBlock:
         self.launch_id = launch_id
         x, y, _ = kernel.grid
         self.ctaid = (launch_id % x, launch_id // x % y, launch_id // (x * y))
-        self.slot = self.base = self.first_line = 0
+        self.slot = self.base = self.first_line = self.local_base = 0
         self.warps = []
         for index in range(kernel.warps):
             threads = min(max(kernel.threads - index * g.warp_size, 0), g.warp_size)
@@ -58,7 +60,7 @@ class ThreadBlock:
         self._view()
 
     def _view(self) -> None:
-        self.views = (self.shared, self.shared.view(np.uint16), self.shared.view(np.uint32))
+        self.views = (self.shared, *(self.shared.view(unit) for unit in (np.uint16, np.uint32, np.uint64)))
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "views"}
@@ -75,7 +77,7 @@ class ThreadBlock:
     @property
     def stopped(self) -> bool:
         """No warp can go on by itself: each has exited, is parked or waits at a barrier."""
-        return not any(warp.runs for warp in self.warps)
+        return not any(warp.runs or warp.pending for warp in self.warps)
 
     def full_barrier(self) -> list[Warp]:
         """Return the warps to release: all that have not exited, if each waits at the same barrier.

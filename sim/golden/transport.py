@@ -10,7 +10,9 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import Command, KernelState, Register, register_map
+from caesura.sim.trace import ATOMIC
 
+from .atomics import AtomicOrder
 from .kernel import Descriptor
 from .machine import Machine
 
@@ -174,6 +176,17 @@ class GoldenTransport:
     def restore(self, snapshot: bytes) -> None:
         """Put a state back; any number of times."""
         self.machine, self._values, self._random = pickle.loads(snapshot)
+
+    def follow(self, trace: np.ndarray) -> None:
+        """Do the atomics of what runs from now on in the order in which they stand in another machine's trace.
+
+        A warp then stands at an atomic until each of its lanes had its turn. `advance` and `wait` raise
+        `golden.atomics.OrderMismatch` if the model cannot follow.
+        """
+        events = trace[trace["kind"] == ATOMIC]
+        lanes = [mask.bit_length() - 1 for mask in events["mask"].tolist()]
+        columns = [events[name].tolist() for name in ("register", "kernel", "launch", "warp", "pc")]
+        self.machine.order = AtomicOrder(zip(*columns, lanes, strict=True))
 
     def take_trace(self) -> np.ndarray:
         """Return the trace records (`sim.trace.TRACE`) since the last call, none unless `trace` was set."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caesura.hw.arch.faults import Fault
-from caesura.hw.arch.geometry import PC_NONE, PREDICATES, Geometry
+from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry
 
 if TYPE_CHECKING:
+    from .atomics import Pending
     from .tb import ThreadBlock
 
 __all__ = ["StackEntry", "Warp", "WarpFault"]
@@ -60,6 +61,10 @@ class Warp:
         Bit r: register r was written.
     predicates, written : list of int, int
         Value of each predicate, and which of them were written.
+    uniforms, uniforms_written : ndarray of uint32, int
+        Value of each uniform register, and which of them were written; the others are zero.
+    pending : Pending or None
+        The atomic it stands at while the order of a trace is followed.
     waiting, barrier
         At which barrier it waits, if it does.
     parked : bool
@@ -84,6 +89,9 @@ class Warp:
         self.valid = 0
         self.predicates = [0] * PREDICATES
         self.written = 0
+        self.uniforms = np.zeros(UNIFORMS, np.uint32)
+        self.uniforms_written = 0
+        self.pending: Pending | None = None
         self.waiting = False
         self.barrier = 0
         self.parked = False
@@ -98,7 +106,7 @@ class Warp:
     @property
     def runs(self) -> bool:
         """It can execute its next instruction."""
-        return bool(self.live) and not self.waiting and not self.parked
+        return bool(self.live) and not self.waiting and not self.parked and self.pending is None
 
     def jump(self, pc: int) -> None:
         """Continue all active lanes at `pc`, popping entries that have reconverged.

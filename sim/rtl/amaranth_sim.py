@@ -12,10 +12,10 @@ from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import BY_NAME
-from caesura.hw.sm import Sm
+from caesura.hw.sm import ATOMICS, Sm
 from caesura.sim.memory import AxiMemory, ErrorRange, MemoryTiming
-from caesura.sim.rtl.transport import AXI_IDS, DEFAULT_MEMORY, Traffic
-from caesura.sim.trace import PREDICATE, RETIRE, TRACE, WRITE
+from caesura.sim.rtl.transport import AXI_IDS, DEFAULT_MEMORY, REGULAR_READERS, REGULAR_WRITERS, Traffic
+from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
 
 __all__ = ["AmaranthTransport"]
 
@@ -113,6 +113,24 @@ class AmaranthTransport:
                                           (PREDICATE, predicate, "predicate", "value")):
             if ctx.get(port.valid):
                 self._sample_beat(kind, *self._get(ctx, port, "slot", number, "beat", "last", "mask", value))
+        self._sample_once(ctx)
+
+    def _sample_once(self, ctx) -> None:
+        """Record what takes one cycle: a write of a uniform register, a lane of an atomic."""
+        uniform = self._top.trace.uniform
+        if ctx.get(uniform.valid):
+            slot, number, value = self._get(ctx, uniform, "slot", "register", "value")
+            record = self._record(UNIFORM, slot)
+            record["register"], record["mask"], record["last"], record["data"][0] = number, 1, 1, value
+            self._records.append(record)
+        for shared, name in enumerate(ATOMICS):
+            port = getattr(self._top.trace, name)
+            if ctx.get(port.valid):
+                slot, pc, lane, old = self._get(ctx, port, "slot", "pc", "lane", "old")
+                record = self._record(ATOMIC, slot)
+                record["register"], record["pc"], record["mask"], record["last"] = shared, pc, 1 << lane, 1
+                record["data"][:2] = old & 0xFFFF_FFFF, old >> 32
+                self._records.append(record)
 
     def _sample_beat(self, kind: int, slot: int, number: int, beat: int, last: int, mask: int, value: int) -> None:
         lanes = self.geometry.lanes
@@ -198,4 +216,5 @@ class AmaranthTransport:
 
     def _regular_bytes(self) -> int:
         read, written = self._memory.read_bytes, self._memory.written_bytes
-        return read.get(0, 0) + read.get(1, 0) + written.get(0, 0)
+        return sum(read.get(k, 0) for k in range(REGULAR_READERS)) + sum(
+            written.get(k, 0) for k in range(REGULAR_WRITERS))

@@ -79,7 +79,7 @@ template <unsigned WIDTH> struct SlaveSignals {
 
 template <unsigned WIDTH> class AxiMemory {
 public:
-    static constexpr unsigned IDS = 4, REQUESTS = 64, WRITE_BEATS = 16, FRACTION_BITS = 16;
+    static constexpr unsigned IDS = 8, REQUESTS = 64, WRITE_BEATS = 16, FRACTION_BITS = 16;
     struct ErrorRange {
         uint64_t start, end;
         bool reads, writes;

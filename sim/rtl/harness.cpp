@@ -114,7 +114,10 @@ public:
     }
 
     // Moved by all but the preemption unit.
-    uint64_t regular_bytes() const { return axi.read_bytes[0] + axi.read_bytes[1] + axi.written_bytes[0]; }
+    uint64_t regular_bytes() const {
+        return axi.read_bytes[0] + axi.read_bytes[1] + axi.read_bytes[2] + axi.read_bytes[3]
+               + axi.written_bytes[0] + axi.written_bytes[1];
+    }
 
     bool interrupt() const { return top_->__SYM__interrupt; }  // Verilator takes the plain name for a keyword
 
@@ -211,6 +214,14 @@ private:
         if (t.trace_predicate_valid)
             trace.predicate(cycle, t.trace_predicate_slot, t.trace_predicate_predicate, t.trace_predicate_beat,
                             t.trace_predicate_last, t.trace_predicate_mask, t.trace_predicate_value);
+        if (t.trace_uniform_valid)
+            trace.uniform(cycle, t.trace_uniform_slot, t.trace_uniform_register, t.trace_uniform_value);
+        if (t.trace_atomic_global_valid)
+            trace.atomic(cycle, false, t.trace_atomic_global_slot, t.trace_atomic_global_pc,
+                         t.trace_atomic_global_lane, t.trace_atomic_global_old);
+        if (t.trace_atomic_shared_valid)
+            trace.atomic(cycle, true, t.trace_atomic_shared_slot, t.trace_atomic_shared_pc,
+                         t.trace_atomic_shared_lane, t.trace_atomic_shared_old);
     }
 
     void sample_timeline() {

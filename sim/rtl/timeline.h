@@ -14,10 +14,10 @@ struct Event {
     uint8_t kind, slot, kernel, warp;
 };
 struct Sample {
-    uint64_t cycle, read[4], written[4], instructions, tbs;
+    uint64_t cycle, read[8], written[8], instructions, tbs;
 };
 #pragma pack(pop)
-static_assert(sizeof(Event) == 24 && sizeof(Sample) == 88, "must equal sim.timeline.EVENT and SAMPLE");
+static_assert(sizeof(Event) == 24 && sizeof(Sample) == 152, "must equal sim.timeline.EVENT and SAMPLE");
 
 class Timeline {
 public:

@@ -17,7 +17,7 @@ static_assert(sizeof(Record) == 156, "must equal sim.trace.TRACE");
 
 template <unsigned WARPS, unsigned LANES, unsigned BEATS> class Trace {
 public:
-    enum Kind : uint8_t { RETIRE, WRITE, PREDICATE };
+    enum Kind : uint8_t { RETIRE, WRITE, PREDICATE, UNIFORM, ATOMIC };
     static constexpr unsigned NOP = 0x182, PP = 0x380, PP_DIV = 0x381;
 
     bool enabled = false;
@@ -52,6 +52,26 @@ public:
         p.mask |= mask << LANES * beat;
         p.data[0] |= (value & mask) << LANES * beat;
         if (beat + 1 == BEATS) finish(cycle, PREDICATE, slot, number, last, p);
+    }
+
+    void uniform(uint64_t cycle, unsigned slot, unsigned number, uint32_t value) {
+        Record record = named(cycle, UNIFORM, slot);
+        record.number = number;
+        record.mask = record.last = 1;
+        record.data[0] = value;
+        records.push_back(record);
+    }
+
+    // One lane of an atomic changed memory, where `old` was.
+    void atomic(uint64_t cycle, bool shared, unsigned slot, uint32_t pc, unsigned lane, uint64_t old) {
+        Record record = named(cycle, ATOMIC, slot);
+        record.number = shared;
+        record.pc = pc;
+        record.mask = uint32_t(1) << lane;
+        record.last = 1;
+        record.data[0] = uint32_t(old);
+        record.data[1] = uint32_t(old >> 32);
+        records.push_back(record);
     }
 
 private:

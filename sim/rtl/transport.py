@@ -21,8 +21,10 @@ __all__ = ["RtlTransport", "Snapshot", "Traffic"]
 
 DEFAULT_MEMORY = 16 << 20
 """Bytes of memory unless told otherwise."""
-AXI_IDS = 4
+AXI_IDS = 8
 """AXI ids the traffic counters tell apart."""
+REGULAR_READERS, REGULAR_WRITERS = 4, 2
+"""The first ids are those of running kernels, the next one is the control unit's."""
 
 _POINTER, _WORD, _LONG, _TEXT = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
 _FUNCTIONS = {
@@ -85,7 +87,8 @@ class Traffic:
     Attributes
     ----------
     read, written : tuple of int
-        Indexed by AXI id (reads: 0 instruction cache, 1 load/store, 2 control; writes: 0 load/store, 1 control).
+        Indexed by AXI id (reads: 0 instruction cache, 1 constant cache, 2 loads, 3 atomics, 4 control unit; writes:
+        0 stores, 1 atomics, 2 control unit).
     drain : int
         Of these, what all but the control unit moved in cycles that a preempt counts as drain.
     """
@@ -94,6 +97,11 @@ class Traffic:
         self.read = read
         self.written = written
         self.drain = drain
+
+    @property
+    def regular(self) -> int:
+        """Bytes that all but the control unit moved."""
+        return sum(self.read[:REGULAR_READERS]) + sum(self.written[:REGULAR_WRITERS])
 
     def __repr__(self) -> str:
         return f"Traffic(read={self.read}, written={self.written}, drain={self.drain})"

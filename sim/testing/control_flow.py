@@ -1,4 +1,7 @@
-"""Control flow of a warp without its data: a reference model of one warp, and random structured programs."""
+"""Control flow of a warp without its vector registers: a reference model of one warp, and random structured programs.
+
+Uniform registers have values; what is loaded into them depends on the address only (`stored`).
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,22 @@ from collections.abc import Sequence
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, Geometry
-from caesura.hw.arch.isa import PT
+from caesura.hw.arch.isa import PT, Unit
 
-__all__ = ["ReferenceWarp", "random_program"]
+__all__ = ["ReferenceWarp", "random_program", "stored"]
 
 _SILENT = ("nop", "pp", "pp.div")
+_WORD = 1 << 32
+_UNIFORM_VALUES = {
+    "umov": lambda a, b, c: b, "uiadd": lambda a, b, c: a + b, "uxor": lambda a, b, c: a ^ b,
+    "uimad.lo": lambda a, b, c: a * b + c, "ushr.u": lambda a, b, c: a >> b if b < 32 else 0,
+    "usetp.lt.u": lambda a, b, c: a < b, "usetp.ne": lambda a, b, c: a != b}
+"""Those of the uniform data path that random programs have; the immediate forms are called the same."""
+
+
+def stored(kind: str, address: int) -> int:
+    """Return the word that ``uldp`` (`kind` is "param") or ``uld.const`` ("const") finds at a byte offset."""
+    return int.from_bytes(hashlib.sha256(f"{kind} {address}".encode()).digest()[:4], "little") % 2**(address // 4 % 33)
 
 
 class ReferenceWarp:
@@ -33,6 +47,7 @@ class ReferenceWarp:
         self.live = launched
         self.stack = [[0, launched, PC_NONE]]
         self.predicates = [0] * PREDICATES
+        self.uniforms: dict[int, int] = {}
         self.waiting = False
         self.barrier = self.barriers = self.live_vector = self.retired = 0
 
@@ -62,8 +77,33 @@ class ReferenceWarp:
         while self.stack and (not self.active or self.pc == self.stack[-1][2]):
             self.stack.pop()
 
+    def uniform(self, number: int) -> int:
+        """Return a uniform register."""
+        return self.uniforms.get(number, 0)
+
+    def immediate(self, instruction: Instruction) -> int:
+        """Return the immediate with which `instruction` leaves the issue stage, unsigned."""
+        get = instruction.get
+        if get("b_uniform"):
+            return self.uniform(get("b"))
+        based = instruction.op.size is not None and instruction.uniform_reads
+        return (get("imm") + (self.uniform(get("a")) if based else 0)) % _WORD
+
+    def scalar(self, instruction: Instruction) -> int:
+        """Return the result of an instruction that writes a uniform register, or of a uniform comparison."""
+        op, get = instruction.op, instruction.get
+        if op.unit is Unit.CONSTANT:
+            return stored("const", self.immediate(instruction))
+        if op.name == "uldp":
+            return stored("param", get("imm"))
+        b = get("imm") if op.name.endswith(".i") else self.uniform(get("b"))
+        return _UNIFORM_VALUES[op.name.removesuffix(".i")](self.uniform(get("a")), b, self.uniform(get("c"))) % _WORD
+
     def step(self) -> tuple[int, int, int, int]:
-        """Execute the instruction at the PC; return its PC, opcode, mask, and the value of the predicate it writes."""
+        """Execute the instruction at the PC; return its PC, opcode, mask, and the value of the register it writes.
+
+        Only of a predicate or a uniform register; 0 if it writes none.
+        """
         pc, instruction = self.pc, self.code[self.pc]
         op, get = instruction.op, instruction.get
         mask = self.active
@@ -73,8 +113,13 @@ class ReferenceWarp:
         value = 0
         for number in instruction.predicate_writes:
             seed = hashlib.sha256(repr((self.key, self.retired)).encode()).digest()
-            value = self.predicates[number] & ~mask | int.from_bytes(seed[:4], "little") & mask
+            new = int.from_bytes(seed[:4], "little")
+            if op.unit is Unit.UNIFORM:
+                new = -self.scalar(instruction)
+            value = self.predicates[number] & ~mask | new & mask
             self.predicates[number] = value
+        if instruction.uniform_writes and mask:
+            self.uniforms[get("d")] = value = self.scalar(instruction)
         if op.name == "bra":
             self._branch(mask, get("target"), get("reconv"))
         else:
@@ -128,7 +173,7 @@ def random_program(g: Geometry, seed: int, size: int = 40, barriers: bool = True
         return rng.randrange(registers)
 
     def simple():
-        kind = rng.randrange(10)
+        kind = rng.randrange(16)
         if kind < 3:
             name = rng.choice(("iadd", "imad.lo", "shf.l"))
             code.append(make(name, d=register(), a=register(), b=register(), c=register() if name != "iadd" else 0,
@@ -148,8 +193,52 @@ def random_program(g: Geometry, seed: int, size: int = 40, barriers: bool = True
                              a=register(), no_base=rng.randrange(2), imm=4, **guard()))
         elif kind == 8:
             point()
+        elif kind in (9, 10):
+            scalar()
+        elif kind == 11:
+            code.append(make("iadd", d=register(), a=register(), b=uniform(), b_uniform=1, **guard()))
+        elif kind == 12:
+            name = rng.choice(("ld.global.b32", "st.shared.b32", "ld.local.b32", "ld.const.b32"))
+            code.append(make(name, d=register(), a=uniform(), base_uniform=1, imm=rng.choice((-4, 64)), **guard()))
+        elif kind == 13:
+            atomic()
+        elif kind == 14:
+            beside()
         else:
             code.append(make(rng.choice(("membar", "nop")), **guard()))
+
+    def uniform():
+        return rng.randrange(4)
+
+    def scalar():
+        name = rng.choice(("umov", "uiadd", "uiadd.i", "uimad.lo", "uxor.i", "ushr.u", "usetp.lt.u", "usetp.ne.i",
+                           "uldp", "uld.const.b32"))
+        fields = {"pd" if "setp" in name else "d": uniform()}
+        if name == "uldp":
+            fields["imm"] = 4 * rng.randrange(g.param_words)
+        elif name == "uld.const.b32":
+            fields |= {"a": uniform(), "imm": 4 * rng.randrange(64)}
+        elif name.endswith(".i"):
+            fields |= {"a": uniform(), "imm": rng.choice((0, 1, 31, 0xFFFF_FFFF, rng.getrandbits(32)))}
+        else:
+            fields |= {"a": uniform(), "b": uniform(), "c": uniform()}
+        code.append(make(name, **fields, **guard()))
+
+    def atomic():
+        name = rng.choice(("atom.global.add.b32", "red.global.fadd.b32", "atom.global.cas.b64", "atom.shared.exch.b32",
+                           "red.shared.or.b64"))
+        wide = 2 if name.endswith("64") else 1
+        fields = {x: register() // wide * wide for x in ("dbc" if "cas" in name else "db" if "atom" in name else "b")}
+        code.append(make(name, a=register(), imm=rng.choice((-8, 16)), **fields, **guard()))
+
+    def beside():
+        pairs = {x: register() // 2 * 2 for x in "dabc"}
+        code.append(rng.choice((
+            make("dfma.rn", **pairs, **guard()), make("d2f.rz", d=register(), b=pairs["b"], **guard()),
+            make("dsetp.lt", pd=rng.randrange(PREDICATES), a=pairs["a"], b=pairs["b"], **guard()),
+            make("mufu.rcp", d=register(), b=register(), **guard()), make("match", d=register(), a=register()),
+            make("shfl.up", d=register(), pd=rng.randrange(PREDICATES), a=register(), b=register(), c=register()),
+            make("shfl.idx.i", d=register(), a=register(), imm=3, **guard()))))
 
     def point():
         code.append(make("pp", live=rng.getrandbits(54)))

@@ -2,8 +2,8 @@
 
 Registers hold nothing here; predicates get values that depend only on the warp and on how many instructions it has
 retired. A predicate becomes visible when it is released, so an instruction that issues too early takes the wrong
-lanes; a register hazard is checked directly. Each retired instruction steps the reference model of its warp, which must
-come to the same PC, opcode and mask.
+lanes; a register hazard is checked directly. Uniform registers have values, and each write of them is compared. Each
+retired instruction steps the reference model of its warp, which must come to the same PC, opcode and mask.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from functools import partial
 from amaranth.sim import Simulator
 
 from caesura.hw.arch.encoding import Instruction, encode
-from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, Geometry
+from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.isa import PT, Unit
 from caesura.hw.core.front import FrontEnd
+from caesura.hw.core.issue import PLACES
 
-from .control_flow import ReferenceWarp
+from .control_flow import ReferenceWarp, stored
 
 __all__ = ["FrontEndBench", "CODE_BASE"]
 
@@ -110,10 +111,14 @@ class FrontEndBench:
         self.visible = [[0] * PREDICATES for _ in range(g.warps)]
         self.pending_registers: list[set[int]] = [set() for _ in range(g.warps)]
         self.pending_predicates: list[set[int]] = [set() for _ in range(g.warps)]
-        self.outstanding = {kind: [0] * g.warps for kind in ("load", "store", "shared")}
-        self.places = {"global": g.unit_queue, "shared": g.unit_queue}
+        self.pending_uniforms: list[tuple[int, int] | None] = [None] * g.warps
+        self.uniform_predicates: deque = deque()
+        self.uniform_beats: list[tuple[int, int]] = []
+        self.constant_write: tuple[int, int, int] | None = None
+        self.outstanding = {kind: [0] * g.warps for kind in ("load", "store", "shared", "atomic")}
+        self.places = {unit: g.unit_queue if unit in ("global", "shared", "constant") else 1 for unit in PLACES}
         self.due: dict[str, list] = {name: [] for name in (
-            "register", "predicate", "load", "store", "shared", "global_room", "shared_room")}
+            "register", "predicate", "constant", *self.outstanding, *(f"{unit}_room" for unit in PLACES))}
         for k, program in enumerate(programs):
             self.memory.load(self.code_base(k), [encode(instruction) for instruction in program])
 
@@ -143,18 +148,22 @@ class FrontEndBench:
 
     async def place(self, ctx, tb: int, kernel: int, slot: int, index: int, warp: ReferenceWarp,
                     registers: int | None = None) -> None:
-        """Put a warp with its stack and predicates into a slot."""
+        """Put a warp with its stack, predicates and uniform registers into a slot."""
         dut = self.dut
         ctx.set(dut.warp_init.payload, {
             "warp": slot, "tb": tb, "kernel": kernel, "block_warp": index, "base": 4 * slot % self.g.registers,
             "registers": registers or self.g.regs_per_thread, "launched": warp.launched, "live": warp.live,
-            "waiting": warp.waiting, "barrier": warp.barrier})
+            "waiting": warp.waiting, "barrier": warp.barrier, "live_vector": warp.live_vector})
         await self._transfer(ctx, dut.warp_init)
         self.warps[slot], self.tb_of[slot] = warp, tb
         self.visible[slot] = list(warp.predicates)
         for pc, mask, reconv in warp.stack:
             ctx.set(dut.stack_push.payload, {"warp": slot, "pc": pc, "mask": mask, "reconv": reconv})
             await self._transfer(ctx, dut.stack_push)
+        for register, value in warp.uniforms.items():
+            ctx.set(dut.restore_uniform, {"valid": 1, "warp": slot, "register": register, "value": value})
+            await self.cycle(ctx)
+        ctx.set(dut.restore_uniform.valid, 0)
 
     async def start(self, ctx, tb: int) -> None:
         """Let the warps of a TB run."""
@@ -174,6 +183,8 @@ class FrontEndBench:
         for slot in slots:
             del self.warps[slot], self.tb_of[slot]
             assert not self.pending_registers[slot] and not self.pending_predicates[slot]
+            assert self.pending_uniforms[slot] is None
+            assert not any(counts[slot] for counts in self.outstanding.values())
 
     async def wait(self, ctx, condition, limit: int = 4000) -> int:
         """Run until ``condition()``; return the cycles it took."""
@@ -201,6 +212,12 @@ class FrontEndBench:
     def check_view(self, ctx, slot: int, *, live_vector: bool) -> None:
         """Compare what the save and inspect ports show of a stopped warp with its reference model."""
         dut, warp = self.dut, self.warps[slot]
+        ctx.set(dut.save_select.warp, slot)
+        written = ctx.get(dut.save_uniforms)
+        assert written == sum(1 << register for register in warp.uniforms)
+        for register in range(UNIFORMS):
+            ctx.set(dut.save_uniform_select, register)
+            assert ctx.get(dut.save_uniform) == warp.uniform(register)
         for select, view in ((dut.save_select, dut.save_view), (dut.inspect_select, dut.inspect_view)):
             ctx.set(select, {"warp": slot, "entry": 0})
             depth = ctx.get(view.depth)
@@ -246,6 +263,9 @@ class FrontEndBench:
             number = select[name]
             value = full if number == PT else self.visible[select.warp][number]
             ctx.set(getattr(dut, f"predicate_{name}"), value)
+        ctx.set(dut.uniform_param_value, stored("param", 4 * ctx.get(dut.uniform_param_select.word)))
+        ctx.set(dut.uniform_predicate.ready, self.smooth or self.random.random() < 0.5)
+        after += self._uniforms(ctx)
         self._check(ctx, ready, throttle)
         self.memory.sample(ctx, self.now)
         for change in after:
@@ -305,6 +325,37 @@ class FrontEndBench:
                 after.append(partial(_add, self.places, unit, 1))
         return after
 
+    def _uniforms(self, ctx) -> list[Callable[[], None]]:
+        """Check writes of uniform registers and uniform comparisons; return what they change from the next cycle on."""
+        dut, after = self.dut, []
+        if self.constant_write is None:
+            self.constant_write = self._take("constant")
+        ctx.set(dut.uniform_write.valid, self.constant_write is not None)
+        if self.constant_write is not None:
+            slot, register, value = self.constant_write
+            ctx.set(dut.uniform_write.payload, {"warp": slot, "register": register, "keep": 1, "data": value})
+            if ctx.get(dut.uniform_write.ready):
+                self.constant_write = None
+        written = ctx.get(dut.trace_uniform)
+        if written.valid:
+            assert (written.register, written.value) == self.pending_uniforms[written.warp], written.warp
+            after.append(partial(self.pending_uniforms.__setitem__, written.warp, None))
+        port = dut.uniform_predicate
+        if ctx.get(port.valid) and ctx.get(port.ready):
+            beat = ctx.get(port.payload)
+            slot, number, mask, test, value = self.uniform_predicates[0]
+            shift = len(self.uniform_beats) * self.g.lanes
+            lanes = mask >> shift & (1 << self.g.lanes) - 1
+            assert (beat.warp, beat.predicate, beat.beat) == (slot, number, len(self.uniform_beats))
+            assert (beat.mask, beat.value) == (lanes, lanes if test else 0)
+            self.uniform_beats.append((beat.mask, beat.value))
+            assert beat.last == (len(self.uniform_beats) == self.g.beats)
+            if beat.last:
+                self.uniform_beats.clear()
+                self.uniform_predicates.popleft()
+                self._later("predicate", (slot, number, value), 1)
+        return after
+
     def _check(self, ctx, ready: bool, throttle: bool) -> None:
         """Compare what retires in this cycle with the reference model."""
         dut = self.dut
@@ -323,16 +374,20 @@ class FrontEndBench:
         instruction = warp.code[warp.pc]
         get, pc = instruction.get, warp.pc
         operands = warp.predicate(get("pa"), get("pa_not")), warp.predicate(get("pb"), get("pb_not"))
+        immediate = warp.immediate(instruction)
         *expected, value = warp.step()
         assert (trace.pc, trace.op, trace.mask) == tuple(expected), (slot, pc, instruction)
         self.retired.append((self.now, slot, pc))
         if instruction.op.name == "membar" or instruction.op.barrier is not None:
             assert not any(counts[slot] for counts in self.outstanding.values())
-        assert sent == (instruction.op.unit is not Unit.CONTROL and trace.mask != 0)
+        assert sent == (instruction.op.unit not in (Unit.CONTROL, Unit.UNIFORM) and trace.mask != 0)
+        if instruction.uniform_reads or instruction.uniform_writes:
+            assert self.pending_uniforms[slot] is None, (slot, instruction)
         if sent:
             assert ready and not (throttle and instruction.op.unit is Unit.ALU)
-            self._check_payload(ctx, slot, pc, trace.mask, instruction, operands)
-            self._execute(slot, instruction, value)
+            self._check_payload(ctx, slot, pc, trace.mask, instruction, operands, immediate)
+        if instruction.op.unit is not Unit.CONTROL and trace.mask:
+            self._execute(slot, instruction, value, trace.mask)
 
     def _released(self, slot: int) -> None:
         """A waiting warp went on: all others of its TB must have arrived."""
@@ -341,18 +396,21 @@ class FrontEndBench:
         assert all(other.barriers >= warp.barriers for other in others if other.live), f"warp {slot} left a barrier"
         warp.waiting = False
 
-    def _check_payload(self, ctx, slot: int, pc: int, mask: int, instruction: Instruction, operands) -> None:
+    def _check_payload(self, ctx, slot: int, pc: int, mask: int, instruction: Instruction, operands,
+                       immediate: int) -> None:
         payload = ctx.get(self.dut.issue.payload)
         assert (payload.warp, payload.tb, payload.pc, payload.mask) == (slot, self.tb_of[slot], pc, mask)
         assert payload.base == 4 * slot % self.g.registers
         names = instruction.op.operands
-        for name in ("d", "a", "b", "c", "imm"):
+        for name in ("d", "a", "b", "c"):
             if name in names:
                 assert payload.op[name] == instruction.get(name)
+        if {"imm", "mem", "sreg", "param"} & {*names} or instruction.get("b_uniform"):
+            assert payload.op.imm == immediate and payload.op.use_imm
         assert "pa" not in names or payload.pa == operands[0]
         assert "pb" not in names or payload.pb == operands[1]
 
-    def _execute(self, slot: int, instruction: Instruction, value: int) -> None:
+    def _execute(self, slot: int, instruction: Instruction, value: int, mask: int) -> None:
         """Check that nothing the instruction needs is outstanding, and schedule its completion."""
         registers, predicates = self.pending_registers[slot], self.pending_predicates[slot]
         assert not registers & {*instruction.reads, *instruction.writes}, (slot, instruction)
@@ -361,18 +419,32 @@ class FrontEndBench:
         predicates |= {*instruction.predicate_writes}
         op = instruction.op
         delay = self.g.alu_latency if self.smooth else self.random.randrange(1, 14)
+        for number in instruction.uniform_writes:
+            self.pending_uniforms[slot] = number, value
+            if op.unit is Unit.CONSTANT:
+                self._later("constant", (slot, number, value), delay)
+        for number in instruction.predicate_writes:
+            if op.unit is Unit.UNIFORM:
+                self.uniform_predicates.append((slot, number, mask, value & mask != 0, value))
+            else:
+                self._later("predicate", (slot, number, value), delay)
         for number in instruction.writes:
             self._later("register", (slot, number), delay)
-        for number in instruction.predicate_writes:
-            self._later("predicate", (slot, number, value), delay)
-        if op.unit is Unit.ALU:
+        if op.unit in (Unit.ALU, Unit.UNIFORM):
             return
-        outstanding, unit = self.outstanding, op.unit.name.lower()
+        unit = op.unit.name.lower()
         assert self.places[unit] > 0
         self.places[unit] -= 1
         self._later(f"{unit}_room", unit, self.random.randrange(1, 9))
-        kind = "shared" if op.unit is Unit.SHARED else "store" if op.store else "load"
-        if kind != "shared":
-            assert not outstanding["load" if op.store else "store"][slot]
-        outstanding[kind][slot] += 1
+        self._memory_access(slot, op, delay)
+
+    def _memory_access(self, slot: int, op, delay: int) -> None:
+        """Check the order of memory accesses, and schedule the completion of one."""
+        others = {"load": ("store", "atomic"), "store": ("load", "atomic"), "atomic": ("load", "store", "atomic"),
+                  "shared": ()}
+        if op.unit not in (Unit.GLOBAL, Unit.SHARED):
+            return
+        kind = "shared" if op.unit is Unit.SHARED else "atomic" if op.is_atomic else "store" if op.store else "load"
+        assert not any(self.outstanding[other][slot] for other in others[kind]), (slot, op.name)
+        self.outstanding[kind][slot] += 1
         self._later(kind, slot, delay + self.random.randrange(8))

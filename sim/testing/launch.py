@@ -32,6 +32,8 @@ class Loaded:
     warps : int
         Of a TB.
     code_base, ccb_base, area_bytes : int
+    local_base, local_end, const_base : int
+        Local memory of all TBs, and the constant bank.
     """
 
     slot: int
@@ -40,6 +42,9 @@ class Loaded:
     code_base: int
     ccb_base: int
     area_bytes: int
+    local_base: int
+    local_end: int
+    const_base: int
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ class Bench:
     def load(self, slot: int, image: KernelImage, grid: Sequence[int], block: Sequence[int],
              params: Sequence[int] = (), windows: Sequence[tuple[int, int]] | None = None,
              shared_bytes: int | None = None, area_bytes: int | None = None) -> Loaded:
-        """Write code, CCB and descriptor of a kernel; nothing runs yet.
+        """Write code, constants, CCB and descriptor of a kernel; nothing runs yet.
 
         Parameters
         ----------
@@ -156,11 +161,15 @@ class Bench:
         code = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in image.code)
         code_base = self.store(code)
         ccb_base = self.store(bytes(context.ccb_bytes(g, area)))
+        region = -(-warps * g.warp_size * image.local_bytes // SEGMENT_BYTES) * SEGMENT_BYTES
+        local_base = self.allocate(g.tb_slots * region) if region else 0
+        const_base = self.store(image.constants)
         windows = [(0, transport.memory_bytes)] if windows is None else list(windows)
         whole = {"code_base": code_base, "code_words": len(image.code), "grid_x": grid[0], "grid_y": grid[1],
                  "grid_z": grid[2], "reciprocal_x": -(-RECIPROCAL_ONE // block[0]),
                  "reciprocal_y": -(-RECIPROCAL_ONE // block[1]), "shared_bytes": shared, "ccb_base": ccb_base,
-                 "area_bytes": area, "local_base": 0}
+                 "area_bytes": area, "local_base": local_base, "local_bytes": image.local_bytes,
+                 "const_base": const_base, "const_bytes": len(image.constants)}
         for w in range(g.windows):
             whole[f"window_base[{w}]"], whole[f"window_end[{w}]"] = windows[w] if w < len(windows) else (0, 0)
         for i in range(g.param_words):
@@ -169,7 +178,8 @@ class Bench:
             self.set(f"kernel[{slot}].{name}", value)
         self.set(f"kernel[{slot}].block", x=block[0], y=block[1], z=block[2])
         self.set(f"kernel[{slot}].sizes", threads=threads, registers=image.registers, warps=warps)
-        return Loaded(slot, image, warps, code_base, ccb_base, area)
+        return Loaded(slot, image, warps, code_base, ccb_base, area, local_base, local_base + g.tb_slots * region,
+                      const_base)
 
     def state(self, slot: int) -> KernelState:
         """Return the state of a kernel slot."""

@@ -2,7 +2,9 @@
 
 Different machines interleave warps and finish loads at different times. What must agree, for each (kernel,
 launch id, warp), is the sequence of retired instructions with their masks, and for each of its registers and
-predicates the sequence of writes.
+predicates the sequence of writes, and the same for uniform registers; and the sequence of lanes of its atomics with
+what each found in memory. Where the order of atomics matters the model follows that of the machine
+(`golden.transport.GoldenTransport.follow`).
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ import numpy as np
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.isa import PT
-from caesura.sim.trace import PREDICATE, RETIRE, TRACE, WRITE
+from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
 
 __all__ = ["Difference", "merge_writes", "differences", "first_difference", "describe"]
 
-_KIND = {RETIRE: "instruction", WRITE: "write of register", PREDICATE: "write of predicate"}
+_KIND = {RETIRE: "instruction", WRITE: "write of register", PREDICATE: "write of predicate",
+         UNIFORM: "write of uniform register", ATOMIC: "atomic in memory"}
 _KEY = ("kernel", "launch", "warp", "kind", "register")
 _SILENT = ("pp", "pp.div", "nop")
 
@@ -32,9 +35,9 @@ class Difference:
     kernel, launch, warp : int
         Which warp.
     kind : int
-        `RETIRE`, `WRITE` or `PREDICATE`.
+        `RETIRE`, `WRITE`, `PREDICATE`, `UNIFORM` or `ATOMIC`.
     register : int
-        Register or predicate number.
+        Register or predicate number; of an atomic 0 for global and 1 for shared memory.
     position : int
         Index in the sequence.
     pc : int or None
@@ -105,7 +108,8 @@ def _same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return which records of two equally long sequences of one key are equal."""
     if a["kind"][0] == RETIRE:
         return (a["pc"] == b["pc"]) & (a["mask"] == b["mask"])
-    return (a["mask"] == b["mask"]) & (a["data"] == b["data"]).all(axis=1)
+    same = (a["mask"] == b["mask"]) & (a["data"] == b["data"]).all(axis=1)
+    return same & (a["pc"] == b["pc"]) if a["kind"][0] == ATOMIC else same
 
 
 def differences(expected: np.ndarray, got: np.ndarray, code: dict[int, Sequence[int]] | None = None,
@@ -167,8 +171,10 @@ def describe(difference: Difference, code: Sequence[int] | None = None) -> str:
 
 
 def _lanes(d: Difference, record: np.void) -> str:
-    if d.kind == PREDICATE:
+    if d.kind in (PREDICATE, UNIFORM):
         return f"values {record['data'][0]:08x}"
+    if d.kind == ATOMIC:
+        return f"pc {record['pc']}, old {record['data'][1]:08x}{record['data'][0]:08x}"
     lanes = [lane for lane in range(32) if int(record["mask"]) >> lane & 1]
     if d.expected is not None and d.got is not None:
         lanes = [lane for lane in lanes if d.expected["data"][lane] != d.got["data"][lane]] or lanes

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.isa import Size
+from caesura.hw.arch.isa import AtomicOp, Size, Space
 
-__all__ = ["Access", "random_access", "load_value", "store_bytes", "drive", "PortMemory", "RegisterWrites"]
+__all__ = ["Access", "random_access", "random_atomic", "load_value", "store_bytes", "atomic_value", "perform", "drive",
+           "PortMemory", "RegisterWrites"]
 
 LOADS = tuple(Size)
 STORES = (Size.U8, Size.U16, Size.B32, Size.B64, Size.B128)
@@ -20,7 +21,11 @@ STORES = (Size.U8, Size.U16, Size.B32, Size.B64, Size.B128)
 
 @dataclass
 class Access:
-    """One warp instruction: `address` of each lane; ``data[k]`` is what register ``d + k`` of each lane holds."""
+    """One warp instruction: `address` of each lane; ``data[k]`` is what register ``d + k`` of each lane holds.
+
+    Of an atomic (`function`), `data` is b, c, high b, high c of each lane; it writes registers if `returns`. Addresses
+    of `Space.LOCAL` are offsets.
+    """
 
     warp: int
     size: Size
@@ -33,6 +38,10 @@ class Access:
     base: int = 0
     tb: int = 0
     kernel: int = 0
+    function: AtomicOp | None = None
+    returns: bool = True
+    space: Space = Space.GLOBAL
+    block_warp: int = 0
 
     @property
     def lanes(self) -> list[int]:
@@ -72,6 +81,34 @@ def random_access(rng: random.Random, g: Geometry, warp: int, d: int, pc: int, f
     return Access(warp, size, store, mask, address, words, d, pc)
 
 
+def random_atomic(rng: random.Random, g: Geometry, warp: int, d: int, pc: int, first: int, end: int,
+                  odd: float = 0.0) -> Access:
+    """Return an atomic of `warp` on bytes `first` to `end`: many lanes on few words, consecutive, or scattered.
+
+    Operands are such that comparisons, wraps and swaps go both ways. `odd` as in `random_access`.
+    """
+    access = random_access(rng, g, warp, d, pc, first, end)
+    narrow_only = (AtomicOp.FADD, AtomicOp.INC, AtomicOp.DEC)
+    access.store, access.function = False, rng.choice(list(AtomicOp))
+    access.size = Size.B32 if access.function in narrow_only else rng.choice([Size.B32, Size.B64])
+    access.returns = access.function in (AtomicOp.EXCH, AtomicOp.CAS) or rng.random() < 0.6
+    step = access.size.bytes
+    places = min((end - first) // step, rng.choice([1, 3, 16, 1000]))
+    start, stride = rng.randrange((end - first) // step - places + 1), rng.choice([None, 1, 1, 5])
+    access.address = [first + step * (start + (rng.randrange(places) if stride is None else lane * stride % places))
+                      for lane in range(g.warp_size)]
+    if rng.random() < odd:
+        access.address[rng.randrange(g.warp_size)] += rng.randrange(1, step)
+    small = rng.random() < 0.5
+    for lane in range(g.warp_size):
+        for k in range(4):
+            word = rng.randrange(4) if small and k < 2 else 0 if small else rng.getrandbits(32)
+            if access.function is AtomicOp.FADD:
+                word = int(np.float32(rng.choice([0.1, 1e20, -1e20, -0.0, 3e38, 2.5e-45, 1])).view(np.uint32))
+            access.data[k][lane] = word
+    return access
+
+
 def load_value(memory: np.ndarray, address: int, size: Size) -> list[int]:
     """Return the register values, one a register, that a load of `size` at `address` gives."""
     raw = memory[address:address + size.bytes].tobytes()
@@ -88,6 +125,35 @@ def store_bytes(memory: np.ndarray, access: Access, lanes: Iterable[int], offset
         memory[here:here + access.size.bytes] = np.frombuffer(raw[:access.size.bytes], np.uint8)
 
 
+def atomic_value(function: AtomicOp, wide: bool, old: int, b: int, c: int) -> int:
+    """Return what an atomic leaves in memory, in Python's integers (f32 sums: numpy's), as an outside judge."""
+    bits = 64 if wide else 32
+    mask = (1 << bits) - 1
+    old, b, c = old & mask, b & mask, c & mask
+    if function is AtomicOp.FADD:
+        with np.errstate(all="ignore"):
+            total = np.uint32(old).view(np.float32) + np.uint32(b).view(np.float32)
+        return 0x7FFF_FFFF if np.isnan(total) else int(total.view(np.uint32))
+    signed = [value - (value >> bits - 1 << bits) for value in (old, b)]
+    return mask & {
+        AtomicOp.ADD: old + b, AtomicOp.MIN_S: min(signed), AtomicOp.MIN_U: min(old, b), AtomicOp.MAX_S: max(signed),
+        AtomicOp.MAX_U: max(old, b), AtomicOp.AND: old & b, AtomicOp.OR: old | b, AtomicOp.XOR: old ^ b,
+        AtomicOp.EXCH: b, AtomicOp.CAS: c if old == b else old, AtomicOp.INC: 0 if old >= b else old + 1,
+        AtomicOp.DEC: b if old == 0 or old > b else old - 1,
+    }[function]
+
+
+def perform(memory: np.ndarray, access: Access, lane: int, offset: int = 0) -> int:
+    """Apply one lane of an atomic to `memory` and return what was there; `offset` is added to the address."""
+    here, size = access.address[lane] + offset, access.size.bytes
+    b, c, high_b, high_c = (int(row[lane]) for row in access.data)
+    old = int.from_bytes(memory[here:here + size].tobytes(), "little")
+    assert access.function is not None
+    new = atomic_value(access.function, size == 8, old, high_b << 32 | b, high_c << 32 | c)
+    memory[here:here + size] = np.frombuffer(new.to_bytes(size, "little"), np.uint8)
+    return old
+
+
 async def drive(ctx, unit, g: Geometry, access: Access):
     """Send one instruction to a memory unit as its beats; the unit must take each at once."""
     for beat in range(g.beats):
@@ -95,6 +161,8 @@ async def drive(ctx, unit, g: Geometry, access: Access):
         ctx.set(unit.op.payload, {
             "warp": access.warp, "tb": access.tb, "kernel": access.kernel, "base": access.base, "pc": access.pc,
             "d": access.d, "size": access.size, "store": access.store, "beat": beat, "last": beat == g.beats - 1,
+            "atomic": access.function is not None, "function": access.function or 0, "space": access.space,
+            "writes_d": not access.store and access.returns, "block_warp": access.block_warp,
             "mask": access.mask >> part.start & (1 << g.lanes) - 1, "address": access.address[part],
             "data": [[int(word) for word in row[part]] for row in access.data]})
         ctx.set(unit.op.valid, 1)
@@ -157,11 +225,14 @@ class PortMemory:
         Whether to hold back this cycle, asked for each channel.
     fails : callable
         Whether the segment at this address answers with errors; its stores are not done.
+    refuses : callable
+        Whether it answers only stores with errors, which are not done.
     """
 
     def __init__(self, g: Geometry, size: int, latency: int, busy: Callable[[], bool] = lambda: False,
-                 fails: Callable[[int], bool] = lambda address: False):
-        self.geometry, self.latency, self.busy, self.fails = g, latency, busy, fails
+                 fails: Callable[[int], bool] = lambda address: False,
+                 refuses: Callable[[int], bool] = lambda address: False):
+        self.geometry, self.latency, self.busy, self.fails, self.refuses = g, latency, busy, fails, refuses
         self.bytes = np.zeros(size, np.uint8)
         self.read_bursts: list[int] = []
         self.read_cycles: list[int] = []
@@ -230,7 +301,7 @@ class PortMemory:
                     beats.append((data, strobe, last))
                 while bursts and len(beats) > bursts[0][1]:
                     address, extra = bursts.popleft()
-                    failed = self.fails(address)
+                    failed = self.fails(address) or self.refuses(address)
                     taken_beats = [beats.popleft() for _ in range(extra + 1)]
                     assert [last for *_, last in taken_beats] == [0] * extra + [1]
                     assert taken_beats[0][1] and taken_beats[-1][1], "a burst longer than what is written"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .bits import BIT_TERNARY, BIT_UNARY
+
 __all__ = ["signed", "UNARY", "BINARY", "SHIFTS", "TERNARY", "COMPARISONS", "compare", "unary_table",
            "binary_table", "shift_table"]
 
@@ -54,6 +56,8 @@ def shift_table(bits: int) -> dict[str, Callable[[int, int], int]]:
 UNARY = {bits: unary_table(bits) for bits in (16, 32, 64)}
 BINARY = {bits: binary_table(bits) for bits in (16, 32, 64)}
 SHIFTS = {bits: shift_table(bits) for bits in (16, 32, 64)}
+for _bits, _table in BIT_UNARY.items():
+    UNARY[_bits] |= _table
 BINARY[32] |= {"mul24.lo.u32": lambda a, b: (a & 0xFF_FFFF) * (b & 0xFF_FFFF),
                "mul24.lo.s32": lambda a, b: signed(a & 0xFF_FFFF, 24) * signed(b & 0xFF_FFFF, 24)}
 
@@ -65,7 +69,7 @@ TERNARY: dict[str, Callable[[int, int, int], int]] = {
     "shf.r.wrap.b32": lambda a, b, c: (b << 32 | a) >> (c & 31),
     "shf.l.clamp.b32": lambda a, b, c: (b << 32 | a) << min(c, 32) >> 32,
     "shf.r.clamp.b32": lambda a, b, c: (b << 32 | a) >> min(c, 32),
-}
+} | BIT_TERNARY
 """32-bit instructions of three operands."""
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")

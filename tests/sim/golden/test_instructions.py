@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from plain_integers import VALUES, WORD, reference
 
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import preset
@@ -12,42 +13,6 @@ from caesura.sim.testing.binary32 import results
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.random_float import IMMEDIATES as FLOATS
 from caesura.software.compiler.codegen.image import KernelImage
-
-WORD = 1 << 32
-VALUES = (0, 1, 2, 31, 32, 33, 0x7F, 0x80, 0xFF80, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, WORD - 1, WORD - 32)
-
-
-def signed(x):
-    return x - WORD if x >> 31 else x
-
-
-def reference(op, a, b, c, pa, pb):
-    """Return (d, pd) of one lane as the instruction table words it."""
-    sa, sb = signed(a), signed(b)
-    shift = c % 32
-    value = {
-        AluOp.MOV: lambda: b, AluOp.IADD: lambda: a + b, AluOp.ISUB: lambda: a - b, AluOp.IRSUB: lambda: b - a,
-        AluOp.IADDC: lambda: a + b + pa, AluOp.ISUBC: lambda: a + (WORD - 1 - b) + pa,
-        AluOp.IMUL_LO: lambda: a * b, AluOp.IMUL_HI_S: lambda: sa * sb >> 32, AluOp.IMUL_HI_U: lambda: a * b >> 32,
-        AluOp.IMAD_LO: lambda: a * b + c, AluOp.AND: lambda: a & b, AluOp.OR: lambda: a | b,
-        AluOp.XOR: lambda: a ^ b, AluOp.NOT: lambda: WORD - 1 - b,
-        AluOp.SHL: lambda: a << b if b < 32 else 0, AluOp.SHR_U: lambda: a >> b if b < 32 else 0,
-        AluOp.SHR_S: lambda: sa >> min(b, 31),
-        AluOp.SHF_L: lambda: (b << 32 | a) << shift >> 32, AluOp.SHF_R: lambda: (b << 32 | a) >> shift,
-        AluOp.IMIN_S: lambda: min(sa, sb), AluOp.IMIN_U: lambda: min(a, b), AluOp.IMAX_S: lambda: max(sa, sb),
-        AluOp.IMAX_U: lambda: max(a, b), AluOp.IABS: lambda: abs(sb),
-        AluOp.SEXT_8: lambda: b % 256 - (256 if b >> 7 & 1 else 0),
-        AluOp.SEXT_16: lambda: b % 65536 - (65536 if b >> 15 & 1 else 0), AluOp.SEL: lambda: a if pa else b,
-    }
-    test = {
-        AluOp.IADDC: lambda: a + b + pa >= WORD, AluOp.ISUBC: lambda: a + pa > b,
-        AluOp.SETP_EQ: lambda: a == b, AluOp.SETP_NE: lambda: a != b, AluOp.SETP_LT_S: lambda: sa < sb,
-        AluOp.SETP_LE_S: lambda: sa <= sb, AluOp.SETP_GT_S: lambda: sa > sb, AluOp.SETP_GE_S: lambda: sa >= sb,
-        AluOp.SETP_LT_U: lambda: a < b, AluOp.SETP_LE_U: lambda: a <= b, AluOp.SETP_GT_U: lambda: a > b,
-        AluOp.SETP_GE_U: lambda: a >= b, AluOp.PAND: lambda: pa and pb, AluOp.POR: lambda: pa or pb,
-        AluOp.PXOR: lambda: pa != pb,
-    }
-    return (value[op]() % WORD if op in value else None), (bool(test[op]()) if op in test else None)
 
 
 def single_warp(words, registers=16, size="gtx480"):
@@ -72,7 +37,7 @@ def float_reference(op, a, b, c, pa, pb):
     return (None, bool(value)) if op.name.startswith("FSETP") else (value, None)
 
 
-ALU = [op for op in OPCODES if op.unit is Unit.ALU and op.alu not in (AluOp.S2R, AluOp.LDP)]
+ALU = [op for op in OPCODES if op.unit is Unit.ALU and op.alu not in (AluOp.S2R, AluOp.LDP, AluOp.BALLOT)]
 
 
 @pytest.mark.parametrize("op", ALU, ids=lambda op: op.name)
@@ -102,6 +67,14 @@ def test_operation_matches_plain_arithmetic(op):
                 d = pd = None
             assert int(warp.registers[4][lane]) == (before[4][lane] if d is None else d)
             assert bool(warp.predicates[2] >> lane & 1) == (bool(predicates[2] >> lane & 1) if pd is None else pd)
+
+
+def test_ballot_has_a_bit_of_each_executing_lane_whose_predicate_holds():
+    bench, warp = single_warp([word("ballot", d=4, pa=2, pa_not=1, guard=3), word("ballot", d=5, pa=PT), word("exit")])
+    warp.predicates[2], warp.predicates[3] = 0x0F0F_00FF, 0xFFFF_0F0F
+    bench.transport.advance(2)
+    assert warp.registers[4].tolist() == [0xF0F0_0F00 if 0xFFFF_0F0F >> lane & 1 else 0 for lane in range(32)]
+    assert set(warp.registers[5].tolist()) == {WORD - 1}
 
 
 def test_predicate_seven_reads_true_and_ignores_writes():

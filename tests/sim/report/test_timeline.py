@@ -15,7 +15,7 @@ from caesura.sim.report.extras import MissingPackage
 from caesura.sim.report.timeline import recording, trace_bytes
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.tiny_run import TINY, neighbour, preempted, work
-from caesura.sim.timeline import EVENT, SAMPLE, EventKind
+from caesura.sim.timeline import EVENT, READERS, SAMPLE, WRITERS, EventKind
 from caesura.software.cli import main
 from caesura.software.driver import Device
 
@@ -82,10 +82,12 @@ def test_a_cycle_is_a_nanosecond_without_a_clock(run):
 
 def test_bus_counters_add_up_to_the_traffic(run):
     read, written, saved = run.traffic.read, run.traffic.written, run.result.preempt
-    expected = {"bus: instruction fetch": read[0], "bus: loads": read[1], "bus: restore": read[2],
-                "bus: stores": written[0], "bus: save": written[1]}
+    expected = {f"bus: {name}": total for names, moved in ((READERS, read), (WRITERS, written))
+                for name, total in zip(names, moved, strict=False)}
     assert {name: total for name, total in run.totals.items() if name.startswith("bus")} == expected
-    assert all(expected.values()) and not read[3] and not any(written[2:])
+    idle = {"bus: constants", "bus: atomics (read)", "bus: atomics (write)"}
+    assert all((total > 0) != (name in idle) for name, total in expected.items())
+    assert not any(read[len(READERS):]) and not any(written[len(WRITERS):])
     assert run.totals["bus: save"] >= saved.data_bytes + saved.metadata_bytes
 
 
@@ -193,7 +195,7 @@ def test_a_warp_held_at_a_barrier_by_a_preempt_is_stopped():
 def test_what_is_counted_in_a_span_stands_at_its_beginning():
     samples = np.zeros(3, SAMPLE)
     samples["cycle"], samples["tbs"], samples["instructions"] = (5, 10, 17), (1, 2, 0), (0, 4, 9)
-    samples["written"][:, 1] = 8, 24, 56
+    samples["written"][:, WRITERS.index("save")] = 8, 24, 56
     found = {counter.name: counter.points for counter in counters(samples)}
     assert found["bus: save"] == [(5, 16), (10, 32), (17, 0)]
     assert found["instructions issued"] == [(5, 4), (10, 5), (17, 0)]

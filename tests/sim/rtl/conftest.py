@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 from caesura.hw.arch.geometry import SEGMENT_BYTES
 from caesura.hw.arch.registers import ADDRESS_BITS
 from caesura.hw.memory.axi import Axi4
-from caesura.hw.sm import TracePorts
+from caesura.hw.sm import ATOMICS, TracePorts
 
 SOURCE, TARGET, SEGMENTS, START, STATUS, CYCLES = range(0, 24, 4)
 
@@ -18,7 +18,8 @@ class Copier(wiring.Component):
     """Copies `SEGMENTS` segments of 128 bytes from `SOURCE` to `TARGET`; a write to `START` begins.
 
     `STATUS` reads 1 in bit 0 when all writes are acknowledged (the interrupt line), and the worst response in
-    bits 3..2; `CYCLES` counts cycles from reset. A read burst leaves a retire record, a read beat a write record.
+    bits 3..2; `CYCLES` counts cycles from reset. A read burst leaves a retire record, a read beat one of each other
+    kind.
     """
 
     def __init__(self, g):
@@ -99,6 +100,12 @@ class Copier(wiring.Component):
                          port.last.eq(axi.rlast), port.mask.eq(0b0110)]
         m.d.comb += [trace.write.register.eq(5), trace.write.data.eq(axi.rdata.replicate(8)),
                      trace.predicate.predicate.eq(3), trace.predicate.value.eq(axi.rdata)]
+        m.d.comb += [trace.uniform.valid.eq(taken), trace.uniform.slot.eq(1), trace.uniform.register.eq(17),
+                     trace.uniform.value.eq(axi.rdata)]
+        for name, last in zip(ATOMICS, (0, 1), strict=True):
+            port = getattr(trace, name)
+            m.d.comb += [port.valid.eq(taken & (axi.rlast == last)), port.slot.eq(1), port.pc.eq(0x40 + last),
+                         port.lane.eq(g.warp_size - 2), port.old.eq(axi.rdata.replicate(4))]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.memory import ErrorRange, MemoryTiming, ProtocolError
 from caesura.sim.rtl.amaranth_sim import AmaranthTransport
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.trace import PREDICATE, RETIRE, WRITE
+from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, UNIFORM, WRITE
 
 TINY = PRESETS["tiny"]
 NARROW = dataclasses.replace(TINY, warp_size=16, lanes=8, bytes_per_cycle=5.3, memory_latency=17)
@@ -81,6 +81,12 @@ def test_trace_joins_beats_and_names_the_warp(copier, run_copy):
     assert list(writes["last"]) == [0] * 7 + [1] + [0] * 7 + [1]
     predicates = trace[trace["kind"] == PREDICATE]
     assert np.array_equal(predicates["data"][:, 0], words[:, 0, 0] & 6 | (words[:, 1, 0] & 6) << 8)
+    uniform, atomics = trace[trace["kind"] == UNIFORM], trace[trace["kind"] == ATOMIC]
+    assert np.array_equal(uniform["data"][:, 0], words[:, :, 0].ravel()) and set(uniform["register"].tolist()) == {17}
+    assert np.array_equal(atomics["data"][:, :2], words.reshape(-1, 2)) and len(atomics) == 32
+    shared = np.tile([*[0] * 15, 1], 2)
+    assert np.array_equal(atomics["register"], shared) and np.array_equal(atomics["pc"], 0x40 + shared)
+    assert set(atomics["mask"].tolist()) == {1 << NARROW.warp_size - 2}
     assert len(m.take_trace()) == 0
 
 

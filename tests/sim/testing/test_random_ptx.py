@@ -85,7 +85,7 @@ def test_divergence_is_nested_three_deep_at_run_time():
 
 def test_every_operation_of_the_tables_and_every_access_occurs():
     seen = Counter()
-    for seed in range(150):
+    for seed in range(300):
         seen.update(re.findall(r"^\t(?:@!?%p\d+ )?([a-z][\w.]*)", RandomKernel(seed).ptx, re.MULTILINE))
     floats = [*UNARY_F32, *BINARY_F32, *TERNARY_F32, *(f"setp.{test}.f32" for test in TESTS_F32), "selp.f32",
               *(f"{access}.{space}{vector}.f32" for access in ("ld", "st") for space in ("global", "shared")

@@ -4,19 +4,23 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.geometry import preset
+from caesura.sim.golden.atomics import OrderMismatch
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.lockstep import describe, first_difference, merge_writes
 from caesura.sim.testing.random_native import random_program
-from caesura.sim.trace import PREDICATE, RETIRE, TRACE, WRITE
+from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
 
 TINY = preset("tiny")
 PROGRAM = random_program(TINY, 5, tbs=4)
+RACING = random_program(TINY, 5, tbs=4, racing=True)
 
 
-def trace_of(g, program=PROGRAM):
-    """Return the trace of a program on a golden model of geometry `g`."""
+def trace_of(g, program=PROGRAM, follow=None):
+    """Return the trace of a program on a golden model of geometry `g`, its atomics in the order of a trace."""
     transport = GoldenTransport(g, 1 << 17, trace=True)
+    if follow is not None:
+        transport.follow(follow)
     bench = Bench(transport)
     output = bench.allocate(program.output_bytes)
     bench.load(0, program.image, program.grid, program.block, (output, bench.store(program.inputs)))
@@ -30,10 +34,38 @@ def trace():
     return trace_of(TINY)
 
 
-def test_another_interleaving_of_the_same_program_agrees(trace):
-    other = trace_of(TINY.replace(tb_slots=1))
-    assert len(other) == len(trace) and (other["launch"] != trace["launch"]).any()
-    assert first_difference(trace, other) is None
+@pytest.mark.parametrize("program", [PROGRAM, RACING], ids=["commuting", "racing"])
+def test_another_interleaving_of_the_same_program_agrees(program):
+    one_by_one = trace_of(TINY.replace(tb_slots=1), program)
+    other = trace_of(TINY, program, one_by_one)
+    assert len(other) == len(one_by_one) and (other["launch"] != one_by_one["launch"]).any()
+    assert first_difference(one_by_one, other) is None
+    assert set(other["kind"].tolist()) == {RETIRE, WRITE, PREDICATE, UNIFORM, ATOMIC}
+
+
+def test_atomics_in_another_order_do_not():
+    one_by_one, free = trace_of(TINY.replace(tb_slots=1), RACING), trace_of(TINY, RACING)
+    assert first_difference(one_by_one, free) is not None
+    assert first_difference(free, trace_of(TINY, RACING, free)) is None
+
+
+def test_a_trace_whose_atomics_the_model_does_not_reach_is_refused(trace):
+    atomics = np.flatnonzero(trace["kind"] == ATOMIC)
+    wrong = trace.copy()
+    wrong["pc"][atomics[3]] += 1
+    with pytest.raises(OrderMismatch, match="atomic at pc"):
+        trace_of(TINY, follow=wrong)
+    unknown = trace.copy()
+    unknown["warp"][atomics[3]] = 7
+    with pytest.raises(OrderMismatch, match="does not get to.*warp 7"):
+        trace_of(TINY, follow=unknown)
+
+
+def test_a_missing_atomic_is_found(trace):
+    row = int(np.flatnonzero(trace["kind"] == ATOMIC)[-1])
+    short = np.delete(trace, row)
+    difference = first_difference(trace_of(TINY, follow=short), short)
+    assert difference is not None and difference.kind == ATOMIC and difference.got is None
 
 
 def test_another_program_does_not(trace):
@@ -41,9 +73,10 @@ def test_another_program_does_not(trace):
 
 
 @pytest.mark.parametrize("kind, field", [(RETIRE, "pc"), (RETIRE, "mask"), (WRITE, "mask"), (WRITE, "data"),
-                                         (PREDICATE, "mask"), (PREDICATE, "data")])
+                                         (PREDICATE, "mask"), (PREDICATE, "data"), (UNIFORM, "data"),
+                                         (ATOMIC, "pc"), (ATOMIC, "mask"), (ATOMIC, "data")])
 def test_one_flipped_bit_is_found(trace, kind, field):
-    rows = np.flatnonzero((trace["kind"] == kind) & (trace["mask"] == 0xFF))
+    rows = np.flatnonzero((trace["kind"] == kind) & ((trace["mask"] == 0xFF) | (kind in (UNIFORM, ATOMIC))))
     row = rows[len(rows) // 2]
     other = trace.copy()
     if field == "data":

@@ -1,0 +1,179 @@
+"""Loads and stores of the golden model: global, shared, local and constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caesura.hw.arch.encoding import Instruction
+from caesura.hw.arch.faults import Fault
+from caesura.hw.arch.geometry import SEGMENT_BYTES, WORD_BYTES
+from caesura.hw.arch.isa import Size, Space
+
+from .alu import lanes_of
+from .warp import Warp, WarpFault
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
+    from .machine import Machine
+
+__all__ = ["memory", "constant_to_uniform", "address_of", "check_alignment", "shared_views", "load", "store"]
+
+Run = Callable[[Warp, int], None]
+_ADDRESS = (1 << 32) - 1
+
+
+def address_of(instruction: Instruction, size: int) -> Callable[[Warp], np.ndarray]:
+    """Return what computes the address of all lanes: a vector or uniform register plus the immediate, or that alone."""
+    base = instruction.get("a")
+    imm = np.full(size, instruction.get("imm") & _ADDRESS, np.uint32)
+    if instruction.get("no_base"):
+        return lambda warp: imm
+    if instruction.get("base_uniform"):
+        return lambda warp: imm + warp.uniforms[base]
+    return lambda warp: warp.registers[base] + imm
+
+
+def check_alignment(address: np.ndarray, size: int) -> None:
+    """Raise a `WarpFault` at the lowest lane whose address is not a multiple of `size` bytes."""
+    odd = address & np.uint32(size - 1)
+    if odd.any():
+        raise WarpFault(Fault.MISALIGNED, int(address[(odd != 0).argmax()]))
+
+
+def _check_bound(address: np.ndarray, size: int, bound: int, fault: Fault) -> None:
+    """Raise a `WarpFault` at the lowest lane whose access ends beyond `bound`."""
+    beyond = address.astype(np.int64) + size > bound
+    if beyond.any():
+        raise WarpFault(fault, int(address[beyond.argmax()]))
+
+
+def _check_present(machine: Machine, address: np.ndarray) -> None:
+    absent = address >= len(machine.memory)
+    if absent.any():
+        raise WarpFault(Fault.BUS_ERROR, int(address[absent.argmax()]))
+
+
+def shared_views(warp: Warp, address: np.ndarray, access: Size, writes: bool):
+    """Check a shared access and return the views of shared memory it goes to."""
+    tb = warp.tb
+    _check_bound(address, access.bytes, tb.kernel.shared_bytes, Fault.SHARED_BOUND)
+    if writes:
+        tb.mark_written(address)
+    return tb.views
+
+
+def memory(instruction: Instruction, machine: Machine, kernel: Kernel) -> Run:
+    """Build the effect of a load or store."""
+    op, size = instruction.op, machine.g.warp_size
+    assert op.size is not None
+    d, full = instruction.get("d"), (1 << size) - 1
+    access, end = op.size, d + op.data_registers
+    address_in = address_of(instruction, size)
+    place = _PLACES[op.space or Space.GLOBAL]
+
+    def run(warp, mask):
+        lanes = slice(None) if mask == full else lanes_of(mask, size)
+        address = address_in(warp)[lanes]
+        check_alignment(address, access.bytes)
+        data = warp.registers[d:end, lanes] if op.store else None
+        views, address = place(machine, warp, address, lanes, access, data)
+        if data is not None:
+            return store(views, address, data, access)
+        for register, values in enumerate(load(views, address, access), d):
+            if mask != full:
+                whole = np.zeros(size, np.uint32)
+                whole[lanes] = values
+                values = whole
+            machine.write_register(warp, mask, register, values)
+    return run
+
+
+def _global(machine, warp, address, lanes, access, data):
+    """Check a global access; a store that faults has done the segments before."""
+    fault = machine.check(warp.tb.kernel, address)
+    if fault is None:
+        return machine.views, address
+    if data is not None:
+        started = _started(address, fault.address)
+        store(machine.views, address[started], data[:, started], access)
+    raise fault
+
+
+def _shared(machine, warp, address, lanes, access, data):
+    return shared_views(warp, address, access, data is not None), address
+
+
+def _local(machine, warp, address, lanes, access, data):
+    """Translate offsets in the thread's local memory: words of the lanes of a warp interleave."""
+    size, count = machine.g.warp_size, warp.tb.kernel.descriptor.local_bytes
+    _check_bound(address, access.bytes, count, Fault.LOCAL_BOUND)
+    lane = np.arange(size, dtype=np.uint32)[lanes]
+    base = np.uint32(warp.tb.local_base + warp.index * count * size & _ADDRESS)
+    low = address & np.uint32(WORD_BYTES - 1)
+    address = base + (address - low) * np.uint32(size) + lane * np.uint32(WORD_BYTES) + low
+    _check_present(machine, address)
+    return machine.views, address
+
+
+def _constant(machine, warp, address, lanes, access, data):
+    descriptor = warp.tb.kernel.descriptor
+    _check_bound(address, access.bytes, descriptor.const_bytes, Fault.CONSTANT_BOUND)
+    address = address + np.uint32(descriptor.const_base)
+    _check_present(machine, address)
+    return machine.views, address
+
+
+_PLACES = {Space.GLOBAL: _global, Space.SHARED: _shared, Space.LOCAL: _local, Space.CONSTANT: _constant}
+
+
+def constant_to_uniform(instruction: Instruction, machine: Machine, kernel: Kernel) -> Run:
+    """Build the effect of a constant load into a uniform register."""
+    op, get = instruction.op, instruction.get
+    assert op.size is not None
+    base, imm, d, access = get("a"), get("imm"), get("d"), op.size
+    no_base = get("no_base")
+
+    def run(warp, mask):
+        offset = imm if no_base else imm + int(warp.uniforms[base])
+        address = np.array([offset & _ADDRESS], np.uint32)
+        check_alignment(address, access.bytes)
+        views, address = _constant(machine, warp, address, None, access, None)
+        (value,) = load(views, address, access)
+        machine.write_uniform(warp, d, int(value[0]))
+    return run
+
+
+def _started(address: np.ndarray, faulting: int) -> np.ndarray:
+    """Return which lanes lie in segments whose store was done before the segment of lane `faulting` was reached."""
+    segment = address // SEGMENT_BYTES
+    before = segment[:int((address == faulting).argmax())]
+    return np.isin(segment, before)
+
+
+def load(views, address: np.ndarray, access: Size):
+    """Yield the registers a load of `access` reads at aligned addresses; `views` are of 8, 16 and 32 bits."""
+    if access in (Size.U8, Size.S8):
+        value = views[0][address]
+        yield value.view(np.int8).astype(np.int32).view(np.uint32) if access is Size.S8 else value.astype(np.uint32)
+    elif access in (Size.U16, Size.S16):
+        value = views[1][address >> 1]
+        yield value.view(np.int16).astype(np.int32).view(np.uint32) if access is Size.S16 \
+            else value.astype(np.uint32)
+    else:
+        for k in range(access.registers):
+            yield views[2][(address >> 2) + k]
+
+
+def store(views, address: np.ndarray, data: np.ndarray, access: Size) -> None:
+    """Store `data`, shape (registers, lanes), at aligned addresses; where lanes collide the highest wins."""
+    unit = {1: 0, 2: 1}.get(access.bytes, 2)
+    view, place = views[unit], address >> unit
+    for k, values in enumerate(data):
+        values = values.astype(view.dtype)
+        view[place + k] = values
+        if (view[place + k] != values).any():  # collisions: numpy promises no order
+            for position, value in zip((place + k).tolist(), values, strict=True):
+                view[position] = value
