@@ -12,6 +12,8 @@ from .options import CompileOptions
 from .passes.allocate import allocate
 from .passes.dce import eliminate_dead_code
 from .passes.exits import exit_early
+from .passes.expand import expand
+from .passes.flushes import drop_flushes
 from .passes.join_exits import join_loop_exits
 from .passes.layout import lay_out
 from .passes.legalize import legalize
@@ -19,6 +21,7 @@ from .passes.lower import lower
 from .passes.placement import place_points, set_barrier_liveness
 from .passes.pointers import mark_pointers
 from .passes.propagate import propagate
+from .passes.reduce import drop_atomic_results
 from .passes.select import select_immediates
 from .passes.simplify import simplify
 from .passes.sink import sink
@@ -53,10 +56,6 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
         If the text is not PTX, uses something that is not supported, or needs too many registers.
     """
     module = parse(text, filename)
-    for function in module.functions:
-        if function.kind != "entry" and function.defined:
-            raise CompileError(f"function {function.name} is not supported", filename, function.line,
-                               supported="kernels (.entry) with every call inlined")
     entries = [f for f in module.functions if f.kind == "entry" and f.defined]
     if not entries:
         raise CompileError("no kernel in the file", filename, supported=".visible .entry name(...) { ... }")
@@ -73,7 +72,7 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
 def compile_function(module: Module, function: Function, options: CompileOptions | None = None) -> KernelImage:
     """Compile one entry of a parsed module; errors as `compile_ptx`."""
     options = options or CompileOptions()
-    kernel = lower(module, function)
+    kernel = lower(module, expand(module, function))
     _verify(kernel, "wide", options)
     mark_pointers(kernel)
     legalize(kernel)
@@ -101,7 +100,8 @@ def compile_function(module: Module, function: Function, options: CompileOptions
 def _optimize(kernel: Kernel) -> None:
     tidy(kernel)
     for _ in range(_ROUNDS):
-        if not (exit_early(kernel) | propagate(kernel) | simplify(kernel) | eliminate_dead_code(kernel) | tidy(kernel)):
+        if not (exit_early(kernel) | drop_flushes(kernel) | propagate(kernel) | simplify(kernel)
+                | eliminate_dead_code(kernel) | drop_atomic_results(kernel) | tidy(kernel)):
             break
 
 

@@ -6,6 +6,9 @@
     .registers 5             // optional: counted from the code
     .predicates 1            // optional: counted
     .shared 0                // bytes of shared memory
+    .local 0                 // bytes of local memory of a thread
+    .const 0000803f00000040  // bytes that are added to the constant bank
+    .symbol table f32 0 8    // a variable in it: type, offset, bytes
     .stack 2                 // optional: computed from the code
     .maxthreads 256
     .reqblock 256, 1, 1
@@ -39,7 +42,7 @@ from caesura.hw.arch.isa import BY_NAME
 from ..analysis.divergence import stack_depth
 from ..errors import CompileError, ImageError
 from ..ir.cfg import graph as flow_graph
-from .image import KernelImage, Parameter
+from .image import MAX_CONSTANT_BYTES, MAX_LOCAL_BYTES, KernelImage, Parameter, Symbol
 from .lift import lift
 from .syntax import parse_guard, parse_number, parse_operand
 
@@ -48,9 +51,9 @@ __all__ = ["AssemblerError", "assemble"]
 _LABEL = re.compile(r"([A-Za-z_$.][\w$.]*)\s*:")
 _INSTRUCTION = re.compile(r"(?:@\s*(!?\s*\w+)\s+)?([a-z][\w.]*)\s*(.*)")
 _RANGES = {".registers": (1, MAX_REGISTERS), ".predicates": (0, PREDICATES), ".shared": (0, (1 << 20) - 1),
-           ".stack": (1, 64), ".maxthreads": (0, MAX_BLOCK_THREADS)}
-_DIRECTIVES = (".kernel, .registers, .predicates, .shared, .stack, .maxthreads, .reqblock, .param, .source, .line, "
-               ".word")
+           ".local": (0, MAX_LOCAL_BYTES), ".stack": (1, 64), ".maxthreads": (0, MAX_BLOCK_THREADS)}
+_DIRECTIVES = (".kernel, .registers, .predicates, .shared, .local, .const, .symbol, .stack, .maxthreads, .reqblock, "
+               ".param, .source, .line, .word")
 
 
 class AssemblerError(CompileError):
@@ -137,12 +140,14 @@ def _read(statement: str, number: int, drafts: list[_Draft]) -> None:
 
 def _directive(draft: _Draft, word: str, rest: str) -> None:
     names = {".registers": "registers", ".predicates": "predicates", ".shared": "shared_bytes",
-             ".stack": "stack_depth", ".maxthreads": "max_threads"}
+             ".local": "local_bytes", ".stack": "stack_depth", ".maxthreads": "max_threads"}
     if word in names:
         low, high = _RANGES[word]
         value = _natural(rest)
         if not low <= value <= high:
             raise ValueError(f"{word} must be {low} to {high}, not {value}")
+        if word == ".local" and value % 4:
+            raise ValueError(f".local must be a multiple of 4, not {value}")
         draft.facts[names[word]] = value
     elif word == ".line":
         draft.source_line = _natural(rest)
@@ -158,6 +163,20 @@ def _directive(draft: _Draft, word: str, rest: str) -> None:
         if 0 in block:
             raise ValueError("the sizes of a block start at 1")
         draft.facts["required_block"] = block
+    elif word == ".const":
+        try:
+            bank = draft.facts.get("constants", b"") + bytes.fromhex(rest)
+        except ValueError:
+            raise ValueError("constants are bytes of two hexadecimal digits") from None
+        if len(bank) > MAX_CONSTANT_BYTES:
+            raise ValueError(f"a constant bank has at most {MAX_CONSTANT_BYTES} bytes")
+        draft.facts["constants"] = bank
+    elif word == ".symbol":
+        parts = rest.split()
+        if len(parts) != 4:
+            raise ValueError("expected .symbol name type offset size")
+        draft.facts["symbols"] = (*draft.facts.get("symbols", ()),
+                                  Symbol(parts[0], parts[1], _natural(parts[2]), _natural(parts[3])))
     elif word == ".param":
         parts = rest.split()
         if len(parts) not in (4, 5) or parts[4:] not in ([], ["pointer"]):
@@ -200,7 +219,7 @@ def _instruction(statement: str, labels: dict[str, int]) -> int:
         raise ValueError(f"{name} has {len(op.operands)} operands ({' '.join(op.operands)}), not {len(operands)}")
     fields: dict[str, int] = {}
     for kind, text in zip(op.operands, operands, strict=True):
-        fields |= parse_operand(kind, text, labels)
+        fields |= parse_operand(kind, text, op, labels)
     if guard:
         fields |= parse_guard(guard.replace(" ", ""))
     return encode(Instruction(op, fields))

@@ -9,7 +9,7 @@ from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.geometry import PC_NONE
 
 from .image import KernelImage
-from .syntax import show_guard, show_operand
+from .syntax import show_guard, show_operand, shown_fields
 
 __all__ = ["disassemble", "disassemble_word", "instruction_text", "code_labels"]
 
@@ -17,7 +17,7 @@ __all__ = ["disassemble", "disassemble_word", "instruction_text", "code_labels"]
 def instruction_text(instruction: Instruction, labels: Mapping[int, str] | None = None) -> str:
     """Return one instruction; branch targets by label where `labels` has one."""
     text = "" if instruction.guard is None else show_guard(*instruction.guard) + " "
-    operands = [show_operand(kind, instruction.get, labels or {}) for kind in instruction.op.operands]
+    operands = [show_operand(kind, instruction, labels or {}) for kind in instruction.op.operands]
     return (text + instruction.op.name + " " + ", ".join(operands)).rstrip()
 
 
@@ -36,14 +36,11 @@ def _canonical(word: int) -> Instruction | None:
     try:
         instruction = decode(word)
         # Bits outside the fields that the text shows must be as the assembler leaves them.
-        shown = set()
-        for operand in instruction.op.operands:
-            shown |= {"data": {"d"}, "mem": {"a", "no_base", "imm"}, "sreg": {"imm"}, "param": {"imm"}}.get(
-                operand, {operand, f"{operand}_not"})
-        fields = {name: value for name, value in instruction.fields.items()
-                  if name in shown or name in ("guard", "guard_not")}
+        shown = shown_fields(instruction.op) | {"guard", "guard_not"}
+        fields = {name: value for name, value in instruction.fields.items() if name in shown}
         if instruction.get("no_base"):
             fields["a"] = 0
+            fields.pop("base_uniform", None)
         return instruction if encode(Instruction(instruction.op, fields)) == word else None
     except ValueError:
         return None
@@ -71,6 +68,10 @@ def disassemble(image: KernelImage) -> str:
         lines.append(".reqblock " + ", ".join(map(str, image.required_block)))
     for p in image.parameters:
         lines.append(f".param {p.name} {p.type} {p.offset} {p.size}{' pointer' if p.pointer else ''}")
+    if image.local_bytes:
+        lines.append(f".local {image.local_bytes}")
+    lines += [f".const {image.constants[k:k + 32].hex()}" for k in range(0, len(image.constants), 32)]
+    lines += [f".symbol {s.name} {s.type} {s.offset} {s.size}" for s in image.symbols]
     labels = code_labels(image)
     source_line = 0
     for pc, word in enumerate(image.code):

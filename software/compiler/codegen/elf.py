@@ -4,6 +4,7 @@
 ``.caesura.checksum``       32 bytes at offset 64: SHA-256 of all other bytes of the file
 ``.text.<kernel>``          instruction words, little-endian
 ``.caesura.kernel.<name>``  what the loader needs besides, as JSON
+``.caesura.constants.<n>``  a constant bank; the records of the kernels that have it name n
 ``.symtab``                 a global function symbol a kernel
 ==========================  ==================================================================
 
@@ -27,13 +28,13 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 
 from ..errors import ImageError
-from .image import KernelImage, Parameter
+from .image import KernelImage, Parameter, Symbol
 
 __all__ = ["MACHINE", "FORMAT_VERSION", "save_elf", "load_elf", "write_elf", "read_elf"]
 
 MACHINE = 0xCA5E
 """ELF machine number (not assigned by anyone)."""
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the JSON record; `e_flags` of the file."""
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -60,13 +61,20 @@ def write_elf(images: Mapping[str, KernelImage] | Iterable[KernelImage]) -> byte
     images = list(images.values() if isinstance(images, Mapping) else images)
     sections = [(".caesura.checksum", _PROGBITS, 0, bytes(32), 0, 0, 0)]
     symbols, strings = bytearray(_SYMBOL.size), _Strings()
+    banks: list[bytes] = []
     for image in images:
         code = struct.pack(f"<{len(image.code)}Q", *image.code)
         sections.append((f".text.{image.name}", _PROGBITS, _ALLOC_EXEC, code, 0, 0, 0))
         symbols += _SYMBOL.pack(strings.add(image.name), 0x12, 0, len(sections), 0, len(code))
         record = dataclasses.asdict(image)
-        del record["code"]
+        del record["code"], record["constants"]
+        record["bank"] = None
+        if image.constants:
+            if image.constants not in banks:
+                banks.append(image.constants)
+            record["bank"] = banks.index(image.constants)
         sections.append((f".caesura.kernel.{image.name}", _PROGBITS, 0, json.dumps(record).encode(), 0, 0, 0))
+    sections += [(f".caesura.constants.{n}", _PROGBITS, 0, bank, 0, 0, 0) for n, bank in enumerate(banks)]
     strtab = len(sections) + 2
     sections.append((".symtab", _SYMTAB, 0, bytes(symbols), strtab, 1, _SYMBOL.size))
     sections.append((".strtab", _STRTAB, 0, bytes(strings.data), 0, 0, 0))
@@ -118,7 +126,7 @@ def read_elf(file: bytes, name: str = "<elf>") -> dict[str, KernelImage]:
             text = elf.get_section_by_name(f".text.{kernel}")
             if text is None:
                 raise ImageError(f"{name}: kernel {kernel} has no code section")
-            images[kernel] = _image(section.data(), text.data(), f"{name}: kernel {kernel}")
+            images[kernel] = _image(elf, section.data(), text.data(), f"{name}: kernel {kernel}")
     if not images:
         raise ImageError(f"{name}: no kernel in the file")
     return images
@@ -142,7 +150,7 @@ def _check(file: bytes, name: str) -> None:
         raise ImageError(f"{name}: kernel image format {version}, this version reads {FORMAT_VERSION}")
 
 
-def _image(record: bytes, text: bytes, where: str) -> KernelImage:
+def _image(elf: ELFFile, record: bytes, text: bytes, where: str) -> KernelImage:
     if len(text) % INSTRUCTION_BYTES or not text:
         raise ImageError(f"{where}: code of {len(text)} bytes is not a whole number of instructions")
     code = struct.unpack(f"<{len(text) // INSTRUCTION_BYTES}Q", text)
@@ -155,6 +163,12 @@ def _image(record: bytes, text: bytes, where: str) -> KernelImage:
         facts = json.loads(record)
         facts["parameters"] = tuple(Parameter(**p) for p in facts["parameters"])
         facts["lines"] = tuple(facts["lines"])
+        facts["symbols"] = tuple(Symbol(**s) for s in facts["symbols"])
+        bank = facts.pop("bank")
+        section = elf.get_section_by_name(f".caesura.constants.{bank}")
+        if bank is not None and section is None:
+            raise ValueError(f"no constant bank {bank}")
+        facts["constants"] = b"" if section is None else section.data()
         block = facts["required_block"]
         facts["required_block"] = None if block is None else tuple(block)
         return KernelImage(code=code, **facts)

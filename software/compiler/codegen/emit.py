@@ -9,8 +9,9 @@ from caesura.hw.arch.isa import PT
 from ..analysis.divergence import stack_depth
 from ..analysis.dominance import reconvergence
 from ..ir.cfg import graph as flow_graph
-from ..ir.kernel import Imm, Kernel, Op, Pred, Reg
-from ..ir.spec import is_memory, machine_opcode
+from ..ir.kernel import Imm, Kernel, Op, Pred
+from ..ir.spec import machine_opcode
+from ..passes.interference import groups_of
 from .image import KernelImage
 
 __all__ = ["emit"]
@@ -51,6 +52,7 @@ def emit(kernel: Kernel) -> KernelImage:
         name=kernel.name, code=tuple(map(encode, instructions)), registers=max(used, default=0) + 1,
         predicates=max(predicates, default=-1) + 1, shared_bytes=kernel.shared_bytes,
         stack_depth=stack_depth(kernel, flow, meet), parameters=kernel.parameters, max_threads=kernel.max_threads,
+        local_bytes=kernel.local_bytes, constants=kernel.constants, symbols=kernel.symbols,
         required_block=kernel.required_block, lines=tuple(lines), source=kernel.source)
 
 
@@ -77,7 +79,8 @@ def _operation(op: Op) -> Instruction:
             reg = defs.pop(0)
             fields["pd"] = PT if reg is None else reg.index
         elif operand in ("a", "b", "c"):
-            fields[operand] = uses.pop(0).index
+            fields[operand] = uses[0].index
+            del uses[:2 if operand in row.pairs else 1]
         elif operand in ("pa", "pb"):
             fields |= _predicate(operand, uses.pop(0))
         elif operand == "imm":
@@ -94,13 +97,9 @@ def _operation(op: Op) -> Instruction:
                 fields |= {"a": base.index, "imm": op.imm}
         elif operand == "data":
             fields["d"] = uses[0].index
-    if is_memory(op):
-        _check_group(op, row.data_registers)
+    for group in groups_of(op):
+        numbers = [reg.index for reg in group]
+        assert numbers == list(range(numbers[0], numbers[0] + len(group))), f"registers of {op} are not consecutive"
     return Instruction.make(row.name, **fields)
-
-
-def _check_group(op: Op, count: int) -> None:
-    data = [reg.index for reg in (op.defs or op.uses[1:]) if isinstance(reg, Reg)]
-    assert data == list(range(data[0], data[0] + count)), f"data registers of {op} are not consecutive"
 
 

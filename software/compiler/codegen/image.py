@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Parameter", "KernelImage"]
+__all__ = ["MAX_CONSTANT_BYTES", "MAX_LOCAL_BYTES", "Parameter", "Symbol", "KernelImage"]
+
+MAX_CONSTANT_BYTES = 1 << 16
+"""Bytes a constant bank can have."""
+MAX_LOCAL_BYTES = (1 << 16) - 4
+"""Bytes of local memory a thread can have."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,26 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Symbol:
+    """A variable in the constant bank.
+
+    Attributes
+    ----------
+    name : str
+        As in the PTX.
+    type : str
+        PTX scalar type of its elements.
+    offset, size : int
+        Bytes in the bank; `size` is that of all elements.
+    """
+
+    name: str
+    type: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
 class KernelImage:
     """Machine code of one kernel with everything the loader needs.
 
@@ -46,6 +71,12 @@ class KernelImage:
         Predicate registers used.
     shared_bytes : int
         Static shared memory of a TB.
+    local_bytes : int
+        Local memory of a thread, a multiple of 4.
+    constants : bytes
+        Contents of the constant bank; kernels of a module that have the same bank and symbols share it.
+    symbols : tuple of Symbol
+        Variables in the bank.
     stack_depth : int
         Most SIMT stack entries the kernel needs, checked at launch.
     parameters : tuple of Parameter
@@ -70,6 +101,9 @@ class KernelImage:
     required_block: tuple[int, int, int] | None = None
     lines: tuple[int, ...] = field(default=(), repr=False)
     source: str = ""
+    local_bytes: int = 0
+    constants: bytes = field(default=b"", repr=False)
+    symbols: tuple[Symbol, ...] = ()
 
     @property
     def parameter_bytes(self) -> int:

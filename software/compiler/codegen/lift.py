@@ -51,6 +51,7 @@ def lift(image: KernelImage) -> Lifted:
     leaders = _leaders(image.name, instructions)
     labels = {pc: f"L{pc}" for pc in leaders}
     kernel = Kernel(image.name, parameters=image.parameters, shared_bytes=image.shared_bytes,
+                    local_bytes=image.local_bytes, constants=image.constants, symbols=image.symbols,
                     max_threads=image.max_threads, required_block=image.required_block, source=image.source)
     meet: dict[str, str | None] = {}
     for pc, instruction in enumerate(instructions):
@@ -117,17 +118,23 @@ def _operation(instruction: Instruction, line: int) -> Op:
     for operand in op.operands:
         if operand == "d":
             defs += [Reg("R", r) for r in instruction.writes]
+        elif operand == "ud":
+            defs.append(Reg("U", instruction.get("d")))
         elif operand == "pd":
             defs.append(None if instruction.get("pd") == PT else Reg("P", instruction.get("pd")))
+        elif operand in ("ua", "ub", "uc") or operand == "b" and instruction.get("b_uniform"):
+            uses.append(Reg("U", instruction.get(operand[-1])))
         elif operand in ("a", "b", "c"):
-            uses.append(Reg("R", instruction.get(operand)))
+            words = 2 if operand in op.pairs else 1
+            uses += [Reg("R", instruction.get(operand) + k) for k in range(words)]
         elif operand in ("pa", "pb"):
             uses.append(_pred(instruction.get(operand), bool(instruction.get(f"{operand}_not"))))
         elif operand == "imm":
             uses.append(Imm(instruction.get("imm")))
         elif operand == "mem":
             absolute = instruction.get("no_base")
-            uses.append(Imm(instruction.get("imm")) if absolute else Reg("R", instruction.get("a")))
+            kind = "U" if instruction.get("base_uniform") or "ud" in op.operands else "R"
+            uses.append(Imm(instruction.get("imm") & 0xFFFF_FFFF) if absolute else Reg(kind, instruction.get("a")))
             imm = 0 if absolute else instruction.get("imm")
         elif operand == "data":
             uses += [Reg("R", instruction.get("d") + k) for k in range(op.data_registers)]

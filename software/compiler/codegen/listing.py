@@ -82,7 +82,9 @@ def listing(image: KernelImage) -> str:
     Registers after ``+`` are those that only waiting lanes of a diverged warp may need.
     """
     head = (f"kernel {image.name}: {len(image.code)} instructions, {image.registers} registers, "
-            f"{image.predicates} predicates, {image.shared_bytes} bytes shared, stack depth {image.stack_depth}")
+            f"{image.predicates} predicates, {image.shared_bytes} bytes shared, "
+            f"{image.local_bytes} bytes local a thread, {len(image.constants)} bytes of constants, "
+            f"stack depth {image.stack_depth}")
     table = rows(image)
     width = max(len(row.text) for row in table)
     lines = [head]

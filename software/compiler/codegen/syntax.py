@@ -3,13 +3,14 @@
 ===========  =================================================================
 operand      text
 ===========  =================================================================
-d a b c      ``R0`` to ``R63``; with ``data`` the first register of the group
+d a b c      ``R0`` to ``R63``; the first register of a group or pair; b also ``U0`` to ``U31``
+ud ua ub uc  ``U0`` to ``U31``
 pd           ``P0`` to ``P6``, ``PT`` = not wanted
 pa pb        the same, ``!`` in front negates; ``PT`` reads true
 imm          ``-1``, ``42``, ``0xff``
 sreg         ``tid.x``, ``laneid``, ... (`isa.Special`), or a number
 param        ``param[16]``, the byte offset
-mem          ``[R4]``, ``[R4+16]``, ``[R4-8]``, ``[64]``
+mem          ``[R4]``, ``[R4+16]``, ``[R4-8]``, ``[U4+16]``, ``[64]``
 target       a label, or a number (an address in instruction words)
 reconv       the same, or ``none``
 live         ``{R0-R4, R7, R53+}``; ``R53+`` stands for R53 and all above
@@ -21,13 +22,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE
-from caesura.hw.arch.isa import LIVE_REST, PT, Special
+from caesura.hw.arch.encoding import Instruction
+from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, UNIFORMS
+from caesura.hw.arch.isa import FIELDS, LIVE_REST, PT, Format, Opcode, Special
 
-__all__ = ["show_operand", "parse_operand", "show_registers", "parse_guard", "parse_number", "show_guard"]
+__all__ = ["show_operand", "parse_operand", "shown_fields", "show_registers", "parse_guard", "parse_number",
+           "show_guard"]
 
 _NUMBER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)")
-_MEMORY = re.compile(r"\[\s*(?:R(\d+)\s*([-+][^\]]+?)?|([^\]R]+?))\s*\]")
+_MEMORY = re.compile(r"\[\s*(?:([RU]\d+)\s*([-+][^\]]+?)?|([^\]RU]+?))\s*\]")
 _RANGE = re.compile(r"R(\d+)(?:\s*-\s*R(\d+)|(\+))?")
 _SPECIALS = {special.name.lower().replace("_", "."): int(special) for special in Special}
 _SPECIAL_NAMES = {number: name for name, number in _SPECIALS.items()}
@@ -47,22 +50,30 @@ def parse_number(text: str) -> int:
     return int(text, 0)
 
 
-def _word(text: str) -> int:
+def _word(text: str, width: int = 32) -> int:
+    """Return a word of 32 bits, unsigned, or of fewer, with a sign."""
     value = parse_number(text)
-    if not -(1 << 31) <= value < 1 << 32:
-        raise ValueError(f"{text} does not fit 32 bits")
-    return value & 0xFFFF_FFFF
+    if not -(1 << width - 1) <= value < 1 << width - (width < 32):
+        raise ValueError(f"{text} does not fit {width} bits" + " with a sign" * (width < 32))
+    return value & 0xFFFF_FFFF if width == 32 else value
 
 
 def _show_word(value: int) -> str:
-    signed = value - (value >> 31 << 32)
-    return str(signed) if -4096 <= signed < 65536 else hex(value)
+    signed = value - (value >> 31 << 32) if value >= 0 else value
+    return str(signed) if value < 0 or -4096 <= signed < 65536 else hex(value)
 
 
 def _register(text: str) -> int:
     match = re.fullmatch(r"R(\d+)", text)
     if not match or int(match[1]) >= MAX_REGISTERS:
         raise ValueError(f"{text!r} is not a vector register (R0 to R{MAX_REGISTERS - 1})")
+    return int(match[1])
+
+
+def _uniform(text: str) -> int:
+    match = re.fullmatch(r"U(\d+)", text)
+    if not match or int(match[1]) >= UNIFORMS:
+        raise ValueError(f"{text!r} is not a uniform register (U0 to U{UNIFORMS - 1})")
     return int(match[1])
 
 
@@ -118,36 +129,55 @@ def _parse_live(text: str) -> int:
     return vector
 
 
-def _parse_memory(text: str) -> dict[str, int]:
+def _parse_memory(text: str, op: Opcode) -> dict[str, int]:
     match = _MEMORY.fullmatch(text)
     if not match:
-        raise ValueError(f"{text!r} is not an address such as [R4+16] or [64]")
+        raise ValueError(f"{text!r} is not an address such as [R4+16], [U4+16] or [64]")
+    width, scalar = FIELDS[op.format]["imm"][1], "ud" in op.operands
     if match[3] is not None:
-        return {"no_base": 1, "imm": _word(match[3])}
-    return {"a": _register(f"R{match[1]}"), "imm": _word(match[2]) if match[2] else 0}
+        return {"no_base": 1, "imm": _word(match[3], width)}
+    fields = {"imm": _word(match[2], width) if match[2] else 0}
+    if scalar or match[1].startswith("U"):
+        return {"a": _uniform(match[1]), **({} if scalar else {"base_uniform": 1}), **fields}
+    return {"a": _register(match[1]), **fields}
 
 
-def _show_memory(get) -> str:
+def _show_memory(get, op: Opcode) -> str:
     value = get("imm")
     if get("no_base"):
         return f"[{_show_word(value)}]"
-    signed = value - (value >> 31 << 32)
-    offset = "" if value == 0 else f"-{-signed}" if -4096 <= signed < 0 else f"+{_show_word(value)}"
-    return f"[R{get('a')}{offset}]"
+    signed = value - (value >> 31 << 32) if value >= 0 else value
+    offset = "" if value == 0 else f"-{-signed}" if -4096 <= signed < 0 or value < 0 else f"+{_show_word(value)}"
+    return f"[{'U' if get('base_uniform') or 'ud' in op.operands else 'R'}{get('a')}{offset}]"
 
 
-def show_operand(kind: str, get, labels: Mapping[int, str]) -> str:
+def shown_fields(op: Opcode) -> set[str]:
+    """Return the fields of an instruction that its text shows, the guard's not."""
+    shown = set()
+    for kind in op.operands:
+        shown |= {"data": {"d"}, "mem": {"a", "no_base", "imm"}, "sreg": {"imm"}, "param": {"imm"}}.get(
+            kind, {kind[1:]} if kind in ("ud", "ua", "ub", "uc") else {kind, f"{kind}_not"})
+    if "mem" in op.operands and "ud" not in op.operands:
+        shown.add("base_uniform")
+    if "b" in op.operands and op.format is Format.R and "b" not in op.pairs:
+        shown.add("b_uniform")
+    return shown
+
+
+def show_operand(kind: str, instruction: Instruction, labels: Mapping[int, str]) -> str:
     """Return the text of one operand.
 
     Parameters
     ----------
     kind : str
-        As in `isa.Opcode.operands`.
-    get : callable
-        ``get(field)`` of the instruction.
+        One of the instruction's `isa.Opcode.operands`.
+    instruction : Instruction
     labels : mapping
         Address to label.
     """
+    op, get = instruction.op, instruction.get
+    if kind in ("ud", "ua", "ub", "uc") or kind == "b" and "b_uniform" in shown_fields(op) and get("b_uniform"):
+        return f"U{get(kind[-1])}"
     if kind in ("d", "a", "b", "c"):
         return f"R{get(kind)}"
     if kind == "data":
@@ -163,7 +193,7 @@ def show_operand(kind: str, get, labels: Mapping[int, str]) -> str:
     if kind == "param":
         return f"param[{get('imm')}]"
     if kind == "mem":
-        return _show_memory(get)
+        return _show_memory(get, op)
     if kind == "live":
         return _show_live(get("live"))
     value = get(kind)
@@ -172,14 +202,27 @@ def show_operand(kind: str, get, labels: Mapping[int, str]) -> str:
     return labels.get(value, str(value))
 
 
-def parse_operand(kind: str, text: str, labels: Mapping[str, int]) -> dict[str, int]:
+def parse_operand(kind: str, text: str, op: Opcode, labels: Mapping[str, int]) -> dict[str, int]:
     """Return the fields of one operand's text; the inverse of `show_operand`.
+
+    Parameters
+    ----------
+    kind : str
+        One of `op.operands`.
+    text : str
+    op : Opcode
+    labels : mapping
+        Label to address.
 
     Raises
     ------
     ValueError
         If the text is no such operand.
     """
+    if kind in ("ud", "ua", "ub", "uc"):
+        return {kind[1:]: _uniform(text)}
+    if kind == "b" and text.startswith("U") and op.format is Format.R:
+        return {"b": _uniform(text), "b_uniform": 1}
     if kind in ("d", "a", "b", "c", "data"):
         return {"d" if kind == "data" else kind: _register(text)}
     if kind == "pd":
@@ -196,7 +239,7 @@ def parse_operand(kind: str, text: str, labels: Mapping[str, int]) -> dict[str, 
             raise ValueError(f"{text!r} is not a parameter such as param[16]")
         return {"imm": _word(match[1])}
     if kind == "mem":
-        return _parse_memory(text)
+        return _parse_memory(text, op)
     if kind == "live":
         return {"live": _parse_live(text)}
     if kind == "reconv" and text == "none":

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..codegen.image import Parameter
+from ..codegen.image import Parameter, Symbol
 
 __all__ = ["Reg", "Imm", "Pred", "TRUE", "FALSE", "Use", "Op", "Terminator", "Block", "Kernel"]
 
@@ -154,6 +154,12 @@ class Kernel:
         In layout order; the first is the entry.
     parameters : tuple of Parameter
     shared_bytes : int
+    local_bytes : int
+        Local memory of a thread.
+    constants : bytes
+        The module's constant bank.
+    symbols : tuple of Symbol
+        Variables in it.
     max_threads : int
     required_block : tuple of int or None
     source : str
@@ -163,6 +169,9 @@ class Kernel:
     blocks: list[Block] = field(default_factory=list)
     parameters: tuple[Parameter, ...] = ()
     shared_bytes: int = 0
+    local_bytes: int = 0
+    constants: bytes = b""
+    symbols: tuple[Symbol, ...] = ()
     max_threads: int = 0
     required_block: tuple[int, int, int] | None = None
     source: str = "<ptx>"

@@ -2,7 +2,7 @@
 
 Three stages, each a subset of the one before:
 
-* ``wide``: as lowered; 64-bit registers and operations, constants anywhere.
+* ``wide``: as lowered; 64-bit registers and operations, constants anywhere (but for register pairs of f64 operations).
 * ``narrow``: after legalisation; 32-bit registers and predicates only, constants anywhere.
 * ``machine``: after allocation; physical registers, constants only where an encoding has them.
 """
@@ -16,8 +16,8 @@ from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Opcode
 
 from .kernel import Imm, Kernel, Op, Pred
 
-__all__ = ["Signature", "SIGNATURES", "WIDE", "STAGES", "machine_opcode", "is_pure", "is_memory", "verify",
-           "IRError"]
+__all__ = ["Signature", "SIGNATURES", "GROUPS", "WIDE", "STAGES", "machine_opcode", "is_pure", "is_memory",
+           "is_atomic", "is_convergent", "offset_fits", "verify", "IRError"]
 
 STAGES = ("wide", "narrow", "machine")
 
@@ -41,7 +41,7 @@ def _signature(op: Opcode) -> Signature:
         elif operand == "pd":
             defs += "p"
         elif operand in ("a", "b", "c", "mem"):
-            uses += "r"
+            uses += "rr" if operand in op.pairs else "r"
         elif operand in ("pa", "pb"):
             uses += "p"
         elif operand == "data":
@@ -53,6 +53,26 @@ SIGNATURES: dict[str, Signature] = {
     op.name: _signature(op) for op in OPCODES if not op.name.endswith(".i") and op.name not in ("bra", "exit")}
 """Of every machine operation that can stand in a block (branches are terminators)."""
 SIGNATURES["exit"] = Signature("", "")
+SIGNATURES |= {name: Signature("r", "rr") for name in BY_NAME if name.startswith("shfl.") and name.endswith(".i")}
+
+
+def _groups(op: Opcode) -> tuple[tuple[bool, int, int], ...]:
+    found, place = [], 0
+    if "d" in op.operands and op.data_registers > 1:
+        found.append((True, 0, op.data_registers))
+    for operand in op.operands:
+        width = op.data_registers if operand == "data" else 2 if operand in op.pairs else 1
+        if operand in ("a", "b", "c", "mem", "pa", "pb", "imm", "data"):
+            if width > 1:
+                found.append((False, place, width))
+            place += width
+    return tuple(found)
+
+
+GROUPS: dict[str, tuple[tuple[bool, int, int], ...]] = {
+    op.name: groups for op in OPCODES if (groups := _groups(op))}
+"""Results and operands of a machine operation that lie in consecutive, aligned registers, where it has any: whether
+they are results, index of the first in `Op.defs` or `Op.uses`, how many (2: a 64-bit value, low word first; 4)."""
 
 WIDE: dict[str, Signature] = {
     **{f"{name}.64": Signature("w", "ww")
@@ -75,27 +95,45 @@ _IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div"}
 
 
 def is_memory(op: Op) -> bool:
-    """Whether `op` accesses global or shared memory."""
-    return op.name.startswith(("ld.", "st."))
+    """Whether `op` accesses memory; its first operand is then the address."""
+    return op.name.startswith(("ld.", "st.", "atom.", "red."))
+
+
+def is_atomic(op: Op) -> bool:
+    """Whether `op` reads, changes and writes memory in one step."""
+    return op.name.startswith(("atom.", "red."))
+
+
+def offset_fits(op: Op, offset: int) -> bool:
+    """Whether the encoding of memory operation `op` has room for a byte offset, given modulo 2**32."""
+    return not is_atomic(op) or offset + (1 << 23) & 0xFFFF_FFFF < 1 << 24
 
 
 def is_pure(op: Op) -> bool:
     """Whether `op` only computes its results (a load is; a volatile one is not)."""
-    return not (op.volatile or op.name in _IMPURE or op.name.startswith(("st.", "bar.")))
+    return not (op.volatile or op.name in _IMPURE or op.name.startswith(("st.", "bar.")) or is_atomic(op))
+
+
+def is_convergent(op: Op) -> bool:
+    """Whether the result depends on which lanes execute `op`, so that it may neither move to another block, nor be
+    executed under another guard, nor stand for another operation with the same operands."""
+    return op.name in ("ballot", "match") or op.name.startswith("shfl.")
 
 
 def machine_opcode(op: Op) -> Opcode | None:
     """Return the row of the instruction table that encodes `op` with its operands, None if there is none."""
     if is_memory(op):
-        return None if any(isinstance(use, Imm) for use in op.uses[1:]) else BY_NAME.get(op.name)
+        fixed = op.uses[0].value if isinstance(op.uses[0], Imm) else 0
+        legal = offset_fits(op, fixed + op.imm) and not any(isinstance(use, Imm) for use in op.uses[1:])
+        return BY_NAME.get(op.name) if legal else None
     constants = [k for k, use in enumerate(op.uses) if isinstance(use, Imm)]
     if not constants:
         return BY_NAME.get(op.name)
-    row = BY_NAME.get(op.name + ".i")
+    row = BY_NAME.get(op.name if op.name.endswith(".i") else op.name + ".i")
     if row is None:
         return None
     places = [name for name in row.operands if name not in ("d", "pd")]
-    return row if constants == [places.index("imm")] else None
+    return row if constants == [places.index("imm")] and len(places) == len(op.uses) else None
 
 
 def verify(kernel: Kernel, stage: str) -> None:
@@ -156,9 +194,9 @@ def _kinds(op: Op, values, expected: str, stage: str) -> str:
             found += wanted if legal else "?"
         elif stage == "machine":
             found += value.kind.lower() if value.kind in "RP" else "?"
-        elif value.kind == "w" and stage == "wide" and is_memory(op):
-            # A wide address stands for its low half, wide data for two words.
-            found += "r" if k == 0 and values is op.uses else "rr"
+        elif value.kind == "w" and stage == "wide" and op.name in SIGNATURES:
+            # A wide address stands for its low half, other wide registers for two words.
+            found += "r" if is_memory(op) and k == 0 and values is op.uses else "rr"
         elif value.kind == "w" and stage != "wide":
             found += "?"
         else:

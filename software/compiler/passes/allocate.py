@@ -1,9 +1,10 @@
 """Register allocation: graph colouring of vector registers and predicates, no spilling to memory.
 
-1. The data of 64- and 128-bit accesses gets registers of its own, with copies; coalescing takes most away again.
-2. Predicates are coloured with seven numbers; one that does not fit moves to a vector register.
+1. Predicates are coloured with seven numbers; one that does not fit moves to a vector register.
+2. A register that different operations need in different groups, or places of a group, gets a copy for each; coalescing
+   takes most away again. The others are in their group from the start.
 3. Copies are coalesced, those in deep loops first, and vector registers coloured. If that takes too many registers,
-   they are coloured without coalescing.
+   every group gets registers of its own, and they are coloured again, with and without coalescing.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from caesura.hw.arch.geometry import PREDICATES
 from ..analysis.loops import loop_depth
 from ..errors import CompileError
 from ..ir.kernel import Kernel, Op, Pred, Reg
+from ..ir.spec import GROUPS, is_memory
 from .coloring import color
-from .interference import Interference, data_registers
+from .interference import Interference, groups_of
 from .spill_predicates import spill_predicate
 
 __all__ = ["allocate"]
@@ -30,34 +32,50 @@ def allocate(kernel: Kernel, max_registers: int) -> None:
     CompileError
         If more than `max_registers` vector registers are needed; says how many.
     """
-    _separate_groups(kernel)
     predicates = _color_predicates(kernel)
+    _separate_groups(kernel, _claimed_twice(kernel))
     vectors, count = _color_vectors(kernel, coalescing=True)
     if count > max_registers:
-        vectors, count = min((vectors, count), _color_vectors(kernel, coalescing=False), key=lambda x: x[1])
+        _separate_groups(kernel, {reg for op in kernel.ops() for group in groups_of(op) for reg in group})
+        vectors, count = min((_color_vectors(kernel, coalescing) for coalescing in (True, False)), key=lambda x: x[1])
     if count > max_registers:
         raise CompileError(f"kernel {kernel.name} needs {count} vector registers, the target has {max_registers}",
                            kernel.source)
     _rename(kernel, {**predicates, **vectors})
 
 
-def _separate_groups(kernel: Kernel) -> None:
+def _claimed_twice(kernel: Kernel) -> set[Reg]:
+    """Return the registers that are in two different groups, or twice in one."""
+    groups: dict[Reg, tuple[Reg, ...]] = {}
+    found: set[Reg] = set()
+    for op in kernel.ops():
+        for group in groups_of(op):
+            for reg in group:
+                if groups.setdefault(reg, group) != group or group.count(reg) > 1:
+                    found.add(reg)
+    return found
+
+
+def _separate_groups(kernel: Kernel, registers: set[Reg]) -> None:
+    """Give each group that holds one of `registers` registers of its own, with copies, wherever it occurs."""
     for block in kernel.blocks:
         ops: list[Op] = []
         for op in block.ops:
-            data = data_registers(op)
-            if not data:
-                ops.append(op)
-                continue
-            own = tuple(kernel.fresh("r") for _ in data)
-            if op.defs:
-                ops.append(op)
-                ops += [Op("mov", (d,), (t,), op.guard, line=op.line) for d, t in zip(data, own, strict=True)]
-                op.defs = own
-            else:
-                ops += [Op("mov", (t,), (s,), line=op.line) for t, s in zip(own, data, strict=True)]
-                ops.append(op)
-                op.uses = (op.uses[0], *own)
+            copies: dict[tuple[Reg, ...], tuple[Reg, ...]] = {}
+            after: list[Op] = []
+            for (result, start, width), group in zip(GROUPS.get(op.name, ()), groups_of(op), strict=True):
+                if registers.isdisjoint(group):
+                    continue
+                if result:
+                    own = tuple(kernel.fresh("r") for _ in group)
+                    after = [Op("mov", (d,), (t,), op.guard, line=op.line) for d, t in zip(group, own, strict=True)]
+                    op.defs = (*op.defs[:start], *own, *op.defs[start + width:])
+                else:
+                    if group not in copies:
+                        copies[group] = own = tuple(kernel.fresh("r") for _ in group)
+                        ops += [Op("mov", (t,), (s,), line=op.line) for t, s in zip(own, group, strict=True)]
+                    op.uses = (*op.uses[:start], *copies[group], *op.uses[start + width:])
+            ops += [op, *after]
         block.ops = ops
 
 
@@ -86,7 +104,7 @@ def _color_vectors(kernel: Kernel, coalescing: bool) -> tuple[dict[Reg, Reg], in
             graph.coalesce(op.dest, op.uses[0])
     partners: dict[Reg, set[Reg]] = {}
     for op in kernel.ops():
-        read = {graph.find(use) for use in op.uses if isinstance(use, Reg)} if not data_registers(op) else set()
+        read = {graph.find(use) for use in op.uses if isinstance(use, Reg)} if not is_memory(op) else set()
         for reg in read:
             partners.setdefault(reg, set()).update(read - {reg})
     numbers = color(graph, partners)

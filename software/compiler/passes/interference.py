@@ -4,8 +4,9 @@ Two registers interfere if one is written where the other is live afterwards (Ch
 and s. Plain per-thread liveness is enough even under divergence, since every lane has its own word of a vector
 register and lanes that are masked off keep theirs.
 
-A *group* is what must lie in consecutive, aligned registers: the data of a 64- or 128-bit access; every other register
-is a group of one. Coalescing merges two registers, and thereby their groups.
+A *group* is what must lie in consecutive, aligned registers: the data of a 64- or 128-bit access, a 64-bit value that
+an f64 operation or an atomic reads or writes; every other register is a group of one. Coalescing merges two registers,
+and thereby their groups.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from dataclasses import dataclass, field
 
 from ..analysis.liveness import liveness
 from ..ir.kernel import Kernel, Op, Reg
-from ..ir.spec import is_memory
+from ..ir.spec import GROUPS
 
-__all__ = ["Group", "Interference", "data_registers"]
+__all__ = ["Group", "Interference", "groups_of"]
 
 
 @dataclass(eq=False)
@@ -35,16 +36,14 @@ class Group:
     members: dict[int, Reg] = field(default_factory=dict)
 
 
-def data_registers(op: Op) -> tuple[Reg, ...]:
-    """Return the consecutive data registers of a memory operation, () if it has fewer than two."""
-    if not is_memory(op):
-        return ()
-    data = tuple(op.written()) or op.uses[1:]
-    return data if len(data) > 1 else ()
+def groups_of(op: Op) -> list[tuple[Reg, ...]]:
+    """Return the registers that `op` (stage ``narrow`` with immediates selected, or ``machine``) needs in groups."""
+    return [(op.defs if result else op.uses)[start:start + width]  # pyright: ignore[reportReturnType]
+            for result, start, width in GROUPS.get(op.name, ())]
 
 
 class Interference:
-    """The interference graph of one register kind.
+    """The interference graph of one register kind; a register is in one group, always in the same place.
 
     Attributes
     ----------
@@ -75,12 +74,12 @@ class Interference:
                             self.neighbours.setdefault(other, set()).add(d)
             if block.end.condition is not None and block.end.condition.reg is not None and kind == "p":
                 self.neighbours.setdefault(block.end.condition.reg, set())
-        for op in kernel.ops():
-            data = data_registers(op) if kind == "r" else ()
-            if data:
-                group = Group(len(data), dict(enumerate(data)))
-                for place, reg in enumerate(data):
-                    self.groups[reg] = (group, place)
+        for op in kernel.ops() if kind == "r" else ():
+            for registers in groups_of(op):
+                if registers[0] not in self.groups:
+                    group = Group(len(registers), dict(enumerate(registers)))
+                    for place, reg in enumerate(registers):
+                        self.groups[reg] = (group, place)
         for reg in self.neighbours:
             self.groups.setdefault(reg, (Group(1, {0: reg}), 0))
 

@@ -1,8 +1,10 @@
 """64-bit legalisation: every ``w`` register becomes two ``r`` registers, every 64-bit operation 32-bit ones.
 
-An address narrows to the low half, since addresses have 32 bits; the high halves that only fed addresses are then
-dead and dead code elimination removes what computed them. A guarded 64-bit operation is computed without guard into
-temporaries and moved under the guard, so that no temporary is live into it.
+A machine operation on 64-bit values (f64, 64-bit accesses and atomics) takes both words in the place of one; that they
+are pairs matters again when registers are allocated. An address narrows to the low half, since addresses have 32 bits;
+the high halves that only fed addresses are then dead and dead code elimination removes what computed them. A guarded
+64-bit operation is computed without guard into temporaries and moved under the guard, so that no temporary is live
+into it.
 """
 
 from __future__ import annotations
@@ -30,22 +32,22 @@ def legalize(kernel: Kernel) -> None:
     for block in kernel.blocks:
         ops: list[Op] = []
         for op in block.ops:
-            if is_memory(op):
-                ops.append(_memory(op, split))
-            elif op.name in WIDE:
+            if op.name in WIDE:
                 ops += _expand(kernel, op, split)
             else:
-                ops.append(op)
+                ops.append(_narrowed(op, split))
         block.ops = ops
 
 
-def _memory(op: Op, split) -> Op:
-    defs = tuple(half for d in op.written() for half in (split(d) if d.kind == "w" else (d,)))
-    address, *data = op.uses
-    if isinstance(address, Reg) and address.kind == "w":
-        address = split(address)[0]
-    words = tuple(half for x in data for half in (split(x) if isinstance(x, Reg) and x.kind == "w" else (x,)))
-    return Op(op.name, defs, (address, *words), op.guard, op.imm, op.line, op.volatile)
+def _narrowed(op: Op, split) -> Op:
+    """Return a machine operation with both words of its 64-bit operands, of an address the low one."""
+    if not any(getattr(x, "kind", "") == "w" for x in (*op.defs, *op.uses)):
+        return op
+    defs = tuple(half for d in op.defs for half in (split(d) if d is not None and d.kind == "w" else (d,)))
+    words = [split(x) if isinstance(x, Reg) and x.kind == "w" else (x,) for x in op.uses]
+    if is_memory(op):
+        words[0] = words[0][:1]
+    return Op(op.name, defs, tuple(half for x in words for half in x), op.guard, op.imm, op.line, op.volatile)
 
 
 def _expand(kernel: Kernel, op: Op, split) -> list[Op]:

@@ -7,6 +7,8 @@ A use of a register is replaced by what was moved into it
    written again on a path from the move to the use, that path would avoid the move, and the move would not dominate
    the use.)
 
+A register pair is not made of a constant and a register, which would take a move at every use.
+
 By case 2 the base ``x + constant`` of a memory access becomes base ``x`` with the constant in its offset.
 """
 
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 from ..analysis.dominance import dominates, immediate_dominators
 from ..ir.kernel import TRUE, Imm, Kernel, Op, Pred, Reg, Use
-from ..ir.spec import is_memory
+from ..ir.spec import GROUPS, is_memory, offset_fits
 
 __all__ = ["propagate"]
 
@@ -46,17 +48,27 @@ class _Propagation:
                 block.end.condition = condition
 
     def _rewrite(self, op: Op, label: str, index: int) -> None:
-        uses = tuple(self._resolve(use, label, index) for use in op.uses)
+        uses = self._whole(op, tuple(self._resolve(use, label, index) for use in op.uses))
         guard = self._resolve(op.guard, label, index) if op.guard is not None else None
         if guard == TRUE:
             guard = None
         imm = op.imm
         if is_memory(op):
             base, offset = self._fold_base(uses[0], label, index)
-            uses, imm = (base, *uses[1:]), (imm + offset) & 0xFFFF_FFFF
+            if offset_fits(op, imm + offset):
+                uses, imm = (base, *uses[1:]), (imm + offset) & 0xFFFF_FFFF
         if uses != op.uses or guard != op.guard:
             op.uses, op.guard, op.imm = uses, guard, imm
             self.changed = True
+
+    @staticmethod
+    def _whole(op: Op, uses: tuple[Use, ...]) -> tuple[Use, ...]:
+        """Keep the registers of a group in which not every word would become a constant."""
+        for result, start, width in GROUPS.get(op.name, ()):
+            group = range(start, start + width)
+            if not result and not all(isinstance(uses[k], Imm) for k in group):
+                uses = tuple(op.uses[k] if k in group and isinstance(use, Imm) else use for k, use in enumerate(uses))
+        return uses
 
     def _record(self, op: Op) -> None:
         for reg in op.written():

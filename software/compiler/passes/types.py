@@ -6,9 +6,9 @@ __all__ = ["REGISTER_TYPES", "KINDS", "WIDTHS", "DATA_TYPES", "DECLARED_WIDTHS",
 
 WIDTHS: dict[str, int] = {f"{letter}{bits}": bits for letter in "bus" for bits in (8, 16, 32, 64)}
 """Integer type to bits."""
-DATA_TYPES: dict[str, int] = {**WIDTHS, "f32": 32}
+DATA_TYPES: dict[str, int] = {**WIDTHS, "f32": 32, "f64": 64}
 """Types that moves, loads and stores take, to bits."""
-DECLARED_WIDTHS: dict[str, int] = {**DATA_TYPES, "f16": 16, "f64": 64}
+DECLARED_WIDTHS: dict[str, int] = {**DATA_TYPES, "f16": 16}
 """Types that a parameter or a variable may be declared with, to bits."""
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 """Rounding modifiers: to nearest even, to zero, down, up."""

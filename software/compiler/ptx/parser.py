@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import struct
 from pathlib import Path
 
 import lark
@@ -12,6 +11,7 @@ import numpy as np
 from ..errors import CompileError
 from .syntax import (
     Address,
+    Arguments,
     Function,
     Guard,
     Instruction,
@@ -89,16 +89,23 @@ def _single(value: float) -> int:
         return int(np.float32(value).view(np.uint32))
 
 
+def _double(value: float) -> int:
+    with np.errstate(invalid="ignore"):
+        return int(np.float64(value).view(np.uint64))
+
+
 def _number(token: str) -> Number:
     text = token.removesuffix("U")
     digits = text.lstrip("+-")
     prefix = digits[:2].lower()
     if prefix == "0f":
-        return Number(str(token), None, int(text[2:], 16), True)
+        pattern = int(text[2:], 16)
+        return Number(str(token), None, pattern, _double(float(np.uint32(pattern).view(np.float32))), 32)
     if prefix == "0d":
-        return Number(str(token), None, _single(struct.unpack(">d", bytes.fromhex(text[2:]))[0]))
+        pattern = int(text[2:], 16)
+        return Number(str(token), None, _single(np.uint64(pattern).view(np.float64)), pattern, 64)
     if prefix not in ("0x", "0b") and set(digits) & set(".eE"):
-        return Number(str(token), None, _single(float(text)))
+        return Number(str(token), None, _single(float(text)), _double(float(text)))
     base = {"0x": 16, "0b": 2}.get(prefix)
     if base is None:
         base = 8 if len(digits) > 1 and digits[0] == "0" and set(digits) <= set("01234567") else 10
@@ -147,7 +154,7 @@ class _Actions(lark.Transformer):
         return Vector(tuple(children))
 
     def arguments(self, children):
-        return Other("arguments")
+        return Arguments(tuple(x for x in children if x is not None))
 
     def guard(self, children):
         return Guard(str(children[1]), children[0] is not None)
@@ -164,7 +171,7 @@ class _Actions(lark.Transformer):
 
     def _check_range(self, operand, meta):
         """Refuse constants that a 64-bit operand (a minus negates it) or a 32-bit address cannot hold."""
-        if isinstance(operand, Vector):
+        if isinstance(operand, (Vector, Arguments)):
             for element in operand.items:
                 self._check_range(element, meta)
         elif isinstance(operand, Number) and operand.value is not None and abs(operand.value) >= 1 << 64:
@@ -200,7 +207,23 @@ class _Actions(lark.Transformer):
         return ("modifier", str(children[0])[1:], _number(children[1]).value if children[1] is not None else None)
 
     def initializer(self, children):
-        return ("initializer", children)
+        return ("initializer", tuple(x for x in children if x is not None))
+
+    def _initial(self, tuples, meta):
+        """Return the initial values of the last variable declared, flat; rows of several dimensions must be full."""
+        whole = next((x for x in tuples if x[0] == "initializer"), ("", ()))
+        declared = [x for x in tuples if x[0] == "declarator"][-1]
+        room = 1 if declared[3] is None else declared[3]
+
+        def flat(node):
+            return [x for child in node[1] for x in (flat(child) if isinstance(child, tuple) else [child])]
+
+        values = flat(whole)
+        rows = any(isinstance(child, tuple) and (not child[1] or isinstance(child[1][0], tuple)) for child in whole[1])
+        if room and (len(values) > room or (rows and len(values) != room)):
+            raise CompileError(f"{len(values)} initial values where {room} belong", self._file, meta.line,
+                               self._source(meta))
+        return tuple(_number(x) if x.type == "NUMBER" else Name(str(x)) for x in values)
 
     @lark.v_args(meta=True)
     def parameter(self, meta, children):
@@ -226,9 +249,10 @@ class _Actions(lark.Transformer):
         if align < 0 or align & align - 1 or any(size < 0 for size in sizes):
             raise CompileError("a size must not be negative, an alignment is a power of two", self._file, meta.line,
                                self._source(meta))
+        initial, declarators = self._initial(tuples, meta), [x for x in tuples if x[0] == "declarator"]
         return [Variable(space, kind, name, meta.line, count, elements, align, ".extern" in linkage, initialized,
-                         self._source(meta))
-                for _, name, count, elements in (x for x in tuples if x[0] == "declarator")]
+                         self._source(meta), initial if k == len(declarators) - 1 else ())
+                for k, (_, name, count, elements) in enumerate(declarators)]
 
     # Module
 
@@ -253,14 +277,15 @@ class _Actions(lark.Transformer):
         name = next(x for x in tokens if x.type == "WORD")
         named = [x for x in children if isinstance(x, tuple)]
         bodies = [x for x in named if x[0] == "body"]
-        parameter_lists = [x[1] for x in named if x[0] == "parameters"]
+        place = next(k for k, x in enumerate(children) if isinstance(x, lark.Token) and x.type == "WORD")
+        results, parameters = (next((x[1] for x in part if isinstance(x, tuple) and x[0] == "parameters"), ())
+                               for part in (children[:place], children[place:]))
         variables, statements = [], []
-        self._check_names([v for x in parameter_lists[-1:] for v in x])
+        self._check_names([*results, *parameters])
         for body in bodies:
             self._flatten(body, variables, statements, frozenset())
-        return Function(str(kind)[1:], str(name), parameter_lists[-1] if parameter_lists else (),
-                        {x[1]: x[2] for x in named if x[0] == "attribute"}, tuple(variables), tuple(statements),
-                        kind.line or 0, bool(bodies))
+        return Function(str(kind)[1:], str(name), parameters, {x[1]: x[2] for x in named if x[0] == "attribute"},
+                        tuple(variables), tuple(statements), kind.line or 0, bool(bodies), results)
 
     def _flatten(self, body, variables, statements, outer):
         """Collect a scope and those in it; sibling scopes may use a name again, an inner one may not hide it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Name", "Number", "Negated", "Pair", "Address", "Vector", "Other", "Operand", "Guard", "Instruction",
-           "Label", "Variable", "Function", "Module"]
+__all__ = ["Name", "Number", "Negated", "Pair", "Address", "Vector", "Arguments", "Other", "Operand", "Guard",
+           "Instruction", "Label", "Variable", "Function", "Module"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,18 @@ class Number:
     text : str
     value : int or None
         Signed integer; None for a floating-point literal.
-    single : int or None
-        Bit pattern as f32 of a floating-point literal (PTX ISA 4.5.2: decimal ones are f64 first), else None.
-    exact : bool
-        Given as the bits of an f32 (``0f3F800000``).
+    single, double : int or None
+        Bit patterns as f32 and as f64 of a floating-point literal (PTX ISA 4.5.2: decimal ones are f64 first), else
+        None.
+    exact : int
+        Bits, if given as the bits of an f32 (``0f3F800000``) or an f64 (``0d3FF0000000000000``), else 0.
     """
 
     text: str
     value: int | None
     single: int | None = None
-    exact: bool = False
+    double: int | None = None
+    exact: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,20 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True)
+class Arguments:
+    """``(a, b, ...)`` of a call."""
+
+    items: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
-    """An operand of instructions that are not supported (calls, textures)."""
+    """An operand of instructions that are not supported (textures)."""
 
     what: str
 
 
-Operand = Name | Number | Negated | Pair | Address | Vector | Other
+Operand = Name | Number | Negated | Pair | Address | Vector | Arguments | Other
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +155,8 @@ class Variable:
     align : int
         Given alignment in bytes, 0 if none.
     extern, initialized : bool
+    initial : tuple of Number or Name
+        Values of the first elements, in order.
     line : int
     text : str
     """
@@ -160,6 +171,7 @@ class Variable:
     extern: bool = False
     initialized: bool = False
     text: str = ""
+    initial: tuple[Number | Name, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -172,6 +184,8 @@ class Function:
         ``"entry"`` or ``"func"``.
     name : str
     parameters : tuple of Variable
+    results : tuple of Variable
+        Return parameters of a ``.func``.
     attributes : dict of str to tuple of int
         ``maxntid`` and the like.
     variables : tuple of Variable
@@ -191,6 +205,7 @@ class Function:
     statements: tuple[Instruction | Label, ...]
     line: int
     defined: bool = True
+    results: tuple[Variable, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,13 @@ PREFIX = {16: "%rs", 32: "%r", 64: "%rd"}
 def kernel_text(body, shared=""):
     """A kernel that gives each thread a, b (64 bits), n (32 bits) and stores 64-bit results with `store`.
 
-    They come in %rd1, %rd2 and %r3; the low halves of a and b are also in %r1, %r2, %f1, %f2, %rs1, %rs2, n in %f3.
+    They come in %rd1, %rd2 and %r3; a and b are also in %fd1 and %fd2, their low halves in %r1, %r2, %f1, %f2, %rs1,
+    %rs2, n in %f3.
     """
     return HEAD + f"""
 .visible .entry k(.param .u64 A, .param .u64 B, .param .u64 N, .param .u64 OUT)
 {{
-    .reg .pred %p<40>; .reg .b16 %rs<40>; .reg .b32 %r<99>; .reg .b64 %rd<99>; .reg .f32 %f<40>;
+    .reg .pred %p<40>; .reg .b16 %rs<40>; .reg .b32 %r<99>; .reg .b64 %rd<99>; .reg .f32 %f<40>; .reg .f64 %fd<40>;
     {shared}
     mov.u32 %r90, %tid.x; mov.u32 %r91, %ctaid.x; mad.lo.s32 %r90, %r91, {THREADS}, %r90;
     ld.param.u64 %rd90, [A]; cvta.to.global.u64 %rd90, %rd90;
@@ -33,7 +34,7 @@ def kernel_text(body, shared=""):
     ld.global.u64 %rd1, [%rd90]; ld.global.u64 %rd2, [%rd91]; ld.global.u32 %r3, [%rd92];
     cvt.u32.u64 %r1, %rd1; cvt.u32.u64 %r2, %rd2;
     cvt.u16.u64 %rs1, %rd1; cvt.u16.u64 %rs2, %rd2;
-    mov.b32 %f1, %r1; mov.b32 %f2, %r2; mov.b32 %f3, %r3;
+    mov.b32 %f1, %r1; mov.b32 %f2, %r2; mov.b32 %f3, %r3; mov.b64 %fd1, %rd1; mov.b64 %fd2, %rd2;
     {body}
     ret;
 }}

@@ -1,13 +1,15 @@
 """Assembler and disassembler are each other's inverse, and mistakes are told with their line."""
 
 import dataclasses
+import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.encoding import decode, encode
 from caesura.hw.arch.isa import OPCODES
+from caesura.sim.testing.random_instruction import canonical_instruction
 from caesura.software.compiler import (
     AssemblerError,
     KernelImage,
@@ -86,6 +88,35 @@ def test_round_trip_of_any_word(word):
     assert assemble(disassemble(image)) == [image]
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32))
+def test_every_instruction_is_text_and_comes_back(seed):
+    rng = random.Random(seed)
+    for op in OPCODES:
+        word = encode(canonical_instruction(rng, op))
+        text = disassemble_word(word)
+        assert not text.startswith(".word"), op.name
+        image = KernelImage("k", (word, 0x181 << 54 | 7 << 50), 64, 7, 0, 1)
+        assert assemble(f".kernel k\n.registers 64\n.predicates 7\n.stack 1\n{text}\nexit\n") == [image]
+
+
+def test_uniform_registers_atomics_and_shuffles():
+    lines = ["uiadd U1, U2, U3", "iadd R1, R2, U3", "ld.global.b32 R1, [U3+16]", "st.local.b8 [U31], R2",
+             "uld.const.b32 U4, [U5-4]", "uld.const.b32 U4, [64]", "@P1 us2r U0, ctaid.x", "uldp U9, param[8]",
+             "usetp.lt.s.i P1, U3, -7", "atom.shared.cas.b64 R2, [R4-8388608], R6, R8", "red.global.add.b32 [U7+4], R3",
+             "atom.global.exch.b32 R2, [0x7fffff], R6", "dfma.rz R2, R4, R6, R8", "shfl.bfly R1, P2, R3, U4, R5",
+             "shfl.idx.i R1, R3, 7936", "match R1, R2"]
+    image, = assemble(".kernel k\n" + "\n".join(lines) + "\nexit\n")
+    assert [disassemble_word(word) for word in image.code] == [*lines, "exit"]
+    assert (image.registers, image.predicates) == (10, 3)
+    fields = [decode(word) for word in image.code]
+    assert fields[0].uniform_reads == (2, 3) and fields[0].uniform_writes == (1,)
+    assert fields[1].reads == (2,) and fields[1].uniform_reads == (3,)
+    assert fields[2].uniform_reads == (3,) and fields[2].reads == ()
+    assert fields[9].get("imm") == -(1 << 23) and fields[9].reads == (6, 7, 8, 9, 4)
+    assert fields[10].uniform_reads == (7,) and fields[10].writes == ()
+
+
 def test_round_trip_keeps_lines_and_large_numbers():
     image = KernelImage("k", (0x080 << 54 | 7 << 50 | 0xFFFF_FFFF, 0x181 << 54 | 7 << 50), 1, 0, 3, 2,
                         lines=(5, 0), source='a "quoted" name')
@@ -102,6 +133,11 @@ def test_one_word():
     ("frob R1, R2", "no instruction 'frob'"), ("iadd R1, R2", "iadd has 3 operands (d a b), not 2"),
     ("iadd R1, R2, 5", "'5' is not a vector register"), ("iadd R1, R2, R64", "'R64' is not a vector register"),
     ("setp.eq P7, R1, R2", "'P7' is not a predicate"), ("ld.global.b64 R3, [R0]", "is not a multiple of 2"),
+    ("iadd R1, R2, U32", "'U32' is not a uniform register"), ("iadd R1, U2, R3", "'U2' is not a vector register"),
+    ("uiadd U1, U2, R3", "'R3' is not a uniform register"), ("dadd.rn R2, R4, U6", "cannot be uniform"),
+    ("dadd.rn R2, R4, R7", "is not a multiple of 2"), ("ld.global.b32 R3, [U32]", "'U32' is not a uniform register"),
+    ("red.global.add.b32 [R1+8388608], R3", "does not fit 24 bits"),
+    ("uld.const.b32 U1, [R2]", "'R2' is not a uniform"),
     ("ld.global.b32 R3, R0", "'R0' is not an address"), ("bra nowhere, none", "label 'nowhere' is not defined"),
     ("mov.i R0, 4294967296", "does not fit 32 bits"), ("pp {R0", "'{R0' is not a register set"),
     ("pp {R64}", "'R64' is not a register range"), ("@P9 nop", "'P9' is not a predicate"),

@@ -6,6 +6,7 @@ from caesura.software.compiler import CompileError
 from caesura.software.compiler.ptx.parser import parse
 from caesura.software.compiler.ptx.syntax import (
     Address,
+    Arguments,
     Guard,
     Instruction,
     Label,
@@ -97,15 +98,28 @@ def constant(text):
     return move.operands[1]
 
 
-@pytest.mark.parametrize("text, single, exact", [
-    ("0f3F800000", 0x3F80_0000, True), ("0Fffc00001", 0xFFC0_0001, True), ("1.", 0x3F80_0000, False),
-    (".5", 0x3F00_0000, False), ("+1.5e0", 0x3FC0_0000, False), ("-2E-1", 0xBE4C_CCCD, False),
-    ("0d3FF0000000000000", 0x3F80_0000, False), ("0D7FF0000000000000", 0x7F80_0000, False),
-    ("0d47F0000000000000", 0x7F80_0000, False), ("0d3690000000000000", 0, False),
-    ("0d3690000000000001", 1, False), ("1e99", 0x7F80_0000, False), ("-0.0", 0x8000_0000, False),
+@pytest.mark.parametrize("text, single, double, exact", [
+    ("0f3F800000", 0x3F80_0000, 0x3FF0 << 48, 32), ("0Fffc00001", 0xFFC0_0001, 0xFFF8_0000_2000_0000, 32),
+    ("1.", 0x3F80_0000, 0x3FF0 << 48, 0), (".5", 0x3F00_0000, 0x3FE0 << 48, 0),
+    ("+1.5e0", 0x3FC0_0000, 0x3FF8 << 48, 0), ("-2E-1", 0xBE4C_CCCD, 0xBFC9_9999_9999_999A, 0),
+    ("0d3FF0000000000000", 0x3F80_0000, 0x3FF0 << 48, 64), ("0D7FF0000000000000", 0x7F80_0000, 0x7FF0 << 48, 64),
+    ("0d47F0000000000000", 0x7F80_0000, 0x47F0 << 48, 64), ("0d3690000000000000", 0, 0x3690 << 48, 64),
+    ("0d3690000000000001", 1, 0x3690 << 48 | 1, 64), ("1e99", 0x7F80_0000, 0x547D_42AE_A287_9F2E, 0),
+    ("-0.0", 0x8000_0000, 1 << 63, 0),
 ])
-def test_floating_point_literals(text, single, exact):
-    assert constant(text) == Number(text, None, single, exact)
+def test_floating_point_literals(text, single, double, exact):
+    assert constant(text) == Number(text, None, single, double, exact)
+
+
+def test_results_of_functions_and_arguments_of_calls():
+    module = parse(".func (.reg .f32 q, .param .b64 r) f(.reg .f32 a)\n{ call.uni (q, r), g, (a, 1); ret; }\n"
+                   ".func none\n{ ret; }\n.visible .entry k(.param .u32 n)\n{ ret; }")
+    f, none, k = module.functions
+    assert [v.name for v in f.results] == ["q", "r"] and [v.name for v in f.parameters] == ["a"]
+    call = f.statements[0]
+    assert isinstance(call, Instruction)
+    assert call.operands == (Arguments((Name("q"), Name("r"))), Name("g"), Arguments((Name("a"), Number("1", 1))))
+    assert none.results == none.parameters == () and [v.name for v in k.parameters] == ["n"] and k.results == ()
 
 
 @pytest.mark.parametrize("text, value", [("0x1F", 31), ("-0x1fU", -31), ("0b101", 5), ("017", 15), ("0", 0),

@@ -12,6 +12,7 @@ from caesura.software.compiler.ir.text import parse, show
 from caesura.software.compiler.passes import dce
 from caesura.software.compiler.passes.dce import eliminate_dead_code
 from caesura.software.compiler.passes.exits import exit_early
+from caesura.software.compiler.passes.flushes import drop_flushes
 from caesura.software.compiler.passes.join_exits import join_loop_exits
 from caesura.software.compiler.passes.layout import lay_out
 from caesura.software.compiler.passes.legalize import legalize
@@ -386,3 +387,79 @@ def test_layout_lets_the_untaken_side_fall_through():
         far:
           end
         """)
+
+
+# Flushes of subnormals
+
+
+def test_what_is_never_subnormal_is_not_flushed_again():
+    straight(drop_flushes, "%r0 = ldp; %r1 = fftz %r0; %r2 = fftz %r1; %r3 = fneg %r2; %r4 = fftz %r3; "
+             "%r5 = i2f.u.rn %r0; %r6 = fftz %r5; %r7 = fftz 1065353216",
+             "%r0 = ldp; %r1 = fftz %r0; %r2 = mov %r1; %r3 = fneg %r2; %r4 = mov %r3; "
+             "%r5 = i2f.u.rn %r0; %r6 = mov %r5; %r7 = mov 1065353216")
+
+
+def test_one_subnormal_definition_keeps_the_flush():
+    for other in ("ldp", "fadd.rn %r0, %r0", "mov 1", "mov %r0", "fmin %r1, %r0", "mufu.rcp %r0", "fsat %r0"):
+        kept = f"%r0 = ldp; %r1 = fftz %r0; %p0 = setp.eq %r0, 0; @%p0 %r1 = {other}; %r2 = fftz %r1"
+        straight(drop_flushes, kept, kept)
+
+
+def test_a_loop_of_flushed_values_needs_none():
+    check(drop_flushes, """
+        entry:
+          %r0 = ldp
+          %r1 = fftz %r0
+          jump loop
+        loop:
+          %r2 = fftz %r1
+          %r3 = fadd.rn %r2, %r2
+          %r1 = fftz %r3
+          %p0 = fsetp.lt %r1, 1065353216
+          branch %p0 loop out
+        out:
+          end
+        """, """
+        entry:
+          %r0 = ldp
+          %r1 = fftz %r0
+          jump loop
+        loop:
+          %r2 = mov %r1
+          %r3 = fadd.rn %r2, %r2
+          %r1 = fftz %r3
+          %p0 = fsetp.lt %r1, 1065353216
+          branch %p0 loop out
+        out:
+          end
+        """)
+
+
+# Register pairs
+
+
+def test_pairs_are_not_made_of_constants_and_registers():
+    straight(propagate, "%r0 = mov 0; %r1 = ldp; %r2, %r3 = dadd.rn %r0, %r1, %r0, %r1; st.global.b64 %r1, %r2, %r3",
+             "%r0 = mov 0; %r1 = ldp; %r2, %r3 = dadd.rn %r0, %r1, %r0, %r1; st.global.b64 %r1, %r2, %r3")
+    straight(propagate, "%r0 = mov 0; %r1 = mov 7; %r2, %r3 = dadd.rn %r0, %r1, %r2, %r3",
+             "%r0 = mov 0; %r1 = mov 7; %r2, %r3 = dadd.rn 0, 7, %r2, %r3")
+
+
+def test_constants_of_pairs_are_moved_into_two_registers():
+    straight(select_immediates, "%r2, %r3 = dfma.rn 0, 0, %r2, %r3, 0, 0",
+             "%r8 = mov 0; %r9 = mov 0; %r2, %r3 = dfma.rn %r8, %r9, %r2, %r3, %r8, %r9")
+
+
+def test_offsets_of_atomics_stay_where_they_fit():
+    straight(select_immediates, "red.global.add.b32 %r0, %r1 #8388607; red.global.add.b32 %r0, %r1 #8388608; "
+             "red.global.add.b32 %r0, %r1 #4286578688; red.shared.add.b32 64, %r1 #4; red.global.add.b32 8388608, %r1",
+             "red.global.add.b32 %r0, %r1 #8388607; %r2 = iadd %r0, 8388608; red.global.add.b32 %r2, %r1; "
+             "red.global.add.b32 %r0, %r1 #4286578688; red.shared.add.b32 64, %r1 #4; %r3 = mov 8388608; "
+             "red.global.add.b32 %r3, %r1")
+
+
+def test_a_wide_register_of_a_machine_operation_becomes_a_pair():
+    straight(legalize, "%w0 = mov.64 4607182418800017408; %w1 = f2d %r0; %w1 = dfma.rn %w0, %w1, %w1; "
+             "%p0 = dsetp.lt %w1, %w0; %r1 = d2f.rn %w1",
+             "%r2 = mov 0; %r3 = mov 1072693248; %r4, %r5 = f2d %r0; %r4, %r5 = dfma.rn %r2, %r3, %r4, %r5, %r4, %r5; "
+             "%p0 = dsetp.lt %r4, %r5, %r2, %r3; %r1 = d2f.rn %r4, %r5")

@@ -12,9 +12,23 @@ from ...ir.cfg import drop_unreachable
 from ...ir.kernel import TRUE, Kernel, Pred
 from ...ptx.syntax import Function, Instruction, Label, Module, Name, Pair, Variable
 from ..types import DECLARED_WIDTHS, REGISTER_TYPES
-from . import arithmetic, compare, control, convert, floating, memory, move  # noqa: F401 - they register the handlers
+from . import (  # noqa: F401 - they register the handlers
+    arithmetic,
+    atomics,
+    bits,
+    carry,
+    compare,
+    control,
+    convert,
+    floating,
+    lanes,
+    memory,
+    move,
+    special,
+)
 from .context import Context
 from .registry import handler, supported_opcodes
+from .spaces import Provenance, place_constants, place_local
 
 __all__ = ["lower"]
 
@@ -45,6 +59,11 @@ def lower(module: Module, function: Function) -> Kernel:
     ctx.elsewhere = {v.name: v.space for v in (*module.variables, *function.variables)
                      if v.space not in ("reg", "shared")}
     kernel.shared_bytes = _place_shared(ctx, module, function)
+    kernel.constants, kernel.symbols = place_constants(module)
+    for symbol in kernel.symbols:
+        ctx.place(symbol.name, "const", symbol.offset)
+    place_local(ctx, kernel, function)
+    ctx.provenance = Provenance(module, function)
     _attributes(kernel, function, module.file)
     _statements(ctx, function)
     drop_unreachable(kernel)
@@ -77,12 +96,12 @@ def _place_shared(ctx: Context, module: Module, function: Function) -> int:
             dynamic.append(variable)
             continue
         end = _align(end, variable)
-        ctx.symbols[variable.name] = end
+        ctx.place(variable.name, "shared", end)
         end += DECLARED_WIDTHS.get(variable.type, 64) // 8 * (variable.elements or 1)
     for variable in dynamic:
         end = _align(end, variable)
     for variable in dynamic:
-        ctx.symbols[variable.name] = end
+        ctx.place(variable.name, "shared", end)
     return end
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ir.kernel import TRUE, Imm, Pred
 from ..types import width_of
+from . import carry
 from .context import Context
 from .registry import check_modifiers, integer_type, lowers, take_operands
 
@@ -12,6 +13,9 @@ __all__: list[str] = []
 
 @lowers("add", "sub")
 def _add_sub(ctx: Context) -> None:
+    if "cc" in ctx.instruction.modifiers:
+        carry.add(ctx)
+        return
     check_modifiers(ctx, set(), ctx.instruction.modifiers[:-1])
     bits = width_of(integer_type(ctx, (16, 32, 64)))
     d, a, b = take_operands(ctx, 3)
@@ -29,6 +33,9 @@ def _mul(ctx: Context) -> None:
 
 @lowers("mad")
 def _mad(ctx: Context) -> None:
+    if "cc" in ctx.instruction.modifiers:
+        carry.multiply_add(ctx)
+        return
     mode, type = _mode(ctx)
     d, a, b, c = take_operands(ctx, 4)
     bits = _result_bits(mode, type)

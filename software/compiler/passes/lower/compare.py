@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...ir.kernel import TRUE, Imm, Pred, Reg, Use
 from ...ptx.syntax import Name, Operand, Pair
-from ..types import width_of
+from ..types import DATA_TYPES, width_of
 from .context import Context
-from .registry import check_modifiers, data_type, integer_type, lowers, lowers_f32, take_operands
+from .registry import check_modifiers, data_type, integer_type, lowers, lowers_f32, lowers_f64, take_operands
 
 __all__: list[str] = []
 
@@ -18,6 +18,7 @@ _COMBINE = ("and", "or", "xor")
 
 @lowers("setp")
 @lowers_f32("setp")
+@lowers_f64("setp")
 def _setp(ctx: Context) -> None:
     test, combine = _modifiers(ctx, 1)
     operands = take_operands(ctx, 4 if combine else 3)
@@ -42,11 +43,12 @@ def _setp(ctx: Context) -> None:
 def _modifiers(ctx: Context, types: int) -> tuple[str, str]:
     """Return the comparison and how its outcome is combined with a predicate; `types` type modifiers follow."""
     modifiers = ctx.instruction.modifiers
-    test, *others = modifiers[:-types] or [""]
-    floating = modifiers[-1:] == ["f32"]
+    type = modifiers[-1] if modifiers else ""
+    test, *others = [m for m in modifiers[:-types] if m != "ftz" or type != "f32"] or [""]
+    floating = type in ("f32", "f64")
     tests = _FLOAT_TESTS if floating else (*_TESTS, *_UNSIGNED)
     if test not in tests or len(others) > 1 or any(x not in _COMBINE for x in others):
-        what = "f32" if floating else "integer"
+        what = type if floating else "integer"
         raise ctx.error(f"not an {what} comparison",
                         f".{', .'.join(tests)}, with .and, .or or .xor, on {what if floating else 'integer types'}")
     return test, others[0] if others else ""
@@ -54,8 +56,10 @@ def _modifiers(ctx: Context, types: int) -> tuple[str, str]:
 
 def _comparison(ctx: Context, test: str, operands: tuple[Operand, ...]) -> tuple[str, tuple[Use, ...]]:
     """Return the operation that compares two operands of the instruction's last type, and its operands."""
-    if ctx.instruction.modifiers[-1] == "f32":
-        return f"fsetp.{test}", tuple(ctx.value(x, 32) for x in operands)
+    type = ctx.instruction.modifiers[-1]
+    if type in ("f32", "f64"):
+        flush = "ftz" in ctx.instruction.modifiers
+        return f"{'f' if type == 'f32' else 'd'}setp.{test}", tuple(ctx.number(x, type, flush) for x in operands)
     type = integer_type(ctx, (16, 32, 64))
     bits = width_of(type)
     signed = type[0] == "s" and test not in _UNSIGNED
@@ -85,6 +89,7 @@ def _selp(ctx: Context) -> None:
 
 @lowers("set")
 @lowers_f32("set")
+@lowers_f64("set")
 def _set(ctx: Context) -> None:
     test, combine = _modifiers(ctx, 2)
     true = {"u32": 0xFFFF_FFFF, "s32": 0xFFFF_FFFF, "f32": 0x3F80_0000}.get(ctx.instruction.modifiers[-2])
@@ -99,3 +104,20 @@ def _set(ctx: Context) -> None:
         ctx.emit(f"p{combine}", (result,), (Pred(outcome), ctx.pred(operands[3])))
         outcome = result
     ctx.emit("sel", (ctx.dest(operands[0], 32),), (Imm(true), Imm(0), Pred(outcome)))
+
+
+@lowers("slct")
+@lowers_f32("slct")
+@lowers_f64("slct")
+def _slct(ctx: Context) -> None:
+    """The first source if the last one is at least zero, else (or if that is a NaN) the second."""
+    *others, type, selector = ["", *ctx.instruction.modifiers]
+    flush = others == ["", "ftz"] and selector == "f32"
+    if type not in DATA_TYPES or width_of(type) < 32 or selector not in ("s32", "f32") or others != [""] and not flush:
+        raise ctx.error("selection is not supported", "slct of 32- and 64-bit types by .s32 or (with .ftz) .f32")
+    d, a, b, c = take_operands(ctx, 4)
+    bits, outcome = width_of(type), ctx.p()
+    value = ctx.number(c, "f32", flush) if selector == "f32" else ctx.value(c, 32)
+    ctx.emit("fsetp.ge" if selector == "f32" else "setp.ge.s", (outcome,), (value, Imm(0)))
+    uses = (ctx.value(a, bits, type), ctx.value(b, bits, type), Pred(outcome))
+    ctx.emit("sel.64" if bits == 64 else "sel", (ctx.dest(d, bits),), uses)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from caesura.hw.arch.isa import Special
 
 from ...errors import CompileError
 from ...ir.kernel import Block, Imm, Kernel, Op, Pred, Reg, Terminator, Use
-from ...ir.spec import is_memory, is_pure
+from ...ir.spec import is_convergent, is_memory, is_pure
 from ...ptx.syntax import Instruction, Name, Negated, Number, Operand
 from ..types import KINDS, REGISTER_TYPES, width_of
 
@@ -20,7 +21,9 @@ SPECIAL_REGISTERS: dict[str, Special] = {
     "%laneid": Special.LANEID, "%warpid": Special.WARPID, "%smid": Special.SMID,
     "%clock": Special.CLOCK, "%clock64": Special.CLOCK,
 }
-"""PTX name to special register; ``%clock64`` reads the 32-bit counter, zero-extended."""
+"""PTX name to special register; ``%clock64`` reads the 32-bit counter, zero-extended (so ``%clock_hi`` is 0)."""
+LANE_MASKS = tuple(f"%lanemask_{name}" for name in ("eq", "lt", "le", "ge", "gt"))
+"""Special registers that are computed from ``%laneid``."""
 
 
 class Context:
@@ -32,7 +35,11 @@ class Context:
         Being built.
     file : str
     symbols : dict of str to int
-        Addresses of shared variables.
+        Addresses of variables in their spaces.
+    spaces : dict of str to str
+        Space of each of them: ``shared``, ``local`` or ``const``.
+    provenance : Provenance
+        What generic addresses can be of.
     parameters : dict of str to Parameter
     instruction : Instruction
         Being lowered; an empty one before the first.
@@ -48,6 +55,8 @@ class Context:
         self.kernel = kernel
         self.file = file
         self.symbols: dict[str, int] = {}
+        self.spaces: dict[str, str] = {}
+        self.provenance: Any = None
         self.parameters = {}
         self.instruction = Instruction("", (), None, 0, "")
         self.guard: Pred | None = None
@@ -58,6 +67,7 @@ class Context:
         self._ranges: list[tuple[str, int, str]] = []
         self._named: set[Reg] = set()
         self._block: Block | None = None
+        self._carry: Reg | None = None
 
     # Declarations
 
@@ -76,6 +86,10 @@ class Context:
                     self._types[name] = type
                     break
         return self._types.get(name)
+
+    def place(self, name: str, space: str, address: int) -> None:
+        """Give a variable its address."""
+        self.symbols[name], self.spaces[name] = address, space
 
     # Errors
 
@@ -118,9 +132,16 @@ class Context:
         """Append an operation; guarded unless it only computes temporaries."""
         assert self._block is not None
         op = Op(name, defs, uses, None, imm, self.instruction.line, volatile)
-        if not is_pure(op) or is_memory(op) or any(d in self._named for d in op.written()):
+        if not is_pure(op) or is_memory(op) or is_convergent(op) or any(d in self._named for d in op.written()):
             op.guard = self.guard
         self._block.ops.append(op)
+
+    def merged(self, kind: str) -> Reg:
+        """Return a fresh register, zero in every lane; later operations each write the lanes of their guard."""
+        reg = self.kernel.fresh(kind)
+        self.emit("mov.64" if kind == "w" else "mov", (reg,), (Imm(0),))
+        self._named.add(reg)
+        return reg
 
     def r(self) -> Reg:
         """Return a fresh 32-bit temporary."""
@@ -133,6 +154,14 @@ class Context:
     def p(self) -> Reg:
         """Return a fresh predicate temporary."""
         return self.kernel.fresh("p")
+
+    @property
+    def carry_flag(self) -> Reg:
+        """Predicate that stands for ``CC.CF`` (PTX ISA 9.7.2): a carry, or a borrow."""
+        if self._carry is None:
+            self._carry = self.p()
+            self._named.add(self._carry)
+        return self._carry
 
     # Operands
 
@@ -163,7 +192,8 @@ class Context:
             raise self.error(f"{operand.text} is declared .{self._types[operand.text]}, "
                              f"the instruction needs {'a predicate' if bits == 1 else f'{bits} bits'}")
         modifiers = self.instruction.modifiers
-        self.check_kind(operand.text, modifiers[-2 if self.instruction.base == "set" else -1] if modifiers else "")
+        position = -2 if self.instruction.base in ("set", "slct") else -1
+        self.check_kind(operand.text, modifiers[position] if len(modifiers) >= -position else "")
         return reg
 
     def check_kind(self, name: str, type: str) -> None:
@@ -181,45 +211,68 @@ class Context:
             return Pred(self.dest(Name(operand.name), 1), True)
         return Pred(self.dest(operand, 1))
 
-    def value(self, operand: Operand, bits: int) -> Use:
-        """Return a source of `bits` bits (16, 32: an ``r``; 64: a ``w``): register, constant, address or special."""
+    def value(self, operand: Operand, bits: int, type: str | None = None) -> Use:
+        """Return a source of `bits` bits (16, 32: an ``r``; 64: a ``w``): register, constant, address or special.
+
+        Its type is the last modifier of the instruction, or `type` if given.
+        """
+        if type is None:
+            type = self.instruction.modifiers[-1] if self.instruction.modifiers else ""
         if isinstance(operand, Number):
-            return self._constant(operand, bits)
+            return self._constant(operand, bits, type)
         if not isinstance(operand, Name):
             raise self.error("operand must be a register or a constant")
         name = operand.text
-        if self._floating and self.type_of(name) is None:
+        if type in ("f32", "f64") and self.type_of(name) is None:
             raise self.error(f"{name} is no floating-point value", "registers and floating-point constants")
         if name in self.symbols:
             return Imm(self.symbols[name])
         if self.type_of(name) is None:
             if name in SPECIAL_REGISTERS:
                 return self._special(name, bits)
+            if name in LANE_MASKS:
+                return self._lane_mask(name)
+            if name == "%clock_hi":
+                return Imm(0)
             if name.startswith("%"):
-                known = "special registers " + ", ".join(SPECIAL_REGISTERS)
+                known = "special registers " + ", ".join((*SPECIAL_REGISTERS, *LANE_MASKS, "%clock_hi"))
                 raise self.error(f"{name} is neither declared nor a known special register", known)
             if name in self.elsewhere:
                 space = self.elsewhere[name]
-                raise self.error(f"{name} is in .{space}, which is not supported", "variables in .shared")
+                raise self.error(f"{name} is in .{space}, which is not supported",
+                                 "variables in .shared, .local and .const")
             raise self.error(f"{name} is not a register or a shared variable", "addresses of shared variables")
         declared = self.bits_of(name)
         if declared != bits:
             raise self.error(f"{name} is declared .{self._types[name]}, the instruction needs {bits} bits")
-        self.check_kind(name, self.instruction.modifiers[-1] if self.instruction.modifiers else "")
+        self.check_kind(name, type)
         return self.register(name)
 
-    @property
-    def _floating(self) -> bool:
-        """The instruction's sources have type f32: its last modifier."""
-        return self.instruction.modifiers[-1:] == ["f32"]
+    def number(self, operand: Operand, type: str, flush: bool = False) -> Use:
+        """Return a floating-point source: f64 as a ``w`` register; f32 with subnormals made zero if `flush`."""
+        value = self.value(operand, width_of(type), type)
+        if type == "f64" and isinstance(value, Imm):
+            constant = self.w()
+            self.emit("mov.64", (constant,), (value,))
+            return constant
+        return self.flushed(value) if flush else value
 
-    def _constant(self, number: Number, bits: int) -> Imm:
-        if self._floating:
-            if number.single is None:
+    def flushed(self, value: Use) -> Use:
+        """Return an f32 value with subnormals made zero."""
+        if isinstance(value, Imm):
+            return Imm(value.value & 0x8000_0000) if value.value & 0x7F80_0000 == 0 else value
+        result = self.r()
+        self.emit("fftz", (result,), (value,))
+        return result
+
+    def _constant(self, number: Number, bits: int, type: str) -> Imm:
+        if type in ("f32", "f64"):
+            pattern = number.double if bits == 64 else number.single
+            if pattern is None:
                 raise self.error(f"integer constant {number.text}", "floating-point constants such as 0f3F800000, 1.0")
-            return Imm(number.single)
-        if number.exact and bits == 32 and self.instruction.modifiers[-1][0] == "b":
-            return Imm(number.single or 0)
+            return Imm(pattern)
+        if number.exact == bits and type[:1] == "b":
+            return Imm((number.double if bits == 64 else number.single) or 0)
         if number.value is None:
             raise self.error(f"floating-point constant {number.text}", "integer constants")
         return Imm(number.value & (1 << max(bits, 32)) - 1)
@@ -232,6 +285,24 @@ class Context:
         wide = self.w()
         self.emit("pack.64", (wide,), (low, Imm(0)))
         return wide
+
+    def _lane_mask(self, name: str) -> Reg:
+        """Return the lanes that are equal to the own one, below, at most, above or at least it."""
+        lane, own, result = self._special("%laneid", 32), self.r(), self.r()
+        self.emit("shl", (own,), (Imm(1), lane))
+        if name == "%lanemask_eq":
+            return own
+        if name in ("%lanemask_lt", "%lanemask_ge"):
+            self.emit("iadd", (result,), (own, Imm(0xFFFF_FFFF)))
+        else:  # the own bit and all below
+            below = self.r()
+            self.emit("iadd", (below,), (own, Imm(0xFFFF_FFFF)))
+            self.emit("or", (result,), (own, below))
+        if name in ("%lanemask_lt", "%lanemask_le"):
+            return result
+        inverted = self.r()
+        self.emit("not", (inverted,), (result,))
+        return inverted
 
     def extended(self, operand: Operand, type: str) -> Use:
         """Return a source of a 16- or 32-bit `type`, sign- or zero-extended to 32 bits."""

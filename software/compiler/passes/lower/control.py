@@ -58,12 +58,6 @@ def _barrier(ctx: Context) -> None:
     ctx.open_block(skip)
 
 
-@lowers("membar", "fence")
-def _membar(ctx: Context) -> None:
-    check_modifiers(ctx, {"cta", "gl", "gpu", "sys", "sc", "acq_rel"}, ctx.instruction.modifiers)
-    ctx.emit("membar")
-
-
 @lowers("trap")
 def _trap(ctx: Context) -> None:
     ctx.emit("trap")

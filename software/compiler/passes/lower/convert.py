@@ -1,4 +1,4 @@
-"""Lowering of conversions between integers, and between integers and f32 (PTX ISA 9.7.9, ``cvt``)."""
+"""Lowering of conversions between integers, f32 and f64 (PTX ISA 9.7.9, ``cvt``)."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ from ...ir.kernel import Imm, Reg, Use
 from ...ptx.syntax import Name, Operand
 from ..types import ROUNDINGS, WIDTHS, width_of
 from .context import Context
-from .registry import check_modifiers, lowers, lowers_f32, take_operands
+from .registry import check_modifiers, lowers, lowers_f32, lowers_f64, take_operands
 
 __all__: list[str] = []
 
-_NARROW = ("s8", "u8", "s16", "u16", "s32", "u32")
+_INTEGERS = tuple(f"{letter}{bits}" for bits in (8, 16, 32, 64) for letter in "su")
+_FLOATS = {"f32": "f", "f64": "d"}
 _INTEGRAL = {f"{mode}i": mode for mode in ROUNDINGS}
-_SUPPORTED = ("cvt between integer types without saturation, and between f32 and f32, "
-              f"{', '.join(_NARROW)} with its rounding modifier")
+_SUPPORTED = ("cvt between integer types, and between f32, f64 and "
+              f"{', '.join(_INTEGERS)} with its rounding modifier; .sat; .ftz with f32")
 
 
 @lowers("cvt")
 def _integers(ctx: Context) -> None:
     modifiers = ctx.instruction.modifiers
-    if len(modifiers) != 2 or any(m not in WIDTHS for m in modifiers):
+    options, types = modifiers[:-2], modifiers[-2:]
+    if len(types) != 2 or any(m not in WIDTHS for m in types) or options not in ([], ["sat"]):
         raise ctx.error("conversion is not supported", _SUPPORTED)
-    to, source = modifiers
+    to, source = types
     d, a = take_operands(ctx, 2)
     dest, dest_bits = _destination(ctx, d, to)
     value, bits, signed = _source(ctx, a, source)
+    if options:
+        value, bits, signed = _saturated(ctx, value, source, to), width_of(to), to[0] == "s"
     to_bits, to_signed = width_of(to), to[0] == "s"
     if to_bits == 64:
         _widen(ctx, dest, value, bits, signed)
@@ -37,45 +41,108 @@ def _integers(ctx: Context) -> None:
     _write(ctx, dest, value, to_signed)
 
 
+def _saturated(ctx: Context, value: Use, source: str, to: str) -> Use:
+    """Return an integer of type `source` clamped to the range of type `to`, in as many words as the wider one has."""
+    bits, wide = width_of(to), max(width_of(source), width_of(to)) == 64
+    signed = source[0] == "s"
+    if wide and not (isinstance(value, Reg) and value.kind == "w" and width_of(source) == 64):
+        whole = ctx.w()
+        _widen(ctx, whole, value, width_of(source), signed)
+        value = whole
+    elif not wide:
+        value = ctx.extend(_low(ctx, value), width_of(source), signed)
+    least = -(1 << bits - 1) if to[0] == "s" else 0
+    most = (1 << bits - (to[0] == "s")) - 1
+    full = 64 if wide else 32
+    lowest, highest = (-(1 << full - 1), (1 << full - 1) - 1) if signed else (0, (1 << full) - 1)
+    for name, limit, needed in (("max", least, least > lowest), ("min", most, most < highest)):
+        if needed:
+            result = ctx.w() if wide else ctx.r()
+            operation = f"{name}.{source[0]}.64" if wide else f"i{name}.{source[0]}"
+            ctx.emit(operation, (result,), (value, Imm(limit & (1 << full) - 1)))
+            value = result
+    return value if bits == 64 else _low(ctx, value)
+
+
 @lowers_f32("cvt")
-def _f32(ctx: Context) -> None:
+@lowers_f64("cvt")
+def _floating(ctx: Context) -> None:
     *options, to, source = ctx.instruction.modifiers
-    if not {to, source} <= {*_NARROW, "f32"}:
+    if not {to, source} <= {*_INTEGERS, *_FLOATS}:
         raise ctx.error("conversion is not supported", _SUPPORTED)
-    to_float, from_float = to == "f32", source == "f32"
-    modes = _INTEGRAL if from_float else {mode: mode for mode in ROUNDINGS}
-    check_modifiers(ctx, {*modes, "sat"}, options)
+    to_float, from_float = to in _FLOATS, source in _FLOATS
+    modes = _INTEGRAL if from_float and (to == source or not to_float) else {mode: mode for mode in ROUNDINGS}
+    if (to, source) == ("f64", "f32"):
+        modes = {}
+    check_modifiers(ctx, {*modes, "sat"} | ({"ftz"} if "f32" in (to, source) else set()), options)
     chosen = [modes[m] for m in options if m in modes]
-    if len(chosen) > 1 or (not chosen and not (to_float and from_float)):
+    if len(chosen) > 1 or (not chosen and modes and to != source):
         raise ctx.error("one rounding modifier belongs here", "." + ", .".join(modes))
     d, a = take_operands(ctx, 2)
     dest, _ = _destination(ctx, d, to)
-    value, bits, signed = _source(ctx, a, source)
-    value = _low(ctx, value)
-    if not from_float:
-        value = _operation(ctx, f"i2f.{'s' if signed else 'u'}.{chosen[0]}", ctx.extend(value, bits, signed))
-    elif not to_float:
-        value = _to_integer(ctx, value, to, chosen[0])
-    elif chosen:
-        value = _operation(ctx, f"frnd.{chosen[0]}", value)
+    value = _operand(ctx, a, source)
+    flush, mode = "ftz" in options, chosen[0] if chosen else ""
+    if flush and source == "f32":
+        value = ctx.flushed(value)
+    value = _converted(ctx, value, to, source, mode)
+    if to == "f32" and flush and source == "f64":
+        value = ctx.flushed(value)
     if to_float and "sat" in options:
-        value = _operation(ctx, "fsat", value)
-    _write(ctx, dest, value, to[0] == "s")
+        value = _unit_interval(ctx, value, to)
+    if isinstance(value, Reg) and value.kind == "w":
+        ctx.emit("mov.64", (dest,), (value,))
+    else:
+        _write(ctx, dest, value, to[0] == "s")
 
 
-def _to_integer(ctx: Context, value: Use, to: str, mode: str) -> Use:
-    """Return the value as an integer of type `to`, clamped to its range and extended to 32 bits; of a NaN 0."""
-    bits, letter = width_of(to), to[0]
-    value = _operation(ctx, f"f2i.{letter}.{mode}", value)
+def _operand(ctx: Context, a: Operand, type: str) -> Use:
+    """Return the source in a register of its own width, integers below 32 bits extended."""
+    value, bits, signed = _source(ctx, a, type)
+    if bits == 64:
+        return ctx.number(a, type) if type == "f64" else _wide(ctx, value)
+    value = _low(ctx, value)
+    return value if type == "f32" else ctx.extend(value, bits, signed)
+
+
+def _wide(ctx: Context, value: Use) -> Reg:
+    """Return a 64-bit value in a register."""
+    if isinstance(value, Reg) and value.kind == "w":
+        return value
+    constant = ctx.w()
+    ctx.emit("mov.64", (constant,), (value,))
+    return constant
+
+
+def _converted(ctx: Context, value: Use, to: str, source: str, mode: str) -> Use:
+    """Return the value converted; an integer is clamped to the range of its type, of a NaN it is 0."""
+    letter, wide = _FLOATS.get(source), width_of(to) == 64
+    if to in _FLOATS and source in _FLOATS:
+        if to == source:
+            return _operation(ctx, f"{letter}rnd.{mode}", value, wide=wide) if mode else value
+        return _operation(ctx, "f2d" if to == "f64" else f"d2f.{mode}", value, wide=wide)
+    if letter is None:
+        sign, words = source[0], "l" if width_of(source) == 64 else "i"
+        rounding = "" if (words, to) == ("i", "f64") else f".{mode}"  # every such integer is an f64
+        return _operation(ctx, f"{words}2{_FLOATS[to]}.{sign}{rounding}", value, wide=wide)
+    bits, sign = width_of(to), to[0]
+    value = _operation(ctx, f"{letter}2{'l' if wide else 'i'}.{sign}.{mode}", value, wide=wide)
     if bits < 32:
-        value = _operation(ctx, f"imin.{letter}", value, Imm((1 << bits - (letter == "s")) - 1))
-        if letter == "s":
+        value = _operation(ctx, f"imin.{sign}", value, Imm((1 << bits - (sign == "s")) - 1))
+        if sign == "s":
             value = _operation(ctx, "imax.s", value, Imm(-(1 << bits - 1) & 0xFFFF_FFFF))
     return value
 
 
-def _operation(ctx: Context, name: str, *uses: Use) -> Reg:
-    result = ctx.r()
+def _unit_interval(ctx: Context, value: Use, type: str) -> Use:
+    """Return a floating-point value clamped to 0 .. 1, a NaN as +0."""
+    if type == "f32":
+        return _operation(ctx, "fsat", value)
+    zero, one = (_wide(ctx, Imm(x)) for x in (0, 0x3FF0_0000_0000_0000))
+    return _operation(ctx, "dmin", _operation(ctx, "dmax", value, zero, wide=True), one, wide=True)
+
+
+def _operation(ctx: Context, name: str, *uses: Use, wide: bool = False) -> Reg:
+    result = ctx.w() if wide else ctx.r()
     ctx.emit(name, (result,), uses)
     return result
 

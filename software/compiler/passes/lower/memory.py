@@ -7,36 +7,35 @@ from ...ptx.syntax import Address, Name, Vector
 from ..types import DATA_TYPES, REGISTER_TYPES, width_of
 from .context import Context
 from .registry import lowers
+from .spaces import SPACES, each_space
 
-__all__: list[str] = []
+__all__ = ["address_base"]
 
-_SPACES = {"param": "param", "global": "global", "shared": "shared", "shared::cta": "shared"}
 _STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
 _HINTS = {"weak", "cta", "gpu", "sys", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"}
-_SUPPORTED = "ld/st of .global and .shared, ld of .param, integer types and .f32, .v2 and .v4"
+_SUPPORTED = ("ld/st of .global, .shared, .local and generic addresses, ld of .const and .param, integer types, .f32, "
+              ".f64, .v2 and .v4")
 
 
 @lowers("ld", "ldu", "st")
 def _access(ctx: Context) -> None:
     ins = ctx.instruction
-    space, volatile, count = "", False, 1
+    space, volatile, order, count = "", False, "", 1
     type = ins.modifiers[-1] if ins.modifiers else ""
     for modifier in ins.modifiers[:-1]:
-        if modifier in _SPACES:
-            space = _SPACES[modifier]
+        if modifier in SPACES:
+            space = SPACES[modifier]
         elif modifier in ("v2", "v4"):
             count = int(modifier[1])
         elif modifier in _STRONG:
-            volatile = True
+            volatile, order = True, modifier
         elif modifier not in _HINTS and not modifier.startswith(("L1::", "L2::")):
             raise ctx.error(f"modifier .{modifier} is not supported here", _SUPPORTED)
     if type not in DATA_TYPES:
         raise ctx.error(f"type .{type} is not supported", "types ." + ", .".join(DATA_TYPES))
-    if not space:
-        raise ctx.error("generic addressing is not supported", _SUPPORTED)
     store = ins.base == "st"
     address = ins.operands[0 if store else 1] if len(ins.operands) == 2 else None
-    if not isinstance(address, Address) or (store and space == "param"):
+    if not isinstance(address, Address) or (store and space in ("param", "const")):
         raise ctx.error("not a known memory access", _SUPPORTED)
     data = _items(ctx, ins.operands[1 if store else 0], count)
     if count * width_of(type) > 128:
@@ -44,9 +43,13 @@ def _access(ctx: Context) -> None:
     if space == "param":
         _load_parameter(ctx, address, data, type)
     elif store:
+        if order == "release":
+            ctx.emit("membar")
         _store(ctx, space, address, data, type, volatile)
     else:
         _load(ctx, space, address, data, type, volatile)
+        if order == "acquire":
+            ctx.emit("membar")
 
 
 def _items(ctx: Context, operand, count: int) -> tuple:
@@ -56,19 +59,20 @@ def _items(ctx: Context, operand, count: int) -> tuple:
     return items
 
 
-def _base(ctx: Context, space: str, address: Address):
+def address_base(ctx: Context, space: str, address: Address):
     """Return the base (an address narrows to 32 bits: `r`, `w` or constant) and the offset."""
     offset = address.offset & 0xFFFF_FFFF
     if address.base is None:
         return Imm(offset), 0
     if address.base in ctx.symbols:
-        if space != "shared":
-            raise ctx.error(f"{address.base} is not in .{space}")
+        if ctx.spaces[address.base] != space:
+            raise ctx.error(f"{address.base} is not in .{space}" if space else
+                            f"{address.base} is in .{ctx.spaces[address.base]}; say so, or make its address generic")
         return Imm((ctx.symbols[address.base] + offset) & 0xFFFF_FFFF), 0
     type = ctx.type_of(address.base)
     if type is None or REGISTER_TYPES.get(type, 0) < 32 or type[0] == "f":
         raise ctx.error(f"{address.base} is not a 32- or 64-bit integer register or a known variable",
-                        "registers, shared variables and parameters")
+                        "registers, variables in .shared, .local and .const, and parameters")
     return ctx.register(address.base), offset
 
 
@@ -83,8 +87,8 @@ def _destination(ctx: Context, item, type: str) -> tuple[Reg, int]:
 
 
 def _load(ctx: Context, space: str, address: Address, data: tuple, type: str, volatile: bool) -> None:
-    base, offset = _base(ctx, space, address)
-    bits, count = width_of(type), len(data)
+    base, offset = address_base(ctx, space, address)
+    bits = width_of(type)
     finish = []
     defs = []
     for item in data:
@@ -94,17 +98,10 @@ def _load(ctx: Context, space: str, address: Address, data: tuple, type: str, vo
             finish.append((reg, low))
             reg = low
         defs.append(reg)
-    if bits >= 32:
-        groups = [(f"b{bits * count}", tuple(defs), offset)]
+    if space:
+        _load_from(ctx, space, base, offset, defs, type, volatile)
     else:
-        letter = "s" if type[0] == "s" else "u"
-        groups = [(f"{letter}{bits}", (reg,), offset + k * bits // 8) for k, reg in enumerate(defs)]
-        if count > 1 and isinstance(base, Reg) and base in defs:  # a later access would find its base overwritten
-            copy = ctx.kernel.fresh(base.kind)
-            ctx.emit("mov.64" if base.kind == "w" else "mov", (copy,), (base,))
-            base = copy
-    for size, regs, where in groups:
-        ctx.emit(f"ld.{space}.{size}", regs, (base,), where & 0xFFFF_FFFF, volatile)
+        _load_generic(ctx, address, base, offset, defs, type, volatile)
     for wide, low in finish:
         if type[0] == "s":
             ctx.emit("sext.64", (wide,), (low,))
@@ -112,9 +109,49 @@ def _load(ctx: Context, space: str, address: Address, data: tuple, type: str, vo
             ctx.emit("pack.64", (wide,), (low, Imm(0)))
 
 
+def _load_generic(ctx: Context, address: Address, base, offset: int, defs: list[Reg], type: str,
+                  volatile: bool) -> None:
+    """Load from a generic address; where it can be in several spaces, each fills its lanes of copies."""
+    def access(space: str, base, offset: int) -> None:
+        _load_from(ctx, space, base, offset, results, type, volatile)
+
+    results = defs
+    if len(ctx.provenance.spaces(address.base)) == 1:
+        each_space(ctx, address, base, offset, access)
+        return
+    results = [ctx.merged(reg.kind) for reg in defs]
+    each_space(ctx, address, base, offset, access)
+    for reg, copy in zip(defs, results, strict=True):
+        ctx.emit("mov.64" if reg.kind == "w" else "mov", (reg,), (copy,))
+
+
+def _load_from(ctx: Context, space: str, base, offset: int, defs: list[Reg], type: str, volatile: bool) -> None:
+    """Load one register (a ``w`` holds 64 bits), or as many of a vector, from one space."""
+    bits, count, packed = width_of(type), len(defs), []
+    if space == "local" and bits >= 32:  # words of a thread are not neighbours
+        groups = []
+        for k, reg in enumerate(defs):
+            words = (ctx.r(), ctx.r()) if bits == 64 else (reg,)
+            groups += [("b32", (word,), offset + k * bits // 8 + 4 * n) for n, word in enumerate(words)]
+            packed += [(reg, words)] if bits == 64 else []
+    elif bits >= 32:
+        groups = [(f"b{bits * count}", tuple(defs), offset)]
+    else:
+        letter = "s" if type[0] == "s" else "u"
+        groups = [(f"{letter}{bits}", (reg,), offset + k * bits // 8) for k, reg in enumerate(defs)]
+    if len(groups) > 1 and isinstance(base, Reg) and base in defs:  # a later access would find its base overwritten
+        copy = ctx.kernel.fresh(base.kind)
+        ctx.emit("mov.64" if base.kind == "w" else "mov", (copy,), (base,))
+        base = copy
+    for size, regs, where in groups:
+        ctx.emit(f"ld.{space}.{size}", regs, (base,), where & 0xFFFF_FFFF, volatile)
+    for wide, words in packed:
+        ctx.emit("pack.64", (wide,), words)
+
+
 def _store(ctx: Context, space: str, address: Address, data: tuple, type: str, volatile: bool) -> None:
-    base, offset = _base(ctx, space, address)
-    bits, count = width_of(type), len(data)
+    base, offset = address_base(ctx, space, address)
+    bits = width_of(type)
     values = []
     for item in data:
         declared = ctx.bits_of(item.text) if isinstance(item, Name) and ctx.type_of(item.text) else max(bits, 16)
@@ -130,8 +167,32 @@ def _store(ctx: Context, space: str, address: Address, data: tuple, type: str, v
             ctx.emit("mov.64", (wide,), (value,))
             value = wide
         values.append(value)
-    if bits >= 32:
-        ctx.emit(f"st.{space}.b{bits * count}", (), (base, *values), offset, volatile)
+    if space:
+        _store_to(ctx, space, base, offset, values, bits, volatile)
+    else:
+        each_space(ctx, address, base, offset,
+                   lambda space, base, offset: _store_to(ctx, space, base, offset, values, bits, volatile))
+
+
+def _store_to(ctx: Context, space: str, base, offset: int, values: list, bits: int, volatile: bool) -> None:
+    """Store registers to one space; to constants only under the guard of lanes that must not be (they fault)."""
+    if space == "const":
+        ctx.emit("trap")
+        return
+    if space == "local" and bits >= 32:
+        words = []
+        for value in values:
+            if bits == 64:
+                low, high = ctx.r(), ctx.r()
+                ctx.emit("lo.64", (low,), (value,))
+                ctx.emit("hi.64", (high,), (value,))
+                words += [low, high]
+            else:
+                words.append(value)
+        for k, word in enumerate(words):
+            ctx.emit("st.local.b32", (), (base, word), (offset + 4 * k) & 0xFFFF_FFFF, volatile)
+    elif bits >= 32:
+        ctx.emit(f"st.{space}.b{bits * len(values)}", (), (base, *values), offset, volatile)
     else:
         for k, value in enumerate(values):
             ctx.emit(f"st.{space}.b{bits}", (), (base, value), (offset + k * bits // 8) & 0xFFFF_FFFF, volatile)

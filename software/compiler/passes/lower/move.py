@@ -53,11 +53,3 @@ def _unpack(ctx: Context, bits: int, d: Vector, a) -> None:
         ctx.emit("lo.64" if bits == 64 else "mov", (first,), (copy,))
     if second is not None:
         ctx.emit("hi.64" if bits == 64 else "shr.u", (second,), (copy,) if bits == 64 else (copy, Imm(16)))
-
-
-@lowers("cvta")
-def _cvta(ctx: Context) -> None:
-    modifiers, operands = ctx.instruction.modifiers, ctx.instruction.operands
-    if modifiers not in (["to", "global", "u64"], ["global", "u64"]) or len(operands) != 2:
-        raise ctx.error("address conversion is not supported", "cvta.to.global.u64, cvta.global.u64")
-    ctx.emit("mov.64", (ctx.dest(operands[0], 64),), (ctx.value(operands[1], 64),))

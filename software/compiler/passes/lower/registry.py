@@ -8,12 +8,12 @@ from ...ptx.syntax import Instruction, Operand
 from ..types import DATA_TYPES, WIDTHS
 from .context import Context
 
-__all__ = ["lowers", "lowers_f32", "handler", "supported_opcodes", "integer_type", "data_type", "check_modifiers",
-           "take_operands"]
+__all__ = ["lowers", "lowers_f32", "lowers_f64", "handler", "supported_opcodes", "integer_type", "data_type",
+           "check_modifiers", "take_operands"]
 
 Handler = Callable[[Context], None]
 _HANDLERS: dict[str, Handler] = {}
-_F32_HANDLERS: dict[str, Handler] = {}
+_FLOAT_HANDLERS: dict[str, dict[str, Handler]] = {"f32": {}, "f64": {}}
 
 
 def _register(table: dict[str, Handler], opcodes: tuple[str, ...]) -> Callable[[Handler], Handler]:
@@ -31,27 +31,38 @@ def lowers(*opcodes: str) -> Callable[[Handler], Handler]:
 
 def lowers_f32(*opcodes: str) -> Callable[[Handler], Handler]:
     """Register a function for those instructions of the given base opcodes that have type f32."""
-    return _register(_F32_HANDLERS, opcodes)
+    return _register(_FLOAT_HANDLERS["f32"], opcodes)
+
+
+def lowers_f64(*opcodes: str) -> Callable[[Handler], Handler]:
+    """Register a function for those instructions of the given base opcodes that have type f64."""
+    return _register(_FLOAT_HANDLERS["f64"], opcodes)
 
 
 def handler(instruction: Instruction) -> Handler | None:
     """Return the function for an instruction, None if there is none."""
     base = instruction.base
-    if "f32" in instruction.modifiers[-2:] and base in _F32_HANDLERS:
-        return _F32_HANDLERS[base]
+    for type, handlers in _FLOAT_HANDLERS.items():
+        if type in instruction.modifiers[-2:] and base in handlers:
+            return handlers[base]
     if base in _HANDLERS:
         return _HANDLERS[base]
-    return _only_f32 if base in _F32_HANDLERS else None
+    return _only_float if _float_types(base) else None
 
 
-def _only_f32(ctx: Context) -> None:
+def _float_types(base: str) -> tuple[str, ...]:
+    return tuple(type for type, handlers in _FLOAT_HANDLERS.items() if base in handlers)
+
+
+def _only_float(ctx: Context) -> None:
     type = ctx.instruction.modifiers[-1] if ctx.instruction.modifiers else ""
-    raise ctx.error(f"type .{type} is not supported" if type else "the type is missing", "type .f32")
+    raise ctx.error(f"type .{type} is not supported" if type else "the type is missing",
+                    "types " + ", ".join(f".{t}" for t in _float_types(ctx.instruction.base)))
 
 
 def supported_opcodes() -> str:
     """Return the supported base opcodes, for a message."""
-    return ", ".join(sorted({*_HANDLERS, *_F32_HANDLERS}))
+    return ", ".join(sorted({*_HANDLERS, *_FLOAT_HANDLERS["f32"], *_FLOAT_HANDLERS["f64"]}))
 
 
 def check_modifiers(ctx: Context, allowed: set[str], modifiers: list[str]) -> None:
@@ -72,12 +83,11 @@ def take_operands(ctx: Context, count: int) -> tuple[Operand, ...]:
 
 def integer_type(ctx: Context, widths: tuple[int, ...], position: int = -1) -> str:
     """Return the instruction's type modifier, which must be an integer type of one of the `widths`."""
-    others = ("f32",) if ctx.instruction.base in _F32_HANDLERS else ()
-    return _type(ctx, [t for t, bits in WIDTHS.items() if bits in widths], position, others)
+    return _type(ctx, [t for t, bits in WIDTHS.items() if bits in widths], position, _float_types(ctx.instruction.base))
 
 
 def data_type(ctx: Context, widths: tuple[int, ...]) -> str:
-    """Return the instruction's type modifier: an integer type of one of the `widths`, or f32."""
+    """Return the instruction's type modifier: an integer type of one of the `widths`, or a floating-point type."""
     return _type(ctx, [t for t, bits in DATA_TYPES.items() if bits in widths], -1)
 
 

@@ -1,0 +1,49 @@
+"""Arithmetic that the machine has no single instruction for: routines in PTX, one a file, named as the file."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import NamedTuple
+
+from ..ptx.parser import parse
+from ..ptx.syntax import Function
+
+__all__ = ["Routine", "ROUTINES", "routine"]
+
+
+class Routine(NamedTuple):
+    """How an instruction is computed.
+
+    Attributes
+    ----------
+    name : str
+        Function of the library.
+    result : int
+        Which of its results.
+    flush : bool
+        Make subnormal f32 sources and results zero.
+    """
+
+    name: str
+    result: int = 0
+    flush: bool = False
+
+
+ROUTINES: dict[str, Routine] = {
+    **{f"{op}.{'ftz.' if flush else ''}f32": Routine(f"{op.replace('.', '_')}_f32", 0, flush)
+       for op in ("div.rn", "div.full", "rcp.rn", "sqrt.rn") for flush in (False, True)},
+    **{f"{op}.f64": Routine(f"{op.replace('.', '_')}_f64") for op in ("div.rn", "rcp.rn", "sqrt.rn", "rsqrt.approx")},
+    **{f"{op}.{type}": Routine(f"divide_{type}", k)
+       for k, op in enumerate(("div", "rem")) for type in ("s16", "u16", "s32", "u32", "s64", "u64")},
+}
+"""PTX opcode to routine."""
+
+
+@functools.cache
+def routine(name: str) -> Function | None:
+    """Return a function of the library, None if there is none of the name."""
+    path = Path(__file__).with_name(f"{name}.ptx")
+    if not path.is_file():
+        return None
+    return parse(path.read_text(), path.name).functions[0]

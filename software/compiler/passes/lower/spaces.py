@@ -1,0 +1,273 @@
+"""State spaces: where variables lie, and generic addresses (PTX ISA 5.1, 6.4, 9.7.9.1, 9.7.9.18, 9.7.9.19).
+
+The generic space has 32 bits, as all addresses. Local, shared and constant memory have a window of 16 MB each at its
+end, in which an address is the window's base plus the address in the space; everything below is global memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...codegen.image import MAX_CONSTANT_BYTES, MAX_LOCAL_BYTES, Symbol
+from ...errors import CompileError
+from ...ir.kernel import Imm, Kernel, Pred, Reg
+from ...ptx.syntax import Address, Function, Instruction, Module, Name, Number, Operand, Variable, Vector
+from ..types import DECLARED_WIDTHS
+from .context import Context
+from .registry import lowers, take_operands
+
+__all__ = ["SPACES", "WINDOWS", "place_constants", "place_local", "Provenance", "each_space"]
+
+WINDOWS: dict[str, int] = {"const": 0xFD00_0000, "local": 0xFE00_0000, "shared": 0xFF00_0000}
+"""First generic address of each space that has a window."""
+WINDOW_BITS = 24
+"""Bits of an address in a window."""
+SPACES: dict[str, str] = {"param": "param", "global": "global", "shared": "shared", "shared::cta": "shared",
+                          "const": "const", "local": "local"}
+"""Modifier of an instruction to state space."""
+
+
+def place_constants(module: Module) -> tuple[bytes, tuple[Symbol, ...]]:
+    """Lay out the module's constant bank: its variables in order, zeros where no value is given.
+
+    Raises
+    ------
+    CompileError
+        If a variable has no size, an initial value is not a number of its type, or the bank is too large.
+    """
+    bank, symbols = bytearray(), []
+    for variable in module.variables:
+        if variable.space != "const" or (variable.extern and not _named_in(module, variable.name)):
+            continue
+        if variable.extern or variable.elements == 0:
+            raise _error(module.file, variable, f"the size of {variable.name} is not known",
+                         ".const variables with a size")
+        width = _width(module.file, variable)
+        bank += bytes(-len(bank) % max(variable.align, width))
+        size = width * (1 if variable.elements is None else variable.elements)
+        values = b"".join(_element(module.file, variable, value, width) for value in variable.initial)
+        symbols.append(Symbol(variable.name, variable.type, len(bank), size))
+        bank += values + bytes(size - len(values))
+        if len(bank) > MAX_CONSTANT_BYTES:
+            raise _error(module.file, variable, f"constants of more than {MAX_CONSTANT_BYTES} bytes")
+    return bytes(bank), tuple(symbols)
+
+
+def _named_in(module: Module, name: str) -> bool:
+    return any(getattr(operand, "text", None) == name or getattr(operand, "base", None) == name
+               for function in module.functions for statement in function.statements
+               if isinstance(statement, Instruction) for operand in statement.operands)
+
+
+def _error(file: str, variable: Variable, message: str, supported: str = "") -> CompileError:
+    return CompileError(message, file, variable.line, variable.text, supported)
+
+
+def _width(file: str, variable: Variable) -> int:
+    if variable.type not in DECLARED_WIDTHS:
+        raise _error(file, variable, f"variable type .{variable.type} is not supported",
+                     "integer and floating-point types")
+    return DECLARED_WIDTHS[variable.type] // 8
+
+
+def _element(file: str, variable: Variable, value: Number | Name, width: int) -> bytes:
+    """Return the bytes of one initial value."""
+    pattern = None
+    if isinstance(value, Number):
+        if variable.type in ("f32", "f64"):
+            pattern = value.single if width == 4 else value.double
+        elif value.value is not None:
+            pattern = value.value
+        elif value.exact == 8 * width and variable.type[0] == "b":
+            pattern = value.single if width == 4 else value.double
+    if pattern is None or not -(1 << 8 * width - 1) <= pattern < 1 << 8 * width:
+        shown = value.text if isinstance(value, (Number, Name)) else value
+        raise _error(file, variable, f"{shown} is no initial value of type .{variable.type}", "numbers")
+    return (pattern & (1 << 8 * width) - 1).to_bytes(width, "little")
+
+
+def place_local(ctx: Context, kernel: Kernel, function: Function) -> None:
+    """Give addresses to the local variables of a kernel.
+
+    Raises
+    ------
+    CompileError
+        If one has no size or an initial value, two have one name, or there is too much.
+    """
+    end = 0
+    for variable in function.variables:
+        if variable.space != "local":
+            continue
+        if variable.elements == 0 or variable.initialized or variable.name in ctx.symbols:
+            raise _error(ctx.file, variable, f"local variable {variable.name} is not supported",
+                         "names of their own, a size and no initial value")
+        width = _width(ctx.file, variable)
+        align = max(variable.align, width)
+        end = -(-end // align) * align
+        ctx.place(variable.name, "local", end)
+        end += width * (1 if variable.elements is None else variable.elements)
+        if end > MAX_LOCAL_BYTES:
+            raise _error(ctx.file, variable, f"a thread has {end} bytes of local memory", f"{MAX_LOCAL_BYTES} bytes")
+    kernel.local_bytes = -(-end // 4) * 4
+
+
+class Provenance:
+    """From which spaces the generic addresses in each register of a kernel can come.
+
+    A register's value can be an address of
+
+    1. the space of a ``cvta`` that it comes from; global memory also after ``cvta.to.global``, which changes nothing;
+    2. the spaces of any operand of a move, addition, subtraction, selection, minimum, maximum or logic operation;
+    3. global memory, if it is a parameter: nobody but the kernel itself has addresses of its local and shared memory;
+    4. none, if it is shorter than an address, or the result of other arithmetic or a conversion;
+    5. any space that the kernel makes generic addresses of, and global memory, otherwise (loaded, packed, exchanged).
+
+    Registers have one answer for the whole kernel. With nothing known, the answer is that of 5.
+
+    Parameters
+    ----------
+    module : Module
+    function : Function
+    """
+
+    def __init__(self, module: Module, function: Function):
+        statements = [s for s in function.statements if isinstance(s, Instruction)]
+        self.any = frozenset({"global"}) | {
+            space for s in statements if (space := _made_generic(s)) is not None} | {
+            "const" for f in module.functions for s in f.statements
+            if isinstance(s, Instruction) and _made_generic(s) == "const"}
+        self._spaces: dict[str, frozenset[str]] = {}
+        self._bits = module.address_size or 64
+        changed = True
+        while changed:
+            changed = False
+            for statement in statements:
+                for name, spaces in self._results(statement):
+                    before = self._spaces.get(name, frozenset())
+                    if not spaces <= before:
+                        self._spaces[name] = before | spaces
+                        changed = True
+
+    def spaces(self, name: str | None) -> tuple[str, ...]:
+        """Return the spaces, global memory last."""
+        found = self._spaces.get(name or "", frozenset()) or self.any
+        return tuple(sorted(found, key=lambda space: (space == "global", space)))
+
+    def _results(self, statement: Instruction):
+        """Yield what each register written can hold."""
+        if not statement.operands:
+            return
+        dest, *sources = statement.operands
+        base, modifiers = statement.base, statement.modifiers
+        if DECLARED_WIDTHS.get(modifiers[-1] if modifiers else "", self._bits) < self._bits:
+            return
+        if (made := _made_generic(statement)) is not None:
+            spaces = frozenset({made})
+        elif (base == "cvta" and "global" in modifiers) or (base == "ld" and "param" in modifiers):
+            spaces = frozenset({"global"})
+        elif base == "mov" and any(isinstance(s, Vector) for s in sources):
+            spaces = self.any
+        elif base in ("mov", "add", "sub", "selp", "min", "max", "and", "or", "xor"):
+            spaces = frozenset().union(*(self._spaces.get(name, frozenset()) for s in sources for name in _texts(s)))
+        elif base in ("mad", "fma"):
+            spaces = frozenset().union(*(self._spaces.get(name, frozenset()) for name in _texts(sources[-1])))
+        elif base in ("ld", "ldu", "atom", "shfl", "prmt", "bfi", "shf"):
+            spaces = self.any
+        else:
+            return
+        for name in _texts(dest):
+            yield name, spaces
+
+
+def _made_generic(statement: Instruction) -> str | None:
+    """Return the space of a conversion to a generic address."""
+    if statement.base != "cvta" or "to" in statement.modifiers:
+        return None
+    return next((SPACES[m] for m in statement.modifiers if m in SPACES and m != "param"), None)
+
+
+def _texts(operand: Operand) -> list[str]:
+    if isinstance(operand, Name):
+        return [operand.text]
+    return [name for item in getattr(operand, "items", ()) for name in _texts(item)]
+
+
+def each_space(ctx: Context, address: Address, base, offset: int,
+               access: Callable[[str, Reg | Imm, int], None]) -> None:
+    """Call ``access(space, base, offset)`` for every space that a generic address can be in.
+
+    With more than one, each is called under a guard of the lanes whose address is in it: what `access` emits that is
+    guarded (see `Context.emit`) is theirs only.
+    """
+    spaces = ctx.provenance.spaces(address.base)
+    if len(spaces) == 1:
+        access(spaces[0], base, (offset - WINDOWS.get(spaces[0], 0)) & 0xFFFF_FFFF)
+        return
+    outer, ctx.guard = ctx.guard, None
+    where, top = ctx.r(), ctx.r()
+    ctx.emit("iadd", (where,), (_low(ctx, base), Imm(offset)))
+    ctx.emit("shr.u", (top,), (where, Imm(WINDOW_BITS)))
+    left = outer
+    for space in spaces:
+        if space in WINDOWS:
+            here = ctx.p()
+            ctx.emit("setp.eq", (here,), (top, Imm(WINDOWS[space] >> WINDOW_BITS)))
+            ctx.guard, left = _both(ctx, left, Pred(here)), _both(ctx, left, Pred(here, True))
+        else:
+            ctx.guard = left
+        access(space, where, -WINDOWS.get(space, 0) & 0xFFFF_FFFF)
+        ctx.guard = None
+    ctx.guard = outer
+
+
+def _both(ctx: Context, first: Pred | None, second: Pred) -> Pred:
+    if first is None:
+        return second
+    result = ctx.p()
+    ctx.emit("pand", (result,), (first, second))
+    return Pred(result)
+
+
+def _low(ctx: Context, value):
+    if isinstance(value, Imm) or value.kind != "w":
+        return value
+    low = ctx.r()
+    ctx.emit("lo.64", (low,), (value,))
+    return low
+
+
+@lowers("cvta")
+def _cvta(ctx: Context) -> None:
+    modifiers = ctx.instruction.modifiers
+    to = modifiers[:1] == ["to"]
+    space, type = (modifiers[to:] + ["", ""])[:2]
+    if SPACES.get(space, "param") == "param" or type not in ("u32", "u64") or len(modifiers) != 2 + to:
+        raise ctx.error("address conversion is not supported",
+                        "cvta and cvta.to of .global, .shared, .local, .const with .u32, .u64")
+    bits = int(type[1:])
+    d, a = take_operands(ctx, 2)
+    window = WINDOWS.get(SPACES[space], 0)
+    source, dest = ctx.value(a, bits), ctx.dest(d, bits)
+    if not window:
+        ctx.emit("mov.64" if bits == 64 else "mov", (dest,), (source,))
+    else:
+        step = Imm(-window & (1 << bits) - 1 if to else window)
+        ctx.emit("add.64" if bits == 64 else "iadd", (dest,), (source, step))
+
+
+@lowers("isspacep")
+def _isspacep(ctx: Context) -> None:
+    modifiers = ctx.instruction.modifiers
+    space = SPACES.get(modifiers[0], "param") if len(modifiers) == 1 else "param"
+    if space == "param":
+        raise ctx.error("address test is not supported", "isspacep.global, .shared, .local, .const")
+    d, a = take_operands(ctx, 2)
+    bits = 64
+    if isinstance(a, Name) and ctx.type_of(a.text) is not None:
+        bits = ctx.bits_of(a.text)
+    dest, top = ctx.dest(d, 1), ctx.r()
+    ctx.emit("shr.u", (top,), (_low(ctx, ctx.value(a, bits, f"b{bits}")), Imm(WINDOW_BITS)))
+    if space == "global":
+        ctx.emit("setp.lt.u", (dest,), (top, Imm(min(WINDOWS.values()) >> WINDOW_BITS)))
+    else:
+        ctx.emit("setp.eq", (dest,), (top, Imm(WINDOWS[space] >> WINDOW_BITS)))

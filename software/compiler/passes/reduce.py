@@ -1,0 +1,23 @@
+"""Atomics whose result nobody wants become reductions, which write no register."""
+
+from __future__ import annotations
+
+from caesura.hw.arch.isa import BY_NAME
+
+from ..analysis.liveness import liveness
+from ..ir.kernel import Kernel
+
+__all__ = ["drop_atomic_results"]
+
+
+def drop_atomic_results(kernel: Kernel) -> bool:
+    """Rewrite `kernel` (stage ``narrow``); returns whether anything changed."""
+    if not any(op.name.startswith("atom.") for op in kernel.ops()):
+        return False
+    result, changed = liveness(kernel), False
+    for block in kernel.blocks:
+        for _, op, live in result.backward(block):
+            name = "red." + op.name.removeprefix("atom.")
+            if op.name.startswith("atom.") and name in BY_NAME and not any(reg in live for reg in op.written()):
+                op.name, op.defs, changed = name, (), True
+    return changed
