@@ -123,12 +123,15 @@ def start_job(device: Device, kernel: Kernel, job: Job) -> tuple[Launch, dict[st
 
 
 def differences(job: Job, arrays: dict[str, DeviceArray]) -> dict[str, int]:
-    """Return how many elements of each expected array are wrong; -0.0 is not 0.0, and a NaN is equal to itself."""
+    """Return how many elements of each expected or judged array are wrong; -0.0 is not 0.0, a NaN equals itself."""
     def comparable(x: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(x).view(f"u{x.itemsize}") if x.dtype.kind == "f" else x
 
-    return {name: int(np.count_nonzero(comparable(arrays[name].get()) != comparable(value)))
-            for name, value in job.expected.items()}
+    wrong = {name: int(np.count_nonzero(comparable(arrays[name].get()) != comparable(value)))
+             for name, value in job.expected.items()}
+    if job.judge is not None:
+        wrong |= job.judge({name: array.get() for name, array in arrays.items()})
+    return wrong
 
 
 def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
@@ -163,7 +166,7 @@ def save_limit(g: Geometry, report: PreemptReport, regular_bytes: int = 0) -> Li
 def _regular_traffic(device: Device) -> int:
     """Return the bytes that all but the preemption unit have moved, but for drains; 0 where they are not counted."""
     traffic = getattr(device.transport, "traffic", None)
-    return sum(traffic.read[:2]) + sum(traffic.written[:1]) - traffic.drain if traffic else 0
+    return traffic.regular - traffic.drain if traffic else 0
 
 
 def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regular_bytes: int = 0) -> Limit:

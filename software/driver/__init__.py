@@ -1,5 +1,6 @@
 """The driver: devices, modules, kernels, arrays, launches, preemption."""
 
+from .constants import Constant
 from .context import StackEntry, TbContext, WarpContext
 from .device import Device
 from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError
@@ -9,5 +10,5 @@ from .module import Kernel, Module
 from .transport import Transport
 
 __all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "WarpState", "Module", "Kernel", "DeviceArray",
-           "Transport", "TbContext", "WarpContext", "StackEntry", "DriverError", "LaunchError", "CommandRefused",
-           "CycleLimit", "KernelFault", "FaultRecord"]
+           "Constant", "Transport", "TbContext", "WarpContext", "StackEntry", "DriverError", "LaunchError",
+           "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caesura.hw.arch import context as image
-from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, WORD_BYTES, Geometry
+from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 from caesura.hw.arch.patterns import codes_of, encoded_words, read_registers
 
 from .transport import Transport
@@ -40,6 +40,8 @@ class WarpContext:
         From the bottom up; the last is where it goes on.
     predicates : dict of int to int
         Written predicates, a bit a lane.
+    uniforms : dict of int to int
+        Written uniform registers.
     registers : dict of int to numpy.ndarray
         Saved registers, decompressed: one 32-bit word a lane. Lanes never launched may hold anything.
     patterns : dict of int to hw.arch.context.Pattern
@@ -54,6 +56,7 @@ class WarpContext:
     barrier: int | None
     stack: tuple[StackEntry, ...]
     predicates: dict[int, int]
+    uniforms: dict[int, int]
     registers: dict[int, np.ndarray]
     patterns: dict[int, image.Pattern]
     metadata_bytes: int
@@ -82,6 +85,8 @@ class TbContext:
         Lanes of a pattern analysing group.
     warps : tuple of WarpContext
         Those that had not exited.
+    local_base : int
+        Address of its local memory, which stays where it is.
     shared_lines : dict of int to bytes
         Saved 128-byte lines of shared memory by number.
     length, data_bytes, metadata_bytes : int
@@ -96,6 +101,7 @@ class TbContext:
     allocated_registers: int
     pag: int
     warps: tuple[WarpContext, ...]
+    local_base: int
     shared_lines: dict[int, bytes]
     length: int
     data_bytes: int
@@ -115,14 +121,15 @@ def _read_warp(g: Geometry, words: _Words, codes: np.ndarray, entry: dict[str, i
     start = words.at
     header = image.from_words(image.WARP_HEADER, words.take(image.HEADER_WORDS))
     predicates = {p: int(words.take(1)[0]) for p in range(PREDICATES) if header["predicates"] >> p & 1}
+    uniforms = {u: int(words.take(1)[0]) for u in range(UNIFORMS) if header["uniforms"] >> u & 1}
     stack = tuple(StackEntry(*map(int, words.take(image.STACK_WORDS))) for _ in range(header["depth"]))
     metadata = WORD_BYTES * (words.at - start + image.PATTERN_WORDS)
     registers = read_registers(codes, words.take, entry["pag"], g.warp_size)
     patterns = {r: image.Pattern(int(codes[r])) for r in range(entry["registers"])}
     data = WORD_BYTES * sum(encoded_words(patterns[r], entry["pag"], g.warp_size) for r in registers)
     return WarpContext(header["warp"], header["live_lanes"], header["launched_lanes"],
-                       header["barrier"] if header["waiting"] else None, stack, predicates, registers, patterns,
-                       metadata, data)
+                       header["barrier"] if header["waiting"] else None, stack, predicates, uniforms, registers,
+                       patterns, metadata, data)
 
 
 def read_context(transport: Transport, ccb_base: int, shared_bytes: int) -> list[TbContext]:
@@ -152,5 +159,6 @@ def read_context(transport: Transport, ccb_base: int, shared_bytes: int) -> list
         found.append(TbContext(
             image.State(entry["state"]), entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
             image.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"],
-            entry["pag"], warps, lines, entry["length"], entry["data_bytes"], entry["metadata_bytes"]))
+            entry["pag"], warps, entry["local_base"], lines, entry["length"], entry["data_bytes"],
+            entry["metadata_bytes"]))
     return found

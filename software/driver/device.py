@@ -14,7 +14,7 @@ from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Command, KernelState, Register, register_map
 from caesura.software.compiler import compile_ptx, disassemble_word, read_source
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler.codegen.image import MAX_LOCAL_BYTES, KernelImage
 
 from .context import StackEntry, TbContext, read_context
 from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError
@@ -116,6 +116,7 @@ class Device:
         if slot is None:
             raise LaunchError(f"all {g.kernel_slots} kernel slots are in use; wait for a launch to finish")
         self._take_events()
+        self._free_local()
         if old := self.launches.get(slot):
             old.leave_slot()
             del self.launches[slot]
@@ -126,13 +127,31 @@ class Device:
         launch = Launch(self, kernel, slot, grid, block, shared, ccb, area)
         try:
             self.transport.write_memory(ccb, bytes(image.ENTRY_BYTES * g.tb_slots))
+            self._take_local(launch, warps)
             self._describe(launch, threads, warps, words)
             self._command(Command.START, launch)
         except Exception:
             self.system.free(ccb)
+            if launch.local_base:
+                self.system.free(launch.local_base)
             raise
         self.launches[slot] = launch
         return launch
+
+    def _take_local(self, launch: Launch, warps: int) -> None:
+        """Allocate a region of local memory for each TB slot; zeros, so that nothing of a former owner shows."""
+        g = self.geometry
+        region = -(-warps * g.warp_size * launch.kernel.image.local_bytes // SEGMENT_BYTES) * SEGMENT_BYTES
+        if region:
+            launch.local_base = self.system.allocate(g.tb_slots * region)
+            self.transport.write_memory(launch.local_base, bytes(g.tb_slots * region))
+
+    def _free_local(self) -> None:
+        """Give back the local memory of launches that have finished."""
+        for launch in self.launches.values():
+            if launch.local_base and launch.finished:
+                self.system.free(launch.local_base)
+                launch.local_base = 0
 
     @staticmethod
     def _count(value: int, what: str) -> int:
@@ -179,6 +198,9 @@ class Device:
                               f"file of {g.registers}")
         if shared > g.shared_bytes:
             raise LaunchError(f"{where}: {shared} bytes of shared memory, this SM ({g.name}) has {g.shared_bytes}")
+        if not 0 <= code.local_bytes <= MAX_LOCAL_BYTES or code.local_bytes % 4:
+            raise LaunchError(f"{where}: {code.local_bytes} bytes of local memory a thread; a multiple of 4 up to "
+                              f"{MAX_LOCAL_BYTES} is possible")
         if code.stack_depth > g.stack_depth:
             raise LaunchError(f"{where}: divergence nests {code.stack_depth} deep, the SIMT stack of this SM "
                               f"({g.name}) has {g.stack_depth} entries")
@@ -193,7 +215,9 @@ class Device:
             "reciprocal_x": -(-(1 << 20) // launch.block[0]), "reciprocal_y": -(-(1 << 20) // launch.block[1]),
             "shared_bytes": -(-launch.shared_bytes // 4) * 4, "ccb_base": launch.ccb_base,
             "area_bytes": launch.area_bytes,
-            "local_base": 0, "window_base[0]": self.heap.base, "window_end[0]": self.heap.end,
+            "local_base": launch.local_base, "local_bytes": code.local_bytes,
+            "const_base": launch.kernel.bank.address, "const_bytes": launch.kernel.bank.size,
+            "window_base[0]": self.heap.base, "window_end[0]": self.heap.end,
         }
         for window in range(1, self.geometry.windows):
             plain |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
@@ -244,6 +268,7 @@ class Device:
             raise DriverError(f"kernel {launch.kernel.image.name!r} is preempted and will not go on; resume it first")
         passed = self._wait_event(lambda: launch.finished, max_cycles)
         self._take_events()
+        self._free_local()
         if tbs := launch.faulted_tbs:
             raise KernelFault(launch.fault, launch.kernel.image.name, tbs)
         if not launch.finished:
@@ -408,14 +433,14 @@ class Device:
 
     def host_state(self) -> tuple:
         """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""
-        launches = {slot: (launch, launch.fault) for slot, launch in self.launches.items()}
+        launches = {slot: (launch, launch.fault, launch.local_base) for slot, launch in self.launches.items()}
         return launches, self.system.used(), self.heap.used()
 
     def set_host_state(self, state: tuple) -> None:
         """Put back what `host_state` returned."""
         launches, system, heap = state
-        self.launches = {slot: launch for slot, (launch, _) in launches.items()}
-        for launch, fault in launches.values():
-            launch.fault = fault
+        self.launches = {slot: launch for slot, (launch, *_) in launches.items()}
+        for launch, fault, local_base in launches.values():
+            launch.fault, launch.local_base = fault, local_base
         self.system.set_used(system)
         self.heap.set_used(heap)

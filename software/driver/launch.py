@@ -109,6 +109,8 @@ class Launch:
         Static and dynamic.
     ccb_base, area_bytes : int
         Context control block.
+    local_base : int
+        Local memory of all TBs, 0 if they have none, or no longer any.
     scramble : bool
         The last preempt was in test mode; so will the resume be.
     fault : FaultRecord or None
@@ -120,6 +122,7 @@ class Launch:
         self.device, self.kernel, self.slot = device, kernel, slot
         self.grid, self.block, self.shared_bytes = grid, block, shared_bytes
         self.ccb_base, self.area_bytes = ccb_base, area_bytes
+        self.local_base = 0
         self.scramble = False
         self.fault: FaultRecord | None = None
         self._faulted_before = 0

@@ -10,7 +10,7 @@ import numpy as np
 from .errors import DriverError
 from .transport import Transport
 
-__all__ = ["Region", "DeviceArray"]
+__all__ = ["Region", "DeviceArray", "convert"]
 
 
 class Region:
@@ -82,6 +82,25 @@ def _shape(shape) -> tuple[int, ...]:
     return sizes
 
 
+def convert(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return values in an element type of device memory; floating-point values are rounded.
+
+    Raises
+    ------
+    ValueError
+        If an integer type would wrap, cut off or not hold one.
+    """
+    try:
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = given.astype(dtype)
+        kept = dtype.kind not in "iub" or bool((values == given).all())
+    except (OverflowError, TypeError, ValueError):
+        kept = False
+    if not kept:
+        raise ValueError(f"not all values can be held by a device array of {dtype}; convert them first")
+    return values
+
+
 class DeviceArray:
     """An array in device memory, little-endian.
 
@@ -124,22 +143,10 @@ class DeviceArray:
             If the shapes differ, or a value cannot be held by the element type (floating-point values are rounded).
         """
         given = np.asarray(values)
-        values = self._converted(given)
+        values = convert(given, self.dtype)
         if values.shape != self.shape:
             raise ValueError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
         self._transport.write_memory(self._where(), np.ascontiguousarray(values).tobytes())
-
-    def _converted(self, given: np.ndarray) -> np.ndarray:
-        """Return values in the array's type; refuse what an integer type would wrap, cut off or not hold."""
-        try:
-            with np.errstate(invalid="ignore", over="ignore"):
-                values = given.astype(self.dtype)
-            kept = self.dtype.kind not in "iub" or bool((values == given).all())
-        except (OverflowError, TypeError, ValueError):
-            kept = False
-        if not kept:
-            raise ValueError(f"not all values can be held by a device array of {self.dtype}; convert them first")
-        return values
 
     def belongs_to(self, transport: Transport) -> bool:
         """Whether the array is in the memory of this machine."""

@@ -10,6 +10,7 @@ import numpy as np
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 from caesura.software.compiler.codegen.image import KernelImage, Parameter
 
+from .constants import Constant, ConstantBank
 from .errors import LaunchError
 from .memory import DeviceArray
 
@@ -41,7 +42,7 @@ def triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
 
 
 class Module:
-    """Kernels loaded on a device; index it by entry name.
+    """Kernels loaded on a device; index it by entry name. Kernels with the same constants share them.
 
     Parameters
     ----------
@@ -50,7 +51,35 @@ class Module:
     """
 
     def __init__(self, device: Device, images: Iterable[KernelImage]):
-        self.kernels: Mapping[str, Kernel] = {image.name: Kernel(device, image) for image in images}
+        banks: dict[tuple, ConstantBank] = {}
+        kernels: dict[str, Kernel] = {}
+        for image in images:
+            key = image.constants, image.symbols
+            if key not in banks:
+                banks[key] = ConstantBank(device, image)
+            kernels[image.name] = Kernel(device, image, banks[key])
+        self.kernels: Mapping[str, Kernel] = kernels
+        self._banks = list(banks.values())
+
+    def symbol(self, name: str, dtype=None) -> Constant:
+        """Return a constant variable by name, to be read and written by the host.
+
+        Parameters
+        ----------
+        name : str
+        dtype : numpy.dtype, optional
+            Of its elements; as declared without it, where nvcc declares every array as bytes.
+
+        Raises
+        ------
+        LaunchError
+            If there is none, or more than one, or it is no whole number of elements.
+        """
+        found = [Constant(bank, bank.symbols[name], dtype) for bank in self._banks if name in bank.symbols]
+        if len(found) != 1:
+            known = ", ".join(sorted({n for bank in self._banks for n in bank.symbols})) or "none"
+            raise LaunchError(f"{len(found) or 'no'} constants {name!r} in this module; there are {known}")
+        return found[0]
 
     def __getitem__(self, name: str) -> Kernel:
         try:
@@ -67,11 +96,13 @@ class Kernel:
     image : KernelImage
     address : int
         Of the code in device memory.
+    bank : ConstantBank
     """
 
-    def __init__(self, device: Device, image: KernelImage):
+    def __init__(self, device: Device, image: KernelImage, bank: ConstantBank | None = None):
         self.device = device
         self.image = image
+        self.bank = bank or ConstantBank(device, image)
         self.address = device.system.allocate(len(image.code) * INSTRUCTION_BYTES)
         code = np.array(image.code, dtype="<u8")
         device.transport.write_memory(self.address, code.tobytes())

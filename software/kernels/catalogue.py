@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from .counts import histogram_job
 from .f32 import hotspot_job, layerforward_job, matmul_job, saxpy_job
+from .f64 import nbody_job
 from .job import Job, ShippedKernel
+from .warp import warpscan_job
 
-__all__ = ["KERNELS", "kernel", "bfs_job", "collatz_job", "reduction_job"]
+__all__ = ["KERNELS", "kernel", "bfs_job", "collatz_job", "rankfilter_job", "reduction_job"]
 
 INT32 = np.int32
 
@@ -108,6 +111,28 @@ def _collatz(size: str, seed: int) -> Job:
     return collatz_job(_blocks(size, 2, 12, 48) * 128 - 9, 10_000, seed)
 
 
+def rankfilter_job(n: int, length: int, seed: int, threads: int = 128) -> Job:
+    """Return a job of `rankfilter`: `n` windows of up to 16 random samples."""
+    rng = np.random.default_rng(seed)
+    samples = rng.integers(0, 1 << 16, n + length - 1).astype(np.uint32)
+    squares = np.arange(32, dtype=INT32) ** 2
+    curve = np.concatenate([squares, -squares[::-1]])
+    weights = np.array([1, -3, 5, 9, -17, 31, 60, 111], INT32)
+    values = curve[samples & 63] + (samples >> 6).astype(INT32)
+    windows = np.sort(np.lib.stride_tricks.sliding_window_view(values, length), axis=1)
+    return Job((-(-n // threads), 1, 1), (threads, 1, 1),
+               {"samples": samples, "out": np.zeros(n, INT32), "n": n, "length": length},
+               {"out": windows @ np.concatenate([weights, weights[::-1]])[:length]})
+
+
+def _rankfilter(size: str, seed: int) -> Job:
+    return rankfilter_job(_blocks(size, 2, 12, 48) * 128 - 11, _blocks(size, 9, 16, 16), seed)
+
+
+def _nbody(size: str, seed: int) -> Job:
+    return nbody_job(_blocks(size, 2, 12, 48) * 64 - 5, _blocks(size, 5, 12, 24), seed)
+
+
 def _saxpy(size: str, seed: int) -> Job:
     return saxpy_job(_blocks(size, 2, 12, 24), _blocks(size, 3, 12, 24), seed)
 
@@ -124,6 +149,14 @@ def _layerforward(size: str, seed: int) -> Job:
     return layerforward_job(_blocks(size, 3, 36, 144), seed)
 
 
+def _histogram(size: str, seed: int) -> Job:
+    return histogram_job(_blocks(size, 2, 12, 48), _blocks(size, 2, 6, 12), seed)
+
+
+def _warpscan(size: str, seed: int) -> Job:
+    return warpscan_job(_blocks(size, 600, 12 * 512, 96 * 512) - 3, _blocks(size, 2, 12, 48), seed)
+
+
 KERNELS: dict[str, ShippedKernel] = {
     k.name: k
     for k in (
@@ -136,11 +169,19 @@ KERNELS: dict[str, ShippedKernel] = {
                       "Lin et al. Table II, BFS_1 (TB of 512)", _bfs),
         ShippedKernel("collatz", "nested loops of data-dependent length, divergent", "Lin et al. Fig. 5 (divergence)",
                       _collatz),
+        ShippedKernel("rankfilter", "windows sorted in local memory, tables in constant memory",
+                      "order-statistic filter (Bovik et al. 1983)", _rankfilter),
+        ShippedKernel("histogram", "atomics of all kinds, shared and global; tickets handed out once",
+                      "histogram64 (Podlozhnyuk 2007), with atomics", _histogram),
+        ShippedKernel("warpscan", "rows scanned and compacted by shuffles, votes and matches, divergent",
+                      "parallel prefix sums (Harris et al. 2007), by lanes", _warpscan),
         ShippedKernel("saxpy", "f32 y = a x + y, several elements a thread", "BLAS saxpy (TB of 256)", _saxpy),
         ShippedKernel("matmul", "f32 matrix product, tiles in shared memory",
                       "CTXBack Table I (matrix product; TB of 16x16)", _matmul),
         ShippedKernel("hotspot", "f32 2-D stencil, halo in shared memory", "Lin et al. Table II, HS_1 (TB of 16x16)",
                       _hotspot),
+        ShippedKernel("nbody", "f64 accelerations by gravity: a root and a division a turn",
+                      "GPU Gems 3, chapter 31 (n-body; TB of 64)", _nbody),
         ShippedKernel("layerforward", "f32 products, tree of sums in shared memory",
                       "Lin et al. Table II, BP_1 (TB of 16x16)", _layerforward),
     )

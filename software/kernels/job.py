@@ -28,6 +28,9 @@ class Job:
         What the arrays named must hold at the end, to the bit.
     shared_bytes : int
         Dynamic shared memory.
+    judge : callable, optional
+        Order-free checker of arrays whose content depends on the order of atomics. It takes every array as it is at the
+        end, by name, and returns how many elements are wrong of each array that it judges.
     """
 
     grid: tuple[int, int, int]
@@ -35,6 +38,7 @@ class Job:
     arguments: dict[str, int | float | bytes | np.ndarray]
     expected: dict[str, np.ndarray] = field(default_factory=dict)
     shared_bytes: int = 0
+    judge: Callable[[dict[str, np.ndarray]], dict[str, int]] | None = None
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,8 @@ def records(entry, stream):
     found, at = {}, 0
     for vector in table:
         header = context.from_words(WARP_HEADER, stream[at:at + HEADER_WORDS])
-        size = HEADER_WORDS + header["predicates"].bit_count() + STACK_WORDS * header["depth"]
+        size = HEADER_WORDS + header["predicates"].bit_count() + header["uniforms"].bit_count()
+        size += STACK_WORDS * header["depth"]
         size += sum(encoded_words(code, entry["pag"], TINY.warp_size) for code in codes_of(vector))
         found[header["warp"]] = stream[at:at + size].tolist(), vector.tolist()
         at += size

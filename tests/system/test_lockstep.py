@@ -1,4 +1,7 @@
-"""Lockstep: the RTL and the golden model retire the same instructions and write the same registers."""
+"""Lockstep: the RTL and the golden model retire the same instructions and write the same registers.
+
+The model does atomics in the order in which the RTL did them.
+"""
 
 import numpy as np
 import pytest
@@ -27,22 +30,26 @@ FULL = 60
 CYCLES = 3_000_000
 
 
-def transports(g):
-    for back_end in (GoldenTransport, RtlTransport):
-        yield back_end(g, memory_bytes=1 << 20, trace=True)
+def transports(g, traces):
+    """Yield the RTL, and when `traces` has its trace the model that follows it."""
+    yield RtlTransport(g, memory_bytes=1 << 20, trace=True)
+    model = GoldenTransport(g, memory_bytes=1 << 20, trace=True)
+    model.follow(traces[0])
+    yield model
 
 
 def agree(traces, code):
-    expected, got = traces
+    got, expected = traces
     assert len(expected) > 0
     found = first_difference(expected, got, {0: code})
     assert found is None, describe(found, code)
 
 
 def run_native(g, seed):
-    program = random_program(g, seed, registers=min(16, g.regs_per_thread), warps=2 if g.warps < 8 else 3)
+    program = random_program(g, seed, registers=min(16, g.regs_per_thread), warps=2 if g.warps < 8 else 3,
+                             racing=seed % 2 == 1)
     traces, outputs = [], []
-    for transport in transports(g):
+    for transport in transports(g, traces):
         bench = Bench(transport)
         output = bench.store(bytes(program.output_bytes))
         inputs = bench.store(program.inputs)
@@ -61,7 +68,7 @@ def run_ptx(g, seed):
     k = RandomKernel(seed, grid=(3,), block=(2 * g.warp_size - 3 if small else 77,), **shape)
     image = compile_ptx(k.ptx, f"random_{seed}.ptx", CompileOptions(max_registers=g.regs_per_thread))[k.name]
     traces = []
-    for transport in transports(g):
+    for transport in transports(g, traces):
         device = Device(transport)
         output = device.array(np.zeros(k.output_bytes, np.uint8))
         inputs = device.array(np.frombuffer(k.inputs(), np.uint8))
@@ -99,8 +106,7 @@ def test_shipped_kernels(name, geometry):
     image = compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)[name]
     job = k.job("tiny")
     traces = []
-    for back_end in (GoldenTransport, RtlTransport):
-        transport = back_end(g, memory_bytes=1 << 20, trace=True)
+    for transport in transports(g, traces):
         device = Device(transport)
         launch, arrays = start_job(device, device.load([image])[name], job)
         device.wait(launch, CYCLES)
