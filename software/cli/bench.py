@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.geometry import PRESETS, preset
 from caesura.software.kernels import KERNELS, SIZES
 
 from .common import EXIT_WRONG, json_option, preset_option, progress_lines
@@ -91,3 +91,17 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
     if markdown is not None:
         report.update_markdown(markdown, result)
     sys.exit(0 if result["met"] else EXIT_WRONG)
+
+
+@bench_group.command("area")
+@click.option("--block", "blocks", multiple=True, help="May be given more than once  [default: all]")
+@click.option("--preset", "preset_name", default="ecp5", show_default=True, type=click.Choice(sorted(PRESETS)))
+@json_option
+def bench_area(blocks, preset_name, as_json):
+    """Look-up tables, multipliers and memories of each block on an ECP5, out of context."""
+    known = importlib.import_module("caesura.sim.bench.area").units()
+    for name in blocks:
+        if name not in known:
+            raise click.UsageError(f"no block {name!r}; there are {', '.join(known)}")
+    with progress_lines() as progress:
+        _bench("area", as_json, preset(preset_name), blocks, progress)

