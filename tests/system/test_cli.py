@@ -38,7 +38,7 @@ def test_compile_writes_an_image_that_disassembles_and_assembles_to_the_same(tmp
 
 
 @pytest.mark.parametrize(("old", "new", "words"), [
-    ("add.s32", "div.rn.f32", ["div.rn.f32", "vecadd.ptx:"]),
+    ("add.s32", "div.rz.f32", ["div.rz.f32", "vecadd.ptx:"]),
     (".param .u32 vecadd_param_3", ".param .f16x2 vecadd_param_3", ["f16x2"]),
     (".visible .entry", ".alias a, b;\n.visible .entry", [".alias"]),
     ("ret;", "ret", []),
