@@ -17,8 +17,8 @@ from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport, 
 from caesura.software.driver.module import Kernel
 from caesura.software.kernels import Job, hostile, kernel
 
-__all__ = ["Work", "Limit", "PreemptionResult", "shipped_work", "start_job", "differences", "live_bytes", "interrupt",
-           "run_preemption", "save_limit", "restore_limit", "LIMIT_FACTOR"]
+__all__ = ["Work", "Limit", "PreemptionResult", "shipped_work", "start_job", "differences", "judged", "live_bytes",
+           "interrupt", "run_preemption", "save_limit", "restore_limit", "LIMIT_FACTOR"]
 
 LIMIT_FACTOR = {Mechanism.OCCUPIED: 1.25, Mechanism.LIVE: 1.25, Mechanism.LIVE_CP: 1.10}
 """Factor on the bus time in the save and restore limits."""
@@ -129,9 +129,12 @@ def differences(job: Job, arrays: dict[str, DeviceArray]) -> dict[str, int]:
 
     wrong = {name: int(np.count_nonzero(comparable(arrays[name].get()) != comparable(value)))
              for name, value in job.expected.items()}
-    if job.judge is not None:
-        wrong |= job.judge({name: array.get() for name, array in arrays.items()})
-    return wrong
+    return wrong | judged(job, arrays)
+
+
+def judged(job: Job, arrays: dict[str, DeviceArray]) -> dict[str, int]:
+    """Return how many elements are wrong of each array that the job's order-free judge judges."""
+    return job.judge({name: array.get() for name, array in arrays.items()}) if job.judge else {}
 
 
 def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:

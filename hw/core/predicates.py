@@ -9,6 +9,7 @@ from ..arch.geometry import PREDICATES, Geometry
 from ..arch.isa import PT
 from .interfaces import index, predicate_write
 from .vectors import RoundRobin
+from .writeback import hold_back
 
 __all__ = ["PredicateFile", "PredicateWriteBack", "PREDICATE_WRITERS"]
 
@@ -60,11 +61,8 @@ class PredicateWriteBack(wiring.Component):
         m.submodules.arbiter = arbiter = RoundRobin(len(PREDICATE_WRITERS))
         streams = [getattr(self, f"{name}_predicate") for name in PREDICATE_WRITERS]
         waiting = Cat(unit.valid for unit in streams)
-        bubble = Signal()
         m.d.comb += [arbiter.requests.eq(Mux(self.result.valid, 0, waiting)), self.write.eq(self.result),
-                     self.throttle.eq(self.result.valid & waiting.any() & ~bubble)]
-        with m.If(self.accepting):
-            m.d.sync += bubble.eq(self.throttle)
+                     self.throttle.eq(hold_back(m, self.result.valid, waiting.any(), self.accepting))]
         for number, unit in enumerate(streams):
             with m.If(arbiter.grant[number]):
                 m.d.comb += [self.write.valid.eq(1), self.write.write.eq(unit.payload), unit.ready.eq(1)]

@@ -13,10 +13,28 @@ from .interfaces import index, physical, register_write
 from .register_file import spread
 from .vectors import RoundRobin
 
-__all__ = ["WriteBack", "WRITERS"]
+__all__ = ["WriteBack", "WRITERS", "hold_back"]
 
 WRITERS = ("global", "shared", "constant", "f64", "sfu", "exchange")
 """Units other than the ALU that write vector registers; each has a port ``<name>_write``."""
+
+
+def hold_back(m: Module, result, waiting, accepting) -> Signal:
+    """Return the throttle of a write port: one ALU instruction in two is held back while somebody waits.
+
+    Parameters
+    ----------
+    m : Module
+    result, waiting : Value
+        An ALU result takes the port in this cycle; somebody else wants it.
+    accepting : Value
+        The pipeline can take an instruction in this cycle.
+    """
+    bubble, throttle = Signal(), Signal(name="held_back")
+    m.d.comb += throttle.eq(result & waiting & ~bubble)
+    with m.If(accepting):
+        m.d.sync += bubble.eq(throttle)
+    return throttle
 
 
 class WriteBack(wiring.Component):
@@ -105,7 +123,6 @@ class WriteBack(wiring.Component):
     def _choose(self, m, chosen, valid, restoring):
         """Arbitrate, and ask for a bubble when somebody waits for the ALU."""
         m.submodules.arbiter = arbiter = RoundRobin(len(WRITERS))
-        bubble = Signal()
         result, restore = self.result, self.restore_write
         streams = [getattr(self, f"{name}_write") for name in WRITERS]
         waiting = Cat(unit.valid for unit in streams)
@@ -118,6 +135,4 @@ class WriteBack(wiring.Component):
         with m.Else():
             m.d.comb += [chosen.eq(restore.payload), valid.eq(restore.valid), restore.ready.eq(1), restoring.eq(1)]
 
-        m.d.comb += self.throttle.eq(result.valid & (waiting.any() | restore.valid) & ~bubble)
-        with m.If(self.accepting):
-            m.d.sync += bubble.eq(self.throttle)
+        m.d.comb += self.throttle.eq(hold_back(m, result.valid, waiting.any() | restore.valid, self.accepting))

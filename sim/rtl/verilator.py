@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,8 @@ from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
 
-__all__ = ["BuildError", "Progress", "block_library", "build_seconds", "library", "report_on_stderr"]
+__all__ = ["BuildError", "Progress", "block_library", "build_seconds", "library", "report_on_stderr",
+           "source_texts"]
 
 Progress = Callable[[str], None]
 """Called with one line for each step of a build."""
@@ -52,6 +54,9 @@ def report_on_stderr(text: str) -> None:
         from rich.console import Console
 
         Console(stderr=True).print(f"[dim]caesura:[/dim] {text}", highlight=False)
+
+
+_INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
 def _verilator_folder() -> Path:
@@ -146,6 +151,17 @@ def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *,
     return result
 
 
+def source_texts(path: Path) -> list[str]:
+    """Return the text of a C++ source and of each header it includes by ``"name"``, these followed in turn."""
+    found, left = {}, [path.resolve()]
+    while left:
+        source = left.pop()
+        if source not in found and source.exists():
+            found[source] = source.read_text()
+            left += [(source.parent / name).resolve() for name in _INCLUDE.findall(found[source])]
+    return [found[source] for source in sorted(found)]
+
+
 def block_library(block: wiring.Component, harness: Path, defines: dict[str, int] | None = None,
                   flags: str = "") -> Path:
     """Return the shared library of any block with a C++ harness of its own around it, built if it is not there yet.
@@ -155,7 +171,7 @@ def block_library(block: wiring.Component, harness: Path, defines: dict[str, int
     block : wiring.Component
         Becomes the C++ class ``Vtop``, without a reset port.
     harness : Path
-        C++ source that drives it; it may include the headers beside it, which all count as its sources.
+        C++ source that drives it; the headers it includes count as its sources.
     defines : dict of str to int
         Macros of the harness.
     flags : str
@@ -168,9 +184,8 @@ def block_library(block: wiring.Component, harness: Path, defines: dict[str, int
     """
     text = export.systemverilog(block, reset=False)
     macros = [f"-D{name}={value}" for name, value in (defines or {}).items()] + flags.split()
-    sources = (harness, *sorted(harness.parent.glob("*.h")))
     key = _digest([text, *VERILATOR_FLAGS, *macros, COMPILER_FLAGS, MAKE_FLAGS, version("verilator"),
-                   *(path.read_text() for path in sources)])
+                   *source_texts(harness)])
     result = export.cache_directory() / "verilator" / f"{key}.so"
     with _locked(result.with_suffix(".lock")):
         if not result.exists():

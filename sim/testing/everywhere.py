@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism
-from caesura.sim.scenario import Work, differences, start_job
+from caesura.sim.scenario import Work, differences, judged, start_job
 from caesura.sim.testing.random_native import NativeProgram
 from caesura.software.driver import Device, Launch
 from caesura.software.driver.transport import Transport
@@ -97,10 +97,6 @@ class Campaign:
             if wrong:
                 raise AssertionError(f"{self.work.image.name}: {name} is wrong without any preemption")
 
-    def _judged(self) -> dict[str, int]:
-        judge = self.work.job.judge
-        return judge({name: array.get() for name, array in self._arrays.items()}) if judge else {}
-
     def _heap(self) -> dict[str, bytes]:
         return {name: array.get().tobytes() for name, array in self._arrays.items()}
 
@@ -122,11 +118,11 @@ class Campaign:
                 raise AssertionError(f"the neighbour's {name} is wrong")
 
     def _wrong(self) -> int:
-        judged = self._judged()
-        total = sum(judged.values())
+        by_judge = judged(self.work.job, self._arrays)
+        total = sum(by_judge.values())
         for name, data in self._heap().items():
             expected = self._expected[name]
-            if data != expected and name not in judged:
+            if data != expected and name not in by_judge:
                 total += sum(x != y for x, y in zip(data, expected, strict=True))
         return total
 

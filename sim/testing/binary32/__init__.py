@@ -23,9 +23,10 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.floating import FloatUnit
 from caesura.hw.export import cache_directory
-from caesura.sim.rtl.verilator import BuildError, block_library
+from caesura.sim.rtl.verilator import BuildError, block_library, source_texts
 
-__all__ = ["OPERATIONS", "RELATIONS", "Difference", "Operation", "Stream", "judge_library", "results", "tuples"]
+__all__ = ["OPERATIONS", "RELATIONS", "Difference", "Operation", "Stream", "judge_library", "pointers",
+           "results", "tuples"]
 
 KINDS = ("ADD", "SUB", "MUL", "FMA", "TEST", "MIN", "MAX", "NEG", "ABS", "SAT", "TO_S", "TO_U", "FROM_S", "FROM_U",
          "INTEGRAL", "FLUSH")
@@ -85,12 +86,12 @@ class Difference:
 
 
 def judge_library(source: Path, defines: dict[str, int]) -> ctypes.CDLL:
-    """Compile a judge, once for each version of its source and of the header ``judge.h`` beside it."""
+    """Compile a judge, once for each version of its source and of the headers it includes."""
     command = ["g++", "-std=c++17", "-O2", "-march=native", "-fPIC", "-shared", *FLAGS.split(),
                *(f"-D{name}={value}" for name, value in defines.items()), str(source)]
     if shutil.which("g++") is None:
         raise BuildError("g++ missing, needed to compile the judge; install with `sudo apt-get install g++`")
-    texts = [*command, (source.parent / "judge.h").read_text(), source.read_text()]
+    texts = [*command, *source_texts(source)]
     folder = cache_directory() / "judge"
     folder.mkdir(exist_ok=True)
     library = folder / f"{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:24]}.so"
@@ -108,7 +109,8 @@ def _judge() -> ctypes.CDLL:
     return judge_library(HERE / "judge.cpp", DEFINES)
 
 
-def _pointers(*arrays: np.ndarray) -> list[ctypes.c_void_p]:
+def pointers(*arrays: np.ndarray) -> list[ctypes.c_void_p]:
+    """Return the addresses of arrays, as a judge's functions take them."""
     return [ctypes.c_void_p(array.ctypes.data) for array in arrays]
 
 
@@ -116,14 +118,14 @@ def results(op: AluOp, a, b, c) -> np.ndarray:
     """Return the results of an operation (of a comparison 0 or 1) for arrays of operands."""
     a, b, c = (np.ascontiguousarray(x, np.uint32) for x in np.broadcast_arrays(a, b, c))
     expected, about = np.empty(a.shape, np.uint32), OPERATIONS[op]
-    _judge().judge(about.kind, about.detail, about.mode, ctypes.c_uint64(a.size), *_pointers(a, b, c, expected))
+    _judge().judge(about.kind, about.detail, about.mode, ctypes.c_uint64(a.size), *pointers(a, b, c, expected))
     return expected
 
 
 def tuples(op: AluOp, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return `count` stratified operands a, b, c of an operation and its results."""
     a, b, c = (np.empty(count, np.uint32) for _ in range(3))
-    _judge().make_operands(OPERATIONS[op].kind, ctypes.c_uint64(seed), ctypes.c_uint64(count), *_pointers(a, b, c))
+    _judge().make_operands(OPERATIONS[op].kind, ctypes.c_uint64(seed), ctypes.c_uint64(count), *pointers(a, b, c))
     return a, b, c, results(op, a, b, c)
 
 

@@ -80,15 +80,11 @@ def _judge() -> ctypes.CDLL:
     return binary32.judge_library(HERE / "judge.cpp", DEFINES)
 
 
-def _pointers(*arrays: np.ndarray) -> list[ctypes.c_void_p]:
-    return [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-
-
 def results(op: F64Op, a, b, c) -> np.ndarray:
     """Return the results of an operation (of a comparison 0 or 1) for arrays of operands."""
     a, b, c = (np.ascontiguousarray(x, np.uint64) for x in np.broadcast_arrays(a, b, c))
     expected, about = np.empty(a.shape, np.uint64), OPERATIONS[op]
-    _judge().judge(about.kind, about.detail, about.mode, ctypes.c_uint64(a.size), *_pointers(a, b, c, expected))
+    _judge().judge(about.kind, about.detail, about.mode, ctypes.c_uint64(a.size), *binary32.pointers(a, b, c, expected))
     return expected
 
 
@@ -97,7 +93,7 @@ def tuples(op: F64Op, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np
     a, b, c = (np.empty(count, np.uint64) for _ in range(3))
     about = OPERATIONS[op]
     _judge().make_operands(about.kind, about.detail, ctypes.c_uint64(seed), ctypes.c_uint64(count),
-                           *_pointers(a, b, c))
+                           *binary32.pointers(a, b, c))
     return a, b, c, results(op, a, b, c)
 
 
