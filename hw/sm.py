@@ -96,7 +96,9 @@ class TraceInterface(Protocol):
     tbs: Signal
 
     @property
-    def signature(self) -> wiring.Signature: ...
+    def signature(self) -> wiring.Signature:
+        """The `TracePorts`, or the same flipped."""
+        ...
 
 
 class Sm(wiring.Component):

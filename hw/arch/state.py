@@ -185,8 +185,9 @@ _EXECUTE = {
 
 _MEMORY = {
     "load_store.queue shared.queue constant.queue": (
-        _transient("write_slot read_slot waiting used before control[] mask_#[] address_#[] data_#_#[]", _NO_ACCESS),
+        _transient("write_slot read_slot waiting used before control[] mask_#[] address_#[]", _NO_ACCESS),
     ),
+    "load_store.queue shared.queue": (_transient("data_#_#[]", _NO_ACCESS),),
     "load_store": (_transient("dropping", "ends with the last segment of the instruction that faulted"),),
     "load_store.coalescer": (_transient("started rest segment__payload segment__valid", _NO_ACCESS),),
     "load_store.loads": (
@@ -222,6 +223,7 @@ _MEMORY = {
         _transient("bank_#[].read0 row_data known", "the read of one cycle"),
         _transient("beat k begun started rest count in_banks occupied bank_# low_# full final silent done "
                    "write__payload", _NO_SHARED),
+        _bookkeeping("turn", "whether a row access may take a cycle"),
     ),
     "constant": (
         _transient("beat k begun started rest looked looking found finding spoiled full once write__payload "

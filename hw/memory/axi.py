@@ -82,7 +82,9 @@ class AxiInterface(Protocol):
     rready: Signal
 
     @property
-    def signature(self) -> wiring.Signature: ...
+    def signature(self) -> wiring.Signature:
+        """The `Axi4`, or the same flipped."""
+        ...
 
 
 class AxiMaster(wiring.Component):

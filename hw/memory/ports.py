@@ -34,7 +34,9 @@ class ReadInterface(Protocol):
     beat: stream.Interface
 
     @property
-    def signature(self) -> wiring.Signature: ...
+    def signature(self) -> wiring.Signature:
+        """The `ReadPort`, or the same flipped."""
+        ...
 
 
 class WritePort(wiring.Signature):
@@ -55,4 +57,6 @@ class WriteInterface(Protocol):
     ack: stream.Interface
 
     @property
-    def signature(self) -> wiring.Signature: ...
+    def signature(self) -> wiring.Signature:
+        """The `WritePort`, or the same flipped."""
+        ...

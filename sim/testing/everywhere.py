@@ -17,7 +17,7 @@ import numpy as np
 from caesura.hw.arch.context import Mechanism
 from caesura.sim.scenario import Work, differences, judged, start_job
 from caesura.sim.testing.random_native import NativeProgram
-from caesura.software.driver import Device, Launch
+from caesura.software.driver import Device, DeviceArray, Launch
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
 
@@ -64,6 +64,12 @@ def native_work(program: NativeProgram) -> Work:
     return Work(program.image, Job(program.grid, program.block, arguments))
 
 
+def _check(what: str, job: Job, arrays: dict[str, DeviceArray]) -> None:
+    wrong = [name for name, count in differences(job, arrays).items() if count]
+    if wrong:
+        raise AssertionError(f"{what}: {', '.join(wrong)} wrong")
+
+
 class Campaign:
     """Preemptions of one kernel on one machine.
 
@@ -89,13 +95,8 @@ class Campaign:
         self._origin = self._fork()
         self.cycles = self.device.wait(self._launch, max_cycles)
         self._expected = self._heap()
-        self._check_reference()
+        _check(f"{work.image.name} without any preemption", work.job, self._arrays)
         self._back(self._origin)
-
-    def _check_reference(self) -> None:
-        for name, wrong in differences(self.work.job, self._arrays).items():
-            if wrong:
-                raise AssertionError(f"{self.work.image.name}: {name} is wrong without any preemption")
 
     def _heap(self) -> dict[str, bytes]:
         return {name: array.get().tobytes() for name, array in self._arrays.items()}
@@ -113,9 +114,7 @@ class Campaign:
         job = self.neighbour.job
         launch = self._other(job.grid, job.block, arguments, job.shared_bytes)
         self.device.wait(launch, self.max_cycles)
-        for name, value in job.expected.items():
-            if not (self._other_arrays[name].get() == value).all():
-                raise AssertionError(f"the neighbour's {name} is wrong")
+        _check("the neighbour", job, self._other_arrays)
 
     def _wrong(self) -> int:
         by_judge = judged(self.work.job, self._arrays)

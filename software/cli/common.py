@@ -23,6 +23,7 @@ class Group(click.Group):
     """Turns the project's own errors into one message and an exit code."""
 
     def invoke(self, ctx):
+        """Run the command; exit with `EXIT_FAULT` on a fault of a kernel, with `EXIT_INPUT` on other errors."""
         try:
             return super().invoke(ctx)
         except KernelFault as error:

@@ -1,8 +1,7 @@
 // Binary32 operations done by the host's arithmetic, and operands for them, stratified as in Berkeley TestFloat:
 // special values and their neighbours, few-bit fractions, weighted exponents, cancellation, near-halfway cases,
-// results near the limits of the exponent. KIND_* and MODE_* come from the Python side.
+// results near the limits of the exponent. KIND_* come from the Python side.
 #pragma once
-#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -246,20 +245,5 @@ inline uint32_t result(int kind, int detail, const Tuple& t) {
     }
     __builtin_trap();
 }
-
-// Rounding direction of the host, restored at the end of the scope.
-class Direction {
-public:
-    explicit Direction(int mode) : before_(std::fegetround()) {
-        std::fesetround(mode == MODE_RN   ? FE_TONEAREST
-                        : mode == MODE_RZ ? FE_TOWARDZERO
-                        : mode == MODE_RM ? FE_DOWNWARD
-                                          : FE_UPWARD);
-    }
-    ~Direction() { std::fesetround(before_); }
-
-private:
-    int before_;
-};
 
 }  // namespace binary32

@@ -1,4 +1,5 @@
 // Operands and judged results for numpy, through ctypes.
+#include "../float_judge/direction.h"
 #include "judge.h"
 
 using namespace binary64;
@@ -14,6 +15,6 @@ extern "C" void make_operands(int kind, int detail, uint64_t seed, uint64_t coun
 
 extern "C" void judge(int kind, int detail, int mode, uint64_t count, const uint64_t* a, const uint64_t* b,
                       const uint64_t* c, uint64_t* expected) {
-    const binary32::Direction direction(mode);
+    const float_judge::Direction direction(mode);
     for (uint64_t k = 0; k < count; ++k) expected[k] = result(kind, detail, {a[k], b[k], c[k]});
 }

@@ -1,69 +1,37 @@
-// Streams operands through a verilated F64Lane and compares every result with the host's.
-#include <memory>
-
-#include "Vtop.h"
+// A verilated F64Lane, an operation in every cycle.
+#include "../float_judge/stream.h"
 #include "judge.h"
-
-using namespace binary64;
 
 namespace {
 
-struct Operation {
-    int32_t code, kind, detail, mode;
-};
+using float_judge::Operation;
 
-struct Flight {
-    int operation = -1;
-    Tuple tuple;
-    uint64_t expected;
-};
+struct Lane {
+    using Word = uint64_t;
+    using Tuple = binary64::Tuple;
+    using Random = binary64::Random;
+    static constexpr int LANES = 1;
+    uint64_t from;
+    int stride;
 
-struct Difference {
-    int32_t operation;
-    uint64_t a, b, c, expected, got;
+    Tuple operands(Random& random, const Operation* op, uint64_t cycle) const {
+        const Tuple noise{random.next(), random.next(), random.next()};
+        if (!op) return noise;
+        if (!stride) return binary64::operands(random, op->kind, op->detail);
+        return {noise.a, random.next() << 32 | uint32_t(from + cycle * uint64_t(stride)), noise.c};
+    }
+    Word expected(const Operation& op, const Tuple& t) const { return binary64::result(op.kind, op.detail, t); }
+    void drive(Vtop& top, const Operation& op, int, const Tuple& t) const {
+        top.function = uint8_t(op.code);
+        top.a = t.a, top.b = t.b, top.c = t.c;
+    }
+    Word got(const Vtop& top, const Operation& op, int) const { return op.kind == OF_TEST ? top.tested : top.result; }
 };
 
 }  // namespace
 
-// Runs `cycles` cycles and returns the number of differences; the first stands in `first`. With several operations
-// each cycle takes one of them, in one cycle of `gap` (if not 0) none. With a `stride`, operand b of cycle k is
-// ``seed + k * stride``, of 32 bits.
+// With a `stride`, operand b of cycle k is ``seed + k * stride``, of 32 bits.
 extern "C" uint64_t stream(const Operation* operations, int number, uint64_t seed, uint64_t cycles, int gap, int stride,
-                           Difference* first) {
-    const auto context = std::make_unique<VerilatedContext>();
-    const auto top = std::make_unique<Vtop>(context.get());
-    Random random(seed);
-    auto flights = std::make_unique<Flight[]>(LATENCY);
-    uint64_t differences = 0;
-    top->clk = 0;
-    top->eval();
-    for (uint64_t cycle = 0; cycle < cycles + LATENCY; ++cycle) {
-        Flight& flight = flights[cycle % LATENCY];
-        if (flight.operation >= 0) {
-            const uint64_t got = operations[flight.operation].kind == OF_TEST ? top->tested : top->result;
-            const Tuple& t = flight.tuple;
-            if (got != flight.expected && !differences++)
-                *first = {flight.operation, t.a, t.b, t.c, flight.expected, got};
-        }
-        const bool valid = cycle < cycles && !(gap && random.below(uint32_t(gap)) == 0);
-        const int chosen = number > 1 ? int(random.below(uint32_t(number))) : 0;
-        const Operation& op = operations[chosen];
-        flight.operation = valid ? chosen : -1;
-        flight.tuple = {random.next(), random.next(), random.next()};
-        if (valid) {
-            if (stride) flight.tuple.b = random.next() << 32 | uint32_t(seed + cycle * uint64_t(stride));
-            else flight.tuple = operands(random, op.kind, op.detail);
-            const binary32::Direction direction(op.mode);
-            flight.expected = result(op.kind, op.detail, flight.tuple);
-        }
-        top->valid = valid;
-        top->function = uint8_t(op.code);
-        top->a = flight.tuple.a, top->b = flight.tuple.b, top->c = flight.tuple.c;
-        top->clk = 1;
-        top->eval();
-        top->clk = 0;
-        top->eval();
-    }
-    top->final();
-    return differences;
+                           float_judge::Difference<uint64_t>* first) {
+    return float_judge::stream(Lane{seed, stride}, operations, number, seed, cycles, gap, first);
 }
