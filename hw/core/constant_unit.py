@@ -87,7 +87,7 @@ class ConstantUnit(wiring.Component):
         self.geometry = g
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
-            "op": In(stream.Signature(payload.memory_op(g))),
+            "op": In(stream.Signature(payload.memory_op(g, words=0))),
             "room": Out(1),
             "write": Out(stream.Signature(payload.register_write(g))),
             "uniform": Out(stream.Signature(payload.uniform_write(g))),
@@ -99,7 +99,7 @@ class ConstantUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.queue = queue = OperationQueue(g, bound=Fault.CONSTANT_BOUND)
+        m.submodules.queue = queue = OperationQueue(g, Fault.CONSTANT_BOUND, words=0)
         m.submodules.cache = cache = ConstantCache(g)
         wiring.connect(m, wiring.flipped(self.op), queue.op)
         wiring.connect(m, cache.port, wiring.flipped(self.read_port))

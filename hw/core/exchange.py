@@ -78,16 +78,18 @@ class ExchangeUnit(wiring.Component):
     write: stream.Interface
     predicate: stream.Interface
 
+    OPERANDS = ("a", "b", "c")
+
     def __init__(self, g: Geometry):
         self.geometry = g
         self._bits = exact_log2(g.warp_size)
         self._groups = g.warp_size // g.exchange_lanes
         self._field = data.StructLayout({"distance": self._bits, "clamp": self._bits, "segment": self._bits})
         self._kept = data.StructLayout(
-            {"match": 1, "mode": Mode} | {name: lane_op(g)[name].shape
+            {"match": 1, "mode": Mode} | {name: lane_op(g, ())[name].shape
                                           for name in ("warp", "base", "d", "writes_d", "pd", "writes_pd")})
         super().__init__({
-            "op": In(stream.Signature(lane_op(g))), "room": Out(1),
+            "op": In(stream.Signature(lane_op(g, self.OPERANDS))), "room": Out(1),
             "write": Out(stream.Signature(register_write(g))),
             "predicate": Out(stream.Signature(predicate_write(g))),
         })

@@ -123,7 +123,8 @@ class ExecutePipeline(wiring.Component):
             "release_predicate": Out(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1)})),
             # memory units, uniform data path
-            **{f"{name}_op": Out(stream.Signature(payload.memory_op(g))) for name in MEMORY_UNITS.values()},
+            **{f"{name}_op": Out(stream.Signature(self._memory_op(unit)))
+               for unit, name in MEMORY_UNITS.items()},
             **{f"{name}_write": In(stream.Signature(payload.register_write(g))) for name in MEMORY_UNITS.values()},
             "uniform_predicate": In(stream.Signature(payload.predicate_write(g))),
             # the place of one instruction in a unit is free again
@@ -149,6 +150,10 @@ class ExecutePipeline(wiring.Component):
             "trace_write": Out(data.StructLayout({"valid": 1, "write": payload.register_write(g)})),
             "trace_predicate": Out(data.StructLayout({"valid": 1, "write": payload.predicate_write(g)})),
         })
+
+    def _memory_op(self, unit):
+        """Layout of the beats for a memory unit; constants are only loaded."""
+        return payload.memory_op(self.geometry, words=0 if unit is Unit.CONSTANT else 4)
 
     def elaborate(self, platform):
         m = Module()
@@ -225,16 +230,17 @@ class ExecutePipeline(wiring.Component):
     def _memory_operations(self, m, output):
         """Offer beats of loads, stores and atomics to their unit, with the address of each lane."""
         op, operands = output.payload.operation, output.payload.operands
-        beat = Signal(payload.memory_op(self.geometry))
-        names = ("warp", "tb", "kernel", "base", "block_warp", "pc", "d", "writes_d", "writes_u", "size", "store",
-                 "atomic", "function", "space", "beat", "last", "mask")
-        m.d.comb += [beat[name].eq(op[name]) for name in names]
-        m.d.comb += [beat.address[lane].eq(operands[0][lane] + op.imm) for lane in range(self.geometry.lanes)]
-        m.d.comb += [beat.data[k].eq(operands[1 + k]) for k in range(4)]
+        address = Signal(data.ArrayLayout(32, self.geometry.lanes))
+        m.d.comb += [address[lane].eq(operands[0][lane] + op.imm) for lane in range(self.geometry.lanes)]
         m.d.comb += output.ready.eq(1)
         for unit, name in MEMORY_UNITS.items():
             port = getattr(self, f"{name}_op")
-            m.d.comb += [port.payload.eq(beat), port.valid.eq(output.valid & (op.unit == unit))]
+            beat = port.payload
+            fields = beat.shape().members
+            m.d.comb += [beat[field].eq(op[field]) for field in fields if field not in ("address", "data")]
+            m.d.comb += [beat.address.eq(address), port.valid.eq(output.valid & (op.unit == unit))]
+            if "data" in fields:
+                m.d.comb += [words.eq(operands[1 + k]) for k, words in enumerate(beat.data)]
             with m.If(op.unit == unit):
                 m.d.comb += output.ready.eq(port.ready)
 
@@ -244,13 +250,12 @@ class ExecutePipeline(wiring.Component):
         m.submodules.f64 = f64 = F64Unit(g)
         m.submodules.sfu = sfu = SpecialFunctionUnit(g)
         m.submodules.exchange = exchange = ExchangeUnit(g)
-        beat = Signal(payload.lane_op(g))
-        m.d.comb += [beat[name].eq(op[name]) for name in ("function", "warp", "base", "d", "writes_d", "data_registers",
-                                                          "pd", "writes_pd", "beat", "last", "mask")]
-        m.d.comb += [beat[name].eq(words) for name, words in zip(
-            ("a", "b", "c", "high_b", "high_c", "high_a"), operands, strict=True)]
+        words = dict(zip(("a", "b", "c", "high_b", "high_c", "high_a"), operands, strict=True))
         for (unit, name), block in zip(SIDE_UNITS.items(), (f64, sfu, exchange), strict=True):
-            m.d.comb += [block.op.payload.eq(beat), block.op.valid.eq(output.valid & (op.unit == unit)),
+            beat = block.op.payload
+            m.d.comb += [beat[field].eq(words[field] if field in words else op[field])
+                         for field in beat.shape().members]
+            m.d.comb += [block.op.valid.eq(output.valid & (op.unit == unit)),
                          getattr(self, f"{name}_room").eq(block.room)]
             with m.If(op.unit == unit):
                 m.d.comb += output.ready.eq(block.op.ready)

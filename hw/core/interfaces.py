@@ -87,36 +87,37 @@ def uniform_op(g: Geometry) -> data.StructLayout:
     })
 
 
-def memory_op(g: Geometry) -> data.StructLayout:
+def memory_op(g: Geometry, words: int = 4) -> data.StructLayout:
     """One beat (`lanes` lanes) of a load or store, from `ExecutePipeline` to a memory unit.
 
     The `beats` beats of an instruction come in order with nothing between; `address` is a + imm of each
     lane (of a local access the offset in the thread's local memory). `data[k]` is register ``d + k`` of each lane
     (stores only); of an atomic, `data` is b, c, high word of b, high word of c, `function` the `isa.AtomicOp` and
     `writes_d` says that it returns what was there. `writes_u`: a constant load into uniform register `d`.
+    A unit that only loads takes 0 `words`: there is no `data`.
     """
+    stored = {"data": data.ArrayLayout(data.ArrayLayout(32, g.lanes), words)} if words else {}
     return data.StructLayout({
         "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots), "base": physical(g),
         "block_warp": index(g.max_block_warps), "pc": PC_BITS, "d": 6, "writes_d": 1, "writes_u": 1, "size": Size,
         "store": 1, "atomic": 1, "function": 4, "space": Space, "beat": index(g.beats), "last": 1, "mask": g.lanes,
         "address": data.ArrayLayout(ADDRESS_BITS, g.lanes),
-        "data": data.ArrayLayout(data.ArrayLayout(32, g.lanes), 4),
-    })
+    } | stored)
 
 
-def lane_op(g: Geometry) -> data.StructLayout:
+def lane_op(g: Geometry, operands: tuple[str, ...]) -> data.StructLayout:
     """One beat of an operation of the f64, special-function or exchange unit, from `ExecutePipeline`.
 
     The `beats` beats of an instruction come in order with nothing between. `function` is the low 7 bits of the
-    opcode; `high_a`, `high_b`, `high_c` are the upper words of operands that are register pairs. An immediate is
-    operand b. `data_registers` are written from `d` up if `writes_d`, predicate `pd` if `writes_pd`.
+    opcode; `operands` are those the unit has, a word a lane, of ``a b c`` and ``high_a high_b high_c``, the upper
+    words of operands that are register pairs. An immediate is operand b. `data_registers` are written from `d` up
+    if `writes_d`, predicate `pd` if `writes_pd`.
     """
     words = data.ArrayLayout(32, g.lanes)
     return data.StructLayout({
         "function": 7, "warp": index(g.warps), "base": physical(g), "d": 6, "writes_d": 1, "data_registers": 3,
         "pd": 3, "writes_pd": 1, "beat": index(g.beats), "last": 1, "mask": g.lanes,
-        "a": words, "b": words, "c": words, "high_a": words, "high_b": words, "high_c": words,
-    })
+    } | dict.fromkeys(operands, words))
 
 
 def register_write(g: Geometry) -> data.StructLayout:

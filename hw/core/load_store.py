@@ -111,7 +111,8 @@ class LoadStore(wiring.Component):
         """Put the beats into the queue, local addresses translated."""
         m.submodules.local = local = LocalAddress(self.geometry)
         wiring.connect(m, wiring.flipped(self.op), queue.op)
-        m.d.comb += [local.kernels.eq(self.kernels), local.tbs.eq(self.tbs), local.op.eq(self.op.payload),
+        m.d.comb += [local.op[name].eq(self.op.payload[name]) for name in local.op.shape().members]
+        m.d.comb += [local.kernels.eq(self.kernels), local.tbs.eq(self.tbs),
                      local.valid.eq(self.op.valid), queue.beyond.eq(local.beyond),
                      queue.op.payload.address.eq(local.address)]
 

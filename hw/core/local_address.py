@@ -48,7 +48,7 @@ class LocalAddress(wiring.Component):
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
             "valid": In(1),
-            "op": In(payload.memory_op(g)),
+            "op": In(payload.memory_op(g, words=0)),
             "address": Out(data.ArrayLayout(32, g.lanes)),
             "beyond": Out(g.lanes),
         })

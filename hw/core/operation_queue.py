@@ -45,6 +45,8 @@ class OperationQueue(wiring.Component):
     g : Geometry
     bound : Fault
         What a lane that is `beyond` reports.
+    words : int
+        Of data that come with each lane; 0 for a unit that only loads.
 
     Attributes
     ----------
@@ -74,19 +76,19 @@ class OperationQueue(wiring.Component):
     release: Signal
     room: Signal
 
-    def __init__(self, g: Geometry, bound: Fault = Fault.SHARED_BOUND):
+    def __init__(self, g: Geometry, bound: Fault, words: int = 4):
         self.geometry = g
-        self.bound = bound
+        self.bound, self.words = bound, words
         self.slots = g.unit_queue + 2
         lanes = data.ArrayLayout(32, g.warp_size)
         super().__init__({
-            "op": In(stream.Signature(payload.memory_op(g))),
+            "op": In(stream.Signature(payload.memory_op(g, words))),
             "beyond": In(g.lanes),
             "head": Out(data.StructLayout({"valid": 1, "op": queued(g, self.slots)})),
             "mask": Out(g.warp_size),
             "address": Out(lanes),
             "data_slot": In(payload.index(self.slots)),
-            "data": Out(data.ArrayLayout(lanes, 4)),
+            "data": Out(data.ArrayLayout(lanes, words)),
             "start": In(1),
             "advance": In(1),
             "release": In(1),
@@ -145,7 +147,7 @@ class OperationQueue(wiring.Component):
             m.d.comb += self.mask[part].eq(mask)
             stored = [(self.address, "address", op.address, here, read_slot)]
             used = here & (op.store | op.atomic)
-            stored += [(self.data[k], f"data_{k}", op.data[k], used, self.data_slot) for k in range(4)]
+            stored += [(self.data[k], f"data_{k}", op.data[k], used, self.data_slot) for k in range(self.words)]
             for output, name, value, enable, slot in stored:
                 lanes = self._store(m, f"{name}_{beat}", value.as_value(), enable, write_slot, slot)
                 m.d.comb += [output[part.start + i].eq(lanes.word_select(i, 32)) for i in range(g.lanes)]

@@ -50,7 +50,7 @@ class Serial(wiring.Component):
     threads : int
         Threads that enter in a cycle; a power of two, at most `lanes`.
     operands : tuple of str
-        Fields of `lane_op` that are kept and given to the pipeline: of ``a b c high_a high_b high_c``.
+        Those of `lane_op`.
     registers : int
         Words of a thread's result: 1 or 2.
     latency : int
@@ -99,7 +99,7 @@ class Serial(wiring.Component):
                                          "active": threads})
         words = data.ArrayLayout(32, threads)
         ports = {
-            "op": In(stream.Signature(lane_op(g), always_ready=True)), "room": Out(1),
+            "op": In(stream.Signature(lane_op(g, operands), always_ready=True)), "room": Out(1),
             "enter": Out(data.StructLayout({"valid": 1, "active": threads, "function": 7}
                                            | dict.fromkeys(operands, words))),
             "result": In(data.ArrayLayout(words, registers)),

@@ -56,7 +56,8 @@ class SharedMemory(wiring.Component):
 
     Addresses are relative to the TB's allocation. A read of an invalid line gives zeros. The first store to a line
     that is not dirty takes the cycle(s) before it to mark the line, and to write zeros to all of it if it was
-    invalid. The row port is served in cycles in which no operation waits.
+    invalid. A row access holds operations up while the lanes of atomics in flight are written, then takes a cycle,
+    at most every other one: TBs that run cannot hold up a save or a restore.
 
     Faults: MISALIGNED, else SHARED_BOUND, each at its lowest lane, before anything is accessed. Registers are
     released and completion is signalled all the same, after the report.
@@ -92,7 +93,7 @@ class SharedMemory(wiring.Component):
             "lines_valid": Out(g.shared_lines),
             "lines_dirty": Out(g.shared_lines),
             "trace_atomic": Out(trace_atomic(g)),   # the lanes of atomics in the order in which they are performed
-            "row": In(stream.Signature(data.StructLayout({  # lower priority than `op`
+            "row": In(stream.Signature(data.StructLayout({
                 "row": range(self.rows), "write": 1, "clean": 1, "data": row_data}))),
             "row_data": Out(data.StructLayout({"valid": 1, "data": row_data})),  # one cycle after a read transfers
         })
@@ -110,7 +111,8 @@ class SharedMemory(wiring.Component):
                      self.trace_atomic.eq(atomics.trace), atomics.data.eq(queue.data)]
         selected, in_banks, go = Signal(_pass(g)), Signal(_pass(g)), Signal()
         occupied, free = Signal(), Signal()
-        address, prepare = self._select(m, queue, lines, conflicts, atomics, selected, go, free)
+        claim, row_go, row_read = self._row(m, lines, free, atomics.busy)
+        address, prepare = self._select(m, queue, lines, conflicts, atomics, selected, go, free & ~claim)
         banks = [Signal(exact_log2(g.lanes), name=f"bank_{i}") for i in range(g.lanes)]
         low = [Signal(WORD_BITS, name=f"low_{i}") for i in range(g.lanes)]
         with m.If(free):
@@ -119,10 +121,10 @@ class SharedMemory(wiring.Component):
             m.d.sync += in_banks.eq(selected)
             for i in range(g.lanes):
                 m.d.sync += [banks[i].eq(conflicts.bank[i]), low[i].eq(address[i])]
-        row_go, read = self._row(m, lines, free & ~queue.head.valid & ~atomics.busy)
-        words = self._banks(m, conflicts, atomics, go & ~selected.upper, queue.head.op.store, prepare, row_go, read)
+        words = self._banks(m, conflicts, atomics, go & ~selected.upper, queue.head.op.store, prepare, row_go,
+                            row_read)
         self._result(m, words, atomics, in_banks, banks, low, occupied, free)
-        self._row_data(m, words, lines, read)
+        self._row_data(m, words, lines, row_read)
         return m
 
     def _beyond(self, m):
@@ -175,7 +177,7 @@ class SharedMemory(wiring.Component):
             selected.complete.eq(ends), selected.final.eq(last), selected.take.eq(Mux(upper, mask, conflicts.served)),
             selected.known.eq(known | upper.replicate(g.lanes)),
         ]
-        return address, self._prepare(m, lines, queue.head.valid & ~atomics.busy, unprepared, line)
+        return address, self._prepare(m, lines, queue.head.valid & free & ~atomics.busy, unprepared, line)
 
     def _atomic(self, m, queue, conflicts, atomics, upper, first, beat, go, wait):
         """Send the lane of a pass to `atomics`; `wait` for those before it where that is needed."""
@@ -240,14 +242,19 @@ class SharedMemory(wiring.Component):
             m.d.sync += count.eq(Mux(count == rows - 1, 0, count + 1))
         return fill
 
-    def _row(self, m, lines, allowed):
-        """Take a row access in an idle cycle; returns its transfer, and whether it reads."""
-        row, go, read = self.row.payload, Signal(), Signal()
+    def _row(self, m, lines, free, busy):
+        """Take a row access; return whether operations must wait for it, its transfer, and whether it reads.
+
+        It holds operations up, the lanes of an atomic too, until what is in flight has been written.
+        """
+        row, claim, turn, go, read = self.row.payload, Signal(), Signal(init=1), Signal(), Signal()
         line = row.row[exact_log2(self.rows // self.geometry.shared_lines):]
-        m.d.comb += [self.row.ready.eq(allowed), go.eq(self.row.valid & allowed), read.eq(go & ~row.write)]
+        m.d.sync += turn.eq(~go)
+        m.d.comb += [claim.eq(self.row.valid & turn), self.row.ready.eq(turn & free & ~busy),
+                     go.eq(self.row.valid & self.row.ready), read.eq(go & ~row.write)]
         with m.If(go & row.write):
             m.d.comb += [lines.mark.line.eq(line), lines.mark.dirty.eq(~row.clean), lines.mark.valid.eq(1)]
-        return go, read
+        return claim, go, read
 
     def _row_data(self, m, words, lines, read):
         """Give the row that was read, or zeros if its line was invalid."""

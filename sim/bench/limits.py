@@ -7,7 +7,7 @@ that come closest to their limits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -18,20 +18,20 @@ from caesura.sim import open_device
 from caesura.sim.scenario import PreemptionResult, as_json, run_preemption, shipped_work, start_job
 from caesura.software.kernels import KERNELS
 
-__all__ = ["preemptions", "run", "print_report"]
+__all__ = ["MOMENTS", "preemptions", "run", "print_report"]
 
 MOMENTS = 0.2, 0.45, 0.7
 """When, as a share of the undisturbed run."""
 
 
-def preemptions(g: Geometry, name: str, mechanism: Mechanism, size: str = "small"
-                ) -> Iterator[tuple[PreemptionResult, PreemptionResult]]:
+def preemptions(g: Geometry, name: str, mechanism: Mechanism, size: str = "small",
+                moments: Sequence[float] = MOMENTS) -> Iterator[tuple[PreemptionResult, PreemptionResult]]:
     """Preempt a shipped kernel at several moments on the RTL, each resumed TB by TB and in a gang."""
     work, other = shipped_work(name, g, size), shipped_work("hostile", g)
     device = open_device("rtl", g)
     launch, _ = start_job(device, device.load([work.image])[name], work.job)
     total = device.wait(launch)
-    for moment in MOMENTS:
+    for moment in moments:
         early, gang = (run_preemption(open_device("rtl", g), work, other, int(moment * total), mechanism, gang=together)
                        for together in (False, True))
         yield early, gang

@@ -163,8 +163,9 @@ async def drive(ctx, unit, g: Geometry, access: Access):
             "d": access.d, "size": access.size, "store": access.store, "beat": beat, "last": beat == g.beats - 1,
             "atomic": access.function is not None, "function": access.function or 0, "space": access.space,
             "writes_d": not access.store and access.returns, "block_warp": access.block_warp,
-            "mask": access.mask >> part.start & (1 << g.lanes) - 1, "address": access.address[part],
-            "data": [[int(word) for word in row[part]] for row in access.data]})
+            "mask": access.mask >> part.start & (1 << g.lanes) - 1, "address": access.address[part]}
+            | ({"data": [[int(word) for word in row[part]] for row in access.data]}
+               if "data" in unit.op.payload.shape().members else {}))
         ctx.set(unit.op.valid, 1)
         *_, ready = await ctx.tick().sample(unit.op.ready)
         ctx.set(unit.op.valid, 0)

@@ -28,7 +28,7 @@ class Operation:
     writes_pd : bool
     mask : int
     words : dict
-        Of ``a b c high_a high_b high_c``: arrays of `warp_size` uint32; those left out are noise.
+        Of ``a b c high_a high_b high_c``: arrays of `warp_size` uint32; those left out are noise. Units have but some.
     written : list of dict
         Lane to value, for each register written.
     tested : dict
@@ -103,7 +103,8 @@ class SideBench:
             "writes_d": int(operation.registers > 0), "data_registers": operation.registers, "pd": operation.pd,
             "writes_pd": int(operation.writes_pd), "beat": beat, "last": int(beat == self.g.beats - 1),
             "mask": operation.mask >> part.start & (1 << lanes) - 1,
-            **{name: [int(x) for x in row[part]] for name, row in words.items()},
+            **{name: [int(x) for x in row[part]] for name, row in words.items()
+               if name in self.unit.op.payload.shape().members},
         }
 
     async def monitor(self, ctx):

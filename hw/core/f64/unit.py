@@ -48,11 +48,12 @@ class F64Unit(wiring.Component):
     predicate: stream.Interface
 
     LATENCY = F64Lane.LATENCY + 5
+    OPERANDS = ("a", "b", "c", "high_a", "high_b", "high_c")
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "op": In(stream.Signature(lane_op(g), always_ready=True)), "room": Out(1),
+            "op": In(stream.Signature(lane_op(g, self.OPERANDS), always_ready=True)), "room": Out(1),
             "write": Out(stream.Signature(register_write(g))),
             "predicate": Out(stream.Signature(predicate_write(g))),
         })
@@ -84,8 +85,8 @@ class F64Unit(wiring.Component):
         m = Module()
         threads = self.geometry.f64_lanes
         m.submodules.serial = serial = Serial(
-            self.geometry, threads=threads, operands=("a", "b", "c", "high_a", "high_b", "high_c"), registers=2,
-            latency=F64Lane.LATENCY, predicates=True)
+            self.geometry, threads=threads, operands=self.OPERANDS, registers=2, latency=F64Lane.LATENCY,
+            predicates=True)
         wiring.connect(m, wiring.flipped(self.op), serial.op)
         wiring.connect(m, serial.write, wiring.flipped(self.write))
         wiring.connect(m, serial.predicate, wiring.flipped(self.predicate))

@@ -40,9 +40,11 @@ class SpecialFunctionUnit(wiring.Component):
     room: Signal
     write: stream.Interface
 
+    OPERANDS = ("b",)
+
     def __init__(self, g: Geometry):
         self.geometry = g
-        super().__init__({"op": In(stream.Signature(lane_op(g), always_ready=True)), "room": Out(1),
+        super().__init__({"op": In(stream.Signature(lane_op(g, self.OPERANDS), always_ready=True)), "room": Out(1),
                           "write": Out(stream.Signature(register_write(g)))})
 
     @staticmethod
@@ -65,7 +67,7 @@ class SpecialFunctionUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.serial = serial = Serial(g, threads=g.sfu_lanes, operands=("b",), registers=1,
+        m.submodules.serial = serial = Serial(g, threads=g.sfu_lanes, operands=self.OPERANDS, registers=1,
                                               latency=SpecialFunctionLane.LATENCY)
         wiring.connect(m, wiring.flipped(self.op), serial.op)
         wiring.connect(m, serial.write, wiring.flipped(self.write))
