@@ -3,7 +3,8 @@
 from collections import deque
 
 import numpy as np
-from amaranth.sim import Simulator
+import pytest
+from simulation import Simulator, component
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import preset
@@ -22,6 +23,7 @@ GEOMETRIES = {
     "wide": WIDE.replace(warps=6, registers=128),
     "two beats, slow": WIDE.replace(warp_size=16, warps=3, registers=64, alu_latency=8, param_words=5),
 }
+CHECKED = ["tiny", pytest.param("wide", marks=pytest.mark.full), "two beats, slow"]
 BLOCKS = [(8, 2, 1), (5, 3, 2), (1, 7, 3), (16, 1, 1)]
 GRID = (70000, 300, 2)
 WORD = 0xFFFF_FFFF
@@ -136,7 +138,7 @@ class Bench:
     """Drives the pipeline as front end, memory units and preemption unit would, with a scoreboard."""
 
     def __init__(self, g, seed=0):
-        self.g, self.dut, self.rng = g, ExecutePipeline(g), np.random.default_rng(seed)
+        self.g, self.dut, self.rng = g, component(ExecutePipeline, g), np.random.default_rng(seed)
         self.model = Model(g, self.rng)
         self.cycle = 0
         self.pending = [set() for _ in range(g.warps)]         # register numbers, and "p" + predicate

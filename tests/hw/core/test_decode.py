@@ -31,7 +31,7 @@ def decode_all(words):
 
 def test_every_opcode_decodes_as_the_encoding_says():
     rng = random.Random(1)
-    instructions = [random_instruction(rng, op) for op in OPCODES for _ in range(12)]
+    instructions = [random_instruction(rng, op) for op in OPCODES for _ in range(5)]
     for instruction, out in zip(instructions, decode_all(map(encode, instructions)), strict=True):
         op = instruction.op
         names = op.operands

@@ -4,7 +4,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from execute_bench import GEOMETRIES, Bench
+from execute_bench import CHECKED, GEOMETRIES, Bench
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
@@ -43,7 +43,7 @@ def random_instruction(rng, g) -> Instruction:
     return Instruction(op, fields)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_random_instructions_leave_the_state_of_the_model(name):
     bench = Bench(GEOMETRIES[name], seed=len(name))
     g, rng = bench.g, bench.rng
@@ -73,7 +73,7 @@ def test_random_instructions_leave_the_state_of_the_model(name):
     assert not bench.faults and bench.saves > 100
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_conflict_free_instructions_flow_every_beats_cycles(name):
     bench = Bench(GEOMETRIES[name])
     g, starts = bench.g, []
@@ -115,7 +115,7 @@ def test_registers_of_one_bank_are_read_in_turn(registers, cycles):
     assert np.diff(starts).tolist() == [cycles] * 2
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_clear_forgets_registers_and_predicates_of_one_warp(name):
     bench = Bench(GEOMETRIES[name])
     g, model = bench.g, bench.model
@@ -148,7 +148,7 @@ def test_clear_forgets_registers_and_predicates_of_one_warp(name):
     bench.run(process)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_restore_and_save_run_beside_instructions(name):
     bench = Bench(GEOMETRIES[name], seed=3)
     g, rng, model, dut = bench.g, bench.rng, bench.model, bench.dut
@@ -215,7 +215,7 @@ def test_saving_waits_for_a_bank_that_instructions_use():
     bench.run(process)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_parameter_out_of_bounds_faults_once_and_writes_nothing(name):
     bench = Bench(GEOMETRIES[name])
     offsets, pcs = (2, 1 << 20, 4 * bench.g.param_words), []
@@ -235,7 +235,7 @@ def test_parameter_out_of_bounds_faults_once_and_writes_nothing(name):
     assert not bench.traced
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_trace_has_every_written_beat(name):
     bench = Bench(GEOMETRIES[name])
     g = bench.g

@@ -12,6 +12,9 @@ from caesura.hw.core.f64.lane import F64Lane
 from caesura.sim.testing.binary64 import OPERATIONS, Stream, results, tuples
 from caesura.sim.testing.side_units import Operation, SideBench
 
+pytestmark = pytest.mark.depends_on(
+    "hw/arch", "hw/core/f64", "sim/testing/binary64", "sim/testing/float_judge", "sim/rtl/verilator.py")
+
 OPS = list(F64Op)
 NAN = 0x7FFF_FFFF_FFFF_FFFF
 FULL = 10_000_000

@@ -3,12 +3,15 @@
 import random
 
 import pytest
+from kept_benches import FrontEndBench
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.sim.testing.control_flow import ReferenceWarp, random_program
-from caesura.sim.testing.front_end import CODE_BASE, FrontEndBench
+from caesura.hw.core.scoreboard import OutstandingOperations
+from caesura.sim.testing.control_flow import ReferenceWarp
+from caesura.sim.testing.front_end import CODE_BASE
+from caesura.sim.testing.random_control_flow import random_program
 
 make = Instruction.make
 TINY = preset("tiny")
@@ -16,7 +19,7 @@ WIDE = preset("gtx480").replace(warps=6, tb_slots=3, icache_lines=4)
 POINT = [make("pp", live=0b11), make("pp.div", live=0b111)]
 
 
-@pytest.mark.parametrize(("g", "seed"), [(TINY, 1), (WIDE, 3), (preset("ecp5"), 4)])
+@pytest.mark.parametrize(("g", "seed"), [(TINY, 1), (WIDE, 3), pytest.param(preset("ecp5"), 4, marks=pytest.mark.full)])
 def test_random_programs_run_as_the_reference_model(g, seed):
     programs = [random_program(g, 10 * seed + k, size=14) for k in range(2)]
     bench = FrontEndBench(g, programs, seed=seed)
@@ -37,7 +40,8 @@ def test_random_programs_run_as_the_reference_model(g, seed):
 
 
 @pytest.mark.parametrize(("mechanism", "g", "seed"), [
-    ("pending", TINY, 8), ("stop_now", TINY, 8), ("pending", WIDE, 8), ("stop_now", WIDE, 8)])
+    ("stop_now", TINY, 8), ("pending", WIDE, 8), pytest.param("pending", TINY, 8, marks=pytest.mark.full),
+    pytest.param("stop_now", WIDE, 8, marks=pytest.mark.full)])
 def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, seed):
     rng = random.Random(seed)
     other = [make("iadd", d=1, a=2, b=3), make("bar.pp.7", live=0), make("exit")]
@@ -350,6 +354,51 @@ def test_memory_operations_and_uniform_registers_of_a_warp_keep_their_order():
 
     bench.run(test)
     assert len(bench.retired) == len(program)
+
+
+@pytest.mark.parametrize(("kind", "most", "instruction"), [
+    ("load", OutstandingOperations.LIMIT, make("ld.global.b32", d=1, a=2)),
+    ("store", OutstandingOperations.LIMIT, make("st.global.b32", d=1, a=2)),
+    ("shared", OutstandingOperations.LIMIT, make("st.shared.b32", d=1, a=2)),
+    ("atomic", 1, make("red.global.or.b32", a=2, b=4))])
+def test_operations_that_are_not_complete_fill_a_counter_and_keep_a_warp(kind, most, instruction):
+    """Nothing of the kind completes: the warp issues as many as can be counted, and is not quiet even when killed."""
+    bench = FrontEndBench(TINY, [[instruction] * 20 + [make("exit")]], smooth=True)
+    take, held = bench._take, [kind]
+    bench._take = lambda kind: None if kind in held else take(kind)
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (0,))
+        for _ in range(150):
+            await bench.cycle(ctx)
+        assert bench.outstanding[kind][0] == most and not bench.pending_registers[0]
+        await bench.pulse(ctx, "kill", 1)
+        for _ in range(20):
+            await bench.cycle(ctx)
+            assert not bench.done(ctx, (0,), "exited")
+        held.clear()
+        await bench.exited(ctx, (0,), 100)
+        await bench.free(ctx, (0,))
+
+    bench.run(test)
+
+
+def test_a_new_warp_finds_no_uniform_register_of_the_one_before():
+    first = [*(make("uiadd.i", d=u, a=u, imm=5 + u) for u in (1, 2, 3)), make("exit")]
+    second = [make("uiadd.i", d=4, a=1, imm=9), make("uimad.lo", d=5, a=2, b=3, c=4), make("exit")]
+    bench = FrontEndBench(TINY, [first, second])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        for kernel, written in ((0, {1: 6, 2: 7, 3: 8}), (1, {4: 9, 5: 9})):
+            await bench.launch(ctx, 0, kernel, (2,))
+            await bench.exited(ctx, (2,), 200)
+            assert bench.warps[2].uniforms == written
+            bench.check_view(ctx, 2, live_vector=False)
+            await bench.free(ctx, (2,))
+
+    bench.run(test)
 
 
 def throughput(g, body):

@@ -8,6 +8,8 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.integer import IntegerLane, IntegerUnit
 
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core/integer")
+
 OPS = [op for op in AluOp if op not in (AluOp.S2R, AluOp.LDP, AluOp.BALLOT) and not op.is_float]
 FIELDS = (AluOp.BFE_U, AluOp.BFE_S, AluOp.BFI)
 CORNERS = [0, 1, 2, 31, 32, 33, 0x7F, 0x80, 0xFFFF, 0x8000, 0x1_0000, 0x7FFF_FFFF, 1 << 31, 0x8000_0001, 0xFFFF_FFFF]

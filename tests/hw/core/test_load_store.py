@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
+from simulation import Simulator, component
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
@@ -32,6 +32,8 @@ GEOMETRIES = {
     "8 of 32 lanes": preset("ecp5").replace(warps=4, registers=64),
     "32 lanes, 16-byte bus": preset("gtx480").replace(warps=4, registers=64, load_queue=8),
 }
+CHECKED = [pytest.param(name, marks=[] if name in ("tiny", "8 of 32 lanes") else pytest.mark.full)
+           for name in GEOMETRIES]
 RATED = ["tiny", "tiny, 4-byte bus, 4 lanes", "8 of 32 lanes"]
 """Geometries whose rates and latencies are checked."""
 REGION = 2048
@@ -44,7 +46,7 @@ class Bench:
     """A LoadStore with a memory behind it; remembers everything that must come out."""
 
     def __init__(self, g, latency=5, busy=lambda: False, fails=lambda address: False, refuses=lambda address: False):
-        self.g, self.unit = g, LoadStore(g)
+        self.g, self.unit = g, component(LoadStore, g)
         self.local_base = (g.warps + 3) * REGION
         size = self.local_base + g.warps * g.warp_size * LOCAL_BYTES + 128
         self.memory = PortMemory(g, size, latency, busy, fails, refuses)
@@ -250,7 +252,7 @@ def consecutive(g, number, store=False, size=Size.B32):
                   [start + size.bytes * lane for lane in range(g.warp_size)], data, number % 16 * 4, number + 1)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_random_accesses_match_the_model(name):
     """The first cycles with back-pressure everywhere, then none."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(7)
@@ -259,7 +261,7 @@ def test_random_accesses_match_the_model(name):
     assert not bench.faults
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_faults_and_bus_errors_release_everything_and_are_reported(name):
     g, rng = GEOMETRIES[name], random.Random(name)
     slow = random.Random(5)
@@ -348,7 +350,7 @@ def local(rng, g, warp, pc, odd=0.0, beyond=0.0):
     return access
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_atomics_are_performed_once_in_one_order(name):
     """Among loads, stores and local accesses of all warps; every value is that of a replay in the order traced."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(11)
@@ -358,7 +360,7 @@ def test_atomics_are_performed_once_in_one_order(name):
     assert len(set(bench.performed)) == len(bench.performed)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", CHECKED)
 def test_faults_of_atomics_and_local_accesses(name):
     """Segments that cannot be read, or only not written, windows, alignment and the bound of local memory."""
     g, rng, slow = GEOMETRIES[name], random.Random(f"{name}, again"), random.Random(5)
@@ -385,7 +387,11 @@ def test_counters_hand_out_every_ticket_once(function):
     bench = Bench(g)
     bench.memory.bytes[:] = bench.model[:] = 0
     perform_ = bench.trace
-    bench.trace = lambda trace: (found.append(trace.old), perform_(trace))
+
+    def note(trace):
+        found.append(trace.old)
+        perform_(trace)
+    bench.trace = note
     batch = [counter(g, number, function) for number in range(12)]
     for access in batch:
         access.data[0][:] = 500 if function is AtomicOp.INC else 1
@@ -451,3 +457,49 @@ def test_latency_of_a_single_atomic(name):
     bench.run([counter(g, 0, stride=0)])
     assert bench.trace_cycles[0] - bench.memory.read_cycles[-1] == 4
     assert bench.write_cycles[0] - bench.trace_cycles[-1] == 3
+
+
+def test_an_error_of_any_beat_of_a_segment_counts():
+    """Only the first of the beats that are read answers with an error."""
+    bench = Bench(TINY, fails=lambda address: address == REGION)
+    bench.run([counter(TINY, 0, stride=4), counter(TINY, 1)])
+    assert len(bench.memory.read_cycles) == TINY.warp_size * 4 // TINY.bus_bytes + 1 and not bench.performed
+    assert list(bench.faults.values()) == [1, 1]
+
+
+def test_faults_of_atomics_wait_for_those_of_loads():
+    """Atomics that cannot be read, or not be written, and a failing load some cycles behind each."""
+    count, width = 56, 28
+    bench = Bench(TINY, latency=3, fails=lambda address: address // 128 * 128 in (REGION, 2 * REGION),
+                  refuses=lambda address: address // 128 * 128 == REGION + 128)
+    batch, gaps = [], []
+    for number in range(count):
+        atomic, load = counter(TINY, 0), consecutive(TINY, 1)
+        atomic.mask, load.mask = 1, 1
+        atomic.pc, load.pc = 2 * number + 1, 2 * number + 2
+        atomic.address[0] += number // width * 128
+        batch += [atomic, load]
+        gaps += [0, number % width]
+    gap = iter(gaps)
+    bench.run(batch, gap=lambda: next(gap))
+    assert bench.faults.total() == 2 * count and len(bench.performed) == count - width
+
+
+def test_an_atomic_is_complete_when_its_write_is_acknowledged():
+    bench = Bench(TINY, latency=50)
+    bench.run([counter(TINY, 0), counter(TINY, 0, AtomicOp.FADD)])
+    written, complete = bench.memory.write_cycles, bench.done_cycles
+    assert len(written) == len(complete) == 2
+    assert all(done - write > bench.memory.latency for write, done in zip(written, complete, strict=True))
+
+
+def test_beats_wait_while_a_refused_atomic_is_passed_over():
+    """It stands between two segments that are read; the beats of the second are there when those of the first end."""
+    bench = Bench(TINY.replace(atomic_queue=4), latency=10)
+    first, refused, second = (counter(TINY, number, stride=16) for number in range(3))
+    refused.address[0] += 1
+    second.address = [address + 128 for address in second.address]
+    bench.run([first, refused, second])
+    gaps = np.diff(bench.memory.read_cycles).tolist()
+    assert sorted(gaps) == [1] * (len(gaps) - 1) + [2], "the second segment did not wait"
+    assert {kind for kind, *_ in bench.faults} == {Fault.MISALIGNED} and len(bench.performed) == 2 * TINY.warp_size

@@ -7,11 +7,13 @@ import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from kept_benches import SideBench
+from simulation import component
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core import interfaces as payload
 from caesura.hw.core.serial import Serial
-from caesura.sim.testing.side_units import Operation, SideBench
+from caesura.sim.testing.side_units import Operation
 
 TINY, ECP5, WIDE = preset("tiny"), preset("ecp5"), preset("gtx480")
 CASES = {"8 of 8, one at a time": (TINY, 1, 3), "8 of 8, all at once": (TINY, 8, 1), "32 of 8, one": (ECP5, 1, 5),
@@ -32,7 +34,7 @@ class Unit(wiring.Component):
         self.serial = Serial(g, threads=threads, operands=("a", "c", "high_b"), registers=2, latency=latency,
                              predicates=True)
         super().__init__({
-            "op": In(stream.Signature(payload.lane_op(g), always_ready=True)), "room": Out(1),
+            "op": In(stream.Signature(payload.lane_op(g, self.serial.operands), always_ready=True)), "room": Out(1),
             "write": Out(stream.Signature(payload.register_write(g))),
             "predicate": Out(stream.Signature(payload.predicate_write(g))),
             "entered": Out(self.serial.enter.shape()),
@@ -82,7 +84,7 @@ def check(g, operation):
 def test_random_stream(case, stalls):
     g, threads, latency = CASES[case]
     rng = np.random.default_rng([len(case), int(10 * stalls)])
-    bench = SideBench(g, Unit(g, threads, latency), random_operations(g, rng, 60 if g.lanes < 32 else 12),
+    bench = SideBench(g, component(Unit, g, threads, latency), random_operations(g, rng, 60 if g.lanes < 32 else 12),
                       lambda: rng.random() < stalls)
     bench.run()
     for operation in bench.operations:
@@ -101,7 +103,7 @@ def test_latency(case):
     for mask in (everything, 1, 1 << g.warp_size - 1, everything // 3, 0x81):
         operation = Operation(3, mask, {name: np.arange(g.warp_size, dtype=np.uint32) for name in ("a", "c", "high_b")},
                               registers=2)
-        bench = SideBench(g, Unit(g, threads, latency), [operation])
+        bench = SideBench(g, component(Unit, g, threads, latency), [operation])
         bench.run()
         assert operation.offered - operation.accepted == latency + active_groups(g, threads, mask) + 5
         assert operation.finished - operation.offered == 2 * g.beats - 1
@@ -116,7 +118,7 @@ def test_throughput(case):
     operations = list(random_operations(g, rng, 10))
     for operation in operations:
         operation.mask = (1 << g.warp_size) - 1
-    bench = SideBench(g, Unit(g, threads, latency), operations)
+    bench = SideBench(g, component(Unit, g, threads, latency), operations)
     bench.run()
     first = [operation.offered for operation in operations]
     assert np.diff(first).tolist() == [g.warp_size] * (len(operations) - 1)
@@ -126,7 +128,7 @@ def test_throughput(case):
 
 def test_an_instruction_without_active_threads_is_written_with_empty_masks():
     operations = [Operation(0, 0, {}, registers=2), Operation(0, 0, {}, writes_pd=True, registers=0)]
-    bench = SideBench(TINY, Unit(TINY, 1, 2), operations)
+    bench = SideBench(TINY, component(Unit, TINY, 1, 2), operations)
     bench.run()
     assert [(operation.written, operation.tested) for operation in operations] == [([{}, {}], {}), ([], {})]
 
@@ -134,7 +136,7 @@ def test_an_instruction_without_active_threads_is_written_with_empty_masks():
 def test_idle_pipeline_stands_still():
     """Between groups the operands shown to the pipeline do not change."""
     rng = np.random.default_rng(3)
-    unit = Unit(TINY, 1, 2)
+    unit = component(Unit, TINY, 1, 2)
     bench = SideBench(TINY, unit, random_operations(TINY, rng, 10), lambda: rng.random() < 0.5)
     changes = []
 

@@ -16,6 +16,8 @@ from caesura.hw.core.sfu.model import interpolate
 from caesura.sim.testing.side_units import Operation, SideBench
 from caesura.sim.testing.special_functions import Errors, broken_promises, judge, operands, results_of_lane
 
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core/sfu", "sim/testing/special_functions", "sim/rtl/verilator.py")
+
 DOCUMENT = Path(__file__).parents[3] / "docs" / "architecture.md"
 OPS = list(SfuOp)
 NARROW = [op for op in OPS if not op.name.endswith("64H")]
@@ -164,6 +166,7 @@ def test_lane_and_model_agree(op):
 
 
 @pytest.mark.full
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("op", OPS, ids=by_name)
 def test_lane_and_model_agree_on_all_significands(op):
     """At exponents that stand for all ways through the lane: subnormal, smallest, odd, even, greatest, and others."""

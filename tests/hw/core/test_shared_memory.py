@@ -5,7 +5,7 @@ from collections import Counter, deque
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
+from simulation import Simulator, component
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
@@ -38,7 +38,7 @@ class Bench:
     TBS = {0: (LINE, 5 * LINE - 20), 1: (6 * LINE, 2 * LINE)}
 
     def __init__(self, g, busy=lambda: False):
-        self.g, self.unit, self.busy = g, SharedMemory(g), busy
+        self.g, self.unit, self.busy = g, component(SharedMemory, g), busy
         self.model = np.zeros(g.shared_bytes, np.uint8)
         self.valid = self.dirty = 0
         self.writes = RegisterWrites(g)
@@ -155,8 +155,8 @@ class Bench:
             return None
         return [ctx.get(unit.row_data.data[b]) for b in range(self.g.lanes)]
 
-    def run(self, script, limit=20_000):
-        """Run `script(ctx)` to its end; everything sent must have completed as expected."""
+    def run(self, script, limit=20_000, beside=None):
+        """Run `script(ctx)` to its end, `beside` at the same time; what was sent must have completed as expected."""
         async def driver(ctx):
             for tb, (base, size) in self.TBS.items():
                 ctx.set(self.unit.tbs[tb].shared_base, base)
@@ -172,6 +172,8 @@ class Bench:
         simulator = Simulator(self.unit)
         simulator.add_clock(1e-6)
         simulator.add_testbench(driver)
+        if beside is not None:
+            simulator.add_testbench(beside)
         simulator.add_testbench(self.monitor, background=True)
         simulator.add_testbench(deadline, background=True)
         simulator.run()
@@ -214,11 +216,12 @@ def test_random_accesses_clears_and_faults_match_the_model(name):
     assert {kind for kind, *_ in bench.faults} == {Fault.MISALIGNED, Fault.SHARED_BOUND}
 
 
-@pytest.mark.parametrize("name", ["tiny", "tiny, 4 lanes", "8 of 32 lanes"])
-def test_rows_are_saved_and_restored_while_other_lines_are_used(name):
-    """Rows of line 0 and 7 are written and read while TB 0 runs on lines 1 to 5."""
-    g, rng = GEOMETRIES[name], random.Random(name)
-    bench = Bench(g)
+@pytest.mark.parametrize(("name", "stall"), [("tiny", 0.0), ("tiny, 4 lanes", 0.0), ("8 of 32 lanes", 0.0),
+                                             ("tiny", 0.6), ("tiny, 4 lanes", 0.6)])
+def test_rows_are_saved_and_restored_while_other_lines_are_used(name, stall):
+    """Rows of line 0 and 7 are written and read while TB 0 runs on lines 1 to 5, its results held back or not."""
+    g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
+    bench = Bench(g, busy=lambda: slow.random() < stall)
     per_line = LINE // (4 * g.lanes)
     clean_line = 7
 
@@ -373,6 +376,101 @@ def test_what_follows_an_atomic_sees_it(function, returns):
         await bench.send(ctx, strided(g, 3, 1))
         await bench.send(ctx, atomic(g, 1, 1, function, returns=returns))
         expected = bench.model[LINE:][:4 * g.lanes].view(np.uint32).tolist()
-        await ctx.tick()
-        assert await bench.row(ctx, row) == expected
+        while bench.outstanding:
+            await ctx.tick()
+        assert await bench.row(ctx, row) == expected, "an atomic was complete before its lanes were written"
     bench.run(script)
+
+
+@pytest.mark.parametrize("function", [AtomicOp.ADD, AtomicOp.FADD])
+def test_a_line_is_zeroed_though_an_atomic_before_is_still_writing(function):
+    """A store to a line that a former owner left comes right behind an atomic on the line before."""
+    g = TINY.replace(unit_queue=4)
+    bench = Bench(g)
+    starts = range(0, 2 * LINE, 4 * g.warp_size)
+
+    async def script(ctx):
+        for start in starts:
+            await bench.send(ctx, strided(g, 1, 1, store=True, start=start))
+        await bench.settle(ctx)
+        await bench.clear(ctx, 2, 1)
+        await bench.send(ctx, atomic(g, 2, 1, function))
+        one = strided(g, 3, 1, store=True, start=LINE)
+        one.mask = 1
+        await bench.send(ctx, one)
+        for start in starts:
+            await bench.send(ctx, strided(g, 4, 1, start=start))
+            await bench.settle(ctx)
+    bench.run(script)
+
+
+@pytest.mark.parametrize("size", [Size.B32, Size.B64])
+def test_sums_of_reals_and_other_atomics_follow_each_other(size):
+    """On words next to each other, in turn and in both orders: results of the two kinds come at different times."""
+    g = TINY.replace(unit_queue=4)
+    bench = Bench(g)
+
+    async def script(ctx):
+        await bench.send(ctx, strided(g, 0, 1, store=True, size=Size.B128))
+        for number in range(6):
+            real, other = atomic(g, number, 1, AtomicOp.FADD), atomic(g, number + 1, size.registers, size=size)
+            other.address = [address + 4 * g.warp_size for address in other.address]
+            for access in (real, other):
+                await bench.send(ctx, access)
+        for start in range(0, LINE, 4 * g.warp_size):
+            await bench.send(ctx, strided(g, 0, 1, start=start))
+    bench.run(script)
+
+
+@pytest.mark.parametrize(("function", "most"), [(None, 3), (AtomicOp.ADD, 5), (AtomicOp.FADD, 9)])
+def test_rows_do_not_wait_for_running_tbs(function, most):
+    """Loads or atomics wait all the time; rows come and go among them, and neither changes the other."""
+    g, rng = TINY.replace(unit_queue=4), random.Random(5)
+    bench = Bench(g)
+    per_line = LINE // (4 * g.lanes)
+    rows = [0, per_line - 1, 7 * per_line, 8 * per_line - 1]
+
+    async def feed(ctx):
+        await bench.send(ctx, strided(g, 0, 1, store=True))
+        for number in range(40):
+            await bench.send(ctx, strided(g, number, g.lanes) if function is None else atomic(g, number, 0, function))
+
+    async def script(ctx):
+        kept, waits = {}, []
+        while bench.credits:
+            await ctx.tick()
+        for number in range(24):
+            row = rows[number] if number < len(rows) else rng.choice(rows)
+            data = [rng.getrandbits(32) for _ in range(g.lanes)] if row not in kept or number % 3 == 0 else None
+            before = bench.cycle
+            found = await bench.row(ctx, row, data)
+            waits.append(bench.cycle - before)
+            assert bench.credits < g.unit_queue, "nothing waited"
+            assert data is not None or found == kept[row]
+            kept[row] = data or kept[row]
+            for _ in range(rng.randrange(1, 5)):
+                await ctx.tick()
+        assert max(waits) <= most, waits
+    bench.run(script, beside=feed)
+
+
+def test_rows_and_operations_take_turns():
+    """A row is offered all the time and operations wait all the time: each of them transfers every other cycle."""
+    g = TINY.replace(unit_queue=12)
+    bench, rows = Bench(g), []
+
+    async def offer(ctx):
+        ctx.set(bench.unit.row.valid, 1)
+        for _ in range(60):
+            *_, taken = await ctx.tick().sample(bench.unit.row.ready)
+            if taken:
+                rows.append(bench.cycle)
+        ctx.set(bench.unit.row.valid, 0)
+
+    async def script(ctx):
+        for number in range(10):
+            await bench.send(ctx, strided(g, number, 1))
+        await bench.settle(ctx)
+    bench.run(script, beside=offer)
+    assert np.diff(rows).tolist() == [2] * 29
+    assert np.diff(bench.done_cycles).tolist() == [2] * 9

@@ -4,7 +4,8 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
+from kept_benches import FrontEndBench
+from simulation import Simulator
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
@@ -12,7 +13,6 @@ from caesura.hw.arch.geometry import UNIFORMS, preset
 from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, AluOp, Special, Unit
 from caesura.hw.core.uniform import UniformRegisters, UniformUnit
 from caesura.sim.testing.control_flow import stored
-from caesura.sim.testing.front_end import FrontEndBench
 
 TINY = preset("tiny")
 ECP5 = preset("ecp5").replace(warps=3)
@@ -201,7 +201,7 @@ class UnitBench:
             ctx.set(dut.cycle, 1000 + self.now)
             taken = offered is not None and ctx.get(dut.op.ready)
             self.collect(ctx)
-            if taken:
+            if offered is not None and taken:
                 fields, value, fault = offered
                 if fields["writes_u"] or fields["writes_pd"]:
                     self.busy.add(fields["warp"])
@@ -305,6 +305,26 @@ def test_uniform_instructions_of_many_warps_issue_a_cycle():
         assert len(bench.retired) - before == 100
 
     bench.run(test)
+
+
+def test_comparisons_wait_while_the_uniform_unit_is_full():
+    """Four warps compare faster than the predicates are taken; every one of them is written, in order."""
+    program = [make("uiadd.i", d=2, a=1, imm=1), *(
+        make("usetp.lt.u", pd=k % 7, a=1 if k % 3 else 2, b=2) for k in range(16)), make("exit")]
+    bench = FrontEndBench(TINY, [program], seed=2)
+    seen = []
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, range(TINY.warps))
+        for _ in range(60):
+            seen.append(len(bench.uniform_predicates))
+            await bench.cycle(ctx)
+        await bench.exited(ctx, range(TINY.warps))
+        await bench.free(ctx, range(TINY.warps))
+
+    bench.run(test)
+    assert max(seen) == UniformUnit.LATENCY and len(bench.retired) == TINY.warps * len(program)
 
 
 def test_a_parameter_fault_is_reported_and_ends_the_warp():

@@ -39,14 +39,19 @@ def check_protocol(machine):
             assert acked[where] == State.COMPLETE, "released before it was committed"
 
 
-@pytest.mark.parametrize("mechanism", Mechanism)
-@pytest.mark.parametrize("name, seed, stall, scramble", [
-    ("tiny", 1, 0.0, 0), ("tiny", 2, 0.5, 1), ("bus4", 3, 0.2, 0), ("bus16", 4, 0.3, 1), ("wide", 5, 0.0, 1),
-    ("wide", 6, 0.4, 0), ("beats", 7, 0.1, 1)])
+MACHINES = [("tiny", 1, 0.0, 0), ("tiny", 2, 0.5, 1), ("bus4", 3, 0.2, 0), ("bus16", 4, 0.3, 1), ("wide", 5, 0.0, 1),
+            ("wide", 6, 0.4, 0), ("beats", 7, 0.1, 1)]
+SAVES = [pytest.param(*machine, mechanism, marks=[] if machine[1] in (2, 6, mechanism + 3) else pytest.mark.full)
+         for machine in MACHINES for mechanism in Mechanism]
+
+
+@pytest.mark.parametrize("name, seed, stall, scramble, mechanism", SAVES)
 def test_save_writes_the_image_and_restore_brings_everything_back(name, seed, stall, scramble, mechanism):
     machine, layout = filled(GEOMETRIES[name], seed, stall, shared=seed != 2)
     first = machine.tbs[0].slots[0]
     machine.warps[first].live = 0
+    plain = machine.warps[machine.tbs[0].slots[1]]  # the word after its header belongs to a uniform register
+    plain.predicates, plain.uniforms = {}, {5: 0x5EED} | plain.uniforms
     before = {t: machine.snapshot(t) for t in machine.tbs}
 
     async def scenario(ctx):
