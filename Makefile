@@ -24,10 +24,10 @@ lint: setup
 	$(BIN)/basedpyright --level error --pythonpath $(BIN)/python
 
 test: lint
-	$(BIN)/pytest -n 2 -m "not full" $(ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not full" $(ARGS)
 
 test-full: lint
-	$(BIN)/pytest -n 2 $(ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
 
 clean:
 	rm -rf build

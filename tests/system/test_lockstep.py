@@ -20,11 +20,13 @@ from caesura.software.kernels import KERNELS, kernel
 
 GEOMETRIES = {
     "tiny": PRESETS["tiny"],
+    "tiny with 4 lanes": PRESETS["tiny"].replace(lanes=4),  # two beats an instruction
     "gtx480": PRESETS["gtx480"],
     "gtx480 with 8 lanes": PRESETS["gtx480"].replace(lanes=8),
     "gtx480 with 16 lanes": PRESETS["gtx480"].replace(lanes=16),
 }
-SAMPLE = {"tiny": 12, "gtx480": 12, "gtx480 with 8 lanes": 12, "gtx480 with 16 lanes": 4}
+SAMPLE = {"tiny": 12, "tiny with 4 lanes": 12, "gtx480": 12}
+"""Random kernels of `make test`."""
 SAMPLED = [(name, seed) for name, count in SAMPLE.items() for seed in range(count)]
 FULL = 60
 CYCLES = 3_000_000
@@ -98,7 +100,8 @@ def test_many_random_kernels(name, run):
         run(GEOMETRIES[name], seed)
 
 
-@pytest.mark.parametrize("geometry", ["gtx480", "gtx480 with 8 lanes", "gtx480 with 16 lanes"])
+@pytest.mark.parametrize("geometry", ["gtx480", *(pytest.param(name, marks=pytest.mark.full) for name in (
+    "gtx480 with 8 lanes", "gtx480 with 16 lanes"))])
 @pytest.mark.parametrize("name", KERNELS)
 def test_shipped_kernels(name, geometry):
     g = GEOMETRIES[geometry]

@@ -2,9 +2,10 @@
 
 import random
 from dataclasses import dataclass, field
+from unittest import mock
 
 from amaranth.hdl import Module
-from amaranth.sim import Simulator
+from simulation import Simulator, component
 
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE
@@ -50,6 +51,15 @@ class SilentEngine(PreemptEngine):
         return Module()
 
 
+class ControlUnit(unit.ControlUnit):
+    """With a `silent_engine`, which is there once the unit has been elaborated."""
+
+    def elaborate(self, platform):
+        self.silent_engine = SilentEngine(self.geometry)
+        with mock.patch.object(unit, "PreemptEngine", lambda g: self.silent_engine):
+            return super().elaborate(platform)
+
+
 class ControlBench:
     """Runs a control unit; `front` follows every cycle and checks what the control unit may never do.
 
@@ -70,20 +80,13 @@ class ControlBench:
         self.released = 0      # warps the engine gave back although they have not exited
         self.exited = 0
 
-    def run(self, monkeypatch, bench, cycles=20_000):
+    def run(self, bench, cycles=20_000):
         """Simulate `bench(self, ctx)`, which must end within `cycles`."""
-        engines = []
-
-        def make(g):
-            engines.append(SilentEngine(g))
-            return engines[0]
-
-        monkeypatch.setattr(unit, "PreemptEngine", make)
-        self.dut = unit.ControlUnit(self.g)
+        self.dut = component(ControlUnit, self.g)
         self.limit = cycles
 
         async def main(ctx):
-            self.engine = engines[0]
+            self.engine = self.dut.silent_engine
             ctx.set(self.engine.command.ready, 1)
             await bench(self, ctx)
 

@@ -19,7 +19,7 @@ def volume(kernel):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_tb_of_concurrent_kernels_is_launched_and_completed_once(monkeypatch, seed):
+def test_every_tb_of_concurrent_kernels_is_launched_and_completed_once(seed):
     rng = random.Random(seed)
     bench = ControlBench(G, seed)
     work = {k: Kernel(grid=(rng.randint(1, 5), rng.randint(1, 3), rng.randint(1, 3)), threads=rng.randint(1, 40),
@@ -37,7 +37,7 @@ def test_every_tb_of_concurrent_kernels_is_launched_and_completed_once(monkeypat
         assert await bench.read(ctx, "status") == 0 and not bench.rows(ctx)
         assert not any(bench.warps) and not ctx.get(bench.dut.interrupt)
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
     for k, kernel in work.items():
         assert [s[1] for s in bench.started if s[0] == k] == list(range(volume(kernel)))
         for _, launch, (x, y, z), *_ in (s for s in bench.started if s[0] == k):
@@ -46,7 +46,7 @@ def test_every_tb_of_concurrent_kernels_is_launched_and_completed_once(monkeypat
     assert bench.invalidates == 3
 
 
-def test_resources_of_residents_never_overlap_and_the_sm_fills_up(monkeypatch):
+def test_resources_of_residents_never_overlap_and_the_sm_fills_up():
     bench = ControlBench(G, 1, duration=(10, 60))
     most = {"tbs": 0, "lines": 0}
 
@@ -63,11 +63,11 @@ def test_resources_of_residents_never_overlap_and_the_sm_fills_up(monkeypatch):
             assert sum(slots) == sum(1 << i for i in range(G.warps) if any(s >> i & 1 for s in slots))
             assert await bench.read(ctx, "status", "resident") <= G.tb_slots
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
     assert most["tbs"] == G.tb_slots
 
 
-def test_a_large_sm_fills_with_one_kernel(monkeypatch):
+def test_a_large_sm_fills_with_one_kernel():
     g = preset("gtx480")
     bench = ControlBench(g, 2, duration=(300, 400), init_ready=1.0)
 
@@ -79,11 +79,11 @@ def test_a_large_sm_fills_with_one_kernel(monkeypatch):
         assert cycle < 6 * (3 * 8 + 8) + 30, "three cycles a warp and a few a TB"
         await bench.finish(ctx, 0)
 
-    bench.run(monkeypatch, main, cycles=1500)
+    bench.run(main, cycles=1500)
     assert len(bench.started) == 7
 
 
-def test_a_kernel_that_can_never_fit_is_refused(monkeypatch):
+def test_a_kernel_that_can_never_fit_is_refused():
     bench = ControlBench(G)
     too_large = [Kernel(threads=0, warps=0), Kernel(threads=72), Kernel(grid=(0, 1, 1)), Kernel(registers=17),
                  Kernel(registers=0), Kernel(threads=48, registers=11), Kernel(shared_bytes=1028),
@@ -98,10 +98,10 @@ def test_a_kernel_that_can_never_fit_is_refused(monkeypatch):
         await bench.launch(ctx, 1, Kernel(threads=64, registers=8, shared_bytes=1024))
         await bench.finish(ctx, 1)
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
 
 
-def test_commands_in_the_wrong_state_are_refused(monkeypatch):
+def test_commands_in_the_wrong_state_are_refused():
     bench = ControlBench(G, duration=(200, 200))
 
     async def main(bench, ctx):
@@ -121,7 +121,7 @@ def test_commands_in_the_wrong_state_are_refused(monkeypatch):
         assert await bench.command(ctx, Command.START, 0) == CommandError.BUSY
         assert await bench.read(ctx, "status", "busy")
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
 
 
 async def preempt(bench, ctx, k):
@@ -190,7 +190,7 @@ async def transfer(ctx, port, payloads):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_preempted_kernel_gives_way_and_ends_after_its_resume(monkeypatch, seed):
+def test_a_preempted_kernel_gives_way_and_ends_after_its_resume(seed):
     bench = ControlBench(G, seed, duration=(20, 60))
     first = Kernel(grid=(9, 1, 1), threads=20, registers=5, shared_bytes=260)
     second = Kernel(grid=(5, 1, 1), threads=24, registers=16, shared_bytes=1024)
@@ -230,13 +230,13 @@ def test_a_preempted_kernel_gives_way_and_ends_after_its_resume(monkeypatch, see
             assert await bench.read(ctx, f"kernel[{k}].completed") == volume(kernel)
         assert await bench.read(ctx, "status") == 0
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
     ids = [s[1] for s in bench.started if s[0] == 0]
     assert sorted(set(ids)) == list(range(9)) and len(ids) > 9
     assert bench.invalidates == 4
 
 
-def test_tbs_of_other_kernels_go_on_during_a_preempt(monkeypatch):
+def test_tbs_of_other_kernels_go_on_during_a_preempt():
     bench = ControlBench(G, 5, duration=(5, 15))
 
     async def main(bench, ctx):
@@ -251,10 +251,10 @@ def test_tbs_of_other_kernels_go_on_during_a_preempt(monkeypatch):
         assert await bench.read(ctx, "kernel[1].completed") > done + 3
         assert await bench.read(ctx, "kernel[0].launched") == 2
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
 
 
-def test_a_kernel_whose_tbs_all_end_during_the_drain_is_finished(monkeypatch):
+def test_a_kernel_whose_tbs_all_end_during_the_drain_is_finished():
     bench = ControlBench(G, duration=(30, 40))
 
     async def main(bench, ctx):
@@ -274,10 +274,10 @@ def test_a_kernel_whose_tbs_all_end_during_the_drain_is_finished(monkeypatch):
         assert await bench.state(ctx, 0) == KernelState.FINISHED
         assert await bench.read(ctx, "kernel[0].completed") == 2
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
 
 
-def test_the_end_of_the_last_tb_after_the_result_still_finishes_the_kernel(monkeypatch):
+def test_the_end_of_the_last_tb_after_the_result_still_finishes_the_kernel():
     bench = ControlBench(G, duration=(30, 30))
 
     async def main(bench, ctx):
@@ -289,10 +289,10 @@ def test_the_end_of_the_last_tb_after_the_result_still_finishes_the_kernel(monke
         await bench.finish(ctx, 0)
         assert await bench.state(ctx, 0) == KernelState.FINISHED
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
 
 
-def test_a_preempt_or_resume_that_ends_badly_leaves_the_kernel_as_it_was(monkeypatch):
+def test_a_preempt_or_resume_that_ends_badly_leaves_the_kernel_as_it_was():
     bench = ControlBench(G)
 
     async def main(bench, ctx):
@@ -314,10 +314,10 @@ def test_a_preempt_or_resume_that_ends_badly_leaves_the_kernel_as_it_was(monkeyp
         assert await bench.read(ctx, "status", "error") == CommandError.BAD_IMAGE
         assert await bench.state(ctx, 0) == KernelState.PREEMPTED
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
 
 
-def test_the_engine_gets_a_preempt_only_when_no_tb_is_half_launched(monkeypatch):
+def test_the_engine_gets_a_preempt_only_when_no_tb_is_half_launched():
     for wait in (0, 1, 5, 9, 14, 20):
         bench = ControlBench(G, wait, init_ready=0.4)
 
@@ -340,10 +340,10 @@ def test_the_engine_gets_a_preempt_only_when_no_tb_is_half_launched(monkeypatch)
                 await ctx.tick()
             assert len(bench.rows(ctx)) == tbs == await bench.read(ctx, "kernel[0].launched")
 
-        bench.run(monkeypatch, main)
+        bench.run(main)
 
 
-def test_a_restored_tb_waits_for_room_and_goes_before_fresh_ones(monkeypatch):
+def test_a_restored_tb_waits_for_room_and_goes_before_fresh_ones():
     bench = ControlBench(G, duration=(150, 150))
 
     async def main(bench, ctx):
@@ -360,11 +360,11 @@ def test_a_restored_tb_waits_for_room_and_goes_before_fresh_ones(monkeypatch):
         await bench.result(ctx)
         await bench.finish(ctx, 0, 1)
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
 
 
 @pytest.mark.parametrize("source", ["front_fault", "global_fault"])
-def test_a_fault_ends_its_tb_only_and_the_first_record_is_kept(monkeypatch, source):
+def test_a_fault_ends_its_tb_only_and_the_first_record_is_kept(source):
     bench = ControlBench(G, duration=(3, 3))
 
     async def report(bench, ctx, port, slot, pc):
@@ -410,10 +410,10 @@ def test_a_fault_ends_its_tb_only_and_the_first_record_is_kept(monkeypatch, sour
         assert await bench.read(ctx, "fault_tb") == 2 and await bench.read(ctx, "fault_pc") == 5
         assert await bench.state(ctx, 1) == KernelState.RUNNING
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
 
 
-def test_simultaneous_faults_end_every_tb_and_count_each_once(monkeypatch):
+def test_simultaneous_faults_end_every_tb_and_count_each_once():
     bench = ControlBench(G, duration=(3, 3))
 
     async def main(bench, ctx):
@@ -437,10 +437,10 @@ def test_simultaneous_faults_end_every_tb_and_count_each_once(monkeypatch):
         await bench.launch(ctx, 0, Kernel(grid=(1, 1, 1), threads=16))
         assert await bench.read(ctx, "kernel[0].faults") == 0 and await bench.read(ctx, "fault_count") == 3
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
 
 
-def test_identification_counters_and_parameters(monkeypatch):
+def test_identification_counters_and_parameters():
     bench = ControlBench(G)
 
     async def main(bench, ctx):
@@ -463,10 +463,10 @@ def test_identification_counters_and_parameters(monkeypatch):
         await bench.write(ctx, "kernel[1].code_base", 0x1280)
         assert ctx.get(dut.kernels[1].code_base) == ctx.get(bench.engine.kernels[1].code_base) == 0x1280
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
 
 
-def test_inspect_shows_a_warp_and_nothing_beyond_the_geometry(monkeypatch):
+def test_inspect_shows_a_warp_and_nothing_beyond_the_geometry():
     bench = ControlBench(G.replace(warps=6))
 
     async def main(bench, ctx):
@@ -489,4 +489,4 @@ def test_inspect_shows_a_warp_and_nothing_beyond_the_geometry(monkeypatch):
         await bench.write(ctx, "inspect", MAP["inspect"].pack(warp=5, entry=8))
         assert await bench.read(ctx, "inspect_pc") == 0 and await bench.read(ctx, "inspect_live") == 0x3F
 
-    bench.run(monkeypatch, main)
+    bench.run(main)

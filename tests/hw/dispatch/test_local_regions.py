@@ -196,7 +196,7 @@ async def put_back(bench, ctx, k, tb):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_tb_keeps_its_region_through_preemption_and_gives_it_back_at_its_end(monkeypatch, seed):
+def test_a_tb_keeps_its_region_through_preemption_and_gives_it_back_at_its_end(seed):
     bench = ControlBench(G, seed, duration=(10, 60))
     work = {0: (Kernel(grid=(9, 1, 1), threads=12, registers=4), 0x10000, 36),
             1: (Kernel(grid=(8, 1, 1), threads=16, registers=4), 0x20000, 132),
@@ -246,11 +246,11 @@ def test_a_tb_keeps_its_region_through_preemption_and_gives_it_back_at_its_end(m
         bench.stuck.clear()
         await bench.finish(ctx, *work)
 
-    bench.run(monkeypatch, main)
+    bench.run(main)
     assert all(len(used[k]) > 1 for k in (0, 1))
 
 
-def test_a_restored_tb_whose_local_memory_is_not_the_kernels_is_refused(monkeypatch):
+def test_a_restored_tb_whose_local_memory_is_not_the_kernels_is_refused():
     bench = ControlBench(G)
 
     async def main(bench, ctx):
@@ -265,4 +265,4 @@ def test_a_restored_tb_whose_local_memory_is_not_the_kernels_is_refused(monkeypa
         await put_back(bench, ctx, 0, saved[0])
         assert len(bench.rows(ctx)) == 1
 
-    bench.run(monkeypatch, main)
+    bench.run(main)

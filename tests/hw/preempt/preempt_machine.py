@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 from register_samples import registers
+from simulation import Simulator, component
 
 from caesura.hw.arch import context
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, preset
@@ -134,7 +134,7 @@ class Machine:
 
     def __init__(self, g, seed=0, stall=0.0, latency=None):
         self.g, self.rng, self.stall = g, random.Random(seed), stall
-        self.dut = PreemptEngine(g)
+        self.dut = component(PreemptEngine, g)
         self.memory = Memory(g, latency or g.memory_latency)
         self.kernels, self.tbs, self.warps = {}, {}, {}
         self.file = [[0] * g.warp_size for _ in range(g.registers)]

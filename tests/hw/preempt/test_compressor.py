@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
-from amaranth.sim import Simulator
 from register_samples import launched_lanes, registers
+from simulation import Simulator, component
 
 from caesura.hw.arch.context import Pattern
 from caesura.hw.arch.geometry import preset
@@ -19,7 +19,9 @@ WIDE = preset("gtx480")
 GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(warp_size=16, lanes=16),
               "16x4": TINY.replace(warp_size=16, lanes=4), "32x32": WIDE, "32x16": WIDE.replace(lanes=16),
               "32x8": WIDE.replace(lanes=8), "32x4": WIDE.replace(lanes=4)}
-CASES = [(name, pag, stall) for name, g in GEOMETRIES.items() for pag in (8, 16, 32) if pag <= g.warp_size
+QUICK = "8x8", "16x4", "32x8"
+CASES = [pytest.param(name, pag, stall, marks=[] if name in QUICK else pytest.mark.full)
+         for name, g in GEOMETRIES.items() for pag in (8, 16, 32) if pag <= g.warp_size
          for stall in (0.0, 0.4) if stall or g.beats > 1 or pag == g.warp_size]
 COUNT = 50
 
@@ -29,7 +31,7 @@ def simulate(dut, *benches):
     simulator.add_clock(1e-6)
     for bench in benches:
         simulator.add_testbench(bench)
-    simulator.run_until(40000e-6)
+    simulator.run(limit=40000e-6)
 
 
 def feeder(dut, g, pag, values, launched, raw, rng, stall):
@@ -52,7 +54,7 @@ def feeder(dut, g, pag, values, launched, raw, rng, stall):
 @pytest.mark.parametrize("name, pag, stall", CASES)
 def test_compressor_gives_what_its_model_says(name, pag, stall):
     g, rng = GEOMETRIES[name], np.random.default_rng(pag)
-    dut = Compressor(g, tag=8)
+    dut = component(Compressor, g, tag=8)
     values, launched = registers(rng, COUNT, g.warp_size, pag), launched_lanes(rng, COUNT, g.warp_size)
     raw = rng.random(COUNT) < 0.1
     codes, words = dut.compute(values, launched, pag)
@@ -82,7 +84,7 @@ def test_compressor_gives_what_its_model_says(name, pag, stall):
 @pytest.mark.parametrize("name", ["8x8", "32x32"])
 def test_a_register_a_cycle_two_cycles_late(name):
     g, rng = GEOMETRIES[name], np.random.default_rng(1)
-    dut = Compressor(g, tag=8)
+    dut = component(Compressor, g, tag=8)
     values = registers(rng, 60, g.warp_size, 8)
     when = []
 
@@ -123,7 +125,7 @@ class Both(wiring.Component):
 @pytest.mark.parametrize("name, pag, stall", CASES)
 def test_what_was_launched_comes_back(name, pag, stall):
     g, rng = GEOMETRIES[name], np.random.default_rng(pag + 1)
-    dut = Both(g)
+    dut = component(Both, g)
     values, launched = registers(rng, COUNT, g.warp_size, pag), launched_lanes(rng, COUNT, g.warp_size)
     codes, words = dut.compressor.compute(values, launched, pag)
     model = dut.decompressor.compute(codes, words, pag)

@@ -9,7 +9,7 @@ from caesura.hw.arch.context import Mechanism, Pattern, State
 from caesura.hw.arch.faults import CommandError
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in (2, 3))])
 def test_write_error_leaves_uncommitted_tbs_on_the_machine(seed):
     machine, _ = filled(SMALL, seed, 0.1, drain=10)
     kernel, rng = machine.kernels[0], machine.rng
@@ -96,7 +96,7 @@ def test_entry_read_error_restores_nothing():
     *((how, bad, Mechanism.LIVE_CP) for how, bad in (
         ("read error", 0), ("read error", 2), ("write error", 0), ("write error", 1), ("warp", 2), ("depth", 0),
         ("length", 1), ("register", 0), ("pattern", 2), ("another pattern", 0), ("count", 1), ("line", 1))),
-    *((how, bad, Mechanism.OCCUPIED) for how, bad in (
+    *(pytest.param(how, bad, Mechanism.OCCUPIED, marks=pytest.mark.full) for how, bad in (
         ("read error", 0), ("write error", 1), ("length", 1), ("another pattern", 0)))])
 def test_tb_that_cannot_be_restored_is_given_back_and_can_be_resumed_later(how, bad, mechanism):
     machine, before, save = saved_machine(SMALL, 23 + bad, 0.1, mechanism)

@@ -6,7 +6,7 @@ import random
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
+from simulation import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.packer import Packer
@@ -23,7 +23,7 @@ def simulate(dut, *benches):
     simulator.add_clock(1e-6)
     for bench in benches:
         simulator.add_testbench(bench)
-    simulator.run_until(20000e-6)
+    simulator.run(limit=20000e-6)
 
 
 async def put(ctx, port, payload, rng=None, stall=0.0):

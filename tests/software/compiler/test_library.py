@@ -14,7 +14,8 @@ U32, U64 = np.uint32, np.uint64
 COUNT = 1 << 14
 FULL = 10_000_000
 LONG = pytest.mark.timeout(14400)
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+              pytest.mark.depends_on("hw/arch", "hw/core", "sim/golden", "sim/testing/ptx", "software/compiler")]
 
 
 def computed(name, kind, *operands, result=0):

@@ -1,0 +1,55 @@
+"""Long tests go on where they stopped: one marked ``full`` is not run again on the same sources once it has passed."""
+
+import functools
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PASSED = Path(os.environ.get("CAESURA_CACHE", ROOT / "build" / "cache")) / "passed"
+EVERYTHING = "hw", "sim", "software"
+SUFFIXES = ".py", ".rdl", ".cpp", ".h", ".ptx", ".cu", ".toml"
+
+
+@functools.cache
+def _digest(path: Path) -> bytes:
+    """Hash of the texts at a path and below it."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}, named by a `depends_on` mark")
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else (path,):
+        if file.suffix in SUFFIXES and not (path.is_dir() and file.name.startswith("test_")):
+            digest.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
+    return digest.digest()
+
+
+def _record(item: pytest.Item) -> Path | None:
+    """Where a long test leaves its mark: named by the test and by what it depends on."""
+    if item.get_closest_marker("full") is None:
+        return None
+    sources = item.get_closest_marker("depends_on")
+    paths = [ROOT / name for name in (sources.args if sources else EVERYTHING)]
+    digest = hashlib.sha256(item.nodeid.encode())
+    for path in (*paths, item.path, *([] if sources else [item.path.parent])):
+        digest.update(_digest(path))
+    return PASSED / digest.hexdigest()[:32]
+
+
+def pytest_runtest_setup(item: pytest.Item):
+    """Leave out what has passed."""
+    record = _record(item)
+    if record is not None and record.exists():
+        pytest.skip(f"passed before on the same sources; to run it again, remove {record}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    """Remember what passes."""
+    report = yield
+    record = _record(item) if report.when == "call" and report.passed else None
+    if record is not None:
+        record.parent.mkdir(parents=True, exist_ok=True)
+        record.touch()
+    return report
