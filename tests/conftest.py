@@ -10,17 +10,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PASSED = Path(os.environ.get("CAESURA_CACHE", ROOT / "build" / "cache")) / "passed"
 EVERYTHING = "hw", "sim", "software"
-SUFFIXES = ".py", ".rdl", ".cpp", ".h", ".ptx", ".cu", ".toml"
 
 
 @functools.cache
 def _digest(path: Path) -> bytes:
-    """Hash of the texts at a path and below it."""
+    """Hash of the files at a path and below it, but for other tests."""
     if not path.exists():
         raise FileNotFoundError(f"{path}, named by a `depends_on` mark")
     digest = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else (path,):
-        if file.suffix in SUFFIXES and not (path.is_dir() and file.name.startswith("test_")):
+        if file.is_file() and file.suffix != ".pyc" and not (path.is_dir() and file.name.startswith("test_")):
             digest.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
     return digest.digest()
 

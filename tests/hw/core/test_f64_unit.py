@@ -12,8 +12,7 @@ from caesura.hw.core.f64.lane import F64Lane
 from caesura.sim.testing.binary64 import OPERATIONS, Stream, results, tuples
 from caesura.sim.testing.side_units import Operation, SideBench
 
-pytestmark = pytest.mark.depends_on(
-    "hw/arch", "hw/core/f64", "sim/testing/binary64", "sim/testing/float_judge", "sim/rtl/verilator.py")
+pytestmark = pytest.mark.depends_on("hw", "sim")
 
 OPS = list(F64Op)
 NAN = 0x7FFF_FFFF_FFFF_FFFF

@@ -16,7 +16,7 @@ from caesura.hw.core.sfu.model import interpolate
 from caesura.sim.testing.side_units import Operation, SideBench
 from caesura.sim.testing.special_functions import Errors, broken_promises, judge, operands, results_of_lane
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core/sfu", "sim/testing/special_functions", "sim/rtl/verilator.py")
+pytestmark = pytest.mark.depends_on("hw", "sim")
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "architecture.md"
 OPS = list(SfuOp)
