@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .job import Job
@@ -9,6 +11,12 @@ from .job import Job
 __all__ = ["histogram_job"]
 
 BINS = 64
+
+
+def _tickets(chosen: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str, int]:
+    """Judge: every chosen sample has one ticket; which, depends on the order."""
+    order = arrays["order"]
+    return {"order": int((np.sort(order[:len(chosen)]) != chosen).sum() + (order[len(chosen):] != -1).sum())}
 
 
 def histogram_job(blocks: int, rounds: int, seed: int, threads: int = 128) -> Job:
@@ -22,11 +30,6 @@ def histogram_job(blocks: int, rounds: int, seed: int, threads: int = 128) -> Jo
     counts = np.zeros((blocks, BINS), np.int64)
     np.add.at(counts, (index // threads % blocks, bins), 1)
     chosen = np.flatnonzero(samples & 15 == 3).astype(np.int32)
-
-    def judge(arrays: dict[str, np.ndarray]) -> dict[str, int]:
-        """Every chosen sample has one ticket; which, depends on the order."""
-        order = arrays["order"]
-        return {"order": int((np.sort(order[:len(chosen)]) != chosen).sum() + (order[len(chosen):] != -1).sum())}
 
     handed_out = np.zeros(n, np.uint32)
     handed_out[:len(chosen)] = 1
@@ -42,4 +45,4 @@ def histogram_job(blocks: int, rounds: int, seed: int, threads: int = 128) -> Jo
          "counter": np.array([len(chosen)], np.uint32), "tickets": handed_out,
          "largest": np.array([max(int(x) << 32 | i for i, x in enumerate(samples))], np.uint64),
          "total": np.array([(samples[chosen] >> 8).sum(dtype=np.float64)])},
-        judge=judge)
+        judge=functools.partial(_tickets, chosen))

@@ -1,22 +1,26 @@
 """``caesura bench mechanisms``: its figures are those of single preemptions, and what is wrong or missed is said."""
 
 import json
+import pickle
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.bench import mechanisms
 from caesura.sim.bench.mechanisms import PAPER, pattern_shares, run
 from caesura.sim.report.mechanisms import BEGIN, END, markdown, picture, print_report, split_markdown, update_markdown
-from caesura.sim.scenario import run_preemption
+from caesura.sim.scenario import run_preemption, shipped_work
 from caesura.sim.testing.everywhere import Campaign
 from caesura.sim.testing.tiny_run import TINY, neighbour, work
 from caesura.software.cli import main
+from caesura.software.kernels import KERNELS
 
 BOTH = (Mechanism.OCCUPIED, Mechanism.LIVE)
 PREEMPTIONS = 6
@@ -93,6 +97,16 @@ def test_overhead_compares_with_a_kernel_without_points(result):
 
 def test_processes_measure_the_same(result):
     assert measured(jobs=2) == result
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_work_can_go_to_another_process(name):
+    here = shipped_work(name, PRESETS["gtx480"], "tiny")
+    there, job = pickle.loads(pickle.dumps(here)), here.job
+    assert there.image == here.image
+    arrays = {name: value for name, value in job.arguments.items() if isinstance(value, np.ndarray)} | job.expected
+    assert (there.job.judge is None) == (job.judge is None)
+    assert job.judge is None or there.job.judge(arrays) == job.judge(arrays)
 
 
 def test_shares_of_patterns_are_of_allocated_registers():
