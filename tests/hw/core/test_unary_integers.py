@@ -11,7 +11,7 @@ from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.integer import IntegerLane, IntegerUnit
 from caesura.hw.export import ExportError, rtlil_text, run_yosys
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core/integer", "hw/export.py")
+pytestmark = pytest.mark.depends_on("hw")
 
 PROOF = """
 read_rtlil d.il; proc; flatten; setattr -unset init w:*; opt -full; techmap; opt -full
