@@ -12,6 +12,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from amaranth.sim import Simulator
 
@@ -83,6 +84,10 @@ class FrontEndBench:
         Of the instruction memory.
     smooth : bool
         The pipeline takes an instruction in every cycle, ALU results come after `alu_latency` cycles.
+    dut : FrontEnd, optional
+        Of geometry `g`; a new one unless given.
+    simulator : type
+        What `run` simulates with.
 
     Attributes
     ----------
@@ -98,9 +103,9 @@ class FrontEndBench:
     """
 
     def __init__(self, g: Geometry, programs: list[list[Instruction]], *, seed: int = 0, latency: int = 8,
-                 smooth: bool = False):
-        self.g, self.programs, self.smooth = g, programs, smooth
-        self.dut = FrontEnd(g)
+                 smooth: bool = False, dut: FrontEnd | None = None, simulator: Callable[..., Any] = Simulator):
+        self.g, self.programs, self.smooth, self.simulator = g, programs, smooth, simulator
+        self.dut = dut or FrontEnd(g)
         self.random = random.Random(seed)
         self.memory = _Memory(g, self.dut.icache_port, latency)
         self.now = 0
@@ -241,7 +246,7 @@ class FrontEndBench:
 
     def run(self, test) -> None:
         """Simulate the coroutine function `test`, which is given the simulator's context."""
-        simulator = Simulator(self.dut)
+        simulator = self.simulator(self.dut)
         simulator.add_clock(1e-6)
         simulator.add_testbench(test)
         simulator.run()

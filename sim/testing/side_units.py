@@ -68,11 +68,13 @@ class SideBench:
         Whether to hold back in this cycle, asked for each stream.
     seed : int
         Of the noise.
+    simulator : type
+        What `run` simulates with.
     """
 
     def __init__(self, g: Geometry, unit, operations: Iterable[Operation], busy: Callable[[], bool] = lambda: False,
-                 seed: int = 1):
-        self.g, self.unit, self.busy = g, unit, busy
+                 seed: int = 1, simulator: Callable[..., Any] = Simulator):
+        self.g, self.unit, self.busy, self.simulator = g, unit, busy, simulator
         self.operations = list(operations)
         self.unwritten = list(self.operations)
         self.rng = np.random.default_rng(seed)
@@ -173,7 +175,7 @@ class SideBench:
                     raise TimeoutError(f"{len(self.unwritten)} operations not written after {limit} cycles")
                 await ctx.tick()
 
-        sim = Simulator(self.unit)
+        sim = self.simulator(self.unit)
         sim.add_clock(1e-6)
         sim.add_testbench(self.monitor, background=True)
         for other in others:

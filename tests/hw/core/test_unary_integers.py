@@ -22,7 +22,6 @@ tee -o proof.txt sat -verify -timeout 300 -seq {steps} -prove-skip {latency} -pr
 
 def leading_zeros(m, b):
     count = Signal(6, init=32)
-    m.d.comb += count.eq(32)
     for k in range(32):
         with m.If(b[k]):
             m.d.comb += count.eq(31 - k)
@@ -30,7 +29,7 @@ def leading_zeros(m, b):
 
 
 def set_bits(m, b):
-    return sum(b, start=0)
+    return sum(b)
 
 
 HARDWARE = {
@@ -89,13 +88,9 @@ def test_proof_notices_one_wrong_word():
         prove(AluOp.POPC, lambda m, b: set_bits(m, b) + (b == 12345))
 
 
-def reversed_bytes():
-    return np.packbits(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1), axis=1, bitorder="little")[:, 0]
-
-
 def reverse(b):
     """Bytes in the other order, the bits of each reversed."""
-    return reversed_bytes()[b.view(np.uint8)].view(np.uint32).byteswap()
+    return np.packbits(np.unpackbits(b.view(np.uint8)), bitorder="little").view(np.uint32).byteswap()
 
 
 MODEL = {
