@@ -15,6 +15,7 @@ from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.codegen.listing import rows
 from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport, ResumeReport, TbContext
 from caesura.software.driver.module import Kernel
+from caesura.software.job import compare
 from caesura.software.kernels import Job, hostile, kernel
 
 __all__ = ["Work", "Limit", "PreemptionResult", "shipped_work", "start_job", "differences", "judged", "live_bytes",
@@ -123,12 +124,14 @@ def start_job(device: Device, kernel: Kernel, job: Job) -> tuple[Launch, dict[st
 
 
 def differences(job: Job, arrays: dict[str, DeviceArray]) -> dict[str, int]:
-    """Return how many elements of each expected or judged array are wrong; -0.0 is not 0.0, a NaN equals itself."""
-    def comparable(x: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(x).view(f"u{x.itemsize}") if x.dtype.kind == "f" else x
+    """Return how many elements of each expected or judged array are wrong.
 
-    wrong = {name: int(np.count_nonzero(comparable(arrays[name].get()) != comparable(value)))
-             for name, value in job.expected.items()}
+    Where the job states no tolerance, -0.0 is not 0.0 and a NaN equals itself.
+    """
+    wrong = {}
+    for name, value in job.expected.items():
+        tolerance = job.tolerance.get(name)
+        wrong[name] = compare(name, arrays[name].get(), value, tolerance, tolerance).wrong
     return wrong | judged(job, arrays)
 
 

@@ -15,13 +15,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.isa import Format
 from caesura.sim.scenario import Work, differences, judged, start_job
 from caesura.sim.testing.random_native import NativeProgram
+from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.driver import Device, DeviceArray, Launch
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
 
-__all__ = ["Forkable", "Outcome", "Campaign", "native_work"]
+__all__ = ["Forkable", "Outcome", "Campaign", "has_points", "native_work"]
 
 
 class Forkable(Transport, Protocol):
@@ -62,6 +65,11 @@ def native_work(program: NativeProgram) -> Work:
     """
     arguments = {"output": np.zeros(program.output_bytes, np.uint8), "input": np.frombuffer(program.inputs, np.uint8)}
     return Work(program.image, Job(program.grid, program.block, arguments))
+
+
+def has_points(image: KernelImage) -> bool:
+    """Return whether a kernel has a preemption point, a barrier among them; if not its warps run to their end."""
+    return any(decode(word).op.format is Format.L for word in image.code)
 
 
 def _check(what: str, job: Job, arrays: dict[str, DeviceArray]) -> None:

@@ -5,6 +5,8 @@ It also writes every uniform register, and local memory of its own.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from caesura.hw.arch.encoding import Instruction, encode
@@ -18,6 +20,8 @@ __all__ = ["hostile"]
 
 LOCAL_WORDS = 2
 """Local memory of a thread."""
+UNROLLED = 8
+"""Most words of shared memory that a thread writes between branches."""
 
 
 def _fill(register: int) -> int:
@@ -53,11 +57,11 @@ def hostile(g: Geometry) -> tuple[KernelImage, Job]:
         make("mov.i", d=3, imm=lines),                                          # r3: words of shared memory to write
     ]
     if lines:
-        loop = len(code)
+        loop, together = len(code), math.gcd(lines, UNROLLED)
         code += [
-            make("xor.i", d=4, a=2, imm=0x5A5A_5A5A), make("st.shared.b32", a=2, d=4),
-            make("iadd.i", d=2, a=2, imm=4 * threads), make("isub.i", d=3, a=3, imm=1),
-            make("setp.ne.i", pd=0, a=3, imm=0),
+            make("xor.i", d=4, a=2, imm=0x5A5A_5A5A), make("isub.i", d=3, a=3, imm=together),
+            *(make("st.shared.b32", a=2, imm=4 * threads * k, d=4) for k in range(together)),
+            make("iadd.i", d=2, a=2, imm=4 * threads * together), make("setp.ne.i", pd=0, a=3, imm=0),
         ]
         live = (1 << 1) | (1 << 2) | (1 << 3) | 1
         code += [make("pp", live=live), make("pp.div", live=live)]

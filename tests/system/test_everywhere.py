@@ -1,7 +1,8 @@
 """Preempt everywhere on the RTL: at every cycle of small runs, for all mechanisms, nothing may be lost.
 
 `make test` takes a sample on the whole SM; `make test-full` every cycle, on an SM of fewer warps that other kernels
-fill sooner, in chunks, of which an interrupted campaign repeats none that has passed.
+fill sooner, in chunks, of which an interrupted campaign repeats none that has passed. Every kernel that ships is
+interrupted in `test_every_kernel`.
 """
 
 import dataclasses
@@ -81,13 +82,13 @@ CASES = [(name, mechanism) for name in WORKS for mechanism in Mechanism
 _campaigns = {}
 
 
-def campaign(name, geometry=FULL, work=None):
+def campaign(name, geometry=FULL):
     key = name, geometry.warps
     if key not in _campaigns:
         transport = RtlTransport(geometry, memory_bytes=4 << 20)
         if name in FLOATS + UNITS:
             transport.set_timing(MemoryTiming.of(geometry.replace(memory_latency=NEAR)))
-        _campaigns[key] = Campaign(transport, work or WORKS[name](), Work(*hostile(geometry)))
+        _campaigns[key] = Campaign(transport, WORKS[name](), Work(*hostile(geometry)))
     return _campaigns[key]
 
 
@@ -129,16 +130,6 @@ def test_every_cycle(name, mechanism, chunk):
     c = campaign(name, SMALL)
     bounds = [c.cycles * k // CHUNKS for k in range(CHUNKS + 1)]
     check(c.at_cycles(mechanism, range(bounds[chunk], bounds[chunk + 1])))
-
-
-@pytest.mark.full
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("mechanism", Mechanism)
-@pytest.mark.parametrize("name", ["bfs", "reduction", "pathfinder", "hotspot", "matmul", "layerforward", "nbody",
-                                  "histogram", "warpscan", "rankfilter"])
-def test_every_37th_cycle_of_the_whole_sm(name, mechanism):
-    c = campaign(f"{name} on the whole SM", FULL, shipped(name, kernel(name).job("tiny")))
-    check(c.at_cycles(mechanism, range(0, c.cycles, 37)))
 
 
 @pytest.mark.parametrize("name, mechanism", CASES)

@@ -11,8 +11,8 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.software.compiler import compile_ptx
-from caesura.software.kernels import f64 as jobs
 from caesura.software.kernels import hostile, kernel, nbody_job
+from caesura.software.kernels.examples import f64 as jobs
 from caesura.software.kernels.numerics import fma_f64
 
 SMALL = PRESETS["gtx480"].replace(warps=8, tb_slots=2)
@@ -53,11 +53,6 @@ def test_shapes(image, shape):
 @pytest.mark.parametrize("size, seed", [("tiny", 7), ("small", 1)])
 def test_jobs_of_every_size(image, size, seed):
     assert wrong_elements(image, kernel("nbody").job(size, seed)) == 0
-
-
-@pytest.mark.full
-def test_medium_job(image):
-    assert wrong_elements(image, kernel("nbody").job("medium", 3)) == 0
 
 
 def test_reference_depends_on_contraction(image, monkeypatch):

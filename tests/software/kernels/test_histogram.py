@@ -1,7 +1,5 @@
 """The kernel of atomics: exact on the golden model in any geometry, and its checker sees what is lost or repeated."""
 
-import shutil
-import subprocess
 from collections import Counter
 
 import numpy as np
@@ -14,7 +12,7 @@ from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.software.compiler import compile_ptx
 from caesura.software.kernels import hostile, kernel
-from caesura.software.kernels.counts import histogram_job
+from caesura.software.kernels.examples.counts import histogram_job
 
 GTX480 = PRESETS["gtx480"]
 SMALL = GTX480.replace(warps=8, tb_slots=2)
@@ -106,11 +104,3 @@ def test_preempted(mechanism):
         assert result.correct, (at, result.differences)
         saved += result.preempt is not None
     assert saved > 1
-
-
-@pytest.mark.full
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
-def test_ptx_is_what_nvcc_makes_of_the_source(tmp_path):
-    k, made = kernel("histogram"), tmp_path / "histogram.ptx"
-    subprocess.run(["nvcc", "-ptx", "-arch=sm_75", "-O3", str(k.cuda_path), "-o", str(made)], check=True)
-    assert made.read_text() == k.ptx_path.read_text()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .job import Job
-from .numerics import fma_f64
+from ..job import Job
+from ..numerics import fma_f64
 
 __all__ = ["nbody_job"]
 

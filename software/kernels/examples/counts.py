@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from .job import Job
+from ..job import Job
 
 __all__ = ["histogram_job"]
 

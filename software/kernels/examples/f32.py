@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .job import Job
-from .numerics import fma
+from ..job import Job
+from ..numerics import fma
 
 __all__ = ["saxpy_job", "matmul_job", "hotspot_job", "layerforward_job"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .job import Job
+from ..job import Job
 
 __all__ = ["warpscan_job"]
 

@@ -1,0 +1,61 @@
+"""Every shipped kernel preempted all through its run on the RTL, with each mechanism: nothing may be lost.
+
+`make test` takes a few cycles of each kernel, with one mechanism in turn; `make test-full` every k-th cycle, at least
+200 of them, with each. The SM is a smaller one that the hostile neighbour fills sooner, beside a memory that is near.
+"""
+
+import functools
+import itertools
+
+import pytest
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import PRESETS
+from caesura.sim.memory import MemoryTiming
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.testing.everywhere import Campaign, has_points
+from caesura.software.kernels import KERNELS, hostile
+
+SM = PRESETS["gtx480"].replace(warps=16, tb_slots=2, registers=512, shared_bytes=16 << 10)
+NEAR = 50
+"""Cycles of memory latency."""
+SAMPLES = 3
+POINTS = 200
+CHUNKS = 2
+IN_TURN = list(zip(KERNELS, itertools.cycle(Mechanism), strict=False))
+
+
+@functools.lru_cache(maxsize=1)
+def campaign(name):
+    transport = RtlTransport(SM, memory_bytes=4 << 20)
+    transport.set_timing(MemoryTiming.of(SM.replace(memory_latency=NEAR)))
+    return Campaign(transport, shipped_work(name, SM, "tiny"), Work(*hostile(SM)))
+
+
+def check(c, mechanism, cycles):
+    outcomes = list(c.at_cycles(mechanism, cycles))
+    wrong = {o.cycle: o.wrong_bytes for o in outcomes if o.wrong_bytes}
+    assert not wrong, f"wrong bytes by cycle of the request: {wrong}"
+    return sum(o.saved for o in outcomes)
+
+
+@pytest.mark.parametrize("name, mechanism", IN_TURN, ids=lambda x: getattr(x, "label", x))
+def test_sampled_cycles(name, mechanism):
+    c = campaign(name)
+    saved = check(c, mechanism, [c.cycles * k // (SAMPLES + 1) for k in range(1, SAMPLES + 1)])
+    assert mechanism is not Mechanism.OCCUPIED or saved == SAMPLES
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("mechanism", Mechanism, ids=lambda mechanism: mechanism.label)
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kth_cycle(name, mechanism, chunk):
+    c = campaign(name)
+    cycles = range(0, c.cycles, max(1, c.cycles // POINTS))
+    assert len(cycles) >= POINTS
+    part = cycles[len(cycles) * chunk // CHUNKS:len(cycles) * (chunk + 1) // CHUNKS]
+    saved = check(c, mechanism, part)
+    assert saved or mechanism is not Mechanism.OCCUPIED and (chunk or not has_points(c.work.image))
