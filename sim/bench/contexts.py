@@ -1,0 +1,295 @@
+"""What is in a warp's registers at random times, for every shipped kernel (Lin et al. Figs. 6 and 8).
+
+``caesura bench contexts`` stops each kernel at cycles drawn at random over its run. Its warps run on to preemption
+points, as with mechanism ``live``, and the context that ``live+cp`` saves there is read back: how many registers are
+live, and which of them are uniform, strided or random. Every stop forks from one undisturbed run, whose results are
+those of the reference. It runs on the golden model, which holds the same register values as the RTL at every preemption
+point and is quicker to stop; a cycle there is a warp instruction, warps take turns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.hw.arch.geometry import Geometry, preset
+from caesura.sim import MEMORY_BYTES
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.testing.everywhere import Campaign
+from caesura.software.driver import TbContext
+from caesura.software.driver.context import WarpContext
+from caesura.software.kernels import KERNELS, hostile
+
+from .mechanisms import PAPER as PAPER_MEANS
+
+__all__ = ["SAMPLES", "PATTERNS", "PAPER", "Task", "measure", "averages", "run", "read_result"]
+
+SAMPLES = 100
+"""Samples of each kernel unless given."""
+ROUNDS = 4
+"""Times that moments are drawn, anew for those after which the kernel ended before a preemption point."""
+MAX_CYCLES = 50_000_000
+PATTERNS = (Pattern.UNIFORM, Pattern.STRIDED, Pattern.RANDOM)
+PAPER = PAPER_MEANS | {"occupied": 1664, "live": 656, "compressed": 64}
+"""Lin et al. III: mean saving of register context over their kernels; bytes a warp and patterns of BP (BP_1)."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kernel of the benchmark; can run in a process of its own.
+
+    Attributes
+    ----------
+    name : str
+        Of the kernel.
+    preset : str
+    size : str
+        Of the job.
+    samples, seed : int
+    work : Work, optional
+        Instead of the shipped kernel of that name.
+    geometry : Geometry, optional
+        Instead of the preset's.
+    previous : dict, optional
+        Row of an earlier run with the same settings; taken over if the kernel's code is still the same.
+    """
+
+    name: str
+    preset: str
+    size: str
+    samples: int
+    seed: int
+    work: Work | None = None
+    geometry: Geometry | None = None
+    previous: dict | None = None
+
+
+class _Stops(Campaign):
+    """Stops of one kernel at chosen cycles."""
+
+    def contexts(self, cycles: Iterable[int]) -> Iterator[list[TbContext]]:
+        """Yield the TBs saved at each of ascending cycles; none if the kernel ended before."""
+        now, fork = 0, self._origin
+        for cycle in cycles:
+            self._back(fork)
+            self.device.advance(cycle - now)
+            now, fork = cycle, self._fork()
+            saved = self.device.preempt(self._launch, Mechanism.LIVE_CP, max_cycles=self.max_cycles)
+            yield self.device.context(self._launch) if saved else []
+        self._back(self._origin)
+
+
+def _digest(work: Work) -> str:
+    """Hash of the code and of what the job says besides it."""
+    words = np.array(work.image.code, np.uint64).tobytes()
+    return hashlib.sha256(words + repr((work.job.grid, work.job.block)).encode()).hexdigest()[:16]
+
+
+def _warp(g: Geometry, tb: TbContext, warp: WarpContext) -> list[int]:
+    """Return the bytes of one warp: occupied, live, compressed, metadata; then its registers by pattern."""
+    codes = list(warp.patterns.values())
+    return [tb.allocated_registers * g.vector_bytes, len(warp.registers) * g.vector_bytes, warp.data_bytes,
+            warp.metadata_bytes, *(codes.count(pattern) for pattern in PATTERNS)]
+
+
+def _row(samples: list[np.ndarray]) -> dict:
+    """Return the means of samples, each an array of warps by what `_warp` returns; each warp weighs the same.
+
+    A warp without a live register has no patterns; it counts in the bytes only.
+    """
+    if not samples:
+        return {"warps": 0, "bytes": None, "patterns": None, "standard_error": None}
+    warps = np.concatenate(samples)
+    occupied, live, compressed, metadata = warps[:, :4].mean(axis=0).tolist()
+    registers = warps[:, 4:].sum(axis=0)
+    of_samples = [1 - sample[:, 2].sum() / sample[:, 0].sum() for sample in samples]
+    error = float(np.std(of_samples, ddof=1) / len(samples) ** 0.5) if len(samples) > 1 else None
+    return {
+        "warps": len(warps),
+        "bytes": {"occupied": occupied, "live": live, "compressed": compressed, "metadata": metadata},
+        "patterns": {pattern.name.lower(): float(share) for pattern, share in
+                     zip(PATTERNS, registers / registers.sum(), strict=True)} if registers.any() else None,
+        "standard_error": error,
+    }
+
+
+def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> dict:
+    """Stop a kernel at random cycles of its run until `task.samples` of them found a context; return its row.
+
+    Raises
+    ------
+    AssertionError
+        If the kernel's results are wrong without any stop.
+    software.driver.DriverError, software.compiler.CompileError
+        If it does not compile, run or end.
+    """
+    g = task.geometry or preset(task.preset)
+    work = task.work or shipped_work(task.name, g, task.size)
+    code = _digest(work)
+    if task.previous and task.previous["code"] == code:
+        return task.previous
+    machine = _Stops(GoldenTransport(g, MEMORY_BYTES), work, Work(*hostile(g)), MAX_CYCLES)
+    rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
+    found: list[np.ndarray] = []
+    at: list[int] = []
+    drawn = 0
+    for _ in range(ROUNDS):
+        moments = np.sort(rng.integers(1, max(2, machine.cycles), task.samples - len(found))).tolist()
+        for moment, tbs in zip(moments, machine.contexts(moments), strict=True):
+            drawn += 1
+            warps = [_warp(g, tb, warp) for tb in tbs for warp in tb.warps]
+            if warps:
+                found.append(np.array(warps))
+                at.append(moment)
+            if drawn % 10 == 0:
+                progress(f"{task.name}: {len(found)} of {task.samples} samples")
+        if len(found) == task.samples:
+            break
+    return {"kernel": task.name, "code": code, "cycles": machine.cycles, "registers": work.image.registers,
+            "drawn": drawn, "samples": len(found), "moments": at} | _row(found)
+
+
+def _attempt(task: Task, progress: Callable[[str], None] = lambda text: None) -> dict:
+    """Return a kernel's row, or one that says why there is none."""
+    try:
+        return measure(task, progress)
+    except Exception as error:  # one kernel's trouble must not lose the others' rows
+        return {"kernel": task.name, "error": f"{type(error).__name__}: {error}".splitlines()[0]}
+
+
+def _rows(tasks: list[Task], jobs: int, progress: Callable[[str], None]) -> Iterator[dict]:
+    """Yield rows as they come, in processes if more than one is allowed."""
+    total = len(tasks)
+    if jobs == 1:
+        for number, task in enumerate(tasks, 1):
+            progress(f"{number} of {total}: {task.name}")
+            yield _attempt(task, lambda text, n=number: progress(f"{n} of {total}: {text}"))
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(_attempt, task): task for task in tasks}
+        for number, future in enumerate(as_completed(futures), 1):
+            name = futures[future].name
+            try:
+                yield future.result()
+            except Exception as error:  # its process was killed
+                yield {"kernel": name, "error": f"{type(error).__name__}: {error}"}
+            progress(f"{number} of {total}: {name}")
+
+
+def averages(rows: Sequence[dict]) -> dict | None:
+    """Return means over kernels: shares of context saved and live registers by pattern; None without a kernel.
+
+    ``saved_*`` are arithmetic means, ``saved_*_geometric`` come from the geometric mean of what is left.
+    """
+    rows = [row for row in rows if row.get("bytes")]
+    if not rows:
+        return None
+    left = {key: np.array([row["bytes"][what] / row["bytes"]["occupied"] for row in rows])
+            for key, what in (("saved_by_liveness", "live"), ("saved_by_both", "compressed"))}
+    shares = [row["patterns"] for row in rows if row["patterns"]]
+    with np.errstate(divide="ignore"):
+        geometric = {f"{key}_geometric": 1 - float(np.exp(np.log(values).mean())) for key, values in left.items()}
+    return ({"kernels": len(rows)} | {key: 1 - float(values.mean()) for key, values in left.items()} | geometric
+            | {name: float(np.mean([share[name] for share in shares])) for name in (shares[0] if shares else ())})
+
+
+def _result(settings: dict, names: Sequence[str], rows: dict[str, dict]) -> dict:
+    ordered = [rows[name] for name in names if name in rows]
+    table = [row for row in ordered if row["kernel"] in KERNELS and KERNELS[row["kernel"]].paper]
+    return settings | {"met": len(ordered) == len(names) and not any("error" in row for row in ordered),
+                       "runs": ordered, "mean": averages(ordered), "mean_of_table_ii": averages(table), "paper": PAPER}
+
+
+def read_result(path: Path) -> dict | None:
+    """Return what an earlier run wrote with `run(json_file=...)`, None if there is no such file.
+
+    Raises
+    ------
+    ValueError
+        If the file is something else.
+    """
+    if not path.exists():
+        return None
+    try:
+        result = json.loads(path.read_text())
+    except ValueError:
+        result = None
+    if not isinstance(result, dict) or not {"runs", "samples", "mean_of_table_ii"} <= result.keys():
+        raise ValueError(f"{path} is not what `caesura bench contexts --json` writes")
+    return result
+
+
+def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:
+    """Return the rows of an earlier run by kernel, without those that failed."""
+    if resume is None:
+        return {}
+    for key, value in settings.items():
+        if resume.get(key) != value:
+            raise ValueError(f"the earlier run has {key} {resume.get(key)!r}, not {value!r}: it cannot go on")
+    return {row["kernel"]: row for row in resume["runs"] if "error" not in row}
+
+
+def _write(path: Path, result: dict) -> None:
+    """Replace a file in one step, so that it is whole whenever the run is stopped."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(json.dumps(result, indent=2) + "\n")
+    os.replace(partial, path)
+
+
+def run(preset_name: str, size: str = "small", kernels: Sequence[str] = (), samples: int = SAMPLES, seed: int = 1,
+        jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *, json_file: Path | None = None,
+        resume: dict | None = None, works: Sequence[tuple[str, Work, Geometry]] = ()) -> dict:
+    """Measure kernels; keys are documented in `docs/contexts.md`.
+
+    Parameters
+    ----------
+    preset_name, size : str
+        Of the geometry, of the jobs.
+    kernels : sequence of str
+        All there are unless given.
+    samples : int
+        Of each kernel, 1 or more.
+    seed : int
+        Of the moments.
+    jobs : int
+        Processes.
+    progress : callable
+    json_file : Path, optional
+        Written after each kernel.
+    resume : dict, optional
+        Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels that
+        are not among `kernels`.
+    works : sequence of (str, Work, Geometry)
+        Other kernels instead of shipped ones.
+
+    Raises
+    ------
+    ValueError
+        If there are no samples or processes, or the earlier run had other settings.
+    """
+    if samples < 1 or jobs < 1:
+        raise ValueError(f"samples and jobs must be 1 or more, not {samples} and {jobs}")
+    settings = {"preset": preset_name, "size": size, "samples": samples, "seed": seed}
+    rows = _earlier(resume, settings)
+    chosen = list(works) or [(name, None, None) for name in kernels or KERNELS]
+    tasks = [Task(name, preset_name, size, samples, seed, work, g, rows.get(name)) for name, work, g in chosen]
+    names = [task.name for task in tasks]
+    names = [name for name in KERNELS if name in {*names, *rows}] if not works else names
+    result = _result(settings, names, rows)
+    for row in _rows(tasks, jobs, progress):
+        rows[row["kernel"]] = row
+        result = _result(settings, names, rows)
+        if json_file is not None:
+            _write(json_file, result)
+    return result

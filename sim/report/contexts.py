@@ -1,0 +1,168 @@
+"""The report of ``caesura bench contexts``: tables for a terminal and for Markdown, and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Column, Table
+
+from caesura.software.kernels import KERNELS
+
+from .extras import require
+from .mechanisms import check_picture, split_markdown
+
+__all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "picture"]
+
+BEGIN = "<!-- begin: caesura bench contexts -->"
+END = "<!-- end: caesura bench contexts -->"
+"""Marks in a Markdown file: what is between them is replaced."""
+PATTERNS = "uniform", "strided", "random"
+_NONE = "-"
+
+Rows = list[list[str]]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _shares(patterns: dict | None) -> list[str]:
+    return [_percent(patterns[name]) for name in PATTERNS] if patterns else [_NONE] * len(PATTERNS)
+
+
+def _sizes(size: dict) -> list[str]:
+    """Return the cells of occupied, live and compressed bytes and of what the two steps save."""
+    left = [size[key] / size["occupied"] for key in ("live", "compressed")]
+    return [*(f"{size[key]:,.0f}" for key in ("occupied", "live", "compressed")), *(_percent(1 - x) for x in left)]
+
+
+def _kernel_rows(result: dict) -> Iterator[list[str]]:
+    paper = result["paper"]
+    for row in result["runs"]:
+        shipped = KERNELS.get(row["kernel"])
+        label = shipped.paper.label if shipped and shipped.paper else _NONE
+        if "error" in row:
+            yield [row["kernel"], label, *[_NONE] * 8, *_shares(None)]
+            continue
+        if row["bytes"] is None:
+            yield [row["kernel"], label, "0", *[_NONE] * 7, *_shares(None)]
+            continue
+        error = row["standard_error"]
+        yield [row["kernel"], label, f"{row['warps']:,}", *_sizes(row["bytes"]),
+               _NONE if error is None else f"{100 * error:.1f}", f"{row['bytes']['metadata']:,.0f}",
+               *_shares(row["patterns"])]
+        if row["kernel"] == paper["kernel"]:
+            yield ["Lin et al.", label, _NONE, *_sizes(paper), _NONE, _NONE, *_shares(paper)]
+
+
+def _mean_rows(result: dict) -> Iterator[list[str]]:
+    for title, key in (("all measured", "mean"), ("kernels of Lin et al. Table II", "mean_of_table_ii")):
+        mean = result[key]
+        if mean:
+            keys = ("saved_by_liveness", "saved_by_both")
+            yield [title, str(mean["kernels"]), *(_percent(mean[key]) for key in keys),
+                   *(_percent(mean[f"{key}_geometric"]) for key in keys),
+                   *_shares(mean if PATTERNS[0] in mean else None)]
+    paper = result["paper"]
+    yield ["Lin et al.", "23", _percent(paper["saved_by_liveness"]), _percent(paper["saved_by_both"]), _NONE, _NONE,
+           *_shares(None)]
+
+
+def tables(result: dict) -> list[tuple[str, list[str], Rows]]:
+    """Return the tables of a result of `sim.bench.contexts.run`: title, columns and rows."""
+    return [
+        ("Register context of a warp in bytes, mean of all warps stopped; live registers by pattern",
+         ["kernel", "paper", "warps", "occupied", "live", "live+cp", "saved by liveness", "by both",
+          "+- (standard error)", "metadata", *PATTERNS], list(_kernel_rows(result))),
+        ("Register context saved, mean over kernels; live registers by pattern",
+         ["kernels", "number", "by liveness", "by both", "geometric: by liveness", "by both", *PATTERNS],
+         list(_mean_rows(result))),
+    ]
+
+
+def _heading(result: dict) -> str:
+    return (f"preset {result['preset']}, jobs of size {result['size']}, {result['samples']} random times each, drawn "
+            f"with seed {result['seed']}")
+
+
+def _failures(result: dict) -> list[str]:
+    """Return a line for each kernel without figures."""
+    return [f"{row['kernel']}: {row['error']}" if "error" in row else
+            f"{row['kernel']}: ends before a preemption point wherever it is stopped"
+            for row in result["runs"] if "error" in row or row["bytes"] is None]
+
+
+def print_report(result: dict) -> None:
+    """Print all tables."""
+    console = Console(width=160, highlight=False, markup=False)
+    console.print(_heading(result))
+    for title, columns, rows in tables(result):
+        table = Table(columns[0], *(Column(name, justify="right") for name in columns[1:]), box=None)
+        for row in rows:
+            table.add_row(*row)
+        console.print(f"\n{title}", style="bold")
+        console.print(table)
+    for line in _failures(result):
+        console.print(line)
+    console.print("\nevery kernel measured" if result["met"] else "\nNOT every kernel could be measured")
+
+
+def markdown(result: dict) -> str:
+    """Return all tables as Markdown."""
+    heading = _heading(result)
+    parts = [f"{heading[0].upper()}{heading[1:]}."]
+    for title, columns, rows in tables(result):
+        lines = [f"**{title}**", "", "| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1)]
+        parts.append("\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]))
+    parts += [f"- {line}" for line in _failures(result)]
+    return "\n\n".join(parts) + "\n"
+
+
+def update_markdown(path: Path, result: dict) -> None:
+    """Replace what stands in a file between the marks; raises as `sim.report.mechanisms.split_markdown`."""
+    head, tail = split_markdown(path, BEGIN, END)
+    path.write_text(f"{head}{BEGIN}\n\n{markdown(result)}\n{END}{tail}")
+
+
+def picture(result: dict, path: Path) -> None:
+    """Draw, as Figs. 6 and 8 of Lin et al., what is left of the context and the live registers by pattern.
+
+    Raises
+    ------
+    sim.report.extras.MissingPackage
+        If the package ``matplotlib`` is not installed.
+    ValueError
+        If the format is not known.
+    """
+    check_picture(path)
+    figures: Any = require("matplotlib.figure", "a picture")
+    rows = [row for row in result["runs"] if row.get("bytes")]
+    names = [*(row["kernel"] for row in rows), "mean"]
+    places = range(len(names))
+    figure = figures.Figure(figsize=(max(9.0, 0.5 * len(names) + 3), 8), layout="constrained")
+    sizes, patterns = figure.subplots(2, 1)
+    paper, mean = result["paper"], result["mean"] or {}
+    for shift, what, saved, color in ((-0.2, "live", "saved_by_liveness", "C0"),
+                                      (0.2, "compressed", "saved_by_both", "C1")):
+        left = [row["bytes"][what] / row["bytes"]["occupied"] for row in rows] + [1 - mean.get(saved, 1.0)]
+        sizes.bar([x + shift for x in places], left, 0.38, label="live" if shift < 0 else "live+cp", color=color)
+        sizes.axhline(1 - paper[saved], color=color, linestyle=":", label=f"mean of Lin et al.: {1 - paper[saved]:.1%}")
+    bottom = [0.0] * len(names)
+    for name in PATTERNS:
+        shares = [(row["patterns"] or {}).get(name, 0.0) for row in rows] + [mean.get(name, 0.0)]
+        patterns.bar(places, shares, 0.7, bottom=bottom, label=name)
+        bottom = [low + share for low, share in zip(bottom, shares, strict=True)]
+    sizes.set(title=f"Register context left of what is occupied ({result['preset']})", ylabel="share",
+              ylim=(0, 1))
+    patterns.set(title="Live registers by pattern", ylabel="share", ylim=(0, 1))
+    for axes in (sizes, patterns):
+        axes.set_xticks(places, names, rotation=60, ha="right")
+        axes.set_xlim(-0.6, len(names) - 0.4)
+        axes.grid(axis="y", alpha=0.3)
+        axes.set_axisbelow(True)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    with require("matplotlib", "a picture").rc_context({"svg.hashsalt": "caesura"}):  # the same file every time
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
