@@ -11,6 +11,7 @@ import click
 from .bench import bench_group
 from .code import asm_command, compile_command, disasm_command, list_kernels
 from .common import Group
+from .explain import explain_command
 from .preempt import preempt_command
 from .run import run_command
 
@@ -23,5 +24,6 @@ def main():
     """A preemptible GPU core: compile kernels for it, run them on its RTL, interrupt them, bring them back."""
 
 
-for _command in (list_kernels, compile_command, asm_command, disasm_command, run_command, preempt_command, bench_group):
+for _command in (list_kernels, compile_command, explain_command, asm_command, disasm_command, run_command,
+                 preempt_command, bench_group):
     main.add_command(_command)

@@ -1,0 +1,43 @@
+"""A shipped kernel on the golden model, looked at before each instruction of each warp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from caesura.hw.arch.geometry import PRESETS
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.scenario import Work, differences, start_job
+from caesura.software.driver import Device
+
+if TYPE_CHECKING:
+    from caesura.sim.golden.warp import Warp
+
+__all__ = ["watch"]
+
+_LIMIT = 2_000_000
+
+
+def watch(work: Work) -> Iterator[tuple[Warp, int, int]]:
+    """Run a job; before each instruction yield the warp, its PC and its active lanes, as bits.
+
+    Raises
+    ------
+    AssertionError
+        If the job's results are wrong, or it does not end.
+    """
+    transport = GoldenTransport(PRESETS["gtx480"], 64 << 20)
+    device, machine = Device(transport), transport.machine
+    launch, arrays = start_job(device, device.load([work.image])[work.image.name], work.job)
+    for _ in range(_LIMIT):
+        if machine.attention:
+            machine.attention = False
+            machine.manage()
+        if not machine.ready:
+            break
+        warp = machine.ready[0]
+        entry = warp.stack[-1]
+        yield warp, entry.pc, entry.mask & warp.live
+        machine.advance(1)
+    device.wait(launch, 1000)
+    assert not any(differences(work.job, arrays).values())

@@ -1,0 +1,83 @@
+"""``caesura explain``: what each instruction of a kernel costs to interrupt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from caesura.hw.arch.geometry import preset
+from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx, load_elf, read_source
+from caesura.software.compiler.explain import explain
+from caesura.software.report.data import as_json as facts_as_json
+from caesura.software.report.page import render_page
+from caesura.software.report.terminal import print_kernel
+
+from .common import json_option, preset_option
+
+__all__ = ["explain_command"]
+
+
+class _Block(click.ParamType):
+    """``X``, ``X,Y`` or ``X,Y,Z``."""
+
+    name = "X[,Y[,Z]]"
+
+    def convert(self, value, param, ctx):
+        """Return three positive numbers."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            sizes = [int(part) for part in value.split(",")]
+        except ValueError:
+            sizes = []
+        if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
+            self.fail(f"{value!r} is not one to three positive numbers, such as 32,8", param, ctx)
+        return (*sizes, 1, 1)[:3]
+
+
+def _images(path: Path, registers: int, interval: int) -> tuple[dict[str, KernelImage], list[str]]:
+    """Return the kernels of a PTX file or of a kernel image, and the lines of the PTX."""
+    with path.open("rb") as file:
+        if file.read(4) == b"\x7fELF":
+            return load_elf(path), []
+    text = read_source(path)
+    options = CompileOptions(max_registers=registers, interval=interval)
+    return compile_ptx(text, str(path), options), text.split("\n")
+
+
+@click.command("explain")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--kernel", "names", multiple=True, help="May be given more than once  [default: all in the file]")
+@click.option("--html", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+              help="Write a page that needs no other file.")
+@click.option("--block", type=_Block(), help="Shape of a thread block, where the kernel does not say it itself.")
+@click.option("--interval", default=CompileOptions.interval, show_default=True, type=click.IntRange(4),
+              help="Most instructions between preemption points outside loops.")
+@preset_option
+@json_option
+def explain_command(file, names, html, block, interval, preset_name, as_json):
+    """Say what each instruction of FILE (PTX, or a kernel image) costs to interrupt, and why points are where they are.
+
+    For each instruction: live registers, context of a warp, and where a warp that is to be preempted stops.
+    """
+    g = preset(preset_name)
+    images, source = _images(file, g.regs_per_thread, interval)
+    for name in names:
+        if name not in images:
+            raise click.BadParameter(f"no kernel {name!r} in {file}; there are {', '.join(images)}",
+                                     param_hint="'--kernel'")
+    kernels = [explain(images[name], g, block) for name in dict.fromkeys(names or images)]
+    if html:
+        html.write_text(render_page(kernels, file.name, source), encoding="utf-8")
+    if as_json:
+        click.echo(json.dumps({"preset": g.name, "kernels": [facts_as_json(facts) for facts in kernels]}, indent=1))
+    elif html:
+        count = sum(len(facts.instructions) for facts in kernels)
+        click.echo(f"{len(kernels)} kernel{'s' * (len(kernels) > 1)}, {count:,} instructions -> {html}")
+    else:
+        console = Console()
+        for facts in kernels:
+            print_kernel(console, facts)

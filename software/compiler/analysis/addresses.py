@@ -1,0 +1,265 @@
+"""Where memory operations point: symbolic addresses, and when two of them cannot be the same place.
+
+An address is a value and a constant offset. Values are numbered by what they are computed from: two computations of the
+same function of the same values have one number. What cannot be looked into (a load, an atomic, an exchange between
+lanes, a register with several reaching definitions) is a value of its own at each place, and means the same number only
+until the place is executed again (`Addresses.origins`).
+
+Two accesses of a thread cannot touch the same byte if
+
+1. their spaces differ (global, shared, local, constant), or
+2. their addresses are one value, not computed anew in between, with offsets that keep them apart, or
+3. both are constant addresses that keep them apart, or
+4. both are in global memory, computed from different pointer parameters, and parameters are said not to overlap
+   (``__restrict__``; PTX does not tell, so it is never assumed silently).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from caesura.hw.arch.isa import BY_NAME
+from caesura.hw.arch.operations import Space, Special
+
+from ..ir.kernel import Imm, Kernel, Op, Reg
+from ..ir.spec import is_atomic, is_convergent, is_memory, is_pure
+from .definitions import Place
+from .reaching import ENTRY, Chains
+
+__all__ = ["Access", "Addresses"]
+
+_MASK = 0xFFFF_FFFF
+_VOLATILE = (Special.CLOCK, Special.SMID)
+_ADDITIVE = {"mov": (0,), "iadd": (0, 1), "isub": (0,), "irsub": (1,), "imad.lo": (2,), "sel": (0, 1)}
+"""Operands whose object the result still points into."""
+
+
+class Access(NamedTuple):
+    """A memory operation.
+
+    Attributes
+    ----------
+    site : Place
+    kind : str
+        ``"load"``, ``"store"`` or ``"atomic"``.
+    space : Space
+    size : int
+        Bytes a thread accesses.
+    value : int
+        Number of the address's value; 0: none, the offset is the address.
+    offset : int
+        Constant part of the address, -2**31 to 2**31 - 1.
+    pointers : frozenset of int
+        Offsets of the pointer parameters it is computed from, for global memory; empty: not known.
+    """
+
+    site: Place
+    kind: str
+    space: Space
+    size: int
+    value: int
+    offset: int
+    pointers: frozenset[int]
+
+
+class Addresses:
+    """The memory accesses of a kernel of stage ``machine``.
+
+    Attributes
+    ----------
+    accesses : list of Access
+        In layout order.
+    origins : dict of int to frozenset of Place
+        Places whose execution may change what a value's number means.
+    """
+
+    def __init__(self, kernel: Kernel, chains: Chains):
+        self._chains = chains
+        self._ops = {Place(block.label, k): op for block in kernel.blocks for k, op in enumerate(block.ops)}
+        self._pointer_offsets = {p.offset for p in kernel.parameters if p.pointer}
+        self._numbers: dict[tuple, int] = {}
+        self._values: dict[tuple[Place, Reg], tuple[int, int]] = {}
+        self.origins: dict[int, frozenset[Place]] = {0: frozenset()}
+        self._pointers, self._unknown = self._points_into()
+        self.accesses = [self._access(site, op) for site, op in self._ops.items() if is_memory(op)]
+
+    def _access(self, site: Place, op: Op) -> Access:
+        row = BY_NAME[op.name]
+        assert row.space is not None and row.size is not None
+        kind = "atomic" if is_atomic(op) else "store" if row.store else "load"
+        base, pointers = op.uses[0], frozenset()
+        value, offset = self._operand(site, base)
+        if row.space is Space.GLOBAL and isinstance(base, Reg):
+            found = self._chains.definitions[site, base]
+            if not any(definition in self._unknown for definition in found):
+                pointers = frozenset().union(*(self._pointers.get(definition, ()) for definition in found))
+        return Access(site, kind, row.space, row.size.bytes, value, _signed(offset + op.imm), pointers)
+
+    # Values
+
+    def _operand(self, site: Place, use) -> tuple[int, int]:
+        """Return number and constant part of an operand of the operation at `site`."""
+        if isinstance(use, Imm):
+            return 0, use.value
+        place = site, use
+        stack = [place]
+        while stack:
+            top = stack[-1]
+            waiting = [] if top in self._values else [
+                inner for inner in self._inputs(*top) if inner not in self._values]
+            if waiting:
+                stack += waiting
+            else:
+                stack.pop()
+                if top not in self._values:
+                    self._values[top] = self._evaluate(*top)
+        return self._values[place]
+
+    def _inputs(self, site: Place, reg: Reg) -> list[tuple[Place, Reg]]:
+        definition = self._chains.only(site, reg)
+        if definition is None or not self._transparent(self._ops[definition]):
+            return []
+        return [(definition, use) for use in self._ops[definition].uses if isinstance(use, Reg)]
+
+    def _transparent(self, op: Op) -> bool:
+        return (is_pure(op) and not is_memory(op) and not is_convergent(op) and op.guard is None
+                and len(op.defs) == 1 and all(isinstance(use, Reg | Imm) for use in op.uses)
+                and not (op.name.endswith("s2r") and op.imm in _VOLATILE))
+
+    def _evaluate(self, site: Place, reg: Reg) -> tuple[int, int]:
+        definition = self._chains.only(site, reg)
+        if definition is None:
+            found = self._chains.definitions[site, reg]
+            if found == (ENTRY,):
+                return 0, 0
+            if is_memory(self._ops[site]):
+                return self._number(("joined", reg, found), found), 0
+            return self._number(("joined", reg, site), (site,)), 0  # as it was when `site` was last executed
+        op = self._ops[definition]
+        if not self._transparent(op):
+            return self._number(("made", definition, reg), (definition,)), 0
+        parts = [(0, use.value) if isinstance(use, Imm) else self._values[definition, use] for use in op.uses]
+        name = op.name.removeprefix("u")
+        if name == "mov":
+            return parts[0]
+        if name == "iadd":
+            return self._added(parts)
+        if name == "isub" and not parts[1][0]:
+            return parts[0][0], parts[0][1] - parts[1][1] & _MASK
+        if name in ("shl", "imul.lo") and not parts[1][0]:
+            (value, offset), factor = parts[0], 1 << min(parts[1][1], 32) if name == "shl" else parts[1][1]
+            scaled = self._number(("scaled", value, factor & _MASK), self.origins[value]) if value else 0
+            return scaled, offset * factor & _MASK
+        if name == "imad.lo":
+            product = self._number(("product", *sorted(parts[:2])), self._origins(parts[:2]))
+            return self._added([(product, 0), parts[2]])
+        return self._number((name, op.imm, *parts), self._origins(parts)), 0
+
+    def _added(self, parts: list[tuple[int, int]]) -> tuple[int, int]:
+        offset = sum(part for _, part in parts) & _MASK
+        values = sorted(value for value, _ in parts if value)
+        if len(values) < 2:
+            return values[0] if values else 0, offset
+        return self._number(("sum", *values), self._origins(parts)), offset
+
+    def _origins(self, parts) -> frozenset[Place]:
+        return frozenset().union(*(self.origins[value] for value, _ in parts))
+
+    def _number(self, key: tuple, origins) -> int:
+        number = self._numbers.setdefault(key, len(self._numbers) + 1)
+        self.origins[number] = frozenset(origins)
+        return number
+
+    # Pointers
+
+    def _points_into(self) -> tuple[dict[Place, frozenset[int]], set[Place]]:
+        """Return the pointer parameters each definition is computed from, and the definitions that may hold others.
+
+        A sum with a pointer points where the pointer does; what is neither a sum, nor a copy, nor a choice may point
+        anywhere.
+        """
+        carried = {site: [self._chains.definitions[site, op.uses[k]] if isinstance(op.uses[k], Reg) else ()
+                          for k in _ADDITIVE.get(op.name.removeprefix("u"), ())]
+                   for site, op in self._ops.items()}
+        pointers = {site: frozenset((op.imm,)) for site, op in self._ops.items()
+                    if op.name in ("ldp", "uldp") and op.imm in self._pointer_offsets}
+        pending = dict.fromkeys(pointers)
+        while pending:
+            site = next(iter(pending))
+            del pending[site]
+            for user, _ in self._chains.uses.get(site, ()):
+                reached = [definition for operand in carried.get(user, ()) for definition in operand]
+                found = frozenset().union(*(pointers.get(definition, ()) for definition in reached))
+                if site in reached and found != pointers.get(user, frozenset()):
+                    pointers[user] = found
+                    pending[user] = None
+        unknown = {site for site in self._ops if not carried[site] and site not in pointers}
+        pending = dict.fromkeys(unknown)
+        while pending:
+            site = next(iter(pending))
+            del pending[site]
+            for user, _ in self._chains.uses.get(site, ()):
+                if user not in unknown and user in carried and self._may_lose(user, carried[user], pointers, unknown):
+                    unknown.add(user)
+                    pending[user] = None
+        return pointers, unknown
+
+    def _may_lose(self, user: Place, operands, pointers, unknown) -> bool:
+        """Whether the result may be an unknown pointer: a sum is one only if no operand is a known one."""
+        lost = [any(site in unknown for site in operand) for operand in operands]
+        if self._ops[user].name.removeprefix("u") == "iadd":
+            known = [any(site in pointers for site in operand) for operand in operands]
+            return any(bad and (good or not any(known)) for bad, good in zip(lost, known, strict=True))
+        return any(lost)
+
+    # Overlap
+
+    def conflicts(self, restrict: bool) -> Iterator[tuple[Access, int, int]]:
+        """Yield each store with the loads that it may overwrite in the same thread, as bits in the order of the loads.
+
+        Parameters
+        ----------
+        restrict : bool
+            Pointer parameters do not overlap (case 4).
+
+        Yields
+        ------
+        store : Access
+        fresh, stale : int
+            The loads as long as the values of their addresses mean the same as at the store, and when they do not.
+        """
+        loads = [access for access in self.accesses if access.kind == "load"]
+        groups: dict[tuple[Space, int], list[tuple[int, int, int]]] = {}
+        by_pointers: dict[tuple[Space, frozenset[int]], int] = {}
+        for k, load in enumerate(loads):
+            groups.setdefault((load.space, load.value), []).append((load.offset, load.size, 1 << k))
+            place = load.space, load.pointers
+            by_pointers[place] = by_pointers.get(place, 0) | 1 << k
+        for group in groups.values():
+            group.sort()
+        members = {key: sum(bit for _, _, bit in group) for key, group in groups.items()}
+        for store in self.accesses:
+            if store.kind != "store":
+                continue
+            stale = 0
+            for (space, pointers), bits in by_pointers.items():
+                apart = restrict and pointers and store.pointers and not pointers & store.pointers
+                if space is store.space and not apart:
+                    stale |= bits
+            key = store.space, store.value
+            kept = _overlapping(groups.get(key, []), store)
+            fresh = stale & ~(members.get(key, 0) & ~kept)
+            yield store, fresh, stale if store.value else fresh
+
+
+def _overlapping(group: list[tuple[int, int, int]], store: Access) -> int:
+    first = bisect.bisect_left(group, (store.offset - 15, 0, 0))
+    last = bisect.bisect_left(group, (store.offset + store.size, 0, 0))
+    return sum(bit for offset, size, bit in group[first:last] if offset + size > store.offset)
+
+
+def _signed(word: int) -> int:
+    word &= _MASK
+    return word - (word >> 31 << 32)

@@ -1,0 +1,138 @@
+"""Where registers are defined and read, and what that says about their values elsewhere.
+
+The IR is not SSA, so the value of a register at one place is that at another only if something says so. The value that
+``a`` has at an operation it also has at a later one
+
+1. in the same block, if no operation between them, nor the first itself, writes ``a``; or
+2. anywhere that the first operation dominates, if ``a`` has one definition, without guard, which dominates the first
+   operation. (Were the definition executed again on a path from the first operation to the second, that path would
+   avoid the first operation, as the path from the entry to the definition does; then it would not dominate the second.)
+
+A register whose definition does not dominate the operation, one of a loop that is read before it is written, is in
+neither case.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+from ..ir.kernel import Kernel, Op, Reg
+from .dominance import immediate_dominators
+
+__all__ = ["Place", "DominatorTree", "Definitions"]
+
+
+class Place(NamedTuple):
+    """Where an operation is: its block, and its index there; that of a terminator is the number of operations."""
+
+    label: str
+    index: int
+
+
+class DominatorTree:
+    """The dominator tree of a kernel, with dominance in constant time.
+
+    Attributes
+    ----------
+    children : dict of str to list of str
+        Blocks that a block dominates immediately, in layout order.
+    """
+
+    def __init__(self, kernel: Kernel):
+        parents = immediate_dominators(kernel)
+        entry = kernel.blocks[0].label
+        self.children: dict[str, list[str]] = {label: [] for label in parents}
+        for block in kernel.blocks:
+            if block.label in parents and block.label != entry:
+                self.children[parents[block.label]].append(block.label)
+        self._first: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+        pending = [(entry, False)]
+        while pending:
+            label, left = pending.pop()
+            if left:
+                self._last[label] = len(self._first)
+            else:
+                self._first[label] = len(self._first)
+                pending.append((label, True))
+                pending += ((child, False) for child in reversed(self.children[label]))
+
+    def dominates(self, a: str, b: str) -> bool:
+        """Whether block `a` is on every path from the entry to block `b`; a block dominates itself."""
+        first = self._first.get(b, -1)
+        return a in self._first and self._first[a] <= first < self._last[a]
+
+    def preorder(self) -> list[str]:
+        """Return the reachable blocks, each after the one that dominates it."""
+        return sorted(self._first, key=lambda label: self._first[label])
+
+
+class Definitions:
+    """Definitions and uses of every register of a kernel; out of date once operations are added, moved or removed.
+
+    Attributes
+    ----------
+    tree : DominatorTree
+    places : dict of Op to Place
+    """
+
+    def __init__(self, kernel: Kernel):
+        self.tree = DominatorTree(kernel)
+        self.places: dict[Op, Place] = {}
+        self._ops = {block.label: block.ops[:] for block in kernel.blocks}
+        self._single: dict[Reg, Op | None] = {}
+        self._written: dict[tuple[str, Reg], list[int]] = {}
+        self._readers: dict[Reg, list[Op]] = {}
+        self._conditions: set[Reg] = set()
+        for block in kernel.blocks:
+            for index, op in enumerate(block.ops):
+                self.places[op] = Place(block.label, index)
+                for reg in op.written():
+                    self._single[reg] = op if reg not in self._single and op.guard is None else None
+                    self._written.setdefault((block.label, reg), []).append(index)
+                for reg in set(op.read()):
+                    self._readers.setdefault(reg, []).append(op)
+            if block.end.condition is not None and block.end.condition.reg is not None:
+                self._conditions.add(block.end.condition.reg)
+
+    def single(self, reg: Reg) -> Op | None:
+        """Return the definition of a register that has one, without guard; else None."""
+        return self._single.get(reg)
+
+    def readers(self, reg: Reg) -> list[Op]:
+        """Return the operations that read `reg`, in layout order; a terminator is not among them."""
+        return self._readers.get(reg, [])
+
+    def is_condition(self, reg: Reg) -> bool:
+        """Whether a terminator reads `reg`."""
+        return reg in self._conditions
+
+    def before(self, op: Op, place: Place) -> bool:
+        """Whether every path from the entry to `place` executes `op` first."""
+        at = self.places[op]
+        if at.label == place.label:
+            return at.index < place.index
+        return self.tree.dominates(at.label, place.label)
+
+    def reaching(self, reg: Reg, place: Place) -> Op | None:
+        """Return the definition, without guard, that `reg` has its value at `place` from; None if it is not known.
+
+        That is the last one in the same block, or the only one, if it dominates.
+        """
+        indices = self._written.get((place.label, reg), [])
+        before = bisect_left(indices, place.index)
+        if before:
+            op = self._ops[place.label][indices[before - 1]]
+            return op if op.guard is None else None
+        op = self._single.get(reg)
+        return op if op is not None and self.before(op, place) else None
+
+    def unchanged(self, reg: Reg, since: Op, place: Place) -> bool:
+        """Whether `reg` has at `place` the value that it had when `since`, which dominates it, was last executed."""
+        at = self.places[since]
+        if at.label == place.label and at.index < place.index:
+            indices = self._written.get((place.label, reg), [])
+            return bisect_left(indices, at.index) == bisect_left(indices, place.index)
+        op = self._single.get(reg)
+        return op is not None and self.before(op, at)

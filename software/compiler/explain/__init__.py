@@ -1,0 +1,6 @@
+"""What each instruction of a kernel costs to interrupt, as data."""
+
+from .build import explain
+from .facts import InstructionFacts, KernelFacts, LoopFacts, PointFacts, RegionFacts
+
+__all__ = ["explain", "InstructionFacts", "KernelFacts", "LoopFacts", "PointFacts", "RegionFacts"]

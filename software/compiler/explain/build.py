@@ -1,0 +1,195 @@
+"""Gathers the facts about a kernel from its machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import networkx
+
+from caesura.hw.arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, Pattern
+from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.geometry import WORD_BYTES, Geometry
+from caesura.hw.arch.isa import registers_of_vector
+from caesura.hw.arch.patterns import encoded_words, pattern_group
+
+from ..analysis.definitions import Place
+from ..analysis.divergence import waiting_registers
+from ..analysis.idempotence import Idempotence, idempotence
+from ..analysis.liveness import liveness
+from ..analysis.loops import entry_of, loops_of
+from ..analysis.patterns import Fact, patterns
+from ..analysis.points import PointError, is_point, longest_interval
+from ..analysis.reaching import chains
+from ..analysis.shapes import RANDOM
+from ..codegen.disassemble import code_labels, instruction_text
+from ..codegen.image import KernelImage
+from ..codegen.lift import Lifted, lift
+from ..ir.cfg import graph as flow_graph
+from ..ir.kernel import Block, Reg
+from .facts import InstructionFacts, KernelFacts, LoopFacts, PointFacts, RegionFacts
+from .stops import stops
+
+__all__ = ["explain"]
+
+
+def explain(image: KernelImage, geometry: Geometry, block: tuple[int, int, int] | None = None) -> KernelFacts:
+    """Return what each instruction of a kernel costs to interrupt.
+
+    Parameters
+    ----------
+    image : KernelImage
+    geometry : Geometry
+        Of the machine it is to run on.
+    block : tuple of int, optional
+        Shape of a TB, if it is known and the kernel does not say so itself (``.reqntid``).
+
+    Raises
+    ------
+    ImageError
+        If the code is not well formed.
+    """
+    return _Explanation(image, geometry, image.required_block or block).facts()
+
+
+class _Explanation:
+    def __init__(self, image: KernelImage, geometry: Geometry, block: tuple[int, int, int] | None):
+        self._image, self._geometry, self._block = image, geometry, block
+        self._lifted: Lifted = lift(image)
+        self._kernel = self._lifted.kernel
+        self._flow: networkx.DiGraph = flow_graph(self._kernel)
+        self._live = liveness(self._kernel, self._flow)
+        self._waiting = waiting_registers(self._kernel, self._flow, self._live.live_in, self._lifted.meet)
+        self._patterns = patterns(self._kernel, self._flow, self._lifted.meet, block, geometry.warp_size)
+        warp = geometry.warp_size
+        group = warp if block is None else pattern_group(block[0], warp)
+        self._encoded = {pattern: WORD_BYTES * encoded_words(pattern, group, warp) for pattern in Pattern}
+        starts = [*(self._lifted.start[b.label] for b in self._kernel.blocks), len(image.code)]
+        self._words = {b.label: end - start for b, start, end in
+                       zip(self._kernel.blocks, starts, starts[1:], strict=False)}
+        self._stops = stops(self._kernel, self._flow, self._words)
+        definitions = chains(self._kernel, self._flow)
+        self._idempotent = idempotence(self._kernel, self._flow, definitions)
+        self._restrict = idempotence(self._kernel, self._flow, definitions, restrict=True)
+        self._points = list(self._find_points())
+        self._point_at = {point.pc: k for k, point in enumerate(self._points)}
+        self._loops, self._loops_at = self._find_loops()
+        self._labels = code_labels(image)
+
+    def facts(self) -> KernelFacts:
+        """Put everything together."""
+        image, g = self._image, self._geometry
+        uniforms = {u for word in image.code for x in (decode(word),) for u in (*x.uniform_reads, *x.uniform_writes)}
+        instructions = tuple(row for b in self._kernel.blocks for row in self._rows(b))
+        chosen = [row for row in instructions if row.loops] or instructions
+        metadata = HEADER_WORDS + PATTERN_WORDS + image.predicates + len(uniforms) + STACK_WORDS * image.stack_depth
+        try:
+            interval = longest_interval(self._kernel)
+        except PointError:
+            interval = None
+        return KernelFacts(
+            image, g.warp_size, g.vector_bytes, self._block, image.registers * g.vector_bytes, len(uniforms),
+            metadata * WORD_BYTES, instructions, tuple(self._points), self._loops, self._regions(),
+            min(chosen, key=lambda row: (row.divergent_bytes, row.live_bytes, row.pc)).pc,
+            max(instructions, key=lambda row: (row.divergent_bytes, row.live_bytes, -row.pc)).pc,
+            interval, self._spoiler(self._idempotent), self._spoiler(self._restrict))
+
+    def _pc(self, site: Place) -> int:
+        return self._lifted.start[site.label] + site.index
+
+    def _spoiler(self, found: Idempotence) -> tuple[int, int] | None:
+        return None if found.spoiler is None else (self._pc(found.spoiler[0]), self._pc(found.spoiler[1]))
+
+    def _regions(self) -> tuple[RegionFacts, ...]:
+        return tuple(RegionFacts(self._pc(cut.site), cut.reason, None if cut.load is None else self._pc(cut.load))
+                     for cut in self._idempotent.cuts)
+
+    def _find_points(self) -> Iterator[PointFacts]:
+        chosen = {point.pc: point for point in self._image.points}
+        for b in self._kernel.blocks:
+            for index, op in enumerate(b.ops):
+                if not is_point(op):
+                    continue
+                second = b.ops[index + 1] if op.name == "pp" and index + 1 < len(b.ops) else op
+                pc = self._lifted.start[b.label] + index
+                saved, diverged = (tuple(registers_of_vector(vector, self._image.registers))
+                                   for vector in (op.imm, second.imm))
+                size = self._geometry.vector_bytes
+                yield PointFacts(pc, "pp" if op.name == "pp" else "barrier", saved, diverged, size * len(saved),
+                                 size * len(diverged), chosen.get(pc))
+
+    def _find_loops(self) -> tuple[tuple[LoopFacts, ...], dict[str, tuple[int, ...]]]:
+        members: dict[int, set[str]] = {}
+        around = loops_of(self._kernel)
+        for label, loops in around.items():
+            for number in loops:
+                members.setdefault(number, set()).add(label)
+        start = self._lifted.start
+        header = {number: start[entry_of(self._flow, inside)] for number, inside in members.items()}
+        order = sorted(members, key=lambda number: (header[number], -len(members[number])))
+        found = []
+        for number in order:
+            inside = members[number]
+            spans: list[list[int]] = []
+            for b in self._kernel.blocks:
+                if b.label in inside:
+                    first, end = start[b.label], start[b.label] + self._words[b.label]
+                    if spans and spans[-1][1] == first:
+                        spans[-1][1] = end
+                    else:
+                        spans.append([first, end])
+            depth = sum(members[number] < other for other in members.values())
+            points = tuple(k for k, point in enumerate(self._points)
+                           if any(a <= point.pc < z for a, z in spans))
+            found.append(LoopFacts(header[number], tuple((a, z) for a, z in spans), depth, points))
+        place = {number: k for k, number in enumerate(order)}
+        return tuple(found), {label: tuple(sorted((place[n] for n in loops), key=lambda k: found[k].depth))
+                              for label, loops in around.items()}
+
+    # Instructions
+
+    def _rows(self, block: Block) -> Iterator[InstructionFacts]:
+        start = self._lifted.start[block.label]
+        cuts = {cut.site.index: k for k, cut in enumerate(self._idempotent.cuts) if cut.site.label == block.label}
+        bits = self._idempotent.restarts[block.label]
+        labels = self._labels
+        others = self._waiting[block.label]
+        gaps = self._live.gaps(block)
+        for index, fact in self._patterns.walk(block):
+            if index == self._words[block.label]:
+                return
+            bits = 1 << cuts[index] if index in cuts else bits
+            live = gaps[index]
+            word = decode(self._image.code[start + index])
+            mine, further = _numbers(live, "R"), _numbers(others - live, "R")
+            shapes = [(r, fact.get(Reg("R", r), RANDOM)) for r in mine]
+            ahead = self._stops[block.label][index]
+            branch = word.op.name == "bra"
+            size = self._geometry.vector_bytes
+            yield InstructionFacts(
+                start + index, labels.get(start + index, ""), instruction_text(word, labels),
+                self._image.lines[start + index] if self._image.lines else 0, mine, further,
+                _numbers(live | others, "P"), _numbers(live | others, "U"), size * len(mine),
+                size * (len(mine) + len(further)), self._compressed(fact, mine),
+                tuple((r, str(shape)) for r, shape in shapes if not shape.random), self._loops_at[block.label],
+                _set_bits(bits), self._point_at.get(start + index),
+                tuple(sorted(self._point_at[self._pc(Place(*stop))] for stop in ahead.points)), ahead.may_end,
+                ahead.least, ahead.most, word.get("target") if branch else None,
+                self._meeting(block) if branch else None)
+
+    def _meeting(self, block: Block) -> int | None:
+        meet = self._lifted.meet.get(block.label)
+        return None if meet is None else self._lifted.start[meet]
+
+    def _compressed(self, fact: Fact, live: tuple[int, ...]) -> int:
+        """Return the bytes that `live` take when each register is written as its pattern allows."""
+        shapes = [fact.get(Reg("R", r), RANDOM) for r in live]
+        return sum(self._encoded[Pattern.RANDOM if shape.random else Pattern.UNIFORM if shape.uniform
+                                 else Pattern.STRIDED] for shape in shapes)
+
+
+def _numbers(registers, kind: str) -> tuple[int, ...]:
+    return tuple(sorted(reg.index for reg in registers if reg.kind == kind))
+
+
+def _set_bits(bits: int) -> tuple[int, ...]:
+    return tuple(k for k in range(bits.bit_length()) if bits >> k & 1)

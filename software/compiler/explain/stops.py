@@ -1,0 +1,114 @@
+"""Where a warp that is to be preempted stops: the first preemption points on its way, and how far they are."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import networkx
+
+from ..analysis.dataflow import Analysis, solve
+from ..analysis.loops import cycles
+from ..analysis.points import is_point
+from ..ir.cfg import induced
+from ..ir.kernel import Block, Kernel, Op
+
+__all__ = ["Stops", "stops"]
+
+
+class Stops(NamedTuple):
+    """What lies before a warp.
+
+    Attributes
+    ----------
+    points : frozenset of (str, int)
+        Block and index of the points it may come to first.
+    may_end : bool
+        It may end before it comes to one: all its lanes may leave at an ``exit``.
+    least, most : int or None
+        Instructions on the way, the point and ``pp.div`` not counted. `most` is None if there is no bound, `least` as
+        well if it comes to nothing.
+    """
+
+    points: frozenset[tuple[str, int]]
+    may_end: bool
+    least: int | None
+    most: int | None
+
+    def after(self, count: int) -> Stops:
+        """Return the same seen from `count` instructions before."""
+        return self._replace(least=None if self.least is None else self.least + count,
+                             most=None if self.most is None else self.most + count)
+
+    def before(self, op: Op) -> Stops:
+        """Return the same seen from before an operation that is not a point."""
+        seen = self.after(op.name != "pp.div")
+        return seen._replace(may_end=True, least=1) if op.name == "exit" else seen
+
+
+def stops(kernel: Kernel, graph: networkx.DiGraph, words: dict[str, int]) -> dict[str, list[Stops]]:
+    """Return what lies before each operation of each block, and last, before its terminator.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    graph : networkx.DiGraph
+        Its control-flow graph.
+    words : dict of str to int
+        Instruction words of each block, the terminator's included if it has one.
+    """
+    blocks = {block.label: block for block in kernel.blocks}
+    first = {label: next((k for k, op in enumerate(block.ops) if is_point(op)), None)
+             for label, block in blocks.items()}
+    leaves = {label: next((k + 1 for k, op in enumerate(block.ops[:first[label]]) if op.name == "exit"), math.inf)
+              for label, block in blocks.items()}
+
+    def reach(label: str, after: tuple[frozenset, bool]) -> tuple[frozenset, bool]:
+        may_end = leaves[label] < math.inf
+        if first[label] is not None:
+            return frozenset(((label, first[label]),)), may_end
+        return (after[0], after[1] or may_end) if blocks[label].end.targets else (frozenset(), True)
+
+    def approach(label: str, after: float) -> float:
+        point = first[label]
+        through = point if point is not None else words[label] + (after if blocks[label].end.targets else 0)
+        return min(leaves[label], through)
+
+    reached, _ = solve(Analysis[tuple[frozenset, bool]](
+        False, (frozenset(), False), lambda a, b: (a[0] | b[0], a[1] or b[1]), reach), graph)
+    least, _ = solve(Analysis(False, math.inf, min, approach), graph)
+    most = _longest(blocks, graph, first, words)
+    result = {}
+    for label, block in blocks.items():
+        targets = block.end.targets
+        far = [most[target] for target in targets]
+        ahead = Stops(frozenset().union(*(reached[target][0] for target in targets)),
+                      not targets or any(reached[target][1] for target in targets),
+                      _whole(min((least[target] for target in targets), default=0)),
+                      None if None in far else max((x for x in far if x is not None), default=0))
+        found = [ahead.after(words[label] - len(block.ops))]
+        for index in range(len(block.ops) - 1, -1, -1):
+            here = is_point(block.ops[index])
+            found.append(Stops(frozenset(((label, index),)), False, 0, 0) if here
+                         else found[-1].before(block.ops[index]))
+        result[label] = found[::-1]
+    return result
+
+
+def _whole(distance: float) -> int | None:
+    return None if distance == math.inf else int(distance)
+
+
+def _longest(blocks: dict[str, Block], graph: networkx.DiGraph, first: dict[str, int | None], words: dict[str, int]
+             ) -> dict[str, int | None]:
+    """Return the most instructions from the start of each block to a point or the end, None if there is no bound."""
+    plain = induced(graph, [label for label in graph if first[label] is None])
+    most: dict[str, int | None] = {label: index for label, index in first.items() if index is not None}
+    for cycle in cycles(plain):
+        for label in cycle:
+            most.update(dict.fromkeys((label, *networkx.ancestors(plain, label))))
+    rest = induced(plain, [label for label in plain if label not in most])
+    for label in reversed(list(networkx.topological_sort(rest))):
+        far = [most[target] for target in blocks[label].end.targets]
+        most[label] = words[label] + max((x for x in far if x is not None), default=0)
+    return most

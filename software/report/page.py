@@ -1,0 +1,126 @@
+"""The page: everything about the kernels of a file in one HTML document without external resources."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+import jinja2
+from markupsafe import Markup
+
+from caesura.software.compiler.codegen.syntax import show_registers
+from caesura.software.compiler.explain import InstructionFacts, KernelFacts
+
+from . import sentences
+from .gutter import gutters, width
+from .profile import profile
+
+__all__ = ["render_page"]
+
+CHUNK = 128
+"""Instructions the browser lays out, or leaves alone as long as they are out of sight, together."""
+_TOKENS = re.compile(  # label, register or predicate, number: the elements that mark them
+    r"(?P<u>\bL\d+\b)|(?P<i>\b[RUP](?:\d+|T)\b)|(?P<em>(?<![\w.])-?(?:0x[0-9a-f]+|\d+)\b)")
+
+
+def render_page(kernels: Sequence[KernelFacts], title: str, source: Sequence[str] = ()) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    kernels : sequence of KernelFacts
+    title : str
+        Name of the file they are from.
+    source : sequence of str
+        Lines of the PTX; empty if it is not at hand.
+    """
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("caesura.software.report"), autoescape=True,
+                                     trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment.filters["registers"] = show_registers
+    environment.filters["thousands"] = lambda number: f"{number:,}"
+    return environment.get_template("page.html").render(
+        title=title, say=sentences,
+        kernels=[{"facts": facts, "id": f"k{k}", "profile": Markup(profile(facts)), "chunks": _chunks(facts, source),
+                  "nested": width(facts), "data": Markup(_data(facts))} for k, facts in enumerate(kernels)])
+
+
+def _chunks(facts: KernelFacts, source: Sequence[str]) -> Iterable[list[dict]]:
+    brackets = gutters(facts)
+    headers = {loop.header: loop for loop in reversed(facts.loops)}
+    cuts = {region.pc: region for region in facts.regions}
+    rows, line = [], 0
+    for row in facts.instructions:
+        new = row.line != line and row.line
+        line = row.line or line
+        rows.append({
+            "row": row, "code": _coloured(row.text), "brackets": brackets[row.pc], "loop": headers.get(row.pc),
+            "point": None if row.point is None else facts.points[row.point], "cut": cuts.get(row.pc),
+            "bar": _bar(facts, row), "line": row.line if new else 0,
+            "ptx": " ".join(source[row.line - 1].split()) if new and row.line <= len(source) else ""})
+        if len(rows) == CHUNK:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+def _bar(facts: KernelFacts, row: InstructionFacts) -> str:
+    """Return the lengths of a row's bar in per cent of what is occupied, as CSS variables."""
+    parts = {"l": row.live_bytes, "d": row.divergent_bytes, "c": row.compressed_bytes}
+    return ";".join(f"--{name}:{100 * size / facts.occupied_bytes:.3g}%" for name, size in parts.items())
+
+
+def _coloured(text: str) -> Markup:
+    """Return an instruction with its mnemonic, registers, numbers and labels marked up."""
+    text = html.escape(text, quote=False)
+    guard, _, rest = text.partition(" ") if text.startswith("@") else ("", "", text)
+    name, _, operands = rest.partition(" ")
+    operands = _TOKENS.sub(lambda match: f"<{match.lastgroup}>{match[0]}</{match.lastgroup}>", operands)
+    return Markup(f"<i>{guard}</i> " * bool(guard) + f"<b>{name}</b> {operands}")
+
+
+class _Table:
+    """Values that rows share, each stored once."""
+
+    def __init__(self):
+        self.places: dict = {}
+
+    def __call__(self, value) -> int:
+        return self.places.setdefault(value, len(self.places))
+
+    @property
+    def values(self) -> list:
+        """What is stored, in order."""
+        return list(self.places)
+
+
+def _data(facts: KernelFacts) -> str:
+    """Return what the page's script shows of each instruction, as JSON that can stand in a ``<script>``.
+
+    Register sets are hexadecimal bit masks; patterns are changes from the instruction before, as pairs of a register
+    and an index of `shapes` (0: not known); sets of regions and places to stop are shared.
+    """
+    shapes, regions, ahead = _Table(), _Table(), _Table()
+    shapes("")
+    rows, last = [], {}
+    for row in facts.instructions:
+        known = dict(row.shapes)
+        changes = [x for r in sorted(known.keys() | last.keys()) if known.get(r, "") != last.get(r, "")
+                   for x in (r, shapes(known.get(r, "")))]
+        last = known
+        rows.append([_mask(row.live), _mask(row.waiting), _mask(row.predicates), _mask(row.uniforms),
+                     row.compressed_bytes, changes, regions(row.regions), ahead(sentences.drain(facts, row)),
+                     -1 if row.target is None else row.target, -1 if row.point is None else row.point])
+    record = {
+        "registers": facts.image.registers, "size": facts.register_bytes, "occupied": facts.occupied_bytes,
+        "rows": rows, "shapes": shapes.values, "regions": [list(value) for value in regions.values],
+        "drains": ahead.values, "why": [sentences.why(point) for point in facts.points],
+        "points": [point.pc for point in facts.points], "loops": [loop.header for loop in facts.loops],
+        "restarts": [[region.pc, sentences.restart(region)] for region in facts.regions]}
+    return json.dumps(record, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _mask(numbers: Iterable[int]) -> str:
+    return f"{sum(1 << number for number in numbers):x}"

@@ -1,0 +1,92 @@
+"""Facts about a kernel as coloured text; plain where the output is not a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from caesura.software.compiler.codegen.syntax import show_registers
+from caesura.software.compiler.explain import InstructionFacts, KernelFacts
+
+from . import sentences
+from .gutter import gutters
+
+__all__ = ["print_kernel"]
+
+_BAR = 24
+"""Characters of a bar: what is occupied."""
+
+
+def print_kernel(console: Console, facts: KernelFacts) -> None:
+    """Print everything about a kernel: summary, listing, preemption points, idempotent regions."""
+    for line in (*_summary(facts), *_listing(facts), *_points(facts), *_regions(facts)):
+        console.print(line, no_wrap=True, overflow="ignore", crop=False, highlight=False, soft_wrap=True)
+
+
+def _summary(facts: KernelFacts) -> list[Text]:
+    image, rows = facts.image, facts.instructions
+    interval = "no bound on the way to one" if facts.longest_interval is None else \
+        f"at most {facts.longest_interval} instructions apart"
+    where = " (in loops)" if facts.loops else ""
+    return [
+        Text.assemble(("kernel ", "dim"), (image.name, "bold"), f"  {image.source}"),
+        Text(f"  occupied        {facts.occupied_bytes:,} B a warp: {image.registers} registers of "
+             f"{facts.register_bytes} B; metadata at most {facts.metadata_bytes} B"),
+        Text(f"  smallest        {rows[facts.smallest].divergent_bytes:,} B at {facts.smallest}{where}; largest "
+             f"{rows[facts.largest].divergent_bytes:,} B at {facts.largest}"),
+        Text(f"  points          {len(facts.points)}, {interval}"),
+        Text(f"  memory          {image.shared_bytes} B shared a TB, {image.local_bytes} B local a thread, "
+             f"{len(image.constants)} B of constants"),
+        Text(f"  idempotent      {sentences.verdict(facts)}"),
+        Text(f"  {sentences.assumption(facts)}", "dim"),
+        Text("")]
+
+
+def _listing(facts: KernelFacts) -> list[Text]:
+    brackets = gutters(facts)
+    width = min(44, max(len(row.text) for row in facts.instructions))
+    cuts = {region.pc for region in facts.regions}
+    lines = [Text(f"{'at':>5}   {'':{len(brackets[0])}} {'instruction':<{width}} {'context of a warp':<{_BAR}} "
+                  f"{'live':>6} {'more':>5} {'cp':>6}  line  registers", "dim")]
+    for row, loops in zip(facts.instructions, brackets, strict=True):
+        mark = " " if row.point is None else "◆" if facts.points[row.point].kind == "pp" else "▮"
+        more = f"+{row.divergent_bytes - row.live_bytes}" if row.waiting else ""
+        style = "bold" if row.point is not None else ""
+        lines.append(Text.assemble(
+            (f"{row.pc:5d}", "red" if row.label else "dim"), ("⟲" if row.pc in cuts else " ", "green"), (mark, "red"),
+            " ", (loops, "magenta"), " ", (f"{row.text:<{width}}", style), " ", *_bar(facts, row), " ",
+            f"{row.live_bytes:6d} ", (f"{more:>5}", "yellow"), (f" {row.compressed_bytes:6d}", "cyan"),
+            (f" {row.line or '':>5}  ", "dim"), *_registers(row)))
+    return [*lines, Text("")]
+
+
+def _bar(facts: KernelFacts, row: InstructionFacts) -> list[tuple[str, str]]:
+    live, both = (round(_BAR * size / facts.occupied_bytes) for size in (row.live_bytes, row.divergent_bytes))
+    return [("█" * live, "blue"), ("▒" * (both - live), "yellow"), ("·" * (_BAR - both), "dim")]
+
+
+def _registers(row: InstructionFacts) -> list[tuple[str, str]]:
+    """Return the live registers by what is known of them: not known, uniform, strided; then those of waiting lanes."""
+    known = dict(row.shapes)
+    strided = [r for r in row.live if known.get(r, "").startswith("stride")]
+    uniform = [r for r in row.live if r in known and r not in strided]
+    other = [r for r in row.live if r not in known]
+    parts = [(other, "", "blue"), (uniform, " uniform ", "green"), (strided, " strided ", "magenta"),
+             (row.waiting, " + ", "yellow")]
+    return [(name + show_registers(found), style) for found, name, style in parts if found]
+
+
+def _points(facts: KernelFacts) -> list[Text]:
+    lines = [Text("preemption points", "bold")]
+    for point in facts.points:
+        more = f" ({point.divergent_bytes} B diverged)" if point.divergent_bytes > point.live_bytes else ""
+        lines.append(Text.assemble((f"{point.pc:5d} ", "red"), f"{point.kind:<7} {point.live_bytes:5d} B{more}  ",
+                                   (sentences.why(point), "dim")))
+    return [*lines, Text("")]
+
+
+def _regions(facts: KernelFacts) -> list[Text]:
+    lines = [Text("idempotent regions", "bold")]
+    lines += [Text.assemble((f"{region.pc:5d} ", "green"), (sentences.restart(region), "dim"))
+              for region in facts.regions]
+    return [*lines, Text("")]
