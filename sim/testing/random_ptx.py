@@ -18,6 +18,7 @@ from .ptx.builder import NAME, Settings
 from .ptx.floating import Floating
 from .ptx.operations import signed
 from .ptx.tree import If, Leave, Loop, Node, Return, Thread, run_block
+from .ptx.unstructured import JumpBlock, Region
 
 __all__ = ["RandomKernel"]
 
@@ -52,6 +53,8 @@ class RandomKernel:
         that the SIMT stack may need an entry for every lane.
     floats : bool
         Use f32 instructions.
+    unstructured : bool
+        Have regions of unstructured control flow as well.
 
     Attributes
     ----------
@@ -67,7 +70,8 @@ class RandomKernel:
 
     def __init__(self, seed: int, grid: Sequence[int] = (2,), block: Sequence[int] = (40,), *, statements: int = 14,
                  depth: int = 3, variables: int = 6, wide: int = 2, barriers: bool = True, exits: bool = True,
-                 heavy: bool = True, nested_leaves: bool = False, floats: bool = True):
+                 heavy: bool = True, nested_leaves: bool = False, floats: bool = True,
+                 unstructured: bool = False):
         if variables < 2 or wide < 1 or 4 * variables + 8 * wide + 4 > SLOT_BYTES - RESULTS:
             raise ValueError(f"{variables} variables and {wide} wide ones are too few or do not fit a slot")
         rng = random.Random(seed)
@@ -77,7 +81,8 @@ class RandomKernel:
         self.threads = self.block_threads * self.grid[0] * self.grid[1] * self.grid[2]
         self.n = self.threads - (rng.randrange(self.block_threads // 2 + 1) if exits else 0)
         self.output_bytes = self.threads * SLOT_BYTES
-        settings = Settings(variables, wide, statements, depth, barriers, exits, heavy, nested_leaves, floats)
+        settings = Settings(variables, wide, statements, depth, barriers, exits, heavy, nested_leaves, floats,
+                            unstructured)
         self._builder = _Generator(rng, settings, self.block_threads)
         self._nodes = self._builder.kernel()
         self.shared_bytes = self.block_threads * SHARED_SLOT if barriers else 0
@@ -115,8 +120,9 @@ class _Generator(Arithmetic, Floating, Accesses):
     def kernel(self) -> list[Node]:
         """Return all statements: set-up, random ones, results."""
         self._set_up()
+        bound = 2 * self.s.statements // 3 if self.s.barriers else 0
         for k in range(self.s.statements):
-            if self.s.exits and k == 2 * self.s.statements // 3:
+            if self.s.exits and k == bound:
                 self._bound()
             self._outermost()
         self._results()
@@ -182,7 +188,8 @@ class _Generator(Arithmetic, Floating, Accesses):
         rng = self.rng
         kind = rng.random()
         if level < self.s.depth and kind < (0.3 if level == 0 else 0.45):
-            rng.choice((self._if, self._if, self._loop))(level, leaves)
+            structured = (self._if, self._if, self._loop)
+            rng.choice((*structured, *[self._region] * 3) if self.s.unstructured else structured)(level, leaves)
         elif leaves and kind < 0.52:
             flag = self.fresh("%p")
             self._compare(flag, sparse=True)
@@ -195,9 +202,13 @@ class _Generator(Arithmetic, Floating, Accesses):
         elif kind < 0.97 or not self.ended or level == 0:
             rng.choice((self._load, self._store, self._own_slot))()
         else:
-            flag = self.fresh("%p")
-            self._compare(flag, sparse=True)
-            self.nodes.append(Return((flag, False)))
+            self._return()
+
+    def _return(self) -> None:
+        """Few threads end."""
+        flag = self.fresh("%p")
+        self._compare(flag, sparse=True)
+        self.nodes.append(Return((flag, False)))
 
     def _body(self, level: int, leaves: str) -> list[Node]:
         def build() -> None:
@@ -222,6 +233,26 @@ class _Generator(Arithmetic, Floating, Accesses):
         counter = self._hash(self.rng.choice((1, 3)))
         first = self.rng.random() < 0.5
         self.nodes.append(Loop(counter, self.fresh("%p"), self._body(level + 1, leaves), first))
+
+    def _region(self, level: int, leaves: str) -> None:
+        fuel, count = self._hash(3), self.rng.randint(3, 7)
+        blocks = [self._jump_block(k, count, level) for k in range(count)]
+        self.nodes.append(Region(fuel, self.fresh("%p"), blocks))
+
+    def _jump_block(self, k: int, count: int, level: int) -> JumpBlock:
+        rng, flag = self.rng, self.fresh("%p")
+
+        def build() -> None:
+            for _ in range(rng.randint(0, 2)):
+                self._statement(level + 1 if rng.random() < 0.2 else self.s.depth)
+            if self.ended and rng.random() < 0.1:
+                self._return()
+            self._bit(flag)
+
+        body = self.nested(build)
+        taken = rng.randint(0, k) if rng.random() < 0.4 else rng.randint(k + 1, count)
+        other = min(k + rng.choice((1, 1, 1, 2, 3)), count)
+        return JumpBlock(body, (flag, rng.random() < 0.5), taken, other)
 
     def _uniform_loop(self) -> None:
         counter = self.fresh("%r")

@@ -28,6 +28,7 @@ class Settings:
     heavy: bool
     nested_leaves: bool
     floats: bool
+    unstructured: bool
 
 
 class Builder:

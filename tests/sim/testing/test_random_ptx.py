@@ -21,6 +21,7 @@ from caesura.software.compiler import CompileOptions, compile_ptx
 SMALL = {"variables": 2, "wide": 1, "heavy": False}
 SETUPS = {
     "tiny": (preset("tiny"), {"block": (20,), **SMALL}),
+    "unstructured": (preset("tiny").replace(stack_depth=32), {"block": (20,), "unstructured": True, **SMALL}),
     "gtx480": (preset("gtx480").replace(warps=8, tb_slots=2, registers=512), {"block": (9, 5), "grid": (2, 2)}),
 }
 
