@@ -11,6 +11,7 @@ from rich.table import Table
 
 from caesura.software.compiler import CompileOptions, compile_ptx, listing, load_elf, read_source, save_elf
 from caesura.software.compiler.codegen.assemble import assemble
+from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.kernels import KERNELS
 
 from .common import json_option
@@ -88,7 +89,12 @@ def asm_command(source, output, as_json):
 
 @click.command("disasm")
 @click.argument("image", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--asm", "as_text", is_flag=True, help="Print a text that `caesura asm` takes, without liveness.")
 @json_option
-def disasm_command(image, as_json):
+def disasm_command(image, as_text, as_json):
     """Disassemble an ELF kernel image, with the registers live at each instruction."""
-    _write(load_elf(image), None, as_json, True)
+    images = load_elf(image)
+    if as_text and not as_json:
+        click.echo("\n".join(map(disassemble, images.values())), nl=False)
+    else:
+        _write(images, None, as_json, True)
