@@ -152,6 +152,10 @@ class DeviceArray:
         """Whether the array is in the memory of this machine."""
         return self._transport is transport
 
+    def beside(self, shape, dtype) -> DeviceArray:
+        """Return a new array in the memory of this one, with whatever it holds."""
+        return DeviceArray(self._transport, self._region, shape, dtype)
+
     def get(self) -> np.ndarray:
         """Return a copy as a numpy array."""
         raw = self._transport.read_memory(self._where(), self.nbytes)

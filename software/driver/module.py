@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
-from caesura.software.compiler.codegen.image import KernelImage, Parameter
+from caesura.software.compiler.codegen.image import Binding, KernelImage, Parameter
 
-from .constants import Constant, ConstantBank
+from .constants import ConstantBank
 from .errors import LaunchError
 from .memory import DeviceArray
+from .textures import Texture, texture_words
+from .variables import Bank, GlobalVariables, Variable
 
 if TYPE_CHECKING:
     from .device import Device
@@ -41,28 +43,52 @@ def triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+class Data:
+    """What kernels of a module share: constants, global variables, and what its textures are bound to."""
+
+    def __init__(self, device: Device, image: KernelImage):
+        self.globals = GlobalVariables(device, image)
+        self.constants = ConstantBank(device, image, self.globals)
+        self.textures: dict[str, DeviceArray] = {}
+
+    @property
+    def banks(self) -> tuple[Bank, Bank]:
+        """The two memories with variables."""
+        return self.constants, self.globals
+
+
 class Module:
-    """Kernels loaded on a device; index it by entry name. Kernels with the same constants share them.
+    """Kernels loaded on a device; index it by entry name. Kernels with the same variables share them.
 
     Parameters
     ----------
     device : Device
     images : iterable of KernelImage
+
+    Attributes
+    ----------
+    kernels : mapping of str to Kernel
     """
 
     def __init__(self, device: Device, images: Iterable[KernelImage]):
-        banks: dict[tuple, ConstantBank] = {}
+        data: dict[tuple, Data] = {}
         kernels: dict[str, Kernel] = {}
         for image in images:
-            key = image.constants, image.symbols
-            if key not in banks:
-                banks[key] = ConstantBank(device, image)
-            kernels[image.name] = Kernel(device, image, banks[key])
+            key = image.constants, image.symbols, image.global_bytes, image.global_data, image.relocations
+            if key not in data:
+                data[key] = Data(device, image)
+            kernels[image.name] = Kernel(device, image, data[key])
         self.kernels: Mapping[str, Kernel] = kernels
-        self._banks = list(banks.values())
+        self._data = list(data.values())
 
-    def symbol(self, name: str, dtype=None) -> Constant:
-        """Return a constant variable by name, to be read and written by the host.
+    @property
+    def globals(self) -> dict[str, Variable]:
+        """The module's global variables by name; of those that two of its files declare alike, the first."""
+        return {name: Variable(data.globals, symbol) for data in reversed(self._data)
+                for name, symbol in data.globals.symbols.items()}
+
+    def symbol(self, name: str, dtype=None) -> Variable:
+        """Return a constant or global variable by name, to be read and written by the host.
 
         Parameters
         ----------
@@ -75,11 +101,34 @@ class Module:
         LaunchError
             If there is none, or more than one, or it is no whole number of elements.
         """
-        found = [Constant(bank, bank.symbols[name], dtype) for bank in self._banks if name in bank.symbols]
+        banks = [bank for data in self._data for bank in data.banks]
+        found = [Variable(bank, bank.symbols[name], dtype) for bank in banks if name in bank.symbols]
         if len(found) != 1:
-            known = ", ".join(sorted({n for bank in self._banks for n in bank.symbols})) or "none"
-            raise LaunchError(f"{len(found) or 'no'} constants {name!r} in this module; there are {known}")
+            known = ", ".join(sorted({n for bank in banks for n in bank.symbols})) or "none"
+            raise LaunchError(f"{len(found) or 'no'} variables {name!r} in this module; there are {known}")
         return found[0]
+
+    def bind_texture(self, name: str, array: DeviceArray) -> None:
+        """Let a texture reference (``.global .texref``) read an array, from the next launch on.
+
+        Parameters
+        ----------
+        name : str
+        array : DeviceArray
+            32-bit numbers, of shape ``(n,)`` or, with several channels, ``(n, 2)`` or ``(n, 4)``.
+
+        Raises
+        ------
+        LaunchError
+            If no kernel reads such a texture, or the array can be none.
+        """
+        users = [kernel for kernel in self.kernels.values() if name in kernel.textures]
+        if not users:
+            known = ", ".join(sorted({n for kernel in self.kernels.values() for n in kernel.textures})) or "none"
+            raise LaunchError(f"no texture {name!r} in this module; there are {known}")
+        texture_words(array, f"texture {name!r}")
+        for kernel in users:
+            kernel.data.textures[name] = array
 
     def __getitem__(self, name: str) -> Kernel:
         try:
@@ -96,16 +145,27 @@ class Kernel:
     image : KernelImage
     address : int
         Of the code in device memory.
-    bank : ConstantBank
+    data : Data
+        What it shares with other kernels of its module.
     """
 
-    def __init__(self, device: Device, image: KernelImage, bank: ConstantBank | None = None):
+    def __init__(self, device: Device, image: KernelImage, data: Data | None = None):
         self.device = device
         self.image = image
-        self.bank = bank or ConstantBank(device, image)
+        self.data = data or Data(device, image)
         self.address = device.system.allocate(len(image.code) * INSTRUCTION_BYTES)
         code = np.array(image.code, dtype="<u8")
         device.transport.write_memory(self.address, code.tobytes())
+
+    @property
+    def bank(self) -> ConstantBank:
+        """Its constants."""
+        return self.data.constants
+
+    @property
+    def textures(self) -> set[str]:
+        """Names of the texture references that it reads."""
+        return {binding.name for binding in self.image.bindings if binding.kind == "texture"}
 
     def __call__(self, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
         """Start the kernel and return at once; simulated time passes in `Device.wait` and the like.
@@ -114,7 +174,7 @@ class Kernel:
         ----------
         grid, block : int or sequence of int
             TBs of the grid, threads of a TB, in x, y, z.
-        arguments : sequence of (int, float, numpy scalar or DeviceArray)
+        arguments : sequence of (int, float, numpy scalar, DeviceArray or Texture)
             One for each parameter.
         shared_bytes : int
             Dynamic shared memory.
@@ -148,7 +208,22 @@ class Kernel:
         space = bytearray(size)
         for parameter, value in zip(parameters, arguments, strict=True):
             space[parameter.offset:parameter.offset + parameter.size] = self._bytes(parameter, value)
+        for binding in self.image.bindings:
+            words = self._bound(binding)
+            space[binding.offset:binding.offset + 4 * len(words)] = np.array(words, "<u4").tobytes()
         return [int.from_bytes(space[k:k + 4], "little") for k in range(0, size, 4)]
+
+    def _bound(self, binding: Binding) -> tuple[int, ...]:
+        """Return the words of a binding."""
+        if binding.kind == "global":
+            return (self.data.globals.address,)
+        where = f"kernel {self.image.name!r}, texture {binding.name}"
+        if binding.kind != "texture" or binding.name not in self.data.textures:
+            raise LaunchError(f"{where}: nothing is bound to it; see Module.bind_texture")
+        array = self.data.textures[binding.name]
+        if not array.belongs_to(self.device.transport):
+            raise LaunchError(f"{where}: the device array is on another device; copy it to this one")
+        return texture_words(array, where)
 
     def _bytes(self, parameter: Parameter, value) -> bytes:
         where = f"kernel {self.image.name!r}, parameter {parameter.name} ({parameter.type})"
@@ -156,6 +231,8 @@ class Kernel:
             if len(value) != parameter.size:
                 raise LaunchError(f"{where}: {parameter.size} bytes wanted, {len(value)} given")
             return bytes(value)
+        if isinstance(value, Texture):
+            value = value.descriptor
         if isinstance(value, DeviceArray):
             if parameter.size != 8 and not (parameter.pointer and parameter.size == 4):
                 raise LaunchError(f"{where}: a device array was given for a value of {parameter.size} bytes")

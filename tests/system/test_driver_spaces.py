@@ -69,7 +69,7 @@ def test_constants_refuse_what_they_cannot_hold(device):
         with pytest.raises(ValueError, match="not all values can be held"):
             table.set(value)
     assert table.get().tolist() == [5, 6, 7, 8]
-    with pytest.raises(LaunchError, match="no constants 'tabel' in this module; there are raw, scale, table"):
+    with pytest.raises(LaunchError, match="no variables 'tabel' in this module; there are raw, scale, table"):
         module.symbol("tabel")
     with pytest.raises(LaunchError, match="no whole number"):
         module.symbol("raw", np.dtype("V3"))

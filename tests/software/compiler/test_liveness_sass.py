@@ -158,8 +158,7 @@ def test_liveness_agrees_with_the_stored_listings(stored):
 @TOOLS
 @pytest.mark.full
 @pytest.mark.timeout(1800)
-@pytest.mark.depends_on("software/compiler/analysis", "software/compiler/ir", "software/kernels",
-                        "tests/software/compiler/sass.py")
+@pytest.mark.depends_on("hw/arch", "software", "tests/software/compiler/sass.py")
 def test_liveness_agrees_with_nvdisasm_on_the_whole_suite(tmp_path):
     totals = Totals()
     for source in SOURCES:
