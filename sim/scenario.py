@@ -10,7 +10,7 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
-from caesura.software.compiler import CompileOptions, compile_ptx
+from caesura.software.compiler import CompileOptions
 from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.codegen.listing import rows
 from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport, ResumeReport, TbContext
@@ -41,9 +41,8 @@ def shipped_work(name: str, g: Geometry, size: str = "small", seed: int = 1, pre
     if name == "hostile":
         return Work(*hostile(g))
     shipped = kernel(name)
-    images = compile_ptx(shipped.ptx_path.read_text(), shipped.ptx_path.name,
-                         CompileOptions(max_registers=g.regs_per_thread, preemption_points=preemption_points))
-    return Work(images[name], shipped.job(size, seed))
+    options = CompileOptions(max_registers=g.regs_per_thread, preemption_points=preemption_points)
+    return Work(shipped.image(options), shipped.job(size, seed))
 
 
 @dataclass(frozen=True)

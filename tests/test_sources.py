@@ -1,6 +1,7 @@
 """What a `depends_on` mark names is all that the test imports, so that no change of a source leaves a stale mark."""
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ def named(path: Path) -> list[str]:
     return [ast.literal_eval(argument) for argument in calls[0].args]
 
 
-def imports(path: Path) -> set[Path]:
+@functools.cache
+def imports(path: Path) -> frozenset[Path]:
     """Return the project's own modules that a file names in its imports, wherever they stand."""
     package = ("caesura", *path.relative_to(ROOT).parts[:-1])
     names = set()
@@ -29,7 +31,8 @@ def imports(path: Path) -> set[Path]:
             base = tuple(filter(None, base))
             names.update({base, *((*base, alias.name) for alias in node.names)})
     files = {ROOT.joinpath(*name[1:]) for name in names if name[:1] == ("caesura",) and len(name) > 1}
-    return {file for stem in files for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.exists()}
+    return frozenset(
+        file for stem in files for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.exists())
 
 
 def closure(path: Path) -> set[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.scenario import PreemptionResult, Work, run_preemption
-from caesura.software.compiler import CompileOptions, compile_ptx
+from caesura.software.compiler import CompileOptions
 from caesura.software.driver import Device
 from caesura.software.kernels import collatz_job, hostile, kernel
 
@@ -19,8 +19,7 @@ def work(points: bool = True) -> Work:
     """Return the kernel with a job of four thread blocks of two warps, of which two are resident at a time."""
     shipped = kernel("collatz")
     options = CompileOptions(max_registers=TINY.regs_per_thread, preemption_points=points)
-    image = compile_ptx(shipped.ptx_path.read_text(), shipped.ptx_path.name, options)[shipped.name]
-    return Work(image, collatz_job(60, 30, seed=1, threads=16))
+    return Work(shipped.image(options), collatz_job(60, 30, seed=1, threads=16))
 
 
 def neighbour() -> Work:

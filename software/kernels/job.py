@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+
+from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
 
 __all__ = ["Job", "PaperRow", "ShippedKernel", "SIZES", "by_size"]
 
@@ -115,6 +118,10 @@ class ShippedKernel:
         """The CUDA source it was made of."""
         return Path(__file__).with_name(self.folder) / f"{self.name}.cu"
 
+    def image(self, options: CompileOptions | None = None) -> KernelImage:
+        """Return the kernel compiled with the given options; compiled once a process for each of them."""
+        return _compiled(self, options or CompileOptions())
+
     def job(self, size: str = "small", seed: int = 1) -> Job:
         """Return a job of the given size with inputs from the given seed.
 
@@ -126,3 +133,8 @@ class ShippedKernel:
         if size not in SIZES:
             raise ValueError(f"no size {size!r}; there are {', '.join(SIZES)}")
         return self.make_job(size, seed)
+
+
+@functools.cache
+def _compiled(kernel: ShippedKernel, options: CompileOptions) -> KernelImage:
+    return compile_ptx(kernel.ptx_path.read_text(), kernel.ptx_path.name, options)[kernel.name]

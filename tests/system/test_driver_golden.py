@@ -9,7 +9,6 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.sim.testing.everywhere import has_points
-from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CycleLimit, KernelFault, LaunchError
 from caesura.software.kernels import KERNELS, hostile, kernel
 
@@ -19,7 +18,7 @@ NAMES = [name if k.folder == "examples" else pytest.param(name, marks=pytest.mar
 
 def work(name, size="tiny"):
     k = kernel(name)
-    return Work(compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)[name], k.job(size))
+    return Work(k.image(), k.job(size))
 
 
 @pytest.mark.parametrize("geometry", PRESETS.values(), ids=lambda g: g.name)

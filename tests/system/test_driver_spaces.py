@@ -76,7 +76,7 @@ def test_constants_refuse_what_they_cannot_hold(device):
 
 
 def test_constants_do_not_change_under_a_kernel_that_runs(device):
-    job, image = kernel("rankfilter").job("tiny"), compile_ptx(kernel("rankfilter").ptx_path.read_text())["rankfilter"]
+    job, image = kernel("rankfilter").job("tiny"), kernel("rankfilter").image()
     module = device.load([image])
     out = device.array(job.arguments["out"])
     arguments = [device.array(job.arguments["samples"]), out, *list(job.arguments.values())[2:]]

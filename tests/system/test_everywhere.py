@@ -46,8 +46,7 @@ SAMPLES = 20
 
 
 def shipped(name, job):
-    k = kernel(name)
-    return Work(compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)[name], job)
+    return Work(kernel(name).image(), job)
 
 
 def random_work():

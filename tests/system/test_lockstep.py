@@ -106,7 +106,7 @@ def test_many_random_kernels(name, run):
 def test_shipped_kernels(name, geometry):
     g = GEOMETRIES[geometry]
     k = kernel(name)
-    image = compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)[name]
+    image = k.image()
     job = k.job("tiny")
     traces = []
     for transport in transports(g, traces):

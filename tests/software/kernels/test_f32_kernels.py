@@ -11,7 +11,6 @@ from caesura.sim import open_device
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.sim.testing.ptx.floats import multiply_add
-from caesura.software.compiler import compile_ptx
 from caesura.software.driver import Device
 from caesura.software.kernels import (
     hostile,
@@ -32,8 +31,7 @@ ONE_TB = {"matmul": lambda seed: matmul_job(16, 16, 16, seed), "hotspot": lambda
 
 
 def compiled(name):
-    k = kernel(name)
-    return compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)[name]
+    return kernel(name).image()
 
 
 def wrong_elements(name, job, geometry=GTX480):

@@ -10,7 +10,6 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
-from caesura.software.compiler import compile_ptx
 from caesura.software.kernels import hostile, kernel, nbody_job
 from caesura.software.kernels.examples import f64 as jobs
 from caesura.software.kernels.numerics import fma_f64
@@ -20,8 +19,7 @@ SMALL = PRESETS["gtx480"].replace(warps=8, tb_slots=2)
 
 @pytest.fixture(scope="module")
 def image():
-    k = kernel("nbody")
-    return compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)["nbody"]
+    return kernel("nbody").image()
 
 
 def wrong_elements(image, job):

@@ -10,7 +10,6 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
-from caesura.software.compiler import compile_ptx
 from caesura.software.kernels import hostile, kernel
 from caesura.software.kernels.examples.counts import histogram_job
 
@@ -21,8 +20,7 @@ WIDTHS = {"32 lanes": SMALL, "16 lanes": SMALL.replace(warp_size=16, lanes=16),
 
 
 def compiled():
-    k = kernel("histogram")
-    return compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)["histogram"]
+    return kernel("histogram").image()
 
 
 def results(job, geometry):

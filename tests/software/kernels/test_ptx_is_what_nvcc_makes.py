@@ -11,6 +11,7 @@ from caesura.software.kernels import KERNELS
 RELEASE = re.compile(r"release ([\d.]+, V[\d.]+)")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 def test_ptx_is_what_nvcc_makes_of_the_source(tmp_path):
     said = subprocess.run(["nvcc", "--version"], check=True, capture_output=True, text=True).stdout

@@ -10,7 +10,6 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
-from caesura.software.compiler import compile_ptx
 from caesura.software.kernels import hostile, kernel, rankfilter_job
 
 SMALL = PRESETS["gtx480"].replace(warps=8, tb_slots=2)
@@ -19,7 +18,7 @@ SHIPPED = kernel("rankfilter")
 
 @pytest.fixture(scope="module")
 def image():
-    return compile_ptx(SHIPPED.ptx_path.read_text(), SHIPPED.ptx_path.name)["rankfilter"]
+    return SHIPPED.image()
 
 
 @pytest.mark.parametrize("length", [1, 7, 16])
@@ -37,7 +36,7 @@ def test_the_reference_is_what_the_source_says(length):
 def test_it_uses_local_memory_and_constants_and_can_be_preempted_in_every_loop(image):
     names = [decode(word).op.name for word in image.code]
     assert image.local_bytes == 64 and len(image.constants) == 192
-    assert {"ld.local.b32", "st.local.b32", "ld.const.s16", "ld.const.b32"} <= set(names)
+    assert {"ld.local.b32", "st.local.b32", "ld.const.s16", "uld.const.b32"} <= set(names)
     assert names.count("pp") >= 3 and [s.name for s in image.symbols] == ["curve", "weights"]
 
 

@@ -9,7 +9,6 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import differences, start_job
-from caesura.software.compiler import compile_ptx
 from caesura.software.kernels import KERNELS, SIZES, rodinia
 from caesura.software.kernels.catalogue import by_name
 from caesura.software.kernels.rodinia import (
@@ -69,15 +68,9 @@ ODD_SHAPES = [
 ]
 
 
-@functools.cache
-def compiled(name):
-    k = KERNELS[name]
-    return compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)[name]
-
-
 def wrong(name, job):
     device = open_device("golden", GTX480)
-    launch, arrays = start_job(device, device.load([compiled(name)])[name], job)
+    launch, arrays = start_job(device, device.load([KERNELS[name].image()])[name], job)
     device.wait(launch, 50_000_000)
     return {array: count for array, count in differences(job, arrays).items() if count}
 
@@ -103,7 +96,7 @@ def test_odd_shapes(folder):
     assert not failures
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", ["tiny", "small", pytest.param("medium", marks=pytest.mark.full)])
 def test_jobs_compute_something_and_depend_on_the_seed(size):
     for name, k in KERNELS.items():
         job, other = k.job(size, 1), k.job(size, 2)
@@ -132,13 +125,13 @@ def test_shared_memory_is_the_tables():
     by_label = {paper.label: paper for paper in IN_TABLE.values()}
     for name, paper in IN_TABLE.items():
         reported = by_label[EXCHANGED.get(paper.label, paper.label)].shared_bytes
-        assert abs(compiled(name).shared_bytes - reported) <= max(128, 0.04 * reported), name
+        assert abs(KERNELS[name].image().shared_bytes - reported) <= max(128, 0.04 * reported), name
 
 
 def test_registers_are_not_many_more_than_the_tables():
     """GT200's addresses have 32 bits, and its divisions are calls or approximate; it has no uniform registers."""
     for name, paper in IN_TABLE.items():
-        image = compiled(name)
+        image = KERNELS[name].image()
         print(f"{paper.label:6} {name:24} registers {image.registers:3} / {paper.registers:3}   "
               f"shared bytes {image.shared_bytes:5} / {paper.shared_bytes:5}")
         assert image.registers <= 2.5 * paper.registers, name
@@ -146,7 +139,7 @@ def test_registers_are_not_many_more_than_the_tables():
 
 def test_f64_is_where_the_paper_has_it():
     def has_f64(name):
-        return any(decode(word).op.name.startswith(("dadd", "dmul", "dfma")) for word in compiled(name).code)
+        return any(decode(word).op.name.startswith(("dadd", "dmul", "dfma")) for word in KERNELS[name].image().code)
 
     assert {"adjust_weight", "heartwall", "srad"} <= {name for name in IN_TABLE if has_f64(name)}
 

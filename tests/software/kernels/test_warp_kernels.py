@@ -7,7 +7,6 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
-from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.kernels import hostile, kernel, warpscan_job
 
@@ -18,8 +17,7 @@ WIDTHS = {"32 lanes": SMALL, "16 lanes": SMALL.replace(warp_size=16, lanes=16), 
 
 
 def compiled():
-    k = kernel("warpscan")
-    return compile_ptx(k.ptx_path.read_text(), k.ptx_path.name)["warpscan"]
+    return kernel("warpscan").image()
 
 
 def wrong_elements(job, geometry):
