@@ -134,18 +134,18 @@ def markdown(result: dict) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def split_markdown(path: Path) -> tuple[str, str]:
-    """Return what stands in a file before and after the marks.
+def split_markdown(path: Path, begin: str = BEGIN, end: str = END) -> tuple[str, str]:
+    """Return what stands in a file before and after two marks.
 
     Raises
     ------
     ValueError
         If the file does not have each mark once, in order.
     """
-    head, *rest = path.read_text().split(BEGIN)
-    parts = rest[0].split(END) if len(rest) == 1 else []
+    head, *rest = path.read_text().split(begin)
+    parts = rest[0].split(end) if len(rest) == 1 else []
     if len(parts) != 2:
-        raise ValueError(f"{path} must have one line `{BEGIN}` and after it one `{END}`; what is between is replaced")
+        raise ValueError(f"{path} must have one line `{begin}` and after it one `{end}`; what is between is replaced")
     return head, parts[1]
 
 

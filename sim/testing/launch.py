@@ -65,8 +65,10 @@ def argument_words(image: KernelImage, *arguments: int) -> list[int]:
     Raises
     ------
     ValueError
-        If their number is not the kernel's.
+        If their number is not the kernel's, or it needs global variables or textures, which the driver provides.
     """
+    if image.bindings:
+        raise ValueError(f"{image.name} needs what the driver binds: {', '.join(b.kind for b in image.bindings)}")
     if len(arguments) != len(image.parameters):
         raise ValueError(f"{image.name} takes {len(image.parameters)} arguments, not {len(arguments)}")
     space = bytearray(-(-image.parameter_bytes // 4) * 4)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.geometry import PRESETS, preset
+from caesura.hw.arch.geometry import MAX_REGISTERS, PRESETS, preset
 from caesura.software.kernels import KERNELS, SIZES
 
 from .common import EXIT_WRONG, json_option, preset_option, progress_lines
@@ -105,3 +105,85 @@ def bench_area(blocks, preset_name, as_json):
             raise click.UsageError(f"no block {name!r}; there are {', '.join(known)}")
     with progress_lines() as progress:
         _bench("area", as_json, preset(preset_name), blocks, progress)
+
+
+@bench_group.command("code")
+@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
+              help="May be given more than once  [default: every kernel that ships]")
+@click.option("--ptxas", type=click.Path(exists=True, path_type=Path),
+              help="The program, or the folder of it and nvdisasm  [default: of the installed packages]")
+@click.option("--markdown", type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path),
+              help="Write the table into a Markdown file, between its marks.")
+@click.option("--json", "json_file", type=click.File("w", lazy=True),
+              help="Write all figures as JSON, to - instead of the report.")
+def bench_code(kernels, ptxas, markdown, json_file):
+    """Registers, instructions and compile time of every shipped kernel, next to ptxas."""
+    module = importlib.import_module("caesura.sim.bench.code")
+    with progress_lines() as progress:
+        result = module.run(kernels, ptxas, progress)
+    if json_file is not None:
+        json_file.write(json.dumps(result, indent=2) + "\n")
+    if json_file is None or json_file.name != "-":
+        module.print_report(result)
+    if markdown is not None:
+        module.update_markdown(markdown, result)
+    sys.exit(0 if result["met"] else EXIT_WRONG)
+
+
+@bench_group.command("contexts")
+@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
+              help="May be given more than once  [default: every kernel that ships]")
+@click.option("--samples", default=100, show_default=True, type=click.IntRange(1), help="Of each kernel.")
+@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+              help="Write the measurements, anew after each kernel.")
+@click.option("--resume", is_flag=True, help="Take over from the file of --json what it has of the same code.")
+@click.option("--picture", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+              help="Draw context sizes and patterns: .svg, .png or .pdf.")
+@click.option("--markdown", type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path),
+              help="Write the tables into a Markdown file, between its marks.")
+@preset_option
+def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, picture, markdown, preset_name):
+    """Live and compressed register context of every kernel at random times, and its patterns."""
+    module = importlib.import_module("caesura.sim.bench.contexts")
+    report = importlib.import_module("caesura.sim.report.contexts")
+    if resume and json_file is None:
+        raise click.UsageError("--resume needs --json, the file to go on from")
+    if picture is not None:
+        report.check_picture(picture)
+    if markdown is not None:
+        report.split_markdown(markdown, report.BEGIN, report.END)
+    with progress_lines() as progress:
+        result = module.run(preset_name, size, kernels, samples, seed, jobs, progress, json_file=json_file,
+                            resume=module.read_result(json_file) if resume else None)
+    report.print_report(result)
+    if picture is not None:
+        report.picture(result, picture)
+    if markdown is not None:
+        report.update_markdown(markdown, result)
+    sys.exit(0 if result["met"] else EXIT_WRONG)
+
+
+@bench_group.command("compile")
+@click.option("--size", "sizes", multiple=True, type=click.IntRange(100),
+              help="Instructions; may be given more than once  [default: 1000, 3000, 10000, 30000]")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the kernels.")
+@click.option("--registers", type=click.IntRange(1, MAX_REGISTERS), help="Budget of vector registers.")
+@click.option("--markdown", type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path),
+              help="Write the table into a Markdown file, between its marks.")
+@click.option("--json", "json_file", type=click.File("w", lazy=True),
+              help="Write the measurements as JSON, to - instead of the report.")
+def bench_compile(sizes, seed, registers, markdown, json_file):
+    """Compile time and memory of large kernels, next to their limits and to n log n."""
+    module = importlib.import_module("caesura.sim.bench.compile_scaling")
+    with progress_lines() as progress:
+        result = module.run(sizes, seed, registers, progress)
+    if json_file is not None:
+        json_file.write(json.dumps(result, indent=2) + "\n")
+    if json_file is None or json_file.name != "-":
+        module.print_report(result)
+    if markdown is not None:
+        module.update_markdown(markdown, result)
+    sys.exit(0 if result["met"] else EXIT_WRONG)

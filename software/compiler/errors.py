@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-__all__ = ["CompileError", "ImageError"]
+import difflib
+from collections.abc import Sequence
+from typing import Protocol
+
+__all__ = ["CompileError", "ImageError", "nearest"]
 
 
 _SHOWN = 200
-"""Most characters of a statement in a message."""
+"""Most characters of a statement in a message, and of what is wrong with it; the last `_END` are among them."""
+_END = 50
+
+
+class _Statement(Protocol):
+    """Part of a source: an instruction or a declaration."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def text(self) -> str: ...
 
 
 class CompileError(ValueError):
@@ -23,7 +39,7 @@ class CompileError(ValueError):
     line : int
         Line in it, from 1; 0 when the problem has no line.
     column : int
-        Column of the opcode or of the character that is wrong, from 1; 0 when the problem is the line's or none's.
+        Column of the opcode, of the declaration, or of the character that is wrong, from 1; 0 where there is no line.
     instruction : str
         Text of the offending statement, blanks collapsed; empty if none.
     supported : str
@@ -32,25 +48,36 @@ class CompileError(ValueError):
 
     def __init__(self, message: str, file: str = "<ptx>", line: int = 0, instruction: str = "",
                  supported: str = "", column: int = 0):
-        self.message = message
+        self.message = _printable(message)
         self.file = file
         self.line = line
         self.column = column if line else 0
         self.instruction = _printable(" ".join(instruction.split()))
         self.supported = supported
         where = ":".join([file, *(str(n) for n in (line, self.column) if n)])
-        text = f"{where}: {message}"
+        text = f"{where}: {self.message}"
         if self.instruction:
             text += f": '{self.instruction}'"
         if supported:
             text += f" (supported: {supported})"
         super().__init__(text)
 
+    @classmethod
+    def at(cls, statement: _Statement, file: str, message: str, supported: str = "") -> CompileError:
+        """Return the error for an instruction or a declaration of a file."""
+        return cls(message, file, statement.line, statement.text, supported, statement.column)
+
 
 def _printable(text: str) -> str:
-    """Return text without control characters, cut where no statement is as long."""
-    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[:_SHOWN])
-    return shown + "..." if len(text) > _SHOWN else shown
+    """Return text without control characters, its middle cut out where it is too long to read."""
+    if len(text) > _SHOWN:
+        text = f"{text[:_SHOWN - _END]}...{text[-_END:]}"
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+
+
+def nearest(name: str, known: Sequence[str], rest: str) -> str:
+    """Return those of the `known` names that are written most like `name`, and the `rest`, for a message."""
+    return ", ".join((*difflib.get_close_matches(name, known, 4), rest))
 
 
 class ImageError(ValueError):

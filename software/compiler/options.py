@@ -21,6 +21,8 @@ class CompileOptions:
         Place ``pp`` words. Without them only barriers are preemption points; for measuring their cost.
     max_registers : int
         Vector registers a thread may use (``regs_per_thread`` of the geometry aimed at).
+    uniform : bool
+        Keep warp-uniform values in uniform registers. Without it only for measuring what that gains.
     verify : bool
         Check the intermediate representation between passes.
     """
@@ -28,6 +30,7 @@ class CompileOptions:
     interval: int = 500
     preemption_points: bool = True
     max_registers: int = MAX_REGISTERS
+    uniform: bool = True
     verify: bool = True
 
     def __post_init__(self):

@@ -10,10 +10,12 @@ from .ir.kernel import Kernel
 from .ir.spec import verify
 from .options import CompileOptions
 from .passes.allocate import allocate
+from .passes.conjunctions import chain_conditions
 from .passes.dce import eliminate_dead_code
 from .passes.exits import exit_early
 from .passes.expand import expand
 from .passes.flushes import drop_flushes
+from .passes.if_conversion import convert_ifs
 from .passes.join_exits import join_loop_exits
 from .passes.layout import lay_out
 from .passes.legalize import legalize
@@ -21,11 +23,14 @@ from .passes.lower import lower
 from .passes.placement import place_points, set_barrier_liveness
 from .passes.pointers import mark_pointers
 from .passes.propagate import propagate
+from .passes.reassociate import reassociate
 from .passes.reduce import drop_atomic_results
 from .passes.select import select_immediates
 from .passes.simplify import simplify
 from .passes.sink import sink
 from .passes.tidy import tidy
+from .passes.uniform import use_uniform_registers
+from .passes.value_numbering import number_values
 from .ptx.parser import parse
 from .ptx.syntax import Function, Module
 
@@ -61,11 +66,13 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
         raise CompileError("no kernel in the file", filename, supported=".visible .entry name(...) { ... }")
     for k, function in enumerate(entries):
         if any(function.name == other.name for other in entries[:k]):
-            raise CompileError(f"kernel {function.name} is defined twice", filename, function.line)
+            raise CompileError(f"kernel {function.name} is defined twice", filename, function.line,
+                               column=function.column)
         bad = next((name for name in ("maxntid", "reqntid") if any(
             not n or n < 0 for n in function.attributes.get(name, ()))), None)
         if bad:
-            raise CompileError(f".{bad} of kernel {function.name} must be positive", filename, function.line)
+            raise CompileError(f".{bad} of kernel {function.name} must be positive", filename, function.line,
+                               column=function.column)
     return {f.name: compile_function(module, f, options) for f in entries}
 
 
@@ -78,20 +85,28 @@ def compile_function(module: Module, function: Function, options: CompileOptions
     legalize(kernel)
     _verify(kernel, "narrow", options)
     _optimize(kernel)
+    if convert_ifs(kernel):
+        _optimize(kernel)
     _verify(kernel, "narrow", options)
     if join_loop_exits(kernel):
         tidy(kernel)
         _verify(kernel, "narrow", options)
+    chain_conditions(kernel)
     select_immediates(kernel)
     sink(kernel)
+    if options.uniform:
+        use_uniform_registers(kernel)
+        _verify(kernel, "narrow", options)
     allocate(kernel, options.max_registers)
+    tidy(kernel)
     lay_out(kernel)
     _verify(kernel, "machine", options)
     set_barrier_liveness(kernel)
+    placed = []
     if options.preemption_points:
-        place_points(kernel, options.interval)
+        placed = place_points(kernel, options.interval)
         _verify(kernel, "machine", options)
-    image = emit(kernel)
+    image = emit(kernel, placed)
     if options.verify and options.preemption_points:
         check_image(image)
     return image
@@ -99,6 +114,13 @@ def compile_function(module: Module, function: Function, options: CompileOptions
 
 def _optimize(kernel: Kernel) -> None:
     tidy(kernel)
+    for _ in range(_ROUNDS):
+        _clean(kernel)
+        if not (reassociate(kernel) | number_values(kernel)):
+            break
+
+
+def _clean(kernel: Kernel) -> None:
     for _ in range(_ROUNDS):
         if not (exit_early(kernel) | drop_flushes(kernel) | propagate(kernel) | simplify(kernel)
                 | eliminate_dead_code(kernel) | drop_atomic_results(kernel) | tidy(kernel)):

@@ -63,10 +63,6 @@ class DominatorTree:
         first = self._first.get(b, -1)
         return a in self._first and self._first[a] <= first < self._last[a]
 
-    def preorder(self) -> list[str]:
-        """Return the reachable blocks, each after the one that dominates it."""
-        return sorted(self._first, key=lambda label: self._first[label])
-
 
 class Definitions:
     """Definitions and uses of every register of a kernel; out of date once operations are added, moved or removed.

@@ -15,13 +15,15 @@ Each divergence splits off at least one lane, so at most ``warp_size - 1`` of th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import networkx
 
 from caesura.hw.arch.geometry import PRESETS
 
 from ..ir.kernel import Kernel, Reg
 
-__all__ = ["waiting_registers", "stack_depth"]
+__all__ = ["waiting_registers", "between", "stack_depth"]
 
 _MOST_SPLITS = max(g.warp_size for g in PRESETS.values()) - 1
 
@@ -48,12 +50,13 @@ def waiting_registers(kernel: Kernel, graph: networkx.DiGraph, live_in: dict[str
         needed = set().union(*(live_in[target] for target in block.end.targets))
         if end is not None:
             needed |= live_in[end]
-        for label in _between(graph, block.end.targets, end):
+        for label in between(graph, block.end.targets, end):
             extra[label] |= needed
     return {label: frozenset(registers) for label, registers in extra.items()}
 
 
-def _between(graph: networkx.DiGraph, starts, end: str | None) -> set[str]:
+def between(graph: networkx.DiGraph, starts: Iterable[str], end: str | None) -> set[str]:
+    """Return the blocks on paths from `starts` that have not come to `end`: where lanes are apart."""
     found: set[str] = set()
     pending = list(starts)
     while pending:

@@ -7,8 +7,9 @@ import networkx
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import induced
 from ..ir.kernel import Kernel
+from .loops import entry_of
 
-__all__ = ["immediate_dominators", "dominates", "reconvergence"]
+__all__ = ["immediate_dominators", "reconvergence"]
 
 _END = object()
 
@@ -19,15 +20,6 @@ def immediate_dominators(kernel: Kernel) -> dict[str, str]:
     return {**networkx.immediate_dominators(flow_graph(kernel), entry), entry: entry}
 
 
-def dominates(idom: dict[str, str], a: str, b: str) -> bool:
-    """Whether block `a` is on every path from the entry to block `b`."""
-    while b != a:
-        if idom[b] == b:
-            return False
-        b = idom[b]
-    return True
-
-
 def reconvergence(graph: networkx.DiGraph) -> dict[str, str | None]:
     """Return where the lanes that leave a node on different edges meet again, None if nowhere.
 
@@ -36,18 +28,29 @@ def reconvergence(graph: networkx.DiGraph) -> dict[str, str | None]:
     1. A lane that exits needs no meeting point. Of several nodes without successors the last one in the graph's order
        counts as the end; a node that does not reach it is judged in the remaining graph in the same way. So a path
        that ends early does not keep the other lanes apart.
-    2. In a part of the graph that never ends, its last node counts as the end.
+    2. In a part of the graph that never ends, lanes meet again when the next round begins: an edge to the header of its
+       last loop counts as the end, and who meets only there meets at the header.
     3. If the nearest meeting point is the end of the thread itself, there is none.
     """
     result: dict[str, str | None] = {}
     remaining = list(graph)
     while remaining:
-        ends = [node for node in remaining if graph.out_degree(node) == 0]
-        end = ends[-1] if ends else remaining[-1]
-        reverse = networkx.DiGraph([(_END, end), *((b, a) for a, b in induced(graph, remaining).edges)])
+        part = induced(graph, remaining)
+        ends = [node for node in remaining if part.out_degree(node) == 0]
+        header = None if ends else _last_header(part)
+        final = ends[-1:] if header is None else list(part.predecessors(header))
+        reverse = networkx.DiGraph([*((_END, node) for node in final), *((b, a) for a, b in part.edges if b != header)])
         parents = networkx.immediate_dominators(reverse, _END)
         for node in remaining:
             if node in parents:
-                result[node] = None if parents[node] is _END else parents[node]
+                result[node] = header if parents[node] is _END else parents[node]
         remaining = [node for node in remaining if node not in parents]
     return result
+
+
+def _last_header(graph: networkx.DiGraph) -> str:
+    """Return the header of the last loop, in the graph's order, that no edge leaves."""
+    places = {node: k for k, node in enumerate(graph)}
+    closed = [loop for loop in networkx.strongly_connected_components(graph)
+              if all(target in loop for node in loop for target in graph.successors(node))]
+    return entry_of(graph, max(closed, key=lambda loop: max(places[node] for node in loop)))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.geometry import PC_NONE
 
+from .directives import show_directives, show_point
 from .image import KernelImage
 from .syntax import show_guard, show_operand, shown_fields
 
@@ -57,21 +57,8 @@ def disassemble(image: KernelImage) -> str:
 
     Words that are no instruction, or that have unused bits set, appear as ``.word``.
     """
-    lines = [f".kernel {image.name}"]
-    if image.source:
-        lines.append(f".source {json.dumps(image.source)}")
-    lines += [f".registers {image.registers}", f".predicates {image.predicates}", f".shared {image.shared_bytes}",
-              f".stack {image.stack_depth}"]
-    if image.max_threads:
-        lines.append(f".maxthreads {image.max_threads}")
-    if image.required_block is not None:
-        lines.append(".reqblock " + ", ".join(map(str, image.required_block)))
-    for p in image.parameters:
-        lines.append(f".param {p.name} {p.type} {p.offset} {p.size}{' pointer' if p.pointer else ''}")
-    if image.local_bytes:
-        lines.append(f".local {image.local_bytes}")
-    lines += [f".const {image.constants[k:k + 32].hex()}" for k in range(0, len(image.constants), 32)]
-    lines += [f".symbol {s.name} {s.type} {s.offset} {s.size}" for s in image.symbols]
+    lines = [f".kernel {image.name}", *show_directives(image)]
+    points = {point.pc: point for point in image.points}
     labels = code_labels(image)
     source_line = 0
     for pc, word in enumerate(image.code):
@@ -80,6 +67,8 @@ def disassemble(image: KernelImage) -> str:
             lines.append(f".line {source_line}")
         if pc in labels:
             lines.append(f"{labels[pc]}:")
+        if pc in points:
+            lines.append(show_point(points[pc]))
         instruction = _canonical(word)
         text = f".word {word:#018x}" if instruction is None else instruction_text(instruction, labels)
         lines.append(f"    {text}")

@@ -5,6 +5,7 @@
 ``.text.<kernel>``          instruction words, little-endian
 ``.caesura.kernel.<name>``  what the loader needs besides, as JSON
 ``.caesura.constants.<n>``  a constant bank; the records of the kernels that have it name n
+``.caesura.globals.<n>``    what the module's global variables hold at first, likewise
 ``.symtab``                 a global function symbol a kernel
 ==========================  ==================================================================
 
@@ -28,13 +29,13 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 
 from ..errors import ImageError
-from .image import KernelImage, Parameter, Symbol
+from .image import Binding, KernelImage, Parameter, Point, Relocation, Symbol
 
 __all__ = ["MACHINE", "FORMAT_VERSION", "save_elf", "load_elf", "write_elf", "read_elf"]
 
 MACHINE = 0xCA5E
 """ELF machine number (not assigned by anyone)."""
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Version of the JSON record; `e_flags` of the file."""
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -42,6 +43,8 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _DIGEST = slice(_HEADER.size, _HEADER.size + 32)
 _PROGBITS, _SYMTAB, _STRTAB = 1, 2, 3
 _ALLOC_EXEC = 6
+_SHARED = {"constants": ".caesura.constants.", "global_data": ".caesura.globals."}
+"""Fields that several kernels have alike, and the names of their sections."""
 
 
 class _Strings:
@@ -61,20 +64,21 @@ def write_elf(images: Mapping[str, KernelImage] | Iterable[KernelImage]) -> byte
     images = list(images.values() if isinstance(images, Mapping) else images)
     sections = [(".caesura.checksum", _PROGBITS, 0, bytes(32), 0, 0, 0)]
     symbols, strings = bytearray(_SYMBOL.size), _Strings()
-    banks: list[bytes] = []
+    shared: dict[str, list[bytes]] = {field: [] for field in _SHARED}
     for image in images:
         code = struct.pack(f"<{len(image.code)}Q", *image.code)
         sections.append((f".text.{image.name}", _PROGBITS, _ALLOC_EXEC, code, 0, 0, 0))
         symbols += _SYMBOL.pack(strings.add(image.name), 0x12, 0, len(sections), 0, len(code))
         record = dataclasses.asdict(image)
-        del record["code"], record["constants"]
-        record["bank"] = None
-        if image.constants:
-            if image.constants not in banks:
-                banks.append(image.constants)
-            record["bank"] = banks.index(image.constants)
+        del record["code"]
+        for field, known in shared.items():
+            data = record.pop(field)
+            if data and data not in known:
+                known.append(data)
+            record[field] = known.index(data) if data else None
         sections.append((f".caesura.kernel.{image.name}", _PROGBITS, 0, json.dumps(record).encode(), 0, 0, 0))
-    sections += [(f".caesura.constants.{n}", _PROGBITS, 0, bank, 0, 0, 0) for n, bank in enumerate(banks)]
+    sections += [(f"{_SHARED[field]}{n}", _PROGBITS, 0, data, 0, 0, 0)
+                 for field, known in shared.items() for n, data in enumerate(known)]
     strtab = len(sections) + 2
     sections.append((".symtab", _SYMTAB, 0, bytes(symbols), strtab, 1, _SYMBOL.size))
     sections.append((".strtab", _STRTAB, 0, bytes(strings.data), 0, 0, 0))
@@ -164,11 +168,15 @@ def _image(elf: ELFFile, record: bytes, text: bytes, where: str) -> KernelImage:
         facts["parameters"] = tuple(Parameter(**p) for p in facts["parameters"])
         facts["lines"] = tuple(facts["lines"])
         facts["symbols"] = tuple(Symbol(**s) for s in facts["symbols"])
-        bank = facts.pop("bank")
-        section = elf.get_section_by_name(f".caesura.constants.{bank}")
-        if bank is not None and section is None:
-            raise ValueError(f"no constant bank {bank}")
-        facts["constants"] = b"" if section is None else section.data()
+        facts["points"] = tuple(Point(**p) for p in facts["points"])
+        facts["relocations"] = tuple(Relocation(**r) for r in facts["relocations"])
+        facts["bindings"] = tuple(Binding(**b) for b in facts["bindings"])
+        for field, prefix in _SHARED.items():
+            number = facts[field]
+            section = elf.get_section_by_name(f"{prefix}{number}")
+            if number is not None and section is None:
+                raise ValueError(f"no section {prefix}{number}")
+            facts[field] = b"" if section is None else section.data()
         block = facts["required_block"]
         facts["required_block"] = None if block is None else tuple(block)
         return KernelImage(code=code, **facts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PC_NONE
 from caesura.hw.arch.isa import PT
@@ -12,13 +14,14 @@ from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Imm, Kernel, Op, Pred
 from ..ir.spec import machine_opcode
 from ..passes.interference import groups_of
-from .image import KernelImage
+from ..passes.placement import Placed
+from .image import KernelImage, Point
 
 __all__ = ["emit"]
 
 
-def emit(kernel: Kernel) -> KernelImage:
-    """Encode `kernel` and gather what the loader needs.
+def emit(kernel: Kernel, placed: Iterable[Placed] = ()) -> KernelImage:
+    """Encode `kernel` and gather what the loader needs; `placed` is what `place_points` returned.
 
     Every block starts at the address that branches and reconvergence fields name.
     """
@@ -53,7 +56,15 @@ def emit(kernel: Kernel) -> KernelImage:
         predicates=max(predicates, default=-1) + 1, shared_bytes=kernel.shared_bytes,
         stack_depth=stack_depth(kernel, flow, meet), parameters=kernel.parameters, max_threads=kernel.max_threads,
         local_bytes=kernel.local_bytes, constants=kernel.constants, symbols=kernel.symbols,
-        required_block=kernel.required_block, lines=tuple(lines), source=kernel.source)
+        global_bytes=kernel.global_bytes, global_data=kernel.global_data, relocations=kernel.relocations,
+        bindings=kernel.bindings,
+        required_block=kernel.required_block, lines=tuple(lines), source=kernel.source,
+        points=tuple(sorted((_point(p, starts) for p in placed), key=lambda point: point.pc)))
+
+
+def _point(placed: Placed, starts: dict[str, int]) -> Point:
+    loop = None if placed.loop is None else starts[placed.loop]
+    return Point(starts[placed.label] + placed.index, placed.rule, loop, placed.candidates, placed.live, placed.most)
 
 
 def _guard(guard: Pred | None) -> dict[str, int]:
@@ -72,15 +83,19 @@ def _operation(op: Op) -> Instruction:
     fields = _guard(op.guard) if op.guard is not None else {}
     defs, uses = list(op.defs), list(op.uses)
     for operand in row.operands:
-        if operand == "d":
+        if operand in ("d", "ud"):
             fields["d"] = op.dest.index
-            del defs[:row.data_registers]
+            del defs[:max(row.data_registers, 1)]
         elif operand == "pd":
             reg = defs.pop(0)
             fields["pd"] = PT if reg is None else reg.index
         elif operand in ("a", "b", "c"):
             fields[operand] = uses[0].index
+            if uses[0].kind == "U":
+                fields["b_uniform"] = 1
             del uses[:2 if operand in row.pairs else 1]
+        elif operand in ("ua", "ub", "uc"):
+            fields[operand[1:]] = uses.pop(0).index
         elif operand in ("pa", "pb"):
             fields |= _predicate(operand, uses.pop(0))
         elif operand == "imm":
@@ -95,6 +110,8 @@ def _operation(op: Op) -> Instruction:
                 fields |= {"no_base": 1, "imm": (base.value + op.imm) & 0xFFFF_FFFF}
             else:
                 fields |= {"a": base.index, "imm": op.imm}
+                if base.kind == "U" and "ud" not in row.operands:
+                    fields["base_uniform"] = 1
         elif operand == "data":
             fields["d"] = uses[0].index
     for group in groups_of(op):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["MAX_CONSTANT_BYTES", "MAX_LOCAL_BYTES", "Parameter", "Symbol", "KernelImage"]
+__all__ = ["MAX_CONSTANT_BYTES", "MAX_GLOBAL_BYTES", "MAX_LOCAL_BYTES", "MAX_SHARED_BYTES", "Parameter", "Symbol",
+           "Relocation", "Binding", "Point", "KernelImage"]
 
 MAX_CONSTANT_BYTES = 1 << 16
 """Bytes a constant bank can have."""
+MAX_GLOBAL_BYTES = 1 << 31
+"""Bytes of global variables a module can have."""
 MAX_LOCAL_BYTES = (1 << 16) - 4
 """Bytes of local memory a thread can have."""
+MAX_SHARED_BYTES = (1 << 20) - 1
+"""Bytes of shared memory a kernel can declare; what an SM has is checked at launch."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A variable in the constant bank.
+    """A variable in the constant bank or in the global variables of the module.
 
     Attributes
     ----------
@@ -46,13 +51,92 @@ class Symbol:
     type : str
         PTX scalar type of its elements.
     offset, size : int
-        Bytes in the bank; `size` is that of all elements.
+        Bytes there; `size` is that of all elements.
+    space : str
+        ``"const"`` or ``"global"``.
     """
 
     name: str
     type: str
     offset: int
     size: int
+    space: str = "const"
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """An initial value that is known when the global variables have an address.
+
+    The little-endian word of `width` bytes at `offset` is the low bytes of ``(address + addend) >> shift``.
+
+    Attributes
+    ----------
+    space : str
+        Where it lies: ``"const"`` or ``"global"``.
+    offset, width : int
+        Bytes there.
+    addend : int
+        Offset in the global variables.
+    shift : int
+        Bits.
+    """
+
+    space: str
+    offset: int
+    width: int
+    addend: int
+    shift: int = 0
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Words behind the parameters that the driver fills in at launch.
+
+    Attributes
+    ----------
+    kind : str
+        ``"global"``: a word with the address of the module's global variables. ``"texture"``: three words of a
+        one-dimensional texture: address of the linear memory, texels, 32-bit channels of a texel.
+    name : str
+        Of the texture.
+    offset : int
+        Byte in the parameter space.
+    """
+
+    kind: str
+    name: str
+    offset: int
+
+    @property
+    def words(self) -> int:
+        """32-bit words it takes."""
+        return 3 if self.kind == "texture" else 1
+
+
+@dataclass(frozen=True)
+class Point:
+    """Why a ``pp`` stands where it does (the rules of `passes.placement`).
+
+    Attributes
+    ----------
+    pc : int
+        Its address.
+    rule : str
+        ``"loop"``: the loop had no preemption point; ``"interval"``: too many instructions without one.
+    loop : int or None
+        Address of the loop's header, of rule ``"loop"``.
+    candidates : int
+        Places it was chosen from.
+    live, most : int
+        Vector registers live at this place, and at the one of the candidates where most are.
+    """
+
+    pc: int
+    rule: str
+    loop: int | None
+    candidates: int
+    live: int
+    most: int
 
 
 @dataclass(frozen=True)
@@ -76,7 +160,13 @@ class KernelImage:
     constants : bytes
         Contents of the constant bank; kernels of a module that have the same bank and symbols share it.
     symbols : tuple of Symbol
-        Variables in the bank.
+        Variables in the bank and among the global variables.
+    global_bytes : int
+        Size of the module's global variables, which all its kernels share.
+    global_data : bytes
+        What they hold at first; zeros beyond.
+    relocations : tuple of Relocation
+    bindings : tuple of Binding
     stack_depth : int
         Most SIMT stack entries the kernel needs, checked at launch.
     parameters : tuple of Parameter
@@ -88,6 +178,8 @@ class KernelImage:
         Source line (PTX) of each instruction word, 0 where there is none.
     source : str
         File the code came from.
+    points : tuple of Point
+        The preemption points the compiler placed, ascending; code written by hand has no such record.
     """
 
     name: str
@@ -104,8 +196,14 @@ class KernelImage:
     local_bytes: int = 0
     constants: bytes = field(default=b"", repr=False)
     symbols: tuple[Symbol, ...] = ()
+    global_bytes: int = 0
+    global_data: bytes = field(default=b"", repr=False)
+    relocations: tuple[Relocation, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+    points: tuple[Point, ...] = field(default=(), repr=False)
 
     @property
     def parameter_bytes(self) -> int:
         """Bytes of the parameter space in use."""
-        return max((p.offset + p.size for p in self.parameters), default=0)
+        return max((*(p.offset + p.size for p in self.parameters),
+                    *(b.offset + 4 * b.words for b in self.bindings)), default=0)

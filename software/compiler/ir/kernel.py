@@ -7,7 +7,7 @@ register, with as many definitions as the PTX gives it.
 Register kinds
 --------------
 ``r``  virtual 32-bit vector register, ``w``  virtual 64-bit register (until legalisation), ``p``  virtual predicate,
-``R``  vector register, ``P``  predicate register.
+``u``  virtual uniform register, ``R``  vector register, ``P``  predicate register, ``U``  uniform register.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..codegen.image import Parameter, Symbol
+from ..codegen.image import Binding, Parameter, Relocation, Symbol
 
 __all__ = ["Reg", "Imm", "Pred", "TRUE", "FALSE", "Use", "Op", "Terminator", "Block", "Kernel"]
 
@@ -28,7 +28,7 @@ class Reg(NamedTuple):
     index: int
 
     def __str__(self) -> str:
-        return f"{self.kind}{self.index}" if self.kind in "RP" else f"%{self.kind}{self.index}"
+        return f"{self.kind}{self.index}" if self.kind in "RPU" else f"%{self.kind}{self.index}"
 
 
 class Imm(NamedTuple):
@@ -158,8 +158,13 @@ class Kernel:
         Local memory of a thread.
     constants : bytes
         The module's constant bank.
+    global_bytes : int
+    global_data : bytes
+        The module's global variables: size, and what they hold at first (zeros beyond).
     symbols : tuple of Symbol
-        Variables in it.
+        Variables in the bank and among the global variables.
+    relocations : tuple of Relocation
+    bindings : tuple of Binding
     max_threads : int
     required_block : tuple of int or None
     source : str
@@ -172,6 +177,10 @@ class Kernel:
     local_bytes: int = 0
     constants: bytes = b""
     symbols: tuple[Symbol, ...] = ()
+    global_bytes: int = 0
+    global_data: bytes = b""
+    relocations: tuple[Relocation, ...] = ()
+    bindings: tuple[Binding, ...] = ()
     max_threads: int = 0
     required_block: tuple[int, int, int] | None = None
     source: str = "<ptx>"

@@ -3,7 +3,8 @@
 Three stages, each a subset of the one before:
 
 * ``wide``: as lowered; 64-bit registers and operations, constants anywhere (but for register pairs of f64 operations).
-* ``narrow``: after legalisation; 32-bit registers and predicates only, constants anywhere.
+* ``narrow``: after legalisation; 32-bit registers and predicates only, constants anywhere. Once `passes.uniform` has
+  run also uniform registers, physical from the start.
 * ``machine``: after allocation; physical registers, constants only where an encoding has them.
 """
 
@@ -11,13 +12,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from caesura.hw.arch.geometry import MAX_REGISTERS
-from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Opcode
+from caesura.hw.arch.geometry import MAX_REGISTERS, UNIFORMS
+from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Format, Opcode, Special, Unit
 
 from .kernel import Imm, Kernel, Op, Pred
 
-__all__ = ["Signature", "SIGNATURES", "GROUPS", "WIDE", "STAGES", "machine_opcode", "is_pure", "is_memory",
-           "is_atomic", "is_convergent", "offset_fits", "verify", "IRError"]
+__all__ = ["Signature", "SIGNATURES", "GROUPS", "UNIFORM_PLACES", "WIDE", "STAGES", "machine_opcode", "is_pure",
+           "is_memory", "is_atomic", "is_convergent", "is_constant", "offset_fits", "verify", "IRError"]
 
 STAGES = ("wide", "narrow", "machine")
 
@@ -27,7 +28,7 @@ class IRError(AssertionError):
 
 
 class Signature(NamedTuple):
-    """Kinds of an operation's results and operands, one letter each: ``r``, ``w``, ``p``."""
+    """Kinds of an operation's results and operands, one letter each: ``r``, ``w``, ``p``, ``u``."""
 
     defs: str
     uses: str
@@ -40,6 +41,10 @@ def _signature(op: Opcode) -> Signature:
             defs += "r" * op.data_registers
         elif operand == "pd":
             defs += "p"
+        elif operand == "ud":
+            defs += "u"
+        elif operand in ("ua", "ub", "uc") or operand == "mem" and "ud" in op.operands:
+            uses += "u"
         elif operand in ("a", "b", "c", "mem"):
             uses += "rr" if operand in op.pairs else "r"
         elif operand in ("pa", "pb"):
@@ -74,6 +79,13 @@ GROUPS: dict[str, tuple[tuple[bool, int, int], ...]] = {
 """Results and operands of a machine operation that lie in consecutive, aligned registers, where it has any: whether
 they are results, index of the first in `Op.defs` or `Op.uses`, how many (2: a 64-bit value, low word first; 4)."""
 
+UNIFORM_PLACES: dict[str, int] = {
+    op.name: 0 if "mem" in op.operands else [x for x in op.operands if x not in ("d", "pd")].index("b")
+    for op in OPCODES if "ud" not in op.operands and ("mem" in op.operands or (
+        op.unit is Unit.ALU and op.format is Format.R and "b" in op.operands))}
+"""The place in `Op.uses` of a vector operation that takes a uniform register as well, where it has one: operand b, or
+the base of an address."""
+
 WIDE: dict[str, Signature] = {
     **{f"{name}.64": Signature("w", "ww")
        for name in ("add", "sub", "mul", "mulhi.s", "mulhi.u", "and", "or", "xor", "min.s", "min.u", "max.s", "max.u")},
@@ -96,7 +108,7 @@ _IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div"}
 
 def is_memory(op: Op) -> bool:
     """Whether `op` accesses memory; its first operand is then the address."""
-    return op.name.startswith(("ld.", "st.", "atom.", "red."))
+    return op.name.startswith(("ld.", "uld.", "st.", "atom.", "red."))
 
 
 def is_atomic(op: Op) -> bool:
@@ -120,6 +132,16 @@ def is_convergent(op: Op) -> bool:
     return op.name in ("ballot", "match") or op.name.startswith("shfl.")
 
 
+def is_constant(op: Op) -> bool:
+    """Whether `op` reads no register and gives a thread the same result wherever it executes: a move of a constant, a
+    parameter, a special register that does not change."""
+    if op.guard is not None or len(op.defs) != 1:
+        return False
+    if op.name in ("s2r", "us2r"):
+        return op.imm not in (Special.CLOCK, Special.SMID)
+    return op.name in ("ldp", "uldp") or op.name in ("mov", "umov") and isinstance(op.uses[0], Imm)
+
+
 def machine_opcode(op: Op) -> Opcode | None:
     """Return the row of the instruction table that encodes `op` with its operands, None if there is none."""
     if is_memory(op):
@@ -132,7 +154,7 @@ def machine_opcode(op: Op) -> Opcode | None:
     row = BY_NAME.get(op.name if op.name.endswith(".i") else op.name + ".i")
     if row is None:
         return None
-    places = [name for name in row.operands if name not in ("d", "pd")]
+    places = [name for name in row.operands if name not in ("d", "pd", "ud")]
     return row if constants == [places.index("imm")] and len(places) == len(op.uses) else None
 
 
@@ -157,6 +179,9 @@ def verify(kernel: Kernel, stage: str) -> None:
             raise IRError(f"{kernel.name}, block {block.label}: bad terminator {block.end}")
 
 
+_COUNTS = {"R": MAX_REGISTERS, "P": PT, "U": UNIFORMS}
+
+
 def _problem(op: Op, stage: str) -> str:
     signature = SIGNATURES.get(op.name) or (WIDE.get(op.name) if stage == "wide" else None)
     if signature is None:
@@ -173,7 +198,7 @@ def _problem(op: Op, stage: str) -> str:
         if machine_opcode(op) is None:
             return "no encoding with these constants"
         for reg in (*op.written(), *op.read()):
-            if not 0 <= reg.index < (MAX_REGISTERS if reg.kind == "R" else PT):
+            if not 0 <= reg.index < _COUNTS[reg.kind]:
                 return f"no register {reg}"
     return ""
 
@@ -190,8 +215,12 @@ def _kinds(op: Op, values, expected: str, stage: str) -> str:
             found += "p" if legal and values is op.uses else "?"
         elif isinstance(value, Imm):
             limit = 64 if wanted == "w" else 32
-            legal = wanted in ("r", "w") and values is op.uses and 0 <= value.value < 1 << limit
+            legal = wanted in ("r", "w", "u") and values is op.uses and 0 <= value.value < 1 << limit
             found += wanted if legal else "?"
+        elif value.kind in "uU":
+            legal = stage == "narrow" or stage == "machine" and value.kind == "U"
+            vector = legal and wanted == "r" and values is op.uses and UNIFORM_PLACES.get(op.name) == k
+            found += "r" if vector else "u" if legal else "?"
         elif stage == "machine":
             found += value.kind.lower() if value.kind in "RP" else "?"
         elif value.kind == "w" and stage == "wide" and op.name in SIGNATURES:

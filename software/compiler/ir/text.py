@@ -56,7 +56,7 @@ def show(kernel: Kernel) -> str:
     return "\n".join(lines) + "\n"
 
 
-_REG = re.compile(r"%([rwp])(\d+)|([RP])(\d+)")
+_REG = re.compile(r"%([rwpu])(\d+)|([RPU])(\d+)")
 
 
 def _use(text: str) -> Any:

@@ -1,27 +1,36 @@
-"""Register allocation: graph colouring of vector registers and predicates, no spilling to memory.
+"""Register allocation: vector registers and predicates.
 
 1. Predicates are coloured with seven numbers; one that does not fit moves to a vector register.
-2. A register that different operations need in different groups, or places of a group, gets a copy for each; coalescing
-   takes most away again. The others are in their group from the start.
-3. Copies are coalesced, those in deep loops first, and vector registers coloured. If that takes too many registers,
-   every group gets registers of its own, and they are coloured again, with and without coalescing.
+2. While more vector registers are needed at once than there may be, values are computed again where they are used, or
+   kept in local memory (`passes.spill`).
+3. Vector registers are coloured, copies coalesced. A register that different operations need in different groups, or
+   places of a group, gets a copy for each; coalescing takes most away again.
+4. If that takes more than `TIGHT` times what is needed at once, or more than there may be, live ranges are split
+   (`passes.split`), with the colouring as a hint.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from caesura.hw.arch.geometry import PREDICATES
+from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES
 
 from ..analysis.loops import loop_depth
+from ..analysis.pressure import pressure
 from ..errors import CompileError
-from ..ir.kernel import Kernel, Op, Pred, Reg
-from ..ir.spec import GROUPS, is_memory
+from ..ir.kernel import Block, Kernel, Op, Pred, Reg
+from ..ir.spec import is_memory
 from .coloring import color
-from .interference import Interference, groups_of
+from .interference import Interference
+from .separate import in_two_groups, separate_groups, separate_operands
+from .spill import Spiller, TooFewRegisters
 from .spill_predicates import spill_predicate
+from .split import split
 
-__all__ = ["allocate"]
+__all__ = ["TIGHT", "allocate"]
+
+TIGHT = 1.05
+"""Registers used, at most, for each that is needed at once."""
 
 
 def allocate(kernel: Kernel, max_registers: int) -> None:
@@ -30,53 +39,59 @@ def allocate(kernel: Kernel, max_registers: int) -> None:
     Raises
     ------
     CompileError
-        If more than `max_registers` vector registers are needed; says how many.
+        If `max_registers` vector registers are too few even with values in local memory; says how many are enough.
     """
     predicates = _color_predicates(kernel)
-    _separate_groups(kernel, _claimed_twice(kernel))
-    vectors, count = _color_vectors(kernel, coalescing=True)
-    if count > max_registers:
-        _separate_groups(kernel, {reg for op in kernel.ops() for group in groups_of(op) for reg in group})
-        vectors, count = min((_color_vectors(kernel, coalescing) for coalescing in (True, False)), key=lambda x: x[1])
-    if count > max_registers:
-        raise CompileError(f"kernel {kernel.name} needs {count} vector registers, the target has {max_registers}",
-                           kernel.source)
-    _rename(kernel, {**predicates, **vectors})
+    separate_operands(kernel)
+    needed = pressure(kernel)
+    if needed > max_registers:
+        _spill(kernel, max_registers)
+        needed = pressure(kernel)
+    limit = min(int(needed * TIGHT), max_registers)
+    hints = _colored(kernel, limit)
+    if hints is not None:
+        split(kernel, limit, hints)
+    _rename(kernel, predicates)
 
 
-def _claimed_twice(kernel: Kernel) -> set[Reg]:
-    """Return the registers that are in two different groups, or twice in one."""
-    groups: dict[Reg, tuple[Reg, ...]] = {}
-    found: set[Reg] = set()
+def _spill(kernel: Kernel, max_registers: int) -> None:
+    """Spill what does not fit, or say how many registers would do."""
+    trial = _copy(kernel)
+    try:
+        return Spiller(kernel).reduce(max_registers)
+    except TooFewRegisters:
+        pass
+    for count in range(max_registers + 1, MAX_REGISTERS + 1):
+        try:
+            Spiller(_copy(trial)).reduce(count)
+        except TooFewRegisters:
+            continue
+        raise CompileError(f"kernel {kernel.name} needs at least {count} vector registers, the rest of its values in "
+                           f"local memory; the target has {max_registers}", kernel.source)
+    raise CompileError(f"kernel {kernel.name} needs more than {MAX_REGISTERS} vector registers", kernel.source)
+
+
+def _colored(kernel: Kernel, limit: int) -> dict[Reg, int] | None:
+    """Colour vector registers; if more than `limit` are needed, leave `kernel` as it is and return the colours."""
+    trial = _copy(kernel)
+    separate_groups(trial, in_two_groups(trial))
+    numbers = _color_vectors(trial)
+    if max(numbers.values(), default=-1) >= limit:
+        return numbers
+    kernel.blocks = trial.blocks
+    _rename(kernel, {reg: Reg("R", number) for reg, number in numbers.items()})
+    return None
+
+
+def _copy(kernel: Kernel) -> Kernel:
+    """Return a kernel with operations of its own; fresh registers are those of `kernel`."""
+    blocks = [Block(block.label, [Op(op.name, op.defs, op.uses, op.guard, op.imm, op.line, op.volatile)
+                                  for op in block.ops], block.end) for block in kernel.blocks]
+    copied = Kernel(kernel.name, blocks, source=kernel.source)
     for op in kernel.ops():
-        for group in groups_of(op):
-            for reg in group:
-                if groups.setdefault(reg, group) != group or group.count(reg) > 1:
-                    found.add(reg)
-    return found
-
-
-def _separate_groups(kernel: Kernel, registers: set[Reg]) -> None:
-    """Give each group that holds one of `registers` registers of its own, with copies, wherever it occurs."""
-    for block in kernel.blocks:
-        ops: list[Op] = []
-        for op in block.ops:
-            copies: dict[tuple[Reg, ...], tuple[Reg, ...]] = {}
-            after: list[Op] = []
-            for (result, start, width), group in zip(GROUPS.get(op.name, ()), groups_of(op), strict=True):
-                if registers.isdisjoint(group):
-                    continue
-                if result:
-                    own = tuple(kernel.fresh("r") for _ in group)
-                    after = [Op("mov", (d,), (t,), op.guard, line=op.line) for d, t in zip(group, own, strict=True)]
-                    op.defs = (*op.defs[:start], *own, *op.defs[start + width:])
-                else:
-                    if group not in copies:
-                        copies[group] = own = tuple(kernel.fresh("r") for _ in group)
-                        ops += [Op("mov", (t,), (s,), line=op.line) for t, s in zip(own, group, strict=True)]
-                    op.uses = (*op.uses[:start], *copies[group], *op.uses[start + width:])
-            ops += [op, *after]
-        block.ops = ops
+        for reg in (*op.written(), *op.read()):
+            copied.reserve(reg)
+    return copied
 
 
 def _color_predicates(kernel: Kernel) -> dict[Reg, Reg]:
@@ -84,49 +99,47 @@ def _color_predicates(kernel: Kernel) -> dict[Reg, Reg]:
     while True:
         graph = Interference(kernel, "p")
         numbers = color(graph)
-        over = [reg for reg, number in numbers.items() if number >= PREDICATES]
+        over = [node for node, number in numbers.items() if number >= PREDICATES]
         if not over:
-            return {reg: Reg("P", number) for reg, number in numbers.items()}
-        crowded = {n for reg in over for n in graph.neighbours[reg]} | set(over)
-        candidates = [reg for reg in crowded if reg not in temporaries]
+            return {reg: Reg("P", numbers[node]) for node, reg in enumerate(graph.registers)}
+        crowded = {n for node in over for n in graph.neighbours[node]} | set(over)
+        candidates = [node for node in crowded if graph.registers[node] not in temporaries]
         if not candidates:
             raise CompileError(f"kernel {kernel.name} needs more than {PREDICATES} predicates at once", kernel.source)
-        temporaries |= spill_predicate(kernel, max(candidates, key=lambda reg: (len(graph.neighbours[reg]), reg)))
+        victim = max(candidates, key=lambda node: (len(graph.neighbours[node]), node))
+        temporaries |= spill_predicate(kernel, graph.registers[victim])
 
 
-def _color_vectors(kernel: Kernel, coalescing: bool) -> tuple[dict[Reg, Reg], int]:
+def _color_vectors(kernel: Kernel) -> dict[Reg, int]:
+    """Return the register of each vector register after coalescing, copies in deep loops first."""
     graph = Interference(kernel, "r")
-    if coalescing:
-        depth = loop_depth(kernel)
-        copies = [(depth[block.label], op) for block in kernel.blocks for op in block.ops
-                  if op.name == "mov" and isinstance(op.uses[0], Reg)]
-        for _, op in sorted(copies, key=lambda x: -x[0]):
-            graph.coalesce(op.dest, op.uses[0])
-    partners: dict[Reg, set[Reg]] = {}
+    depth = loop_depth(kernel)
+    copies = [(depth[block.label], op) for block in kernel.blocks for op in block.ops
+              if op.name == "mov" and op.uses[0] in graph.numbers]
+    for _, op in sorted(copies, key=lambda x: -x[0]):
+        graph.coalesce(op.dest, op.uses[0])
+    partners: dict[int, set[int]] = {}
     for op in kernel.ops():
-        read = {graph.find(use) for use in op.uses if isinstance(use, Reg)} if not is_memory(op) else set()
-        for reg in read:
-            partners.setdefault(reg, set()).update(read - {reg})
+        if len(op.uses) < 2 or is_memory(op):
+            continue
+        read = {graph.find(graph.numbers[use]) for use in op.uses if use in graph.numbers}
+        for node in read if len(read) > 1 else ():
+            partners.setdefault(node, set()).update(read - {node})
     numbers = color(graph, partners)
-    found = {reg: Reg("R", numbers[graph.find(reg)]) for reg in _vector_registers(kernel)}
-    return found, max(numbers.values(), default=-1) + 1
-
-
-def _vector_registers(kernel: Kernel) -> set[Reg]:
-    return {reg for op in kernel.ops() for reg in (*op.written(), *op.read()) if reg.kind == "r"}
+    return {reg: numbers[graph.find(node)] for reg, node in graph.numbers.items()}
 
 
 def _rename(kernel: Kernel, physical: dict[Reg, Reg]) -> None:
     def renamed(use: Any) -> Any:
         if isinstance(use, Reg):
-            return physical[use]
+            return physical.get(use, use)
         if isinstance(use, Pred) and use.reg is not None:
-            return use._replace(reg=physical[use.reg])
+            return use._replace(reg=physical.get(use.reg, use.reg))
         return use
 
     for block in kernel.blocks:
         for op in block.ops:
-            op.defs = tuple(None if d is None else physical[d] for d in op.defs)
+            op.defs = tuple(None if d is None else physical.get(d, d) for d in op.defs)
             op.uses = tuple(map(renamed, op.uses))
             op.guard = renamed(op.guard)
         block.ops = [op for op in block.ops if not (op.name == "mov" and op.dest == op.uses[0])]

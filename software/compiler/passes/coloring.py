@@ -1,80 +1,86 @@
-"""Graph colouring with aligned groups: smallest-last order (Matula and Beck), lowest free place first."""
+"""Graph colouring with aligned groups: smallest-last order (Matula and Beck), lowest free place first.
+
+Wide groups are coloured first: a single register always finds a place between them, they not between single ones.
+"""
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Mapping
 
 from caesura.hw.arch.geometry import REGISTER_BANKS
 
-from ..ir.kernel import Reg
 from .interference import Group, Interference
 
 __all__ = ["color"]
 
+_WIDE = 8
+"""Neighbours that each register of a group counts for when groups are put in order."""
+_NO_PARTNERS: Mapping[int, set[int]] = {}
 
-def color(graph: Interference, partners: dict[Reg, set[Reg]] | None = None) -> dict[Reg, int]:
+
+def color(graph: Interference, partners: Mapping[int, set[int]] = _NO_PARTNERS) -> dict[int, int]:
     """Give every representative a number so that neighbours differ and groups are consecutive and aligned.
 
     Parameters
     ----------
     graph : Interference
-    partners : dict, optional
-        Registers read by the same operations; among places that cost nothing, one in another bank of the register
-        file is taken.
+    partners : mapping, optional
+        Nodes read by the same operations; among places that cost nothing, one in another bank of the register file is
+        taken.
 
     Returns
     -------
-    dict of Reg to int
+    dict of int to int
         As few different numbers as the heuristic finds; the caller judges whether they are too many.
     """
-    chosen: dict[Reg, int] = {}
+    chosen: dict[int, int] = {}
     top = 0
     for group in reversed(_smallest_last(graph)):
-        taken = {place: {chosen[n] for n in graph.neighbours[reg] if n in chosen}
-                 for place, reg in group.members.items()}
-        best = None
-        base = 0
-        while best is None or base + group.width <= top:
-            if all(base + place not in used for place, used in taken.items()):
-                cost = (max(base + group.width - top, 0), _conflicts(group, base, chosen, partners), base)
-                best = cost if best is None else min(best, cost)
-            base += group.width
-        base = best[-1]
+        taken = 0
+        for place, node in group.members.items():
+            used = 0
+            for number in {chosen[n] for n in graph.neighbours[node] if n in chosen}:
+                used |= 1 << number
+            taken |= used >> place
+        free = [base for base in range(0, top + group.width, group.width) if not taken >> base & 1]
+        base = min(free, key=lambda base: (max(base + group.width - top, 0), _conflicts(group, base, chosen, partners),
+                                           base))
         top = max(top, base + group.width)
-        for place, reg in group.members.items():
-            chosen[reg] = base + place
+        for place, node in group.members.items():
+            chosen[node] = base + place
     return chosen
 
 
-def _conflicts(group: Group, base: int, chosen: dict[Reg, int], partners: dict[Reg, set[Reg]] | None) -> int:
-    if not partners:
-        return 0
-    return sum(1 for place, reg in group.members.items() for other in partners.get(reg, ())
-               if other in chosen and (chosen[other] - base - place) % REGISTER_BANKS == 0)
+def _conflicts(group: Group, base: int, chosen: dict[int, int], partners: Mapping[int, set[int]]) -> int:
+    return sum((chosen[other] - base - place) % REGISTER_BANKS == 0 for place, node in group.members.items()
+               for other in partners.get(node, ()) if other in chosen)
 
 
 def _smallest_last(graph: Interference) -> list[Group]:
-    groups = sorted({group for group, _ in graph.groups.values()}, key=lambda group: min(group.members.values()))
+    """Return the groups, always the one least in the way of those that are left; wide ones stay to the last."""
+    groups = list({id(graph.groups[node][0]): graph.groups[node][0] for node in graph.representatives()}.values())
     number = {id(group): k for k, group in enumerate(groups)}
-    near: list[set[int]] = [set() for _ in groups]
-    for reg, others in graph.neighbours.items():
-        mine = number[id(graph.groups[reg][0])]
-        near[mine].update(number[id(graph.groups[other][0])] for other in others)
+    of_node = {node: number[id(graph.groups[node][0])] for node in graph.representatives()}
+    near = [{of_node[other] for node in group.members.values() for other in graph.neighbours[node]} for group in groups]
     for k, others in enumerate(near):
         others.discard(k)
-    degree = [sum(groups[o].width for o in others) for others in near]
-    heap = [(degree[k] - 4 * groups[k].width, k) for k in range(len(groups))]
+    widths = [group.width for group in groups]
+    weight = [sum(widths[o] for o in others) + _WIDE * widths[k] for k, others in enumerate(near)]
+    count = len(groups)
+    heap = [w * count + k for k, w in enumerate(weight)]
     heapq.heapify(heap)
     order: list[Group] = []
-    done = [False] * len(groups)
+    done = [False] * count
     while heap:
-        weight, k = heapq.heappop(heap)
-        if done[k] or weight != degree[k] - 4 * groups[k].width:
+        least, k = divmod(heapq.heappop(heap), count)
+        if done[k] or least != weight[k]:
             continue
         done[k] = True
         order.append(groups[k])
+        width = widths[k]
         for other in near[k]:
             if not done[other]:
-                degree[other] -= groups[k].width
-                heapq.heappush(heap, (degree[other] - 4 * groups[other].width, other))
+                weight[other] -= width
+                heapq.heappush(heap, weight[other] * count + other)
     return order

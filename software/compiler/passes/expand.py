@@ -10,7 +10,8 @@ import dataclasses
 
 from ..errors import CompileError
 from ..library import ROUTINES, Routine, routine
-from ..ptx.inline import Inliner, Statement, parameters_to_registers, undefined_parameters
+from ..ptx.inline import Inliner, Statement
+from ..ptx.parameters import parameters_to_registers
 from ..ptx.syntax import Function, Instruction, Module, Name, Variable
 
 __all__ = ["expand"]
@@ -24,27 +25,18 @@ def expand(module: Module, function: Function) -> Function:
     CompileError
         If a call or its operands are not supported.
     """
-    callees: dict[str, Function] = {}
-
-    def find(name: str) -> Function | None:
-        found = next((f for f in module.functions if f.name == name and f.kind == "func"), None)
-        if found is not None and name not in callees:
-            callees[name] = parameters_to_registers(found)
-        return callees.get(name)
-
-    function = parameters_to_registers(function)
-    calls = Inliner(find, module.file, function)
-    statements: list[Statement] = []
+    functions = {f.name: f for defined in (False, True) for f in module.functions
+                 if f.kind == "func" and f.defined == defined}
+    calls = Inliner(functions.get, module.file, function)
+    inlined: list[Statement] = []
     for statement in function.statements:
         if isinstance(statement, Instruction) and statement.base == "call":
-            statements += calls.call(statement)
+            inlined += calls.call(statement)
         else:
-            statements.append(statement)
-    missing = undefined_parameters(statements)
-    if missing:
-        name, offset, bits = min(missing).split("@")
-        raise CompileError(f"the {bits} bits at offset {offset} of {name} are read but not written in one piece",
-                           module.file, function.line, supported="parameters passed as they are read")
+            inlined.append(statement)
+    declared = [*function.variables, *calls.variables]
+    statements, registers = parameters_to_registers(
+        inlined, (v.name for v in declared if v.space == "param"), module.file)
     library = Inliner(routine, module.file, Function("func", "", (), {}, (), (), 0))
     expanded: list[Statement] = []
     for statement in statements:
@@ -54,17 +46,17 @@ def expand(module: Module, function: Function) -> Function:
         else:
             expanded += _computed(library, entry, statement, module.file)
     return dataclasses.replace(function, statements=tuple(expanded),
-                               variables=(*function.variables, *calls.variables, *library.variables))
+                               variables=(*(v for v in declared if v.space != "param"), *registers,
+                                          *library.variables))
 
 
 def _computed(library: Inliner, entry: Routine, site: Instruction, file: str) -> list[Statement]:
     body = routine(entry.name)
     assert body is not None, f"no routine {entry.name}"
     if len(site.operands) != len(body.parameters) + 1:
-        raise CompileError(f"{len(site.operands)} operands where {len(body.parameters) + 1} belong", file, site.line,
-                           site.text, column=site.column)
+        raise CompileError.at(site, file, f"{len(site.operands)} operands where {len(body.parameters) + 1} belong")
     if not isinstance(site.operands[0], Name):
-        raise CompileError("the destination must be a register", file, site.line, site.text, column=site.column)
+        raise CompileError.at(site, file, "the destination must be a register")
 
     def move(variable: Variable) -> str:
         return "cvt.ftz.f32.f32" if entry.flush else f"mov.{variable.type}"

@@ -20,7 +20,7 @@ from ..ir.spec import GROUPS
 __all__ = ["Group", "Interference", "groups_of"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Group:
     """Registers in consecutive places.
 
@@ -28,12 +28,12 @@ class Group:
     ----------
     width : int
         Places, 1, 2 or 4; the first is aligned to it.
-    members : dict of int to Reg
-        Representative of the register class in each place.
+    members : dict of int to int
+        Node in each place.
     """
 
     width: int
-    members: dict[int, Reg] = field(default_factory=dict)
+    members: dict[int, int] = field(default_factory=dict)
 
 
 def groups_of(op: Op) -> list[tuple[Reg, ...]]:
@@ -45,79 +45,113 @@ def groups_of(op: Op) -> list[tuple[Reg, ...]]:
 class Interference:
     """The interference graph of one register kind; a register is in one group, always in the same place.
 
+    Nodes are numbers, registers in the order in which the kernel names them.
+
     Attributes
     ----------
-    neighbours : dict of Reg to set of Reg
-        Between representatives.
-    groups : dict of Reg to (Group, int)
-        Group of a representative and its place.
+    registers : list of Reg
+        Of each node, before any was merged.
+    numbers : dict of Reg to int
+        The reverse.
+    neighbours : list of set of int
+        Of each node that represents its class, the nodes that do.
+    groups : list of (Group, int)
+        Group and place of a node that represents its class.
     """
 
     def __init__(self, kernel: Kernel, kind: str):
-        self.neighbours: dict[Reg, set[Reg]] = {}
-        self.groups: dict[Reg, tuple[Group, int]] = {}
-        self._merged: dict[Reg, Reg] = {}
-        self._build(kernel, kind)
+        self.numbers: dict[Reg, int] = {}
+        for reg in _registers(kernel):
+            if reg.kind == kind:
+                self.numbers.setdefault(reg, len(self.numbers))
+        self.registers = list(self.numbers)
+        self.neighbours: list[set[int]] = [set() for _ in self.registers]
+        self.groups: list[tuple[Group, int]] = []
+        self._merged = list(range(len(self.registers)))
+        self._connect(kernel)
+        self._group(kernel, kind)
 
-    def _build(self, kernel: Kernel, kind: str) -> None:
-        result = liveness(kernel)
+    def _connect(self, kernel: Kernel) -> None:
+        result, numbers, near = liveness(kernel), self.numbers, self.neighbours
         for block in kernel.blocks:
-            for _, op, live in result.backward(block):
-                defs = [d for d in op.written() if d.kind == kind]
-                for reg in (*defs, *(r for r in op.read() if r.kind == kind)):
-                    self.neighbours.setdefault(reg, set())
-                copied = op.uses[0] if op.name == "mov" and op.guard is None else None
-                for d in defs:
-                    for other in (*live, *defs):
-                        if other.kind == kind and other != d and other != copied:
-                            self.neighbours[d].add(other)
-                            self.neighbours.setdefault(other, set()).add(d)
-            if block.end.condition is not None and block.end.condition.reg is not None and kind == "p":
-                self.neighbours.setdefault(block.end.condition.reg, set())
-        for op in kernel.ops() if kind == "r" else ():
-            for registers in groups_of(op):
-                if registers[0] not in self.groups:
-                    group = Group(len(registers), dict(enumerate(registers)))
-                    for place, reg in enumerate(registers):
-                        self.groups[reg] = (group, place)
-        for reg in self.neighbours:
-            self.groups.setdefault(reg, (Group(1, {0: reg}), 0))
+            live = {numbers[reg] for reg in result.live_out[block.label] if reg in numbers}
+            condition = block.end.condition
+            if condition is not None and condition.reg in numbers:
+                live.add(numbers[condition.reg])
+            for op in reversed(block.ops):
+                made = [numbers[d] for d in op.defs if d in numbers]
+                if made:
+                    copied = numbers.get(op.uses[0], -1) if op.name == "mov" and op.guard is None else -1
+                    around = live.union(made) if len(made) > 1 else live
+                    for node in made:
+                        found = around.difference(near[node], (node, copied))
+                        near[node] |= found
+                        for other in found:
+                            near[other].add(node)
+                    if op.guard is None:
+                        live.difference_update(made)
+                live.update([numbers[reg] for reg in op.read() if reg in numbers])
 
-    def find(self, reg: Reg) -> Reg:
-        """Return the representative of a register."""
-        while reg in self._merged:
-            reg = self._merged[reg]
-        return reg
+    def _group(self, kernel: Kernel, kind: str) -> None:
+        found: dict[int, tuple[Group, int]] = {}
+        for op in kernel.ops() if kind == "r" else ():
+            if op.name not in GROUPS:
+                continue
+            for registers in groups_of(op):
+                nodes = [self.numbers[reg] for reg in registers]
+                if nodes[0] not in found:
+                    group = Group(len(nodes), dict(enumerate(nodes)))
+                    found.update((node, (group, place)) for place, node in enumerate(nodes))
+        self.groups = [found.get(node) or (Group(1, {0: node}), 0) for node in range(len(self.registers))]
+
+    def find(self, node: int) -> int:
+        """Return the node that represents the class of a node."""
+        while self._merged[node] != node:
+            self._merged[node] = node = self._merged[self._merged[node]]
+        return node
+
+    def representatives(self) -> list[int]:
+        """Return the nodes that represent a class."""
+        return [node for node, other in enumerate(self._merged) if node == other]
 
     def coalesce(self, a: Reg, b: Reg) -> bool:
         """Give two registers one place if nothing forbids it; returns whether they share one now."""
-        a, b = self.find(a), self.find(b)
-        if a == b:
+        first, second = self.find(self.numbers[a]), self.find(self.numbers[b])
+        if first == second:
             return True
-        big, at = self.groups[a]
-        small, place = self.groups[b]
+        big, at = self.groups[first]
+        small, place = self.groups[second]
         if small.width > big.width:
             big, at, small, place = small, place, big, at
         shift = at - place
         if big is small or shift < 0 or shift % small.width or shift + small.width > big.width:
             return False
-        for where, reg in small.members.items():
+        for where, node in small.members.items():
             other = big.members.get(where + shift)
-            if other is not None and other in self.neighbours[reg]:
+            if other is not None and other in self.neighbours[node]:
                 return False
-        for where, reg in small.members.items():
+        for where, node in small.members.items():
             other = big.members.get(where + shift)
             if other is None:
-                big.members[where + shift] = reg
-                self.groups[reg] = (big, where + shift)
+                big.members[where + shift] = node
+                self.groups[node] = (big, where + shift)
             else:
-                self._merge(other, reg)
+                self._merge(other, node)
         return True
 
-    def _merge(self, kept: Reg, gone: Reg) -> None:
-        for other in self.neighbours.pop(gone):
+    def _merge(self, kept: int, gone: int) -> None:
+        for other in self.neighbours[gone]:
             self.neighbours[other].discard(gone)
             self.neighbours[other].add(kept)
-            self.neighbours[kept].add(other)
-        del self.groups[gone]
+        self.neighbours[kept] |= self.neighbours[gone]
+        self.neighbours[gone] = set()
         self._merged[gone] = kept
+
+
+def _registers(kernel: Kernel):
+    for block in kernel.blocks:
+        for op in block.ops:
+            yield from op.written()
+            yield from op.read()
+        if block.end.condition is not None and block.end.condition.reg is not None:
+            yield block.end.condition.reg

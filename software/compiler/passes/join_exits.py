@@ -22,27 +22,30 @@ __all__ = ["join_loop_exits"]
 def join_loop_exits(kernel: Kernel) -> bool:
     """Rewrite the loops of `kernel` (stage ``narrow``) that need it; returns whether there were any."""
     changed = False
-    for _ in range(len(kernel.blocks)):  # each loop at most once
+    for _ in range(len(kernel.blocks)):  # once for each level of nesting at most
         flow = flow_graph(kernel)
-        loop = _find(flow)
-        if loop is None:
+        loops = _find(flow)
+        if not loops:
             break
-        _rewrite(kernel, flow, loop)
+        for loop in loops:
+            _rewrite(kernel, flow, loop)
         changed = True
     return changed
 
 
-def _find(flow: networkx.DiGraph) -> set[str] | None:
-    """Return an outermost loop in which lanes can part without meeting again inside it."""
+def _find(flow: networkx.DiGraph) -> list[set[str]]:
+    """Return the outermost loops in which lanes can part without meeting again inside them; no two share a block."""
     meet = reconvergence(flow)
+    found: list[set[str]] = []
     pending = list(cycles(flow))
     while pending:
-        loop = pending.pop(0)
+        loop = pending.pop()
         exits = {t for label in loop for t in flow.successors(label) if t not in loop}
         if exits and any(_parts(label, flow, loop, meet) for label in loop):
-            return loop
-        pending += cycles(flow, loop - {entry_of(flow, loop)})
-    return None
+            found.append(loop)
+        else:
+            pending += cycles(flow, loop - {entry_of(flow, loop)})
+    return found
 
 
 def _parts(label: str, flow: networkx.DiGraph, loop: set[str], meet: dict[str, str | None]) -> bool:

@@ -11,6 +11,8 @@ Each ``pp`` carries the plain liveness and its ``pp.div`` the liveness extended 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import networkx
 
 from caesura.hw.arch.isa import liveness_vector
@@ -24,7 +26,35 @@ from ..ir.cfg import by_label, induced
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Block, Kernel, Op, Reg
 
-__all__ = ["place_points", "set_barrier_liveness"]
+__all__ = ["Placed", "place_points", "set_barrier_liveness"]
+
+
+class Placed(NamedTuple):
+    """A ``pp`` that was put into a kernel, and why.
+
+    Attributes
+    ----------
+    label : str
+        Its block.
+    index : int
+        Its place among the block's operations.
+    rule : str
+        ``"loop"`` (rule 1) or ``"interval"`` (rule 2).
+    loop : str or None
+        Label of the loop's header, of rule 1.
+    candidates : int
+        Places it was chosen from.
+    live, most : int
+        Vector registers live at its place, and at the one of the candidates where most are.
+    """
+
+    label: str
+    index: int
+    rule: str
+    loop: str | None
+    candidates: int
+    live: int
+    most: int
 
 
 class _Placement:
@@ -38,11 +68,12 @@ class _Placement:
         self._waiting = waiting_registers(kernel, self._flow, self._live.live_in, self._meet)
         self._gaps: dict[str, list[frozenset[Reg]]] = {}
         self._points: dict[str, set[int]] = {block.label: set() for block in kernel.blocks}
+        self._reasons: dict[tuple[str, int], Placed] = {}
 
-    def run(self) -> None:
+    def run(self) -> list[Placed]:
         self._cut_loops()
         self._limit_paths()
-        self._insert()
+        return self._insert()
 
     def _gap_sets(self, label: str) -> list[frozenset[Reg]]:
         if label not in self._gaps:
@@ -57,35 +88,58 @@ class _Placement:
         last = gap == len(self._blocks[label].ops)
         return len(live), len(live | self._waiting[label]), last and not self._blocks[label].end.condition
 
+    def _choose(self, places: list[tuple[str, int]], rule: str, loop: str | None = None) -> int:
+        """Put a point at the cheapest of some gaps, the first of those in (label, gap) order, and return its gap."""
+        costs = {place: self._cost(*place) for place in places}
+        _, (label, gap) = min((cost, place) for place, cost in costs.items())
+        self._points[label].add(gap)
+        most = max(live for live, _, _ in costs.values())
+        self._reasons[label, gap] = Placed(label, gap, rule, loop, len(places), costs[label, gap][0], most)
+        return gap
+
     # Rule 1
 
     def _cut(self, label: str) -> bool:
         return bool(self._points[label]) or any(map(is_point, self._blocks[label].ops))
 
     def _cut_loops(self) -> None:
-        while True:
-            plain = [label for label in self._flow if not self._cut(label)]
-            loop = next(cycles(self._flow, plain), None)
-            if loop is None:
-                return
-            inner = loop
-            while inner is not None:
-                loop = inner
-                inner = next(cycles(self._flow, loop - {entry_of(self._flow, loop)}), None)
-            candidates = [label for label in self._flow if label in loop and self._cuts_all(loop, label)]
-            _, label, gap = min((self._cost(label, gap), label, gap) for label in candidates
-                                for gap in range(len(self._gap_sets(label))))
-            self._points[label].add(gap)
+        pending = list(cycles(self._flow))[::-1]
+        while pending:
+            loop = pending.pop()
+            uncut = {label for label in loop if not self._cut(label)}
+            if len(uncut) < len(loop):
+                pending += list(cycles(self._flow, uncut))[::-1]
+                continue
+            header = entry_of(self._flow, loop)
+            inner = list(cycles(self._flow, loop - {header}))
+            if inner:  # these first, then what is left of the loop around them
+                pending += [loop, *inner[::-1]]
+                continue
+            self._choose([(label, gap) for label in self._on_every_cycle(loop, header)
+                          for gap in range(len(self._gap_sets(label)))], "loop", header)
 
-    def _cuts_all(self, loop: set[str], label: str) -> bool:
-        return networkx.is_directed_acyclic_graph(induced(self._flow, loop - {label}))
+    def _on_every_cycle(self, loop: set[str], header: str) -> list[str]:
+        """Return the blocks that every cycle through a loop without inner loops passes.
+
+        Such a cycle is a path from the header back to it; a block is on all of them if no edge leads past it.
+        """
+        forward = networkx.DiGraph([(a, b) for a in loop for b in self._flow.successors(a) if b in loop and b != header])
+        order = list(networkx.lexicographical_topological_sort(forward)) or [header]
+        position = {label: k for k, label in enumerate(order)} | {header: len(order)}
+        reached, found = 0, []
+        for k, label in enumerate(order):
+            if reached <= k:
+                found.append(label)
+            reached = max(reached, *(position[t] for t in self._flow.successors(label) if t in loop))
+        return found
 
     # Rule 2
 
     def _limit_paths(self) -> None:
         plain = [label for label in self._flow if not self._cut(label)]
         order = list(networkx.topological_sort(induced(self._flow, plain)))
-        cut = [label for label in self._flow if label not in set(plain)]
+        inside = set(plain)
+        cut = [label for label in self._flow if label not in inside]
         leaving = {label: self._after_last_point(self._blocks[label]) for label in cut}
         for label in (*order, *cut):
             run = max((leaving[before] for before in self._flow.predecessors(label)), default=0)
@@ -105,8 +159,7 @@ class _Placement:
                 run, start = 0, k
             if run + 1 > self._interval:
                 first = max(start + (start in self._points[block.label]), k - self._interval // 2)
-                _, gap = min((self._cost(block.label, gap), gap) for gap in range(min(first, k), k + 1))
-                self._points[block.label].add(gap)
+                gap = self._choose([(block.label, gap) for gap in range(min(first, k), k + 1)], "interval")
                 run, start = k - gap, gap
             run += 1
             if k < len(block.ops) and is_point(block.ops[k]):
@@ -115,23 +168,26 @@ class _Placement:
 
     # Words
 
-    def _insert(self) -> None:
+    def _insert(self) -> list[Placed]:
+        placed = []
         for block in self._kernel.blocks:
             gaps = self._gap_sets(block.label)
-            for gap in sorted(self._points[block.label], reverse=True):
+            for before, gap in sorted(enumerate(sorted(self._points[block.label])), reverse=True):
+                placed.append(self._reasons[block.label, gap]._replace(index=gap + 2 * before))
                 live = gaps[gap]
                 line = block.ops[gap].line if gap < len(block.ops) else block.end.line
                 block.ops[gap:gap] = [
                     Op("pp", imm=_vector(live), line=line),
                     Op("pp.div", imm=_vector(live | self._waiting[block.label]), line=line)]
+        return placed
 
 
 def _vector(live) -> int:
     return liveness_vector(reg.index for reg in live if reg.kind == "R")
 
 
-def place_points(kernel: Kernel, interval: int) -> None:
-    """Insert ``pp`` and ``pp.div`` words into `kernel` (stage ``machine``, laid out).
+def place_points(kernel: Kernel, interval: int) -> list[Placed]:
+    """Insert ``pp`` and ``pp.div`` words into `kernel` (stage ``machine``, laid out); return them with the reasons.
 
     Parameters
     ----------
@@ -139,7 +195,7 @@ def place_points(kernel: Kernel, interval: int) -> None:
     interval : int
         K: most instructions between points outside loops.
     """
-    _Placement(kernel, interval).run()
+    return _Placement(kernel, interval).run()
 
 
 def set_barrier_liveness(kernel: Kernel) -> None:

@@ -1,28 +1,54 @@
 """Selection of immediate forms: constants stay where the instruction set has a place for them.
 
-Operands are swapped where that helps; every other constant is moved into a register just before its use. An offset
-that an atomic has no room for is added to its address.
+Operands are swapped where that helps; every other constant is moved into a register just before its use, or taken from
+one that holds it since not long before (`WINDOW`) in the same block. An offset that an atomic has no room for is added
+to its address.
 """
 
 from __future__ import annotations
 
 from ..ir.kernel import Imm, Kernel, Op, Reg
-from ..ir.spec import GROUPS, is_memory, machine_opcode, offset_fits
+from ..ir.spec import GROUPS, UNIFORM_PLACES, is_memory, machine_opcode, offset_fits
 
-__all__ = ["select_immediates"]
+__all__ = ["WINDOW", "select_immediates"]
+
+WINDOW = 16
+"""Operations after which a constant in a register is made anew rather than kept: a register is worth more."""
+_ANY = Reg("r", 0)
+
+
+class _Constants:
+    """Constants in registers, by value and the place they stand in.
+
+    A place that takes a uniform register has registers of its own, and so has each word of a pair.
+    """
+
+    def __init__(self, kernel: Kernel):
+        self._kernel = kernel
+        self._held: dict[tuple, tuple[Reg, int]] = {}
+
+    def get(self, key: tuple, ops: list[Op], line: int) -> Reg:
+        """Return a register with the constant ``key[0]`` for an operation that comes after `ops`."""
+        reg, at = self._held.get(key, (None, 0))
+        if reg is None or len(ops) - at > WINDOW:
+            reg = self._kernel.fresh("r")
+            ops.append(Op("mov", (reg,), key[:1], line=line))
+        self._held[key] = reg, len(ops)
+        return reg
 
 
 def select_immediates(kernel: Kernel) -> None:
     """Rewrite `kernel` (stage ``narrow``) so that every operation has an encoding."""
     for block in kernel.blocks:
         ops: list[Op] = []
+        constants = _Constants(kernel)
         for op in block.ops:
             _swap(op)
             _pack_shuffle(op)
             if is_memory(op):
                 _shorten_offset(kernel, op, ops)
             if machine_opcode(op) is None:
-                _materialise(kernel, op, ops)
+                _materialise(constants, op, ops)
             ops.append(op)
         block.ops = ops
 
@@ -59,20 +85,17 @@ def _shorten_offset(kernel: Kernel, op: Op, ops: list[Op]) -> None:
     op.uses, op.imm = (address, *data), 0
 
 
-def _materialise(kernel: Kernel, op: Op, ops: list[Op]) -> None:
-    """Move one constant into a register if that is enough, else all of them; the words of a pair into two."""
+def _materialise(constants: _Constants, op: Op, ops: list[Op]) -> None:
+    """Take one constant from a register if that is enough, else all of them; the words of a pair from two."""
     original = op.uses
     places = [k for k, use in enumerate(original) if isinstance(use, Imm) and not (k == 0 and is_memory(op))]
     word = {start + k: k for result, start, width in GROUPS.get(op.name, ()) if not result for k in range(width)}
     for chosen in (*([k] for k in places), places):
-        constants: dict[tuple[Imm, int], Reg] = {}
-        uses = list(original)
-        for k in chosen:
-            key = original[k], word.get(k, 0)
-            if key not in constants:
-                constants[key] = kernel.fresh("r")
-            uses[k] = constants[key]
-        op.uses = tuple(uses)
-        if machine_opcode(op) is not None:
-            ops += [Op("mov", (reg,), (value,), line=op.line) for (value, _), reg in constants.items()]
+        probe = Op(op.name, op.defs, tuple(_ANY if k in chosen else use for k, use in enumerate(original)), imm=op.imm)
+        if machine_opcode(probe) is not None:
+            alone = [original[k] for k in chosen].count
+            keys = {k: (original[k], word.get(k, 0), UNIFORM_PLACES.get(op.name) == k and alone(original[k]) == 1)
+                    for k in chosen}
+            op.uses = tuple(constants.get(keys[k], ops, op.line) if k in keys else use
+                            for k, use in enumerate(original))
             return

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from ..ir.kernel import FALSE, TRUE, Imm, Kernel, Op, Pred, Reg, Use
 
-__all__ = ["simplify"]
+__all__ = ["COMMUTES", "simplify"]
 
 _MASK = 0xFFFF_FFFF
-_COMMUTES = {"iadd", "imul.lo", "imul.hi.s", "imul.hi.u", "and", "or", "xor", "imin.s", "imin.u", "imax.s", "imax.u",
+COMMUTES = {"iadd", "imul.lo", "imul.hi.s", "imul.hi.u", "and", "or", "xor", "imin.s", "imin.u", "imax.s", "imax.u",
              "setp.eq", "setp.ne", "imad.lo", "iaddc", "pand", "por", "pxor", "fmin", "fmax",
              *(f"{name}.{mode}" for name in ("fadd", "fmul") for mode in ("rn", "rz", "rm", "rp"))}
 _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ltu": "gtu", "leu": "geu", "gtu": "ltu", "geu": "leu"}
@@ -87,10 +87,12 @@ def _rewrite(op: Op, bits: dict[Reg, int]) -> list[Op] | None:
     if name.startswith("fsetp.") and isinstance(uses[0], Imm) and not isinstance(uses[1], Imm):
         test = name.removeprefix("fsetp.")
         return _again(op, f"fsetp.{_SWAPPED.get(test, test)}", uses[1], uses[0])
-    if name in _COMMUTES and isinstance(uses[0], Imm) and not isinstance(uses[1], Imm):
+    if name in COMMUTES and isinstance(uses[0], Imm) and not isinstance(uses[1], Imm):
         return _again(op, name, uses[1], uses[0], *uses[2:])
     if name == "imad.lo":
         return _multiply_add(op)
+    if name.startswith(("ffma.", "dfma.")):
+        return _fused(op)
     if len(uses) == 2 and isinstance(uses[1], Imm):
         return _with_constant(op, uses[0], uses[1].value, bits)
     return None
@@ -125,6 +127,16 @@ def _multiply_add(op: Op) -> list[Op] | None:
     if isinstance(a, Imm) and isinstance(b, Imm):
         return _again(op, "iadd", c, Imm(a.value * b.value & _MASK))
     return None
+
+
+def _fused(op: Op) -> list[Op] | None:
+    """A product that a zero is added to: -0 changes no number, but for +0 where it is rounded down, +0 no square."""
+    width = len(op.uses) // 3
+    a, b, c = (op.uses[k:k + width] for k in range(0, 3 * width, width))
+    negative = c[-1] == Imm(1 << 31) and not op.name.endswith(".rm")
+    if c[:-1] != (Imm(0),) * (width - 1) or not (negative or c[-1] == Imm(0) and a == b):
+        return None
+    return _again(op, op.name.replace("fma", "mul"), *a, *b)
 
 
 def _comparison(op: Op) -> list[Op] | None:

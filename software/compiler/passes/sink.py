@@ -6,21 +6,16 @@ its uses, never into a loop that it is not in.
 
 from __future__ import annotations
 
-from caesura.hw.arch.isa import Special
-
 from ..analysis.dominance import immediate_dominators
 from ..analysis.loops import loops_of
-from ..ir.cfg import by_label
-from ..ir.kernel import Block, Imm, Kernel, Op, Reg
+from ..ir.kernel import Kernel, Op, Reg
+from ..ir.spec import is_constant
 
 __all__ = ["sink"]
-
-_VOLATILE = (Special.CLOCK, Special.SMID)
 
 
 def sink(kernel: Kernel) -> None:
     """Move such operations of `kernel` (stage ``narrow``)."""
-    blocks = by_label(kernel)
     definitions: dict[Reg, int] = {}
     uses: dict[Reg, set[str]] = {}
     for block in kernel.blocks:
@@ -31,53 +26,54 @@ def sink(kernel: Kernel) -> None:
                 uses.setdefault(reg, set()).add(block.label)
         if block.end.condition is not None and block.end.condition.reg is not None:
             uses.setdefault(block.end.condition.reg, set()).add(block.label)
-    dominators = immediate_dominators(kernel)
+    above = _Above(immediate_dominators(kernel), kernel.blocks[0].label)
     loops = loops_of(kernel)
+    moved: dict[str, list[Op]] = {}
     for block in kernel.blocks:
-        for op in reversed(block.ops[:]):
-            if _movable(op) and definitions[op.dest] == 1 and op.dest in uses:
-                label = _common(uses[op.dest], dominators)
+        for op in reversed(block.ops):
+            if is_constant(op) and definitions[op.dest] == 1 and op.dest in uses:
+                label = above.common(sorted(uses[op.dest]))
                 while not loops[label] <= loops[block.label]:
-                    label = dominators[label]
-                if _dominates(dominators, block.label, label):
-                    block.ops.remove(op)
-                    _insert(blocks[label], op)
+                    label = above.dominators[label]
+                if above.common([block.label, label]) == block.label:
+                    moved.setdefault(label, []).append(op)
+    gone = {op for ops in moved.values() for op in ops}
+    for block in kernel.blocks:
+        block.ops = _with_moved([op for op in block.ops if op not in gone], moved.get(block.label, []))
 
 
-def _movable(op: Op) -> bool:
-    if op.guard is not None or len(op.defs) != 1:
-        return False
-    if op.name == "mov":
-        return isinstance(op.uses[0], Imm)
-    return op.name == "ldp" or (op.name == "s2r" and op.imm not in _VOLATILE)
+class _Above:
+    """Which blocks dominate which."""
+
+    def __init__(self, dominators: dict[str, str], entry: str):
+        self.dominators = dominators
+        self._depth = {entry: 0}
+        for label in dominators:
+            path = []
+            while label not in self._depth:
+                path.append(label)
+                label = dominators[label]
+            for below, step in enumerate(reversed(path), self._depth[label] + 1):
+                self._depth[step] = below
+
+    def common(self, labels: list[str]) -> str:
+        """Return the last block that dominates all of `labels`."""
+        found = labels[0]
+        for label in labels[1:]:
+            while label != found:
+                if self._depth[label] > self._depth[found]:
+                    label = self.dominators[label]
+                else:
+                    found = self.dominators[found]
+        return found
 
 
-def _chain(label: str, dominators: dict[str, str]) -> list[str]:
-    chain = [label]
-    while dominators[chain[-1]] != chain[-1]:
-        chain.append(dominators[chain[-1]])
-    return chain[::-1]
-
-
-def _common(labels: set[str], dominators: dict[str, str]) -> str:
-    """Return the last block that dominates all of `labels`."""
-    chains = [_chain(label, dominators) for label in labels]
-    common = chains[0][0]
-    for level in zip(*chains, strict=False):
-        if len(set(level)) > 1:
-            break
-        common = level[0]
-    return common
-
-
-def _dominates(dominators: dict[str, str], a: str, b: str) -> bool:
-    return a in _chain(b, dominators)
-
-
-def _insert(block: Block, op: Op) -> None:
-    """Put `op` before the first use of its result in `block`, or at its end."""
-    for k, other in enumerate(block.ops):
-        if op.dest in other.read():
-            block.ops.insert(k, op)
-            return
-    block.ops.append(op)
+def _with_moved(ops: list[Op], moved: list[Op]) -> list[Op]:
+    """Return `ops` with each moved operation before the first use of its result, or at the end."""
+    waiting = {op.dest: (k, op) for k, op in enumerate(moved)}
+    result: list[Op] = []
+    for op in ops:
+        wanted = {reg for reg in op.read() if reg in waiting}
+        result += [other for _, other in sorted((waiting.pop(reg) for reg in wanted), key=lambda x: x[0])]
+        result.append(op)
+    return result + [op for _, op in waiting.values()]

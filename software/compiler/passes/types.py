@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["REGISTER_TYPES", "KINDS", "WIDTHS", "DATA_TYPES", "DECLARED_WIDTHS", "ROUNDINGS", "width_of"]
+__all__ = ["REGISTER_TYPES", "KINDS", "WIDTHS", "DATA_TYPES", "DECLARED_WIDTHS", "OPAQUE_TYPES",
+           "ROUNDINGS", "width_of"]
 
 WIDTHS: dict[str, int] = {f"{letter}{bits}": bits for letter in "bus" for bits in (8, 16, 32, 64)}
 """Integer type to bits."""
@@ -10,12 +11,14 @@ DATA_TYPES: dict[str, int] = {**WIDTHS, "f32": 32, "f64": 64}
 """Types that moves, loads and stores take, to bits."""
 DECLARED_WIDTHS: dict[str, int] = {**DATA_TYPES, "f16": 16}
 """Types that a parameter or a variable may be declared with, to bits."""
+OPAQUE_TYPES = ("texref", "samplerref", "surfref")
+"""Types of variables that are no memory."""
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 """Rounding modifiers: to nearest even, to zero, down, up."""
-REGISTER_TYPES: dict[str, int] = {"pred": 1, **{t: bits for t, bits in DATA_TYPES.items() if bits >= 16}}
+REGISTER_TYPES: dict[str, int] = {"pred": 1, **DATA_TYPES}
 """Types a register that is used can have, to bits; a predicate has 1."""
-KINDS: dict[int, str] = {1: "p", 16: "r", 32: "r", 64: "w"}
-"""Declared bits to register kind; the upper half of a 16-bit value's register is undefined."""
+KINDS: dict[int, str] = {1: "p", 8: "r", 16: "r", 32: "r", 64: "w"}
+"""Declared bits to register kind; what lies above a value of 8 or 16 bits in its register is undefined."""
 
 
 def width_of(type: str) -> int:

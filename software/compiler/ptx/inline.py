@@ -1,8 +1,8 @@
 """Inlining: the body of a ``.func`` in the place of a call, as PTX.
 
-Registers, labels and variables of the body get names of their own. ``ret`` becomes a branch to its end. Parameters in
-``.reg`` are registers that the arguments are moved to; parameters in ``.param``, of both sides, are first made
-registers themselves (`parameters_to_registers`), one for each offset and width at which they are accessed.
+Registers, labels and variables of the body get names of their own, but for those in ``.shared``, which all calls of
+the function share. ``ret`` becomes a branch to its end. Parameters in ``.reg`` are registers that the arguments are
+moved to; a parameter in ``.param`` is the variable that the call passes (`parameters` makes registers of these).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 
 from ..errors import CompileError
+from .scopes import as_written, of_range
 from .syntax import (
     Address,
     Arguments,
@@ -19,38 +20,26 @@ from .syntax import (
     Instruction,
     Label,
     Name,
-    Negated,
+    Number,
     Operand,
-    Pair,
     Variable,
-    Vector,
+    renamed,
 )
 
-__all__ = ["Inliner", "Statement", "parameters_to_registers", "straight", "undefined_parameters"]
+__all__ = ["Inliner", "Statement", "straight"]
 
 Statement = Instruction | Label
-
-_WIDTHS = {f"{letter}{bits}": bits for letter in "bus" for bits in (8, 16, 32, 64)} | {"f32": 32, "f64": 64, "f16": 16}
-
-
-def _renamed(operand: Operand, rename: Callable[[str], str]) -> Operand:
-    if isinstance(operand, Name):
-        return Name(rename(operand.text))
-    if isinstance(operand, Negated):
-        return Negated(rename(operand.name))
-    if isinstance(operand, Pair):
-        return Pair(rename(operand.first), rename(operand.second))
-    if isinstance(operand, Address) and operand.base is not None:
-        return Address(rename(operand.base), operand.offset)
-    if isinstance(operand, (Vector, Arguments)):
-        return dataclasses.replace(operand, items=tuple(_renamed(x, rename) for x in operand.items))
-    return operand
+ASSERTION = "__assertfail"
+"""What CUDA's ``assert`` calls; a call of it ends the thread block with a fault."""
+_COMPUTES = frozenset((
+    "abs add addc and bfe bfi bfind brev clz cnot copysign cos cvt div ex2 fma lg2 lop3 mad mad24 madc max min mov mul "
+    "mul24 neg not or popc prmt rcp rem ret rsqrt sad selp set setp shf shl shr sin slct sqrt sub subc testp xor"
+).split())
 
 
 def straight(function: Function) -> bool:
-    """Whether a function only computes its results: no branch, no store, no call."""
-    harmless = all(isinstance(s, Instruction) and s.base not in ("bra", "st", "atom", "red", "bar", "barrier", "call",
-                                                                 "exit", "trap") for s in function.statements)
+    """Whether a function only computes results in ``.reg``: lanes that are not to have them may take part."""
+    harmless = all(isinstance(s, Instruction) and s.base in _COMPUTES for s in function.statements)
     return harmless and all(s.guard is None for s in function.statements
                             if isinstance(s, Instruction) and s.base == "ret")
 
@@ -78,6 +67,7 @@ class Inliner:
         own = [*caller.variables, *caller.parameters]
         self._foreign = {v.name for v in own if v.count is None}
         self._foreign |= {s.name for s in caller.statements if isinstance(s, Label)}
+        self._passable = {v.name for v in caller.variables if v.space == "param"}
         self._foreign_ranges = {v.name: v for v in own if v.count is not None}
         self._find = find
         self._file = file
@@ -110,6 +100,8 @@ class Inliner:
         target = operands.pop(0) if operands else None
         arguments = arguments_here()
         function = self._find(target.text) if isinstance(target, Name) else None
+        if isinstance(target, Name) and target.text == ASSERTION and (function is None or not function.defined):
+            return [dataclasses.replace(site, opcode="trap", operands=())]
         if function is None or operands or not function.defined:
             raise self._error(site, "only calls of functions that the file defines are supported",
                               "call.uni (result), function, (argument)")
@@ -145,15 +137,15 @@ class Inliner:
                                            (function.results, results, moves_out)):
             for variable, operand in zip(variables, operands, strict=True):
                 if variable.space == "param":
-                    self._bind(function, variable, operand, names, site)
+                    moves += self._bind(variable, operand, names, site, moves is moves_out)
                     continue
                 own = names[variable.name] = variable.name + suffix
-                self.variables.append(Variable("reg", variable.type, own, site.line))
+                self.variables.append(Variable("reg", variable.type, own, site.line, column=site.column))
                 if operand is not None:
                     pair = (operand, Name(own)) if moves is moves_out else (Name(own), operand)
                     moves.append(dataclasses.replace(site, opcode=move(variable), operands=pair, guard=None))
         for name in _names(function.statements):
-            if name not in names and (name in self._foreign or _of_range(name, self._foreign_ranges)):
+            if name not in names and (name in self._foreign or of_range(name, self._foreign_ranges)):
                 raise self._error(site, f"{name} is not declared in function {function.name}")
         self._open.append(function.name)
         body = self._body(function, names, suffix, site if at_site else None)
@@ -168,7 +160,7 @@ class Inliner:
             end = self.fresh("$skip")
             skip = dataclasses.replace(site, opcode="bra", operands=(Name(end),),
                                        guard=Guard(site.guard.name, not site.guard.negated))
-            return [skip, *moves_in, *body, *moves_out, Label(end, site.line)]
+            return [skip, *moves_in, *body, *moves_out, Label(end, site.line, site.column)]
         return [*moves_in, *body, *moves_out]
 
     def _declare(self, function: Function, suffix: str) -> dict[str, str]:
@@ -176,29 +168,41 @@ class Inliner:
         names = {s.name: s.name + suffix for s in function.statements if isinstance(s, Label)}
         ranges = {}
         for variable in function.variables:
-            if variable.count is None:
+            if variable.space == "shared":
+                names[variable.name] = f"{variable.name}${function.name}"
+                if all(v.name != names[variable.name] for v in self.variables):
+                    self.variables.append(dataclasses.replace(variable, name=names[variable.name]))
+            elif variable.count is None:
                 names[variable.name] = variable.name + suffix
+                if variable.space == "param":
+                    self._passable.add(names[variable.name])
                 self.variables.append(dataclasses.replace(variable, name=variable.name + suffix))
             else:
                 ranges[variable.name] = variable
         for name in _names(function.statements):
-            variable = _of_range(name, ranges)
+            variable = of_range(name, ranges)
             if variable is not None:
                 names[name] = name + suffix
                 self.variables.append(dataclasses.replace(variable, name=name + suffix, count=None))
         return names
 
-    def _bind(self, function: Function, variable: Variable, operand: Operand | None, names: dict[str, str],
-              site: Instruction) -> None:
-        """Let the registers that stand for a ``.param`` parameter be those of the caller's variable."""
-        if not isinstance(operand, Name):
-            raise self._error(site, f"{variable.name} is in .param, its argument is not")
-        start = f"{variable.name}@"
-        for name in _names(function.statements):
-            if name.startswith(start):
-                names[name] = operand.text + "@" + name[len(start):]
-                bits = max(int(name.rsplit("@", 1)[1]), 16)
-                self.variables.append(Variable("reg", f"b{bits}", names[name], site.line))
+    def _bind(self, variable: Variable, operand: Operand | None, names: dict[str, str], site: Instruction,
+              result: bool) -> list[Instruction]:
+        """Let a ``.param`` parameter be the caller's variable; return what passes a register or a constant instead."""
+        passed = operand.text if isinstance(operand, Name) else ""
+        if passed in self._passable:
+            names[variable.name] = passed
+            return []
+        own = names[variable.name] = self.fresh(variable.name)
+        self.variables.append(dataclasses.replace(variable, name=own))
+        if operand is None:
+            return []
+        if variable.elements is not None or not isinstance(operand, (Name, Number)):
+            raise self._error(site, f"{variable.name} is in .param, its argument is not",
+                              "variables in .param, or registers and constants for a parameter that is no array")
+        pair = (operand, Address(own)) if result else (Address(own), operand)
+        opcode = f"{'ld' if result else 'st'}.param.{variable.type}"
+        return [dataclasses.replace(site, opcode=opcode, operands=pair, guard=None)]
 
     def _body(self, function: Function, names: Mapping[str, str], suffix: str,
               site: Instruction | None) -> list[Statement]:
@@ -211,9 +215,10 @@ class Inliner:
         used = False
         for statement in statements:
             if isinstance(statement, Label):
-                result.append(Label(names[statement.name], site.line if site else statement.line))
+                place = site or statement
+                result.append(Label(names[statement.name], place.line, place.column))
                 continue
-            operands = tuple(_renamed(x, lambda name: names.get(name, name)) for x in statement.operands)
+            operands = tuple(renamed(x, lambda name: names.get(name, name)) for x in statement.operands)
             opcode, guard = statement.opcode, statement.guard
             if guard is not None:
                 guard = Guard(names.get(guard.name, guard.name), guard.negated)
@@ -223,10 +228,10 @@ class Inliner:
             if site is not None:
                 made = dataclasses.replace(made, line=site.line, column=site.column, text=site.text)
             result += self.call(made, site is not None) if made.base == "call" else [made]
-        return [*result, Label(end, function.line)] if used else result
+        return [*result, Label(end, function.line, function.column)] if used else result
 
     def _error(self, site: Instruction, message: str, supported: str = "") -> CompileError:
-        return CompileError(message, self._file, site.line, site.text, supported, site.column)
+        return CompileError.at(site, self._file, as_written(message), supported)
 
 
 def _names(statements: Iterable[Statement]) -> dict[str, None]:
@@ -242,65 +247,5 @@ def _names(statements: Iterable[Statement]) -> dict[str, None]:
             if statement.guard is not None:
                 note(statement.guard.name)
             for operand in statement.operands:
-                _renamed(operand, note)
+                renamed(operand, note)
     return found
-
-
-def _of_range(name: str, ranges: Mapping[str, Variable]) -> Variable | None:
-    for at in range(len(name) - 1, 0, -1):
-        if not name[at:].isdigit():
-            return None
-        variable = ranges.get(name[:at])
-        if variable is not None and int(name[at:]) < (variable.count or 0):
-            return variable
-    return None
-
-
-def parameters_to_registers(function: Function) -> Function:
-    """Return a function whose accesses to ``.param`` variables are moves, but for loads of a kernel's own parameters.
-
-    The register that stands for the access at an offset, with a width, is named ``variable@offset@width``.
-    """
-    local = {v.name for v in function.variables if v.space == "param"}
-    if function.kind != "entry":
-        local |= {v.name for v in (*function.parameters, *function.results) if v.space == "param"}
-    statements: list[Statement] = []
-    registers: dict[str, int] = {}
-    for statement in function.statements:
-        accessed = isinstance(statement, Instruction) and _accessed(statement, local)
-        if not accessed:
-            statements.append(statement)
-            continue
-        assert isinstance(statement, Instruction)
-        address, data = accessed
-        type = statement.modifiers[-1]
-        bits = max(_WIDTHS[type], 16)
-        for k, item in enumerate(data.items if isinstance(data, Vector) else (data,)):
-            name = f"{address.base}@{address.offset + k * _WIDTHS[type] // 8}@{_WIDTHS[type]}"
-            registers[name] = bits
-            pair = (Name(name), item) if statement.base == "st" else (item, Name(name))
-            opcode = f"mov.{type}" if _WIDTHS[type] == bits else f"mov.b{bits}"
-            statements.append(dataclasses.replace(statement, opcode=opcode, operands=pair))
-    declared = tuple(Variable("reg", f"b{bits}", name, function.line) for name, bits in registers.items())
-    return dataclasses.replace(function, statements=tuple(statements),
-                               variables=(*(v for v in function.variables if v.space != "param"), *declared))
-
-
-def _accessed(statement: Instruction, local: set[str]) -> tuple[Address, Operand] | None:
-    """Return address and data of an access to one of the ``.param`` variables `local`, None if it is none."""
-    if statement.base not in ("ld", "st") or "param" not in statement.modifiers or len(statement.operands) != 2:
-        return None
-    data, address = statement.operands if statement.base == "ld" else statement.operands[::-1]
-    known = isinstance(address, Address) and address.base in local and statement.modifiers[-1] in _WIDTHS
-    return (address, data) if known else None  # pyright: ignore[reportReturnType]
-
-
-def undefined_parameters(statements: Iterable[Statement]) -> set[str]:
-    """Return the registers of `parameters_to_registers` that are read and never written."""
-    written, read = set(), set()
-    for statement in statements:
-        if isinstance(statement, Instruction) and statement.base == "mov" and len(statement.operands) == 2:
-            d, a = statement.operands
-            written |= {d.text} if isinstance(d, Name) else set()
-            read |= {a.text} if isinstance(a, Name) and "@" in a.text else set()
-    return read - written

@@ -1,11 +1,13 @@
-"""Syntax tree of a PTX module: what was written, with the line it stands on."""
+"""Syntax tree of a PTX module: what was written, with line and column where it stands."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["Name", "Number", "Negated", "Pair", "Address", "Vector", "Arguments", "Other", "Operand", "Guard",
-           "Instruction", "Label", "Variable", "Function", "Module"]
+__all__ = ["Name", "Number", "Negated", "Pair", "Address", "AddressOf", "Texel", "Vector", "Arguments", "Operand",
+           "Guard", "Instruction", "Label", "Variable", "Function", "Module", "renamed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +78,56 @@ class Arguments:
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
-    """An operand of instructions that are not supported (textures)."""
+class Texel:
+    """``[texture, {coordinate, ...}]``."""
 
-    what: str
+    texture: str
+    coordinates: Operand
 
 
-Operand = Name | Number | Negated | Pair | Address | Vector | Arguments | Other
+@dataclass(frozen=True, slots=True)
+class AddressOf:
+    """An address as an operand or initial value: ``name + offset``; as the latter ``generic(name)``, ``mask(...)`` too.
+
+    Attributes
+    ----------
+    name : str
+    offset : int
+    generic : bool
+        In the generic space, rather than that of the variable.
+    mask : int or None
+        Bits of it that are wanted, moved down to bit 0 (PTX ISA 5.4.5).
+    text : str
+        As written.
+    """
+
+    name: str
+    offset: int = 0
+    generic: bool = False
+    mask: int | None = None
+    text: str = ""
+
+
+Operand = Name | Number | Negated | Pair | Address | AddressOf | Texel | Vector | Arguments
+
+
+def renamed(operand: Operand, rename: Callable[[str], str]) -> Operand:
+    """Return an operand with every name in it as `rename` has it."""
+    if isinstance(operand, Name):
+        return Name(rename(operand.text))
+    if isinstance(operand, Negated):
+        return Negated(rename(operand.name))
+    if isinstance(operand, Pair):
+        return Pair(rename(operand.first), rename(operand.second))
+    if isinstance(operand, Address) and operand.base is not None:
+        return Address(rename(operand.base), operand.offset)
+    if isinstance(operand, AddressOf):
+        return dataclasses.replace(operand, name=rename(operand.name))
+    if isinstance(operand, Texel):
+        return Texel(rename(operand.texture), renamed(operand.coordinates, rename))
+    if isinstance(operand, (Vector, Arguments)):
+        return dataclasses.replace(operand, items=tuple(renamed(x, rename) for x in operand.items))
+    return operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +179,7 @@ class Label:
 
     name: str
     line: int
+    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +201,13 @@ class Variable:
     align : int
         Given alignment in bytes, 0 if none.
     extern, initialized : bool
-    initial : tuple of Number or Name
+    initial : tuple of Number or AddressOf
         Values of the first elements, in order.
     line : int
     text : str
+        As written.
+    column : int
+        Of the declaration.
     """
 
     space: str
@@ -171,7 +220,8 @@ class Variable:
     extern: bool = False
     initialized: bool = False
     text: str = ""
-    initial: tuple[Number | Name, ...] = ()
+    initial: tuple[Number | AddressOf, ...] = ()
+    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -191,8 +241,9 @@ class Function:
     variables : tuple of Variable
         Declared in the body.
     statements : tuple of Instruction or Label
-        In order; nested scopes are flattened.
-    line : int
+        In order; nested scopes are flattened, what they declare has names of its own (`scopes`).
+    line, column : int
+        Of the word ``.entry`` or ``.func``.
     defined : bool
         Has a body.
     """
@@ -206,6 +257,7 @@ class Function:
     line: int
     defined: bool = True
     results: tuple[Variable, ...] = ()
+    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)

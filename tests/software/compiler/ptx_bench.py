@@ -12,13 +12,13 @@ HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 PREFIX = {16: "%rs", 32: "%r", 64: "%rd"}
 
 
-def kernel_text(body, shared=""):
+def kernel_text(body, shared="", module=""):
     """A kernel that gives each thread a, b (64 bits), n (32 bits) and stores 64-bit results with `store`.
 
     They come in %rd1, %rd2 and %r3; a and b are also in %fd1 and %fd2, their low halves in %r1, %r2, %f1, %f2, %rs1,
-    %rs2, n in %f3.
+    %rs2, n in %f3. `shared` are declarations in the kernel, `module` what stands before it.
     """
-    return HEAD + f"""
+    return HEAD + module + f"""
 .visible .entry k(.param .u64 A, .param .u64 B, .param .u64 N, .param .u64 OUT)
 {{
     .reg .pred %p<40>; .reg .b16 %rs<40>; .reg .b32 %r<99>; .reg .b64 %rd<99>; .reg .f32 %f<40>; .reg .f64 %fd<40>;
@@ -41,10 +41,10 @@ def kernel_text(body, shared=""):
 """
 
 
-def run(body, a, b, n, results, shared=""):
+def run(body, a, b, n, results, shared="", module=""):
     """Return an array of `results` rows of 64-bit values, one column a thread; a multiple of `THREADS`."""
     assert len(a) == len(b) == len(n) and len(a) % THREADS == 0
-    image = compile_ptx(kernel_text(body, shared))["k"]
+    image = compile_ptx(kernel_text(body, shared, module))["k"]
     device = open_device("golden", GEOMETRY, memory_bytes=1 << 23)
     out = device.array(np.zeros(results * len(a), np.uint64))
     arguments = [device.array(np.array(a, np.uint64)), device.array(np.array(b, np.uint64)),
@@ -61,10 +61,10 @@ def store(row, source, bits, count):
     return f"cvt.u64.u{bits} %rd80, {source}; st.global.u64 [%rd93+{row * count * 8}], %rd80;"
 
 
-def check(cases, a, b, n, shared=""):
+def check(cases, a, b, n, shared="", module=""):
     """Run ``(text, bits, meaning(a, b, n))`` cases, each leaving its result in register 4 of its width."""
     body = "\n".join(f"{text} {store(k, PREFIX[bits] + '4', bits, len(a))}" for k, (text, bits, _) in enumerate(cases))
-    got = run(body, a, b, n, len(cases), shared)
+    got = run(body, a, b, n, len(cases), shared, module)
     for k, (text, bits, meaning) in enumerate(cases):
         expected = [meaning(*x) & (1 << bits) - 1 for x in zip(a, b, n, strict=True)]
         wrong = [(hex(x), hex(y), z, hex(e), hex(int(g)))

@@ -1,10 +1,9 @@
-"""Register allocation: groups are aligned and consecutive, predicates overflow into vectors, limits are told."""
+"""Register allocation: groups are aligned and consecutive, predicates overflow into vectors."""
 
 import random
 
 import pytest
 
-from caesura.software.compiler import CompileError
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.ir.spec import verify
 from caesura.software.compiler.ir.text import parse
@@ -70,13 +69,6 @@ def test_guarded_definition_does_not_end_a_live_range():
                        "st.global.b32 %r0, %r1")
     first, guarded = (op for op in kernel.ops() if op.imm in (4, 8))
     assert first.defs == guarded.defs
-
-
-def test_too_many_vector_registers_says_how_many():
-    ops = [f"%r{k} = ldp #{4 * k}" for k in range(20)] + [f"st.global.b32 %r0, %r{k}" for k in range(20)]
-    with pytest.raises(CompileError, match=r"<ptx>: kernel k needs 20 vector registers, the target has 16"):
-        allocated(*ops, limit=16)
-    assert len(used(allocated(*ops, limit=20))) == 20
 
 
 def test_predicates_beyond_seven_move_to_vector_registers():
@@ -156,6 +148,8 @@ def test_random_pairs_keep_their_values(seed):
             read = tuple(values.get(use, use) for use in op.uses)
             if op.name == "mov":
                 values[op.dest] = read[0]
+            elif op.name == "xor":  # two registers change places
+                values[op.dest] = read[0] ^ read[1]
             elif op.name.startswith("st."):
                 stored[op.imm] = hash(read[1])
             else:

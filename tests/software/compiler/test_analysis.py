@@ -2,8 +2,9 @@
 
 import pytest
 
+from caesura.software.compiler.analysis.definitions import DominatorTree
 from caesura.software.compiler.analysis.divergence import stack_depth, waiting_registers
-from caesura.software.compiler.analysis.dominance import dominates, immediate_dominators, reconvergence
+from caesura.software.compiler.analysis.dominance import immediate_dominators, reconvergence
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.analysis.loops import loop_depth
 from caesura.software.compiler.ir.cfg import graph
@@ -135,7 +136,10 @@ def test_dominators_and_loop_depth():
         done: nop
         """)
     idom = immediate_dominators(kernel)
-    assert dominates(idom, "outer", "latch") and not dominates(idom, "latch", "inner")
+    tree = DominatorTree(kernel)
+    assert idom == {"entry": "entry", "outer": "entry", "inner": "outer", "latch": "inner", "done": "latch"}
+    assert tree.dominates("outer", "latch") and tree.dominates("inner", "inner")
+    assert not tree.dominates("latch", "inner") and tree.children["latch"] == ["done"]
     assert loop_depth(kernel) == {"entry": 0, "outer": 1, "inner": 2, "latch": 1, "done": 0}
 
 

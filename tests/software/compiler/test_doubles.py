@@ -1,116 +1,37 @@
 """Compiled f64 instructions and conversions compute what the PTX ISA says: on the golden model, against fractions."""
 
 import itertools
-import math
 import random
 from fractions import Fraction
 
 import pytest
 from ptx_bench import PREFIX, THREADS, check
 
-F64, F32 = (52, 11), (23, 8)
-"""Bits of fraction and of exponent."""
-MODES = ("rn", "rz", "rm", "rp")
+from caesura.sim.testing.ptx.exact import (
+    F32,
+    F64,
+    MODES,
+    ONE,
+    SIGN,
+    add,
+    as_integer,
+    clamped,
+    compare,
+    extreme,
+    flush,
+    fma,
+    infinity,
+    integral,
+    mul,
+    narrow,
+    rounded,
+    sub,
+    to_integer,
+    wide,
+)
+
 TESTS = ("eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
 INTEGERS = [f"{letter}{bits}" for bits in (8, 16, 32, 64) for letter in "su"]
-
-
-def nan(form):
-    return (1 << sum(form)) - 1
-
-
-def infinity(form):
-    return (1 << form[1]) - 1 << form[0]
-
-
-def sign_of(bits, form):
-    return bits >> sum(form)
-
-
-def number(bits, form):
-    """Return a number as a fraction, None if it is infinite or none."""
-    fraction, exponent = bits & (1 << form[0]) - 1, bits >> form[0] & (1 << form[1]) - 1
-    if exponent == (1 << form[1]) - 1:
-        return None
-    significand = fraction | (exponent > 0) << form[0]
-    value = Fraction(significand) * Fraction(2) ** (max(exponent, 1) - (1 << form[1] - 1) + 1 - form[0])
-    return -value if sign_of(bits, form) else value
-
-
-def is_nan(bits, form):
-    return bits & nan(form) > infinity(form)
-
-
-def whole(value, mode):
-    """Round a fraction to an integer."""
-    return {"rn": round, "rz": math.trunc, "rm": math.floor, "rp": math.ceil}[mode](value)
-
-
-def rounded(value, mode, form, zero_sign=0):
-    """Return a fraction as the bits of the form."""
-    sign, top = sum(form), (1 << form[1]) - 2
-    if value == 0:
-        return zero_sign << sign
-    negative, size = value < 0, abs(value)
-    bias = (1 << form[1] - 1) - 1
-    exponent = max(size.numerator.bit_length() - size.denominator.bit_length() - 1, -bias)
-    while size >= Fraction(2) ** (exponent + 1):
-        exponent += 1
-    exponent = max(exponent, 1 - bias)
-    mode = {"rm": "rp" if negative else "rm", "rp": "rm" if negative else "rp"}.get(mode, mode)
-    units = whole(size / Fraction(2) ** (exponent - form[0]), mode)
-    bits = units + (exponent + bias - 1 << form[0]) if units else 0
-    if bits > (top + 1 << form[0]) - 1:
-        bits = infinity(form) - (mode in ("rz", "rm"))
-    return bits | negative << sign
-
-
-def fma(x, y, z, mode, form=F64):
-    a, b, c = (number(v, form) for v in (x, y, z))
-    product_sign = sign_of(x, form) ^ sign_of(y, form)
-    if any(is_nan(v, form) for v in (x, y, z)) or (a is None and b == 0) or (b is None and a == 0):
-        return nan(form)
-    if a is None or b is None:
-        return nan(form) if c is None and sign_of(z, form) != product_sign \
-            else infinity(form) | product_sign << sum(form)
-    if c is None:
-        return z
-    zero = product_sign if product_sign == sign_of(z, form) and a * b == 0 == c else mode == "rm"
-    return rounded(a * b + c, mode, form, zero)
-
-
-ONE, MINUS_ZERO, SIGN = 1023 << 52, 1 << 63, 1 << 63
-
-
-def add(x, y, mode):
-    return fma(x, ONE, y, mode)
-
-
-def sub(x, y, mode):
-    return nan(F64) if is_nan(y, F64) else fma(x, ONE, y ^ SIGN, mode)
-
-
-def mul(x, y, mode):
-    """A product is never a zero of the wrong sign with the addend -0 or +0 of its own sign."""
-    return fma(x, y, (x ^ y) & SIGN, mode)
-
-
-def compare(test, x, y, form=F64):
-    unordered = is_nan(x, form) or is_nan(y, form)
-    if test in ("num", "nan"):
-        return unordered == (test == "nan")
-    if unordered:
-        return test.endswith("u") and test != "u"
-    finite = [(number(v, form), math.inf * (1 - 2 * sign_of(v, form))) for v in (x, y)]
-    a, b = (infinite if value is None else value for value, infinite in finite)
-    return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[test[:2]]
-
-
-def extreme(x, y, least):
-    if is_nan(x, F64) or is_nan(y, F64):
-        return y if is_nan(x, F64) and not is_nan(y, F64) else x if not is_nan(x, F64) else nan(F64)
-    first = compare("lt", x, y) or (not compare("lt", y, x) and sign_of(x, F64))
-    return x if bool(first) == least else y
 
 
 EDGES = [0, 1, (1 << 52) - 1, 1 << 52, ONE - 1, ONE, ONE + 1, 1022 << 52, 0x3FF8 << 48, 0x4004 << 48, 0x40EF_FFF0 << 32,
@@ -144,14 +65,6 @@ def operands(seed):
     for k in range(0, 2 * THREADS, 3):  # close to each other
         b[k] = a[k] ^ rng.choice((0, 1, SIGN, SIGN | 1))
     return a, b, n
-
-
-def wide(z):
-    """An f32 as f64."""
-    value = number(z, F32)
-    if value is None:
-        return nan(F64) if is_nan(z, F32) else infinity(F64) | sign_of(z, F32) << 63
-    return rounded(value, "rn", F64, sign_of(z, F32))
 
 
 def test_arithmetic():
@@ -208,45 +121,6 @@ def test_comparisons_and_selection():
                lambda x, y, z: x if compare("ge", z, 0, F32) else y),
               ("slct.b32.s32 %r4, %r1, 7, %r3;", 32, lambda x, y, z: 7 if z >> 31 else x)]
     check(cases, a, b, n)
-
-
-def clamped(value, type):
-    bits = int(type[1:])
-    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if type[0] == "s" else (0, (1 << bits) - 1)
-    return min(max(value, low), high)
-
-
-def to_integer(x, form, type, mode):
-    value = number(x, form)
-    if value is None:
-        value = 0 if is_nan(x, form) else (-1) ** sign_of(x, form) << 70
-    return clamped(whole(value, mode) if isinstance(value, Fraction) else value, type)
-
-
-def as_integer(x, type):
-    bits = int(type[1:])
-    x &= (1 << bits) - 1
-    return x - (x >> bits - 1 << bits) if type[0] == "s" else x
-
-
-def integral(x, form, mode):
-    value = number(x, form)
-    if value is None:
-        return nan(form) if is_nan(x, form) else x
-    return rounded(Fraction(whole(value, mode)), "rn", form, sign_of(x, form))
-
-
-def narrow(x, mode):
-    """An f64 as f32."""
-    value = number(x, F64)
-    if value is None:
-        return nan(F32) if is_nan(x, F64) else infinity(F32) | sign_of(x, F64) << 31
-    return rounded(value, mode, F32, sign_of(x, F64))
-
-
-def flush(x):
-    """An f32 with subnormals as zeros of their sign."""
-    return x & 1 << 31 if x & 0x7F80_0000 == 0 else x
 
 
 @pytest.mark.parametrize("form, source", [(F64, "f64"), (F32, "f32")])

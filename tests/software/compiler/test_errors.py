@@ -1,14 +1,17 @@
 """What the compiler does not support it refuses with file, line, instruction, and what is supported."""
 
+from pathlib import Path
+
 import pytest
 
 from caesura.software.compiler import CompileError, CompileOptions, compile_ptx
+from caesura.software.compiler.passes.lower.registry import supported_opcodes
 from caesura.software.kernels import KERNELS
 
 FRAME = """.version 8.0
 .target sm_75
 .address_size 64
-.const .align 4 .b8 table[40]; .global .u32 counter;
+.const .align 4 .b8 table[40]; .global .u32 counter; .global .texref tex;
 .visible .entry k(.param .u64 p, .param .u32 n)
 {
 .reg .pred %p<4>;
@@ -64,13 +67,13 @@ LINE = 13
     ("div.rn.f32 %u1, %f2, %f3;", "%u1 is declared .u32, the instruction needs .f32", ".b32"),
     ("div.s32 %r1, %f1, %r3;", "%f1 is declared .f32, the instruction needs .s32", ".b32"),
     ("rem.s64 %r1, %rd1, %rd2;", "%r1 is declared .b32, the instruction needs 64 bits", ""),
-    ("add.sat.s32 %r1, %r2, %r3;", "modifier .sat is not supported", "none"),
+    ("add.sat.u32 %r1, %r2, %r3;", "modifier .sat is not supported", "none"),
     ("mul.rn.s32 %r1, %r2, %r3;", "not an integer multiplication", ".wide"),
-    ("fns.b32 %r1, %r2, %r3, 1;", "instruction fns.b32 is not supported", "ld"),
+    ("fns.b32 %r1, %r2, %r3, 1;", "instruction fns.b32 is not supported", "docs/ptx.md"),
+    ("madd.lo.s32 %r1, %r2, %r3, %r1;", "instruction madd.lo.s32 is not supported", "mad"),
     ("ld.tex.u32 %r1, [%rd1];", "modifier .tex is not supported here", ".global"),
-    ("ld.global.u32 %r1, [counter];", "counter is not a 32- or 64-bit integer register", ".shared"),
-    ("mov.u64 %rd1, counter;", "counter is in .global, which is not supported", ".shared"),
-    ("mov.u64 %rd1, nothing;", "nothing is not a register or a shared variable", ".shared|shared"),
+    ("ld.shared.u32 %r1, [counter];", "counter is not in .shared", ""),
+    ("mov.u64 %rd1, nothing;", "nothing is not a register or a variable", "variables"),
     ("mov.u64 %rd1, p;", "the address of a parameter is not supported", "ld.param"),
     ("ld.global.u32 %r1, [%f1];", "%f1 is not a 32- or 64-bit integer register", "registers"),
     ("ld.global.f16 %rs1, [%rd1];", "type .f16 is not supported", ".f32"),
@@ -81,8 +84,9 @@ LINE = 13
     ("ld.param.u64 %rd1, [p+4];", "access beyond parameter p", ""),
     ("ld.param.u32 %r1, [q];", "q is not a parameter of this kernel", ""),
     ("st.param.u32 [p], %r1;", "not a known memory access", "ld"),
-    ("add.s32 %r1, %r2, %r7;", "%r7 is neither declared nor a known special register", "%tid.x"),
-    ("mov.u32 %r1, %pm0;", "%pm0 is neither declared", "%laneid"),
+    ("add.s32 %r1, %r2, %r7;", "%r7 is neither declared nor a known special register", "docs/ptx.md"),
+    ("mov.u32 %r1, %pm0;", "%pm0 is neither declared", "docs/ptx.md"),
+    ("mov.u32 %r1, %tid;", "%tid is neither declared", "%tid.x"),
     ("add.s32 %r1, %rd2, 1;", "%rd2 is declared .b64, the instruction needs 32 bits", ""),
     ("add.s64 %r1, %rd2, 1;", "%r1 is declared .b32, the instruction needs 64 bits", ""),
     ("setp.lt.s32 %r1, %r2, %r3;", "the instruction needs a predicate", ""),
@@ -108,7 +112,10 @@ LINE = 13
     ("bar.sync 0, 64;", "part of the thread block is not supported", "bar.sync"),
     ("bar.sync %r1;", "the barrier id must be a constant", "bar.sync"),
     ("bar.sync 16;", "the barrier id must be a constant from 0 to 15", ""),
-    ("bar.red.popc.u32 %r1, 0, %p1;", "barrier operation is not supported", "bar.sync"),
+    ("bar.red.xor.pred %p1, 0, %p1;", "barrier operation is not supported", "bar.sync"),
+    ("bar.red.popc.u32 %r1, 0, 64, %p1;", "part of the thread block is not supported", "bar.sync"),
+    ("bar.red.popc.u32 %r1, %r2, %p1;", "the barrier id must be a constant", "bar.sync"),
+    ("bar.arrive 0, 64;", "barrier operation is not supported", "bar.sync"),
     ("call.uni (%r1), f, (%r1);", "only calls of functions that the file defines are supported", "call.uni"),
     ("mov.f64 %fd1, 1;", "integer constant 1", "1.0"),
     ("mov.b32 %r1, 0d3FF0000000000000;", "floating-point constant", "integer"),
@@ -118,28 +125,47 @@ LINE = 13
     ("mov.u32 %r1, 0f3F800000;", "floating-point constant", "integer"),
     ("mov.b32 %r1, 1.5;", "floating-point constant", "integer"),
     ("mov.u64 %rd1, %fd1;", "%fd1 is declared .f64, the instruction needs .u64", ".b64"),
-    ("add.s64 %rd1, %rd2, 18446744073709551616;", "18446744073709551616 does not fit 64 bits", ""),
-    ("add.s64 %rd1, %rd2, -18446744073709551616;", "-18446744073709551616 does not fit 64 bits", ""),
-    ("ld.global.u32 %r1, [%rd1+4294967296];", "the offset 4294967296 does not fit 32 bits", ""),
-    ("ld.global.u32 %r1, [%rd1+-2147483649];", "the offset -2147483649 does not fit 32 bits", ""),
     (".shared .align 4 .b8 t[-4];", "a size must not be negative", ""),
     (".shared .align 3 .b8 t[8];", "an alignment is a power of two", ""),
     (".shared .align 4 .b8 s[8];", "s is declared twice", ""),
     (".reg .b64 %r<4>;", "%r is declared twice", ""),
     ("add.s32 %r1, %r2;", "2 operands where 3 belong", ""),
-    ("tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r1}, [t, {%r1}];", "instruction tex.1d.v4.s32.s32 is not supported", ""),
+    ("tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r1}, [t, {%r1}];", "t is no texture", "texref"),
+    ("tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r1}, [%r1, {%r1}];", "%r1 is no texture", "texref"),
+    ("tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f1}, [%rd1, {%f1}];", "texture fetch is not supported", "tex.1d.v4"),
+    ("tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd1, {%r1, %r2}];", "texture fetch is not supported", "tex.1d.v4"),
+    ("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %u1}, [%rd1, {%r1}];", "%u1 is declared .u32, the instruction needs .f32", ""),
+    ("mov.b32 %r1, {%rs1, %rs2, %rs3};", "3 parts of 32 bits", "two .b16"),
+    ("mov.u64 %rd1, tex;", "the address of tex, which is in .global, is not supported", ".local"),
+    ("mul24.s32 %r1, %r2, %r3;", "not a 24-bit multiplication", ".lo"),
 ])
 def test_unsupported_statements(statement, what, supported):
     with pytest.raises(CompileError) as caught:
         compile_ptx(FRAME.replace("<STATEMENT>", statement), "kernel.ptx")
     error = caught.value
-    assert (error.file, error.line) == ("kernel.ptx", LINE) and error.column in (0, 1)
+    assert (error.file, error.line, error.column) == ("kernel.ptx", LINE, 1)
     assert error.instruction in (" ".join(statement.split()), " ".join(statement.split()).rstrip(";"))
     assert what in error.message
     assert any(word in error.supported for word in supported.split("|"))
     text = str(error)
-    assert text.startswith((f"kernel.ptx:{LINE}:1: ", f"kernel.ptx:{LINE}: "))
+    assert text.startswith(f"kernel.ptx:{LINE}:1: ")
     assert error.instruction in text and "\n" not in text
+
+
+@pytest.mark.parametrize("statement, column, what", [
+    ("add.s64 %rd1, %rd2, 18446744073709551616;", 21, "18446744073709551616 does not fit 64 bits"),
+    ("add.s64 %rd1, %rd2, -18446744073709551616;", 21, "-18446744073709551616 does not fit 64 bits"),
+    (f"mov.u32 %r1, 0x{'f' * 5000};", 14, "does not fit 64 bits"),
+    ("ld.global.u32 %r1, [%rd1+4294967296];", 25, "the offset 4294967296 does not fit 32 bits"),
+    ("ld.global.u32 %r1, [%rd1+-2147483649];", 26, "the offset -2147483649 does not fit 32 bits"),
+    ("mov.u32 %r1, s+4294967296;", 15, "the offset 4294967296 does not fit 32 bits"),
+    ("ld.shared.u32 %r1, [s+1.5];", 22, "1.5 is no integer"),
+])
+def test_column_is_that_of_the_number(statement, column, what):
+    with pytest.raises(CompileError) as caught:
+        compile_ptx(FRAME.replace("<STATEMENT>", statement), "kernel.ptx")
+    assert (caught.value.line, caught.value.column) == (LINE, column) and what in caught.value.message
+    assert statement.startswith(caught.value.instruction[:100]) and len(str(caught.value)) < 500
 
 
 def test_column_is_that_of_the_opcode():
@@ -148,23 +174,46 @@ def test_column_is_that_of_the_opcode():
     assert (caught.value.line, caught.value.column) == (LINE, 12)
 
 
-@pytest.mark.parametrize("text, line, what", [
-    (FRAME.replace("<STATEMENT>", "L:\nL:"), LINE + 1, "label L is defined twice"),
-    (FRAME.replace(".param .u32 n", ".param .f16x2 n").replace("<STATEMENT>", ""), 5, "parameter type .f16x2"),
-    (".version 8.0\n.target sm_75\n.func f()\n{\nret;\n}\n", 0, "no kernel in the file"),
-    (FRAME.replace(".param .u32 n", ".param .u32 p").replace("<STATEMENT>", ""), 5, "p is declared twice"),
-    (FRAME.replace("<STATEMENT>", "") + ".entry k()\n{\nret;\n}\n", 16, "kernel k is defined twice"),
-    (".version 8.0\n.entry k()\n.maxntid 0\n{\nret;\n}\n", 2, ".maxntid of kernel k must be positive"),
-    (".version 8.0\n.entry k()\n.reqntid 4, 0\n{\nret;\n}\n", 2, ".reqntid of kernel k must be positive"),
-    ("", 0, "no kernel in the file"),
-    ("// nothing but a comment\n.version 8.0\n.target sm_75\n", 0, "no kernel in the file"),
-    (".entry k()\n{\n" + "{" * 5000 + "}" * 5000 + "ret;\n}\n", 0, "nested too deeply"),
-    (".version 8.0\n.visible .entry k()\n.maxclusterrank 4\n{\nret;\n}\n", 2, "directive .maxclusterrank"),
+@pytest.mark.parametrize("text, line, column, what", [
+    (FRAME.replace("<STATEMENT>", "L:\n L:"), LINE + 1, 2, "label L is defined twice"),
+    (FRAME.replace(".param .u32 n", ".param .f16x2 n").replace("<STATEMENT>", ""), 5, 34, "parameter type .f16x2"),
+    (FRAME.replace(".param .u32 n", ".param n").replace("<STATEMENT>", ""), 5, 34, "parameter type is missing"),
+    (FRAME.replace(".param .u32 n", ".reg .u32 n").replace("<STATEMENT>", ""), 5, 34, "not a parameter of a kernel"),
+    (FRAME.replace(".u32 n", ".b8 n[32757]").replace("<STATEMENT>", ""), 5, 34, "32765 bytes of parameters"),
+    (".version 8.0\n.target sm_75\n.func f()\n{\nret;\n}\n", 0, 0, "no kernel in the file"),
+    (FRAME.replace(".param .u32 n", ".param .u32 p").replace("<STATEMENT>", ""), 5, 34, "p is declared twice"),
+    (FRAME.replace("<STATEMENT>", "") + ".entry k()\n{\nret;\n}\n", 16, 1, "kernel k is defined twice"),
+    (".version 8.0\n.entry k()\n.maxntid 0\n{\nret;\n}\n", 2, 1, ".maxntid of kernel k must be positive"),
+    (".version 8.0\n.entry k()\n.reqntid 4, 0\n{\nret;\n}\n", 2, 1, ".reqntid of kernel k must be positive"),
+    ("", 0, 0, "no kernel in the file"),
+    ("// nothing but a comment\n.version 8.0\n.target sm_75\n", 0, 0, "no kernel in the file"),
+    (".entry k()\n{\n" + "{" * 5000 + "}" * 5000 + "ret;\n}\n", 3, 5000, "nested too deeply"),
+    (".version 8.0\n.visible .entry k()\n.maxclusterrank 4\n{\nret;\n}\n", 2, 10, "directive .maxclusterrank"),
 ])
-def test_unsupported_declarations(text, line, what):
+def test_unsupported_declarations(text, line, column, what):
     with pytest.raises(CompileError, match=what) as caught:
         compile_ptx(text, "kernel.ptx")
-    assert caught.value.line == line
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@pytest.mark.parametrize("declaration, column, what", [
+    (".shared .align 4 .b8 big[1048576];", 2, "bytes of shared memory"),
+    (".local .b8 open[];", 2, "local variable open is not supported"),
+    (".local .foo odd;", 2, "variable type .foo is not supported"),
+    (".regs .b32 x;", 2, "directive .regs is not supported"),
+    (".global .b32 v = 1.5;", 2, "1.5 is no initial value"),
+    ("{ .shared .b8 inner[2] = {1, 2}; }", 4, "shared variable inner has an initial value"),
+])
+def test_unsupported_variables(declaration, column, what):
+    with pytest.raises(CompileError, match=what) as caught:
+        compile_ptx(FRAME.replace("<STATEMENT>", f" {declaration}"), "kernel.ptx")
+    assert (caught.value.line, caught.value.column) == (LINE, column)
+
+
+def test_register_number_of_any_length():
+    with pytest.raises(CompileError, match="neither declared") as caught:
+        compile_ptx(FRAME.replace("<STATEMENT>", f"mov.u32 %r1, %r{'9' * 5000};"), "kernel.ptx")
+    assert (caught.value.line, caught.value.column) == (LINE, 1) and len(str(caught.value)) < 600
 
 
 @pytest.mark.parametrize("statement", [
@@ -187,12 +236,32 @@ def test_unused_float_registers_do_no_harm():
 
 def test_too_few_registers():
     text = KERNELS["pathfinder"].ptx_path.read_text()
-    needed = compile_ptx(text)["pathfinder"].registers
-    with pytest.raises(CompileError, match=f"pathfinder needs {needed} vector registers, the target has 8"):
-        compile_ptx(text, options=CompileOptions(max_registers=8))
+    with pytest.raises(CompileError, match="pathfinder needs at least 2 vector registers.* the target has 1"):
+        compile_ptx(text, options=CompileOptions(max_registers=1))
 
 
 @pytest.mark.parametrize("field, value", [("interval", 3), ("max_registers", 0), ("max_registers", 65)])
 def test_options_are_checked(field, value):
     with pytest.raises(ValueError, match=f"{field} must be .* not {value}"):
         CompileOptions(**{field: value})
+
+
+def test_the_page_names_every_instruction():
+    page = (Path(__file__).parents[3] / "docs" / "ptx.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    named = {word.split(".")[0] for row in rows for word in row.replace("`", "").split()}
+    assert set(supported_opcodes()) <= named
+
+
+@pytest.mark.parametrize("statement, what", [
+    ("tanh.approx.f32 %f1, %f2;", "instruction tanh.approx.f32 is not supported"),
+    ("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 %f1, %f2, %f3, %f1;", "is not supported"),
+    ("atom.global.cas.b16 %rs1, [%rd1], %rs2, %rs3;", "type .b16 is not supported"),
+    ("atom.local.add.u32 %r1, [%rd1], 1;", "atomics on .local memory are not supported"),
+    ("bar.sync 0, 64;", "a barrier for part of the thread block is not supported"),
+    ("cp.async.ca.shared.global [%r1], [%rd1], 16;", "instruction cp.async.ca.shared.global is not supported"),
+])
+def test_refusals_of_the_page(statement, what):
+    with pytest.raises(CompileError, match=what) as caught:
+        compile_ptx(FRAME.replace("<STATEMENT>", statement), "kernel.ptx")
+    assert (caught.value.line, caught.value.column) == (LINE, 1)

@@ -189,9 +189,9 @@ def test_functions_of_the_file_are_inlined():
     ("call (%r3), early, (%r1);", "call (%r3), early, (%r1, %r2);", 70, "early has 1 results and 1 parameters"),
     ("call (%r3), early, (%r1);", "call (%r3), late, (%r1);", 70, "only calls of functions that the file defines"),
     ("call (%r3), early, (%r1);", "call (%r3), %rd2, (%r1), early;", 70, "only calls of functions that the file"),
-    ("swap, (param0)", "swap, (%rd1)", 0, "at offset 0 of %rd1 are read but not written in one piece"),
-    ("st.param.v2.b64 [param0], {%rd2, %rd1};", "st.param.v4.b32 [param0], {%r1, %r1, %r1, %r1};", 0,
-     "the 64 bits at offset 0 of param0 are read but not written in one piece"),
+    ("swap, (param0)", "swap, (%rd1)", 64, "swap_param_0 is in .param, its argument is not"),
+    ("st.param.v2.b64 [param0], {%rd2, %rd1};", "st.param.b64 [param0+4], %rd1;", 62,
+     "parameter offset 4 is not a multiple of 8"),
     ("mul.f32 %f2, %f2, %f1;", "mul.f32 %f2, %f2, %f7;", 0, "%f7 is not declared in function power"),
     ("mul.f32 %f2, %f2, %f1;", "mul.f32 %f2, %f2, %f8x;", 15, "%f8x is no floating-point value"),
 ])

@@ -73,7 +73,7 @@ def test_function_parameters_and_attributes(module):
         [("k_param_0", "u64", None, 0), ("k_param_1", "b8", 24, 8)]
     assert function.attributes == {"maxntid": (128, 2, 1), "reqntid": (64,)}
     assert [(v.name, v.type, v.count) for v in function.variables] == \
-        [("%p", "pred", 3), ("%r", "b32", 9), ("%x", "b32", None), ("t", "b32", None)]
+        [("%p", "pred", 3), ("%r", "b32", 9), ("%x", "b32", None), ("t'1", "b32", None)]
 
 
 def test_statements_with_lines_and_operands(module):
@@ -130,16 +130,29 @@ def test_integer_literals(text, value):
 
 @pytest.mark.parametrize("text, line, column, what", [
     (".version 8.0\n.target sm_75\n.visible .entry k()\n{\n mov.u32 %r1 %r2;\n}\n", 5, 14, "syntax error at '%r2'"),
-    (".version 8.0\n.visible .entry k()\n{\n ret;\n", 4, 0, "unexpected end of the file"),
+    (".version 8.0\n.visible .entry k()\n{\n ret;\n", 4, 6, "unexpected end of the file"),
     (".version 8.0\n\n ^\n", 3, 2, "unexpected character"),
     (".visible .entry k()\n{\n mov.f32 a, -0f3F800000;\n}", 3, 15, "syntax error at 'f3F800000'"),
     (".visible .entry k()\n{\n mov.f32 a, 1.0f;\n}", 3, 16, "syntax error at 'f'"),
-    (".visible .entry k()\n{ .reg .b32 a;\n{\n .reg .b32 a;\n }\n}", 4, 0, "a hides a declaration of an outer scope"),
+    (".visible .entry k()\n{ .reg .b32 a;\n{\n .reg .b32 b;\n .reg .b64 b;\n }\n}", 5, 2, "b is declared twice"),
+    (".visible .entry k(.param .u64 p,\n .param .u64 p)\n{\n}", 2, 2, "p is declared twice"),
+    (".shared .b8 a[4];\n  .shared .b8 b[2][1.5];", 2, 20, "1.5 is no integer"),
+    (".visible .entry k()\n{\n .reg .b32 %r<" + "9" * 5000 + ">;\n}", 3, 15, "9 does not fit 64 bits"),
+    (".visible .entry k()\n{\n ld.shared.u32 %r1, [s 4];\n}", 3, 24, "syntax error at '4'"),
+    (".visible .entry k()\n{\n ld.shared.u32 %r1, [s+];\n}", 3, 21, "syntax error at '+'"),
+    (".visible .entry k()\n{\n mov.u32 %r\u00b2, 1;\n}", 3, 12, "unexpected character"),
+    (" .const .b32 a = a 4;", 1, 20, "syntax error at '4'"),
+    (" .const .b32 a = word(a);", 1, 18, "word is no operator of addresses"),
+    ("\n .const .b32 a[2] = {1, 2, 3};", 2, 2, "3 initial values where 2 belong"),
+    (" .shared .align .b8 a;", 1, 2, ".align needs a number"),
+    (" .shared .b8 4 a;", 1, 2, "the number 4 after .b8"),
+    (".address_size 16", 1, 15, "addresses of 16 bits"),
+    (".entry k() .maxntid\n{\n}", 1, 12, "0 numbers after .maxntid"),
+    (".entry k()\n{\n" + "{" * 3000 + "}" * 3000 + "}", 3, 3000, "nested too deeply"),
 ])
 def test_text_that_is_no_ptx(text, line, column, what):
     with pytest.raises(CompileError) as caught:
         parse(text, "bad.ptx")
     assert (caught.value.line, caught.value.column) == (line, column)
-    where = f"{line}:{column}" if column else line
-    assert str(caught.value).startswith(f"bad.ptx:{where}: ") and what in str(caught.value)
+    assert str(caught.value).startswith(f"bad.ptx:{line}:{column}: ") and what in str(caught.value)
     assert "\n" not in str(caught.value)

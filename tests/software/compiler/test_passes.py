@@ -1,9 +1,9 @@
 """Each pass on small texts: IR in, IR out."""
 
 import re
-import textwrap
 
 import pytest
+from ir_text import check, clean, straight
 
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.ir.kernel import Reg
@@ -17,27 +17,10 @@ from caesura.software.compiler.passes.join_exits import join_loop_exits
 from caesura.software.compiler.passes.layout import lay_out
 from caesura.software.compiler.passes.legalize import legalize
 from caesura.software.compiler.passes.propagate import propagate
-from caesura.software.compiler.passes.select import select_immediates
+from caesura.software.compiler.passes.select import WINDOW, select_immediates
 from caesura.software.compiler.passes.simplify import simplify
 from caesura.software.compiler.passes.sink import sink
 from caesura.software.compiler.passes.tidy import tidy
-
-
-def clean(text):
-    return "kernel k\n" + textwrap.dedent(text).strip("\n") + "\n"
-
-
-def check(apply, before, after, stage="narrow"):
-    kernel = parse(clean(before))
-    apply(kernel)
-    verify(kernel, stage)
-    assert show(kernel) == clean(after)
-
-
-def straight(apply, before, after, stage="narrow"):
-    def block(lines):
-        return "entry:\n" + "".join(f"  {line}\n" for line in lines.split("; ") if line) + "  end\n"
-    check(apply, block(before), block(after), stage)
 
 
 @pytest.mark.parametrize("before, after", [
@@ -139,6 +122,31 @@ def test_propagation(before, after):
     straight(propagate, before, after)
 
 
+@pytest.mark.parametrize("use", ["st.global.b32 %r1, %r2", "@%p0 %r3 = iadd %r2, 1", "%r3 = iadd %r2, %r1"])
+def test_propagation_leaves_a_copy_whose_source_is_written_later_in_the_loop(use):
+    """The copy is the value of the round before; each register has one definition, and the copy dominates the use."""
+    text = f"""
+        entry:
+          %r1 = ldp
+          jump loop
+        loop:
+          %r2 = mov %r0
+          %r0 = ld.global.b32 %r1
+          {use}
+          %p0 = setp.ne %r0, 0
+          branch %p0 loop done
+        done:
+          end
+        """
+    check(propagate, text, text)
+
+
+def test_a_base_stays_if_its_sum_is_read_otherwise_or_its_summand_is_written_before_a_use():
+    for kept in ("%r0 = ldp; %r1 = iadd %r0, 16; %r2 = ld.global.b32 %r1; st.global.b32 %r1, %r1",
+                 "%r0 = ldp; %r1 = iadd %r0, 16; %r0 = ld.global.b32 %r2; %r3 = ld.global.b32 %r1"):
+        straight(propagate, kept, kept)
+
+
 def test_propagation_needs_dominance():
     text = """
         entry:
@@ -198,10 +206,15 @@ def test_propagation_across_blocks():
     ("%r0 = shr.s 2147483648, 40", "%r0 = mov 4294967295"), ("%r0 = shl 1, 32", "%r0 = mov 0"),
     ("%r0 = fadd.rp 1065353216, %r1", "%r0 = fadd.rp %r1, 1065353216"), ("%r0 = fmax 7, %r1", "%r0 = fmax %r1, 7"),
     ("%p0 = fsetp.ltu 0, %r1", "%p0 = fsetp.gtu %r1, 0"), ("%p0 = fsetp.neu 0, %r1", "%p0 = fsetp.neu %r1, 0"),
+    ("%r0 = ffma.rm %r1, %r1, 0", "%r0 = fmul.rm %r1, %r1"),
+    ("%r0 = ffma.rn %r1, %r2, 2147483648", "%r0 = fmul.rn %r1, %r2"),
+    ("%r0, %r1 = dfma.rz %r2, %r3, %r2, %r3, 0, 0", "%r0, %r1 = dmul.rz %r2, %r3, %r2, %r3"),
     ("%p0 = fsetp.ge 0, %r1", "%p0 = fsetp.le %r1, 0"), ("%p0 = fsetp.nan 0, %r1", "%p0 = fsetp.nan %r1, 0"),
     # What holds for integers does not for -0 and NaNs.
     *((text, text) for text in ("%r0 = fsub.rn 0, %r1", "%r0 = fadd.rn %r1, 0", "%r0 = fmul.rn %r1, 1065353216",
-                                "%r0 = fsub.rn %r1, %r1", "%p0 = fsetp.eq %r1, %r1", "%r0 = fadd.rn 0, 0")),
+                                "%r0 = ffma.rn %r1, %r2, 0", "%r0 = ffma.rm %r1, %r2, 2147483648",
+                                "%r0, %r1 = dfma.rn %r2, %r3, %r2, %r3, 0, 1", "%r0 = fsub.rn %r1, %r1",
+                                "%p0 = fsetp.eq %r1, %r1", "%r0 = fadd.rn 0, 0")),
 ])
 def test_simplification(before, after):
     straight(simplify, before, after)
@@ -211,7 +224,7 @@ def test_simplification(before, after):
     ("%r0 = fsub.rn %r1, 5", "%r0 = fsub.rn %r1, 5"), ("%r0 = fsub.rn 5, %r1", "%r2 = mov 5; %r0 = fsub.rn %r2, %r1"),
     ("%r0 = fadd.rn 5, 6", "%r2 = mov 5; %r0 = fadd.rn %r2, 6"), ("%r0 = fneg 5", "%r2 = mov 5; %r0 = fneg %r2"),
     ("%p0 = fsetp.num %r1, 5", "%r2 = mov 5; %p0 = fsetp.num %r1, %r2"),
-    ("%r0 = ffma.rz %r1, 5, 6", "%r4 = mov 5; %r5 = mov 6; %r0 = ffma.rz %r1, %r4, %r5"),
+    ("%r0 = ffma.rz %r1, 5, 6", "%r2 = mov 5; %r3 = mov 6; %r0 = ffma.rz %r1, %r2, %r3"),
 ])
 def test_constants_of_f32_operations(before, after):
     def block(lines):
@@ -222,6 +235,22 @@ def test_constants_of_f32_operations(before, after):
     select_immediates(kernel)
     verify(kernel, "narrow")
     assert show(kernel) == block(after)
+
+
+def test_a_constant_is_kept_for_a_while_but_not_for_long():
+    def moves(between):
+        kernel = parse(clean("entry:\n  st.global.b32 %r0, 5\n" + "  %r1 = iadd %r1, %r0\n" * between
+                             + "  st.global.b32 %r1, 5\n  end\n"))
+        select_immediates(kernel)
+        return sum(op.name == "mov" for op in kernel.ops())
+    assert [moves(0), moves(WINDOW - 2), moves(WINDOW)] == [1, 1, 2]
+
+
+def test_a_constant_in_a_uniform_place_is_another_one_and_so_is_each_word_of_a_pair():
+    text = "entry:\n  st.global.b32 %r0, 5\n  %r1 = imad.lo %r1, 5, %r1\n  %r2, %r3 = dadd.rn %r2, %r3, 5, 5\n  end\n"
+    kernel = parse(clean(text))
+    select_immediates(kernel)
+    assert sum(op.name == "mov" for op in kernel.ops()) == 3  # the store and the low word share one
 
 
 def test_branch_to_the_end_becomes_a_guarded_exit():
@@ -447,7 +476,7 @@ def test_pairs_are_not_made_of_constants_and_registers():
 
 def test_constants_of_pairs_are_moved_into_two_registers():
     straight(select_immediates, "%r2, %r3 = dfma.rn 0, 0, %r2, %r3, 0, 0",
-             "%r8 = mov 0; %r9 = mov 0; %r2, %r3 = dfma.rn %r8, %r9, %r2, %r3, %r8, %r9")
+             "%r4 = mov 0; %r5 = mov 0; %r2, %r3 = dfma.rn %r4, %r5, %r2, %r3, %r4, %r5")
 
 
 def test_offsets_of_atomics_stay_where_they_fit():

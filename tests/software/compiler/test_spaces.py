@@ -1,6 +1,7 @@
 """Constant, local and generic memory in PTX: what kernels compute on the golden model, and the code they become."""
 
 import dataclasses
+import re
 import struct
 
 import numpy as np
@@ -244,12 +245,19 @@ def test_what_lies_beyond_faults(body, kind):
     ("", ".local .u32 x;", "ld.shared.u32 %r5, [x];", "x is not in .shared"),
     ("", ".local .u32 x;", "ld.u32 %r5, [x];", "x is in .local"),
     (".const .u32 x;", "", "st.const.u32 [x], %r1;", "not a known memory access"),
-    (".global .u32 x;", "", "ld.global.u32 %r5, [x];", "x is not a 32- or 64-bit integer register"),
+    (".extern .global .u32 x;", "", "ld.global.u32 %r5, [x];", "the size of x is not known"),
+    (".global .u8 x[4] = {x, 0};", "", "", "x is no initial value of type .u8"),
+    (".global .u8 x[4] = {0xF0F(x), 0};", "", "", "0xF0F(x) is no initial value of type .u8"),
+    (".global .f32 x = generic(x);", "", "", "generic(x) is no initial value of type .f32"),
+    (".global .u64 x = special(x);", "", "", "special is no operator of addresses"),
+    (".global .b8 x[2147483649];", "", "", "global variables of more than 2147483648 bytes"),
+    ("", ".shared .b8 x[16777217];", "", "a thread block has 16777217 bytes of shared memory"),
+    ("", ".shared .u32 x = 1;", "", "shared variable x has an initial value"),
     ("", "", "cvta.param.u64 %rd5, %rd1;", "address conversion is not supported"),
     ("", "", "isspacep.param %p1, %rd1;", "address test is not supported"),
 ])
 def test_what_is_not_supported_is_said(constants, variables, body, message):
-    with pytest.raises(CompileError, match=message.replace(".", r"\.")):
+    with pytest.raises(CompileError, match=re.escape(message)):
         compile_ptx(text(body, constants, variables))
 
 

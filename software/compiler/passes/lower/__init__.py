@@ -1,16 +1,18 @@
 """Lowering: one PTX entry to IR of stage ``wide``.
 
-Each PTX register becomes one virtual register (kind ``r`` up to 32 bits, ``w`` for 64, ``p``). A 16-bit value lives
-in a 32-bit register whose upper half is undefined: it is extended where it is used as a number.
+Each PTX register becomes one virtual register (kind ``r`` up to 32 bits, ``w`` for 64, ``p``). A value of 8 or 16 bits
+lives in a 32-bit register whose other bits are undefined: it is extended where it is used as a number.
 """
 
 from __future__ import annotations
 
+import itertools
+
 from ...codegen.image import Parameter
-from ...errors import CompileError
+from ...errors import CompileError, nearest
 from ...ir.cfg import drop_unreachable
 from ...ir.kernel import TRUE, Kernel, Pred
-from ...ptx.syntax import Function, Instruction, Label, Module, Name, Pair, Variable
+from ...ptx.syntax import Function, Instruction, Label, Module, Name, Pair
 from ..types import DECLARED_WIDTHS, REGISTER_TYPES
 from . import (  # noqa: F401 - they register the handlers
     arithmetic,
@@ -25,16 +27,20 @@ from . import (  # noqa: F401 - they register the handlers
     memory,
     move,
     special,
+    texture,
 )
 from .context import Context
 from .registry import handler, supported_opcodes
-from .spaces import Provenance, place_constants, place_local
+from .spaces import Provenance
+from .variables import place_local, place_shared, place_variables
 
 __all__ = ["lower"]
 
 
 SPACES = ("reg", "param", "shared", "global", "const", "local")
 """State spaces a declaration may name; those beyond registers, parameters and shared memory only if unused."""
+MAX_PARAMETER_BYTES = 32764
+"""Most bytes of a kernel's parameters (PTX ISA 5.1.6.1)."""
 
 
 def lower(module: Module, function: Function) -> Kernel:
@@ -49,23 +55,28 @@ def lower(module: Module, function: Function) -> Kernel:
     ctx = Context(kernel, module.file)
     for variable in (*module.variables, *function.variables):
         if variable.space not in SPACES:
-            raise CompileError(f"directive .{variable.space} is not supported", ctx.file, variable.line, variable.text,
-                               "declarations in " + ", ".join(f".{space}" for space in SPACES))
+            raise CompileError.at(variable, ctx.file, f"directive .{variable.space} is not supported",
+                                  "declarations in " + ", ".join(f".{space}" for space in SPACES))
     for variable in function.variables:
         if variable.space == "reg":
-            ctx.declare(variable.type, variable.name, variable.count)
+            ctx.declare(variable)
     kernel.parameters = _parameters(ctx, function)
     ctx.parameters = {p.name: p for p in kernel.parameters}
     ctx.elsewhere = {v.name: v.space for v in (*module.variables, *function.variables)
                      if v.space not in ("reg", "shared")}
-    kernel.shared_bytes = _place_shared(ctx, module, function)
-    kernel.constants, kernel.symbols = place_constants(module)
+    ctx.textures = {v.name for v in module.variables if v.type == "texref"}
+    placed = place_variables(module)
+    kernel.constants, kernel.symbols = bytes(placed.constants.data).ljust(placed.constants.size, b"\0"), placed.symbols
+    kernel.global_bytes, kernel.global_data = placed.globals.size, bytes(placed.globals.data)
+    kernel.relocations = placed.relocations
     for symbol in kernel.symbols:
-        ctx.place(symbol.name, "const", symbol.offset)
-    place_local(ctx, kernel, function)
+        ctx.place(symbol.name, symbol.space, symbol.offset)
+    kernel.shared_bytes = place_shared(ctx, module, function)
+    kernel.local_bytes = place_local(ctx, function)
     ctx.provenance = Provenance(module, function)
     _attributes(kernel, function, module.file)
     _statements(ctx, function)
+    kernel.bindings = tuple(ctx.bindings.values())
     drop_unreachable(kernel)
     return kernel
 
@@ -73,50 +84,22 @@ def lower(module: Module, function: Function) -> Kernel:
 def _parameters(ctx: Context, function: Function) -> tuple[Parameter, ...]:
     placed, offset = [], 0
     for variable in function.parameters:
+        if variable.space != "param" or variable.count is not None:
+            raise CompileError.at(variable, ctx.file, "not a parameter of a kernel", ".param variables")
         size = DECLARED_WIDTHS.get(variable.type, 0) // 8
         if size == 0:
-            raise CompileError(f"parameter type .{variable.type} is not supported", ctx.file, variable.line,
-                               variable.text, "integer and floating-point types, arrays of .b8")
+            what = f"type .{variable.type} is not supported" if variable.type else "type is missing"
+            raise CompileError.at(variable, ctx.file, f"parameter {what}",
+                                  "integer and floating-point types, arrays of .b8")
         align = max(size, variable.align)
         total = size if variable.elements is None else size * variable.elements
         offset = -(-offset // align) * align
         placed.append(Parameter(variable.name, variable.type, offset, total))
         offset += total
+        if offset > MAX_PARAMETER_BYTES:
+            raise CompileError.at(variable, ctx.file, f"a kernel has {offset} bytes of parameters",
+                                  f"{MAX_PARAMETER_BYTES} bytes")
     return tuple(placed)
-
-
-def _place_shared(ctx: Context, module: Module, function: Function) -> int:
-    """Give addresses to the shared variables that the kernel names: static ones in order, dynamic ones after."""
-    names = _names(function)
-    own = [v for v in function.variables if v.space == "shared"]
-    used = own + [v for v in module.variables if v.space == "shared" and v.name in names]
-    end, dynamic = 0, []
-    for variable in used:
-        if variable.extern or variable.elements == 0:
-            dynamic.append(variable)
-            continue
-        end = _align(end, variable)
-        ctx.place(variable.name, "shared", end)
-        end += DECLARED_WIDTHS.get(variable.type, 64) // 8 * (variable.elements or 1)
-    for variable in dynamic:
-        end = _align(end, variable)
-    for variable in dynamic:
-        ctx.place(variable.name, "shared", end)
-    return end
-
-
-def _align(end: int, variable: Variable) -> int:
-    align = max(variable.align, DECLARED_WIDTHS.get(variable.type, 64) // 8)
-    return -(-end // align) * align
-
-
-def _names(function: Function) -> set[str]:
-    found = set()
-    for statement in function.statements:
-        if isinstance(statement, Instruction):
-            for operand in statement.operands:
-                found.add(operand.text if isinstance(operand, Name) else getattr(operand, "base", None))
-    return found
 
 
 def _attributes(kernel: Kernel, function: Function, file: str) -> None:
@@ -128,24 +111,31 @@ def _attributes(kernel: Kernel, function: Function, file: str) -> None:
                 kernel.required_block = (x, y, z)
         elif name not in ("minnctapersm", "maxnctapersm", "maxnreg", "noreturn"):
             raise CompileError(f"directive .{name} is not supported", file, function.line,
-                               supported=".maxntid, .reqntid, .minnctapersm, .maxnreg")
+                               supported=".maxntid, .reqntid, .minnctapersm, .maxnreg", column=function.column)
 
 
 def _statements(ctx: Context, function: Function) -> None:
     for statement in function.statements:
         if isinstance(statement, Label):
             if statement.name in ctx.labels:
-                raise CompileError(f"label {statement.name} is defined twice", ctx.file, statement.line)
+                raise CompileError(f"label {statement.name} is defined twice", ctx.file, statement.line,
+                                   column=statement.column)
             ctx.labels.add(statement.name)
-    ctx.open_block("entry")
+    for label, statement in itertools.pairwise(function.statements):
+        if isinstance(label, Label) and isinstance(statement, Instruction) and statement.base == "branchtargets":
+            ctx.targets[label.name] = [operand.text for operand in statement.operands if isinstance(operand, Name)]
+    ctx.open_block("entry" if "entry" not in ctx.labels else ctx.fresh_label("entry"))
     for statement in function.statements:
         if isinstance(statement, Label):
             ctx.open_block(statement.name)
             continue
+        if statement.base == "branchtargets":
+            continue
         ctx.instruction, ctx.guard = statement, None
         lower_one = handler(statement)
         if lower_one is None:
-            raise ctx.error(f"instruction {statement.opcode} is not supported", supported_opcodes())
+            raise ctx.error(f"instruction {statement.opcode} is not supported",
+                            nearest(statement.base, supported_opcodes(), "all that docs/ptx.md lists"))
         if statement.guard is not None:
             ctx.guard = Pred(ctx.dest(Name(statement.guard.name), REGISTER_TYPES["pred"]), statement.guard.negated)
             if statement.operands and isinstance(statement.operands[0], Pair):  # may overwrite its own guard

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir.kernel import TRUE, Imm, Pred
+from ...ir.kernel import TRUE, Imm, Pred, Reg, Use
+from ...ptx.syntax import Operand
 from ..types import width_of
 from . import carry
 from .context import Context
@@ -16,12 +17,34 @@ def _add_sub(ctx: Context) -> None:
     if "cc" in ctx.instruction.modifiers:
         carry.add(ctx)
         return
-    check_modifiers(ctx, set(), ctx.instruction.modifiers[:-1])
+    *modifiers, type = ["", *ctx.instruction.modifiers]
+    check_modifiers(ctx, {"sat"} if type == "s32" else set(), modifiers[1:])
     bits = width_of(integer_type(ctx, (16, 32, 64)))
     d, a, b = take_operands(ctx, 3)
     uses = (ctx.value(a, bits), ctx.value(b, bits))
     base = ctx.instruction.base
+    if "sat" in modifiers:
+        _saturating(ctx, base, ctx.dest(d, 32), *uses)
+        return
     ctx.emit(f"{base}.64" if bits == 64 else f"i{base}", (ctx.dest(d, bits),), uses)
+
+
+def _saturating(ctx: Context, base: str, dest: Reg, a: Use, b: Use) -> None:
+    """Add or subtract; where the result has overflowed, the greatest or least number on the side of a."""
+    result, signs, other, wrong, bound, over = *(ctx.r() for _ in range(5)), ctx.p()
+    ctx.emit(f"i{base}", (result,), (a, b))
+    ctx.emit("xor", (signs,), (a, result))
+    ctx.emit("xor", (other,), (a, b))
+    if base == "add":  # overflow: both operands have the sign that the result has not
+        inverted = ctx.r()
+        ctx.emit("not", (inverted,), (other,))
+        other = inverted
+    ctx.emit("and", (wrong,), (signs, other))
+    ctx.emit("setp.lt.s", (over,), (wrong, Imm(0)))
+    ctx.emit("shr.s", (bound,), (a, Imm(31)))
+    most = ctx.r()
+    ctx.emit("xor", (most,), (bound, Imm(0x7FFF_FFFF)))
+    ctx.emit("sel", (dest,), (most, result, Pred(over)))
 
 
 @lowers("mul")
@@ -36,7 +59,8 @@ def _mad(ctx: Context) -> None:
     if "cc" in ctx.instruction.modifiers:
         carry.multiply_add(ctx)
         return
-    mode, type = _mode(ctx)
+    saturates = ctx.instruction.modifiers == ["hi", "sat", "s32"]
+    mode, type = ("hi", "s32") if saturates else _mode(ctx)
     d, a, b, c = take_operands(ctx, 4)
     bits = _result_bits(mode, type)
     dest, addend = ctx.dest(d, bits), ctx.value(c, bits)
@@ -45,25 +69,40 @@ def _mad(ctx: Context) -> None:
         return
     product = ctx.w() if bits == 64 else ctx.r()
     _multiply(ctx, mode, type, a, b, product)
+    if saturates:
+        _saturating(ctx, "add", dest, product, addend)
+        return
     ctx.emit("add.64" if bits == 64 else "iadd", (dest,), (product, addend))
 
 
 @lowers("mul24", "mad24")
 def _mul24(ctx: Context) -> None:
-    check_modifiers(ctx, {"lo"}, ctx.instruction.modifiers[:-1])
-    type = integer_type(ctx, (32,))
+    """Bits 31..0 or 47..16 of a product of 24-bit numbers."""
+    *modes, type = ["", *ctx.instruction.modifiers]
+    if modes not in (["", "lo"], ["", "hi"]):
+        raise ctx.error("not a 24-bit multiplication", "modifiers .lo, .hi with .s32 or .u32")
+    integer_type(ctx, (32,))
     d, a, b, *c = take_operands(ctx, 3 if ctx.instruction.base == "mul24" else 4)
-    shift = "shr.s" if type == "s32" else "shr.u"
-    parts = []
-    for operand in (a, b):
-        up, value = ctx.r(), ctx.r()
-        ctx.emit("shl", (up,), (ctx.value(operand, 32), Imm(8)))
-        ctx.emit(shift, (value,), (up, Imm(8)))
-        parts.append(value)
-    if c:
-        ctx.emit("imad.lo", (ctx.dest(d, 32),), (*parts, ctx.value(c[0], 32)))
-    else:
-        ctx.emit("imul.lo", (ctx.dest(d, 32),), tuple(parts))
+    sign = "s" if type == "s32" else "u"
+    factors = tuple(_extended24(ctx, operand, sign) for operand in (a, b))
+    dest, product = ctx.dest(d, 32), ctx.r()
+    if c and modes[1] == "lo":
+        ctx.emit("imad.lo", (dest,), (*factors, ctx.value(c[0], 32)))
+        return
+    ctx.emit("imul.lo", (product,), factors)
+    if modes[1] == "hi":
+        high, middle = ctx.r(), ctx.r()
+        ctx.emit(f"imul.hi.{sign}", (high,), factors)
+        ctx.emit("shf.r", (middle,), (product, high, Imm(16)))
+        product = middle
+    ctx.emit("iadd" if c else "mov", (dest,), (product, ctx.value(c[0], 32)) if c else (product,))
+
+
+def _extended24(ctx: Context, operand: Operand, sign: str) -> Reg:
+    up, value = ctx.r(), ctx.r()
+    ctx.emit("shl", (up,), (ctx.value(operand, 32), Imm(8)))
+    ctx.emit(f"shr.{sign}", (value,), (up, Imm(8)))
+    return value
 
 
 def _mode(ctx: Context) -> tuple[str, str]:

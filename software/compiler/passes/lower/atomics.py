@@ -130,7 +130,7 @@ def _add_f64(ctx: Context, space: str, base, offset: int, result: Reg | None, va
     """
     guard, ctx.guard = ctx.guard, None
     line = ctx.instruction.line
-    done, again = ctx.kernel.fresh_label("added"), ctx.kernel.fresh_label("again")
+    done, again = ctx.fresh_label("added"), ctx.fresh_label("again")
     if guard is not None:
         ctx.close_block(Terminator((done, ""), guard.inverted(), line))
     found, expected, total, differs, nothing = ctx.w(), ctx.w(), ctx.w(), ctx.p(), ctx.w()

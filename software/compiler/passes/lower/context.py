@@ -1,91 +1,90 @@
-"""What the lowering of one PTX instruction needs: registers by name, operands as IR, and how to emit."""
+"""What the lowering of one PTX instruction needs: registers by name, operands as IR."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from caesura.hw.arch.isa import Special
-
-from ...errors import CompileError
-from ...ir.kernel import Block, Imm, Kernel, Op, Pred, Reg, Terminator, Use
-from ...ir.spec import is_convergent, is_memory, is_pure
-from ...ptx.syntax import Instruction, Name, Negated, Number, Operand
+from ...codegen.image import Binding, Parameter
+from ...errors import CompileError, nearest
+from ...ir.kernel import Imm, Kernel, Pred, Reg, Use
+from ...ptx.scopes import as_written, of_range
+from ...ptx.syntax import AddressOf, Name, Negated, Number, Operand, Variable
 from ..types import KINDS, REGISTER_TYPES, width_of
+from .builder import Builder
+from .special_registers import PREDEFINED, read_predefined
 
-__all__ = ["Context", "SPECIAL_REGISTERS"]
-
-SPECIAL_REGISTERS: dict[str, Special] = {
-    **{f"%{name}.{axis}": Special[f"{name.upper()}_{axis.upper()}"]
-       for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"},
-    "%laneid": Special.LANEID, "%warpid": Special.WARPID, "%smid": Special.SMID,
-    "%clock": Special.CLOCK, "%clock64": Special.CLOCK,
-}
-"""PTX name to special register; ``%clock64`` reads the 32-bit counter, zero-extended (so ``%clock_hi`` is 0)."""
-LANE_MASKS = tuple(f"%lanemask_{name}" for name in ("eq", "lt", "le", "ge", "gt"))
-"""Special registers that are computed from ``%laneid``."""
+__all__ = ["Context"]
 
 
-class Context:
+class Context(Builder):
     """State while one kernel is lowered.
 
     Attributes
     ----------
-    kernel : Kernel
-        Being built.
     file : str
     symbols : dict of str to int
         Addresses of variables in their spaces.
     spaces : dict of str to str
-        Space of each of them: ``shared``, ``local`` or ``const``.
+        Space of each of them: ``shared``, ``local``, ``const`` or ``global``.
     provenance : Provenance
         What generic addresses can be of.
     parameters : dict of str to Parameter
-    instruction : Instruction
-        Being lowered; an empty one before the first.
-    guard : Pred or None
-        Its guard.
-    labels : set of str
-        Labels of the whole kernel.
+    bindings : dict of (str, str) to Binding
+        What the driver passes behind the parameters, by kind and name.
+    textures : set of str
+        Texture references of the module.
+    targets : dict of str to list of str
+        Lists of labels, for ``brx``, by name.
     elsewhere : dict of str to str
         Variables in spaces that are not supported, and their space.
     """
 
     def __init__(self, kernel: Kernel, file: str):
-        self.kernel = kernel
+        super().__init__(kernel)
         self.file = file
         self.symbols: dict[str, int] = {}
         self.spaces: dict[str, str] = {}
         self.provenance: Any = None
-        self.parameters = {}
-        self.instruction = Instruction("", (), None, 0, "")
-        self.guard: Pred | None = None
-        self.labels: set[str] = set()
+        self.parameters: dict[str, Parameter] = {}
+        self.bindings: dict[tuple[str, str], Binding] = {}
+        self.textures: set[str] = set()
+        self.targets: dict[str, list[str]] = {}
         self.elsewhere: dict[str, str] = {}
         self._types: dict[str, str] = {}
         self._registers: dict[str, Reg] = {}
-        self._ranges: list[tuple[str, int, str]] = []
-        self._named: set[Reg] = set()
-        self._block: Block | None = None
-        self._carry: Reg | None = None
+        self._ranges: dict[str, Variable] = {}
 
     # Declarations
 
-    def declare(self, type: str, name: str, count: int | None) -> None:
-        """Declare a register, or ``count`` registers ``name0, name1, ...``."""
-        if count is None:
-            self._types[name] = type
+    def declare(self, variable: Variable) -> None:
+        """Declare a register or a range of them."""
+        if variable.count is None:
+            self._types[variable.name] = variable.type
         else:
-            self._ranges.append((name, count, type))
+            self._ranges[variable.name] = variable
 
     def type_of(self, name: str) -> str | None:
         """Return the declared type of a register, None if `name` is none."""
         if name not in self._types:
-            for prefix, count, type in self._ranges:
-                if re.fullmatch(re.escape(prefix) + r"\d+", name) and int(name[len(prefix):]) < count:
-                    self._types[name] = type
-                    break
+            variable = of_range(name, self._ranges)
+            if variable is not None:
+                self._types[name] = variable.type
         return self._types.get(name)
+
+    def binding(self, kind: str, name: str = "") -> Binding:
+        """Return the words of a kind that the driver passes, behind the parameters and what was asked for before."""
+        if (kind, name) not in self.bindings:
+            placed = (*((p.offset, p.size) for p in self.parameters.values()),
+                      *((b.offset, 4 * b.words) for b in self.bindings.values()))
+            end = max((offset + size for offset, size in placed), default=0)
+            self.bindings[kind, name] = Binding(kind, name, -(-end // 4) * 4)
+        return self.bindings[kind, name]
+
+    def bound(self, binding: Binding, word: int = 0) -> Reg:
+        """Return a word that the driver passes."""
+        result = self.r()
+        self.emit("ldp", (result,), (), binding.offset + 4 * word)
+        return result
 
     def place(self, name: str, space: str, address: int) -> None:
         """Give a variable its address."""
@@ -95,73 +94,13 @@ class Context:
 
     def error(self, message: str, supported: str = "") -> CompileError:
         """Return the error for the instruction at hand."""
-        ins = self.instruction
-        return CompileError(message, self.file, ins.line, ins.text, supported, ins.column)
-
-    # Blocks
-
-    def open_block(self, label: str) -> None:
-        """Start a block; the one before falls into it."""
-        if self._block is not None:
-            self._block.end = Terminator((label,))
-        self._block = Block(label)
-        self.kernel.blocks.append(self._block)
-
-    def close_block(self, end: Terminator) -> None:
-        """End the block at hand; what follows up to the next label starts a new one."""
-        assert self._block is not None
-        block, self._block = self._block, None
-        if len(end.targets) == 2 and not end.targets[1]:
-            label = self.kernel.fresh_label("next")
-            end.targets = (end.targets[0], label)
-            block.end = end
-            self.open_block(label)
-        else:
-            block.end = end
-            self.open_block(self.kernel.fresh_label("next"))
+        return CompileError.at(self.instruction, self.file, as_written(message), supported)
 
     def label(self, name: str) -> str:
         """Return a branch target, which must exist."""
         if name not in self.labels:
             raise self.error(f"label {name} is not defined in this kernel")
         return name
-
-    # Emission
-
-    def emit(self, name: str, defs: tuple = (), uses: tuple = (), imm: int = 0, volatile: bool = False) -> None:
-        """Append an operation; guarded unless it only computes temporaries."""
-        assert self._block is not None
-        op = Op(name, defs, uses, None, imm, self.instruction.line, volatile)
-        if not is_pure(op) or is_memory(op) or is_convergent(op) or any(d in self._named for d in op.written()):
-            op.guard = self.guard
-        self._block.ops.append(op)
-
-    def merged(self, kind: str) -> Reg:
-        """Return a fresh register, zero in every lane; later operations each write the lanes of their guard."""
-        reg = self.kernel.fresh(kind)
-        self.emit("mov.64" if kind == "w" else "mov", (reg,), (Imm(0),))
-        self._named.add(reg)
-        return reg
-
-    def r(self) -> Reg:
-        """Return a fresh 32-bit temporary."""
-        return self.kernel.fresh("r")
-
-    def w(self) -> Reg:
-        """Return a fresh 64-bit temporary."""
-        return self.kernel.fresh("w")
-
-    def p(self) -> Reg:
-        """Return a fresh predicate temporary."""
-        return self.kernel.fresh("p")
-
-    @property
-    def carry_flag(self) -> Reg:
-        """Predicate that stands for ``CC.CF`` (PTX ISA 9.7.2): a carry, or a borrow."""
-        if self._carry is None:
-            self._carry = self.p()
-            self._named.add(self._carry)
-        return self._carry
 
     # Operands
 
@@ -173,9 +112,7 @@ class Context:
                 raise self.error(f"{name} is not declared")
             if type not in REGISTER_TYPES:
                 raise self.error(f"register {name} has type .{type}", "." + ", .".join(REGISTER_TYPES))
-            reg = self.kernel.fresh(KINDS[REGISTER_TYPES[type]])
-            self._registers[name] = reg
-            self._named.add(reg)
+            self._registers[name] = self.named(KINDS[REGISTER_TYPES[type]])
         return self._registers[name]
 
     def bits_of(self, name: str) -> int:
@@ -192,7 +129,7 @@ class Context:
             raise self.error(f"{operand.text} is declared .{self._types[operand.text]}, "
                              f"the instruction needs {'a predicate' if bits == 1 else f'{bits} bits'}")
         modifiers = self.instruction.modifiers
-        position = -2 if self.instruction.base in ("set", "slct") else -1
+        position = -2 if self.instruction.base in ("set", "slct", "tex") else -1
         self.check_kind(operand.text, modifiers[position] if len(modifiers) >= -position else "")
         return reg
 
@@ -220,28 +157,28 @@ class Context:
             type = self.instruction.modifiers[-1] if self.instruction.modifiers else ""
         if isinstance(operand, Number):
             return self._constant(operand, bits, type)
+        if isinstance(operand, AddressOf):
+            if operand.name not in self.symbols or type[:1] == "f":
+                raise self.error(f"{operand.name} is not a variable", "addresses of variables, plus a constant")
+            return self._address(operand.name, bits, operand.offset)
         if not isinstance(operand, Name):
             raise self.error("operand must be a register or a constant")
         name = operand.text
         if type in ("f32", "f64") and self.type_of(name) is None:
             raise self.error(f"{name} is no floating-point value", "registers and floating-point constants")
         if name in self.symbols:
-            return Imm(self.symbols[name])
+            return self._address(name, bits)
         if self.type_of(name) is None:
-            if name in SPECIAL_REGISTERS:
-                return self._special(name, bits)
-            if name in LANE_MASKS:
-                return self._lane_mask(name)
-            if name == "%clock_hi":
-                return Imm(0)
+            if name in PREDEFINED:
+                return read_predefined(self, name, bits)
             if name.startswith("%"):
-                known = "special registers " + ", ".join((*SPECIAL_REGISTERS, *LANE_MASKS, "%clock_hi"))
-                raise self.error(f"{name} is neither declared nor a known special register", known)
+                raise self.error(f"{name} is neither declared nor a known special register",
+                                 nearest(name, PREDEFINED, "the special registers that docs/ptx.md lists"))
             if name in self.elsewhere:
                 space = self.elsewhere[name]
-                raise self.error(f"{name} is in .{space}, which is not supported",
-                                 "variables in .shared, .local and .const")
-            raise self.error(f"{name} is not a register or a shared variable", "addresses of shared variables")
+                raise self.error(f"the address of {name}, which is in .{space}, is not supported",
+                                 "variables in .shared, .local, .const and .global")
+            raise self.error(f"{name} is not a register or a variable", "registers, constants, addresses of variables")
         declared = self.bits_of(name)
         if declared != bits:
             raise self.error(f"{name} is declared .{self._types[name]}, the instruction needs {bits} bits")
@@ -257,14 +194,6 @@ class Context:
             return constant
         return self.flushed(value) if flush else value
 
-    def flushed(self, value: Use) -> Use:
-        """Return an f32 value with subnormals made zero."""
-        if isinstance(value, Imm):
-            return Imm(value.value & 0x8000_0000) if value.value & 0x7F80_0000 == 0 else value
-        result = self.r()
-        self.emit("fftz", (result,), (value,))
-        return result
-
     def _constant(self, number: Number, bits: int, type: str) -> Imm:
         if type in ("f32", "f64"):
             pattern = number.double if bits == 64 else number.single
@@ -277,49 +206,21 @@ class Context:
             raise self.error(f"floating-point constant {number.text}", "integer constants")
         return Imm(number.value & (1 << max(bits, 32)) - 1)
 
-    def _special(self, name: str, bits: int) -> Use:
-        low = self.r()
-        self.emit("s2r", (low,), (), imm=int(SPECIAL_REGISTERS[name]))
+    def _address(self, name: str, bits: int, offset: int = 0) -> Use:
+        """Return the address of a variable, plus an offset."""
+        place = self.symbols[name] + offset & 0xFFFF_FFFF
+        if self.spaces[name] != "global":
+            return Imm(place)
+        address = self.r()
+        self.emit("iadd", (address,), (self.bound(self.binding("global")), Imm(place)))
         if bits != 64:
-            return low
+            return address
         wide = self.w()
-        self.emit("pack.64", (wide,), (low, Imm(0)))
+        self.emit("pack.64", (wide,), (address, Imm(0)))
         return wide
-
-    def _lane_mask(self, name: str) -> Reg:
-        """Return the lanes that are equal to the own one, below, at most, above or at least it."""
-        lane, own, result = self._special("%laneid", 32), self.r(), self.r()
-        self.emit("shl", (own,), (Imm(1), lane))
-        if name == "%lanemask_eq":
-            return own
-        if name in ("%lanemask_lt", "%lanemask_ge"):
-            self.emit("iadd", (result,), (own, Imm(0xFFFF_FFFF)))
-        else:  # the own bit and all below
-            below = self.r()
-            self.emit("iadd", (below,), (own, Imm(0xFFFF_FFFF)))
-            self.emit("or", (result,), (own, below))
-        if name in ("%lanemask_lt", "%lanemask_le"):
-            return result
-        inverted = self.r()
-        self.emit("not", (inverted,), (result,))
-        return inverted
 
     def extended(self, operand: Operand, type: str) -> Use:
         """Return a source of a 16- or 32-bit `type`, sign- or zero-extended to 32 bits."""
         bits, signed = width_of(type), type[0] == "s"
         value = self.value(operand, bits)
         return self.extend(value, bits, signed)
-
-    def extend(self, value: Use, bits: int, signed: bool) -> Use:
-        """Return the low `bits` (8, 16 or 32) of an ``r`` value, extended to 32 bits."""
-        if bits == 32:
-            return value
-        if isinstance(value, Imm):
-            low = value.value & (1 << bits) - 1
-            return Imm((low - (low >> bits - 1 << bits)) & 0xFFFF_FFFF if signed else low)
-        result = self.r()
-        if signed:
-            self.emit(f"sext.{bits}", (result,), (value,))
-        else:
-            self.emit("and", (result,), (value, Imm((1 << bits) - 1)))
-        return result

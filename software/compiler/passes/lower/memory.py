@@ -12,7 +12,7 @@ from .spaces import SPACES, each_space
 __all__ = ["address_base"]
 
 _STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}
-_HINTS = {"weak", "cta", "gpu", "sys", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"}
+_HINTS = {"weak", "cta", "cluster", "gpu", "sys", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"}
 _SUPPORTED = ("ld/st of .global, .shared, .local and generic addresses, ld of .const and .param, integer types, .f32, "
               ".f64, .v2 and .v4")
 
@@ -65,6 +65,8 @@ def address_base(ctx: Context, space: str, address: Address):
     if address.base is None:
         return Imm(offset), 0
     if address.base in ctx.symbols:
+        if ctx.spaces[address.base] == "global" and space in ("global", ""):
+            return ctx.bound(ctx.binding("global")), (ctx.symbols[address.base] + offset) & 0xFFFF_FFFF
         if ctx.spaces[address.base] != space:
             raise ctx.error(f"{address.base} is not in .{space}" if space else
                             f"{address.base} is in .{ctx.spaces[address.base]}; say so, or make its address generic")
@@ -72,7 +74,7 @@ def address_base(ctx: Context, space: str, address: Address):
     type = ctx.type_of(address.base)
     if type is None or REGISTER_TYPES.get(type, 0) < 32 or type[0] == "f":
         raise ctx.error(f"{address.base} is not a 32- or 64-bit integer register or a known variable",
-                        "registers, variables in .shared, .local and .const, and parameters")
+                        "registers, variables and parameters")
     return ctx.register(address.base), offset
 
 
@@ -92,6 +94,9 @@ def _load(ctx: Context, space: str, address: Address, data: tuple, type: str, vo
     finish = []
     defs = []
     for item in data:
+        if len(data) > 1 and item == Name("_"):
+            defs.append(ctx.w() if bits == 64 else ctx.r())
+            continue
         reg, declared = _destination(ctx, item, type)
         if bits < 64 and declared == 64:
             low = ctx.r()
@@ -199,7 +204,7 @@ def _store_to(ctx: Context, space: str, base, offset: int, values: list, bits: i
 
 
 def _load_parameter(ctx: Context, address: Address, data: tuple, type: str) -> None:
-    parameter = ctx.parameters.get(address.base)
+    parameter = ctx.parameters.get(address.base or "")
     if parameter is None:
         raise ctx.error(f"{address.base} is not a parameter of this kernel", "[parameter + constant]")
     size = width_of(type) // 8

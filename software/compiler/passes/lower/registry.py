@@ -60,9 +60,9 @@ def _only_float(ctx: Context) -> None:
                     "types " + ", ".join(f".{t}" for t in _float_types(ctx.instruction.base)))
 
 
-def supported_opcodes() -> str:
-    """Return the supported base opcodes, for a message."""
-    return ", ".join(sorted({*_HANDLERS, *_FLOAT_HANDLERS["f32"], *_FLOAT_HANDLERS["f64"]}))
+def supported_opcodes() -> list[str]:
+    """Return the supported base opcodes."""
+    return sorted({*_HANDLERS, *_FLOAT_HANDLERS["f32"], *_FLOAT_HANDLERS["f64"]})
 
 
 def check_modifiers(ctx: Context, allowed: set[str], modifiers: list[str]) -> None:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...codegen.image import MAX_CONSTANT_BYTES, MAX_LOCAL_BYTES, Symbol
-from ...errors import CompileError
-from ...ir.kernel import Imm, Kernel, Pred, Reg
-from ...ptx.syntax import Address, Function, Instruction, Module, Name, Number, Operand, Variable, Vector
+from ...ir.kernel import Imm, Pred, Reg
+from ...ptx.syntax import Address, AddressOf, Function, Instruction, Module, Name, Operand, Vector
 from ..types import DECLARED_WIDTHS
 from .context import Context
 from .registry import lowers, take_operands
 
-__all__ = ["SPACES", "WINDOWS", "place_constants", "place_local", "Provenance", "each_space"]
+__all__ = ["SPACES", "WINDOWS", "Provenance", "both", "each_space"]
 
 WINDOWS: dict[str, int] = {"const": 0xFD00_0000, "local": 0xFE00_0000, "shared": 0xFF00_0000}
 """First generic address of each space that has a window."""
@@ -25,90 +23,6 @@ WINDOW_BITS = 24
 SPACES: dict[str, str] = {"param": "param", "global": "global", "shared": "shared", "shared::cta": "shared",
                           "const": "const", "local": "local"}
 """Modifier of an instruction to state space."""
-
-
-def place_constants(module: Module) -> tuple[bytes, tuple[Symbol, ...]]:
-    """Lay out the module's constant bank: its variables in order, zeros where no value is given.
-
-    Raises
-    ------
-    CompileError
-        If a variable has no size, an initial value is not a number of its type, or the bank is too large.
-    """
-    bank, symbols = bytearray(), []
-    for variable in module.variables:
-        if variable.space != "const" or (variable.extern and not _named_in(module, variable.name)):
-            continue
-        if variable.extern or variable.elements == 0:
-            raise _error(module.file, variable, f"the size of {variable.name} is not known",
-                         ".const variables with a size")
-        width = _width(module.file, variable)
-        bank += bytes(-len(bank) % max(variable.align, width))
-        size = width * (1 if variable.elements is None else variable.elements)
-        values = b"".join(_element(module.file, variable, value, width) for value in variable.initial)
-        symbols.append(Symbol(variable.name, variable.type, len(bank), size))
-        bank += values + bytes(size - len(values))
-        if len(bank) > MAX_CONSTANT_BYTES:
-            raise _error(module.file, variable, f"constants of more than {MAX_CONSTANT_BYTES} bytes")
-    return bytes(bank), tuple(symbols)
-
-
-def _named_in(module: Module, name: str) -> bool:
-    return any(getattr(operand, "text", None) == name or getattr(operand, "base", None) == name
-               for function in module.functions for statement in function.statements
-               if isinstance(statement, Instruction) for operand in statement.operands)
-
-
-def _error(file: str, variable: Variable, message: str, supported: str = "") -> CompileError:
-    return CompileError(message, file, variable.line, variable.text, supported)
-
-
-def _width(file: str, variable: Variable) -> int:
-    if variable.type not in DECLARED_WIDTHS:
-        raise _error(file, variable, f"variable type .{variable.type} is not supported",
-                     "integer and floating-point types")
-    return DECLARED_WIDTHS[variable.type] // 8
-
-
-def _element(file: str, variable: Variable, value: Number | Name, width: int) -> bytes:
-    """Return the bytes of one initial value."""
-    pattern = None
-    if isinstance(value, Number):
-        if variable.type in ("f32", "f64"):
-            pattern = value.single if width == 4 else value.double
-        elif value.value is not None:
-            pattern = value.value
-        elif value.exact == 8 * width and variable.type[0] == "b":
-            pattern = value.single if width == 4 else value.double
-    if pattern is None or not -(1 << 8 * width - 1) <= pattern < 1 << 8 * width:
-        shown = value.text if isinstance(value, (Number, Name)) else value
-        raise _error(file, variable, f"{shown} is no initial value of type .{variable.type}", "numbers")
-    return (pattern & (1 << 8 * width) - 1).to_bytes(width, "little")
-
-
-def place_local(ctx: Context, kernel: Kernel, function: Function) -> None:
-    """Give addresses to the local variables of a kernel.
-
-    Raises
-    ------
-    CompileError
-        If one has no size or an initial value, two have one name, or there is too much.
-    """
-    end = 0
-    for variable in function.variables:
-        if variable.space != "local":
-            continue
-        if variable.elements == 0 or variable.initialized or variable.name in ctx.symbols:
-            raise _error(ctx.file, variable, f"local variable {variable.name} is not supported",
-                         "names of their own, a size and no initial value")
-        width = _width(ctx.file, variable)
-        align = max(variable.align, width)
-        end = -(-end // align) * align
-        ctx.place(variable.name, "local", end)
-        end += width * (1 if variable.elements is None else variable.elements)
-        if end > MAX_LOCAL_BYTES:
-            raise _error(ctx.file, variable, f"a thread has {end} bytes of local memory", f"{MAX_LOCAL_BYTES} bytes")
-    kernel.local_bytes = -(-end // 4) * 4
 
 
 class Provenance:
@@ -120,7 +34,8 @@ class Provenance:
     2. the spaces of any operand of a move, addition, subtraction, selection, minimum, maximum or logic operation;
     3. global memory, if it is a parameter: nobody but the kernel itself has addresses of its local and shared memory;
     4. none, if it is shorter than an address, or the result of other arithmetic or a conversion;
-    5. any space that the kernel makes generic addresses of, and global memory, otherwise (loaded, packed, exchanged).
+    5. any space that the kernel, or an initial value, makes generic addresses of, and global memory, otherwise (loaded,
+       packed, exchanged).
 
     Registers have one answer for the whole kernel. With nothing known, the answer is that of 5.
 
@@ -135,7 +50,7 @@ class Provenance:
         self.any = frozenset({"global"}) | {
             space for s in statements if (space := _made_generic(s)) is not None} | {
             "const" for f in module.functions for s in f.statements
-            if isinstance(s, Instruction) and _made_generic(s) == "const"}
+            if isinstance(s, Instruction) and _made_generic(s) == "const"} | _initial_spaces(module)
         self._spaces: dict[str, frozenset[str]] = {}
         self._bits = module.address_size or 64
         changed = True
@@ -170,13 +85,21 @@ class Provenance:
         elif base in ("mov", "add", "sub", "selp", "min", "max", "and", "or", "xor"):
             spaces = frozenset().union(*(self._spaces.get(name, frozenset()) for s in sources for name in _texts(s)))
         elif base in ("mad", "fma"):
-            spaces = frozenset().union(*(self._spaces.get(name, frozenset()) for name in _texts(sources[-1])))
+            spaces = frozenset().union(*(self._spaces.get(name, frozenset())
+                                         for s in sources[-1:] for name in _texts(s)))
         elif base in ("ld", "ldu", "atom", "shfl", "prmt", "bfi", "shf"):
             spaces = self.any
         else:
             return
         for name in _texts(dest):
             yield name, spaces
+
+
+def _initial_spaces(module: Module) -> frozenset[str]:
+    """Return the spaces that generic addresses among the initial values of variables are of."""
+    spaces = {v.name: v.space for v in module.variables}
+    return frozenset(spaces.get(x.name, "global") for v in module.variables for x in v.initial
+                     if isinstance(x, AddressOf) and x.generic)
 
 
 def _made_generic(statement: Instruction) -> str | None:
@@ -212,7 +135,7 @@ def each_space(ctx: Context, address: Address, base, offset: int,
         if space in WINDOWS:
             here = ctx.p()
             ctx.emit("setp.eq", (here,), (top, Imm(WINDOWS[space] >> WINDOW_BITS)))
-            ctx.guard, left = _both(ctx, left, Pred(here)), _both(ctx, left, Pred(here, True))
+            ctx.guard, left = both(ctx, left, Pred(here)), both(ctx, left, Pred(here, True))
         else:
             ctx.guard = left
         access(space, where, -WINDOWS.get(space, 0) & 0xFFFF_FFFF)
@@ -220,7 +143,8 @@ def each_space(ctx: Context, address: Address, base, offset: int,
     ctx.guard = outer
 
 
-def _both(ctx: Context, first: Pred | None, second: Pred) -> Pred:
+def both(ctx: Context, first: Pred | None, second: Pred) -> Pred:
+    """Return a predicate that holds where both do; None is true."""
     if first is None:
         return second
     result = ctx.p()

@@ -1,0 +1,75 @@
+"""Linear forms: values as sums of multiples of other values and a constant, modulo 2**32.
+
+Addition, subtraction, and multiplication by a constant are exact in that ring, so two registers of one form are equal
+in whatever order they were computed, and two forms that differ in the constant alone differ by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..ir.kernel import Imm, Op
+
+__all__ = ["Form", "constant", "atom", "add", "scale", "linear"]
+
+_MASK = 0xFFFF_FFFF
+_MOST_TERMS = 8
+
+
+class Form(NamedTuple):
+    """A sum.
+
+    Attributes
+    ----------
+    terms : tuple of (int, int)
+        Number of a value and its factor, ascending; factors are not 0.
+    constant : int
+    """
+
+    terms: tuple[tuple[int, int], ...]
+    constant: int
+
+
+def constant(value: int) -> Form:
+    """Return the form of a constant."""
+    return Form((), value & _MASK)
+
+
+def atom(number: int) -> Form:
+    """Return the form of a value that is no sum."""
+    return Form(((number, 1),), 0)
+
+
+def add(a: Form, b: Form, factor: int = 1) -> Form:
+    """Return ``a + factor * b``."""
+    terms = dict(a.terms)
+    for number, count in b.terms:
+        terms[number] = terms.get(number, 0) + factor * count & _MASK
+    return Form(tuple(sorted((n, c) for n, c in terms.items() if c)), a.constant + factor * b.constant & _MASK)
+
+
+def scale(a: Form, factor: int) -> Form:
+    """Return ``factor * a``."""
+    return add(constant(0), a, factor)
+
+
+def linear(op: Op, operands: Sequence[Form]) -> Form | None:
+    """Return the form of the result of an operation on `operands`, None if it is no sum, or one of many terms."""
+    form = _linear(op, operands)
+    return form if form is not None and len(form.terms) <= _MOST_TERMS else None
+
+
+def _linear(op: Op, operands: Sequence[Form]) -> Form | None:
+    name = op.name
+    if name in ("iadd", "isub"):
+        return add(operands[0], operands[1], 1 if name == "iadd" else -1)
+    if name == "shl" and isinstance(op.uses[1], Imm):
+        return scale(operands[0], 1 << op.uses[1].value if op.uses[1].value < 32 else 0)
+    if name in ("imul.lo", "imad.lo"):
+        a, b, *rest = operands
+        if a.terms and b.terms:
+            return None
+        product = scale(a, b.constant) if a.terms else scale(b, a.constant)
+        return add(product, rest[0]) if rest else product
+    return None

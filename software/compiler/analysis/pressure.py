@@ -1,0 +1,87 @@
+"""Register pressure: how many vector registers each operation needs, whatever places they get.
+
+An operation needs
+
+1. *before* it, a register for every value that is live or read, and for every result of a guarded group, whose lanes
+   that do not execute keep their words;
+2. *after* it, one for every value that is live, and for every result, wanted or not. If the results form a group, a
+   group that is read stays whole as long as one of its words is live: words of two values cannot share an aligned pair.
+
+With live ranges that may be split by copies, as many registers as the largest need are enough (`passes.split`): aligned
+groups of one, two and four registers always fill a register file without gaps, the widest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..ir.kernel import Block, Kernel, Op, Reg
+from ..ir.spec import GROUPS
+from .liveness import Liveness, liveness
+
+__all__ = ["Need", "needs", "pressure"]
+
+
+@dataclass(slots=True)
+class Need:
+    """What one operation needs.
+
+    Attributes
+    ----------
+    index : int
+        Place of the operation in its block.
+    op : Op
+    live : set of Reg
+        Vector registers live after it.
+    before, after : int
+        Vector registers needed before and after it.
+    """
+
+    index: int
+    op: Op
+    live: set[Reg]
+    before: int
+    after: int
+
+
+def needs(block: Block, result: Liveness) -> Iterator[Need]:
+    """Yield what each operation of a block needs, from the last to the first (stage ``narrow``)."""
+    live = {reg for reg in result.live_out[block.label] if reg.kind == "r"}
+    for index in range(len(block.ops) - 1, -1, -1):
+        op = block.ops[index]
+        made = {d for d in op.defs if d is not None and d.kind == "r"}
+        before = live | {use for use in op.uses if isinstance(use, Reg) and use.kind == "r"}
+        if op.guard is None and made:
+            before -= made.difference(op.uses)
+        groups = GROUPS.get(op.name, ()) if made else ()
+        whole, partial = _group_needs(op, groups, live, made, before) if len(groups) > 0 else (0, 0)
+        yield Need(index, op, live, len(before) + partial, len(live | made) + whole)
+        live = before
+
+
+def _group_needs(op: Op, groups: tuple, live: set[Reg], made: set[Reg], before: set[Reg]) -> tuple[int, int]:
+    """Return what is needed after and before `op` beyond the values themselves, for its groups."""
+    results = {d for result, start, width in groups if result for d in op.defs[start:start + width]}
+    if not results:
+        return 0, 0
+    if op.guard is not None:
+        return 0, 0 if results.isdisjoint(live) else len(results - before)
+    staying, kept = live - made, set()
+    for result, start, width in groups:
+        group = op.uses[start:start + width]
+        if not result and not staying.isdisjoint(group):
+            kept.update(group)
+    return len(kept - staying), 0
+
+
+def pressure(kernel: Kernel, result: Liveness | None = None) -> int:
+    """Return the vector registers that `kernel` (stage ``narrow``) needs: the largest of its operations' needs."""
+    result = liveness(kernel) if result is None else result
+    most = 0
+    for block in kernel.blocks:
+        most = max(most, sum(reg.kind == "r" for reg in result.live_in[block.label]),
+                   sum(reg.kind == "r" for reg in result.live_out[block.label]))
+        for need in needs(block, result):
+            most = max(most, need.before, need.after)
+    return most

@@ -1,0 +1,93 @@
+"""Colouring of uniform registers.
+
+A register interferes with what is live after its definition, and with what lanes that wait elsewhere need meanwhile
+(`analysis.masked`): one word serves the whole warp, whichever side of a branch it is on. The order is smallest-last
+(Matula and Beck); where more than all registers interfere, what is executed least goes last, and may be left over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import networkx
+
+from caesura.hw.arch.geometry import UNIFORMS
+
+from ..analysis.liveness import liveness
+from ..analysis.loops import loop_depth
+from ..analysis.masked import waiting_uniforms
+from ..ir.kernel import Kernel, Reg
+
+__all__ = ["color_uniform"]
+
+
+def color_uniform(kernel: Kernel, flow: networkx.DiGraph, meet: Mapping[str, str | None],
+                  divergent: Collection[str]) -> tuple[dict[Reg, Reg], list[Reg]]:
+    """Give the uniform registers of `kernel` (kind ``u``) places.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    flow, meet, divergent
+        Its control-flow graph, reconvergence points and divergent branches (`analysis.uniformity`).
+
+    Returns
+    -------
+    dict of Reg to Reg
+        Of kind ``U``, for those that have one.
+    list of Reg
+        The others.
+    """
+    near = _interference(kernel, flow, meet, divergent)
+    chosen: dict[Reg, Reg] = {}
+    over: list[Reg] = []
+    for reg in reversed(_smallest_last(near, _executed(kernel))):
+        taken = {chosen[other].index for other in near[reg] if other in chosen}
+        place = next((k for k in range(UNIFORMS) if k not in taken), None)
+        if place is None:
+            over.append(reg)
+        else:
+            chosen[reg] = Reg("U", place)
+    return chosen, over
+
+
+def _interference(kernel: Kernel, flow, meet, divergent) -> dict[Reg, set[Reg]]:
+    result = liveness(kernel, flow)
+    waiting = waiting_uniforms(kernel, flow, meet, result.live_in, divergent)
+    near: dict[Reg, set[Reg]] = {}
+    for block in kernel.blocks:
+        for _, op, live in result.backward(block):
+            for reg in op.written():
+                if reg.kind == "u":
+                    others = {other for other in live if other.kind == "u"} | waiting[block.label]
+                    near.setdefault(reg, set()).update(others - {reg})
+                    for other in others - {reg}:
+                        near.setdefault(other, set()).add(reg)
+    return near
+
+
+def _executed(kernel: Kernel) -> dict[Reg, int]:
+    """Return how often a register is named, an operation in a loop ten times."""
+    depth = loop_depth(kernel)
+    count: dict[Reg, int] = {}
+    for block in kernel.blocks:
+        for op in block.ops:
+            for reg in (*op.written(), *op.read()):
+                if reg.kind == "u":
+                    count[reg] = count.get(reg, 0) + 10 ** depth[block.label]
+    return count
+
+
+def _smallest_last(near: dict[Reg, set[Reg]], executed: dict[Reg, int]) -> list[Reg]:
+    degree = {reg: len(others) for reg, others in near.items()}
+    left = dict.fromkeys(sorted(near))
+    order: list[Reg] = []
+    while left:
+        easy = [reg for reg in left if degree[reg] < UNIFORMS]
+        batch = easy or [min(left, key=lambda reg: (executed[reg] / degree[reg], reg))]
+        for reg in batch:
+            del left[reg]
+            order.append(reg)
+            for other in near[reg]:
+                degree[other] -= 1
+    return order

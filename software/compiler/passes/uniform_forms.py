@@ -1,0 +1,76 @@
+"""The forms of an operation that read or write uniform registers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, Unit
+
+from ..ir.kernel import Imm, Op, Reg
+from ..ir.spec import UNIFORM_PLACES, machine_opcode
+
+__all__ = ["is_scalar", "moves", "misplaced"]
+
+_SCALAR = {op.name.removesuffix(".i")[1:] for op in OPCODES if op.unit is Unit.UNIFORM} | {"ld.const.b32"}
+_COMMUTATIVE = ("iadd", "iaddc", "imul.", "imad.", "and", "or", "xor", "imin.", "imax.", "fadd.", "fmul.", "ffma.",
+                "fmin", "fmax", "setp.eq", "setp.ne", "fsetp.eq", "fsetp.ne", "fsetp.num", "fsetp.nan")
+_MIRROR = {"isub": "irsub", "irsub": "isub",
+           **{f"{kind}.{a}{b}{tail}": f"{kind}.{'g' if a == 'l' else 'l'}{b}{tail}" for a in "lg" for b in "te"
+              for kind, tails in (("setp", (".s", ".u")), ("fsetp", ("", "u"))) for tail in tails}}
+
+
+def is_scalar(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> bool:
+    """Whether the uniform data path can execute `op` if its operands are in uniform registers.
+
+    A ``sel`` counts: it becomes two moves, one under its predicate.
+
+    Parameters
+    ----------
+    op : Op
+    uniform : collection of Reg
+        Values that are, or would be, in uniform registers.
+    predicates : collection of Reg
+        Those that are warp-uniform.
+    """
+    if op.volatile or not all(use in uniform for use in op.uses if isinstance(use, Reg)):
+        return False
+    if op.name == "sel":
+        return op.guard is None and op.uses[2].reg in predicates
+    if op.name == "s2r":
+        return op.imm in UNIFORM_SPECIALS
+    return op.name in _SCALAR
+
+
+def moves(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> bool:
+    """Whether `op` goes to the uniform data path when the values `uniform` are kept in uniform registers; parameters as
+    of `is_scalar`."""
+    wanted = all(d is not None and (d.kind == "p" or d in uniform) for d in op.defs)
+    return bool(op.defs) and wanted and is_scalar(op, uniform, predicates)
+
+
+def misplaced(op: Op, uniform: Collection[Reg]) -> tuple[Op, set[Reg]]:
+    """Return vector operation `op`, with its operands exchanged if that helps, and which of its operands among
+    `uniform` stand where no uniform register can."""
+    best = op, _misplaced(op, uniform)
+    if best[1]:
+        other = _swapped(op)
+        if other is not None and machine_opcode(other) is not None:
+            best = min(best, (other, _misplaced(other, uniform)), key=lambda x: len(x[1]))
+    return best
+
+
+def _swapped(op: Op) -> Op | None:
+    """Return the same operation with its first two operands exchanged, None if there is none."""
+    if len(op.uses) < 2 or any(isinstance(use, Imm) for use in op.uses[:2]):
+        return None
+    a, b, *rest = op.uses
+    if op.name == "sel":
+        rest = [rest[0].inverted()]
+    elif op.name not in _MIRROR and not op.name.startswith(_COMMUTATIVE):
+        return None
+    return Op(_MIRROR.get(op.name, op.name), op.defs, (b, a, *rest), op.guard, op.imm, op.line, op.volatile)
+
+
+def _misplaced(op: Op, uniform: Collection[Reg]) -> set[Reg]:
+    place = UNIFORM_PLACES.get(op.name)
+    return {use for k, use in enumerate(op.uses) if k != place and isinstance(use, Reg) and use in uniform}

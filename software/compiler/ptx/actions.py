@@ -1,0 +1,114 @@
+"""Actions of the grammar for statements, functions and the module."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import lark
+
+from ..errors import CompileError
+from .declarations import DeclarationActions
+from .scopes import Flattener, Scope
+from .syntax import Function, Instruction, Label, Module, Name, renamed
+
+__all__ = ["Actions"]
+
+
+class Actions(DeclarationActions):
+    """Builds the tree of `syntax` from lark's; `lark.exceptions.VisitError` holds the `CompileError` of a refusal."""
+
+    # Statements
+
+    @lark.v_args(meta=True)
+    def instruction(self, meta, children):
+        guard, opcode, *operands = children
+        return Instruction(str(opcode), tuple(x for x in operands if x is not None), guard, opcode.line,
+                           self._source(meta), opcode.column)
+
+    @lark.v_args(meta=True)
+    def targets(self, meta, children):
+        names = tuple(Name(str(child)) for child in children[1:])
+        return Instruction("branchtargets", names, None, meta.line, self._source(meta), meta.column)
+
+    @lark.v_args(meta=True)
+    def label(self, meta, children):
+        return Label(str(children[0]), meta.line, meta.column)
+
+    def body(self, children):
+        flat = Scope()
+        for child in children:
+            if isinstance(child, tuple):
+                flat += child[1]
+            else:
+                flat.append(child)
+        return flat
+
+    # Module
+
+    def version(self, children):
+        return ("version", str(children[0]))
+
+    def target(self, children):
+        return ("target", ",".join(map(str, children)))
+
+    def address_size(self, children):
+        size, = children
+        bits = self._integer(size)
+        if bits not in (32, 64):
+            raise self._wrong(size, f"addresses of {bits} bits", "32 and 64")
+        return ("address_size", bits)
+
+    def parameters(self, children):
+        return ("parameters", tuple(x for x in children if x is not None))
+
+    def attribute(self, children):
+        word, *numbers = children
+        values = tuple(self._integer(x) for x in numbers if x is not None)
+        if str(word) in (".maxntid", ".reqntid") and not 1 <= len(values) <= 3:
+            raise self._wrong(word, f"{len(values)} numbers after {word}", "one to three")
+        return ("attribute", str(word)[1:], values)
+
+    def function(self, children):
+        tokens = [x for x in children if isinstance(x, lark.Token)]
+        kind = next(x for x in tokens if x.type == "KIND")
+        name = next(x for x in tokens if x.type == "WORD")
+        named = [x for x in children if isinstance(x, tuple)]
+        bodies = [x for x in children if isinstance(x, Scope)]
+        place = next(k for k, x in enumerate(children) if isinstance(x, lark.Token) and x.type == "WORD")
+        results, parameters = (next((x[1] for x in part if isinstance(x, tuple) and x[0] == "parameters"), ())
+                               for part in (children[:place], children[place:]))
+        self._check_names([*results, *parameters])
+        function = Function(str(kind)[1:], str(name), parameters,
+                            {x[1]: x[2] for x in named if x[0] == "attribute"}, (), (), kind.line or 0, bool(bodies),
+                            results, kind.column or 0)
+        return ("function", function, *bodies)
+
+    def _check_names(self, variables):
+        """Refuse a name declared twice."""
+        seen = set()
+        for variable in variables:
+            if variable.name in seen:
+                raise CompileError.at(variable, self._file, f"{variable.name} is declared twice")
+            seen.add(variable.name)
+
+    def _flattened(self, function, bodies, taken, hoisted):
+        """Return a function with its body; add its ``.global`` and ``.const`` variables to `hoisted`."""
+        flat = Flattener(self._file, taken | {v.name for v in (*function.parameters, *function.results)})
+        for body in bodies:
+            flat.flatten(body)
+        own = {v.name: f"{function.name}::{v.name}" for v in flat.variables if v.space in ("global", "const")}
+        hoisted += [dataclasses.replace(v, name=own[v.name]) for v in flat.variables if v.name in own]
+        statements = [dataclasses.replace(s, operands=tuple(renamed(x, lambda name: own.get(name, name))
+                                                            for x in s.operands))
+                      if own and isinstance(s, Instruction) else s for s in flat.statements]
+        return dataclasses.replace(function, variables=tuple(v for v in flat.variables if v.name not in own),
+                                   statements=tuple(statements))
+
+    def start(self, children):
+        facts = {x[0]: x[1] for x in children if isinstance(x, tuple) and x[0] not in ("variables", "function")}
+        variables = [v for x in children if isinstance(x, tuple) and x[0] == "variables" for v in x[1]]
+        parts = [x for x in children if isinstance(x, tuple) and x[0] == "function"]
+        taken = {v.name for v in variables} | {part[1].name for part in parts}
+        functions = [self._flattened(function, bodies, taken, variables) for _, function, *bodies in parts]
+        return Module(self._file, facts.get("version", ""), facts.get("target", ""),
+                      facts.get("address_size", 64), tuple(variables), tuple(functions))

@@ -1,0 +1,104 @@
+"""Actions of the grammar for operands and numbers: lark's tree to that of `syntax`."""
+
+from __future__ import annotations
+
+import lark
+
+from ..errors import CompileError
+from .literals import literal
+from .syntax import Address, AddressOf, Arguments, Guard, Name, Negated, Number, Pair, Texel, Vector
+
+__all__ = ["OperandActions"]
+
+
+class OperandActions(lark.Transformer):
+    """Builds operands.
+
+    Parameters
+    ----------
+    text : str
+        Source.
+    file : str
+        For messages.
+    """
+
+    def __init__(self, text: str, file: str):
+        super().__init__(visit_tokens=False)
+        self._text = text
+        self._file = file
+
+    def _source(self, meta) -> str:
+        return self._text[meta.start_pos:meta.end_pos]
+
+    def _wrong(self, token: lark.Token, message: str, supported: str = "") -> CompileError:
+        """Return the error for a token, with its line of the source."""
+        line, column = token.line or 0, token.column or 0
+        return CompileError(message, self._file, line, self._text.split("\n")[line - 1], supported, column)
+
+    # Numbers
+
+    def _literal(self, token: lark.Token) -> Number:
+        try:
+            return literal(str(token))
+        except ValueError as error:
+            raise self._wrong(token, str(error)) from None
+
+    def _integer(self, token: lark.Token) -> int:
+        value = self._literal(token).value
+        if value is None:
+            raise self._wrong(token, f"{token} is no integer")
+        return value
+
+    def _offset(self, token: lark.Token) -> int:
+        """Return a number that a 32-bit address can hold."""
+        value = self._integer(token)
+        if not -1 << 31 <= value < 1 << 32:
+            raise self._wrong(token, f"the offset {value} does not fit 32 bits, as addresses do")
+        return value
+
+    def _displacement(self, meta, token: lark.Token | None) -> int:
+        """Return the offset behind a name, 0 if there is none; there is a sign between."""
+        text = self._source(meta)
+        if any(sign in text for sign in "+-") != (token is not None):
+            what = f"syntax error at {str(token or '+')!r}"
+            raise self._wrong(token, what) if token else CompileError(what, self._file, meta.line, text,
+                                                                      column=meta.column)
+        return 0 if token is None else self._offset(token)
+
+    # Operands
+
+    def name(self, children):
+        return Name(str(children[0]))
+
+    @lark.v_args(meta=True)
+    def displaced(self, meta, children):
+        name, offset = children
+        return AddressOf(str(name), self._displacement(meta, offset), text=self._source(meta))
+
+    def number(self, children):
+        return self._literal(children[0])
+
+    def negated(self, children):
+        return Negated(str(children[0]))
+
+    def pair(self, children):
+        return Pair(str(children[0]), str(children[1]))
+
+    @lark.v_args(meta=True)
+    def address(self, meta, children):
+        return Address(str(children[0]), self._displacement(meta, children[-1]))
+
+    def absolute(self, children):
+        return Address(None, self._offset(children[0]))
+
+    def texture(self, children):
+        return Texel(str(children[0]), children[1])
+
+    def vector(self, children):
+        return Vector(tuple(children))
+
+    def arguments(self, children):
+        return Arguments(tuple(x for x in children if x is not None))
+
+    def guard(self, children):
+        return Guard(str(children[1]), children[0] is not None)

@@ -1,0 +1,97 @@
+"""The compile benchmark: its kernels are what it says, run to their end, and its verdict follows its limits."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from caesura.sim import open_device
+from caesura.sim.bench.compile_scaling import BEGIN, END, GROWTH, SECONDS, judge, measure
+from caesura.sim.testing.ptx.large import LargeKernel
+from caesura.software.cli.bench import bench_group
+from caesura.software.compiler import CompileOptions, compile_ptx
+
+
+def row(count, seconds, peak=1 << 28):
+    return {"size": count, "instructions": count, "registers": 20, "local_bytes": 0, "seconds": seconds,
+            "peak_bytes": peak}
+
+
+def calls(function, sizes):
+    """Calls of Python functions that compiling kernels of `sizes` takes, by instruction of theirs."""
+    found = []
+    for size in sizes:
+        text, count = LargeKernel(size, seed=3).ptx, 0
+
+        def tracer(frame, event, argument):
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(tracer)
+        try:
+            image = function(text)
+        finally:
+            sys.setprofile(None)
+        found.append(count / len(image.code))
+    return found
+
+
+def test_kernels_are_of_the_size_asked_for_and_differ_by_seed():
+    assert LargeKernel(500).ptx == LargeKernel(500).ptx != LargeKernel(500, 1).ptx
+    count = len(compile_ptx(LargeKernel(2000).ptx)["large"].code)
+    assert 1600 <= count <= 2400
+    with pytest.raises(ValueError, match="too few"):
+        LargeKernel(99)
+
+
+@pytest.mark.parametrize("budget", [64, 16])
+def test_kernels_run_to_their_end(budget):
+    """Two budgets give the same results: those of one are checked by the other."""
+    results = []
+    for registers in (budget, 40):
+        image = compile_ptx(LargeKernel(400, 2).ptx, options=CompileOptions(max_registers=registers))["large"]
+        device = open_device("golden", "gtx480", memory_bytes=1 << 20)
+        source = device.array(np.random.default_rng(0).normal(size=LargeKernel.words).astype(np.float32))
+        output = device.array(np.zeros(64, np.uint32))
+        device.wait(device.load([image])["large"]((2,), (32,), [output, source, 3]))
+        results.append(output.get())
+    assert (results[0] == results[1]).all() and len(set(results[0].tolist())) > 32
+
+
+def test_work_grows_no_faster_than_n_log_n():
+    """Counted in calls rather than seconds: four times the kernel takes hardly more an instruction."""
+    def compiled(text):
+        return compile_ptx(text)["large"]
+
+    compiled(LargeKernel(100).ptx)
+    few, many = calls(compiled, (600, 2400))
+    assert many < 1.2 * few
+
+
+def test_the_verdict_follows_the_limits():
+    good = judge([row(10_000, 10.0), row(1_000, 0.75)])
+    assert good["met"] and [r["instructions"] for r in good["runs"]] == [1_000, 10_000]
+    assert good["runs"][0]["exponent"] is None and 1.1 < good["runs"][1]["exponent"] < 1.13
+    assert not judge([row(10_000, SECONDS + 1)])["met"]
+    assert not judge([row(10_000, 1.0, 2 << 30)])["met"] and judge([row(30_000, 90.0, 2 << 30)])["met"]
+    assert not judge([row(1_000, 1.0), row(30_000, 30 * 10.3 / 6.9 * GROWTH * 1.01)])["met"]
+
+
+def test_a_small_kernel_through_the_command_line(tmp_path):
+    page, figures = tmp_path / "page.md", tmp_path / "figures.json"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    result = CliRunner().invoke(bench_group, ["compile", "--size", "200", "--markdown", str(page), "--json",
+                                              str(figures), "--registers", "20"])
+    assert result.exit_code == 0 and "grows to 1.00" in result.output
+    data = json.loads(figures.read_text())
+    (run,) = data["runs"]
+    assert run["registers"] <= 20 and run["peak_bytes"] < 1 << 30 and run["size"] == 200
+    text = page.read_text()
+    assert text.startswith("before") and text.endswith("after\n") and "| exponent |" in text and "old" not in text
+
+
+def test_measured_is_what_is_compiled():
+    found = measure(200, 1)
+    assert found["instructions"] == len(compile_ptx(LargeKernel(200, 1).ptx)["large"].code)

@@ -1,0 +1,26 @@
+"""Passes on small texts: IR in, IR out."""
+
+import textwrap
+
+from caesura.software.compiler.ir.spec import verify
+from caesura.software.compiler.ir.text import parse, show
+
+
+def clean(text):
+    """A kernel's text from its blocks."""
+    return "kernel k\n" + textwrap.dedent(text).strip("\n") + "\n"
+
+
+def check(apply, before, after, stage="narrow"):
+    """Apply a pass to a text and compare."""
+    kernel = parse(clean(before))
+    apply(kernel)
+    verify(kernel, stage)
+    assert show(kernel) == clean(after)
+
+
+def straight(apply, before, after, stage="narrow"):
+    """As `check`, for one block whose operations are separated by semicolons."""
+    def block(lines):
+        return "entry:\n" + "".join(f"  {line}\n" for line in lines.split("; ") if line) + "  end\n"
+    check(apply, block(before), block(after), stage)

@@ -1,0 +1,104 @@
+"""Every instruction form that compilers were seen to emit compiles and computes what PTX says: on the golden model."""
+
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ptx_bench import THREADS, check
+from ptx_coverage import FORMS, MODULE, PARAMETERS, PRELUDE, RETURNING, SHARED, kernel_with_parameters
+
+from caesura.sim import open_device
+from caesura.software.compiler import compile_ptx
+
+COUNT = 2 * THREADS
+GROUP = 60
+"""Forms a kernel."""
+
+
+def patterns(seed):
+    """Numbers of both forms at once: the upper word is that of an f64, the lower one an f32; or integers."""
+    rng = random.Random(seed)
+    special = [0, 1, 0x7F_FFFF, 0x80_0000, 0x3F80_0000, 0x7F80_0000, 0x7FC0_0000, 0x7F7F_FFFF, 0x3F00_0000, 0x4F00_0000]
+
+    def one():
+        kind = rng.random()
+        if kind < 0.25:
+            return rng.getrandbits(64)
+        if kind < 0.4:
+            return rng.randrange(-300, 300) & (1 << 64) - 1
+        high = rng.getrandbits(1) << 31 | rng.choice((0, 0x7FF, *[rng.randrange(990, 1060)] * 8)) << 20
+        low = rng.choice((rng.choice(special), rng.randrange(110, 150) << 23 | rng.getrandbits(23)))
+        return (high | rng.getrandbits(20)) << 32 | low | rng.getrandbits(1) << 31
+    return [one() for _ in range(COUNT)]
+
+
+A, B = patterns(1), patterns(2)
+INDEX = list(range(COUNT))
+
+
+def scoped(text):
+    """Give the statements a scope of their own, with its labels."""
+    return f"{{ {text} }}"
+
+
+def under_guard(form):
+    """The same under @%p5 and @!%p5, with the thread's number where it does not hold."""
+    r = {16: "%rs", 32: "%r", 64: "%rd"}[form.bits]
+    first = form.text.split(";")[0]
+    dest = first.split()[1].rstrip(",")
+    home = f"cvt.u{form.bits}.u32 {r}4, %r3; mov.b{form.bits} {dest}, {r}4;"
+    rest = form.text[len(first):]
+    for negated in ("", "!"):
+        yield (home + f"@{negated}%p5 {first}{rest}", form.bits,
+               lambda x, y, i, f=form.meaning, odd=not negated: f(x, y, i) if bool(i % 2) == odd else i)
+
+
+GROUPS = [FORMS[k:k + GROUP] for k in range(0, len(FORMS), GROUP)]
+
+
+@pytest.mark.parametrize("forms", GROUPS, ids=lambda forms: "".join(forms[0].opcodes[:1]))
+def test_every_form(forms):
+    cases = [(scoped(form.text), form.bits, form.meaning) for form in forms]
+    cases[0] = (PRELUDE + cases[0][0], *cases[0][1:])
+    check(cases, A, B, INDEX, SHARED, MODULE)
+
+
+@pytest.mark.parametrize("forms", GROUPS, ids=lambda forms: "".join(forms[0].opcodes[:1]))
+def test_every_form_under_a_guard(forms):
+    cases = [case for form in forms if form.guarded for case in under_guard(form)]
+    if cases:
+        cases[0] = (PRELUDE + cases[0][0], *cases[0][1:])
+        check(cases, A, B, INDEX, SHARED, MODULE)
+
+
+def test_kernel_parameters_of_every_type():
+    device = open_device("golden", "gtx480", memory_bytes=1 << 20)
+    out = device.array(np.zeros((4, len(PARAMETERS)), np.uint64))
+    values = [np.array(x, np.uint32).view(np.float32) if type == "f32" else np.array(x, np.uint64).view(np.float64)
+              if type == "f64" else x for type, x in PARAMETERS.items()]
+    arguments = [out, *(x[()] if isinstance(x, np.ndarray) else x for x in values)]
+    device.wait(device.load([compile_ptx(kernel_with_parameters())["k"]])["k"](1, 4, arguments))
+    expected = [x & (1 << 64) - 1 for x in PARAMETERS.values()]
+    assert [[int(x) for x in row] for row in out.get()] == [expected, [*expected[:-1], 0]] * 2
+
+
+def listed(page):
+    """Return the opcodes of a page with lines ``- add: s32 6567, s64 2911+; sub: ...``, `+` and counts dropped."""
+    found = set()
+    for line in page.splitlines():
+        for part in line[2:].split("; ") if line.startswith("- ") else ():
+            base, _, rest = part.partition(": ")
+            forms = [word.split()[0] for word in re.sub(r"\([^)]*\)", "", rest).split(", ") if word.strip()]
+            found |= {f"{base}.{form}" for form in forms} if rest else {base.split()[0]}
+    return {opcode.rstrip("+") for opcode in found}
+
+
+def test_the_table_has_every_form_of_the_page():
+    page = Path(__file__).parents[4] / "shared" / "ptx-coverage.md"
+    if not page.is_file():
+        pytest.skip("the page is not here")
+    covered = {opcode for form in FORMS for opcode in form.opcodes} | {*RETURNING}
+    missing = listed(page.read_text()) - covered
+    assert not missing, sorted(missing)
