@@ -81,14 +81,14 @@ class DeclarationActions(OperandActions):
     @lark.v_args(meta=True)
     def address_of(self, meta, children):
         name, offset = children[0], children[-1] if len(children) > 1 else None
-        return AddressOf(str(name), self._displacement(meta, offset), text=self._source(meta))
+        return AddressOf(str(name), self._displacement(meta, name, offset), text=self._source(meta))
 
     @lark.v_args(meta=True)
     def generic_address(self, meta, children):
         word, name, offset = children[0], children[1], children[-1] if len(children) > 2 else None
         if word != "generic":
             raise self._refused(meta, f"{word} is no operator of addresses", "generic(name)")
-        return AddressOf(str(name), self._displacement(meta, offset), True, text=self._source(meta))
+        return AddressOf(str(name), self._displacement(meta, name, offset), True, text=self._source(meta))
 
     @lark.v_args(meta=True)
     def masked(self, meta, children):

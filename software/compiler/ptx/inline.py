@@ -77,7 +77,7 @@ class Inliner:
     def fresh(self, name: str) -> str:
         """Return a name that no other piece of code has."""
         self._number += 1
-        return f"{name}${self._number}"
+        return f"{name}`{self._number}"
 
     def call(self, site: Instruction, at_site: bool = False) -> list[Statement]:
         """Return what a ``call`` instruction becomes; `at_site` as in `expand`.
@@ -129,7 +129,7 @@ class Inliner:
         if len(results) != len(function.results) or len(arguments) != len(function.parameters):
             raise self._error(site, f"{function.name} has {len(function.results)} results and "
                                     f"{len(function.parameters)} parameters")
-        suffix = self.fresh(f"${function.name}")
+        suffix = self.fresh(f"`{function.name}")
         names = self._declare(function, suffix)
         moves_in: list[Instruction] = []
         moves_out: list[Instruction] = []
@@ -169,7 +169,7 @@ class Inliner:
         ranges = {}
         for variable in function.variables:
             if variable.space == "shared":
-                names[variable.name] = f"{variable.name}${function.name}"
+                names[variable.name] = f"{variable.name}`{function.name}"
                 if all(v.name != names[variable.name] for v in self.variables):
                     self.variables.append(dataclasses.replace(variable, name=names[variable.name]))
             elif variable.count is None:

@@ -56,13 +56,10 @@ class OperandActions(lark.Transformer):
             raise self._wrong(token, f"the offset {value} does not fit 32 bits, as addresses do")
         return value
 
-    def _displacement(self, meta, token: lark.Token | None) -> int:
+    def _displacement(self, meta, name: lark.Token, token: lark.Token | None) -> int:
         """Return the offset behind a name, 0 if there is none; there is a sign between."""
-        text = self._source(meta)
-        if any(sign in text for sign in "+-") != (token is not None):
-            what = f"syntax error at {str(token or '+')!r}"
-            raise self._wrong(token, what) if token else CompileError(what, self._file, meta.line, text,
-                                                                      column=meta.column)
+        if any(sign in self._source(meta) for sign in "+-") != (token is not None):
+            raise self._wrong(token or name, f"syntax error at {str(token or '+')!r}")
         return 0 if token is None else self._offset(token)
 
     # Operands
@@ -73,7 +70,7 @@ class OperandActions(lark.Transformer):
     @lark.v_args(meta=True)
     def displaced(self, meta, children):
         name, offset = children
-        return AddressOf(str(name), self._displacement(meta, offset), text=self._source(meta))
+        return AddressOf(str(name), self._displacement(meta, name, offset), text=self._source(meta))
 
     def number(self, children):
         return self._literal(children[0])
@@ -86,7 +83,8 @@ class OperandActions(lark.Transformer):
 
     @lark.v_args(meta=True)
     def address(self, meta, children):
-        return Address(str(children[0]), self._displacement(meta, children[-1]))
+        name, offset = children[0], children[-1]
+        return Address(str(name), self._displacement(meta, name, offset))
 
     def absolute(self, children):
         return Address(None, self._offset(children[0]))

@@ -28,8 +28,8 @@ Item = Instruction | Label | Variable | Scope
 
 
 def as_written(text: str) -> str:
-    """Return a message with names as the PTX has them."""
-    return re.sub(r"'\d+'?", "", text)
+    """Return a message with names as the PTX has them, without what scopes and inlining (`inline`) append."""
+    return re.sub(r"'\d+'?|`[\w$%.]+", "", text)
 
 
 def of_range(name: str, ranges: Mapping[str, Variable]) -> Variable | None:

@@ -165,6 +165,7 @@ def test_parameters_passed_by_value(images):
     device = open_device("golden", GEOMETRY, memory_bytes=1 << 20)
     p = device.array(np.arange(32, dtype=np.int32) * 11)
     o = device.array(np.arange(128, dtype=np.int32))
+    assert p.address is not None
     record = np.zeros(32, np.uint8)
     record[:8].view(np.uint64)[0] = p.address
     record[8] = 0xFD

@@ -210,6 +210,15 @@ def test_unsupported_variables(declaration, column, what):
     assert (caught.value.line, caught.value.column) == (LINE, column)
 
 
+def test_names_in_inlined_functions_are_as_written():
+    text = """.func (.reg .b32 q) f(.reg .b32 a) { .reg .b64 %r<4>; { .reg .b64 t; add.s64 t, t, 1; }
+    add.s32 q, a, %r1; ret; }
+.entry k() { .reg .b32 z; call (z), f, (z); ret; }"""
+    with pytest.raises(CompileError, match="%r1 is declared .b64, the instruction needs 32 bits") as caught:
+        compile_ptx(text, "kernel.ptx")
+    assert (caught.value.line, caught.value.column) == (2, 5)
+
+
 def test_register_number_of_any_length():
     with pytest.raises(CompileError, match="neither declared") as caught:
         compile_ptx(FRAME.replace("<STATEMENT>", f"mov.u32 %r1, %r{'9' * 5000};"), "kernel.ptx")

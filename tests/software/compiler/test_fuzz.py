@@ -18,7 +18,7 @@ SECONDS = 60
 """A single input may take, on a busy machine."""
 NOWHERE = re.compile(r"no kernel in the file|kernel \S+ needs ")
 """Messages about a whole file or kernel have no line."""
-LONGEST = 700
+LONGEST = 500
 """Most characters of a message."""
 
 

@@ -139,7 +139,7 @@ def test_integer_literals(text, value):
     (".shared .b8 a[4];\n  .shared .b8 b[2][1.5];", 2, 20, "1.5 is no integer"),
     (".visible .entry k()\n{\n .reg .b32 %r<" + "9" * 5000 + ">;\n}", 3, 15, "9 does not fit 64 bits"),
     (".visible .entry k()\n{\n ld.shared.u32 %r1, [s 4];\n}", 3, 24, "syntax error at '4'"),
-    (".visible .entry k()\n{\n ld.shared.u32 %r1, [s+];\n}", 3, 21, "syntax error at '+'"),
+    (".visible .entry k()\n{\n ld.shared.u32 %r1, [s+];\n}", 3, 22, "syntax error at '+'"),
     (".visible .entry k()\n{\n mov.u32 %r\u00b2, 1;\n}", 3, 12, "unexpected character"),
     (" .const .b32 a = a 4;", 1, 20, "syntax error at '4'"),
     (" .const .b32 a = word(a);", 1, 18, "word is no operator of addresses"),

@@ -12,6 +12,7 @@ from ...codegen.image import Parameter
 from ...errors import CompileError, nearest
 from ...ir.cfg import drop_unreachable
 from ...ir.kernel import TRUE, Kernel, Pred
+from ...ptx.scopes import as_written
 from ...ptx.syntax import Function, Instruction, Label, Module, Name, Pair
 from ..types import DECLARED_WIDTHS, REGISTER_TYPES
 from . import (  # noqa: F401 - they register the handlers
@@ -118,7 +119,7 @@ def _statements(ctx: Context, function: Function) -> None:
     for statement in function.statements:
         if isinstance(statement, Label):
             if statement.name in ctx.labels:
-                raise CompileError(f"label {statement.name} is defined twice", ctx.file, statement.line,
+                raise CompileError(as_written(f"label {statement.name} is defined twice"), ctx.file, statement.line,
                                    column=statement.column)
             ctx.labels.add(statement.name)
     for label, statement in itertools.pairwise(function.statements):
