@@ -49,6 +49,8 @@ def emit(kernel: Kernel, placed: Iterable[Placed] = ()) -> KernelImage:
             instructions.append(Instruction.make("bra", target=starts[end.targets[0]], reconv=PC_NONE))
         if len(instructions) > len(lines):
             lines.append(end.line)
+    for k in range(1, len(lines)):  # copies on an edge and jumps belong to what is before them
+        lines[k] = lines[k] or lines[k - 1]
     used = [r for ins in instructions for r in (*ins.reads, *ins.writes)]
     predicates = [p for ins in instructions for p in (*ins.predicate_reads, *ins.predicate_writes)]
     return KernelImage(

@@ -24,7 +24,7 @@ from .coloring import color
 from .interference import Interference
 from .separate import in_two_groups, separate_groups, separate_operands
 from .spill import Spiller, TooFewRegisters
-from .spill_predicates import spill_predicate
+from .spill_predicates import spill_predicates
 from .split import split
 
 __all__ = ["TIGHT", "allocate"]
@@ -102,12 +102,15 @@ def _color_predicates(kernel: Kernel) -> dict[Reg, Reg]:
         over = [node for node, number in numbers.items() if number >= PREDICATES]
         if not over:
             return {reg: Reg("P", numbers[node]) for node, reg in enumerate(graph.registers)}
-        crowded = {n for node in over for n in graph.neighbours[node]} | set(over)
-        candidates = [node for node in crowded if graph.registers[node] not in temporaries]
-        if not candidates:
-            raise CompileError(f"kernel {kernel.name} needs more than {PREDICATES} predicates at once", kernel.source)
-        victim = max(candidates, key=lambda node: (len(graph.neighbours[node]), node))
-        temporaries |= spill_predicate(kernel, graph.registers[victim])
+        victims: set[int] = set()
+        for node in over:
+            crowd = [n for n in (node, *graph.neighbours[node]) if graph.registers[n] not in temporaries]
+            if victims.isdisjoint(crowd):
+                if not crowd:
+                    raise CompileError(f"kernel {kernel.name} needs more than {PREDICATES} predicates at once",
+                                       kernel.source)
+                victims.add(max(crowd, key=lambda n: (len(graph.neighbours[n]), n)))
+        temporaries |= spill_predicates(kernel, [graph.registers[n] for n in sorted(victims)])
 
 
 def _color_vectors(kernel: Kernel) -> dict[Reg, int]:

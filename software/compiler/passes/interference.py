@@ -76,10 +76,10 @@ class Interference:
         for block in kernel.blocks:
             live = {numbers[reg] for reg in result.live_out[block.label] if reg in numbers}
             condition = block.end.condition
-            if condition is not None and condition.reg in numbers:
+            if condition is not None and condition.reg is not None and condition.reg in numbers:
                 live.add(numbers[condition.reg])
             for op in reversed(block.ops):
-                made = [numbers[d] for d in op.defs if d in numbers]
+                made = [numbers[reg] for reg in op.written() if reg in numbers]
                 if made:
                     copied = numbers.get(op.uses[0], -1) if op.name == "mov" and op.guard is None else -1
                     around = live.union(made) if len(made) > 1 else live

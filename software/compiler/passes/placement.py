@@ -123,7 +123,8 @@ class _Placement:
 
         Such a cycle is a path from the header back to it; a block is on all of them if no edge leads past it.
         """
-        forward = networkx.DiGraph([(a, b) for a in loop for b in self._flow.successors(a) if b in loop and b != header])
+        inner = loop - {header}
+        forward = networkx.DiGraph([(a, b) for a in loop for b in self._flow.successors(a) if b in inner])
         order = list(networkx.lexicographical_topological_sort(forward)) or [header]
         position = {label: k for k, label in enumerate(order)} | {header: len(order)}
         reached, found = 0, []

@@ -101,9 +101,10 @@ class _BlockRewriter:
         reads = {use: self._loaded(use, index, op.line) for use in dict.fromkeys(op.uses) if use in self._victims}
         if reads:
             op.uses = tuple(reads.get(use, use) for use in op.uses)
-        writes = {d: self._written(d, op, index, reads) for d in op.defs if d in self._victims and d not in self._homes}
+        writes = {reg: self._written(reg, op, index, reads) for reg in op.written()
+                  if reg in self._victims and reg not in self._homes}
         if writes:
-            op.defs = tuple(writes.get(d, d) for d in op.defs)
+            op.defs = tuple(d if d is None else writes.get(d, d) for d in op.defs)
         self._ops.append(op)
         for reg, copy in writes.items():
             store = Op(_STORE, (), (Imm(self._spilled.slots[reg]), copy), op.guard, line=op.line)

@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ..ir.kernel import Imm, Kernel, Op, Pred, Reg
 
-__all__ = ["spill_predicate"]
+__all__ = ["spill_predicates"]
 
 
-def spill_predicate(kernel: Kernel, victim: Reg) -> set[Reg]:
-    """Keep `victim` in a vector register; returns the short-lived predicates that stand for it."""
-    home = kernel.fresh("r")
+def spill_predicates(kernel: Kernel, victims: Collection[Reg]) -> set[Reg]:
+    """Keep `victims` in vector registers; returns the short-lived predicates that stand for them."""
+    homes = {victim: kernel.fresh("r") for victim in victims}
     made: set[Reg] = set()
 
-    def load(ops: list[Op], line: int) -> Reg:
+    def fresh() -> Reg:
         copy = kernel.fresh("p")
         made.add(copy)
-        ops.append(Op("setp.ne", (copy,), (home, Imm(0)), line=line))
+        return copy
+
+    def load(victim: Reg, ops: list[Op], line: int) -> Reg:
+        copy = fresh()
+        ops.append(Op("setp.ne", (copy,), (homes[victim], Imm(0)), line=line))
         return copy
 
     for block in kernel.blocks:
         ops: list[Op] = []
         for op in block.ops:
-            copy = None
-            if victim in op.read() or (op.guard is not None and victim in op.written()):
-                copy = load(ops, op.line)
-                op.uses = tuple(_replaced(use, victim, copy) for use in op.uses)
-                op.guard = _replaced(op.guard, victim, copy)
+            touched = {*op.read(), *op.written()} & homes.keys()
+            if not touched:
+                ops.append(op)
+                continue
+            written = [reg for reg in op.written() if reg in touched]
+            needed = {*op.read()} if op.guard is None else {*op.read(), *written}
+            copies = {victim: load(victim, ops, op.line) for victim in sorted(touched & needed)}
+            op.uses = tuple(_replaced(use, copies) for use in op.uses)
+            op.guard = _replaced(op.guard, copies)
             ops.append(op)
-            if victim in op.written():
-                if copy is None:
-                    copy = kernel.fresh("p")
-                    made.add(copy)
-                op.defs = tuple(copy if d == victim else d for d in op.defs)
-                ops.append(Op("mov", (home,), (Imm(0),), line=op.line))
-                ops.append(Op("mov", (home,), (Imm(1),), Pred(copy), line=op.line))
+            results = {victim: copies.get(victim) or fresh() for victim in written}
+            op.defs = tuple(d if d is None else results.get(d, d) for d in op.defs)
+            for victim, copy in results.items():
+                ops.append(Op("mov", (homes[victim],), (Imm(0),), line=op.line))
+                ops.append(Op("mov", (homes[victim],), (Imm(1),), Pred(copy), line=op.line))
         condition = block.end.condition
-        if condition is not None and condition.reg == victim:
-            block.end.condition = condition._replace(reg=load(ops, block.end.line))
+        if condition is not None and condition.reg is not None and condition.reg in homes:
+            block.end.condition = condition._replace(reg=load(condition.reg, ops, block.end.line))
         block.ops = ops
     return made
 
 
-def _replaced(use, old: Reg, new: Reg):
-    return use._replace(reg=new) if isinstance(use, Pred) and use.reg == old else use
+def _replaced(use, copies: dict[Reg, Reg]):
+    if isinstance(use, Pred) and use.reg is not None:
+        return use._replace(reg=copies.get(use.reg, use.reg))
+    return use

@@ -1,7 +1,8 @@
 """Allocation by splitting live ranges: as many registers as the largest need, at the cost of copies.
 
-Blocks are walked in reverse postorder with a `Board` of which value is where; every point of a kernel has a packing in
-as many registers as it needs (`analysis.pressure`), and copies lead from one packing to the next. So that there are few,
+Blocks are walked in reverse postorder with a `Board` of which value is where; every point of a kernel has a packing
+in as many registers as it needs (`analysis.pressure`), and copies lead from one packing to the next. So that there are
+few,
 
 1. a value goes to its hinted register (what graph colouring found for it) if that is free, else beside the members of
    its group, else where it breaks up no free group;
