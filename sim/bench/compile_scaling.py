@@ -82,7 +82,7 @@ def judge(rows: Sequence[dict]) -> dict:
 
 def run(sizes: Sequence[int] = SIZES, seed: int = 0, registers: int | None = None,
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure kernels of about the given sizes; keys are documented in `docs/cli.md`.
+    """Measure kernels of about the given sizes; keys are documented in `docs/code.md`.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ Integer operations are written independently of the hardware's; floating-point o
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -18,10 +18,13 @@ __all__ = ["VALUE", "TEST", "add_with_carry", "subtract_with_carry", "lanes_of",
 Vector = np.ndarray
 
 
+@lru_cache(maxsize=4096)
 def lanes_of(mask: int, warp_size: int) -> Vector:
     """Return a lane mask as a read-only array of `warp_size` booleans, lane 0 first."""
     bits = np.frombuffer(mask.to_bytes(4, "little"), np.uint8)
-    return np.unpackbits(bits, count=warp_size, bitorder="little").view(bool)
+    lanes = np.unpackbits(bits, count=warp_size, bitorder="little").view(bool)
+    lanes.flags.writeable = False
+    return lanes
 
 
 def mask_of(lanes: Vector) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import Format
 from caesura.sim.scenario import Work, differences, judged, start_job
 from caesura.sim.testing.random_native import NativeProgram
@@ -24,7 +25,7 @@ from caesura.software.driver import Device, DeviceArray, Launch
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
 
-__all__ = ["Forkable", "Outcome", "Campaign", "has_points", "native_work"]
+__all__ = ["SMALL_SM", "Forkable", "Outcome", "Campaign", "has_points", "native_work"]
 
 
 class Forkable(Transport, Protocol):
@@ -37,6 +38,10 @@ class Forkable(Transport, Protocol):
     def restore(self, snapshot: Any) -> None:
         """Put a state back."""
         ...
+
+
+SMALL_SM = PRESETS["gtx480"].replace(warps=16, tb_slots=2, registers=512, shared_bytes=16 << 10)
+"""An SM for long campaigns, which the hostile kernel fills sooner."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def hostile(g: Geometry) -> tuple[KernelImage, Job]:
     else:
         code += [make("xor.i", d=2, a=2, imm=0x5A5A_5A5A)]
     code += [make("iadd", d=2, a=2, b=r) for r in range(3, registers)]
-    code += [make("iadd", d=2, a=2, b=u, b_uniform=1) for u in range(UNIFORMS)]
+    code += [make("uiadd", d=0, a=0, b=u) for u in range(1, UNIFORMS)] + [make("iadd", d=2, a=2, b=0, b_uniform=1)]
     for k in range(LOCAL_WORDS):
         code += [make("ld.local.b32", no_base=1, imm=WORD_BYTES * k, d=3), make("iadd", d=2, a=2, b=3)]
     code += [make("ldp", d=3, imm=0), make("shl.i", d=1, a=1, imm=2), make("iadd", d=3, a=3, b=1),

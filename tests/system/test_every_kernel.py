@@ -10,14 +10,12 @@ import itertools
 import pytest
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
-from caesura.sim.testing.everywhere import Campaign, has_points
+from caesura.sim.testing.everywhere import SMALL_SM, Campaign, has_points
 from caesura.software.kernels import KERNELS, hostile
 
-SM = PRESETS["gtx480"].replace(warps=16, tb_slots=2, registers=512, shared_bytes=16 << 10)
 NEAR = 50
 """Cycles of memory latency."""
 SAMPLES = 3
@@ -28,9 +26,9 @@ IN_TURN = list(zip(KERNELS, itertools.cycle(Mechanism), strict=False))
 
 @functools.lru_cache(maxsize=1)
 def campaign(name):
-    transport = RtlTransport(SM, memory_bytes=4 << 20)
-    transport.set_timing(MemoryTiming.of(SM.replace(memory_latency=NEAR)))
-    return Campaign(transport, shipped_work(name, SM, "tiny"), Work(*hostile(SM)))
+    transport = RtlTransport(SMALL_SM, memory_bytes=4 << 20)
+    transport.set_timing(MemoryTiming.of(SMALL_SM.replace(memory_latency=NEAR)))
+    return Campaign(transport, shipped_work(name, SMALL_SM, "tiny"), Work(*hostile(SMALL_SM)))
 
 
 def check(c, mechanism, cycles):

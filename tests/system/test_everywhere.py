@@ -17,7 +17,7 @@ from caesura.hw.arch.isa import LIVE_BITS, Format
 from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work
-from caesura.sim.testing.everywhere import Campaign
+from caesura.sim.testing.everywhere import SMALL_SM, Campaign
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CycleLimit, KernelFault
@@ -36,7 +36,6 @@ from caesura.software.kernels import (
 )
 from caesura.software.kernels.job import Job
 
-SMALL = PRESETS["gtx480"].replace(warps=8, tb_slots=2)
 FULL = PRESETS["gtx480"]
 MOST_CYCLES = 2000
 LONGER = {"doubles": 6000, "atomics": 6000}
@@ -126,7 +125,7 @@ def test_campaign_notices_liveness_that_is_wrong(name):
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 @pytest.mark.parametrize("name, mechanism", CASES)
 def test_every_cycle(name, mechanism, chunk):
-    c = campaign(name, SMALL)
+    c = campaign(name, SMALL_SM)
     bounds = [c.cycles * k // CHUNKS for k in range(CHUNKS + 1)]
     check(c.at_cycles(mechanism, range(bounds[chunk], bounds[chunk + 1])))
 
