@@ -11,6 +11,7 @@ from caesura.software.kernels import KERNELS
 
 GTX480 = PRESETS["gtx480"]
 EXAMPLES = [name for name, k in KERNELS.items() if k.folder == "examples"]
+QUICK = "reduction", "pathfinder", "saxpy", "hotspot", "layerforward"
 
 
 def has_loops(name):
@@ -19,7 +20,7 @@ def has_loops(name):
 
 
 @pytest.mark.parametrize(("name", "mechanism", "moments"), [
-    *((name, Mechanism.LIVE_CP, MOMENTS[1:2]) for name in EXAMPLES),
+    *((name, Mechanism.LIVE_CP, MOMENTS[1:2]) for name in QUICK),
     *(pytest.param(name, mechanism, MOMENTS if name in EXAMPLES else MOMENTS[1:2], marks=pytest.mark.full)
       for name in KERNELS for mechanism in Mechanism)])
 @pytest.mark.timeout(3600)

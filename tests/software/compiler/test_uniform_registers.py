@@ -349,7 +349,7 @@ def test_random_control_flow(join):
 
 @pytest.mark.full
 @pytest.mark.timeout(3600)
-@pytest.mark.depends_on("software/compiler", "sim/golden", "sim/testing", "hw/arch")
+@pytest.mark.depends_on("hw", "sim", "software")
 def test_much_random_control_flow():
     for seed in range(1000, 2500):
         run = Running(seed, seed % 2 == 0)
