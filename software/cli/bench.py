@@ -18,6 +18,16 @@ from .common import EXIT_WRONG, json_option, preset_option, progress_lines
 __all__ = ["bench_group"]
 
 
+kernels_option = click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
+                              help="May be given more than once  [default: every kernel that ships]")
+picture_option = click.option("--picture", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+                              help="Draw the figures: .svg, .png or .pdf.")
+markdown_option = click.option("--markdown", help="Write the tables into a Markdown file, between its marks.",
+                               type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path))
+json_file_option = click.option("--json", "json_file", type=click.File("w", lazy=True),
+                                help="Write the measurements; - is standard output instead of the report.")
+
+
 @click.group("bench")
 def bench_group():
     """Measurements, each printed next to what it is compared with."""
@@ -31,6 +41,19 @@ def _bench(name: str, as_json: bool, *arguments, **options):
         click.echo(json.dumps(result, indent=2))
     else:
         module.print_report(result)
+    sys.exit(0 if result["met"] else EXIT_WRONG)
+
+
+def _finish(report, result: dict, markdown: Path | None, picture: Path | None = None, json_file=None):
+    """Hand a result on to all who want it, and end with the verdict."""
+    if json_file is not None:
+        json_file.write(json.dumps(result, indent=2) + "\n")
+    if json_file is None or json_file.name != "-":
+        report.print_report(result)
+    if picture is not None:
+        report.picture(result, picture)
+    if markdown is not None:
+        report.update_markdown(markdown, result)
     sys.exit(0 if result["met"] else EXIT_WRONG)
 
 
@@ -55,8 +78,7 @@ def bench_limits(size, preset_name, as_json):
 
 
 @bench_group.command("mechanisms")
-@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
-              help="May be given more than once  [default: every kernel that ships]")
+@kernels_option
 @click.option("--mechanism", "mechanisms", multiple=True, type=click.Choice([m.label for m in Mechanism]),
               help="May be given more than once  [default: all]")
 @click.option("--preemptions", default=50, show_default=True, type=click.IntRange(1),
@@ -64,12 +86,9 @@ def bench_limits(size, preset_name, as_json):
 @click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
-@click.option("--picture", type=click.Path(dir_okay=False, writable=True, path_type=Path),
-              help="Draw context sizes and latencies: .svg, .png or .pdf.")
-@click.option("--markdown", type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path),
-              help="Write the tables into a Markdown file, between its marks.")
-@click.option("--json", "json_file", type=click.File("w", lazy=True), help="Write the measurements; - is standard "
-              "output instead of the report.")
+@picture_option
+@markdown_option
+@json_file_option
 @preset_option
 def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture, markdown, json_file, preset_name):
     """Context size and preemption latency of every kernel with every mechanism, at random moments."""
@@ -82,15 +101,7 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
     with progress_lines() as progress:
         result = module.run(preset(preset_name), size, kernels, [Mechanism.of(label) for label in mechanisms],
                             preemptions, seed, jobs, progress)
-    if json_file is not None:
-        json_file.write(json.dumps(result, indent=2) + "\n")
-    if json_file is None or json_file.name != "-":
-        report.print_report(result)
-    if picture is not None:
-        report.picture(result, picture)
-    if markdown is not None:
-        report.update_markdown(markdown, result)
-    sys.exit(0 if result["met"] else EXIT_WRONG)
+    _finish(report, result, markdown, picture, json_file)
 
 
 @bench_group.command("area")
@@ -108,31 +119,21 @@ def bench_area(blocks, preset_name, as_json):
 
 
 @bench_group.command("code")
-@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
-              help="May be given more than once  [default: every kernel that ships]")
+@kernels_option
 @click.option("--ptxas", type=click.Path(exists=True, path_type=Path),
               help="The program, or the folder of it and nvdisasm  [default: of the installed packages]")
-@click.option("--markdown", type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path),
-              help="Write the table into a Markdown file, between its marks.")
-@click.option("--json", "json_file", type=click.File("w", lazy=True),
-              help="Write all figures as JSON, to - instead of the report.")
+@markdown_option
+@json_file_option
 def bench_code(kernels, ptxas, markdown, json_file):
     """Registers, instructions and compile time of every shipped kernel, next to ptxas."""
     module = importlib.import_module("caesura.sim.bench.code")
     with progress_lines() as progress:
         result = module.run(kernels, ptxas, progress)
-    if json_file is not None:
-        json_file.write(json.dumps(result, indent=2) + "\n")
-    if json_file is None or json_file.name != "-":
-        module.print_report(result)
-    if markdown is not None:
-        module.update_markdown(markdown, result)
-    sys.exit(0 if result["met"] else EXIT_WRONG)
+    _finish(module, result, markdown, None, json_file)
 
 
 @bench_group.command("contexts")
-@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
-              help="May be given more than once  [default: every kernel that ships]")
+@kernels_option
 @click.option("--samples", default=100, show_default=True, type=click.IntRange(1), help="Of each kernel.")
 @click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
@@ -140,10 +141,8 @@ def bench_code(kernels, ptxas, markdown, json_file):
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, writable=True, path_type=Path),
               help="Write the measurements, anew after each kernel.")
 @click.option("--resume", is_flag=True, help="Take over from the file of --json what it has of the same code.")
-@click.option("--picture", type=click.Path(dir_okay=False, writable=True, path_type=Path),
-              help="Draw context sizes and patterns: .svg, .png or .pdf.")
-@click.option("--markdown", type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path),
-              help="Write the tables into a Markdown file, between its marks.")
+@picture_option
+@markdown_option
 @preset_option
 def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, picture, markdown, preset_name):
     """Live and compressed register context of every kernel at random times, and its patterns."""
@@ -158,12 +157,7 @@ def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, pictur
     with progress_lines() as progress:
         result = module.run(preset_name, size, kernels, samples, seed, jobs, progress, json_file=json_file,
                             resume=module.read_result(json_file) if resume else None)
-    report.print_report(result)
-    if picture is not None:
-        report.picture(result, picture)
-    if markdown is not None:
-        report.update_markdown(markdown, result)
-    sys.exit(0 if result["met"] else EXIT_WRONG)
+    _finish(report, result, markdown, picture)
 
 
 @bench_group.command("compile")
@@ -171,19 +165,11 @@ def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, pictur
               help="Instructions; may be given more than once  [default: 1000, 3000, 10000, 30000]")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the kernels.")
 @click.option("--registers", type=click.IntRange(1, MAX_REGISTERS), help="Budget of vector registers.")
-@click.option("--markdown", type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path),
-              help="Write the table into a Markdown file, between its marks.")
-@click.option("--json", "json_file", type=click.File("w", lazy=True),
-              help="Write the measurements as JSON, to - instead of the report.")
+@markdown_option
+@json_file_option
 def bench_compile(sizes, seed, registers, markdown, json_file):
     """Compile time and memory of large kernels, next to their limits and to n log n."""
     module = importlib.import_module("caesura.sim.bench.compile_scaling")
     with progress_lines() as progress:
         result = module.run(sizes, seed, registers, progress)
-    if json_file is not None:
-        json_file.write(json.dumps(result, indent=2) + "\n")
-    if json_file is None or json_file.name != "-":
-        module.print_report(result)
-    if markdown is not None:
-        module.update_markdown(markdown, result)
-    sys.exit(0 if result["met"] else EXIT_WRONG)
+    _finish(module, result, markdown, None, json_file)
