@@ -23,7 +23,7 @@ from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.codegen.lift import lift
 from caesura.software.kernels import KERNELS
 
-from ..report.mechanisms import split_markdown
+from ..report.marks import replace_markdown
 from .ptxas import ARCHITECTURE, Assembler, MissingAssembler, without_unrolling
 
 __all__ = ["LIMIT", "BEGIN", "END", "measure", "run", "print_report", "markdown", "update_markdown"]
@@ -135,6 +135,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.mechanisms.split_markdown`."""
-    head, tail = split_markdown(path, BEGIN, END)
-    path.write_text(f"{head}{BEGIN}\n\n{markdown(result)}\n{END}{tail}")
+    """Replace what stands in a file between the marks; raises as `sim.report.marks.split_markdown`."""
+    replace_markdown(path, BEGIN, END, lambda: markdown(result))

@@ -23,7 +23,7 @@ from rich.table import Column, Table
 from caesura.sim.testing.ptx.large import LargeKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
 
-from ..report.mechanisms import split_markdown
+from ..report.marks import replace_markdown
 
 __all__ = ["BEGIN", "END", "SIZES", "SECONDS", "PEAK_BYTES", "GROWTH", "measure", "judge", "run", "print_report",
            "markdown", "update_markdown"]
@@ -133,9 +133,8 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.mechanisms.split_markdown`."""
-    head, tail = split_markdown(path, BEGIN, END)
-    path.write_text(f"{head}{BEGIN}\n\n{markdown(result)}\n{END}{tail}")
+    """Replace what stands in a file between the marks; raises as `sim.report.marks.split_markdown`."""
+    replace_markdown(path, BEGIN, END, lambda: markdown(result))
 
 
 if __name__ == "__main__":

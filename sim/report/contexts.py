@@ -12,7 +12,8 @@ from rich.table import Column, Table
 from caesura.software.kernels import KERNELS
 
 from .extras import require
-from .mechanisms import check_picture, split_markdown
+from .marks import replace_markdown
+from .mechanisms import check_picture
 
 __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "picture"]
 
@@ -122,9 +123,8 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.mechanisms.split_markdown`."""
-    head, tail = split_markdown(path, BEGIN, END)
-    path.write_text(f"{head}{BEGIN}\n\n{markdown(result)}\n{END}{tail}")
+    """Replace what stands in a file between the marks; raises as `sim.report.marks.split_markdown`."""
+    replace_markdown(path, BEGIN, END, lambda: markdown(result))
 
 
 def picture(result: dict, path: Path) -> None:

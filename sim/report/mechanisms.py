@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from .extras import require
+from .marks import replace_markdown
 
-__all__ = ["tables", "print_report", "markdown", "split_markdown", "update_markdown", "check_picture", "picture"]
+__all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "check_picture", "picture"]
 
 BEGIN = "<!-- begin: caesura bench mechanisms -->"
 END = "<!-- end: caesura bench mechanisms -->"
@@ -134,25 +135,9 @@ def markdown(result: dict) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def split_markdown(path: Path, begin: str = BEGIN, end: str = END) -> tuple[str, str]:
-    """Return what stands in a file before and after two marks.
-
-    Raises
-    ------
-    ValueError
-        If the file does not have each mark once, in order.
-    """
-    head, *rest = path.read_text().split(begin)
-    parts = rest[0].split(end) if len(rest) == 1 else []
-    if len(parts) != 2:
-        raise ValueError(f"{path} must have one line `{begin}` and after it one `{end}`; what is between is replaced")
-    return head, parts[1]
-
-
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks with the tables; raises as `split_markdown`."""
-    head, tail = split_markdown(path)
-    path.write_text(f"{head}{BEGIN}\n\n{markdown(result)}\n{END}{tail}")
+    """Replace what stands in a file between the marks with the tables; raises as `marks.split_markdown`."""
+    replace_markdown(path, BEGIN, END, lambda: markdown(result))
 
 
 def check_picture(path: Path) -> None:

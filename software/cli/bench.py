@@ -44,6 +44,14 @@ def _bench(name: str, as_json: bool, *arguments, **options):
     sys.exit(0 if result["met"] else EXIT_WRONG)
 
 
+def _check(report, picture: Path | None, markdown: Path | None):
+    """Refuse, before anything is measured, files that could not be written at the end."""
+    if picture is not None:
+        report.check_picture(picture)
+    if markdown is not None:
+        importlib.import_module("caesura.sim.report.marks").split_markdown(markdown, report.BEGIN, report.END)
+
+
 def _finish(report, result: dict, markdown: Path | None, picture: Path | None = None, json_file=None):
     """Hand a result on to all who want it, and end with the verdict."""
     if json_file is not None:
@@ -94,10 +102,7 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
     """Context size and preemption latency of every kernel with every mechanism, at random moments."""
     module = importlib.import_module("caesura.sim.bench.mechanisms")
     report = importlib.import_module("caesura.sim.report.mechanisms")
-    if picture is not None:
-        report.check_picture(picture)
-    if markdown is not None:
-        report.split_markdown(markdown)
+    _check(report, picture, markdown)
     with progress_lines() as progress:
         result = module.run(preset(preset_name), size, kernels, [Mechanism.of(label) for label in mechanisms],
                             preemptions, seed, jobs, progress)
@@ -150,10 +155,7 @@ def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, pictur
     report = importlib.import_module("caesura.sim.report.contexts")
     if resume and json_file is None:
         raise click.UsageError("--resume needs --json, the file to go on from")
-    if picture is not None:
-        report.check_picture(picture)
-    if markdown is not None:
-        report.split_markdown(markdown, report.BEGIN, report.END)
+    _check(report, picture, markdown)
     with progress_lines() as progress:
         result = module.run(preset_name, size, kernels, samples, seed, jobs, progress, json_file=json_file,
                             resume=module.read_result(json_file) if resume else None)

@@ -18,21 +18,19 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 
-from caesura.hw.arch.isa import Special
-
 from ..analysis.liveness import Liveness, liveness
 from ..analysis.loops import loop_depth
 from ..analysis.pressure import needs, pressure
 from ..codegen.image import MAX_LOCAL_BYTES
 from ..errors import CompileError
 from ..ir.kernel import Imm, Kernel, Op, Reg
+from ..ir.spec import is_constant
 from .spill_code import Spilled, rewrite
 
 __all__ = ["Spiller", "TooFewRegisters"]
 
 _DEEPEST = 6
 _LOOP_FACTOR = 10
-_VOLATILE = (Special.CLOCK, Special.SMID)
 
 
 class TooFewRegisters(Exception):
@@ -160,9 +158,9 @@ class Spiller:
         op = value.definitions[0]
         if op.guard is not None or len(op.defs) != 1 or op.volatile:
             return False
-        if op.name == "mov" or op.name.startswith("ld.const."):
+        if op.name.startswith("ld.const."):
             return isinstance(op.uses[0], Imm)
-        return op.name == "ldp" or op in self._spilled.loads or (op.name == "s2r" and op.imm not in _VOLATILE)
+        return is_constant(op) or op in self._spilled.loads
 
     # Where to
 

@@ -14,7 +14,8 @@ from caesura.hw.arch.context import Mechanism, Pattern
 from caesura.sim import open_device
 from caesura.sim.bench import mechanisms
 from caesura.sim.bench.mechanisms import PAPER, pattern_shares, run
-from caesura.sim.report.mechanisms import BEGIN, END, markdown, picture, print_report, split_markdown, update_markdown
+from caesura.sim.report.marks import split_markdown
+from caesura.sim.report.mechanisms import BEGIN, END, markdown, picture, print_report, update_markdown
 from caesura.sim.scenario import run_preemption
 from caesura.sim.testing.everywhere import Campaign
 from caesura.sim.testing.tiny_run import TINY, neighbour, work
@@ -165,7 +166,7 @@ def test_tables_replace_what_is_between_the_marks(result, tmp_path):
 
 
 def test_the_document_has_the_marks():
-    head, _ = split_markdown(TABLES)
+    head, _ = split_markdown(TABLES, BEGIN, END)
     assert head.startswith("# What a preemption costs")
     assert "| kernel | mechanism |" in TABLES.read_text()
 

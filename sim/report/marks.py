@@ -1,0 +1,29 @@
+"""Tables in Markdown files, between two marks, so that a benchmark can write them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["split_markdown", "replace_markdown"]
+
+
+def split_markdown(path: Path, begin: str, end: str) -> tuple[str, str]:
+    """Return what stands in a file before and after two marks.
+
+    Raises
+    ------
+    ValueError
+        If the file does not have each mark once, in order.
+    """
+    head, *rest = path.read_text().split(begin)
+    parts = rest[0].split(end) if len(rest) == 1 else []
+    if len(parts) != 2:
+        raise ValueError(f"{path} must have one line `{begin}` and after it one `{end}`; what is between is replaced")
+    return head, parts[1]
+
+
+def replace_markdown(path: Path, begin: str, end: str, text: Callable[[], str]) -> None:
+    """Replace what stands between two marks by a text, made once they are found; raises as `split_markdown`."""
+    head, tail = split_markdown(path, begin, end)
+    path.write_text(f"{head}{begin}\n\n{text()}\n{end}{tail}")
