@@ -26,8 +26,10 @@ CHOSEN = ["bfs", "histogram", "hotspot", "fdwt53", "random"]
 
 @functools.cache
 def image_of(name, **options):
-    text = RandomKernel(7, unstructured=True).ptx if name == "random" else KERNELS[name].ptx_path.read_text()
-    return next(iter(compile_ptx(text, f"{name}.ptx", CompileOptions(**options)).values()))
+    if name != "random":
+        return KERNELS[name].image(CompileOptions(**options))
+    text = RandomKernel(7, unstructured=True).ptx
+    return next(iter(compile_ptx(text, "random.ptx", CompileOptions(**options)).values()))
 
 
 @pytest.mark.parametrize("name", CHOSEN)

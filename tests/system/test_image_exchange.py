@@ -39,13 +39,14 @@ def stopped_at(name, program, part, mechanism):
 
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 @pytest.mark.parametrize("giver, taker", [("rtl", "golden"), ("golden", "rtl")])
-@pytest.mark.parametrize("seed", [3, 8])
-def test_image_of_one_machine_is_resumed_by_the_other(giver, taker, mechanism, seed):
+@pytest.mark.parametrize("seed, parts", [(3, [0.3]), (8, [0.6]), pytest.param(3, [0.5, 0.7], marks=pytest.mark.full)],
+                         ids=["early", "late", "between"])
+def test_image_of_one_machine_is_resumed_by_the_other(giver, taker, mechanism, seed, parts):
     program = random_program(TINY, seed, tbs=2, registers=16, statements=24, exits=False)
     bench, output = started("golden", program)
     bench.finish(0)
     expected = bench.transport.read_memory(output, program.output_bytes)
-    for part in (0.3, 0.6):
+    for part in parts:
         source, _ = stopped_at(giver, program, part, mechanism)
         target, output = stopped_at(taker, program, 0.1, mechanism)
         target.transport.write_memory(0, source.transport.read_memory(0, MEMORY))

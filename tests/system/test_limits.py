@@ -11,7 +11,7 @@ from caesura.software.kernels import KERNELS
 
 GTX480 = PRESETS["gtx480"]
 EXAMPLES = [name for name, k in KERNELS.items() if k.folder == "examples"]
-QUICK = "reduction", "pathfinder", "saxpy", "hotspot", "layerforward"
+QUICK = "reduction", "saxpy", "hotspot"
 
 
 def has_loops(name):

@@ -15,7 +15,6 @@ from caesura.software.compiler import (
     KernelImage,
     Parameter,
     assemble,
-    compile_ptx,
     disassemble,
     disassemble_word,
 )
@@ -69,15 +68,14 @@ def test_sample():
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_round_trip_of_compiled_kernels(name):
-    for image in compile_ptx(KERNELS[name].ptx_path.read_text(), f"{name}.ptx").values():
-        assert assemble(disassemble(image)) == [image]
-        # What the text may leave out is computed to the same values.
-        kept = [line for line in disassemble(image).splitlines()
-                if not line.startswith((".registers", ".predicates", ".stack"))]
-        assert assemble("\n".join(kept)) == [image]
+    """Without what the text may leave out, which is computed to the same values; `test_round_trip` has whole texts."""
+    image = KERNELS[name].image()
+    kept = [line for line in disassemble(image).splitlines()
+            if not line.startswith((".registers", ".predicates", ".stack"))]
+    assert assemble("\n".join(kept)) == [image]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.one_of(st.integers(0, 2**64 - 1),
                  st.tuples(st.sampled_from([op.code for op in OPCODES]), st.integers(0, 2**54 - 1)).map(
                      lambda x: x[0] << 54 | x[1]),
@@ -88,7 +86,7 @@ def test_round_trip_of_any_word(word):
     assert assemble(disassemble(image)) == [image]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 2**32))
 def test_every_instruction_is_text_and_comes_back(seed):
     rng = random.Random(seed)

@@ -146,7 +146,7 @@ def test_control_flow_of_nvcc(images, name):
 def test_control_flow_of_nvcc_survives_preemption(images, name):
     job = make_job(name)
     happened = 0
-    for at in range(3, 900, 149):
+    for at in range(3, 900, 223):
         device = open_device("golden", GEOMETRY, memory_bytes=1 << 21)
         result = run_preemption(device, Work(images[name], job), Work(*hostile(GEOMETRY)), at, Mechanism.LIVE,
                                 scramble=True)
@@ -183,7 +183,7 @@ def random_job(kernel):
                {"output": np.frombuffer(kernel.expected(), np.uint8)})
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_kernels_match_the_interpreter(seed):
     kernel = RandomKernel(seed, depth=2 + seed % 3, nested_leaves=seed % 2 == 0)
     image = compile_ptx(kernel.ptx, options=CompileOptions(interval=40))["random_kernel"]
@@ -194,11 +194,11 @@ def test_random_kernels_match_the_interpreter(seed):
     assert not any(differences(job, arrays).values())
 
 
-@pytest.mark.parametrize("seed", [21, 22])
+@pytest.mark.parametrize("seed", [pytest.param(21, marks=pytest.mark.full), 22])
 def test_random_kernels_survive_preemption(seed):
     kernel = RandomKernel(seed, depth=4, nested_leaves=True, statements=6)
     work = Work(compile_ptx(kernel.ptx)["random_kernel"], random_job(kernel))
-    for at in range(20 + seed, 1500, 271):
+    for at in range(20 + seed, 1500, 397):
         device = open_device("golden", GEOMETRY, memory_bytes=1 << 21)
         result = run_preemption(device, work, Work(*hostile(GEOMETRY)), at, Mechanism.LIVE, scramble=True)
         assert result.correct, (at, result.differences)
@@ -243,5 +243,4 @@ def _ranges(registers):
 
 
 def test_verification_changes_nothing():
-    text = KERNELS["bfs"].ptx_path.read_text()
-    assert compile_ptx(text) == compile_ptx(text, options=CompileOptions(verify=False))
+    assert KERNELS["bfs"].image() == KERNELS["bfs"].image(CompileOptions(verify=False))

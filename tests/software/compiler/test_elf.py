@@ -7,17 +7,14 @@ import struct
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from caesura.software.compiler import ImageError, KernelImage, compile_ptx, load_elf, save_elf
+from caesura.software.compiler import ImageError, KernelImage, load_elf, save_elf
 from caesura.software.compiler.codegen import elf
 from caesura.software.kernels import KERNELS
 
 
 @pytest.fixture(scope="module")
 def images():
-    found = {}
-    for kernel in KERNELS.values():
-        found |= compile_ptx(kernel.ptx_path.read_text(), kernel.ptx_path.name)
-    return found
+    return {name: kernel.image() for name, kernel in KERNELS.items()}
 
 
 @pytest.fixture(scope="module")

@@ -37,24 +37,23 @@ def flush(x):
 
 
 def meaning(opcode):
-    """Return what an instruction of the library computes from bit patterns, by the evaluator."""
+    """Return what an instruction of the library computes from lists of bit patterns, by the evaluator."""
     entry, bits = ROUTINES[opcode], int(opcode[-2:])
 
-    def value(*x):
-        x = [(flush(y & LOW) if entry.flush else y) & (1 << bits) - 1 for y in x]
-        got = int(evaluate(routine, entry.name, *(np.array([y], np.uint64) for y in x))[entry.result][0])
-        return flush(got) if entry.flush else got
-    return value
+    def values(*operands):
+        columns = [[(flush(y & LOW) if entry.flush else y) & (1 << bits) - 1 for y in x] for x in operands]
+        got = evaluate(routine, entry.name, *(np.array(x, np.uint64) for x in columns))[entry.result].tolist()
+        return [flush(x) for x in got] if entry.flush else got
+    return values
 
 
 @pytest.mark.parametrize("opcode", ROUTINES)
 def test_every_routine(opcode):
     a, b = patterns(1), patterns(2)
-    prefix, bits, value = REGISTER[opcode.rsplit(".", 1)[1]], int(opcode[-2:]), meaning(opcode)
+    prefix, bits, values = REGISTER[opcode.rsplit(".", 1)[1]], int(opcode[-2:]), meaning(opcode)
     two = opcode.startswith(("div", "rem"))
     sources = f"{prefix}1, {prefix}2" if two else f"{prefix}2"
-    known = dict(zip(zip(a, b, strict=True), (value(x, y) if two else value(y) for x, y in zip(a, b, strict=True)),
-                     strict=True))
+    known = dict(zip(zip(a, b, strict=True), values(a, b) if two else values(b), strict=True))
     n = [k % 3 for k in range(THREADS)]
     check([(f"{opcode} {prefix}4, {sources};", bits, lambda x, y, z: known[x, y]),
            (f"setp.eq.s32 %p1, %r3, 1; mov.b{bits} {prefix}4, {prefix}1; @%p1 {opcode} {prefix}4, {sources};", bits,
@@ -68,13 +67,13 @@ def test_constants_and_special_registers():
 
     def single(x):
         return struct.unpack("<f", struct.pack("<I", x & LOW))[0]
-    third = meaning("div.rn.f32")
+    thirds = dict(zip(a, meaning("div.rn.f32")(a, [0x4040_0000] * THREADS), strict=True))
     check([("div.u32 %r4, %r1, 10;", 32, lambda x, y, z: (x & LOW) // 10),
            ("rem.s32 %r4, -7, 3;", 32, lambda x, y, z: -1),
            ("rem.u32 %r4, %r1, %ntid.x;", 32, lambda x, y, z: (x & LOW) % THREADS),
            ("div.s64 %rd4, %rd1, -3;", 64, lambda x, y, z: -(x // 3)),
            ("div.rn.f32 %f4, 1.0, 0f40400000; mov.b32 %r4, %f4;", 32, lambda x, y, z: 0x3EAA_AAAB),
-           ("div.rn.f32 %r4, %f1, 3.0;", 32, lambda x, y, z: third(x, 0x4040_0000)),
+           ("div.rn.f32 %r4, %f1, 3.0;", 32, lambda x, y, z: thirds[x]),
            ("div.rn.f64 %fd4, 1.0, 0d4008000000000000; mov.b64 %rd4, %fd4;", 64,
             lambda x, y, z: 0x3FD5_5555_5555_5555)], a, a, [0] * THREADS)
     assert all(single(x) >= 0 or single(x) != single(x) for x in a)

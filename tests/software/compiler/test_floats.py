@@ -39,7 +39,7 @@ def number(rng):
     return rng.getrandbits(1) << 31 | 127 + rng.randrange(-26, 33) << 23 | fraction
 
 
-def operands(seed, threads=5 * THREADS):
+def operands(seed, threads=2 * THREADS):
     """Return three lists; the first two begin with pairs of special values."""
     rng = random.Random(seed)
     pairs = list(itertools.product(SPECIAL, SPECIAL))

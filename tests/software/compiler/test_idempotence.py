@@ -10,7 +10,6 @@ from caesura.hw.arch.operations import Space
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, start_job
 from caesura.sim.testing.watch import watch
-from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.idempotence import idempotence
 from caesura.software.compiler.codegen.image import Parameter
 from caesura.software.compiler.codegen.lift import lift
@@ -141,7 +140,7 @@ class Memory:
 @pytest.mark.parametrize("name", ["rankfilter", "bfs_advance", "lud_diagonal", "fdwt53", "gaussian", "adjust_weight",
                                   "mergesort", "compute_cost"])
 def test_no_thread_overwrites_what_it_loaded_in_a_region(name, restrict):
-    image = compile_ptx(KERNELS[name].ptx_path.read_text())[name]
+    image = KERNELS[name].image()
     memory = Memory(image, restrict)
     for warp, pc, active in watch(Work(image, KERNELS[name].job("tiny"))):
         memory.step(warp, pc, active)
@@ -151,7 +150,7 @@ def test_no_thread_overwrites_what_it_loaded_in_a_region(name, restrict):
 def test_kernels_called_idempotent_give_the_same_results_when_they_run_again():
     again = []
     for name in ("vecadd", "collatz", "matmul", "hotspot", "reduction", "dot", "nbody", "srad", "bfs", "saxpy"):
-        image, job = compile_ptx(KERNELS[name].ptx_path.read_text())[name], KERNELS[name].job("tiny")
+        image, job = KERNELS[name].image(), KERNELS[name].job("tiny")
         if idempotence(lift(image).kernel, restrict=True).spoiler is not None:
             continue
         device = open_device("golden", PRESETS["gtx480"], 16 << 20)

@@ -120,15 +120,15 @@ def test_a_guarded_vote_changes_its_predicate_only_where_it_executes():
 def test_shuffles():
     cases = []
     for mode in ("up", "down", "bfly", "idx"):
-        for b, c in ((1, 31), (3, 0x181F), (16, 0x1F), (0, 0), (7, 0x1C03), (33, 0x1F), (5, 0)):
+        for k, (b, c) in enumerate(((1, 31), (3, 0x181F), (16, 0x1F), (0, 0), (7, 0x1C03), (33, 0x1F), (5, 0))):
             def meaning(w, mode=mode, b=b, c=c):
                 return [d for d, _ in shuffle(mode, w.low_a, [b] * WARP, [c] * WARP, w.active)]
 
             def tested(w, mode=mode, b=b, c=c):
                 return [d ^ (2 - p) << 8 for d, p in shuffle(mode, w.low_a, [b] * WARP, [c] * WARP, w.active)]
-            cases += [(f"shfl.sync.{mode}.b32 %r4, %r1, {b}, {c}, -1;", meaning),
-                      (f"shfl.sync.{mode}.b32 %r4|%p4, %r1, {b}, {c}, -1;", meaning),
-                      (f"shfl.{mode}.b32 %r4, %r1, {b}, {c};", meaning),
+            forms = (f"shfl.sync.{mode}.b32 %r4, %r1, {b}, {c}, -1;", f"shfl.{mode}.b32 %r4, %r1, {b}, {c};",
+                     f"shfl.sync.{mode}.b32 %r4|%p4, %r1, {b}, {c}, -1;")
+            cases += [(forms[k % 3], meaning),
                       (f"{{q}}shfl.sync.{mode}.b32 %r4|%p4, %r1, {b}, {c}, -1; selp.b32 %r5, 1, 2, %p4;", tested)]
     execute(cases, seed=4)
 

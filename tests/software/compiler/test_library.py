@@ -11,7 +11,7 @@ from caesura.sim.testing.ptx.evaluate import evaluate
 from caesura.software.compiler.library import ROUTINES, routine
 
 U32, U64 = np.uint32, np.uint64
-COUNT = 1 << 14
+COUNT = 1 << 12
 FULL = 10_000_000
 LONG = pytest.mark.timeout(14400)
 pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"),

@@ -20,7 +20,7 @@ from caesura.software.kernels import KERNELS, Job
 VISITS = 4
 """Times an instruction is looked at."""
 QUICK = ("reduction", "bfs", "collatz", "histogram", "warpscan", "hotspot", "layerforward", "lud_perimeter", "reduce",
-         "find_range_k", "avgpool", "mergesort", "persistent")
+         "find_range_k", "mergesort", "persistent")
 LANE = np.arange(32, dtype=np.uint32)
 
 
@@ -155,7 +155,7 @@ class Claims:
                                   for name in KERNELS])
 def test_registers_hold_what_is_claimed(name):
     shipped = KERNELS[name]
-    image, job = compile_ptx(shipped.ptx_path.read_text())[name], shipped.job("tiny")
+    image, job = shipped.image(), shipped.job("tiny")
     claims = [Claims(image, None), Claims(image, job.block)]
     visits = Counter()
     for warp, pc, active in watch(Work(image, job)):
@@ -167,7 +167,7 @@ def test_registers_hold_what_is_claimed(name):
     assert all(sum(some.checked.values()) for some in claims)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_registers_of_random_divergent_kernels_hold_what_is_claimed(seed):
     random = RandomKernel(seed, block=(64,), unstructured=True, floats=False)
     image = compile_ptx(random.ptx)[random.name]

@@ -13,7 +13,7 @@ from caesura.hw.arch.registers import KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.random_uniform import RandomUniform
-from caesura.software.compiler import CompileOptions, compile_ptx
+from caesura.software.compiler import CompileOptions
 from caesura.software.compiler.analysis.uniformity import uniformity
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.spec import IRError, verify
@@ -305,8 +305,7 @@ def test_more_values_than_registers():
 def test_shipped_kernels_need_fewer_vector_registers():
     ratios, sizes = [], []
     for k in [k for k in KERNELS.values() if k.folder == "examples"]:
-        vector, uniform = (compile_ptx(k.ptx_path.read_text(), k.name, CompileOptions(uniform=u))[k.name]
-                           for u in (False, True))
+        vector, uniform = k.image(CompileOptions(uniform=False)), k.image()
         ratios.append(math.log(uniform.registers / vector.registers))
         sizes.append(math.log(len(uniform.code) / len(vector.code)))
         numbers = {u for word in uniform.code for u in decode(word).uniform_writes}
@@ -339,12 +338,12 @@ class Running:
 @pytest.mark.parametrize("join", [True, False])
 def test_random_control_flow(join):
     used = 0
-    for seed in range(12):
+    for seed in range(6):
         run = Running(2 * seed + join, join)
         run.bench.finish(0, 1_000_000)
         run.check()
         used += sum(bool(decode(word).uniform_writes) for word in run.image.code)
-    assert used > 100
+    assert used > 50
 
 
 @pytest.mark.full

@@ -35,20 +35,20 @@ def test_fma_is_exact():
     def one(low, high):
         fraction = rng.choice((rng.getrandbits(52), 0, 1, (1 << 52) - 1, 1 << rng.randrange(52)))
         return rng.choice((-1, 1)) * (1 + fraction / 2 ** 52) * 2.0 ** rng.randrange(low, high)
-    a, b, c = (np.array([one(low, high) for _ in range(20_000)]) for low, high in ((-30, 30), (-30, 30), (-120, 120)))
+    a, b, c = (np.array([one(low, high) for _ in range(6_000)]) for low, high in ((-30, 30), (-30, 30), (-120, 120)))
     c[::3] = -(a * b)[::3] * (1 + np.array([rng.randrange(-3, 4) for _ in c[::3]]) / 2 ** 52)
     exact = [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a, b, c, strict=True)]
     assert fma_f64(a, b, c).tolist() == exact
     assert (a * b + c != np.array(exact)).any(), "the operands show no double rounding"
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 32), (100, 3, 64), (40, 40, 33), (65, 7, 128), (10, 0, 32)])
+@pytest.mark.parametrize("shape", [(1, 1, 32), (100, 3, 64), (40, 11, 33), (65, 7, 128), (10, 0, 32)])
 def test_shapes(image, shape):
     bodies, sources, threads = shape
     assert wrong_elements(image, nbody_job(bodies, sources, 2, threads)) == 0
 
 
-@pytest.mark.parametrize("size, seed", [("tiny", 7), ("small", 1)])
+@pytest.mark.parametrize("size, seed", [("tiny", 7), pytest.param("small", 1, marks=pytest.mark.full)])
 def test_jobs_of_every_size(image, size, seed):
     assert wrong_elements(image, kernel("nbody").job(size, seed)) == 0
 
@@ -67,7 +67,7 @@ def test_every_result_is_a_number_that_was_computed():
 
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 def test_one_tb_survives_preemption_anywhere(image, mechanism):
-    job, saved, at = nbody_job(60, 3, 8), 0, 1
+    job, saved, at = nbody_job(60, 2, 8), 0, 1 + 17 * mechanism
     while True:
         device = open_device("golden", SMALL, memory_bytes=1 << 20)
         result = run_preemption(device, Work(image, job), Work(*hostile(SMALL)), at, mechanism, scramble=True)
@@ -75,5 +75,5 @@ def test_one_tb_survives_preemption_anywhere(image, mechanism):
         if result.preempt is None:
             break
         saved += 1
-        at += 61
-    assert saved > 5
+        at += 53
+    assert saved > 3

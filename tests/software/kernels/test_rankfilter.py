@@ -40,7 +40,7 @@ def test_it_uses_local_memory_and_constants_and_can_be_preempted_in_every_loop(i
     assert names.count("pp") >= 3 and [s.name for s in image.symbols] == ["curve", "weights"]
 
 
-@pytest.mark.parametrize("size", ["tiny", "small"])
+@pytest.mark.parametrize("size", ["tiny", pytest.param("small", marks=pytest.mark.full)])
 def test_results_are_right(image, size):
     job = SHIPPED.job(size, seed=3)
     device = open_device("golden", "gtx480", memory_bytes=1 << 22)
@@ -53,9 +53,9 @@ def test_results_are_right(image, size):
 @pytest.mark.parametrize("guest", ["rankfilter", "hostile"])
 def test_results_are_right_after_a_preemption_for_a_kernel_that_also_has_local_memory(image, mechanism, guest):
     job = rankfilter_job(3 * 64 - 5, 9, 5, threads=64)
-    other = Work(image, rankfilter_job(150, 16, 6, threads=64)) if guest == "rankfilter" else Work(*hostile(SMALL))
+    other = Work(image, rankfilter_job(90, 16, 6, threads=64)) if guest == "rankfilter" else Work(*hostile(SMALL))
     saved = 0
-    for at in range(40, 2200, 310):
+    for at in range(40 + 180 * mechanism, 2200, 540):
         device = open_device("golden", SMALL, memory_bytes=1 << 20)
         result = run_preemption(device, Work(image, job), other, at, mechanism, scramble=True)
         assert result.correct, (at, result.differences)

