@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, field
 from unittest import mock
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from simulation import Simulator, component
 
 from caesura.hw.arch.faults import CommandError
@@ -78,7 +78,8 @@ class ControlBench:
         self.stuck = set()     # kernels whose warps never exit
         self.invalidates = 0
         self.released = 0      # warps the engine gave back although they have not exited
-        self.exited = 0
+        self.exited = 0        # warp slots whose warp has exited
+        self.valid = 0         # and those with a warp
 
     def run(self, bench, cycles=20_000):
         """Simulate `bench(self, ctx)`, which must end within `cycles`."""
@@ -103,10 +104,11 @@ class ControlBench:
         signals = (dut.warp_init.valid, dut.warp_init.ready, dut.warp_init.payload, dut.stack_push.valid,
                    dut.stack_push.ready, dut.stack_push.payload, dut.start, dut.free, dut.kill, dut.clear,
                    dut.tbs, dut.invalidate)
+        inputs, slots = Cat(dut.exited, dut.valid, dut.warp_init.ready, dut.stack_push.ready), self.g.warps
         for _ in range(self.limit):
             init_ready, push_ready = (self.rng.random() < self.init_ready for _ in range(2))
-            ctx.set(dut.warp_init.ready, init_ready)
-            ctx.set(dut.stack_push.ready, push_ready)
+            ctx.set(inputs, self.exited | self.valid << slots | init_ready << 2 * slots
+                    | push_ready << 2 * slots + 1)  # at once: every call of `set` evaluates the whole block
             _, _, *values = await ctx.tick().sample(*signals)
             (valid, ready, init, push_valid, _, push, start, free, self.kill, clear, tbs, invalidate) = values
             self.invalidates += invalidate
@@ -126,7 +128,7 @@ class ControlBench:
                 if free >> slot & 1:
                     assert (self.exited | self.released) >> slot & 1, "freed a warp that runs"
                     self.warps[slot] = None
-            self._advance(ctx)
+            self._advance()
         raise AssertionError(f"not ended after {self.limit} cycles")
 
     def _check_registers(self, slot):
@@ -154,17 +156,15 @@ class ControlBench:
         lines = -(-launch.shared_bytes // 128)
         self.started.append((kernel, info.launch_id, (x, y, z), own[0].base, info.shared_base // 128, lines))
 
-    def _advance(self, ctx):
-        self.exited = valid = 0
+    def _advance(self):
+        self.exited = self.valid = 0
         for slot, warp in enumerate(self.warps):
             if warp is None:
                 continue
-            valid |= 1 << slot
+            self.valid |= 1 << slot
             if warp.running and (warp.kernel not in self.stuck or self.kill >> slot & 1):
                 warp.left -= 1
             self.exited |= (warp.running and warp.left <= 0) << slot
-        ctx.set(self.dut.exited, self.exited)
-        ctx.set(self.dut.valid, valid)
 
     # the bus
 

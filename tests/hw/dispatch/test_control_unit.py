@@ -12,13 +12,14 @@ from caesura.hw.arch.registers import Command, KernelState
 from caesura.hw.preempt.unit import IDENTIFICATION
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))]
 
 
 def volume(kernel):
     return kernel.grid[0] * kernel.grid[1] * kernel.grid[2]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_tb_of_concurrent_kernels_is_launched_and_completed_once(seed):
     rng = random.Random(seed)
     bench = ControlBench(G, seed)
@@ -51,8 +52,8 @@ def test_resources_of_residents_never_overlap_and_the_sm_fills_up():
     most = {"tbs": 0, "lines": 0}
 
     async def main(bench, ctx):
-        await bench.launch(ctx, 0, Kernel(grid=(12, 1, 1), threads=16, registers=6, shared_bytes=300))
-        await bench.launch(ctx, 1, Kernel(grid=(12, 1, 1), threads=8, registers=9, shared_bytes=128))
+        await bench.launch(ctx, 0, Kernel(grid=(8, 1, 1), threads=16, registers=6, shared_bytes=300))
+        await bench.launch(ctx, 1, Kernel(grid=(8, 1, 1), threads=8, registers=9, shared_bytes=128))
         while await bench.read(ctx, "event", "finished") != 0b11:
             rows = bench.rows(ctx).values()
             most["tbs"] = max(most["tbs"], len(rows))
@@ -69,7 +70,7 @@ def test_resources_of_residents_never_overlap_and_the_sm_fills_up():
 
 def test_a_large_sm_fills_with_one_kernel():
     g = preset("gtx480")
-    bench = ControlBench(g, 2, duration=(300, 400), init_ready=1.0)
+    bench = ControlBench(g, 2, duration=(230, 260), init_ready=1.0)
 
     async def main(bench, ctx):
         await bench.launch(ctx, 0, Kernel(grid=(7, 1, 1), threads=250, registers=20, shared_bytes=2000))
@@ -189,7 +190,7 @@ async def transfer(ctx, port, payloads):
     ctx.set(port.valid, 0)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_preempted_kernel_gives_way_and_ends_after_its_resume(seed):
     bench = ControlBench(G, seed, duration=(20, 60))
     first = Kernel(grid=(9, 1, 1), threads=20, registers=5, shared_bytes=260)

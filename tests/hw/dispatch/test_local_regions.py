@@ -12,6 +12,7 @@ from caesura.hw.arch.registers import Command, KernelState
 from caesura.hw.dispatch.local_regions import LocalRegions, region_bytes
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))]
 
 
 class Regions:
@@ -195,7 +196,7 @@ async def put_back(bench, ctx, k, tb):
     ctx.set(engine.start.valid, 0)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_tb_keeps_its_region_through_preemption_and_gives_it_back_at_its_end(seed):
     bench = ControlBench(G, seed, duration=(10, 60))
     work = {0: (Kernel(grid=(9, 1, 1), threads=12, registers=4), 0x10000, 36),

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The AXI4 master against a slave that delays, interleaves and reorders as much as AXI4 lets it."""
 
+import hashlib
 import random
 from collections import defaultdict, deque
 
@@ -46,7 +47,8 @@ class Bench:
 
     def beat(self, address, number):
         """Data of beat `number` of the burst at `address`."""
-        return random.Random(f"{address} {number}").getrandbits(8 * self.g.bus_bytes)
+        digest = hashlib.blake2b(f"{address} {number}".encode(), digest_size=self.g.bus_bytes).digest()
+        return int.from_bytes(digest, "little")
 
     async def reader(self, ctx, number):
         """Request bursts, and check that they are answered in order."""
@@ -199,10 +201,11 @@ def _of_port(process, number):
     return run
 
 
-@pytest.mark.parametrize("width", BUSES)
-@pytest.mark.parametrize("readers, writers, density", [(3, 2, 0.4), (1, 1, 0.2), (4, 4, 0.0)])
+@pytest.mark.parametrize("readers, writers, density, width", [
+    (*ports, width) if ports[0] < 4 or width == 16 else pytest.param(*ports, width, marks=pytest.mark.full)
+    for ports in ((3, 2, 0.4), (1, 1, 0.2), (4, 4, 0.0)) for width in BUSES])
 def test_random_bursts_reach_the_memory_and_their_own_port(width, readers, writers, density):
-    Bench(BUSES[width], readers, writers, 30, f"{width} {readers}", density).run()
+    Bench(BUSES[width], readers, writers, 20, f"{width} {readers}", density).run()
 
 
 def test_a_beat_a_cycle_with_no_gap_between_bursts():

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from amaranth.hdl import Cat, Value
+from amaranth.lib.data import Layout
 from register_samples import registers
 from simulation import Simulator, component
 
@@ -147,7 +149,7 @@ class Machine:
         self.dead_written, self.started = {}, []
         self.place: Callable[[int], tuple] = lambda kernel: pytest.fail("nothing was to be admitted")
         self.full_until = {}  # launch id of a restored TB: cycle before which there is no room for it
-        self.last = {}
+        self.last, self.changes = {}, []
         self.uniforms = self.rng.choice((0, 0.1, 0.5, 1))  # share of the uniform registers that a warp has written
 
     # --- building state ---
@@ -230,11 +232,24 @@ class Machine:
     def ready(self):
         return self.rng.random() >= self.stall
 
-    def put(self, ctx, port, value):
-        """Set an input if it changes; setting is what costs time."""
+    def put(self, port, value):
+        """Note an input that changes, for `flush`."""
         if self.last.get(id(port)) != value:
             self.last[id(port)] = value
-            ctx.set(port, value)
+            self.changes.append((port, value))
+
+    def flush(self, ctx):
+        """Set the inputs that change, all at once: every call of `set` evaluates the whole block."""
+        if self.changes:
+            parts, bits, width = [], 0, 0
+            for port, value in self.changes:
+                signal, shape = Value.cast(port), port.shape()
+                number = shape.const(value).as_bits() if isinstance(shape, Layout) else value
+                parts.append(signal)
+                bits |= (number & (1 << len(signal)) - 1) << width
+                width += len(signal)
+            ctx.set(Cat(parts), bits)
+            self.changes.clear()
 
     def drive(self, ctx):
         """Set all inputs of this cycle; they follow from registered outputs."""
@@ -249,21 +264,22 @@ class Machine:
         for row in self.tbs.values():
             if not row.started and self.age(row.kernel) >= row.starts > 0:
                 row.started = True
-        self.put(ctx, dut.stopped, sum(1 << s for s, w in self.warps.items() if self.stopped(w)))
-        self.put(ctx, dut.exited, sum(1 << s for s, w in self.warps.items() if self.exited(w)))
-        self.put(ctx, dut.lines_valid, self.lines_valid)
-        self.put(ctx, dut.resident, [self.row(t) for t in range(g.tb_slots)])
+        self.put(dut.stopped, sum(1 << s for s, w in self.warps.items() if self.stopped(w)))
+        self.put(dut.exited, sum(1 << s for s, w in self.warps.items() if self.exited(w)))
+        self.put(dut.lines_valid, self.lines_valid)
+        self.put(dut.resident, [self.row(t) for t in range(g.tb_slots)])
         self.claim = ctx.get(dut.claim)
         self.views(ctx)
         for name in ("save_read", "restore_write", "warp_init", "stack_push", "row"):
-            self.put(ctx, getattr(dut, name).ready, self.ready())
+            self.put(getattr(dut, name).ready, self.ready())
         for port in (dut.read_port, dut.write_port):
-            self.put(ctx, port.request.ready, self.ready())
-        self.put(ctx, dut.write_port.beat.ready, self.ready() and bool(self.memory.requests))
+            self.put(port.request.ready, self.ready())
+        self.put(dut.write_port.beat.ready, self.ready() and bool(self.memory.requests))
         for port, words in ((dut.save_data, self.read_data), (dut.row_data, self.row_data)):
-            self.put(ctx, port, {"valid": 0} if words is None else {"valid": 1, "data": words})
-        self.drive_memory(ctx)
-        self.drive_dispatcher(ctx)
+            self.put(port, {"valid": 0} if words is None else {"valid": 1, "data": words})
+        self.drive_memory()
+        self.drive_dispatcher()
+        self.flush(ctx)
 
     def row(self, t):
         if t not in self.tbs:
@@ -279,40 +295,40 @@ class Machine:
         if warp:
             kernel = self.tbs[warp.tb].kernel
             pc, mask, reconv = warp.stack[select.entry] if select.entry < len(warp.stack) else (0, 0, 0)
-            self.put(ctx, dut.save_view, {
+            self.put(dut.save_view, {
                 "valid": 1, "tb": warp.tb, "kernel": kernel, "block_warp": warp.block_warp, "base": warp.base,
                 "registers": self.kernels[kernel].registers, "launched": warp.launched, "live": warp.live,
                 "waiting": warp.waiting, "barrier": warp.barrier, "parked": 1, "live_vector": warp.live_vector,
                 "depth": len(warp.stack), "pc": pc, "mask": mask, "reconv": reconv})
-            self.put(ctx, dut.save_uniforms, sum(1 << u for u in warp.uniforms))
-            self.put(ctx, dut.save_uniform, warp.uniforms.get(ctx.get(dut.save_uniform_select), 0))
+            self.put(dut.save_uniforms, sum(1 << u for u in warp.uniforms))
+            self.put(dut.save_uniform, warp.uniforms.get(ctx.get(dut.save_uniform_select), 0))
         flags = self.warps.get(ctx.get(dut.flags_select))
         if flags:
-            self.put(ctx, dut.flags_valid, flags.valid)
-            self.put(ctx, dut.flags_predicates, sum(1 << p for p in flags.predicates))
-            self.put(ctx, dut.save_predicate, flags.predicates.get(ctx.get(dut.save_predicate_select), 0))
+            self.put(dut.flags_valid, flags.valid)
+            self.put(dut.flags_predicates, sum(1 << p for p in flags.predicates))
+            self.put(dut.save_predicate, flags.predicates.get(ctx.get(dut.save_predicate_select), 0))
 
-    def drive_memory(self, ctx):
+    def drive_memory(self):
         dut, memory, n = self.dut, self.memory, self.g.bus_bytes
         beat, ack = dut.read_port.beat, dut.write_port.ack
         ready = memory.reads and memory.reads[0][0] <= self.now and self.ready()
-        self.put(ctx, beat.valid, bool(ready))
+        self.put(beat.valid, bool(ready))
         if ready:
             _, address, last = memory.reads[0]
-            self.put(ctx, beat.payload, {"data": int.from_bytes(memory.bytes[address:address + n], "little"),
-                                         "last": last, "error": address // SEGMENT in memory.bad_reads})
+            self.put(beat.payload, {"data": int.from_bytes(memory.bytes[address:address + n], "little"),
+                                    "last": last, "error": address // SEGMENT in memory.bad_reads})
         ready = memory.acks and memory.acks[0][0] <= self.now and self.ready()
-        self.put(ctx, ack.valid, bool(ready))
+        self.put(ack.valid, bool(ready))
         if ready:
-            self.put(ctx, ack.payload, {"error": memory.acks[0][2]})
+            self.put(ack.payload, {"error": memory.acks[0][2]})
 
-    def drive_dispatcher(self, ctx):
+    def drive_dispatcher(self):
         """Answer admissions after a while, in a place of `self.place(kernel)`."""
         dut = self.dut
-        self.put(ctx, dut.admit.ready, self.ready() and not self.admissions)
+        self.put(dut.admit.ready, self.ready() and not self.admissions)
         answer = {"valid": 0}
         refused = bool(self.admissions) and self.now < self.full_until.get(self.admissions[0][1].launch_id, 0)
-        self.put(ctx, dut.no_room, refused)
+        self.put(dut.no_room, refused)
         if self.admissions and self.admissions[0][0] <= self.now and not refused:
             _, asked = self.admissions.popleft()
             tb, base, first_line, slots = self.place(asked.kernel)
@@ -321,7 +337,7 @@ class Machine:
                               first_line, -(-k.shared_bytes // SEGMENT), list(slots), started=False)
             every = list(slots) + [0] * (self.g.max_block_warps - len(slots))
             answer = {"valid": 1, "tb": tb, "base": base, "first_line": first_line, "slots": every}
-        self.put(ctx, dut.admitted, answer)
+        self.put(dut.admitted, answer)
 
     def observe(self, ctx):
         """Carry out the transfers of this cycle."""
@@ -352,22 +368,23 @@ class Machine:
             self.warps[p.warp].stack.append((p.pc, p.mask, p.reconv))
         if "restore_write" in taken:
             self.write_register(taken["restore_write"])
-        predicate = ctx.get(dut.restore_predicate)
-        if predicate.valid:
+        if ctx.get(dut.restore_predicate.valid):
+            predicate = ctx.get(dut.restore_predicate)
             self.warps[predicate.warp].predicates[predicate.predicate] = predicate.value
-        uniform = ctx.get(dut.restore_uniform)
-        if uniform.valid:
+        if ctx.get(dut.restore_uniform.valid):
+            uniform = ctx.get(dut.restore_uniform)
             assert uniform.register not in self.warps[uniform.warp].uniforms
             self.warps[uniform.warp].uniforms[uniform.register] = uniform.value
         if "admit" in taken:
             self.admissions.append((self.now + self.rng.randint(1, 6), taken["admit"]))
         self.observe_memory(ctx)
-        release, start = ctx.get(dut.release), ctx.get(dut.start)
-        if release.valid:
+        if ctx.get(dut.release.valid):
+            release = ctx.get(dut.release)
             self.log.append((self.now, "release", release.tb))
             for slot in self.tbs.pop(release.tb).slots:
                 self.warps.pop(slot, None)
-        if start.valid:
+        if ctx.get(dut.start.valid):
+            start = ctx.get(dut.start)
             assert not self.tbs[start.tb].started
             self.tbs[start.tb].started = True
             self.started.append(start.tb)

@@ -41,7 +41,9 @@ def check_protocol(machine):
 
 MACHINES = [("tiny", 1, 0.0, 0), ("tiny", 2, 0.5, 1), ("bus4", 3, 0.2, 0), ("bus16", 4, 0.3, 1), ("wide", 5, 0.0, 1),
             ("wide", 6, 0.4, 0), ("beats", 7, 0.1, 1)]
-SAVES = [pytest.param(*machine, mechanism, marks=[] if machine[1] in (2, 6, mechanism + 3) else pytest.mark.full)
+QUICK = {2: list(Mechanism), 3: [Mechanism.LIVE_CP], 4: [Mechanism.OCCUPIED], 5: [Mechanism.LIVE_CP]}  # by seed
+SAVES = [pytest.param(*machine, mechanism,
+                      marks=[] if mechanism in QUICK.get(machine[1], []) else pytest.mark.full)
          for machine in MACHINES for mechanism in Mechanism]
 
 
@@ -184,11 +186,15 @@ def test_kernel_of_another_slot_is_left_alone():
     machine.run(scenario)
 
 
-@pytest.mark.parametrize("mechanism", Mechanism)
-@pytest.mark.parametrize("name", ["wide", "beats", "tiny"])
-def test_save_and_restore_keep_to_the_time_limit(name, mechanism):
+LEFT_OUT = {"wide": (Mechanism.OCCUPIED, Mechanism.LIVE), "beats": (Mechanism.OCCUPIED,), "tiny": (Mechanism.LIVE,)}
+
+
+@pytest.mark.parametrize("name, mechanism, latency", [
+    *((name, mechanism, None) for name in LEFT_OUT for mechanism in Mechanism if mechanism not in LEFT_OUT[name]),
+    *(pytest.param(name, mechanism, 40, marks=pytest.mark.full) for name in LEFT_OUT for mechanism in LEFT_OUT[name])])
+def test_save_and_restore_keep_to_the_time_limit(name, mechanism, latency):
     g = GEOMETRIES[name]
-    latency = 40
+    latency = latency or g.memory_latency
     machine, layout = filled(g.replace(memory_latency=latency), 31, 0.0, drain=60)
     words = sum(4 + len(warp.uniforms) for warp in machine.warps.values())  # metadata that moves word by word
     tbs = len(machine.tbs)
@@ -229,7 +235,9 @@ def test_a_single_tb_streams_without_gaps():
     machine.run(scenario)
 
 
-@pytest.mark.parametrize("random", [0, 1, 2, 8], ids=lambda n: f"every {n}th random" if n else "none random")
+@pytest.mark.parametrize("random", [0, pytest.param(1, marks=pytest.mark.full), 2,
+                                    pytest.param(8, marks=pytest.mark.full)],
+                         ids=lambda n: f"every {n}th random" if n else "none random")
 def test_mixed_registers_keep_to_the_time_limit(random):
     g, latency = WIDE.replace(warps=12, registers=256, tb_slots=2), 20
     machine, layout = filled(g, 34, 0.0, drain=0, registers=18, block_x=32, shared=False)

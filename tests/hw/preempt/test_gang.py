@@ -2,7 +2,7 @@
 
 import pytest
 from preempt_images import check_image, expect_restored, filled
-from preempt_machine import GEOMETRIES
+from preempt_machine import GEOMETRIES, SMALL
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
@@ -26,8 +26,9 @@ def starts(machine):
     return [cycle for cycle, what, *_ in machine.log if what == "start"]
 
 
-@pytest.mark.parametrize("gang", [False, True])
-@pytest.mark.parametrize("name", ["tiny", "wide", "beats"])
+@pytest.mark.parametrize("name, gang", [
+    ("tiny", False), ("tiny", True), pytest.param("wide", False, marks=pytest.mark.full), ("wide", True),
+    *(pytest.param("beats", gang, marks=pytest.mark.full) for gang in (False, True))])
 def test_tbs_of_a_gang_start_in_consecutive_cycles_after_the_last_acknowledgement(name, gang):
     machine, layout = filled(GEOMETRIES[name], 21, 0.2)
     assert len(machine.tbs) > 1
@@ -46,13 +47,14 @@ def test_tbs_of_a_gang_start_in_consecutive_cycles_after_the_last_acknowledgemen
 
 
 def test_a_gang_that_finds_no_room_starts_what_is_back_and_the_rest_later():
-    machine, layout = filled(GEOMETRIES["wide"], 22, 0.0)
+    machine, layout = filled(SMALL, 22, 0.0)
 
     async def scenario(ctx):
         rows = dict(machine.tbs)
         before = await put_away(machine, layout, ctx)
+        assert len(before) > 2
         late = max(row.launch_id for row in rows.values())
-        until = machine.now + 4000
+        until = machine.now + 1500
         machine.full_until[late] = until
         error, _, _ = await machine.command(ctx, resume=1, kernel=0, gang=1)
         assert error == CommandError.NONE

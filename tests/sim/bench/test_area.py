@@ -50,10 +50,11 @@ def test_instances_count_as_often_as_they_are_there(monkeypatch, tmp_path):
 
 
 def test_report_has_every_column_next_to_what_the_device_has(capsys):
-    result = run(preset("ecp5"), ["decompressor"])
-    assert result["lanes"] == 8 and result["met"]
+    g = preset("tiny").replace(lanes=4)
+    result = run(g, ["decompressor"])
+    assert result["lanes"] == 4 and result["met"]
     (row,) = result["blocks"]
-    assert row == {"block": "decompressor"} | area(Decompressor(preset("ecp5"))) and row["LUT4"] > 50
+    assert row == {"block": "decompressor"} | area(Decompressor(g)) and row["LUT4"] > 50
     print_report(result)
     printed = capsys.readouterr().out
     assert f"{row['LUT4']:,}" in printed and f"{AVAILABLE['LUT4']:,}" in printed

@@ -116,8 +116,13 @@ def test_averages_are_over_kernels():
         "saved_by_both_geometric": 1}
 
 
-def test_a_failure_loses_no_other_kernel(result, capsys):
-    both = measured(("bad", broken()), ("good", work()))
+@pytest.fixture(scope="module")
+def both():
+    """What one process measures where a kernel fails and another does not."""
+    return measured(("bad", broken()), ("good", work()))
+
+
+def test_a_failure_loses_no_other_kernel(result, both, capsys):
     bad, good = both["runs"]
     assert bad == {"kernel": "bad", "error": "AssertionError: collatz without any preemption: steps wrong"}
     assert [good] == result["runs"] and result["met"] and not both["met"]
@@ -126,9 +131,8 @@ def test_a_failure_loses_no_other_kernel(result, capsys):
     assert "bad: AssertionError" in printed and "NOT every kernel" in printed
 
 
-def test_processes_measure_the_same(result):
-    both = measured(("bad", broken()), ("good", work()), jobs=2)
-    assert both == measured(("bad", broken()), ("good", work()))
+def test_processes_measure_the_same(both):
+    assert measured(("bad", broken()), ("good", work()), jobs=2) == both
 
 
 def test_a_process_that_dies_is_a_failure_and_the_rest_can_go_on(tmp_path):

@@ -23,7 +23,7 @@ from caesura.software.cli import main
 from caesura.software.kernels import KERNELS
 
 BOTH = (Mechanism.OCCUPIED, Mechanism.LIVE)
-PREEMPTIONS = 6
+PREEMPTIONS = 4
 TABLES = Path(__file__).parents[3] / "docs" / "mechanisms.md"
 
 
@@ -83,7 +83,7 @@ def test_a_row_is_the_mean_of_its_preemptions(result):
 def test_averages_and_spreads_are_of_the_values_listed(result):
     for row in result["runs"]:
         ordered = sorted(row["latencies"])
-        assert row["latency"] == {"median": sum(ordered[2:4]) / 2, "p99": ordered[-1], "max": ordered[-1]}
+        assert row["latency"] == {"median": sum(ordered[1:3]) / 2, "p99": ordered[-1], "max": ordered[-1]}
         share = 1 - row["bytes"]["warp_written"] / row["bytes"]["warp_occupied"]
         assert result["saved_share"][row["mechanism"]] == pytest.approx(share)
 

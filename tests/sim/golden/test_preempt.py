@@ -57,7 +57,7 @@ class Prepared:
 
 
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
-@pytest.mark.parametrize("seed, stride", [(22, 5), (16, 11)], ids=["barriers", "deep"])
+@pytest.mark.parametrize("seed, stride", [(22, 14), (16, 31)], ids=["barriers", "deep"])
 def test_preempted_at_every_step_the_result_is_the_same(mechanism, seed, stride):
     run = Prepared(TINY, seed, statements=4, warps=2, tbs=2, registers=12)
     run.bench.start(0)
@@ -80,16 +80,16 @@ def test_preempted_at_every_step_the_result_is_the_same(mechanism, seed, stride)
         run.bench.finish(0, 100_000)
         assert run.bench.fault() is None
         assert run.result() == expected
-    assert saved > steps // 3 and steps > 80
+    assert saved > steps // 3 and steps > 28
 
 
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 def test_periodic_preemption_ends(mechanism):
-    run = Prepared(TINY, 7, statements=12)
+    run = Prepared(TINY, 7, statements=6)
     run.bench.start(0)
     run.bench.finish(0)
     expected = run.result()
-    run = Prepared(TINY, 7, statements=12)
+    run = Prepared(TINY, 7, statements=6)
     run.bench.start(0)
     rounds = 0
     while run.bench.state(0) is not KernelState.FINISHED:

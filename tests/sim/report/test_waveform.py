@@ -17,6 +17,8 @@ from caesura.software.cli import main
 
 CYCLE = 1000  # picoseconds
 ENGINE = ("TOP", "top", "control", "engine")
+BUILDS = pytest.mark.full
+"""Of tests that need a simulation of the SM with waveforms, whose build takes minutes."""
 
 
 def read_vcd(path):
@@ -56,6 +58,7 @@ def spans(changes, value, end):
     return [(after - time) // CYCLE for (time, now), (after, _) in zip(times, times[1:], strict=False) if now == value]
 
 
+@BUILDS
 def test_the_states_of_the_sequencer_are_named_and_in_order(run):
     states = run.vcd.changes[(*ENGINE, "sequencer", "state")]
     assert [name for _, name in states] == ["IDLE", "BOUND", "CHECK", "SAVE", "END", "IDLE", "BOUND", "RESUME", "END",
@@ -66,6 +69,7 @@ def test_the_states_of_the_sequencer_are_named_and_in_order(run):
                                                                  else value) for time, value in registers]
 
 
+@BUILDS
 def test_every_state_machine_of_the_engine_has_named_states(run):
     blocks = {("restore",), ("resume",), ("save", "records"), ("sequencer",)}
     assert set(state_names(PreemptEngine(TINY))) >= blocks
@@ -73,6 +77,7 @@ def test_every_state_machine_of_the_engine_has_named_states(run):
         assert {(*ENGINE, *block, "state"), (*ENGINE, *block, "fsm_state")} <= run.vcd.paths
 
 
+@BUILDS
 def test_drain_and_save_last_as_reported(run):
     draining = run.vcd.changes[(*ENGINE, "preempt", "draining")]
     assert sum(spans(draining, "1", run.vcd.end)) == run.result.preempt.drain_cycles > 0
@@ -80,6 +85,7 @@ def test_drain_and_save_last_as_reported(run):
     assert max(int(value) for _, value in cycles) == run.result.preempt.save_cycles
 
 
+@BUILDS
 def test_it_runs_from_the_request_to_the_end_of_the_resume(run):
     states = run.vcd.changes[(*ENGINE, "sequencer", "state")]
     begin, end = states[0][0], run.vcd.end
@@ -87,6 +93,7 @@ def test_it_runs_from_the_request_to_the_end_of_the_resume(run):
     assert run.vcd.scale == "1 ps" and begin > 0
 
 
+@BUILDS
 def test_it_has_the_engine_and_its_handshake_and_no_other_block(run):
     names = {path[len(ENGINE)] for path in run.vcd.paths if path[:len(ENGINE)] == ENGINE and len(path) == 5}
     assert {"command__valid", "command__ready", "pending", "stop_now", "stopped", "exited", "save_select",
@@ -117,6 +124,7 @@ def test_what_has_no_waveforms_is_refused(tmp_path):
     assert done.exit_code == 2 and "golden" in done.output and "Traceback" not in done.output
 
 
+@BUILDS
 def test_the_command_writes_both(tmp_path, monkeypatch):
     monkeypatch.setattr(scenario, "shipped_work", lambda name, *_: neighbour() if name == "hostile" else work())
     vcd, timeline = tmp_path / "engine.vcd", tmp_path / "run.perfetto-trace"

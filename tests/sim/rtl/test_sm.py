@@ -1,6 +1,7 @@
 """The SM itself on both simulators."""
 
 import numpy as np
+import pytest
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import Special
@@ -34,6 +35,7 @@ def doubling(rounds):
     return KernelImage("doubling", code.words(), registers=8, stack_depth=3)
 
 
+@pytest.mark.full
 def test_verilator_and_amaranth_run_a_divergent_kernel_alike():
     seen = []
     for kind in (RtlTransport, AmaranthTransport):

@@ -47,7 +47,7 @@ class Prepared:
         assert self.transport.read_memory(self.output, self.kernel.output_bytes) == self.kernel.expected()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(4, 12))])
 @pytest.mark.parametrize("name", SETUPS)
 def test_compiled_kernel_computes_what_the_interpreter_says(name, seed):
     run = Prepared(name, seed)
@@ -55,10 +55,12 @@ def test_compiled_kernel_computes_what_the_interpreter_says(name, seed):
     run.check()
 
 
+@pytest.mark.parametrize("seeds", [pytest.param((20,), id="one"),
+                                   pytest.param((21, 22, 23), marks=pytest.mark.full, id="more")])
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 @pytest.mark.parametrize("name", SETUPS)
-def test_preempted_again_and_again_with_scrambled_registers_it_still_does(name, mechanism):
-    for seed in range(20, 24):
+def test_preempted_again_and_again_with_scrambled_registers_it_still_does(name, mechanism, seeds):
+    for seed in seeds:
         run = Prepared(name, seed)
         rng = random.Random(seed)
         rounds = 0
@@ -78,7 +80,7 @@ def test_divergence_is_nested_three_deep_at_run_time():
     deepest = 0
     for seed in range(8):
         run = Prepared("gtx480", seed)
-        while run.bench.state(0) is KernelState.RUNNING:
+        while deepest < 5 and run.bench.state(0) is KernelState.RUNNING:
             run.transport.advance(7)
             deepest = max([deepest, *(len(w.stack) for tb in run.transport.machine.resident() for w in tb.warps)])
     assert deepest >= 5
@@ -123,7 +125,7 @@ def test_same_seed_same_kernel():
 
 
 def test_register_need_of_small_kernels_is_bounded():
-    registers = [compile_ptx(RandomKernel(seed, **SMALL).ptx)[RandomKernel.name].registers for seed in range(30, 45)]
+    registers = [compile_ptx(RandomKernel(seed, **SMALL).ptx)[RandomKernel.name].registers for seed in range(30, 35)]
     assert max(registers) <= 16
 
 
