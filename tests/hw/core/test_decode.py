@@ -2,7 +2,7 @@
 
 import random
 
-from amaranth.sim import Simulator
+from simulation import Simulator, component
 
 from caesura.hw.arch.encoding import encode
 from caesura.hw.arch.geometry import UNIFORMS
@@ -13,15 +13,15 @@ from caesura.sim.testing.random_instruction import random_instruction
 
 def decode_all(words):
     """Return a dict of the decoded fields of each word."""
-    decoder = Decoder()
+    decoder = component(Decoder)
+    fields = {name: (field.offset, (1 << field.width) - 1) for name, field in decoder.decoded.shape()}
     results = []
 
     async def testbench(ctx):
         for word in words:
             ctx.set(decoder.word, word)
-            decoded = ctx.get(decoder.decoded)
-            results.append({name: int(getattr(decoded[name], "value", decoded[name])) for name in
-                            decoded.shape().members})
+            decoded = ctx.get(decoder.decoded.as_value())
+            results.append({name: decoded >> offset & mask for name, (offset, mask) in fields.items()})
 
     simulator = Simulator(decoder)
     simulator.add_testbench(testbench)

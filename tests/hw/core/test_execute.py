@@ -8,7 +8,6 @@ from execute_bench import CHECKED, GEOMETRIES, Bench
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
-from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Special, Unit
 from caesura.hw.core.execute import MEMORY_UNITS, SIDE_UNITS
 
@@ -50,7 +49,7 @@ def test_random_instructions_leave_the_state_of_the_model(name):
 
     async def process():
         issued = 0
-        while issued < 250:
+        while issued < 200:
             bench.stall = 0.5 if issued % 100 > 70 else 0.0
             if issued == 30:
                 await bench.quiet()
@@ -97,8 +96,10 @@ def test_conflict_free_instructions_flow_every_beats_cycles(name):
 
 @pytest.mark.parametrize("registers, cycles", [((0, 4, 8), 3), ((0, 4, 1), 2), ((5, 5, 5), 1), ((0, 1, 4), 2),
                                                ((4, 4, 3), 1)])
-def test_registers_of_one_bank_are_read_in_turn(registers, cycles):
-    bench = Bench(preset("tiny"))
+@pytest.mark.parametrize("name", CHECKED)
+def test_registers_of_one_bank_are_read_in_turn(name, registers, cycles):
+    """As many cycles for each beat."""
+    bench = Bench(GEOMETRIES[name])
     starts = []
 
     async def process():
@@ -107,12 +108,12 @@ def test_registers_of_one_bank_are_read_in_turn(registers, cycles):
                 await bench.tick()
             starts.append(bench.cycle)
             bench.issue(0, Instruction.make("imad.lo", d=10 + k, **dict(zip("abc", registers, strict=True))),
-                        np.ones(8, bool))
+                        np.ones(bench.g.warp_size, bool))
             await bench.tick()
         await bench.quiet()
 
     bench.run(process)
-    assert np.diff(starts).tolist() == [cycles] * 2
+    assert np.diff(starts).tolist() == [cycles * bench.g.beats] * 2
 
 
 @pytest.mark.parametrize("name", CHECKED)
@@ -198,19 +199,20 @@ def test_restore_and_save_run_beside_instructions(name):
     assert bench.throttled
 
 
-def test_saving_waits_for_a_bank_that_instructions_use():
-    bench = Bench(preset("tiny"))
+@pytest.mark.parametrize("name", CHECKED)
+def test_saving_waits_for_a_bank_that_instructions_use(name):
+    bench = Bench(GEOMETRIES[name])
     dut = bench.dut
 
     async def process():
         bench.ctx.set(dut.save_read.payload, {"warp": 1, "base": 16, "register": 6, "beat": 0})
         bench.ctx.set(dut.save_read.valid, 1)
-        bench.issue(0, Instruction.make("mov", d=1, b=2), np.ones(8, bool))
+        bench.issue(0, Instruction.make("mov", d=1, b=2), np.ones(bench.g.warp_size, bool))
         seen = []
-        for _ in range(4):
+        for _ in range(bench.g.beats + 3):
             await bench.tick()
             seen.append(bench.ctx.get(dut.save_read.ready))
-        assert seen == [0, 1, 1, 1]
+        assert seen == [0] * bench.g.beats + [1, 1, 1]
 
     bench.run(process)
 
@@ -257,18 +259,18 @@ def test_trace_has_every_written_beat(name):
 
 
 def test_predicate_reads_are_combinational_and_pt_is_true():
-    bench = Bench(GEOMETRIES["wide"])
+    bench = Bench(GEOMETRIES["two beats, slow"])
     g, dut = bench.g, bench.dut
 
     async def process():
-        bench.ctx.set(dut.restore_predicate, {"valid": 1, "warp": 3, "predicate": 6, "value": 0x1234_5678})
+        bench.ctx.set(dut.restore_predicate, {"valid": 1, "warp": 2, "predicate": 6, "value": 0x5678})
         await bench.tick()
         bench.ctx.set(dut.restore_predicate, {"valid": 0})
-        bench.ctx.set(dut.predicate_select, {"warp": 3, "guard": 6, "pa": PT, "pb": 5})
-        assert bench.ctx.get(dut.predicate_guard) == 0x1234_5678
+        bench.ctx.set(dut.predicate_select, {"warp": 2, "guard": 6, "pa": PT, "pb": 5})
+        assert bench.ctx.get(dut.predicate_guard) == 0x5678
         assert bench.ctx.get(dut.predicate_pa) == (1 << g.warp_size) - 1
         assert bench.ctx.get(dut.predicate_pb) == 0
-        bench.ctx.set(dut.predicate_select, {"warp": 2, "guard": 6, "pa": 6, "pb": 6})
+        bench.ctx.set(dut.predicate_select, {"warp": 1, "guard": 6, "pa": 6, "pb": 6})
         assert bench.ctx.get(dut.predicate_guard) == 0
 
     bench.run(process)

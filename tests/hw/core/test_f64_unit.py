@@ -4,15 +4,17 @@ import time
 
 import numpy as np
 import pytest
+from kept_benches import SideBench
+from simulation import component
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import BY_CODE, F64Op
 from caesura.hw.core.f64 import F64Unit
 from caesura.hw.core.f64.lane import F64Lane
 from caesura.sim.testing.binary64 import OPERATIONS, Stream, results, tuples
-from caesura.sim.testing.side_units import Operation, SideBench
+from caesura.sim.testing.side_units import Operation
 
-pytestmark = pytest.mark.depends_on("hw", "sim")
+pytestmark = pytest.mark.depends_on("hw", "sim", "tests/hw/core/kept_benches.py", "tests/hw/simulation.py")
 
 OPS = list(F64Op)
 NAN = 0x7FFF_FFFF_FFFF_FFFF
@@ -55,7 +57,7 @@ def test_every_operation_has_a_judge():
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_model_agrees_with_the_host(op):
-    *operands, expected = tuples(op, 25_000, seed=int(op))
+    *operands, expected = tuples(op, 12_000, seed=int(op))
     assert_equal(op, operands, model(op, *operands), expected)
 
 
@@ -170,8 +172,8 @@ def random_operations(g, rng, ops):
                         writes_pd="pd" in opcode.operands), expected
 
 
-def run_and_check(g, operations, **options):
-    bench = SideBench(g, F64Unit(g), [operation for operation, _ in operations], **options)
+def run_and_check(g, operations, busy=lambda: False):
+    bench = SideBench(g, component(F64Unit, g), [operation for operation, _ in operations], busy)
     bench.run()
     for operation, expected in operations:
         lanes = [lane for lane in range(g.warp_size) if operation.mask >> lane & 1]
@@ -183,12 +185,13 @@ def run_and_check(g, operations, **options):
                 F64Op(operation.function).name)
 
 
-@pytest.mark.parametrize("case, stalls", [("tiny", 0.4), ("tiny, two threads a cycle", 0), ("8 of 32 lanes", 0.4),
-                                          ("32 lanes, four threads a cycle", 0)])
+@pytest.mark.parametrize("case, stalls", [
+    ("tiny", 0.4), ("tiny, two threads a cycle", 0), ("8 of 32 lanes", 0.4),
+    pytest.param("32 lanes, four threads a cycle", 0, marks=pytest.mark.full)])
 def test_unit_on_every_operation(case, stalls):
-    """Masks, operations in random order (all of them with 8 threads a warp), held back or not; the rest is noise."""
+    """Masks, operations in random order (all of them in the first case), held back or not; the rest is noise."""
     g, rng = GEOMETRIES[case], np.random.default_rng(len(case))
-    ops = [OPS[k] for k in rng.permutation(len(OPS))][:None if g.warp_size == 8 else 16]
+    ops = [OPS[k] for k in rng.permutation(len(OPS))][:None if case == "tiny" else 30 if g.warp_size == 8 else 10]
     run_and_check(g, list(random_operations(g, rng, ops)), busy=lambda: rng.random() < stalls)
 
 
@@ -216,14 +219,14 @@ def test_throughput():
 
 
 def test_pipeline_agrees_with_the_host_in_any_order_of_operations(stream):
-    differences, first = stream.run(OPS, 2_000_000, seed=5, gap=5)
+    differences, first = stream.run(OPS, 1_000_000, seed=5, gap=5)
     assert not differences, f"{differences} differences; {first}"
 
 
 @pytest.mark.parametrize("op", WORD_OPS, ids=lambda op: op.name)
 def test_pipeline_agrees_with_the_host_on_consecutive_words(stream, op):
-    for first in (0, 0x3F80_0000, 0x7F7F_F000, 0x8000_0000 - 50_000, (1 << 32) - 50_000):
-        differences, found = stream.run([op], 100_000, seed=first, stride=1)
+    for first in (0, 0x3F80_0000, 0x7F7F_F000, 0x8000_0000 - 20_000, (1 << 32) - 20_000):
+        differences, found = stream.run([op], 40_000, seed=first, stride=1)
         assert not differences, f"{differences} differences; {found}"
 
 

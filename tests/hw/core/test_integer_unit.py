@@ -1,14 +1,17 @@
 """The integer lane: hardware and model agree, and the model agrees with arithmetic done in Python integers."""
 
+from itertools import accumulate
+
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
+from amaranth.hdl import Cat, Value
+from simulation import Simulator, component
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.integer import IntegerLane, IntegerUnit
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core/integer")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core/integer", "tests/hw/simulation.py")
 
 OPS = [op for op in AluOp if op not in (AluOp.S2R, AluOp.LDP, AluOp.BALLOT) and not op.is_float]
 FIELDS = (AluOp.BFE_U, AluOp.BFE_S, AluOp.BFI)
@@ -16,6 +19,7 @@ CORNERS = [0, 1, 2, 31, 32, 33, 0x7F, 0x80, 0xFFFF, 0x8000, 0x1_0000, 0x7FFF_FFF
 WORD = 0xFFFF_FFFF
 NEAR = (*range(35), 63, 64, 127, 128, 224, 254, 255)
 """Positions and lengths of bit fields around which the rules change."""
+SOME_NEAR = (0, 1, 2, 3, 7, 8, 15, 16, 17, 24, 30, 31, 32, 33, 34, 63, 64, 128, 224, 255)
 
 
 def signed(x):
@@ -164,20 +168,19 @@ def test_operations_of_other_units_are_refused():
 
 def run_hardware(program, inputs, lanes=None):
     """Feed `program` an operation a cycle; compare each result, `IntegerLane.LATENCY` cycles later."""
-    dut = IntegerUnit(preset("tiny"), lanes)
+    dut = component(IntegerUnit, preset("tiny"), lanes)
     latency = IntegerLane.LATENCY
     assert latency == 3
+    signals = [Value.cast(x) for x in (dut.op, dut.valid, dut.pa, dut.pb, dut.a, dut.b, dut.c)]
+    port, places = Cat(signals), [0, *accumulate(len(x) for x in signals[:-1])]
 
     async def bench(ctx):
         for cycle in range(len(program) + latency):
             if cycle < len(program):
                 a, b, c, pa, pb = inputs[cycle]
-                ctx.set(dut.op, program[cycle])
-                ctx.set(dut.valid, 1)
-                for port, words in ((dut.a, a), (dut.b, b), (dut.c, c)):
-                    ctx.set(port, [int(x) for x in words])
-                for port, bits in ((dut.pa, pa), (dut.pb, pb)):
-                    ctx.set(port, int(sum(int(x) << k for k, x in enumerate(bits))))
+                bits = [int(sum(int(x) << k for k, x in enumerate(p))) for p in (pa, pb)]
+                words = [int.from_bytes(x.astype("<u4").tobytes(), "little") for x in (a, b, c)]
+                ctx.set(port, sum(x << at for x, at in zip((program[cycle], 1, *bits, *words), places, strict=True)))
             if cycle >= latency:
                 check(cycle - latency, ctx.get(dut.result), ctx.get(dut.predicate))
             await ctx.tick()
@@ -198,18 +201,18 @@ def run_hardware(program, inputs, lanes=None):
 @pytest.mark.parametrize("lanes", [8, 1])
 def test_hardware_matches_model_at_one_operation_a_cycle(lanes):
     rng = np.random.default_rng(1)
-    program = [op for op in OPS for _ in range(12)]
+    program = [op for op in OPS for _ in range(8)]
     rng.shuffle(program)
     program = [AluOp(op) for op in program]
     run_hardware(program, [cases(rng, lanes) for _ in program], lanes)
 
 
-def test_hardware_of_every_bit_field_near_a_bound():
+def test_hardware_of_bit_fields_near_a_bound():
     """Other operations stand between those of bit fields, so that what one leaves behind would show."""
     rng = np.random.default_rng(2)
     program, inputs = [], []
     for op in FIELDS:
-        operands = field_cases(rng, NEAR)
+        operands = field_cases(rng, SOME_NEAR)
         for k in range(0, len(operands[0]) - 7, 8):
             program += [op] if rng.random() < 0.7 else [op, AluOp(rng.choice(OPS))]
             inputs += [tuple(x[k:k + 8] for x in operands)] * (len(program) - len(inputs))

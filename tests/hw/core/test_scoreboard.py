@@ -27,7 +27,7 @@ def test_register_masks_are_what_the_encoding_says():
 
     async def testbench(ctx):
         for op in OPCODES:
-            for _ in range(6):
+            for _ in range(4):
                 instruction = random_instruction(rng, op)
                 ctx.set(decoder.word, encode(instruction))
                 expected = (instruction.reads, instruction.predicate_reads, instruction.writes,

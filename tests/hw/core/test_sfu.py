@@ -7,16 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
+from kept_benches import SideBench
+from simulation import component
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import SfuOp
 from caesura.hw.core.sfu import ERRORS, SpecialFunctionUnit, functions, tables
 from caesura.hw.core.sfu.lane import SpecialFunctionLane
 from caesura.hw.core.sfu.model import interpolate
-from caesura.sim.testing.side_units import Operation, SideBench
+from caesura.sim.testing.side_units import Operation
 from caesura.sim.testing.special_functions import Errors, broken_promises, judge, operands, results_of_lane
 
-pytestmark = pytest.mark.depends_on("hw", "sim")
+pytestmark = pytest.mark.depends_on("hw", "sim", "tests/hw/core/kept_benches.py", "tests/hw/simulation.py")
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "architecture.md"
 OPS = list(SfuOp)
@@ -29,6 +31,7 @@ GEOMETRIES = {
     "tiny": preset("tiny"), "ecp5": preset("ecp5"), "ecp5, four": preset("ecp5").replace(sfu_lanes=4),
     "tiny, all": preset("tiny").replace(sfu_lanes=8),
 }
+QUICK = (0, "tiny"), (0.4, "tiny, all"), (0.4, "ecp5"), (0, "ecp5, four")
 
 
 def words(*values):
@@ -179,7 +182,7 @@ def test_lane_and_model_agree_on_all_significands(op):
 
 @pytest.mark.parametrize("op", OPS, ids=by_name)
 def test_errors_of_a_sample(op):
-    b = operands(op, 1_000_000, seed=100 + op)
+    b = operands(op, 400_000, seed=100 + op)
     assert broken_promises(op, judge(op, b, compute(op, b))) == []
 
 
@@ -227,7 +230,7 @@ def test_the_judge_is_judged():
 def test_lane_in_any_order_of_operations_and_at_rest():
     """Gaps between operands change nothing; the result stands still in them."""
     rng = np.random.default_rng(5)
-    count = 1500
+    count = 900
     ops = [SfuOp(int(k)) for k in rng.integers(len(OPS), size=count)]
     pools = {op: operands(op, 1000, seed=7) for op in OPS}
     stream = [(op, int(rng.choice(pools[op]))) if rng.random() < 0.7 else None for op in ops]
@@ -254,19 +257,20 @@ def test_lane_in_any_order_of_operations_and_at_rest():
     sim.run()
 
 
-@pytest.mark.parametrize("size", GEOMETRIES)
-@pytest.mark.parametrize("stalls", [0, 0.4])
+@pytest.mark.parametrize("stalls, size", [
+    pytest.param(stalls, size, marks=[] if (stalls, size) in QUICK else pytest.mark.full)
+    for stalls in (0, 0.4) for size in GEOMETRIES])
 def test_unit_executes_warp_instructions(size, stalls):
     g, rng = GEOMETRIES[size], np.random.default_rng(3)
     everything = (1 << g.warp_size) - 1
     operations = []
-    for number in range(30):
+    for number in range(20):
         op = SfuOp(int(rng.integers(len(OPS))))
         mask = everything if number % 3 == 0 else int(rng.integers(1, everything))
         operations.append(Operation(int(op), mask, {"b": rng.choice(operands(op, 100, number), g.warp_size)},
                                     warp=int(rng.integers(g.warps)), base=int(rng.integers(g.registers)),
                                     d=int(rng.integers(64))))
-    SideBench(g, SpecialFunctionUnit(g), operations, lambda: rng.random() < stalls).run()
+    SideBench(g, component(SpecialFunctionUnit, g), operations, lambda: rng.random() < stalls).run()
     for operation in operations:
         value = SpecialFunctionUnit.compute(SfuOp(operation.function), operation.words["b"])
         assert operation.written == [{lane: int(value[lane]) for lane in range(g.warp_size)

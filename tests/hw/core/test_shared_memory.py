@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter, deque
+from itertools import count
 
 import numpy as np
 import pytest
@@ -30,6 +31,11 @@ GEOMETRIES = {
     "32 lanes": preset("gtx480").replace(warps=4, registers=64, shared_bytes=5 * 1024),
 }
 LINE = 128
+
+
+def quick(*names):
+    """All geometries, those that are not named for `full` runs only."""
+    return [pytest.param(name, marks=[] if name in names else pytest.mark.full) for name in GEOMETRIES]
 
 
 class Bench:
@@ -199,14 +205,14 @@ def strided(g, number, words, store=False, size=Size.B32, start=0):
                   [start + 4 * words * lane for lane in range(g.warp_size)], data, number % 16 * 4, number + 1)
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", quick("tiny", "8 of 32 lanes"))
 def test_random_accesses_clears_and_faults_match_the_model(name):
     """With back-pressure on the write port; faults have no effect but their report."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
     bench = Bench(g, busy=lambda: slow.random() < 0.3)
 
     async def script(ctx):
-        for number, access in enumerate(accesses(rng, g, 800 // g.warp_size, odd=0.1, beyond=8)):
+        for number, access in enumerate(accesses(rng, g, max(25, 480 // g.warp_size), odd=0.1, beyond=8)):
             await bench.send(ctx, access)
             if number % 12 == 11:
                 await bench.settle(ctx)
@@ -274,10 +280,10 @@ def test_of_lanes_that_store_to_one_byte_the_highest_wins():
     assert bench.model[LINE + 6:LINE + 8].view(np.uint16)[0] == access.data[0][6]
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", quick("tiny", "8 of 32 lanes"))
 def test_passes_and_latency_of_strided_loads(name):
     """A stride of 2 words makes 2 passes, an odd one or the same word 1; the first write comes 3 cycles later."""
-    g = GEOMETRIES[name].replace(unit_queue=12)
+    g = GEOMETRIES[name].replace(unit_queue=4)
     bench = Bench(g)
     bench.TBS = {0: (0, g.shared_bytes), 1: (0, 0)}
 
@@ -295,7 +301,7 @@ def test_passes_and_latency_of_strided_loads(name):
 
 
 def test_stores_to_dirty_lines_flow_one_a_cycle():
-    g = TINY.replace(unit_queue=12)
+    g = TINY.replace(unit_queue=4)
     bench = Bench(g)
 
     async def script(ctx):
@@ -320,14 +326,14 @@ def atomics(rng, g, count, odd=0.0, beyond=0):
             yield access
 
 
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", quick("tiny, 4 lanes", "32 lanes"))
 def test_atomics_among_loads_and_stores_match_the_model(name):
     """Under back-pressure; lines lost in between read as zeros and become valid and dirty."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
     bench = Bench(g, busy=lambda: slow.random() < 0.3 and bench.cycle % 2000 < 1000)
 
     async def script(ctx):
-        for number, access in enumerate(atomics(rng, g, 800 // g.warp_size, odd=0.1, beyond=60)):
+        for number, access in enumerate(atomics(rng, g, max(25, 480 // g.warp_size), odd=0.1, beyond=60)):
             await bench.send(ctx, access)
             if number % 12 == 11:
                 await bench.settle(ctx)
@@ -428,11 +434,13 @@ def test_rows_do_not_wait_for_running_tbs(function, most):
     g, rng = TINY.replace(unit_queue=4), random.Random(5)
     bench = Bench(g)
     per_line = LINE // (4 * g.lanes)
-    rows = [0, per_line - 1, 7 * per_line, 8 * per_line - 1]
+    rows, finished = [0, per_line - 1, 7 * per_line, 8 * per_line - 1], []
 
     async def feed(ctx):
         await bench.send(ctx, strided(g, 0, 1, store=True))
-        for number in range(40):
+        for number in count():
+            if finished:
+                break
             await bench.send(ctx, strided(g, number, g.lanes) if function is None else atomic(g, number, 0, function))
 
     async def script(ctx):
@@ -450,13 +458,14 @@ def test_rows_do_not_wait_for_running_tbs(function, most):
             kept[row] = data or kept[row]
             for _ in range(rng.randrange(1, 5)):
                 await ctx.tick()
+        finished.append(True)
         assert max(waits) <= most, waits
     bench.run(script, beside=feed)
 
 
 def test_rows_and_operations_take_turns():
     """A row is offered all the time and operations wait all the time: each of them transfers every other cycle."""
-    g = TINY.replace(unit_queue=12)
+    g = TINY.replace(unit_queue=4)
     bench, rows = Bench(g), []
 
     async def offer(ctx):
