@@ -202,16 +202,23 @@ def build_seconds(library: Path) -> float | None:
 
 
 def _build(text: str, flags: list[str], defines: list[str], harness: Path, result: Path) -> None:
-    """Run Verilator and the compiler in a temporary folder and move the library into place."""
+    """Run Verilator and the compiler in a temporary folder and move the library into place.
+
+    Verilator's run-time library, the same for all designs, is compiled with the first and kept.
+    """
     folder = _verilator_folder()
-    environment = os.environ | {
-        "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}",
-        "MAKEFLAGS": f'CFG_CXXFLAGS_PCH_I=-include {MAKE_FLAGS}',
-    }
+    kept = result.parent / f"runtime-{_digest([*flags, COMPILER_FLAGS, MAKE_FLAGS, version('verilator')])}.a"
     with tempfile.TemporaryDirectory(prefix="build-", dir=result.parent) as work:
         (Path(work) / "top.sv").write_text(text)
+        reuse = kept.exists()
+        if reuse:
+            shutil.copy(kept, Path(work) / "runtime.a")
+        environment = os.environ | {
+            "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}",
+            "MAKEFLAGS": f"CFG_CXXFLAGS_PCH_I=-include {MAKE_FLAGS}{' VK_GLOBAL_OBJS=' * reuse}",
+        }
         command = ["verilator", *flags, "-CFLAGS", " ".join([COMPILER_FLAGS, f"-I{harness.parent}", *defines]),
-                   "-LDFLAGS", "-shared", "--Mdir", "obj", "-o", "simulation.so", "top.sv",
+                   "-LDFLAGS", "-shared" + " ../runtime.a" * reuse, "--Mdir", "obj", "-o", "simulation.so", "top.sv",
                    str(harness)]
         done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True)
         built = Path(work) / "obj" / "simulation.so"
@@ -219,4 +226,8 @@ def _build(text: str, flags: list[str], defines: list[str], harness: Path, resul
             output = (done.stdout + done.stderr).splitlines()
             errors = [line for line in output if "error" in line.lower()] or output[-20:]
             raise BuildError("Verilator failed:\n" + "\n".join(errors[:20]))
+        if not reuse:
+            archive = Path(work) / "runtime.a"
+            subprocess.run(["ar", "rcs", archive, *sorted((Path(work) / "obj").glob("verilated*.o"))], check=True)
+            os.replace(archive, kept)
         os.replace(built, result)

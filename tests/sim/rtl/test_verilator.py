@@ -1,15 +1,31 @@
 """Builds: cached, made once even when asked for twice at a time, clear about what is missing."""
 
+import ctypes
 import threading
 import time
 
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
 
 from caesura.hw import export
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.rtl import verilator
 
 TINY = PRESETS["tiny"]
+HARNESS = """
+#include "Vtop.h"
+extern "C" __attribute__((visibility("default"))) int run(int cycles) {
+    VerilatedContext context;
+    Vtop top(&context);
+    for (int k = 0; k < 2 * cycles; ++k) {
+        top.clk = k & 1;
+        top.eval();
+    }
+    return top.count + ADDED;
+}
+"""
 
 
 @pytest.fixture
@@ -48,6 +64,30 @@ def test_geometry_waveforms_and_harness_make_another_library(text_only, monkeypa
              for options in variants]
     assert len(set(paths)) == 4
     assert verilator.library(TINY.replace(memory_latency=99)) == paths[0]  # the memory's timing is set at run time
+
+
+@pytest.mark.full
+@pytest.mark.timeout(600)
+def test_runtime_of_verilator_is_compiled_once(monkeypatch, tmp_path):
+    class Counter(wiring.Component):
+        count: Out(8)
+
+        def elaborate(self, platform):
+            m = Module()
+            m.d.sync += self.count.eq(self.count + 1)
+            return m
+
+    monkeypatch.setenv("CAESURA_CACHE", str(tmp_path / "cache"))
+    harness = tmp_path / "harness.cpp"
+    harness.write_text(HARNESS)
+    for added in 0, 5:
+        path = verilator.block_library(Counter(), harness, {"ADDED": added})
+        assert ctypes.CDLL(str(path)).run(7) == 7 + added
+        if not added:
+            (archive,) = path.parent.glob("runtime-*.a")
+            kept = archive.stat()
+    assert archive.stat() == kept and list(path.parent.glob("runtime-*")) == [archive]
+    assert len(list(path.parent.glob("*.so"))) == 2
 
 
 @pytest.mark.parametrize("missing", ["g++", "make", "perl"])
