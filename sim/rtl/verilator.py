@@ -208,19 +208,17 @@ def _build(text: str, flags: list[str], defines: list[str], harness: Path, resul
     Verilator's run-time library, the same for all designs, is compiled with the first and kept.
     """
     folder = _verilator_folder()
-    kept = result.parent / f"runtime-{_digest([*flags, COMPILER_FLAGS, MAKE_FLAGS, version('verilator')])}.a"
+    runtime = result.parent / f"runtime-{_digest([*flags, COMPILER_FLAGS, MAKE_FLAGS, version('verilator')])}.a"
+    reuse = runtime.exists()
+    environment = os.environ | {
+        "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}",
+        "MAKEFLAGS": f"CFG_CXXFLAGS_PCH_I=-include {MAKE_FLAGS}" + " VK_GLOBAL_OBJS=" * reuse,
+    }
     with tempfile.TemporaryDirectory(prefix="build-", dir=result.parent) as work:
         (Path(work) / "top.sv").write_text(text)
-        reuse = kept.exists()
-        if reuse:
-            shutil.copy(kept, Path(work) / "runtime.a")
-        environment = os.environ | {
-            "PATH": f"{folder}{os.pathsep}{os.environ.get('PATH', '')}",
-            "MAKEFLAGS": f"CFG_CXXFLAGS_PCH_I=-include {MAKE_FLAGS}{' VK_GLOBAL_OBJS=' * reuse}",
-        }
         command = ["verilator", *flags, "-CFLAGS", " ".join([COMPILER_FLAGS, f"-I{harness.parent}", *defines]),
-                   "-LDFLAGS", "-shared" + " ../runtime.a" * reuse, "--Mdir", "obj", "-o", "simulation.so", "top.sv",
-                   str(harness)]
+                   "-LDFLAGS", "-shared" + f" ../../{runtime.name}" * reuse, "--Mdir", "obj", "-o", "simulation.so",
+                   "top.sv", str(harness)]
         done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True)
         built = Path(work) / "obj" / "simulation.so"
         if done.returncode or not built.exists():
@@ -230,5 +228,5 @@ def _build(text: str, flags: list[str], defines: list[str], harness: Path, resul
         if not reuse:
             archive = Path(work) / "runtime.a"
             subprocess.run(["ar", "rcs", archive, *sorted((Path(work) / "obj").glob("verilated*.o"))], check=True)
-            os.replace(archive, kept)
+            os.replace(archive, runtime)
         os.replace(built, result)

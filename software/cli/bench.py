@@ -132,6 +132,7 @@ def bench_area(blocks, preset_name, as_json):
 def bench_code(kernels, ptxas, markdown, json_file):
     """Registers, instructions and compile time of every shipped kernel, next to ptxas."""
     module = importlib.import_module("caesura.sim.bench.code")
+    _check(module, None, markdown)
     with progress_lines() as progress:
         result = module.run(kernels, ptxas, progress)
     _finish(module, result, markdown, None, json_file)
@@ -172,6 +173,7 @@ def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, pictur
 def bench_compile(sizes, seed, registers, markdown, json_file):
     """Compile time and memory of large kernels, next to their limits and to n log n."""
     module = importlib.import_module("caesura.sim.bench.compile_scaling")
+    _check(module, None, markdown)
     with progress_lines() as progress:
         result = module.run(sizes, seed, registers, progress)
     _finish(module, result, markdown, None, json_file)

@@ -2,10 +2,17 @@
 
 from simulation import Simulator, component
 
+from caesura.hw.arch.encoding import Instruction
+from caesura.hw.arch.geometry import preset
 from caesura.hw.core.front import FrontEnd
 from caesura.sim.testing import front_end, side_units
 
-__all__ = ["FrontEndBench", "SideBench"]
+__all__ = ["POINT", "WIDE", "FrontEndBench", "SideBench"]
+
+WIDE = preset("gtx480").replace(warps=6, tb_slots=3, icache_lines=4)
+"""A front end of wide warps, small enough to be elaborated soon."""
+POINT = [Instruction.make("pp", live=0b11), Instruction.make("pp.div", live=0b111)]
+"""A preemption point."""
 
 
 class FrontEndBench(front_end.FrontEndBench):

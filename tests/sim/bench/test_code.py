@@ -98,3 +98,15 @@ def test_the_page_must_have_the_marks(tmp_path):
     page.write_text("nothing")
     with pytest.raises(ValueError, match="begin: caesura bench code"):
         update_markdown(page, {})
+
+
+@pytest.mark.parametrize("command, module", [("code", "code"), ("compile", "compile_scaling")])
+def test_the_marks_are_looked_for_before_anything_is_measured(command, module, tmp_path, monkeypatch):
+    def measured(*arguments):
+        raise AssertionError("measured")
+
+    monkeypatch.setattr(f"caesura.sim.bench.{module}.run", measured)
+    page = tmp_path / "page.md"
+    page.write_text("nothing")
+    done = CliRunner().invoke(main, ["bench", command, "--markdown", str(page)])
+    assert done.exit_code == 2 and "must have one line" in done.output and "Traceback" not in done.output
