@@ -21,7 +21,7 @@ from caesura.hw.arch.isa import Format
 from caesura.sim.scenario import Work, differences, judged, start_job
 from caesura.sim.testing.random_native import NativeProgram
 from caesura.software.compiler.codegen.image import KernelImage
-from caesura.software.driver import Device, DeviceArray, Launch
+from caesura.software.driver import Device, DeviceArray
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
 
@@ -42,24 +42,27 @@ class Forkable(Transport, Protocol):
 
 SMALL_SM = PRESETS["gtx480"].replace(warps=16, tb_slots=2, registers=512, shared_bytes=16 << 10)
 """An SM for long campaigns, which the hostile kernel fills sooner."""
+_MOST_REQUESTS = 10_000
+"""Preemptions of a run; one that needs more makes no progress."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One preemption of a campaign.
+    """One run of a campaign.
 
     Attributes
     ----------
     cycle : int
-        Cycle of the request, from the launch.
-    saved : bool
-        False if the kernel finished during the drain, so that nothing had to be saved.
+        Cycle of the (first) request, from the launch.
+    requests, saved : int
+        Preemptions asked for, and those of them that saved something: in the others the kernel finished in the drain.
     wrong_bytes : int
         Bytes of the heap that differ from the undisturbed run, and elements that are wrong in the job's judgement.
     """
 
     cycle: int
-    saved: bool
+    requests: int
+    saved: int
     wrong_bytes: int
 
 
@@ -138,44 +141,48 @@ class Campaign:
                 total += sum(x != y for x, y in zip(data, expected, strict=True))
         return total
 
-    def _interrupt(self, launch: Launch, mechanism: Mechanism) -> bool:
-        saved = self.device.preempt(launch, mechanism, scramble=True, max_cycles=self.max_cycles)
+    def _interrupt(self, mechanism: Mechanism) -> bool:
+        saved = self.device.preempt(self._launch, mechanism, scramble=True, max_cycles=self.max_cycles)
         self._run_neighbour()
         if saved:
-            self.device.resume(launch, max_cycles=self.max_cycles)
+            self.device.resume(self._launch, max_cycles=self.max_cycles)
         return saved is not None
 
-    def at_cycles(self, mechanism: Mechanism, cycles: Iterable[int]) -> Iterator[Outcome]:
-        """Preempt at each of the given cycles (ascending) and yield what came of it."""
-        now = 0
-        fork = self._origin
-        for cycle in cycles:
-            self._back(fork)
-            self.device.advance(cycle - now)
-            now, fork = cycle, self._fork()
-            saved = self._interrupt(self._launch, mechanism)
-            if not self._launch.finished:
-                self.device.wait(self._launch, self.max_cycles)
-            yield Outcome(cycle, saved, self._wrong())
-        self._back(self._origin)
+    def _run_to_the_end(self, mechanism: Mechanism, period: int | None) -> tuple[int, int]:
+        """Preempt now and after each `period` cycles of running time; return how often, and how often it was saved."""
+        requests = saved = 0
+        while not self._launch.finished and (period or not requests):
+            if requests == _MOST_REQUESTS:
+                raise AssertionError(f"no end after {requests} preemptions")
+            saved += self._interrupt(mechanism)
+            requests += 1
+            self.device.run(self._launch, period or self.max_cycles)
+        self.device.wait(self._launch, self.max_cycles)
+        return requests, saved
 
-    def periodic(self, mechanism: Mechanism, period: int, most: int = 10_000) -> Outcome:
-        """Preempt every `period` cycles of running time until the kernel ends; `cycle` is the number of preemptions.
+    def at_cycles(self, mechanism: Mechanism, cycles: Iterable[int], period: int | None = None) -> Iterator[Outcome]:
+        """Preempt at each of the given cycles (ascending), each time a run of its own, and yield what came of it.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+        cycles : iterable of int
+            From the launch.
+        period : int, optional
+            Preempt every run again after each so many cycles of running time, until the kernel ends.
 
         Raises
         ------
         AssertionError
-            If it has not ended after `most` preemptions.
+            If it has not ended after 10,000 preemptions, or the neighbour's results are wrong.
+        CycleLimit, KernelFault
+            As of `Device.wait`.
         """
+        now, fork = 0, self._origin
+        for cycle in cycles:
+            self._back(fork)
+            self.device.advance(cycle - now)
+            now, fork = cycle, self._fork()
+            requests, saved = self._run_to_the_end(mechanism, period)
+            yield Outcome(cycle, requests, saved, self._wrong())
         self._back(self._origin)
-        count = 0
-        while not self._launch.finished:
-            if count >= most:
-                raise AssertionError(f"no end after {most} preemptions")
-            self.device.advance(period)
-            if not self._launch.finished:
-                self._interrupt(self._launch, mechanism)
-                count += 1
-        outcome = Outcome(count, count > 0, self._wrong())
-        self._back(self._origin)
-        return outcome
