@@ -58,7 +58,8 @@ def test_every_kth_cycle(name, mechanism):
     c = campaign(name, SMALL_SM)
     period = c.cycles // PERIODS
     (most,) = c.at_cycles(mechanism, [0], period)
-    k = c.cycles * (most.requests + 1) // (2 * POINTS + 5 * PERIODS)
+    # A run has (most + 1) / 2 requests on average; a tenth more runs than that takes make a second round rare.
+    k = c.cycles * (most.requests + 1) // (2 * POINTS * 11 // 10)
     requests, saved = check(c.at_cycles(mechanism, range(0, c.cycles, k), period))
     while requests < POINTS and k > 1:
         more, some = check(c.at_cycles(mechanism, range(k // 2, c.cycles, k), period))
