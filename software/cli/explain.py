@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from caesura.hw.arch.geometry import preset
-from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx, load_elf, read_source
+from caesura.hw.arch.geometry import Geometry, preset
+from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
+from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.explain import explain
+from caesura.software.compiler.source import source_text
 from caesura.software.report.data import as_json as facts_as_json
 from caesura.software.report.page import render_page
 from caesura.software.report.terminal import print_kernel
@@ -38,24 +41,34 @@ class _Block(click.ParamType):
         return (*sizes, 1, 1)[:3]
 
 
-def _images(path: Path, registers: int, interval: int) -> tuple[dict[str, KernelImage], list[str]]:
+def _images(path: Path, registers: int, interval: int | None) -> tuple[dict[str, KernelImage], list[str]]:
     """Return the kernels of a PTX file or of a kernel image, and the lines of the PTX."""
-    with path.open("rb") as file:
-        if file.read(4) == b"\x7fELF":
-            return load_elf(path), []
-    text = read_source(path)
-    options = CompileOptions(max_registers=registers, interval=interval)
+    raw = path.read_bytes()
+    if is_elf(raw):
+        if interval is not None:
+            raise click.UsageError(f"--interval is for PTX; the points of {path}, a kernel image, are where they are")
+        return read_elf(raw, str(path)), []
+    text = source_text(raw, str(path))
+    options = CompileOptions(max_registers=registers, interval=interval or CompileOptions.interval)
     return compile_ptx(text, str(path), options), text.split("\n")
+
+
+def _check_block(image: KernelImage, block: tuple[int, int, int] | None, g: Geometry) -> None:
+    """Refuse a shape that a kernel cannot be launched with; one that says it itself keeps to that."""
+    most = min(image.max_threads or g.max_block_threads, g.max_block_threads)
+    if block and not image.required_block and math.prod(block) > most:
+        raise click.BadParameter(f"a thread block of kernel {image.name} has at most {most:,} threads on {g.name}",
+                                 param_hint="'--block'")
 
 
 @click.command("explain")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--kernel", "names", multiple=True, help="May be given more than once  [default: all in the file]")
-@click.option("--html", type=click.Path(dir_okay=False, writable=True, path_type=Path),
-              help="Write a page that needs no other file.")
+@click.option("--html", type=click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path),
+              help="Write a page that needs no other file; - for standard output.")
 @click.option("--block", type=_Block(), help="Shape of a thread block, where the kernel does not say it itself.")
-@click.option("--interval", default=CompileOptions.interval, show_default=True, type=click.IntRange(4),
-              help="Most instructions between preemption points outside loops.")
+@click.option("--interval", type=click.IntRange(4), help="Most instructions between preemption points outside loops, "
+              f"of PTX  [default: {CompileOptions.interval}]")
 @preset_option
 @json_option
 def explain_command(file, names, html, block, interval, preset_name, as_json):
@@ -69,7 +82,15 @@ def explain_command(file, names, html, block, interval, preset_name, as_json):
         if name not in images:
             raise click.BadParameter(f"no kernel {name!r} in {file}; there are {', '.join(images)}",
                                      param_hint="'--kernel'")
-    kernels = [explain(images[name], g, block) for name in dict.fromkeys(names or images)]
+    chosen = [images[name] for name in dict.fromkeys(names or images)]
+    for image in chosen:
+        _check_block(image, block, g)
+    kernels = [explain(image, g, block) for image in chosen]
+    if html == Path("-"):
+        if as_json:
+            raise click.UsageError("--html - and --json both write to standard output")
+        click.echo(render_page(kernels, file.name, source))
+        return
     if html:
         html.write_text(render_page(kernels, file.name, source), encoding="utf-8")
     if as_json:

@@ -63,7 +63,9 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
     module = parse(text, filename)
     entries = [f for f in module.functions if f.kind == "entry" and f.defined]
     if not entries:
-        raise CompileError("no kernel in the file", filename, supported=".visible .entry name(...) { ... }")
+        lines = text.split("\n")
+        raise CompileError("no kernel in the file, which ends here", filename, len(lines),
+                           supported=".visible .entry name(...) { ... }", column=len(lines[-1]) + 1)
     for k, function in enumerate(entries):
         if any(function.name == other.name for other in entries[:k]):
             raise CompileError(f"kernel {function.name} is defined twice", filename, function.line,
@@ -77,8 +79,17 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
 
 
 def compile_function(module: Module, function: Function, options: CompileOptions | None = None) -> KernelImage:
-    """Compile one entry of a parsed module; errors as `compile_ptx`."""
-    options = options or CompileOptions()
+    """Compile one entry of a parsed module; errors as `compile_ptx`, those of the whole kernel at its name."""
+    try:
+        return _compile(module, function, options or CompileOptions())
+    except CompileError as error:
+        if error.line:
+            raise
+        raise CompileError(error.message, error.file, function.line, supported=error.supported,
+                           column=function.column) from None
+
+
+def _compile(module: Module, function: Function, options: CompileOptions) -> KernelImage:
     kernel = lower(module, expand(module, function))
     _verify(kernel, "wide", options)
     mark_pointers(kernel)

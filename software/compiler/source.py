@@ -6,20 +6,25 @@ from pathlib import Path
 
 from .errors import CompileError
 
-__all__ = ["read_source"]
+__all__ = ["read_source", "source_text"]
 
 
 def read_source(path: str | Path) -> str:
-    """Return the text of a source file; bytes that are not UTF-8 become U+FFFD, which only a comment may hold.
+    """Return the text of a source file; errors as `source_text`, and OSError if it cannot be read."""
+    return source_text(Path(path).read_bytes(), str(path))
+
+
+def source_text(raw: bytes, name: str) -> str:
+    """Return the text of a source file's bytes; those that are not UTF-8 become U+FFFD, which only a comment may hold.
 
     Raises
     ------
     CompileError
         If the file is not text.
-    OSError
-        If it cannot be read.
     """
-    raw = Path(path).read_bytes()
-    if b"\0" in raw:
-        raise CompileError("not a text file (it holds zero bytes)", str(path), supported="UTF-8 text")
+    before, zero, _ = raw.partition(b"\0")
+    if zero:
+        lines = before.split(b"\n")
+        raise CompileError("not a text file (it holds zero bytes)", name, len(lines), supported="UTF-8 text",
+                           column=len(lines[-1]) + 1)
     return raw.decode("utf-8-sig", errors="replace")

@@ -30,6 +30,7 @@ def restart(region: RegionFacts) -> str:
     if region.reason == "overwrite":
         return f"the store may overwrite what the load at {region.load} reads"
     return {"start": "the kernel begins", "barrier": "after a barrier other threads may have gone on",
+            "fence": "after a fence other threads may have gone on",
             "atomic": "an atomic must not be done twice"}[region.reason]
 
 

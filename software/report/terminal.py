@@ -15,12 +15,42 @@ __all__ = ["print_kernel"]
 
 _BAR = 24
 """Characters of a bar: what is occupied."""
+_TEXT = 44
+"""Columns of an instruction."""
+_ROOM = 130
+"""Columns of a terminal at which a listing has both; narrower ones get a third of the bar and half of the text."""
+_INDENT = 12
+"""Of registers that do not fit a row."""
 
 
 def print_kernel(console: Console, facts: KernelFacts) -> None:
-    """Print everything about a kernel: summary, listing, preemption points, idempotent regions."""
-    for line in (*_summary(facts), *_listing(facts), *_points(facts), *_regions(facts)):
-        console.print(line, no_wrap=True, overflow="ignore", crop=False, highlight=False, soft_wrap=True)
+    """Print everything about a kernel: summary, listing, preemption points, idempotent regions.
+
+    On a terminal sentences are wrapped at its width, and registers that do not fit a row stand below it.
+    """
+    narrow = console.is_terminal and console.width < _ROOM
+    bar, most = (_BAR // 3, _TEXT // 2) if narrow else (_BAR, None)
+    for line in _summary(facts):
+        _print_sentence(console, line)
+    for row, registers in _listing(facts, bar, most):
+        if console.is_terminal and len(row) + len(registers) > console.width:
+            console.print(row, highlight=False, no_wrap=True)
+            _print_sentence(console, Text(" " * _INDENT) + registers)
+        else:
+            console.print(row + registers, highlight=False, soft_wrap=True)
+    for line in (*_points(facts), *_regions(facts)):
+        _print_sentence(console, line)
+
+
+def _print_sentence(console: Console, line: Text) -> None:
+    if not console.is_terminal:
+        console.print(line, highlight=False, soft_wrap=True)
+        return
+    indent = " " * (len(line.plain) - len(line.plain.lstrip()))
+    body = line[len(indent):]
+    for part in body.wrap(console, max(20, console.width - len(indent))):
+        part.rstrip()
+        console.print(Text(indent) + part, highlight=False, no_wrap=True)
 
 
 def _summary(facts: KernelFacts) -> list[Text]:
@@ -42,38 +72,43 @@ def _summary(facts: KernelFacts) -> list[Text]:
         Text("")]
 
 
-def _listing(facts: KernelFacts) -> list[Text]:
+def _listing(facts: KernelFacts, bar: int, most: int | None) -> list[tuple[Text, Text]]:
+    """Return rows, with at most so many characters of the instruction, and the registers that stand behind them."""
     brackets = gutters(facts)
-    width = min(44, max(len(row.text) for row in facts.instructions))
+    width = min(most or _TEXT, max(len(row.text) for row in facts.instructions))
     cuts = {region.pc for region in facts.regions}
-    lines = [Text(f"{'at':>5}   {'':{len(brackets[0])}} {'instruction':<{width}} {'context of a warp':<{_BAR}} "
-                  f"{'live':>6} {'more':>5} {'cp':>6}  line  registers", "dim")]
+    lines = [(Text(f"{'at':>5}   {'':{len(brackets[0])}} {'instruction':<{width}} {'context of a warp'[:bar]:<{bar}} "
+                   f"{'live':>6} {'more':>5} {'cp':>6}  line  ", "dim"), Text("registers", "dim"))]
     for row, loops in zip(facts.instructions, brackets, strict=True):
         mark = " " if row.point is None else "◆" if facts.points[row.point].kind == "pp" else "▮"
         more = f"+{row.divergent_bytes - row.live_bytes}" if row.waiting else ""
         style = "bold" if row.point is not None else ""
-        lines.append(Text.assemble(
+        lines.append((Text.assemble(
             (f"{row.pc:5d}", "red" if row.label else "dim"), ("⟲" if row.pc in cuts else " ", "green"), (mark, "red"),
-            " ", (loops, "magenta"), " ", (f"{row.text:<{width}}", style), " ", *_bar(facts, row), " ",
+            " ", (loops, "magenta"), " ", (_cut(row.text, most).ljust(width), style), " ", *_bar(facts, row, bar), " ",
             f"{row.live_bytes:6d} ", (f"{more:>5}", "yellow"), (f" {row.compressed_bytes:6d}", "cyan"),
-            (f" {row.line or '':>5}  ", "dim"), *_registers(row)))
-    return [*lines, Text("")]
+            (f" {row.line or '':>5}  ", "dim")), _registers(row)))
+    return [*lines, (Text(""), Text(""))]
 
 
-def _bar(facts: KernelFacts, row: InstructionFacts) -> list[tuple[str, str]]:
-    live, both = (round(_BAR * size / facts.occupied_bytes) for size in (row.live_bytes, row.divergent_bytes))
-    return [("█" * live, "blue"), ("▒" * (both - live), "yellow"), ("·" * (_BAR - both), "dim")]
+def _cut(text: str, most: int | None) -> str:
+    return text if most is None or len(text) <= most else text[:most - 1] + "…"
 
 
-def _registers(row: InstructionFacts) -> list[tuple[str, str]]:
+def _bar(facts: KernelFacts, row: InstructionFacts, most: int) -> list[tuple[str, str]]:
+    live, both = (round(most * size / facts.occupied_bytes) for size in (row.live_bytes, row.divergent_bytes))
+    return [("█" * live, "blue"), ("▒" * (both - live), "yellow"), ("·" * (most - both), "dim")]
+
+
+def _registers(row: InstructionFacts) -> Text:
     """Return the live registers by what is known of them: not known, uniform, strided; then those of waiting lanes."""
     known = dict(row.shapes)
     strided = [r for r in row.live if known.get(r, "").startswith("stride")]
     uniform = [r for r in row.live if r in known and r not in strided]
     other = [r for r in row.live if r not in known]
-    parts = [(other, "", "blue"), (uniform, " uniform ", "green"), (strided, " strided ", "magenta"),
-             (row.waiting, " + ", "yellow")]
-    return [(name + show_registers(found), style) for found, name, style in parts if found]
+    parts = [(other, "", "blue"), (uniform, "uniform ", "green"), (strided, "strided ", "magenta"),
+             (row.waiting, "+ ", "yellow")]
+    return Text(" ").join(Text(name + show_registers(found), style) for found, name, style in parts if found)
 
 
 def _points(facts: KernelFacts) -> list[Text]:

@@ -2,22 +2,24 @@
 
 What a thread writes after having read it cannot be read again: a load and a later store that may touch the same byte
 are an *anti-dependence* on memory (`analysis.addresses`). Threads are taken not to race: where one reads what another
-writes there is a barrier between.
+writes there is a barrier, a fence or an atomic between, or, in a warp, an operation in which its lanes meet.
 
 A **region** of a thread's code is idempotent. One begins
 
 1. at the start of the kernel,
-2. after a barrier: other threads may have gone on,
+2. after a barrier or a fence: other threads may have gone on,
 3. at an atomic, and after it: doing it again would change memory again,
-4. at a store that would complete an anti-dependence with a load since the region began.
+4. at a store that would complete an anti-dependence with a load since the region began: of the same thread, or, where
+   the lanes have met since that load (``bar.warp.sync``, which is a ``nop`` here; shuffles, votes, matches), of any
+   lane, and then offsets from the same address do not count, since lanes have their own.
 
 So an instruction can be executed again from every place where its region may have begun.
 
 A **kernel** is idempotent, so that a TB can be dropped and run again, if
 
 1. it has no atomic on global memory, and
-2. no load of global memory may be overwritten by a store of the TB: by a later one of the same thread, or, if the
-   kernel has barriers, by any, and then offsets from the same address do not count, since threads have their own.
+2. no load of global memory may be overwritten by a store of the TB: by a later one as in case 4, or, if the kernel has
+   barriers or fences, by any, and again offsets from the same address do not count.
 
 Shared and local memory do not matter there: a TB begins with neither.
 """
@@ -32,6 +34,7 @@ from caesura.hw.arch.operations import Space
 
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Kernel, Op
+from ..ir.spec import is_convergent
 from .addresses import Access, Addresses
 from .dataflow import Analysis, solve
 from .definitions import Place
@@ -52,7 +55,7 @@ class Cut:
     site : Place
         Its first operation.
     reason : str
-        ``"start"``, ``"barrier"``, ``"atomic"`` or ``"overwrite"`` (case 4).
+        ``"start"``, ``"barrier"``, ``"fence"``, ``"atomic"`` or ``"overwrite"`` (case 4).
     load : Place or None
         The first load, in layout order, that the store there may overwrite (case 4).
     """
@@ -121,9 +124,11 @@ class _Regions:
                 self.cuts.setdefault(site, Cut(site, "atomic"))
                 self._after(site, "atomic")
                 fresh = stale = 0
-            elif self._cutting and _is_barrier(op):
-                self._after(site, "barrier")
+            elif self._cutting and _orders_threads(op):
+                self._after(site, "fence" if op.name == "membar" else "barrier")
                 fresh = stale = 0
+            elif _lanes_meet(op):
+                fresh, stale = 0, stale | fresh
         return fresh, stale
 
     def _after(self, site: Place, reason: str) -> None:
@@ -131,8 +136,12 @@ class _Regions:
         self.cuts.setdefault(following, Cut(following, reason))
 
 
-def _is_barrier(op: Op) -> bool:
-    return op.name.startswith("bar.")
+def _orders_threads(op: Op) -> bool:
+    return op.name == "membar" or op.name.startswith("bar.")
+
+
+def _lanes_meet(op: Op) -> bool:
+    return op.name == "nop" or is_convergent(op)
 
 
 def _either(a: Loads, b: Loads) -> Loads:
@@ -173,7 +182,7 @@ def _spoiler(kernel: Kernel, graph: networkx.DiGraph, addresses: Addresses, rest
     for access in everywhere:
         if access.kind == "atomic":
             return access.site, access.site
-    if any(map(_is_barrier, kernel.ops())):
+    if any(map(_orders_threads, kernel.ops())):
         return _any_pair(everywhere, restrict)
     regions = _Regions(kernel, addresses, restrict, cutting=False)
     solve(Analysis(True, (0, 0), _either, regions), graph)

@@ -31,7 +31,7 @@ from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 from ..errors import ImageError
 from .image import Binding, KernelImage, Parameter, Point, Relocation, Symbol
 
-__all__ = ["MACHINE", "FORMAT_VERSION", "save_elf", "load_elf", "write_elf", "read_elf"]
+__all__ = ["MACHINE", "FORMAT_VERSION", "save_elf", "load_elf", "write_elf", "read_elf", "is_elf"]
 
 MACHINE = 0xCA5E
 """ELF machine number (not assigned by anyone)."""
@@ -136,8 +136,13 @@ def read_elf(file: bytes, name: str = "<elf>") -> dict[str, KernelImage]:
     return images
 
 
+def is_elf(file: bytes) -> bool:
+    """Return whether a file's bytes begin as those of an ELF file."""
+    return file.startswith(b"\x7fELF")
+
+
 def _check(file: bytes, name: str) -> None:
-    if file[:4] != b"\x7fELF":
+    if not is_elf(file):
         raise ImageError(f"{name}: not an ELF file")
     if len(file) < _DIGEST.stop:
         raise ImageError(f"{name}: truncated ELF file ({len(file)} bytes)")

@@ -180,13 +180,13 @@ def test_column_is_that_of_the_opcode():
     (FRAME.replace(".param .u32 n", ".param n").replace("<STATEMENT>", ""), 5, 34, "parameter type is missing"),
     (FRAME.replace(".param .u32 n", ".reg .u32 n").replace("<STATEMENT>", ""), 5, 34, "not a parameter of a kernel"),
     (FRAME.replace(".u32 n", ".b8 n[32757]").replace("<STATEMENT>", ""), 5, 34, "32765 bytes of parameters"),
-    (".version 8.0\n.target sm_75\n.func f()\n{\nret;\n}\n", 0, 0, "no kernel in the file"),
+    (".version 8.0\n.target sm_75\n.func f()\n{\nret;\n}\n", 7, 1, "no kernel in the file"),
     (FRAME.replace(".param .u32 n", ".param .u32 p").replace("<STATEMENT>", ""), 5, 34, "p is declared twice"),
     (FRAME.replace("<STATEMENT>", "") + ".entry k()\n{\nret;\n}\n", 16, 1, "kernel k is defined twice"),
     (".version 8.0\n.entry k()\n.maxntid 0\n{\nret;\n}\n", 2, 1, ".maxntid of kernel k must be positive"),
     (".version 8.0\n.entry k()\n.reqntid 4, 0\n{\nret;\n}\n", 2, 1, ".reqntid of kernel k must be positive"),
-    ("", 0, 0, "no kernel in the file"),
-    ("// nothing but a comment\n.version 8.0\n.target sm_75\n", 0, 0, "no kernel in the file"),
+    ("", 1, 1, "no kernel in the file"),
+    ("// nothing but a comment\n.version 8.0\n.target sm_75\n ", 4, 2, "no kernel in the file"),
     (".entry k()\n{\n" + "{" * 5000 + "}" * 5000 + "ret;\n}\n", 3, 5000, "nested too deeply"),
     (".version 8.0\n.visible .entry k()\n.maxclusterrank 4\n{\nret;\n}\n", 2, 10, "directive .maxclusterrank"),
 ])
@@ -245,8 +245,10 @@ def test_unused_float_registers_do_no_harm():
 
 def test_too_few_registers():
     text = KERNELS["pathfinder"].ptx_path.read_text()
-    with pytest.raises(CompileError, match="pathfinder needs at least 2 vector registers.* the target has 1"):
+    with pytest.raises(CompileError, match="pathfinder needs at least 2 vector registers.* the target has 1") as caught:
         compile_ptx(text, options=CompileOptions(max_registers=1))
+    entry = ".entry pathfinder"
+    assert text.split("\n")[caught.value.line - 1].find(entry) == caught.value.column - 1
 
 
 @pytest.mark.parametrize("field, value", [("interval", 3), ("max_registers", 0), ("max_registers", 65)])

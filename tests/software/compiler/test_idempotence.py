@@ -2,14 +2,17 @@
 
 from collections import defaultdict
 
+import numpy as np
 import pytest
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.isa import BY_NAME
 from caesura.hw.arch.operations import Space
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, start_job
 from caesura.sim.testing.watch import watch
+from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.idempotence import idempotence
 from caesura.software.compiler.codegen.image import Parameter
 from caesura.software.compiler.codegen.lift import lift
@@ -76,6 +79,49 @@ def test_with_barriers_another_thread_may_overwrite_what_lies_beside():
     assert regions(body, True) == ([(0, "start"), (8, "barrier")], False)
 
 
+def test_with_fences_too():
+    body = BASES + "  R6 = ld.global.b32 R4\n  membar\n  st.global.b32 R4, R6 #4\n"
+    assert regions(body, True) == ([(0, "start"), (8, "fence")], False)
+
+
+@pytest.mark.parametrize("meeting", ["nop", "R7 = ballot true", "R7 = match R2", "R7 = shfl.bfly R2, 1 #31"])
+def test_lanes_that_have_met_may_overwrite_what_lies_beside(meeting):
+    body = BASES + f"  R6 = ld.global.b32 R4\n  {meeting}\n  st.global.b32 R4, R6 #4\n"
+    assert regions(body, True) == ([(0, "start"), (8, "overwrite")], False)
+    assert regions(body.replace("global.b32 R4, R6 #4", "global.b32 R5, R6"), True) == ([(0, "start")], True)
+    assert regions(BASES + f"  {meeting}\n  R6 = ld.global.b32 R4\n  st.global.b32 R4, R6 #4\n")[1]
+
+
+NEIGHBOUR = """.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry to_the_right(.param .u64 p)
+{
+    .reg .u32 %r<3>;
+    .reg .u64 %rd<3>;
+    ld.param.u64 %rd0, [p];
+    mov.u32 %r0, %tid.x;
+    mul.wide.u32 %rd1, %r0, 4;
+    add.u64 %rd2, %rd0, %rd1;
+    ld.global.u32 %r1, [%rd2];
+    bar.warp.sync 0xffffffff;
+    st.global.u32 [%rd2+4], %r1;
+    exit;
+}
+"""
+
+
+def test_lanes_that_meet_in_ptx_are_seen_in_the_image():
+    image = compile_ptx(NEIGHBOUR, "right.ptx")["to_the_right"]
+    found = idempotence(lift(image).kernel, restrict=True)
+    assert [cut.reason for cut in found.cuts] == ["start", "overwrite"] and found.spoiler is not None
+    device = open_device("golden", PRESETS["gtx480"])
+    array = device.array(np.arange(33, dtype=np.uint32))
+    for times in 1, 2:
+        device.wait(device.load([image])[image.name]((1,), (32,), [array]), 10_000)
+        assert (array.get() == np.maximum(np.arange(33) - times, 0)).all()
+
+
 LOOP = """kernel k
 entry:
   R0 = ldp #0
@@ -99,15 +145,18 @@ def test_pointer_that_moves_on_is_another_value_in_the_next_round(offset):
     assert [(cut.site.label, cut.reason) for cut in found.cuts] == [("entry", "start"), ("loop", "overwrite")]
 
 
+MEETINGS = {name for name in BY_NAME if name in ("nop", "ballot", "match") or name.startswith("shfl")}
+
+
 class Memory:
-    """What each thread has loaded since the region it is in began."""
+    """What each thread has loaded since the region it is in began, and of that, what other lanes may know of by now."""
 
     def __init__(self, image, restrict):
         lifted = lift(image)
         found = idempotence(lifted.kernel, restrict=restrict)
         self.cuts = {lifted.start[cut.site.label] + cut.site.index for cut in found.cuts}
         self.words = [decode(word) for word in image.code]
-        self.loaded = defaultdict(set)
+        self.loaded, self.known = defaultdict(set), defaultdict(set)
         self.stores = 0
 
     def step(self, warp, pc, active):
@@ -116,6 +165,10 @@ class Memory:
             for lane in range(32):
                 if active >> lane & 1:
                     self.loaded[warp, lane].clear()
+                    self.known[warp, lane].clear()
+        if word.op.name in MEETINGS:
+            for lane in range(32):
+                self.known[warp, lane] |= self.loaded[warp, lane]
         if word.op.space is None or word.op.is_atomic or word.uniform_writes:
             return
         mask = active
@@ -131,6 +184,7 @@ class Memory:
             touched = {(word.op.space, first + k) for k in range(word.op.size.bytes)}
             if word.op.store:
                 assert not touched & self.loaded[warp, lane], (pc, lane)
+                assert not any(touched & self.known[warp, other] for other in range(32)), (pc, lane)
                 self.stores += 1
             elif word.op.space is not Space.CONSTANT:
                 self.loaded[warp, lane] |= touched
@@ -138,7 +192,7 @@ class Memory:
 
 @pytest.mark.parametrize("restrict", [False, True])
 @pytest.mark.parametrize("name", ["rankfilter", "bfs_advance", "lud_diagonal", "fdwt53", "gaussian", "adjust_weight",
-                                  "mergesort", "compute_cost"])
+                                  "mergesort", "compute_cost", "warpscan"])
 def test_no_thread_overwrites_what_it_loaded_in_a_region(name, restrict):
     image = KERNELS[name].image()
     memory = Memory(image, restrict)

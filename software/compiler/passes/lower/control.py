@@ -67,7 +67,8 @@ def _barrier(ctx: Context) -> None:
     ins = ctx.instruction
     modifiers = [m for m in ins.modifiers if m not in ("cta", "aligned")]
     if modifiers == ["warp", "sync"]:
-        return  # the lanes of a warp run in lockstep
+        ctx.emit("nop")  # lanes run in lockstep; it marks for `analysis.idempotence` where they may exchange memory
+        return
     if modifiers[:1] == ["red"] and modifiers[1:] in (["popc", "u32"], ["and", "pred"], ["or", "pred"]):
         _reduction(ctx, modifiers[1])
         return
