@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+from caesura.hw.arch.geometry import MAX_BLOCK_THREADS
+
 from .codegen.check import check_image
 from .codegen.emit import emit
 from .codegen.image import KernelImage
@@ -72,9 +76,12 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
                                column=function.column)
         bad = next((name for name in ("maxntid", "reqntid") if any(
             not n or n < 0 for n in function.attributes.get(name, ()))), None)
-        if bad:
-            raise CompileError(f".{bad} of kernel {function.name} must be positive", filename, function.line,
-                               column=function.column)
+        large = next((name for name in ("maxntid", "reqntid")
+                      if math.prod(function.attributes.get(name, ())) > MAX_BLOCK_THREADS), None)
+        if bad or large:
+            raise CompileError(f".{bad or large} of kernel {function.name} must be " +
+                               ("positive" if bad else f"at most {MAX_BLOCK_THREADS} threads"), filename,
+                               function.line, column=function.column)
     return {f.name: compile_function(module, f, options) for f in entries}
 
 

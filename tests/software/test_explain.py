@@ -2,10 +2,15 @@
 
 import dataclasses
 import functools
+import io
 import json
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
@@ -16,9 +21,11 @@ from caesura.sim.testing.watch import watch
 from caesura.software.cli import main
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx, load_elf, save_elf
 from caesura.software.compiler.codegen.check import check_image
+from caesura.software.compiler.codegen.elf import write_elf
 from caesura.software.compiler.codegen.listing import rows
 from caesura.software.compiler.explain import explain
 from caesura.software.kernels import KERNELS
+from caesura.software.report.terminal import print_kernel
 
 G = PRESETS["gtx480"]
 CHOSEN = ["bfs", "histogram", "hotspot", "fdwt53", "random"]
@@ -165,10 +172,47 @@ def test_command_prints_pages_and_json_of_ptx_and_images(tmp_path):
 
 @pytest.mark.parametrize("arguments, message", [
     (("--kernel", "nope"), "no kernel 'nope' in"), (("--block", "0"), "'0' is not one to three positive numbers"),
-    (("--block", "8,x"), "'8,x' is not one to three positive numbers")])
+    (("--block", "8,x"), "'8,x' is not one to three positive numbers"),
+    (("--block", "1024,2"), "a thread block of kernel bfs has at most"),
+    (("--html", "-", "--json"), "both write to standard output")])
 def test_wrong_options_are_explained(arguments, message):
     done = run(KERNELS["bfs"].ptx_path, *arguments)
     assert done.exit_code == 2 and message in done.output
+
+
+def test_file_may_be_a_pipe(tmp_path):
+    for name, content in (("ptx", KERNELS["bfs"].ptx_path.read_bytes()), ("elf", write_elf([image_of("bfs")]))):
+        pipe = tmp_path / name
+        os.mkfifo(pipe)
+        with ThreadPoolExecutor() as pool:
+            pool.submit(pipe.write_bytes, content)
+            assert "kernel bfs" in run(pipe).output
+
+
+def test_page_goes_to_standard_output():
+    assert run(KERNELS["bfs"].ptx_path, "--html", "-").output.startswith("<!DOCTYPE html>")
+
+
+def test_interval_is_refused_where_it_can_change_nothing(tmp_path):
+    save_elf(tmp_path / "bfs.elf", [image_of("bfs")])
+    done = run(tmp_path / "bfs.elf", "--interval", "8")
+    assert done.exit_code == 2 and "--interval is for PTX" in done.output
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 150])
+def test_text_fits_the_terminal_and_leaves_nothing_out(width):
+    facts = explain(image_of("hotspot"), G)
+    narrow, wide = (Console(file=io.StringIO(), force_terminal=terminal, width=width, no_color=True)
+                    for terminal in (True, False))
+    for console in (narrow, wide):
+        print_kernel(console, facts)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", narrow.file.getvalue()).split("\n")
+    widest = max(len(line) for line in wide.file.getvalue().split("\n"))
+    assert max(map(len, lines)) <= max(width, 70) < widest
+    first, second = (" ".join(text.split()) for text in ("\n".join(lines), wide.file.getvalue()))
+    assert first[first.index("preemption points"):] == second[second.index("preemption points"):]
+    known, also = (re.findall(r"(?:uniform|strided|\+) \{[^}]*\}", text) for text in (first, second))
+    assert known == also and len(known) > 20
 
 
 def test_wrong_files_are_explained(tmp_path):

@@ -2,7 +2,8 @@
 
 `make test` takes a cycle of each kernel, with one mechanism in turn; `make test-full` at least 200 with each, on a
 smaller SM that the hostile neighbour fills sooner. The memory is near. The runs of the campaign are preempted at every
-k-th cycle of the undisturbed run, and, once resumed, again after each eighth of the kernel's cycles.
+k-th cycle of the undisturbed run, and, once resumed, again after each eighth of the kernel's cycles; each request
+counts, also one in whose drain the kernel ended. How many saved something is printed.
 """
 
 import functools
@@ -23,9 +24,7 @@ NEAR = 50
 POINTS = 200
 PERIODS = 8
 """Most preemptions of a run, about."""
-IN_TURN = list(zip((name for name, k in KERNELS.items() if k.folder != "examples"), itertools.cycle(Mechanism),
-                   strict=False))
-"""The examples are in `test_everywhere`, larger."""
+IN_TURN = list(zip(KERNELS, itertools.cycle(Mechanism), strict=False))
 
 
 @functools.lru_cache(maxsize=1)
@@ -64,5 +63,9 @@ def test_every_kth_cycle(name, mechanism):
     while requests < POINTS and k > 1:
         more, some = check(c.at_cycles(mechanism, range(k // 2, c.cycles, k), period))
         requests, saved, k = requests + more, saved + some, k // 2
+    print(f"{name}, {mechanism.label}: {requests} preemptions, {saved} of them saved something")
     assert requests >= POINTS
-    assert saved or mechanism is not Mechanism.OCCUPIED and not has_points(c.work.image)
+    if mechanism is Mechanism.OCCUPIED:
+        assert saved >= requests // 2
+    else:
+        assert bool(saved) == has_points(c.work.image), "without a preemption point all TBs run to their end"

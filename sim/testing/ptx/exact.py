@@ -164,10 +164,13 @@ def clamped(value: int, type: str) -> int:
 
 
 def to_integer(x: int, form: Form, type: str, mode: str) -> int:
-    """Return a number rounded and clamped to an integer type; a NaN is 0."""
+    """Return a number rounded and clamped to an integer type; a NaN as the PTX ISA says (``cvt``)."""
     value = number(x, form)
+    if is_nan(x, form):
+        bits = int(type[1:])
+        return (0 if form is F32 and bits < 64 else -(1 << bits - 1) if type[0] == "s" else 1 << bits - 1)
     if value is None:
-        return clamped(0 if is_nan(x, form) else (-1) ** sign_of(x, form) << 70, type)
+        return clamped((-1) ** sign_of(x, form) << 70, type)
     return clamped(whole(value, mode), type)
 
 

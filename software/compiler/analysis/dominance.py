@@ -1,4 +1,10 @@
-"""Dominators, and the points where divergent lanes meet again (immediate post-dominators)."""
+"""Dominators, and the points where divergent lanes meet again (immediate post-dominators).
+
+1. A block **dominates** another if every path from the start of the kernel to that runs through it; its immediate
+   dominator is the last of those before it. Blocks that cannot be reached have none.
+2. A block **post-dominates** another if every path from that to the end runs through it; what counts as the end, and
+   what where there is none, are the cases of `reconvergence`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 """Linear forms: values as sums of multiples of other values and a constant, modulo 2**32.
 
-Addition, subtraction, and multiplication by a constant are exact in that ring, so two registers of one form are equal
-in whatever order they were computed, and two forms that differ in the constant alone differ by it.
+1. What cannot be looked into is a value of its own (an **atom**); a constant is a sum without terms.
+2. Addition, subtraction, and multiplication and shifts by a constant are exact in that ring, so two registers of one
+   form are equal in whatever order they were computed.
+3. Two forms that differ in the constant alone differ by it.
+4. A sum of more than eight terms is given up: it is an atom.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Liveness of vector registers and predicates, per thread.
+"""Liveness of vector registers, uniform registers and predicates, per thread.
 
 A register is live at a point if
 

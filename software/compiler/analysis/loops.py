@@ -1,4 +1,10 @@
-"""Loops as nested strongly connected components; irreducible ones included."""
+"""Loops, irreducible ones included.
+
+1. A **loop** is a strongly connected part of the control-flow graph that contains a cycle.
+2. Its **entry** is the first of its blocks, in the order of the graph, that can be reached from outside; an irreducible
+   loop has several such blocks, of which this one stands for the loop.
+3. **Inner** loops are those of the part that is left without the entry.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The verifier of preemption points: how far a warp can run without passing one."""
+"""The verifier of preemption points: how far a warp can run without passing one.
+
+1. A **point** is a ``pp``, or a barrier. Each ``pp`` is followed by its ``pp.div``.
+2. Every cycle of the control-flow graph has a point.
+3. An **interval** is a path without a point between its ends; it is as long as it has instructions, and begins at the
+   start of the kernel or behind a point.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import dataclasses
 from ..errors import CompileError
 from ..library import ROUTINES, Routine, routine
 from ..ptx.inline import Inliner, Statement
-from ..ptx.parameters import parameters_to_registers
+from ..ptx.parameters import parameters_to_registers, variable_bytes
 from ..ptx.syntax import Function, Instruction, Module, Name, Variable
 
 __all__ = ["expand"]
@@ -36,7 +36,7 @@ def expand(module: Module, function: Function) -> Function:
             inlined.append(statement)
     declared = [*function.variables, *calls.variables]
     statements, registers = parameters_to_registers(
-        inlined, (v.name for v in declared if v.space == "param"), module.file)
+        inlined, {v.name: variable_bytes(v) for v in declared if v.space == "param"}, module.file)
     library = Inliner(routine, module.file, Function("func", "", (), {}, (), (), 0))
     expanded: list[Statement] = []
     for statement in statements:

@@ -91,6 +91,18 @@ class Actions(DeclarationActions):
                 raise CompileError.at(variable, self._file, f"{variable.name} is declared twice")
             seen.add(variable.name)
 
+    def _check_functions(self, functions, variables):
+        """Refuse a function that is defined twice, or named as a kernel or a variable is."""
+        kinds = {}
+        for function in functions:
+            kind = function.kind, function.defined
+            seen = kinds.setdefault(function.name, set())
+            other = any(known != function.kind for known, _ in seen)
+            if function.name in variables or other or kind == ("func", True) and kind in seen:
+                raise CompileError(f"{function.name} is defined twice", self._file, function.line,
+                                   column=function.column)
+            seen.add(kind)
+
     def _flattened(self, function, bodies, taken, hoisted):
         """Return a function with its body; add its ``.global`` and ``.const`` variables to `hoisted`."""
         flat = Flattener(self._file, taken | {v.name for v in (*function.parameters, *function.results)})
@@ -109,6 +121,7 @@ class Actions(DeclarationActions):
         variables = [v for x in children if isinstance(x, tuple) and x[0] == "variables" for v in x[1]]
         parts = [x for x in children if isinstance(x, tuple) and x[0] == "function"]
         taken = {v.name for v in variables} | {part[1].name for part in parts}
+        self._check_functions([part[1] for part in parts], {v.name for v in variables})
         functions = [self._flattened(function, bodies, taken, variables) for _, function, *bodies in parts]
         return Module(self._file, facts.get("version", ""), facts.get("target", ""),
                       facts.get("address_size", 64), tuple(variables), tuple(functions))

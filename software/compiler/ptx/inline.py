@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 
 from ..errors import CompileError
+from .parameters import variable_bytes
 from .scopes import as_written, of_range
 from .syntax import (
     Address,
@@ -67,7 +68,7 @@ class Inliner:
         own = [*caller.variables, *caller.parameters]
         self._foreign = {v.name for v in own if v.count is None}
         self._foreign |= {s.name for s in caller.statements if isinstance(s, Label)}
-        self._passable = {v.name for v in caller.variables if v.space == "param"}
+        self._passable = {v.name: v for v in caller.variables if v.space == "param"}
         self._foreign_ranges = {v.name: v for v in own if v.count is not None}
         self._find = find
         self._file = file
@@ -175,7 +176,7 @@ class Inliner:
             elif variable.count is None:
                 names[variable.name] = variable.name + suffix
                 if variable.space == "param":
-                    self._passable.add(names[variable.name])
+                    self._passable[names[variable.name]] = variable
                 self.variables.append(dataclasses.replace(variable, name=variable.name + suffix))
             else:
                 ranges[variable.name] = variable
@@ -191,6 +192,9 @@ class Inliner:
         """Let a ``.param`` parameter be the caller's variable; return what passes a register or a constant instead."""
         passed = operand.text if isinstance(operand, Name) else ""
         if passed in self._passable:
+            sizes = variable_bytes(variable), variable_bytes(self._passable[passed])
+            if None not in sizes and sizes[0] != sizes[1]:
+                raise self._error(site, f"{passed} has {sizes[1]} bytes, {variable.name} of the function {sizes[0]}")
             names[variable.name] = passed
             return []
         own = names[variable.name] = self.fresh(variable.name)

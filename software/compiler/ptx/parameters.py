@@ -12,12 +12,12 @@ What is read but never written is zero; PTX leaves it open.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import CompileError
 from .syntax import Address, Instruction, Label, Name, Number, Operand, Variable, Vector
 
-__all__ = ["parameters_to_registers"]
+__all__ = ["parameters_to_registers", "variable_bytes"]
 
 Statement = Instruction | Label
 _BYTES = {f"{letter}{bits}": bits // 8 for letter in "bus" for bits in (8, 16, 32, 64)} | {"f32": 4, "f64": 8}
@@ -37,21 +37,35 @@ class _Piece:
         return len(self.accesses) == 1
 
 
-def parameters_to_registers(statements: Sequence[Statement], names: Iterable[str], file: str
+def variable_bytes(variable: Variable) -> int | None:
+    """Return the bytes of a variable, None where its type or its number of elements is not known."""
+    elements = 1 if variable.elements is None else variable.elements
+    return _BYTES.get(variable.type, 0) * elements or None
+
+
+def parameters_to_registers(statements: Sequence[Statement], sizes: Mapping[str, int | None], file: str
                             ) -> tuple[list[Statement], list[Variable]]:
-    """Return statements without accesses to the ``.param`` variables `names`, and the registers they need.
+    """Return statements without accesses to the ``.param`` variables, and the registers they need.
+
+    Parameters
+    ----------
+    statements : sequence of Instruction or Label
+    sizes : mapping of str to int or None
+        The variables, and the bytes of each, where they are known.
+    file : str
+        For messages.
 
     Raises
     ------
     CompileError
-        If an access to one is not aligned.
+        If an access to one is not aligned, or beyond it.
     """
-    return _Parameters(statements, set(names), file).rewrite()
+    return _Parameters(statements, sizes, file).rewrite()
 
 
 class _Parameters:
-    def __init__(self, statements: Sequence[Statement], names: set[str], file: str):
-        self._statements, self._names, self._file = statements, names, file
+    def __init__(self, statements: Sequence[Statement], sizes: Mapping[str, int | None], file: str):
+        self._statements, self._sizes, self._file = statements, sizes, file
         self._registers: dict[str, str] = {}
         self._written: set[str] = set()
         self._cleared: list[Instruction] = []
@@ -68,6 +82,8 @@ class _Parameters:
             assert isinstance(statement, Instruction)
             address, items, type = access
             for k, item in enumerate(items):
+                if len(items) > 1 and item == Name("_"):
+                    continue
                 result += self._access(statement, address.base or "", address.offset + k * _BYTES[type], item, type)
         declared = [Variable("reg", type, name, 0) for name, type in self._registers.items()]
         return [*self._cleared, *result], declared
@@ -79,12 +95,18 @@ class _Parameters:
             return None
         data, address = statement.operands if statement.base == "ld" else statement.operands[::-1]
         type = statement.modifiers[-1]
-        if not isinstance(address, Address) or address.base not in self._names or type not in _BYTES:
+        if not isinstance(address, Address) or address.base is None or address.base not in self._sizes \
+                or type not in _BYTES:
             return None
-        if address.offset % _BYTES[type] or address.offset < 0:
+        items = data.items if isinstance(data, Vector) else (data,)
+        size = self._sizes[address.base]
+        if address.offset < 0 or size is not None and address.offset + len(items) * _BYTES[type] > size:
+            known = "" if size is None else f" ({size} bytes)"
+            raise CompileError.at(statement, self._file, f"access beyond the parameter{known}")
+        if address.offset % _BYTES[type]:
             raise CompileError.at(statement, self._file,
                                   f"parameter offset {address.offset} is not a multiple of {_BYTES[type]}")
-        return address, data.items if isinstance(data, Vector) else (data,), type
+        return address, items, type
 
     def _find_pieces(self) -> dict[str, list[_Piece]]:
         accesses: dict[str, set[tuple[int, int]]] = {}

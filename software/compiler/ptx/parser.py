@@ -59,6 +59,8 @@ def _syntax_error(error: lark.exceptions.UnexpectedInput, text: str, filename: s
     line, column = error.line, error.column
     if not isinstance(error, lark.exceptions.UnexpectedToken):
         what = "syntax error: unexpected character"
+        if text.startswith("/*", error.pos_in_stream):
+            what = "the comment has no end"
     elif error.token.type == "$END":
         what, line, column = "unexpected end of the file", error.token.end_line or 1, error.token.end_column or 1
     else:

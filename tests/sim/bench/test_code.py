@@ -110,3 +110,16 @@ def test_the_marks_are_looked_for_before_anything_is_measured(command, module, t
     page.write_text("nothing")
     done = CliRunner().invoke(main, ["bench", command, "--markdown", str(page)])
     assert done.exit_code == 2 and "must have one line" in done.output and "Traceback" not in done.output
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+def test_code_of_the_suite_is_within_the_limit():
+    try:
+        Assembler()
+    except MissingAssembler as error:
+        pytest.skip(str(error))
+    result = run()
+    print(result["mean"])
+    assert len(result["kernels"]) == len(KERNELS) and all(row["ptxas"] for row in result["kernels"])
+    assert result["met"] and result["mean"]["ratio"] <= LIMIT

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.sim import open_device
-from caesura.sim.bench.compile_scaling import BEGIN, END, GROWTH, SECONDS, judge, measure
+from caesura.sim.bench.compile_scaling import BEGIN, END, GROWTH, PEAK_BYTES, SECONDS, judge, measure, run
 from caesura.sim.testing.ptx.large import LargeKernel
 from caesura.software.cli.bench import bench_group
 from caesura.software.compiler import CompileOptions, compile_ptx
@@ -68,6 +68,15 @@ def test_work_grows_no_faster_than_n_log_n():
     compiled(LargeKernel(100).ptx)
     few, many = calls(compiled, (200, 1600))
     assert many < 1.15 * few
+
+
+@pytest.mark.full
+@pytest.mark.timeout(600)
+def test_memory_for_10_000_instructions_is_within_the_limit():
+    """The time is printed, not judged: machines differ."""
+    result, = run((10_000,))["runs"]
+    print(f"{result['instructions']} instructions: {result['seconds']:.1f} s, limit {SECONDS} s")
+    assert 9_000 <= result["instructions"] <= 11_000 and result["peak_bytes"] < PEAK_BYTES
 
 
 def test_the_verdict_follows_the_limits():

@@ -119,7 +119,9 @@ def test_comparisons_and_selection():
                       lambda x, y, z, low=low, high=high: low <= z & 0x7FFF_FFFF < high))
     cases += [("slct.f64.f32 %fd4, %fd1, %fd2, %f3; mov.b64 %rd4, %fd4;", 64,
                lambda x, y, z: x if compare("ge", z, 0, F32) else y),
-              ("slct.b32.s32 %r4, %r1, 7, %r3;", 32, lambda x, y, z: 7 if z >> 31 else x)]
+              ("slct.b32.s32 %r4, %r1, 7, %r3;", 32, lambda x, y, z: 7 if z >> 31 else x),
+              ("slct.u16.s32 %rs4, %rs1, 7, %r3;", 16, lambda x, y, z: 7 if z >> 31 else x),
+              ("slct.b16.f32 %rs4, %rs1, %rs2, %f3;", 16, lambda x, y, z: x if compare("ge", z, 0, F32) else y)]
     check(cases, a, b, n)
 
 

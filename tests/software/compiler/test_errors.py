@@ -36,6 +36,10 @@ LINE = 13
     ("add.f64 %fd1, %fd2, %f3;", "%f3 is declared .f32, the instruction needs 64 bits", ""),
     ("min.NaN.f64 %fd1, %fd2, %fd3;", "modifier .NaN is not supported here", "none"),
     ("testp.odd.f64 %p1, %fd1;", "not a known property", "testp.normal"),
+    ("slct %r1, %r1, %r1, %r1;", "selection is not supported", ".s32"),
+    ("slct.b8.s32 %rs1, %rs1, %rs1, %r1;", "selection is not supported", "16-, 32-"),
+    ("cvt.f32 %f1, %r1;", "conversion is not supported", "cvt between"),
+    ("cvt.f64 %fd1, %r1;", "conversion is not supported", "cvt between"),
     ("slct.f32.f64 %f1, %f2, %f3, %fd1;", "selection is not supported", ".s32"),
     ("add.rn.rz.f32 %f1, %f2, %f3;", "one rounding modifier belongs here", ".rn, .rz, .rm, .rp"),
     ("add.f32x2 %rd1, %rd2, %rd3;", "type .f32x2 is not supported", ".f32"),
@@ -184,6 +188,14 @@ def test_column_is_that_of_the_opcode():
     (FRAME.replace(".param .u32 n", ".param .u32 p").replace("<STATEMENT>", ""), 5, 34, "p is declared twice"),
     (FRAME.replace("<STATEMENT>", "") + ".entry k()\n{\nret;\n}\n", 16, 1, "kernel k is defined twice"),
     (".version 8.0\n.entry k()\n.maxntid 0\n{\nret;\n}\n", 2, 1, ".maxntid of kernel k must be positive"),
+    (".version 8.0\n.entry k()\n.reqntid 32,33\n{\nret;\n}\n", 2, 1, ".reqntid of kernel k must be at most 1024"),
+    (".func f()\n{\nret;\n}\n.func f()\n{\nret;\n}\n", 5, 1, "f is defined twice"),
+    (".func f()\n{\nret;\n}\n.visible .entry f()\n{\nret;\n}\n", 5, 10, "f is defined twice"),
+    (".global .u32 f;\n.func f()\n{\nret;\n}\n", 2, 1, "f is defined twice"),
+    (".version 8.0\n/* no end\n", 2, 1, "the comment has no end"),
+    (FRAME.replace("<STATEMENT>", ".reg .foo x;"), LINE, 1, "registers of type .foo are not supported"),
+    (FRAME.replace("<STATEMENT>", ".reg .v2 .b32 x;"), LINE, 1, "registers of type .v2 are not supported"),
+    (FRAME.replace("<STATEMENT>", ".shared .u32 x = 5;"), LINE, 1, "shared variable x has an initial value"),
     (".version 8.0\n.entry k()\n.reqntid 4, 0\n{\nret;\n}\n", 2, 1, ".reqntid of kernel k must be positive"),
     ("", 1, 1, "no kernel in the file"),
     ("// nothing but a comment\n.version 8.0\n.target sm_75\n ", 4, 2, "no kernel in the file"),
@@ -208,6 +220,30 @@ def test_unsupported_variables(declaration, column, what):
     with pytest.raises(CompileError, match=what) as caught:
         compile_ptx(FRAME.replace("<STATEMENT>", f" {declaration}"), "kernel.ptx")
     assert (caught.value.line, caught.value.column) == (LINE, column)
+
+
+CALL = """.func (.param .b32 z) f(.param .b32 p) {
+.reg .b32 %r<4>;
+<BODY>
+ret; }
+.entry k() {
+.reg .b32 %r<4>; .param .b32 a, b; .param .b64 wide;
+<CALLER>
+ret; }
+"""
+
+
+@pytest.mark.parametrize("body, caller, line, what", [
+    ("ld.param.b32 %r1, [p+8];", "call (b), f, (a);", 3, r"access beyond the parameter \(4 bytes\)"),
+    ("ld.param.b32 %r1, [p+-4];", "call (b), f, (a);", 3, r"access beyond the parameter \(4 bytes\)"),
+    ("", "st.param.b32 [a+4], %r1; call (b), f, (a);", 7, r"access beyond the parameter \(4 bytes\)"),
+    ("", "call (b), f, (wide);", 7, "wide has 8 bytes, p of the function 4"),
+    ("", "call (wide), f, (a);", 7, "wide has 8 bytes, z of the function 4"),
+])
+def test_parameters_of_functions_are_as_large_as_declared(body, caller, line, what):
+    with pytest.raises(CompileError, match=what) as caught:
+        compile_ptx(CALL.replace("<BODY>", body).replace("<CALLER>", caller), "kernel.ptx")
+    assert caught.value.line == line and caught.value.column
 
 
 def test_names_in_inlined_functions_are_as_written():

@@ -199,3 +199,36 @@ def test_calls_that_are_not_supported(old, new, line, what):
     with pytest.raises(CompileError) as caught:
         compile_ptx(CALLS.replace(old, new))
     assert what in caught.value.message and (not line or caught.value.line == line)
+
+
+SINKS = """.func (.param .align 8 .b8 z[8]) swapped(.param .align 16 .b8 p[16])
+{
+    .reg .u32 %r<3>;
+    ld.param.v4.u32 {%r1, _, _, %r2}, [p];
+    st.param.v2.u32 [z], {%r2, %r1};
+    ret;
+}
+.visible .entry sinks(.param .u64 out, .param .align 16 .b8 given[16])
+{
+    .reg .u32 %r<5>;
+    .reg .u64 %rd<2>;
+    .param .align 16 .b8 a[16];
+    .param .align 8 .b8 b[8];
+    ld.param.u64 %rd1, [out];
+    ld.param.v4.u32 {%r1, _, _, %r2}, [given];
+    st.param.v4.u32 [a], {%r1, 0, 0, %r2};
+    call (b), swapped, (a);
+    ld.param.v2.u32 {_, %r3}, [b];
+    ld.param.v2.u32 {%r4, _}, [b];
+    st.global.v2.u32 [%rd1], {%r3, %r4};
+    ret;
+}
+"""
+
+
+def test_vector_loads_of_parameters_may_leave_elements_out():
+    device = open_device("golden", "gtx480")
+    out = device.empty(2, np.uint32)
+    kernel = device.load(compile_ptx(SINKS).values())["sinks"]
+    device.wait(kernel((1,), (1,), [out, np.array([5, 6, 7, 8], np.uint32).tobytes()]), 10_000)
+    assert out.get().tolist() == [5, 8]

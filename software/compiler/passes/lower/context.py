@@ -9,7 +9,7 @@ from ...errors import CompileError, nearest
 from ...ir.kernel import Imm, Kernel, Pred, Reg, Use
 from ...ptx.scopes import as_written, of_range
 from ...ptx.syntax import AddressOf, Name, Negated, Number, Operand, Variable
-from ..types import KINDS, REGISTER_TYPES, width_of
+from ..types import KINDS, REGISTER_TYPES, UNUSED_TYPES, width_of
 from .builder import Builder
 from .special_registers import PREDEFINED, read_predefined
 
@@ -57,7 +57,11 @@ class Context(Builder):
     # Declarations
 
     def declare(self, variable: Variable) -> None:
-        """Declare a register or a range of them."""
+        """Declare a register or a range of them; of types that are not supported it must not be used."""
+        if variable.type not in REGISTER_TYPES and variable.type not in UNUSED_TYPES:
+            raise CompileError.at(variable, self.file, f"registers of type .{variable.type} are not supported"
+                                  if variable.type else "the type is missing",
+                                  "types " + ", ".join(f".{type}" for type in REGISTER_TYPES))
         if variable.count is None:
             self._types[variable.name] = variable.type
         else:

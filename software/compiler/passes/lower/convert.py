@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir.kernel import Imm, Reg, Use
+from ...ir.kernel import Imm, Pred, Reg, Use
 from ...ptx.syntax import Name, Operand
 from ..types import ROUNDINGS, WIDTHS, width_of
 from .context import Context
@@ -67,7 +67,8 @@ def _saturated(ctx: Context, value: Use, source: str, to: str) -> Use:
 @lowers_f32("cvt")
 @lowers_f64("cvt")
 def _floating(ctx: Context) -> None:
-    *options, to, source = ctx.instruction.modifiers
+    *options, to, source = ["", "", *ctx.instruction.modifiers]
+    options = [m for m in options if m]
     if not {to, source} <= {*_INTEGERS, *_FLOATS}:
         raise ctx.error("conversion is not supported", _SUPPORTED)
     to_float, from_float = to in _FLOATS, source in _FLOATS
@@ -114,7 +115,10 @@ def _wide(ctx: Context, value: Use) -> Reg:
 
 
 def _converted(ctx: Context, value: Use, to: str, source: str, mode: str) -> Use:
-    """Return the value converted; an integer is clamped to the range of its type, of a NaN it is 0."""
+    """Return the value converted; an integer is clamped to the range of its type.
+
+    Of a NaN it is 0, but, where one of the types has 64 bits, the least of a signed type of this width.
+    """
     letter, wide = _FLOATS.get(source), width_of(to) == 64
     if to in _FLOATS and source in _FLOATS:
         if to == source:
@@ -125,12 +129,16 @@ def _converted(ctx: Context, value: Use, to: str, source: str, mode: str) -> Use
         rounding = "" if (words, to) == ("i", "f64") else f".{mode}"  # every such integer is an f64
         return _operation(ctx, f"{words}2{_FLOATS[to]}.{sign}{rounding}", value, wide=wide)
     bits, sign = width_of(to), to[0]
-    value = _operation(ctx, f"{letter}2{'l' if wide else 'i'}.{sign}.{mode}", value, wide=wide)
+    result = _operation(ctx, f"{letter}2{'l' if wide else 'i'}.{sign}.{mode}", value, wide=wide)
     if bits < 32:
-        value = _operation(ctx, f"imin.{sign}", value, Imm((1 << bits - (sign == "s")) - 1))
+        result = _operation(ctx, f"imin.{sign}", result, Imm((1 << bits - (sign == "s")) - 1))
         if sign == "s":
-            value = _operation(ctx, "imax.s", value, Imm(-(1 << bits - 1) & 0xFFFF_FFFF))
-    return value
+            result = _operation(ctx, "imax.s", result, Imm(-(1 << bits - 1) & 0xFFFF_FFFF))
+    if source == "f32" and not wide:
+        return result
+    unordered, least = ctx.p(), Imm((-(1 << bits - 1) if sign == "s" else 1 << bits - 1) & (1 << max(bits, 32)) - 1)
+    ctx.emit(f"{letter}setp.nan", (unordered,), (value, value))
+    return _operation(ctx, "sel.64" if wide else "sel", least, result, Pred(unordered), wide=wide)
 
 
 def _unit_interval(ctx: Context, value: Use, type: str) -> Use:

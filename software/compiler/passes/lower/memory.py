@@ -211,6 +211,8 @@ def _load_parameter(ctx: Context, address: Address, data: tuple, type: str) -> N
     if not 0 <= address.offset <= parameter.size - size * len(data):
         raise ctx.error(f"access beyond parameter {parameter.name} ({parameter.size} bytes)")
     for k, item in enumerate(data):
+        if len(data) > 1 and item == Name("_"):
+            continue
         offset = parameter.offset + address.offset + k * size
         if offset % size:
             raise ctx.error(f"parameter offset {offset} is not a multiple of {size}")

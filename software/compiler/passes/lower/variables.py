@@ -123,8 +123,9 @@ def _initialize(file: str, variable: Variable, bank: Bank, symbols: dict[str, Sy
         if isinstance(value, AddressOf):
             number = _address(variable, value, width, symbols, relocations, symbol.offset + len(data))
         if number is None or not -(1 << 8 * width - 1) <= number < 1 << 8 * width:
-            raise _error(file, variable, f"{value.text} is no initial value of type .{variable.type}",
-                                 "numbers; addresses of .global and .const variables")
+            numbers = "numbers such as 1.0 or 0f3F800000" if variable.type[0] == "f" else \
+                "integers; addresses of .global and .const variables"
+            raise _error(file, variable, f"{value.text} is no initial value of type .{variable.type}", numbers)
         data += (number & (1 << 8 * width) - 1).to_bytes(width, "little")
     bank.data += bytes(symbol.offset - len(bank.data)) + data
 
@@ -171,6 +172,10 @@ def place_shared(ctx: Context, module: Module, function: Function) -> int:
     CompileError
         If one has an initial value or a type without a size, or there is too much.
     """
+    for variable in (*module.variables, *function.variables):
+        if variable.space == "shared" and variable.initialized:
+            raise _error(ctx.file, variable, f"shared variable {variable.name} has an initial value",
+                         "a kernel that stores it")
     named = _names_of(function)
     used = [v for v in (*function.variables, *(v for v in module.variables if v.name in named)) if v.space == "shared"]
     if any(isinstance(s, Instruction) and s.base in ("bar", "barrier") and "red" in s.modifiers
@@ -179,8 +184,6 @@ def place_shared(ctx: Context, module: Module, function: Function) -> int:
     dynamic = [v for v in used if v.extern or v.elements == 0]
     end = 0
     for variable in (*(v for v in used if v not in dynamic), *dynamic):
-        if variable.initialized:
-            raise _error(ctx.file, variable, f"shared variable {variable.name} has an initial value")
         align = max(variable.align, _width(ctx.file, variable))
         end = -(-end // align) * align
         if variable not in dynamic:
