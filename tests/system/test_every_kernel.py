@@ -3,7 +3,7 @@
 `make test` takes a cycle of each kernel, with one mechanism in turn; `make test-full` at least 200 with each, on a
 smaller SM that the hostile neighbour fills sooner. The memory is near. The runs of the campaign are preempted at every
 k-th cycle of the undisturbed run, and, once resumed, again after each eighth of the kernel's cycles; each request
-counts, also one in whose drain the kernel ended. How many saved something is printed.
+counts, also one in whose drain the kernel ended. How many these are is printed.
 """
 
 import functools
@@ -63,9 +63,9 @@ def test_every_kth_cycle(name, mechanism):
     while requests < POINTS and k > 1:
         more, some = check(c.at_cycles(mechanism, range(k // 2, c.cycles, k), period))
         requests, saved, k = requests + more, saved + some, k // 2
-    print(f"{name}, {mechanism.label}: {requests} preemptions, {saved} of them saved something")
+    print(f"{name}, {mechanism.label}: {requests} preemptions, in {requests - saved} the kernel ended in the drain")
     assert requests >= POINTS
     if mechanism is Mechanism.OCCUPIED:
         assert saved >= requests // 2
     else:
-        assert bool(saved) == has_points(c.work.image), "without a preemption point all TBs run to their end"
+        assert saved or not has_points(c.work.image)
