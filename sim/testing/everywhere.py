@@ -55,7 +55,8 @@ class Outcome:
     cycle : int
         Cycle of the (first) request, from the launch.
     requests, saved : int
-        Preemptions asked for, and those of them that saved something: in the others the kernel finished in the drain.
+        Preemptions asked for, and those of them after which something was left to resume: in the others the kernel
+        finished in the drain.
     wrong_bytes : int
         Bytes of the heap that differ from the undisturbed run, and elements that are wrong in the job's judgement.
     """
