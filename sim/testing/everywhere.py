@@ -25,7 +25,7 @@ from caesura.software.driver import Device, DeviceArray
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
 
-__all__ = ["SMALL_SM", "Forkable", "Outcome", "Campaign", "has_points", "native_work"]
+__all__ = ["SMALL_SM", "Forkable", "Outcome", "Campaign", "totals", "has_points", "native_work"]
 
 
 class Forkable(Transport, Protocol):
@@ -74,6 +74,21 @@ def native_work(program: NativeProgram) -> Work:
     """
     arguments = {"output": np.zeros(program.output_bytes, np.uint8), "input": np.frombuffer(program.inputs, np.uint8)}
     return Work(program.image, Job(program.grid, program.block, arguments))
+
+
+def totals(outcomes: Iterable[Outcome]) -> tuple[int, int]:
+    """Return `requests` and `saved` of all outcomes.
+
+    Raises
+    ------
+    AssertionError
+        If anything is wrong in one, with its cycle.
+    """
+    outcomes = list(outcomes)
+    wrong = {o.cycle: o.wrong_bytes for o in outcomes if o.wrong_bytes}
+    if wrong:
+        raise AssertionError(f"wrong bytes by cycle of the (first) request: {wrong}")
+    return sum(o.requests for o in outcomes), sum(o.saved for o in outcomes)
 
 
 def has_points(image: KernelImage) -> bool:

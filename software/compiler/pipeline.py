@@ -70,18 +70,14 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
         lines = text.split("\n")
         raise CompileError("no kernel in the file, which ends here", filename, len(lines),
                            supported=".visible .entry name(...) { ... }", column=len(lines[-1]) + 1)
-    for k, function in enumerate(entries):
-        if any(function.name == other.name for other in entries[:k]):
-            raise CompileError(f"kernel {function.name} is defined twice", filename, function.line,
-                               column=function.column)
-        bad = next((name for name in ("maxntid", "reqntid") if any(
-            not n or n < 0 for n in function.attributes.get(name, ()))), None)
-        large = next((name for name in ("maxntid", "reqntid")
-                      if math.prod(function.attributes.get(name, ())) > MAX_BLOCK_THREADS), None)
-        if bad or large:
-            raise CompileError(f".{bad or large} of kernel {function.name} must be " +
-                               ("positive" if bad else f"at most {MAX_BLOCK_THREADS} threads"), filename,
-                               function.line, column=function.column)
+    for function in entries:
+        for name in ("maxntid", "reqntid"):
+            sizes = function.attributes.get(name, ())
+            wanted = "positive" if any(n < 1 for n in sizes) else \
+                f"at most {MAX_BLOCK_THREADS} threads" if math.prod(sizes) > MAX_BLOCK_THREADS else ""
+            if wanted:
+                raise CompileError(f".{name} of kernel {function.name} must be {wanted}", filename, function.line,
+                                   column=function.column)
     return {f.name: compile_function(module, f, options) for f in entries}
 
 

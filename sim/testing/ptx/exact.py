@@ -168,7 +168,9 @@ def to_integer(x: int, form: Form, type: str, mode: str) -> int:
     value = number(x, form)
     if is_nan(x, form):
         bits = int(type[1:])
-        return (0 if form is F32 and bits < 64 else -(1 << bits - 1) if type[0] == "s" else 1 << bits - 1)
+        if form is F32 and bits < 64:
+            return 0
+        return -(1 << bits - 1) if type[0] == "s" else 1 << bits - 1
     if value is None:
         return clamped((-1) ** sign_of(x, form) << 70, type)
     return clamped(whole(value, mode), type)

@@ -92,16 +92,16 @@ class Actions(DeclarationActions):
             seen.add(variable.name)
 
     def _check_functions(self, functions, variables):
-        """Refuse a function that is defined twice, or named as a kernel or a variable is."""
-        kinds = {}
+        """Refuse a kernel or a function that is defined twice, or named as one of the other kind or a variable is."""
+        kinds, defined = {}, set()
         for function in functions:
-            kind = function.kind, function.defined
-            seen = kinds.setdefault(function.name, set())
-            other = any(known != function.kind for known, _ in seen)
-            if function.name in variables or other or kind == ("func", True) and kind in seen:
-                raise CompileError(f"{function.name} is defined twice", self._file, function.line,
+            other = kinds.setdefault(function.name, function.kind) != function.kind
+            if other or function.name in variables or function.defined and function.name in defined:
+                what = "kernel " if function.kind == "entry" else ""
+                raise CompileError(f"{what}{function.name} is defined twice", self._file, function.line,
                                    column=function.column)
-            seen.add(kind)
+            if function.defined:
+                defined.add(function.name)
 
     def _flattened(self, function, bodies, taken, hoisted):
         """Return a function with its body; add its ``.global`` and ``.const`` variables to `hoisted`."""

@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from ..errors import CompileError
-from .syntax import Address, Instruction, Label, Name, Number, Operand, Variable, Vector
+from .syntax import Address, Instruction, Label, Name, Number, Operand, Variable, Vector, left_out
 
 __all__ = ["parameters_to_registers", "variable_bytes"]
 
@@ -82,7 +82,7 @@ class _Parameters:
             assert isinstance(statement, Instruction)
             address, items, type = access
             for k, item in enumerate(items):
-                if len(items) > 1 and item == Name("_"):
+                if left_out(item, items):
                     continue
                 result += self._access(statement, address.base or "", address.offset + k * _BYTES[type], item, type)
         declared = [Variable("reg", type, name, 0) for name, type in self._registers.items()]

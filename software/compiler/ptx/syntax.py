@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 __all__ = ["Name", "Number", "Negated", "Pair", "Address", "AddressOf", "Texel", "Vector", "Arguments", "Operand",
-           "Guard", "Instruction", "Label", "Variable", "Function", "Module", "renamed"]
+           "Guard", "Instruction", "Label", "Variable", "Function", "Module", "left_out",
+           "renamed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,11 @@ class AddressOf:
 
 
 Operand = Name | Number | Negated | Pair | Address | AddressOf | Texel | Vector | Arguments
+
+
+def left_out(item: Operand, items: Sequence[Operand]) -> bool:
+    """Return whether a load of several `items` has no place for one: ``_``."""
+    return len(items) > 1 and item == Name("_")
 
 
 def renamed(operand: Operand, rename: Callable[[str], str]) -> Operand:

@@ -111,11 +111,11 @@ def _set(ctx: Context) -> None:
 @lowers_f64("slct")
 def _slct(ctx: Context) -> None:
     """The first source if the last one is at least zero, else (or if that is a NaN) the second."""
-    *others, type, selector = ["", "", *ctx.instruction.modifiers]
-    others = [m for m in others if m]
-    flush = others == ["ftz"] and selector == "f32"
-    if DATA_TYPES.get(type, 0) < 16 or selector not in ("s32", "f32") or others and not flush:
+    options, types = ctx.instruction.modifiers[:-2], ctx.instruction.modifiers[-2:]
+    flush = options == ["ftz"] and types[1] == "f32"
+    if len(types) != 2 or DATA_TYPES.get(types[0], 0) < 16 or types[1] not in ("s32", "f32") or options and not flush:
         raise ctx.error("selection is not supported", "slct of 16-, 32- and 64-bit types by .s32 or (with .ftz) .f32")
+    type, selector = types
     d, a, b, c = take_operands(ctx, 4)
     bits, outcome = width_of(type), ctx.p()
     value = ctx.number(c, "f32", flush) if selector == "f32" else ctx.value(c, 32)

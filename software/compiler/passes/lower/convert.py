@@ -67,10 +67,10 @@ def _saturated(ctx: Context, value: Use, source: str, to: str) -> Use:
 @lowers_f32("cvt")
 @lowers_f64("cvt")
 def _floating(ctx: Context) -> None:
-    *options, to, source = ["", "", *ctx.instruction.modifiers]
-    options = [m for m in options if m]
-    if not {to, source} <= {*_INTEGERS, *_FLOATS}:
+    options, types = ctx.instruction.modifiers[:-2], ctx.instruction.modifiers[-2:]
+    if len(types) != 2 or not {*types} <= {*_INTEGERS, *_FLOATS}:
         raise ctx.error("conversion is not supported", _SUPPORTED)
+    to, source = types
     to_float, from_float = to in _FLOATS, source in _FLOATS
     modes = _INTEGRAL if from_float and (to == source or not to_float) else {mode: mode for mode in ROUNDINGS}
     if (to, source) == ("f64", "f32"):

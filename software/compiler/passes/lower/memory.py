@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.kernel import Imm, Reg
-from ...ptx.syntax import Address, Name, Vector
+from ...ptx.syntax import Address, Name, Vector, left_out
 from ..types import DATA_TYPES, REGISTER_TYPES, width_of
 from .context import Context
 from .registry import lowers
@@ -94,7 +94,7 @@ def _load(ctx: Context, space: str, address: Address, data: tuple, type: str, vo
     finish = []
     defs = []
     for item in data:
-        if len(data) > 1 and item == Name("_"):
+        if left_out(item, data):
             defs.append(ctx.w() if bits == 64 else ctx.r())
             continue
         reg, declared = _destination(ctx, item, type)
@@ -211,7 +211,7 @@ def _load_parameter(ctx: Context, address: Address, data: tuple, type: str) -> N
     if not 0 <= address.offset <= parameter.size - size * len(data):
         raise ctx.error(f"access beyond parameter {parameter.name} ({parameter.size} bytes)")
     for k, item in enumerate(data):
-        if len(data) > 1 and item == Name("_"):
+        if left_out(item, data):
             continue
         offset = parameter.offset + address.offset + k * size
         if offset % size:
