@@ -170,5 +170,21 @@ def test_printed_page_has_every_kernel_and_no_panel(tab, subject):
     assert paper.startswith(b"%PDF") and len(re.findall(rb"/Type\s*/Page\b", paper)) > len(subject.instructions) / 100
 
 
+def test_cards_stand_in_one_row_on_a_screen_of_1280_pixels(tab, subject):
+    tab.call("Emulation.setDeviceMetricsOverride", width=1280, height=720, deviceScaleFactor=1, mobile=False)
+    tops = tab.ask("[...document.querySelectorAll('#k0 .summary dl div')].map(card => card.getBoundingClientRect().y)")
+    over = tab.ask("document.documentElement.scrollWidth - innerWidth")
+    tab.call("Emulation.setDeviceMetricsOverride", width=1366, height=768, deviceScaleFactor=1, mobile=False)
+    assert len(tops) == 7 and len(set(tops)) == 1 and over <= 0
+
+
+def test_nothing_is_printed_behind_the_last_instruction(tab, subject):
+    tab.media("print")
+    bottoms = tab.ask("""[document.querySelector('article:last-of-type .rows'), document.body]
+        .map(part => part.getBoundingClientRect().bottom)""")
+    tab.media("")
+    assert bottoms[1] - bottoms[0] < 13  # less than a row: no page holds what is below
+
+
 def test_nothing_went_wrong_on_the_way(tab, subject):
     assert tab.problems == []
