@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Column, Table
 
 from caesura.software.kernels import KERNELS
 
-from .extras import require
 from .marks import replace_markdown
-from .mechanisms import check_picture
+from .pictures import check_picture, kernel_rows, save
 
 __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "picture"]
 
@@ -130,39 +128,27 @@ def update_markdown(path: Path, result: dict) -> None:
 def picture(result: dict, path: Path) -> None:
     """Draw, as Figs. 6 and 8 of Lin et al., what is left of the context and the live registers by pattern.
 
-    Raises
-    ------
-    sim.report.extras.MissingPackage
-        If the package ``matplotlib`` is not installed.
-    ValueError
-        If the format is not known.
+    Raises as `pictures.check_picture`.
     """
     check_picture(path)
-    figures: Any = require("matplotlib.figure", "a picture")
     rows = [row for row in result["runs"] if row.get("bytes")]
     names = [*(row["kernel"] for row in rows), "mean"]
     places = range(len(names))
-    figure = figures.Figure(figsize=(max(9.0, 0.5 * len(names) + 3), 8), layout="constrained")
-    sizes, patterns = figure.subplots(2, 1)
+    figure, (sizes, patterns) = kernel_rows(names, 0.28)
     paper, mean = result["paper"], result["mean"] or {}
     for shift, what, saved, color in ((-0.2, "live", "saved_by_liveness", "C0"),
                                       (0.2, "compressed", "saved_by_both", "C1")):
         left = [row["bytes"][what] / row["bytes"]["occupied"] for row in rows] + [1 - mean.get(saved, 1.0)]
-        sizes.bar([x + shift for x in places], left, 0.38, label="live" if shift < 0 else "live+cp", color=color)
-        sizes.axhline(1 - paper[saved], color=color, linestyle=":", label=f"mean of Lin et al.: {1 - paper[saved]:.1%}")
-    bottom = [0.0] * len(names)
-    for name in PATTERNS:
+        sizes.barh([y + shift for y in places], left, 0.38, label="live" if shift < 0 else "live+cp", color=color)
+        sizes.axvline(1 - paper[saved], color=color, linestyle=":", label=f"mean of Lin et al.: {1 - paper[saved]:.1%}")
+    start = [0.0] * len(names)
+    for name, color in zip(PATTERNS, ("C2", "C4", "C7"), strict=True):
         shares = [(row["patterns"] or {}).get(name, 0.0) for row in rows] + [mean.get(name, 0.0)]
-        patterns.bar(places, shares, 0.7, bottom=bottom, label=name)
-        bottom = [low + share for low, share in zip(bottom, shares, strict=True)]
-    sizes.set(title=f"Register context left of what is occupied ({result['preset']})", ylabel="share",
-              ylim=(0, 1))
-    patterns.set(title="Live registers by pattern", ylabel="share", ylim=(0, 1))
-    for axes in (sizes, patterns):
-        axes.set_xticks(places, names, rotation=60, ha="right")
-        axes.set_xlim(-0.6, len(names) - 0.4)
-        axes.grid(axis="y", alpha=0.3)
-        axes.set_axisbelow(True)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    with require("matplotlib", "a picture").rc_context({"svg.hashsalt": "caesura"}):  # the same file every time
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+        patterns.barh(places, shares, 0.7, left=start, label=name, color=color)
+        start = [low + share for low, share in zip(start, shares, strict=True)]
+    sizes.set(title="Register context left", xlim=(0, 1), xlabel=f"share of what is occupied ({result['preset']})")
+    patterns.set(title="Live registers by pattern", xlim=(0, 1), xlabel="share of live registers")
+    of_sizes, of_patterns = (axes.get_legend_handles_labels() for axes in (sizes, patterns))
+    figure.legend(of_sizes[0] + of_patterns[0], of_sizes[1] + of_patterns[1], loc="outside upper center",
+                  ncols=4, fontsize=9)
+    save(figure, path)

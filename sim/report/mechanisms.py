@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from .extras import require
 from .marks import replace_markdown
+from .pictures import check_picture, kernel_rows, save
 
-__all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "check_picture", "picture"]
+__all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "picture"]
 
 BEGIN = "<!-- begin: caesura bench mechanisms -->"
 END = "<!-- end: caesura bench mechanisms -->"
 """Marks in a Markdown file: what is between them is replaced."""
-FORMATS = ".svg", ".png", ".pdf"
 _NONE = "-"
 
 Rows = list[list[str]]
@@ -140,51 +138,28 @@ def update_markdown(path: Path, result: dict) -> None:
     replace_markdown(path, BEGIN, END, lambda: markdown(result))
 
 
-def check_picture(path: Path) -> None:
-    """Make sure that a picture can be drawn into a file, before long measurements; raises as `picture`."""
-    require("matplotlib", "a picture")
-    if path.suffix not in FORMATS:
-        raise ValueError(f"{path}: a picture is written as {', '.join(FORMATS)}")
-
-
 def picture(result: dict, path: Path) -> None:
-    """Draw bytes a warp by mechanism for each kernel, and the latencies, into a file (``.svg``, ``.png``, ``.pdf``).
-
-    Raises
-    ------
-    sim.report.extras.MissingPackage
-        If the package ``matplotlib`` is not installed.
-    ValueError
-        If the format is not known.
-    """
+    """Draw bytes a warp by mechanism for each kernel, and the latencies, into a file; raises as `check_picture`."""
     check_picture(path)
-    figures: Any = require("matplotlib.figure", "a picture")
     rows = [row for row in result["runs"] if row["latencies"]]
     kernels = list(dict.fromkeys(row["kernel"] for row in rows))
     mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
-    figure = figures.Figure(figsize=(max(7.0, 1.5 * len(kernels) + 2), 8), layout="constrained")
-    sizes, times = figure.subplots(2, 1)
-    width = 0.8 / max(1, len(mechanisms))
+    figure, (sizes, times) = kernel_rows(kernels, 0.2 * len(mechanisms) + 0.1)
+    width = 0.86 / max(1, len(mechanisms))
     for number, mechanism in enumerate(mechanisms):
         mine = [row for row in rows if row["mechanism"] == mechanism]
         places = [kernels.index(row["kernel"]) + (number - (len(mechanisms) - 1) / 2) * width for row in mine]
-        color = f"C{number}"
         written = [row["bytes"]["warp_written"] if row["bytes"] else 0 for row in mine]
-        bars = sizes.bar(places, written, 0.9 * width, label=mechanism,
-                         color=color)
-        sizes.bar_label(bars, fmt="{:,.0f}", fontsize=7, padding=1)
+        bars = sizes.barh(places, written, 0.9 * width, label=mechanism, color=f"C{number}")
+        sizes.bar_label(bars, fmt="{:,.0f}", fontsize=8, padding=2)
         boxes = times.boxplot([row["latencies"] for row in mine], positions=places, widths=0.8 * width,
-                              patch_artist=True, whis=(0, 100), medianprops={"color": "black"})
+                              orientation="horizontal", manage_ticks=False, patch_artist=True, whis=(0, 100),
+                              medianprops={"color": "black"})
         for box in boxes["boxes"]:
-            box.set(facecolor=color, alpha=0.7)
-    sizes.set(title=f"Register context written, bytes a warp ({result['preset']})", ylabel="bytes a warp")
-    sizes.legend(title="mechanism")
-    times.set(title=f"Preemption latency at {result['preemptions']} random moments: least, quartiles, most",
-              ylabel="cycles", ylim=(0, None))
-    for axes in (sizes, times):
-        axes.set_xticks(range(len(kernels)), kernels)
-        axes.set_xlim(-0.6, len(kernels) - 0.4)
-        axes.grid(axis="y", alpha=0.3)
-        axes.set_axisbelow(True)
-    with require("matplotlib", "a picture").rc_context({"svg.hashsalt": "caesura"}):  # the same file every time
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+            box.set(facecolor=f"C{number}", alpha=0.7)
+    sizes.margins(x=0.14)
+    sizes.set(title="Register context written", xlabel=f"bytes a warp ({result['preset']})")
+    times.set(title="Preemption latency: least, quartiles, most", xscale="log",
+              xlabel=f"cycles, at {result['preemptions']} random moments")
+    figure.legend(*sizes.get_legend_handles_labels(), loc="outside upper center", ncols=len(mechanisms))
+    save(figure, path)

@@ -47,7 +47,7 @@ def _bench(name: str, as_json: bool, *arguments, **options):
 def _check(report, picture: Path | None, markdown: Path | None):
     """Refuse, before anything is measured, files that could not be written at the end."""
     if picture is not None:
-        report.check_picture(picture)
+        importlib.import_module("caesura.sim.report.pictures").check_picture(picture)
     if markdown is not None:
         importlib.import_module("caesura.sim.report.marks").split_markdown(markdown, report.BEGIN, report.END)
 
