@@ -1,17 +1,24 @@
-"""The README's Python, as it stands there."""
+"""The Python of README and documents, as it stands there."""
 
 from pathlib import Path
 
 import pytest
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("backend", ["golden", "rtl"])
 def test_example_runs(backend, capsys):
-    example = README.read_text().split("```python\n")[1].split("```")[0]
+    example = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
     assert example.count('open_device("rtl"') == 1
     names = {}
     exec(example.replace('open_device("rtl"', f'open_device("{backend}"'), names)
     saved = names["saved"]
     assert saved.tbs > 0 and str(saved.data_bytes) in capsys.readouterr().out.split()
+
+
+def test_two_kernels_share_an_sm_as_the_document_shows():
+    names = {}
+    exec((ROOT / "docs" / "sharing.md").read_text().split("```python\n")[1].split("```")[0], names)
+    assert names["saved"].tbs > 0
+    assert all(launch.finished for launch in names["launches"].values())
