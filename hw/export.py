@@ -29,6 +29,8 @@ from amaranth.hdl import ClockDomain, Const, Fragment, Signal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
+from .arch.errors import ToolError
+
 __all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "systemverilog", "run_yosys",
            "cache_directory",
            "write_atomically"]
@@ -41,7 +43,7 @@ _CELL = re.compile(r"^( +cell )\\(\S+)( \S+)$", re.MULTILINE)
 _FILL = re.compile(r"^( +)(\S+ ?)\[0\] = (.+);\n(?: +\2\[\d+\] = \3;\n)+", re.MULTILINE)
 
 
-class ExportError(RuntimeError):
+class ExportError(ToolError):
     """Yosys refused a design, or could not be run; the message says which."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry, preset
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
         If there is no such back end or preset.
     """
     if backend not in BACKENDS:
-        raise ValueError(f"no back end {backend!r}; there are {', '.join(BACKENDS)}")
+        raise InputError(f"no back end {backend!r}; there are {', '.join(BACKENDS)}")
     module, name = BACKENDS[backend]
     if isinstance(geometry, str):
         geometry = preset(geometry)

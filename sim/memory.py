@@ -23,6 +23,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 
 __all__ = ["REQUESTS", "FRACTION_BITS", "MemoryTiming", "ErrorRange", "ProtocolError", "AxiMemory"]
@@ -60,10 +61,10 @@ class MemoryTiming:
 
     def __post_init__(self):
         if not 0 < self.bytes_per_cycle <= self.bus_bytes:
-            raise ValueError(f"bytes_per_cycle must be above 0 and at most {self.bus_bytes}, "
+            raise InputError(f"bytes_per_cycle must be above 0 and at most {self.bus_bytes}, "
                              f"not {self.bytes_per_cycle}")
         if self.latency < 1:
-            raise ValueError(f"latency must be 1 or more, not {self.latency}")
+            raise InputError(f"latency must be 1 or more, not {self.latency}")
 
     @classmethod
     def of(cls, g: Geometry) -> MemoryTiming:

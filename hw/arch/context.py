@@ -42,6 +42,7 @@ from typing import TypeVar
 from amaranth.hdl import Value
 from amaranth.lib import data
 
+from .errors import InputError
 from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 
 __all__ = ["VERSION", "State", "Mechanism", "Pattern", "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES",
@@ -95,7 +96,7 @@ class Mechanism(enum.IntEnum):
         for mechanism in cls:
             if mechanism.label == label:
                 return mechanism
-        raise ValueError(f"no mechanism {label!r}; there are {', '.join(m.label for m in cls)}")
+        raise InputError(f"no mechanism {label!r}; there are {', '.join(m.label for m in cls)}")
 
 
 class Pattern(enum.IntEnum):

@@ -10,6 +10,8 @@ import dataclasses
 import hashlib
 from dataclasses import dataclass
 
+from .errors import InputError
+
 __all__ = ["Geometry", "PRESETS", "preset"]
 
 SEGMENT_BYTES = 128
@@ -126,7 +128,7 @@ class Geometry:
     def __post_init__(self):
         def check(condition: bool, text: str):
             if not condition:
-                raise ValueError(f"geometry {self.name!r}: {text}")
+                raise InputError(f"geometry {self.name!r}: {text}")
 
         check(self.warp_size in (8, 16, 32), f"warp_size must be 8, 16 or 32, not {self.warp_size}")
         check(self.lanes >= 4 and self.warp_size % self.lanes == 0 and _is_power_of_two(self.lanes),
@@ -248,4 +250,4 @@ def preset(name: str) -> Geometry:
     try:
         return PRESETS[name]
     except KeyError:
-        raise ValueError(f"no preset {name!r}; there are {', '.join(PRESETS)}") from None
+        raise InputError(f"no preset {name!r}; there are {', '.join(PRESETS)}") from None

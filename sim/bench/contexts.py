@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry, preset
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.golden.transport import GoldenTransport
@@ -226,7 +227,7 @@ def read_result(path: Path) -> dict | None:
     except ValueError:
         result = None
     if not isinstance(result, dict) or not {"runs", "samples", "mean_of_table_ii"} <= result.keys():
-        raise ValueError(f"{path} is not what `caesura bench contexts --json` writes")
+        raise InputError(f"{path} is not what `caesura bench contexts --json` writes")
     return result
 
 
@@ -236,7 +237,7 @@ def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:
         return {}
     for key, value in settings.items():
         if resume.get(key) != value:
-            raise ValueError(f"the earlier run has {key} {resume.get(key)!r}, not {value!r}: it cannot go on")
+            raise InputError(f"the earlier run has {key} {resume.get(key)!r}, not {value!r}: it cannot go on")
     return {row["kernel"]: row for row in resume["runs"] if "error" not in row}
 
 
@@ -279,7 +280,7 @@ def run(preset_name: str, size: str = "small", kernels: Sequence[str] = (), samp
         If there are no samples or processes, or the earlier run had other settings.
     """
     if samples < 1 or jobs < 1:
-        raise ValueError(f"samples and jobs must be 1 or more, not {samples} and {jobs}")
+        raise InputError(f"samples and jobs must be 1 or more, not {samples} and {jobs}")
     settings = {"preset": preset_name, "size": size, "samples": samples, "seed": seed}
     rows = _earlier(resume, settings)
     chosen = list(works) or [(name, None, None) for name in kernels or KERNELS]

@@ -17,6 +17,7 @@ from multiprocessing import get_context
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.mechanisms import print_report
@@ -260,7 +261,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
         Other kernels instead of shipped ones, each with and without preemption points.
     """
     if preemptions < 1 or jobs < 1:
-        raise ValueError(f"preemptions and jobs must be 1 or more, not {preemptions} and {jobs}")
+        raise InputError(f"preemptions and jobs must be 1 or more, not {preemptions} and {jobs}")
     progress(f"building the simulator of {g.name}")
     library(g)
     chosen = tuple(mechanisms) or tuple(Mechanism)

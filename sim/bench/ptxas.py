@@ -14,6 +14,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from caesura.hw.arch.errors import ToolError
+
 __all__ = ["ARCHITECTURE", "MissingAssembler", "Assembler", "Assembly", "without_unrolling"]
 
 ARCHITECTURE = "sm_75"
@@ -24,7 +26,7 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;")
 _TARGET = re.compile(r"BRA `\((\S+)\)")
 
 
-class MissingAssembler(ValueError):
+class MissingAssembler(ToolError, ValueError):
     """ptxas or nvdisasm is not there, or fails; the message says how to get them."""
 
 

@@ -6,6 +6,7 @@ from collections import deque
 
 import numpy as np
 
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.isa import PT
@@ -65,7 +66,7 @@ class Machine:
 
     def __init__(self, g: Geometry, memory_bytes: int, trace: bool = False):
         if memory_bytes <= 0 or memory_bytes % SEGMENT_BYTES:
-            raise ValueError(f"memory_bytes must be a positive multiple of {SEGMENT_BYTES}, not {memory_bytes}")
+            raise InputError(f"memory_bytes must be a positive multiple of {SEGMENT_BYTES}, not {memory_bytes}")
         self.g = g
         self.memory = np.zeros(memory_bytes, np.uint8)
         self._view()

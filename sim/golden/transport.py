@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import Command, KernelState, Register, register_map
@@ -159,7 +160,7 @@ class GoldenTransport:
 
     def _check(self, address: int, size: int) -> None:
         if not 0 <= address <= address + size <= self.memory_bytes:
-            raise ValueError(f"{size} bytes at {address:#x} are not in the {self.memory_bytes} bytes of memory")
+            raise InputError(f"{size} bytes at {address:#x} are not in the {self.memory_bytes} bytes of memory")
 
     def advance(self, cycles: int) -> int:
         """Let exactly `cycles` cycles pass and return them."""
@@ -192,5 +193,5 @@ class GoldenTransport:
         """Return the trace records (`sim.trace.TRACE`) since the last call, none unless `trace` was set."""
         recorder = self.machine.recorder
         if recorder is None:
-            raise ValueError("the transport was made without trace=True")
+            raise InputError("the transport was made without trace=True")
         return recorder.take()

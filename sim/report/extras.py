@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
+from caesura.hw.arch.errors import ToolError
+
 __all__ = ["MissingPackage", "require"]
 
 
-class MissingPackage(ValueError):
+class MissingPackage(ToolError, ValueError):
     """A package of the extra ``report`` is not installed; the message says how to get it."""
 
 

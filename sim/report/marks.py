@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from caesura.hw.arch.errors import InputError
+
 __all__ = ["split_markdown", "replace_markdown"]
 
 
@@ -19,7 +21,7 @@ def split_markdown(path: Path, begin: str, end: str) -> tuple[str, str]:
     head, *rest = path.read_text().split(begin)
     parts = rest[0].split(end) if len(rest) == 1 else []
     if len(parts) != 2:
-        raise ValueError(f"{path} must have one line `{begin}` and after it one `{end}`; what is between is replaced")
+        raise InputError(f"{path} must have one line `{begin}` and after it one `{end}`; what is between is replaced")
     return head, parts[1]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from caesura.hw.arch.errors import InputError
+
 from .extras import require
 
 __all__ = ["FORMATS", "WIDTH", "check_picture", "kernel_rows", "save"]
@@ -27,7 +29,7 @@ def check_picture(path: Path) -> None:
     """
     require("matplotlib", "a picture")
     if path.suffix not in FORMATS:
-        raise ValueError(f"{path}: a picture is written as {', '.join(FORMATS)}")
+        raise InputError(f"{path}: a picture is written as {', '.join(FORMATS)}")
 
 
 def kernel_rows(names: list[str], row_inches: float) -> tuple[Any, tuple[Any, Any]]:

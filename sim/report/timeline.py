@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.driver import Device
 
@@ -132,10 +133,10 @@ def recording(device: Device, path: str | Path, interval: int = INTERVAL) -> Ite
     """
     transport: Any = device.transport
     if not hasattr(transport, "record_timeline"):
-        raise ValueError(f"no timeline of the back end {transport.name!r}: it is recorded by the RTL under Verilator, "
+        raise InputError(f"no timeline of the back end {transport.name!r}: it is recorded by the RTL under Verilator, "
                          f"`--backend rtl`")
     if interval < 1:
-        raise ValueError(f"the interval must be 1 or more cycles, not {interval}")
+        raise InputError(f"the interval must be 1 or more cycles, not {interval}")
     _Writer(device.geometry)  # complains before the run, not after it
     with open(path, "wb") as file:
         transport.record_timeline(interval)

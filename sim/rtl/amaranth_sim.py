@@ -10,6 +10,7 @@ from amaranth.hdl import Value
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import BY_NAME
 from caesura.hw.sm import ATOMICS, Sm
@@ -168,7 +169,7 @@ class AmaranthTransport:
 
     def _check_range(self, address: int, size: int) -> None:
         if address < 0 or size < 0 or address + size > self.memory_bytes:
-            raise ValueError(f"{size} bytes at {address:#x} are not within the memory of {self.memory_bytes} bytes")
+            raise InputError(f"{size} bytes at {address:#x} are not within the memory of {self.memory_bytes} bytes")
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return `size` bytes of global memory; takes no simulated time."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from amaranth.lib import wiring
 
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
 from caesura.sim.memory import ErrorRange, MemoryTiming, ProtocolError
@@ -144,7 +145,7 @@ class RtlTransport:
                  vcd: str | Path | None = None, waves: str | None = None,
                  design: Callable[[Geometry], wiring.Component] = Sm, progress: Progress = report_on_stderr):
         if memory_bytes <= 0 or memory_bytes % 4096 or memory_bytes > 1 << 32:
-            raise ValueError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes}")
+            raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes}")
         self.geometry = geometry
         self.memory_bytes = memory_bytes
         waves = waves or ("" if vcd is not None else None)
@@ -176,7 +177,7 @@ class RtlTransport:
 
     def _check_range(self, address: int, size: int) -> None:
         if address < 0 or size < 0 or address + size > self.memory_bytes:
-            raise ValueError(f"{size} bytes at {address:#x} are not within the memory of {self.memory_bytes} bytes")
+            raise InputError(f"{size} bytes at {address:#x} are not within the memory of {self.memory_bytes} bytes")
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return `size` bytes of global memory; takes no simulated time.
@@ -242,7 +243,7 @@ class RtlTransport:
         0 ends it. A restored snapshot brings back what was recorded when it was taken.
         """
         if interval < 0:
-            raise ValueError(f"the interval must be 0 or more cycles, not {interval}")
+            raise InputError(f"the interval must be 0 or more cycles, not {interval}")
         self._timeline = interval
         self._library.timeline(self._simulation, interval)
 
@@ -267,9 +268,9 @@ class RtlTransport:
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a snapshot, of this simulation or of another one of the same build and memory size."""
         if snapshot._library.path != self._library.path:
-            raise ValueError("the snapshot is of another build")
+            raise InputError("the snapshot is of another build")
         if snapshot._memory_bytes != self.memory_bytes:
-            raise ValueError(f"the snapshot has {snapshot._memory_bytes} bytes of memory, not {self.memory_bytes}")
+            raise InputError(f"the snapshot has {snapshot._memory_bytes} bytes of memory, not {self.memory_bytes}")
         self._library.restore(self._simulation, snapshot._pointer)
         self.tracing = self._tracing
         self.record_timeline(self._timeline)
@@ -304,7 +305,7 @@ class RtlTransport:
             If the file cannot be written.
         """
         if self._waves is None:
-            raise ValueError("this simulation has no waveforms; make it with vcd=PATH or waves=BLOCK")
+            raise InputError("this simulation has no waveforms; make it with vcd=PATH or waves=BLOCK")
         open(path, "w").close()
         self._library.open_vcd(self._simulation, str(path).encode())
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from amaranth.lib import wiring
 
 from caesura.hw import export
+from caesura.hw.arch.errors import ToolError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
 
@@ -45,7 +46,7 @@ MAKE_FLAGS = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O2"
 long again: a cycle's code is larger than a cache. The slow code runs once."""
 
 
-class BuildError(RuntimeError):
+class BuildError(ToolError):
     """The simulation could not be built: a tool is missing or failed; the message says which."""
 
 

@@ -1,4 +1,4 @@
-"""What the commands share: exit codes, options, progress, and errors as one message."""
+"""What the commands share: exit codes, options and progress."""
 
 from __future__ import annotations
 
@@ -8,35 +8,12 @@ import click
 from rich.console import Console
 
 from caesura.hw.arch.geometry import PRESETS
-from caesura.software.compiler import CompileError, ImageError
-from caesura.software.compiler.codegen.assemble import AssemblerError
-from caesura.software.driver import DriverError, KernelFault
 from caesura.software.job import BACKENDS
+
+from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Group", "progress_lines", "json_option",
            "preset_option", "backend_option"]
-
-EXIT_WRONG, EXIT_INPUT, EXIT_FAULT = 1, 2, 3
-
-
-class Group(click.Group):
-    """Turns the project's own errors into one message and an exit code."""
-
-    def invoke(self, ctx):
-        """Run the command; exit with `EXIT_FAULT` on a fault of a kernel, with `EXIT_INPUT` on other errors."""
-        try:
-            return super().invoke(ctx)
-        except KernelFault as error:
-            click.echo(f"caesura: {error}", err=True)
-            ctx.exit(EXIT_FAULT)
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            click.echo(f"caesura: {where}{error.strerror or error}", err=True)
-            ctx.exit(EXIT_INPUT)
-        except (CompileError, ImageError, AssemblerError, DriverError, ValueError) as error:
-            click.echo(f"caesura: {error}", err=True)
-            ctx.exit(EXIT_INPUT)
-
 
 @contextmanager
 def progress_lines():

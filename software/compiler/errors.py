@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Sequence
 from typing import Protocol
 
+from caesura.hw.arch.errors import InputError
+
 __all__ = ["CompileError", "ImageError", "nearest"]
 
 
@@ -25,7 +27,7 @@ class _Statement(Protocol):
     def text(self) -> str: ...
 
 
-class CompileError(ValueError):
+class CompileError(InputError):
     """A kernel that cannot be compiled.
 
     ``str()`` of it is one message on one line: ``file:line:column: message: 'instruction' (supported: ...)``.
@@ -80,7 +82,7 @@ def nearest(name: str, known: Sequence[str], rest: str) -> str:
     return ", ".join((*difflib.get_close_matches(name, known, 4), rest))
 
 
-class ImageError(ValueError):
+class ImageError(InputError):
     """A kernel image that cannot be used: no ELF file, of another machine, damaged, or with illegal code.
 
     ``str()`` of it is one message on one line.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import MAX_REGISTERS
 
 __all__ = ["CompileOptions"]
@@ -35,6 +36,6 @@ class CompileOptions:
 
     def __post_init__(self):
         if self.interval < 4:
-            raise ValueError(f"interval must be 4 or more, not {self.interval}")
+            raise InputError(f"interval must be 4 or more, not {self.interval}")
         if not 1 <= self.max_registers <= MAX_REGISTERS:
-            raise ValueError(f"max_registers must be 1 to {MAX_REGISTERS}, not {self.max_registers}")
+            raise InputError(f"max_registers must be 1 to {MAX_REGISTERS}, not {self.max_registers}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from caesura.hw.arch.errors import UserError
 from caesura.hw.arch.faults import CommandError, Fault
 
 __all__ = ["DriverError", "LaunchError", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
 
 
-class DriverError(Exception):
+class DriverError(UserError):
     """Base of the driver's errors."""
 
 
@@ -99,6 +100,8 @@ class KernelFault(DriverError):
     record : FaultRecord or None
         Of the first fault; None if it was lost because another kernel's was waiting to be read.
     """
+
+    exit_code = 3
 
     def __init__(self, record: FaultRecord | None, kernel: str, tbs: int):
         self.record = record

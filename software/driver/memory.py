@@ -7,6 +7,8 @@ import operator
 
 import numpy as np
 
+from caesura.hw.arch.errors import InputError
+
 from .errors import DriverError
 from .transport import Transport
 
@@ -97,7 +99,7 @@ def convert(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
     except (OverflowError, TypeError, ValueError):
         kept = False
     if not kept:
-        raise ValueError(f"not all values can be held by a device array of {dtype}; convert them first")
+        raise InputError(f"not all values can be held by a device array of {dtype}; convert them first")
     return values
 
 
@@ -145,7 +147,7 @@ class DeviceArray:
         given = np.asarray(values)
         values = convert(given, self.dtype)
         if values.shape != self.shape:
-            raise ValueError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
+            raise InputError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
         self._transport.write_memory(self._where(), np.ascontiguousarray(values).tobytes())
 
     def belongs_to(self, transport: Transport) -> bool:

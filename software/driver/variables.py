@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from caesura.hw.arch.errors import InputError
 from caesura.software.compiler.codegen.image import KernelImage, Relocation, Symbol
 
 from .errors import DriverError, LaunchError
@@ -167,7 +168,7 @@ class Variable:
         given = np.atleast_1d(np.asarray(values))
         converted = convert(given, self.dtype)
         if given.ndim != 1 or first < 0 or first + len(converted) > self.count:
-            raise ValueError(f"{given.size} values at {first} do not fit the {self.count} elements of "
+            raise InputError(f"{given.size} values at {first} do not fit the {self.count} elements of "
                              f"{self._bank.what} {self.name!r}")
         if self._bank.in_use():
             raise DriverError(f"{self._bank.what} {self.name!r} belongs to a kernel that has not finished; wait for it")

@@ -8,10 +8,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from caesura.hw.arch.errors import InputError
+
 __all__ = ["JobError", "Table"]
 
 
-class JobError(ValueError):
+class JobError(InputError):
     """A job file that cannot be used; ``str()`` of it names the file, the table and the key."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from caesura.hw.arch.errors import InputError
+
 from . import ctxback, examples, rodinia
 from .job import ShippedKernel
 
@@ -21,7 +23,7 @@ def by_name(kernels: Iterable[ShippedKernel]) -> dict[str, ShippedKernel]:
     found: dict[str, ShippedKernel] = {}
     for k in kernels:
         if k.name in found:
-            raise ValueError(f"two kernels are named {k.name!r}: in {found[k.name].folder} and in {k.folder}")
+            raise InputError(f"two kernels are named {k.name!r}: in {found[k.name].folder} and in {k.folder}")
         found[k.name] = k
     return found
 
@@ -41,4 +43,4 @@ def kernel(name: str) -> ShippedKernel:
     try:
         return KERNELS[name]
     except KeyError:
-        raise ValueError(f"no kernel {name!r}; there are {', '.join(KERNELS)}") from None
+        raise InputError(f"no kernel {name!r}; there are {', '.join(KERNELS)}") from None

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from caesura.hw.arch.errors import InputError
 from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
 
 __all__ = ["Job", "PaperRow", "ShippedKernel", "SIZES", "by_size"]
@@ -131,7 +132,7 @@ class ShippedKernel:
             If there is no such size.
         """
         if size not in SIZES:
-            raise ValueError(f"no size {size!r}; there are {', '.join(SIZES)}")
+            raise InputError(f"no size {size!r}; there are {', '.join(SIZES)}")
         return self.make_job(size, seed)
 
 

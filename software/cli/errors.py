@@ -1,0 +1,93 @@
+"""The one place where errors end: what a user can mend as one message, everything else as a report.
+
+=====================================  =========  =============================================================
+what arrives                           exit code  what is printed
+=====================================  =========  =============================================================
+`hw.arch.errors.UserError`             2          its message (a kernel's fault: 3)
+`OSError`                              2          the file and what the system says
+`MemoryError`                          2          that memory ran out, and what to do
+an interrupt (Ctrl-C)                  130        ``interrupted``
+a reader that goes away (``| head``)   1          nothing
+anything else                          70         that it is a defect of ours, and what to report
+=====================================  =========  =============================================================
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import sys
+import tempfile
+import traceback
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from caesura.hw.arch.errors import UserError
+
+__all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "EXIT_INTERNAL", "EXIT_INTERRUPT", "Group"]
+
+EXIT_WRONG, EXIT_INPUT, EXIT_FAULT, EXIT_INTERNAL, EXIT_INTERRUPT = 1, 2, 3, 70, 130
+
+
+class Group(click.Group):
+    """A group of commands whose errors end as the table of this module says."""
+
+    def invoke(self, ctx: click.Context):
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.Exit, click.ClickException, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            code, message = EXIT_INTERRUPT, "interrupted"
+        except UserError as error:
+            code, message = error.exit_code, str(error)
+        except MemoryError:
+            code, message = EXIT_INPUT, ("not enough memory; take a smaller input, or lift the limit (ulimit -v) "
+                                         "under which this runs")
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise
+            code, message = EXIT_INPUT, _of_system(error)
+        except Exception as error:  # the last place there is
+            code, message = EXIT_INTERNAL, _report(error)
+        click.echo(f"caesura: {message}", err=True)
+        ctx.exit(code)
+
+
+def _of_system(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _report(error: Exception) -> str:
+    """Write down what a report needs, and return the message that asks for it."""
+    what = traceback.format_exception_only(error)[-1].strip().splitlines()[0]
+    text = "\n".join([f"caesura {_version()}, Python {platform.python_version()}, {platform.platform()}",
+                      f"command: {sys.argv}", "", *traceback.format_exception(error)])
+    try:
+        file = _crash_file()
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+        kept = f"with {file}, which holds the command, the versions and the traceback"
+    except OSError:
+        kept = f"with the command, `caesura --version` and this traceback:\n{text}"
+    return f"internal error: {what}\nThis is a defect of Caesura, not of your input. Please report it {kept}."
+
+
+def _version() -> str:
+    try:
+        return version("caesura")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _crash_file() -> Path:
+    """Return a new file among the build results."""
+    from caesura.hw.export import cache_directory  # imports the hardware language, which nothing else here needs
+
+    folder = cache_directory() / "reports"
+    folder.mkdir(exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, prefix="report-", suffix=".txt", delete=False) as file:
+        return Path(file.name)

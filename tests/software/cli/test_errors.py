@@ -1,0 +1,97 @@
+"""Where errors end: each kind of exception of a command, and what the user sees of it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from caesura.hw.arch.errors import InputError, ToolError, UserError
+from caesura.hw.export import ExportError
+from caesura.sim.rtl.verilator import BuildError
+from caesura.software.cli.errors import Group
+from caesura.software.compiler import CompileError, ImageError
+from caesura.software.driver import DriverError, KernelFault
+from caesura.software.job import JobError
+
+OURS = (CompileError, ImageError, JobError, DriverError, BuildError, ExportError)
+
+
+def ended(error, tmp_path):
+    """Run a command that ends with `error`; return exit code and what it printed on standard error."""
+    @click.group(cls=Group)
+    def tool():
+        pass
+
+    @tool.command()
+    def fail():
+        raise error
+
+    environment = {"CAESURA_CACHE": str(tmp_path)}
+    done = CliRunner().invoke(tool, ["fail"], env=environment, standalone_mode=True)
+    return done.exit_code, done.stderr
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_errors_of_ours_are_messages_for_the_user(kind):
+    assert issubclass(kind, UserError)
+
+
+@pytest.mark.parametrize(("error", "code"), [
+    (InputError("no such thing; take another"), 2), (ToolError("g++ is missing; install it"), 2),
+    (KernelFault(None, "k", 1), 3), (FileNotFoundError(2, "No such file or directory", "a.ptx"), 2)])
+def test_what_a_user_can_mend_is_one_line(error, code, tmp_path):
+    got, text = ended(error, tmp_path)
+    assert got == code and text.startswith("caesura: ") and text.count("\n") == 1 and "Traceback" not in text
+
+
+def test_memory_that_runs_out_says_what_to_do(tmp_path):
+    code, text = ended(MemoryError(), tmp_path)
+    assert code == 2 and "ulimit" in text and text.count("\n") == 1
+
+
+def test_an_interrupt_exits_with_130(tmp_path):
+    assert ended(KeyboardInterrupt(), tmp_path) == (130, "caesura: interrupted\n")
+
+
+@pytest.mark.parametrize("error", [ValueError("a\nb"), AssertionError("x"), RecursionError("deep"), KeyError("y")])
+def test_a_defect_of_ours_says_what_to_report(error, tmp_path):
+    code, text = ended(error, tmp_path)
+    assert code == 70 and "report it" in text and "Traceback" not in text and text.count("\n") == 2
+    (file,) = (tmp_path / "reports").iterdir()
+    assert str(file) in text and "Traceback" in file.read_text() and type(error).__name__ in file.read_text()
+
+
+def test_a_report_that_cannot_be_written_is_printed(tmp_path):
+    (tmp_path / "reports").write_text("a file where the folder belongs")
+    code, text = ended(ValueError("x"), tmp_path)
+    assert code == 70 and "Traceback" in text
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = [sys.executable, "-m", "caesura.software.cli", "disasm", "--help"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None and child.stderr is not None
+    child.stdout.close()
+    errors = child.stderr.read()
+    child.wait(60)
+    child.stderr.close()
+    assert errors == b""
+
+
+def test_an_interrupt_of_a_running_command_is_answered_within_a_second(tmp_path):
+    program = ("import click, sys; from caesura.software.cli.errors import Group\n"
+               "@click.group(cls=Group)\ndef tool(): pass\n"
+               "@tool.command()\ndef spin():\n    print('ready', flush=True)\n    while True: pass\ntool(['spin'])")
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=os.environ)
+    assert child.stdout is not None and child.stdout.readline() == "ready\n"
+    child.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    _, errors = child.communicate(timeout=30)
+    assert child.returncode == 130 and errors.endswith("caesura: interrupted\n")
+    assert time.monotonic() - started < 5
