@@ -62,6 +62,8 @@ class GoldenTransport:
             return self._inspect(path)
         return self._read(path, self._map[path])
 
+    peek_register = read_register
+
     def _read(self, path: str, register: Register) -> int:
         machine, fault = self.machine, self.machine.fault
         resident = machine.resident()
@@ -161,6 +163,11 @@ class GoldenTransport:
     def _check(self, address: int, size: int) -> None:
         if not 0 <= address <= address + size <= self.memory_bytes:
             raise InputError(f"{size} bytes at {address:#x} are not in the {self.memory_bytes} bytes of memory")
+
+    @property
+    def cycle(self) -> int:
+        """Cycles since the start."""
+        return self.machine.cycle
 
     def advance(self, cycles: int) -> int:
         """Let exactly `cycles` cycles pass and return them."""

@@ -167,6 +167,9 @@ class AmaranthTransport:
         self._step()
         self._inputs["write"] = 0
 
+    def peek_register(self, address: int) -> None:
+        """Registers cannot be read here without time passing."""
+
     def _check_range(self, address: int, size: int) -> None:
         if address < 0 or size < 0 or address + size > self.memory_bytes:
             raise InputError(f"{size} bytes at {address:#x} are not within the memory of {self.memory_bytes} bytes")

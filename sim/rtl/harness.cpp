@@ -135,6 +135,23 @@ public:
         return top_->read_data;
     }
 
+    // What `read_register` would return, without time passing.
+    uint32_t peek_register(uint32_t address) {
+        std::vector<uint8_t> model;
+        Saver saver(model);
+        saver << *top_;
+        saver.flush();
+        top_->address = address;
+        top_->clk = 0;
+        top_->eval();
+        top_->clk = 1;
+        top_->eval();
+        const uint32_t value = top_->read_data;
+        Loader loader(model);
+        loader >> *top_;
+        return value;
+    }
+
     Snapshot* snapshot() {
         auto* result = new Snapshot{{}, axi, trace, timeline, cycle};
         Saver saver(result->model);
@@ -299,6 +316,7 @@ uint32_t caesura_read_register(Simulation* sim, uint32_t address) {
     guarded(sim, [&] { value = sim->read_register(address); });
     return value;
 }
+uint32_t caesura_peek_register(Simulation* sim, uint32_t address) { return sim->peek_register(address); }
 void caesura_read_memory(Simulation* sim, uint64_t address, uint8_t* to, uint64_t size) {
     sim->axi.memory.read(address, to, size);
 }

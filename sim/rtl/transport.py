@@ -35,6 +35,7 @@ _FUNCTIONS = {
     "clear_errors": (None, _POINTER), "traffic": (None, _POINTER, _POINTER),
     "cycle": (_LONG, _POINTER), "advance": (None, _POINTER, _LONG), "wait": (_LONG, _POINTER, _LONG),
     "write_register": (None, _POINTER, _WORD, _WORD), "read_register": (_WORD, _POINTER, _WORD),
+    "peek_register": (_WORD, _POINTER, _WORD),
     "read_memory": (None, _POINTER, _LONG, _POINTER, _LONG),
     "write_memory": (None, _POINTER, _LONG, _TEXT, _LONG),
     "trace": (None, _POINTER, ctypes.c_int), "trace_count": (_LONG, _POINTER),
@@ -174,6 +175,10 @@ class RtlTransport:
         """Write a 32-bit register; takes one cycle."""
         self._library.write_register(self._simulation, address, value)
         self._check()
+
+    def peek_register(self, address: int) -> int:
+        """Return the 32-bit register at a byte address; takes no time, the machine stays as it is."""
+        return self._library.peek_register(self._simulation, address)
 
     def _check_range(self, address: int, size: int) -> None:
         if address < 0 or size < 0 or address + size > self.memory_bytes:

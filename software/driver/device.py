@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, Kernel
 from .launch import Launch, PreemptReport, ResumeReport, WarpState
 from .memory import DeviceArray, Region
 from .module import Kernel, Module
+from .pace import Pace, uninterrupted
 from .transport import Transport
 
 __all__ = ["Device", "SYSTEM_BASE"]
@@ -29,6 +31,11 @@ SYSTEM_BASE = 0x1000
 """First byte used; addresses below are never mapped, so that a null pointer faults."""
 DEFAULT_CYCLES = 10_000_000
 """Cycle limit of `wait` unless given."""
+OBSERVER_SECONDS = 0.1
+"""Least time between two calls of an observer."""
+
+Observer = Callable[["Launch | None", int], None]
+"""Told what goes on: the launch that is waited for, None if time just passes, and the device's cycle."""
 
 
 class Device:
@@ -40,6 +47,18 @@ class Device:
         The machine.
     system_fraction : float
         Share of the memory for code and contexts; the rest holds arrays, and is the kernels' global window.
+
+    Attributes
+    ----------
+    observer : callable or None
+        Called as ``observer(launch, cycle)`` ten times a second at most while time passes. Reading the device takes
+        simulated time, `peek` and `Launch.peek_progress` do not: with them what is observed is what would happen
+        anyway.
+
+    Notes
+    -----
+    An interrupt (Ctrl-C) ends what waits within a fraction of a second, between two cycles: the device goes on where
+    it stands, for example with another `wait`.
 
     Examples
     --------
@@ -58,6 +77,9 @@ class Device:
         self.heap = Region(split, end, 2 * SEGMENT_BYTES, "device memory")
         self._registers: dict[str, Register] = register_map()
         self.launches: dict[int, Launch] = {}
+        self.observer: Observer | None = None
+        self._observed = 0.0
+        self._pace = Pace()
         expected = self.geometry.hash
         if self.read("geometry_hash") != expected:
             raise DriverError(f"the device has another geometry than {self.geometry.name!r}")
@@ -67,6 +89,10 @@ class Device:
     def read(self, path: str) -> int:
         """Return a register by path, for example ``"kernel[0].state"``."""
         return self.transport.read_register(self._registers[path].address)
+
+    def peek(self, path: str) -> int | None:
+        """Return a register without time passing, None on a machine that cannot (Amaranth's simulator)."""
+        return self.transport.peek_register(self._registers[path].address)
 
     def write(self, path: str, value: int | None = None, **fields: int) -> None:
         """Write a register as a whole or by fields."""
@@ -106,6 +132,7 @@ class Device:
 
     # Launch
 
+    @uninterrupted()
     def launch(self, kernel: Kernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
         """Start a kernel; see `Kernel.__call__`."""
         g = self.geometry
@@ -228,6 +255,7 @@ class Device:
         for k in range(self.geometry.param_words):  # all of them: a former kernel's must not be readable
             self.write(f"{at}param[{k}]", words[k] if k < len(words) else 0)
 
+    @uninterrupted()
     def _command(self, command: Command, launch: Launch, **fields: int) -> None:
         self.write("event", refused=1)
         self.write("command", op=command, kernel=launch.slot, **fields)
@@ -237,6 +265,11 @@ class Device:
 
     # Time
 
+    @property
+    def cycle(self) -> int:
+        """Cycles since the start of the machine; asking takes none."""
+        return self.transport.cycle
+
     def advance(self, cycles: int) -> int:
         """Let `cycles` cycles pass.
 
@@ -245,11 +278,18 @@ class Device:
         LaunchError
             If `cycles` is not a whole number from 0.
         """
-        return self.transport.advance(self._count(cycles, "cycles"))
+        return self._pass(self.transport.advance, self._count(cycles, "cycles"), None)
 
     def run(self, launch: Launch, cycles: int) -> int:
-        """Let `cycles` cycles pass, fewer if a launch finishes; return the cycles passed. A fault is left to `wait`."""
-        return self._wait_event(lambda: launch.finished, cycles)
+        """Let `cycles` cycles pass, fewer if a launch finishes; return the cycles passed. A fault is left to `wait`.
+
+        Raises
+        ------
+        LaunchError
+            If `cycles` is not a whole number from 0.
+        """
+        self._check_device(launch)
+        return self._wait_event(lambda: launch.finished, self._count(cycles, "cycles"), launch)
 
     def wait(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> int:
         """Let time pass until a launch has finished; return the cycles passed.
@@ -260,13 +300,16 @@ class Device:
             If a TB of the launch faulted (after the launch has finished).
         CycleLimit
             If it has not finished after `max_cycles`.
+        LaunchError
+            If `max_cycles` is not a whole number from 0; also `preempt` and `resume`.
         DriverError
             If it is preempted.
         """
         self._check_device(launch)
+        limit = self._count(max_cycles, "max_cycles")
         if launch.state is KernelState.PREEMPTED:
             raise DriverError(f"kernel {launch.kernel.image.name!r} is preempted and will not go on; resume it first")
-        passed = self._wait_event(lambda: launch.finished, max_cycles)
+        passed = self._wait_event(lambda: launch.finished, limit, launch)
         self._take_events()
         self._free_local()
         if tbs := launch.faulted_tbs:
@@ -277,13 +320,24 @@ class Device:
                              f"({done} of {total} TBs done)\n" + self.describe_warps())
         return passed
 
-    def _wait_event(self, done, max_cycles: int) -> int:
+    def _wait_event(self, done: Callable[[], bool], max_cycles: int, launch: Launch) -> int:
         passed = 0
         while not done() and passed < max_cycles:
-            passed += self.transport.wait(max_cycles - passed)
+            passed += self._pass(self.transport.wait, max_cycles - passed, launch)
             self._take_events()
         return passed
 
+    def _pass(self, call: Callable[[int], int], cycles: int, launch: Launch | None) -> int:
+        """Let time pass in slices, and tell the observer."""
+        return self._pace.run(call, cycles, (lambda: self._observe(launch)) if self.observer else None)
+
+    def _observe(self, launch: Launch | None) -> None:
+        now = time.monotonic()
+        if self.observer and now - self._observed >= OBSERVER_SECONDS:
+            self._observed = now
+            self.observer(launch, self.cycle)
+
+    @uninterrupted()
     def _take_events(self) -> None:
         """Clear the events, each of which would end every wait; keep a fault with the launch it belongs to."""
         event = self.fields("event")
@@ -305,14 +359,15 @@ class Device:
 
     # Preemption
 
-    def preempt(self, launch: Launch, mechanism: image.Mechanism = image.Mechanism.LIVE, *, scramble: bool = False,
-                max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
+    def preempt(self, launch: Launch, mechanism: image.Mechanism | str = image.Mechanism.LIVE, *,
+                scramble: bool = False, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Take a running launch off the SM and save it.
 
         Parameters
         ----------
         launch : Launch
-        mechanism : hw.arch.context.Mechanism
+        mechanism : hw.arch.context.Mechanism or str
+            Or its name: ``"occupied"``, ``"live"``, ``"live+cp"``.
         scramble : bool
             Test mode: registers that are not saved come back as random bits.
         max_cycles : int
@@ -330,14 +385,11 @@ class Device:
             If it takes longer than `max_cycles`.
         """
         self._check_device(launch)
+        limit = self._count(max_cycles, "max_cycles")
+        mechanism = _mechanism(mechanism)
         if launch.finished:
             return None
         self._check_own(launch)
-        try:
-            mechanism = image.Mechanism(mechanism)
-        except ValueError:
-            raise DriverError(f"no mechanism {mechanism!r}; there are "
-                              f"{', '.join(f'Mechanism.{m.name}' for m in image.Mechanism)}") from None
         before, launch.scramble = launch.scramble, scramble
         try:
             self._command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble))
@@ -346,7 +398,7 @@ class Device:
             if launch.finished:  # meanwhile: asking takes time too
                 return None
             raise
-        self._finish("preempt", launch, max_cycles)
+        self._finish("preempt", launch, limit)
         if launch.finished:
             return None
         counter = {n: self.read(f"save_{n}") for n in
@@ -374,12 +426,13 @@ class Device:
             If it takes longer than `max_cycles`.
         """
         self._check_own(launch)
+        limit = self._count(max_cycles, "max_cycles")
         self._command(Command.RESUME, launch, scramble=int(launch.scramble), gang=int(gang))
-        self._finish("resume", launch, max_cycles)
+        self._finish("resume", launch, limit)
         return ResumeReport(self.read("restore_cycles"), self.read("resume_cycles"), self.read("restore_bytes"))
 
     def _finish(self, what: str, launch: Launch, max_cycles: int) -> None:
-        passed = self._wait_event(lambda: not self.fields("status")["busy"], max_cycles)
+        passed = self._wait_event(lambda: not self.fields("status")["busy"], max_cycles, launch)
         status = self.fields("status")
         if status["busy"]:
             raise CycleLimit(f"{what} of kernel {launch.kernel.image.name!r} has not ended after {passed} cycles\n"
@@ -444,3 +497,11 @@ class Device:
             launch.fault, launch.local_base = fault, local_base
         self.system.set_used(system)
         self.heap.set_used(heap)
+
+
+def _mechanism(given: image.Mechanism | str) -> image.Mechanism:
+    try:
+        return image.Mechanism.of(given) if isinstance(given, str) else image.Mechanism(given)
+    except ValueError:
+        names = ", ".join(repr(m.label) for m in image.Mechanism)
+        raise DriverError(f"no mechanism {given!r}; there are {names}") from None

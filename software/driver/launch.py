@@ -147,6 +147,14 @@ class Launch:
             return total, total
         return self.device.read(f"kernel[{self.slot}].completed"), total
 
+    def peek_progress(self) -> tuple[int, int] | None:
+        """Return `progress` without simulated time passing, None where a machine cannot (`Device.peek`)."""
+        total = math.prod(self.grid)
+        if self.device.launches.get(self.slot) is not self:
+            return total, total
+        completed = self.device.peek(f"kernel[{self.slot}].completed")
+        return None if completed is None else (completed, total)
+
     @property
     def faulted_tbs(self) -> int:
         """TBs ended by a fault."""

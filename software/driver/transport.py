@@ -26,12 +26,21 @@ class Transport(Protocol):
     memory_bytes: int
     name: str
 
+    @property
+    def cycle(self) -> int:
+        """Cycles since the start; asking takes none."""
+        ...
+
     def read_register(self, address: int) -> int:
         """Return the 32-bit register at a byte address (`hw.arch.registers`)."""
         ...
 
     def write_register(self, address: int, value: int) -> None:
         """Write a 32-bit register."""
+        ...
+
+    def peek_register(self, address: int) -> int | None:
+        """Return a 32-bit register without time passing, None if this machine cannot."""
         ...
 
     def read_memory(self, address: int, size: int) -> bytes:

@@ -156,8 +156,8 @@ def test_time_only_passes_forwards(device, cycles):
 def test_preempt_and_resume_at_the_wrong_time(device):
     job = kernel("pathfinder").job("tiny")
     launch, results = start_job(device, load(device, "pathfinder"), job)
-    with pytest.raises(DriverError, match="no mechanism 'live'; there are Mechanism.OCCUPIED"):
-        device.preempt(launch, "live")
+    with pytest.raises(DriverError, match=r"no mechanism 'live\+'; there are 'occupied', 'live', 'live\+cp'"):
+        device.preempt(launch, "live+")
     assert device.context(launch) == []
     device.advance(300)
     assert device.preempt(launch) and device.context(launch)
