@@ -17,8 +17,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import NamedTuple
 
-from ..ir.kernel import Kernel, Op, Reg
-from .dominance import immediate_dominators
+import networkx
+
+from ..ir.cfg import graph as flow_graph
+from ..ir.cfg import once
+from ..ir.kernel import Block, Kernel, Op, Reg
+from .dominance import dominators_of
 
 __all__ = ["Place", "DominatorTree", "Definitions"]
 
@@ -31,7 +35,7 @@ class Place(NamedTuple):
 
 
 class DominatorTree:
-    """The dominator tree of a kernel, with dominance in constant time.
+    """The dominator tree of a control-flow graph, whose first node is the entry, with dominance in constant time.
 
     Attributes
     ----------
@@ -39,13 +43,13 @@ class DominatorTree:
         Blocks that a block dominates immediately, in layout order.
     """
 
-    def __init__(self, kernel: Kernel):
-        parents = immediate_dominators(kernel)
-        entry = kernel.blocks[0].label
+    def __init__(self, graph: networkx.DiGraph):
+        parents = dominators_of(graph)
+        entry = next(iter(graph))
         self.children: dict[str, list[str]] = {label: [] for label in parents}
-        for block in kernel.blocks:
-            if block.label in parents and block.label != entry:
-                self.children[parents[block.label]].append(block.label)
+        for label in graph:
+            if label in parents and label != entry:
+                self.children[parents[label]].append(label)
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
         pending = [(entry, False)]
@@ -64,6 +68,11 @@ class DominatorTree:
         return a in self._first and self._first[a] <= first < self._last[a]
 
 
+@once
+def _tree(graph: networkx.DiGraph) -> DominatorTree:
+    return DominatorTree(graph)
+
+
 class Definitions:
     """Definitions and uses of every register of a kernel; out of date once operations are added, moved or removed.
 
@@ -74,23 +83,34 @@ class Definitions:
     """
 
     def __init__(self, kernel: Kernel):
-        self.tree = DominatorTree(kernel)
+        self.tree = _tree(flow_graph(kernel))
         self.places: dict[Op, Place] = {}
         self._ops = {block.label: block.ops[:] for block in kernel.blocks}
         self._single: dict[Reg, Op | None] = {}
-        self._written: dict[tuple[str, Reg], list[int]] = {}
+        self._written: dict[str, dict[Reg, list[int]]] = {}
         self._readers: dict[Reg, list[Op]] = {}
         self._conditions: set[Reg] = set()
         for block in kernel.blocks:
-            for index, op in enumerate(block.ops):
-                self.places[op] = Place(block.label, index)
-                for reg in op.written():
-                    self._single[reg] = op if reg not in self._single and op.guard is None else None
-                    self._written.setdefault((block.label, reg), []).append(index)
-                for reg in set(op.read()):
-                    self._readers.setdefault(reg, []).append(op)
+            self._note(block)
             if block.end.condition is not None and block.end.condition.reg is not None:
                 self._conditions.add(block.end.condition.reg)
+
+    def _note(self, block: Block) -> None:
+        label, places, single, readers = block.label, self.places, self._single, self._readers
+        written = self._written[label] = {}
+        for index, op in enumerate(block.ops):
+            places[op] = Place(label, index)
+            for reg in op.written():
+                single[reg] = op if reg not in single and op.guard is None else None
+                if reg in written:
+                    written[reg].append(index)
+                else:
+                    written[reg] = [index]
+            for reg in op.read():
+                if reg not in readers:
+                    readers[reg] = [op]
+                elif readers[reg][-1] is not op:
+                    readers[reg].append(op)
 
     def single(self, reg: Reg) -> Op | None:
         """Return the definition of a register that has one, without guard; else None."""
@@ -116,7 +136,7 @@ class Definitions:
 
         That is the last one in the same block, or the only one, if it dominates.
         """
-        indices = self._written.get((place.label, reg), [])
+        indices = self._written[place.label].get(reg, ())
         before = bisect_left(indices, place.index)
         if before:
             op = self._ops[place.label][indices[before - 1]]
@@ -128,7 +148,7 @@ class Definitions:
         """Whether `reg` has at `place` the value that it had when `since`, which dominates it, was last executed."""
         at = self.places[since]
         if at.label == place.label and at.index < place.index:
-            indices = self._written.get((place.label, reg), [])
+            indices = self._written[place.label].get(reg, ())
             return bisect_left(indices, at.index) == bisect_left(indices, place.index)
         op = self._single.get(reg)
         return op is not None and self.before(op, at)

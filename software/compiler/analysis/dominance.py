@@ -11,21 +11,28 @@ from __future__ import annotations
 import networkx
 
 from ..ir.cfg import graph as flow_graph
-from ..ir.cfg import induced
+from ..ir.cfg import induced, once
 from ..ir.kernel import Kernel
 from .loops import entry_of
 
-__all__ = ["immediate_dominators", "reconvergence"]
+__all__ = ["immediate_dominators", "dominators_of", "reconvergence"]
 
 _END = object()
 
 
 def immediate_dominators(kernel: Kernel) -> dict[str, str]:
     """Return the immediate dominator of each reachable block; the entry's is itself."""
-    entry = kernel.blocks[0].label
-    return {**networkx.immediate_dominators(flow_graph(kernel), entry), entry: entry}
+    return dominators_of(flow_graph(kernel))
 
 
+@once
+def dominators_of(graph: networkx.DiGraph) -> dict[str, str]:
+    """Return the immediate dominators in a control-flow graph, whose first node is the entry."""
+    entry = next(iter(graph))
+    return {**networkx.immediate_dominators(graph, entry), entry: entry}
+
+
+@once
 def reconvergence(graph: networkx.DiGraph) -> dict[str, str | None]:
     """Return where the lanes that leave a node on different edges meet again, None if nowhere.
 

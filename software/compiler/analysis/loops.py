@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 import networkx
 
 from ..ir.cfg import graph as flow_graph
+from ..ir.cfg import once
 from ..ir.kernel import Kernel
 
 __all__ = ["cycles", "entry_of", "loops_of", "loop_depth"]
@@ -82,7 +83,11 @@ def entry_of(graph: networkx.DiGraph, loop: set[str]) -> str:
 
 def loops_of(kernel: Kernel) -> dict[str, frozenset[int]]:
     """Return the loops that each block is in, each with a number of its own."""
-    graph = flow_graph(kernel)
+    return _loops(flow_graph(kernel))
+
+
+@once
+def _loops(graph: networkx.DiGraph) -> dict[str, frozenset[int]]:
     found: dict[str, set[int]] = {label: set() for label in graph}
     pending = list(cycles(graph))
     count = 0

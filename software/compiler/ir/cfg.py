@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import functools
+from collections.abc import Callable, Collection
+from typing import TypeVar
 
 import networkx
 
 from .kernel import Block, Kernel
 
-__all__ = ["graph", "induced", "by_label", "reverse_postorder", "drop_unreachable"]
+__all__ = ["graph", "once", "induced", "by_label", "reverse_postorder", "drop_unreachable"]
+
+Result = TypeVar("Result")
 
 
 def graph(kernel: Kernel) -> networkx.DiGraph:
-    """Return the control-flow graph; its nodes are the labels, in layout order."""
-    result = networkx.DiGraph()
-    result.add_nodes_from(block.label for block in kernel.blocks)
-    result.add_edges_from((block.label, target) for block in kernel.blocks for target in block.end.targets)
-    return result
+    """Return the control-flow graph, which is not to be changed; its nodes are the labels, in layout order.
+
+    As long as blocks and their targets stay as they are it is the same one, with what was found out about it (`once`).
+    """
+    shape = [(block.label, block.end.targets) for block in kernel.blocks]
+    if kernel.flow is None or kernel.flow[0] != shape:
+        result = networkx.DiGraph()
+        result.add_nodes_from(label for label, _ in shape)
+        result.add_edges_from((label, target) for label, targets in shape for target in targets)
+        kernel.flow = shape, result
+    return kernel.flow[1]
+
+
+def once(find: Callable[[networkx.DiGraph], Result]) -> Callable[[networkx.DiGraph], Result]:
+    """Decorate a function of a control-flow graph whose result, not to be changed either, is kept with the graph."""
+    key = f"{find.__module__}.{find.__qualname__}"
+
+    @functools.wraps(find)
+    def found(graph: networkx.DiGraph) -> Result:
+        kept = graph.graph
+        if key not in kept:
+            kept[key] = find(graph)
+        return kept[key]
+
+    return found
 
 
 def induced(graph: networkx.DiGraph, nodes: Collection[str]) -> networkx.DiGraph:
@@ -35,8 +59,12 @@ def by_label(kernel: Kernel) -> dict[str, Block]:
 
 def reverse_postorder(kernel: Kernel) -> list[str]:
     """Return the labels of the reachable blocks, predecessors first where there is no loop."""
-    order = list(networkx.dfs_postorder_nodes(graph(kernel), kernel.blocks[0].label))
-    return order[::-1]
+    return _reverse_postorder(graph(kernel))
+
+
+@once
+def _reverse_postorder(graph: networkx.DiGraph) -> list[str]:
+    return list(networkx.dfs_postorder_nodes(graph, next(iter(graph))))[::-1]
 
 
 def drop_unreachable(kernel: Kernel) -> bool:

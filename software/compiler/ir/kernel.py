@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import networkx
+
 from ..codegen.image import Binding, Parameter, Relocation, Symbol
 
 __all__ = ["Reg", "Imm", "Pred", "TRUE", "FALSE", "Use", "Op", "Terminator", "Block", "Kernel"]
@@ -89,6 +91,8 @@ class Op:
     imm: int = 0
     line: int = 0
     volatile: bool = False
+    _read: tuple[Reg, ...] = field(default=(), init=False, repr=False)
+    _read_of: tuple[tuple[Use, ...] | None, Pred | None] = field(default=(None, None), init=False, repr=False)
 
     @property
     def dest(self) -> Reg:
@@ -97,23 +101,30 @@ class Op:
         assert dest is not None
         return dest
 
-    def written(self) -> Iterator[Reg]:
+    def written(self) -> tuple[Reg, ...]:
         """Registers written."""
-        return (d for d in self.defs if d is not None)
+        return tuple(d for d in self.defs if d is not None) if None in self.defs else self.defs  # pyright: ignore[reportReturnType]
 
-    def read(self) -> Iterator[Reg]:
+    def read(self) -> tuple[Reg, ...]:
         """Registers read, the guard's included."""
-        for use in self.uses:
-            if isinstance(use, Reg):
-                yield use
-            elif isinstance(use, Pred) and use.reg is not None:
-                yield use.reg
-        if self.guard is not None and self.guard.reg is not None:
-            yield self.guard.reg
+        uses, guard = self._read_of
+        if uses is not self.uses or guard is not self.guard:  # every analysis asks, few passes change them
+            self._read_of = self.uses, self.guard
+            self._read = self._registers()
+        return self._read
 
-    def killed(self) -> Iterator[Reg]:
-        """Registers whose former value is lost in every lane: none if guarded (design section 4)."""
-        return self.written() if self.guard is None else iter(())
+    def _registers(self) -> tuple[Reg, ...]:
+        found = []
+        for use in (*self.uses, self.guard):
+            if isinstance(use, Reg):
+                found.append(use)
+            elif isinstance(use, Pred) and use.reg is not None:
+                found.append(use.reg)
+        return tuple(found)
+
+    def killed(self) -> tuple[Reg, ...]:
+        """Registers whose former value is lost in every lane: none if guarded."""
+        return self.written() if self.guard is None else ()
 
 
 @dataclass(slots=True)
@@ -168,6 +179,8 @@ class Kernel:
     max_threads : int
     required_block : tuple of int or None
     source : str
+    flow : tuple or None
+        Kept by `ir.cfg.graph`: the control-flow graph last asked for, and what it was made of.
     """
 
     name: str
@@ -184,6 +197,7 @@ class Kernel:
     max_threads: int = 0
     required_block: tuple[int, int, int] | None = None
     source: str = "<ptx>"
+    flow: tuple[list, networkx.DiGraph] | None = field(default=None, init=False, repr=False)
     _next: dict[str, int] = field(default_factory=dict, repr=False)
 
     def fresh(self, kind: str) -> Reg:

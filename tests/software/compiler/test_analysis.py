@@ -136,7 +136,7 @@ def test_dominators_and_loop_depth():
         done: nop
         """)
     idom = immediate_dominators(kernel)
-    tree = DominatorTree(kernel)
+    tree = DominatorTree(graph(kernel))
     assert idom == {"entry": "entry", "outer": "entry", "inner": "outer", "latch": "inner", "done": "latch"}
     assert tree.dominates("outer", "latch") and tree.dominates("inner", "inner")
     assert not tree.dominates("latch", "inner") and tree.children["latch"] == ["done"]
