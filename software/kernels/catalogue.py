@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from caesura.software.names import alternatives
+
 from . import ctxback, examples, rodinia
 from .job import ShippedKernel
 
@@ -41,4 +43,4 @@ def kernel(name: str) -> ShippedKernel:
     try:
         return KERNELS[name]
     except KeyError:
-        raise ValueError(f"no kernel {name!r}; there are {', '.join(KERNELS)}") from None
+        raise ValueError(f"no kernel {name!r}; {alternatives(name, KERNELS)}") from None
