@@ -7,8 +7,10 @@ from .codegen.image import KernelImage, Parameter
 from .codegen.listing import listing
 from .errors import CompileError, ImageError
 from .options import CompileOptions
-from .pipeline import compile_ptx
+from .pipeline import Compiled, compile_module, compile_ptx
 from .source import read_source
+from .stored import stored_module
 
-__all__ = ["AssemblerError", "CompileError", "CompileOptions", "ImageError", "KernelImage", "Parameter", "assemble",
-           "compile_ptx", "disassemble", "disassemble_word", "listing", "load_elf", "read_source", "save_elf"]
+__all__ = ["AssemblerError", "CompileError", "CompileOptions", "Compiled", "ImageError", "KernelImage", "Parameter",
+           "assemble", "compile_module", "compile_ptx", "disassemble", "disassemble_word", "listing", "load_elf",
+           "read_source", "save_elf", "stored_module"]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS
+from caesura.software.names import alternatives
 
 from .codegen.check import check_image
 from .codegen.emit import emit
@@ -38,13 +41,35 @@ from .passes.value_numbering import number_values
 from .ptx.parser import parse
 from .ptx.syntax import Function, Module
 
-__all__ = ["compile_ptx", "compile_function"]
+__all__ = ["Compiled", "compile_ptx", "compile_module", "compile_function"]
 
 _ROUNDS = 20
 
 
-def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | None = None) -> dict[str, KernelImage]:
-    """Compile every kernel of a PTX module.
+@dataclass(frozen=True)
+class Compiled:
+    """What became of the kernels of a PTX module.
+
+    Attributes
+    ----------
+    images : dict of str to KernelImage
+        Those that were compiled, by entry name, in the order of the file.
+    refusals : dict of str to CompileError
+        Why the others were not, likewise.
+    """
+
+    images: dict[str, KernelImage]
+    refusals: dict[str, CompileError]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All the kernels, those refused last."""
+        return *self.images, *self.refusals
+
+
+def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | None = None,
+                kernels: Collection[str] | None = None) -> dict[str, KernelImage]:
+    """Compile kernels of a PTX module; one that is refused refuses all of them.
 
     Parameters
     ----------
@@ -53,6 +78,8 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
     filename : str
         For messages and `KernelImage.source`.
     options : CompileOptions, optional
+    kernels : collection of str, optional
+        Entry names; every kernel unless given.
 
     Returns
     -------
@@ -62,23 +89,62 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
     Raises
     ------
     CompileError
-        If the text is not PTX, uses something that is not supported, or needs too many registers.
+        If the text is not PTX, has no kernel of a name, or a kernel uses something that is not supported, or needs
+        too many registers.
     """
+    images = {}
+    for name, found in _each(text, filename, options, kernels):
+        if isinstance(found, CompileError):
+            raise found
+        images[name] = found
+    return images
+
+
+def compile_module(text: str, filename: str = "<ptx>", options: CompileOptions | None = None,
+                   kernels: Collection[str] | None = None) -> Compiled:
+    """Compile those kernels of a PTX module that can be compiled, and say of the others why they cannot.
+
+    Parameters are those of `compile_ptx`.
+
+    Raises
+    ------
+    CompileError
+        If the text is not PTX, or has no kernel of a name.
+    """
+    found = dict(_each(text, filename, options, kernels))
+    return Compiled({name: image for name, image in found.items() if isinstance(image, KernelImage)},
+                    {name: error for name, error in found.items() if isinstance(error, CompileError)})
+
+
+def _each(text: str, filename: str, options: CompileOptions | None, kernels: Collection[str] | None
+          ) -> Iterator[tuple[str, KernelImage | CompileError]]:
+    """Yield each kernel asked for, or why it is refused, in the order of the file."""
     module = parse(text, filename)
-    entries = [f for f in module.functions if f.kind == "entry" and f.defined]
+    entries = {f.name: f for f in module.functions if f.kind == "entry" and f.defined}
     if not entries:
         lines = text.split("\n")
         raise CompileError("no kernel in the file, which ends here", filename, len(lines),
                            supported=".visible .entry name(...) { ... }", column=len(lines[-1]) + 1)
-    for function in entries:
-        for name in ("maxntid", "reqntid"):
-            sizes = function.attributes.get(name, ())
-            wanted = "positive" if any(n < 1 for n in sizes) else \
-                f"at most {MAX_BLOCK_THREADS} threads" if math.prod(sizes) > MAX_BLOCK_THREADS else ""
-            if wanted:
-                raise CompileError(f".{name} of kernel {function.name} must be {wanted}", filename, function.line,
-                                   column=function.column)
-    return {f.name: compile_function(module, f, options) for f in entries}
+    for name in kernels if kernels is not None else ():
+        if name not in entries:
+            raise CompileError(f"no kernel {name!r} in the file; {alternatives(name, entries)}", filename)
+    for name, function in entries.items():
+        if kernels is None or name in kernels:
+            try:
+                yield name, compile_function(module, function, options)
+            except CompileError as error:
+                yield name, error
+
+
+def _check_block(function: Function, filename: str) -> None:
+    """Refuse thread blocks that no SM has."""
+    for name in ("maxntid", "reqntid"):
+        sizes = function.attributes.get(name, ())
+        wanted = "positive" if any(n < 1 for n in sizes) else \
+            f"at most {MAX_BLOCK_THREADS} threads" if math.prod(sizes) > MAX_BLOCK_THREADS else ""
+        if wanted:
+            raise CompileError(f".{name} of kernel {function.name} must be {wanted}", filename, function.line,
+                               column=function.column)
 
 
 def compile_function(module: Module, function: Function, options: CompileOptions | None = None) -> KernelImage:
@@ -93,6 +159,7 @@ def compile_function(module: Module, function: Function, options: CompileOptions
 
 
 def _compile(module: Module, function: Function, options: CompileOptions) -> KernelImage:
+    _check_block(function, module.file)
     kernel = lower(module, expand(module, function))
     _verify(kernel, "wide", options)
     mark_pointers(kernel)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -15,10 +14,11 @@ from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Command, KernelState, Register, register_map
 from caesura.software.compiler import compile_ptx, disassemble_word, read_source
-from caesura.software.compiler.codegen.image import MAX_LOCAL_BYTES, KernelImage
+from caesura.software.compiler.codegen.image import KernelImage
 
 from .context import StackEntry, TbContext, read_context
 from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError
+from .fit import check_fit
 from .launch import Launch, PreemptReport, ResumeReport, WarpState
 from .memory import DeviceArray, Region
 from .module import Kernel, Module
@@ -136,9 +136,9 @@ class Device:
     def launch(self, kernel: Kernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
         """Start a kernel; see `Kernel.__call__`."""
         g = self.geometry
-        words = kernel.parameter_words(arguments, g.param_words)
+        words = kernel.parameter_words(arguments)
         shared = kernel.image.shared_bytes + self._count(shared_bytes, "shared_bytes")
-        threads = self._check_fit(kernel.image, grid, block, shared)
+        threads = check_fit(g, kernel.image, grid, block, shared)
         slot = next((k for k in range(g.kernel_slots) if k not in self.launches or self.launches[k].finished), None)
         if slot is None:
             raise LaunchError(f"all {g.kernel_slots} kernel slots are in use; wait for a launch to finish")
@@ -201,37 +201,6 @@ class Device:
         if self.launches.get(launch.slot) is not launch:
             raise DriverError(f"this launch of kernel {launch.kernel.image.name!r} has finished, and its slot holds "
                               "another launch; launch the kernel again")
-
-    def _check_fit(self, code: KernelImage, grid, block, shared: int) -> int:
-        g = self.geometry
-        threads = math.prod(block)
-        where = f"kernel {code.name!r} with blocks of {'x'.join(map(str, block))} threads"
-        if block[2] > 1023 or max(grid[1:]) > 65535 or grid[0] > 0xFFFF_FFFF:
-            raise LaunchError(f"{where}: grid {grid} or block {block} is beyond the hardware's dimensions (a grid of "
-                              "4294967295 x 65535 x 65535, a block 1023 deep)")
-        if threads > g.max_block_threads:
-            raise LaunchError(f"{where}: {threads} threads a TB, this SM ({g.name}) takes {g.max_block_threads}; "
-                              "choose smaller blocks or another geometry")
-        if code.max_threads and threads > code.max_threads:
-            raise LaunchError(f"{where}: compiled for at most {code.max_threads} threads a TB (.maxntid)")
-        if code.required_block and tuple(block) != tuple(code.required_block):
-            raise LaunchError(f"{where}: compiled for blocks of {code.required_block} (.reqntid)")
-        if code.registers > g.regs_per_thread:
-            raise LaunchError(f"{where}: {code.registers} registers a thread, this SM ({g.name}) has "
-                              f"{g.regs_per_thread}; compile for fewer")
-        warps = -(-threads // g.warp_size)
-        if -(-warps * code.registers // 4) * 4 > g.registers:
-            raise LaunchError(f"{where}: {warps} warps x {code.registers} vector registers do not fit the register "
-                              f"file of {g.registers}")
-        if shared > g.shared_bytes:
-            raise LaunchError(f"{where}: {shared} bytes of shared memory, this SM ({g.name}) has {g.shared_bytes}")
-        if not 0 <= code.local_bytes <= MAX_LOCAL_BYTES or code.local_bytes % 4:
-            raise LaunchError(f"{where}: {code.local_bytes} bytes of local memory a thread; a multiple of 4 up to "
-                              f"{MAX_LOCAL_BYTES} is possible")
-        if code.stack_depth > g.stack_depth:
-            raise LaunchError(f"{where}: divergence nests {code.stack_depth} deep, the SIMT stack of this SM "
-                              f"({g.name}) has {g.stack_depth} entries")
-        return threads
 
     def _describe(self, launch: Launch, threads: int, warps: int, words: list[int]) -> None:
         at = f"kernel[{launch.slot}]."

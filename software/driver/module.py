@@ -12,6 +12,7 @@ from caesura.software.compiler.codegen.image import Binding, KernelImage, Parame
 
 from .constants import ConstantBank
 from .errors import LaunchError
+from .fit import check_parameters
 from .memory import DeviceArray
 from .textures import Texture, texture_words
 from .variables import Bank, GlobalVariables, Variable
@@ -186,13 +187,13 @@ class Kernel:
         """
         return self.device.launch(self, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes)
 
-    def parameter_words(self, arguments: Sequence, limit: int) -> list[int]:
+    def parameter_words(self, arguments: Sequence) -> list[int]:
         """Return the parameter space as 32-bit words.
 
         Raises
         ------
         LaunchError
-            If the arguments do not match the parameters, or need more than `limit` words.
+            If the arguments do not match the parameters, or need more words than the SM has.
         """
         parameters = self.image.parameters
         if not isinstance(arguments, Sequence):
@@ -202,9 +203,7 @@ class Kernel:
             names = ", ".join(f"{p.type} {p.name}" for p in parameters) or "none"
             raise LaunchError(f"kernel {self.image.name!r} takes {len(parameters)} arguments ({names}), "
                               f"{len(arguments)} given")
-        size = -(-self.image.parameter_bytes // 4) * 4
-        if size > 4 * limit:
-            raise LaunchError(f"kernel {self.image.name!r} needs {size} bytes of parameters, this SM has {4 * limit}")
+        size = check_parameters(self.device.geometry, self.image)
         space = bytearray(size)
         for parameter, value in zip(parameters, arguments, strict=True):
             space[parameter.offset:parameter.offset + parameter.size] = self._bytes(parameter, value)

@@ -2,9 +2,10 @@
 
 from .arrays import ArraySpec
 from .file import BACKENDS, load_job
+from .geometry import load_geometry
 from .spec import Expected, JobArgument, JobFile, PreemptionSpec
 from .table import JobError
 from .verdict import Verdict, compare
 
-__all__ = ["JobFile", "JobArgument", "Expected", "PreemptionSpec", "ArraySpec", "JobError", "load_job", "BACKENDS",
-           "Verdict", "compare"]
+__all__ = ["JobFile", "JobArgument", "Expected", "PreemptionSpec", "ArraySpec", "JobError", "load_job",
+           "load_geometry", "BACKENDS", "Verdict", "compare"]

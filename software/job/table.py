@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from caesura.hw.arch.errors import InputError
+from caesura.software.names import alternatives
 
 __all__ = ["JobError", "Table"]
 
 
 class JobError(InputError):
-    """A job file that cannot be used; ``str()`` of it names the file, the table and the key."""
+    """A job file, or a geometry, that cannot be used; ``str()`` of it names the file, the table and the key."""
 
 
 _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "a string", list: "an array",
@@ -28,7 +29,7 @@ def _shown(value: Any) -> str:
 
 
 class Table:
-    """One table of a job file.
+    """One table of a TOML file.
 
     Parameters
     ----------
@@ -91,9 +92,7 @@ class Table:
         """Return one of `names`."""
         value = self.get(key, str, default)
         if value not in names:
-            close = difflib.get_close_matches(value, names, 1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            raise self.error(f"{value!r} is unknown; {hint}There are {', '.join(names)}", key)
+            raise self.error(f"{value!r} is unknown; {alternatives(value, names)}", key)
         return value
 
     def sizes(self, key: str, most: int) -> tuple[int, ...]:

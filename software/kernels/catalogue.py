@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from caesura.hw.arch.errors import InputError
+from caesura.software.names import alternatives
 
 from . import ctxback, examples, rodinia
 from .job import ShippedKernel
@@ -43,4 +44,4 @@ def kernel(name: str) -> ShippedKernel:
     try:
         return KERNELS[name]
     except KeyError:
-        raise InputError(f"no kernel {name!r}; there are {', '.join(KERNELS)}") from None
+        raise InputError(f"no kernel {name!r}; {alternatives(name, KERNELS)}") from None

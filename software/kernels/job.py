@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from caesura.hw.arch.errors import InputError
-from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
+from caesura.software.compiler import CompileOptions, KernelImage, stored_module
 
 __all__ = ["Job", "PaperRow", "ShippedKernel", "SIZES", "by_size"]
 
@@ -120,7 +120,7 @@ class ShippedKernel:
         return Path(__file__).with_name(self.folder) / f"{self.name}.cu"
 
     def image(self, options: CompileOptions | None = None) -> KernelImage:
-        """Return the kernel compiled with the given options; compiled once a process for each of them."""
+        """Return the kernel compiled with the given options: once for each of them, and kept in the cache."""
         return _compiled(self, options or CompileOptions())
 
     def job(self, size: str = "small", seed: int = 1) -> Job:
@@ -138,4 +138,7 @@ class ShippedKernel:
 
 @functools.cache
 def _compiled(kernel: ShippedKernel, options: CompileOptions) -> KernelImage:
-    return compile_ptx(kernel.ptx_path.read_text(), kernel.ptx_path.name, options)[kernel.name]
+    compiled = stored_module(kernel.ptx_path.read_text(), kernel.ptx_path.name, options, [kernel.name])
+    for refusal in compiled.refusals.values():  # of a register budget that is too small
+        raise refusal
+    return compiled.images[kernel.name]

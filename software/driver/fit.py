@@ -1,0 +1,89 @@
+"""Whether a launch fits an SM: asked of a geometry alone, before there is a device."""
+
+from __future__ import annotations
+
+import math
+
+from caesura.hw.arch.geometry import REGISTER_BANKS, Geometry
+from caesura.software.compiler.codegen.image import MAX_LOCAL_BYTES, KernelImage
+
+from .errors import LaunchError
+
+__all__ = ["check_block", "check_fit", "check_parameters"]
+
+Size = tuple[int, int, int]
+
+
+def check_block(g: Geometry, name: str, grid: Size, block: Size) -> int:
+    """Return the threads of a thread block (TB); needs no compiled kernel.
+
+    Raises
+    ------
+    LaunchError
+        If grid or block are beyond what the hardware counts, or the SM has no room for so many threads.
+    """
+    threads, where = math.prod(block), _where(name, block)
+    if block[2] > 1023 or max(grid[1:]) > 65535 or grid[0] > 0xFFFF_FFFF:
+        raise LaunchError(f"{where}: grid {grid} or block {block} is beyond the hardware's dimensions (a grid of "
+                          "4294967295 x 65535 x 65535, a block 1023 deep)")
+    if threads > g.max_block_threads:
+        raise LaunchError(f"{where}: {threads} threads a TB, this SM ({g.name}) takes {g.max_block_threads}; "
+                          "choose smaller blocks or another geometry")
+    return threads
+
+
+def check_fit(g: Geometry, code: KernelImage, grid: Size, block: Size, shared: int) -> int:
+    """Return the threads of a thread block (TB) of a launch that fits.
+
+    Parameters
+    ----------
+    g : Geometry
+    code : KernelImage
+    grid, block : tuple of int
+    shared : int
+        Shared memory of a TB, static and dynamic, in bytes.
+
+    Raises
+    ------
+    LaunchError
+        If the SM has no room for a single TB, or the kernel was compiled for other ones.
+    """
+    threads, where = check_block(g, code.name, grid, block), _where(code.name, block)
+    if code.max_threads and threads > code.max_threads:
+        raise LaunchError(f"{where}: compiled for at most {code.max_threads} threads a TB (.maxntid)")
+    if code.required_block and tuple(block) != tuple(code.required_block):
+        raise LaunchError(f"{where}: compiled for blocks of {code.required_block} (.reqntid)")
+    if code.registers > g.regs_per_thread:
+        raise LaunchError(f"{where}: {code.registers} registers a thread, this SM ({g.name}) has "
+                          f"{g.regs_per_thread}; compile for fewer")
+    warps = -(-threads // g.warp_size)
+    if -(-warps * code.registers // REGISTER_BANKS) * REGISTER_BANKS > g.registers:
+        raise LaunchError(f"{where}: {warps} warps x {code.registers} vector registers do not fit the register "
+                          f"file of {g.registers}")
+    if shared > g.shared_bytes:
+        raise LaunchError(f"{where}: {shared} bytes of shared memory, this SM ({g.name}) has {g.shared_bytes}")
+    if not 0 <= code.local_bytes <= MAX_LOCAL_BYTES or code.local_bytes % 4:
+        raise LaunchError(f"{where}: {code.local_bytes} bytes of local memory a thread; a multiple of 4 up to "
+                          f"{MAX_LOCAL_BYTES} is possible")
+    if code.stack_depth > g.stack_depth:
+        raise LaunchError(f"{where}: divergence nests {code.stack_depth} deep, the SIMT stack of this SM "
+                          f"({g.name}) has {g.stack_depth} entries")
+    return threads
+
+
+def check_parameters(g: Geometry, code: KernelImage) -> int:
+    """Return the bytes of a kernel's parameter space, whole words.
+
+    Raises
+    ------
+    LaunchError
+        If the SM has less.
+    """
+    size = -(-code.parameter_bytes // 4) * 4
+    if size > 4 * g.param_words:
+        raise LaunchError(f"kernel {code.name!r} needs {size} bytes of parameters, this SM has {4 * g.param_words}")
+    return size
+
+
+def _where(name: str, block: Size) -> str:
+    return f"kernel {name!r} with blocks of {'x'.join(map(str, block))} threads"

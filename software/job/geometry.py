@@ -1,0 +1,56 @@
+"""A geometry of the user's own: a TOML file with a preset and what differs from it; docs/geometry.md has the keys."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from pathlib import Path
+
+from caesura.hw.arch.geometry import PRESETS, Geometry
+
+from .table import JobError, Table
+
+__all__ = ["load_geometry"]
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(Geometry) if field.name != "name")
+_REAL = "bytes_per_cycle", "clock_mhz"
+"""Keys that need not be whole numbers."""
+
+
+def _name(table: Table, path: Path) -> str:
+    """Return the name reports show: the file's unless it says otherwise, and no preset's."""
+    name = table.get("name", str, path.stem)
+    if not name or len(name) > 40 or not name.isprintable():
+        raise table.error(f"1 to 40 printable characters are wanted, not {name[:60]!r}", "name")
+    if name in PRESETS:
+        raise table.error(f"{name!r} is a preset; a geometry that differs from it needs another name", "name")
+    return name
+
+
+def load_geometry(path: str | Path) -> Geometry:
+    """Read a geometry.
+
+    Raises
+    ------
+    JobError
+        If it is no TOML, or a key is missing, unknown or wrong, or no SM can be built so.
+    OSError
+        If it cannot be read.
+    """
+    path = Path(path)
+    try:
+        top = Table(path, "", tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise JobError(f"{path}: no TOML: {error}") from None
+    top.only(("base", "name", *_FIELDS))
+    base = PRESETS[top.choice("base", PRESETS, top.need("base", str))]
+    changes: dict[str, int | float | None] = {
+        key: top.need(key, float if key in _REAL else int) for key in _FIELDS if key in top.data}
+    if changes.get("clock_mhz") == 0:
+        changes["clock_mhz"] = None
+    name = _name(top, path)
+    try:
+        return base.replace(name=name, **changes)
+    except ValueError as error:
+        wrong = str(error).removeprefix(f"geometry {name!r}: ")
+        raise top.error(wrong, next((key for key in _FIELDS if wrong.startswith(f"{key} ")), "")) from None
