@@ -14,7 +14,7 @@ from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.kernels import KERNELS
 
-from .common import json_option
+from .common import check_option, json_option
 
 __all__ = ["list_kernels", "compile_command", "asm_command", "disasm_command"]
 
@@ -80,20 +80,22 @@ def compile_command(source, output, show, registers, preemption_points, as_json)
 @click.command("asm")
 @click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="ELF image.")
+@check_option
 @json_option
-def asm_command(source, output, as_json):
+def asm_command(source, output, check, as_json):
     """Assemble native code."""
-    images = assemble(read_source(source), str(source))
+    images = assemble(read_source(source), str(source), check)
     _write({image.name: image for image in images}, output, as_json, False)
 
 
 @click.command("disasm")
 @click.argument("image", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--asm", "as_text", is_flag=True, help="Print a text that `caesura asm` takes, without liveness.")
+@check_option
 @json_option
-def disasm_command(image, as_text, as_json):
+def disasm_command(image, as_text, check, as_json):
     """Disassemble an ELF kernel image, with the registers live at each instruction."""
-    images = load_elf(image)
+    images = load_elf(image, check)
     if as_text and not as_json:
         click.echo("\n".join(map(disassemble, images.values())), nl=False)
     else:

@@ -12,8 +12,8 @@ from caesura.software.job import BACKENDS
 
 from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
 
-__all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Group", "progress_lines", "json_option",
-           "preset_option", "backend_option"]
+__all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Group", "progress_lines", "check_option",
+           "json_option", "preset_option", "backend_option"]
 
 @contextmanager
 def progress_lines():
@@ -27,6 +27,9 @@ def progress_lines():
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a report.")
+check_option = click.option(
+    "--check/--no-check", "check", default=True, show_default=True,
+    help="Refuse code whose liveness vectors, branches or stack depth are wrong.")
 preset_option = click.option("--preset", "preset_name", default="gtx480", show_default=True,
                              type=click.Choice(list(PRESETS)), help="Geometry of the SM.")
 backend_option = click.option("--backend", default="rtl", show_default=True, type=click.Choice(BACKENDS),

@@ -18,7 +18,7 @@ from caesura.software.report.data import as_json as facts_as_json
 from caesura.software.report.page import render_page
 from caesura.software.report.terminal import print_kernel
 
-from .common import json_option, preset_option
+from .common import check_option, json_option, preset_option
 
 __all__ = ["explain_command"]
 
@@ -41,13 +41,13 @@ class _Block(click.ParamType):
         return (*sizes, 1, 1)[:3]
 
 
-def _images(path: Path, registers: int, interval: int | None) -> tuple[dict[str, KernelImage], list[str]]:
+def _images(path: Path, registers: int, interval: int | None, check: bool) -> tuple[dict[str, KernelImage], list[str]]:
     """Return the kernels of a PTX file or of a kernel image, and the lines of the PTX."""
     raw = path.read_bytes()
     if is_elf(raw):
         if interval is not None:
             raise click.UsageError(f"--interval is for PTX; the points of {path}, a kernel image, are where they are")
-        return read_elf(raw, str(path)), []
+        return read_elf(raw, str(path), check), []
     text = source_text(raw, str(path))
     options = CompileOptions(max_registers=registers, interval=interval or CompileOptions.interval)
     return compile_ptx(text, str(path), options), text.split("\n")
@@ -70,14 +70,15 @@ def _check_block(image: KernelImage, block: tuple[int, int, int] | None, g: Geom
 @click.option("--interval", type=click.IntRange(4), help="Most instructions between preemption points outside loops, "
               f"of PTX  [default: {CompileOptions.interval}]")
 @preset_option
+@check_option
 @json_option
-def explain_command(file, names, html, block, interval, preset_name, as_json):
+def explain_command(file, names, html, block, interval, preset_name, check, as_json):
     """Say what each instruction of FILE (PTX, or a kernel image) costs to interrupt, and why points are where they are.
 
     For each instruction: live registers, context of a warp, and where a warp that is to be preempted stops.
     """
     g = preset(preset_name)
-    images, source = _images(file, g.regs_per_thread, interval)
+    images, source = _images(file, g.regs_per_thread, interval, check)
     for name in names:
         if name not in images:
             raise click.BadParameter(f"no kernel {name!r} in {file}; there are {', '.join(images)}",

@@ -111,7 +111,7 @@ def _load(table: Table, key: str) -> np.ndarray:
         raise table.error(f"there is no file {path}", key) from None
     except OSError as error:
         raise table.error(f"{path}: {error.strerror or error}", key) from None
-    except (ValueError, EOFError) as error:
+    except Exception as error:  # what numpy raises on a file that is not well formed is not a closed set
         raise table.error(f"{path} is no .npy file of plain numbers: {error}", key) from None
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
         what = values.dtype if isinstance(values, np.ndarray) else "several arrays"

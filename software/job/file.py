@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from caesura.software.kernels import KERNELS, SIZES
 
 from .arrays import INITS, ArraySpec, read_array
 from .spec import DEFAULT_CYCLES, Expected, JobArgument, JobFile, PreemptionSpec
-from .table import JobError, Table
+from .table import Table, read_toml
 
 __all__ = ["load_job", "BACKENDS"]
 
@@ -103,10 +102,7 @@ def load_job(path: str | Path) -> JobFile:
         If it cannot be read.
     """
     path = Path(path)
-    try:
-        top = Table(path, "", tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise JobError(f"{path}: no TOML: {error}; an inline table {{...}} has to stand on one line") from None
+    top = read_toml(path)
     top.only(_TOP)
     arguments: Sequence[JobArgument] = [_argument(t, k) for k, t in enumerate(top.tables("argument", "argument"), 1)]
     return JobFile(

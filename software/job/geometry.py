@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from pathlib import Path
 
 from caesura.hw.arch.geometry import PRESETS, Geometry
 
-from .table import JobError, Table
+from .table import Table, read_toml
 
 __all__ = ["load_geometry"]
 
@@ -38,10 +37,7 @@ def load_geometry(path: str | Path) -> Geometry:
         If it cannot be read.
     """
     path = Path(path)
-    try:
-        top = Table(path, "", tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise JobError(f"{path}: no TOML: {error}") from None
+    top = read_toml(path)
     top.only(("base", "name", *_FIELDS))
     base = PRESETS[top.choice("base", PRESETS, top.need("base", str))]
     changes: dict[str, int | float | None] = {

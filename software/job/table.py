@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import tomllib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,34 @@ from typing import Any
 from caesura.hw.arch.errors import InputError
 from caesura.software.names import alternatives
 
-__all__ = ["JobError", "Table"]
+__all__ = ["JobError", "Table", "read_toml"]
+
+_MOST_SHOWN = 200
+"""Characters of what is wrong, at either end, that a message quotes."""
 
 
 class JobError(InputError):
     """A job file, or a geometry, that cannot be used; ``str()`` of it names the file, the table and the key."""
+
+
+def read_toml(path: Path) -> Table:
+    """Read a file and return its top.
+
+    Raises
+    ------
+    JobError
+        If it is no TOML.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        return Table(path, "", tomllib.loads(path.read_text(encoding="utf-8")))
+    except RecursionError:
+        raise JobError(f"{path}: arrays, tables or keys are nested too deeply; a few levels are all that is "
+                       "understood") from None
+    except ValueError as error:  # no TOML, no UTF-8, or an integer of thousands of digits
+        raise JobError(f"{path}: no TOML: {str(error)[:_MOST_SHOWN]}; an inline table {{...}} has to stand on one "
+                       "line") from None
 
 
 _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "a string", list: "an array",
@@ -25,7 +49,14 @@ _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "a s
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value!r}" if not isinstance(value, (dict, list)) or len(repr(value)) < 60 else f"{repr(value)[:57]}..."
+    text = repr(value)
+    return text if len(text) < 60 else f"{text[:57]}..."
+
+
+def _cut(text: str) -> str:
+    """Return text on one line, its middle cut out where it is too long to read."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) < 3 * _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ... {text[-_MOST_SHOWN:]}"
 
 
 class Table:
@@ -45,8 +76,8 @@ class Table:
 
     def error(self, message: str, key: str = "") -> JobError:
         """Return an error about a key, or about the table."""
-        parts = [str(self.path), self.where, f"key {key!r}" if key else ""]
-        return JobError(": ".join([", ".join(part for part in parts if part), message]))
+        parts = [str(self.path), self.where, f"key {_shown(key)}" if key else ""]
+        return JobError(": ".join([", ".join(part for part in parts if part), _cut(message)]))
 
     def only(self, keys: Collection[str], top: Collection[str] = ()) -> None:
         """Refuse keys other than `keys`; one of `top` belongs at the top of the file."""

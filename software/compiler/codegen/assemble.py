@@ -29,7 +29,9 @@ from caesura.hw.arch.isa import BY_NAME
 from ..analysis.divergence import stack_depth
 from ..errors import CompileError, ImageError
 from ..ir.cfg import graph as flow_graph
+from .check import check_code
 from .directives import Draft, read_directive
+from .facts import check_facts
 from .image import KernelImage
 from .lift import lift
 from .syntax import parse_guard, parse_number, parse_operand
@@ -44,7 +46,7 @@ class AssemblerError(CompileError):
     """A text that cannot be assembled; see `CompileError`."""
 
 
-def assemble(text: str, filename: str = "<asm>") -> list[KernelImage]:
+def assemble(text: str, filename: str = "<asm>", check: bool = False) -> list[KernelImage]:
     """Assemble every kernel of a text.
 
     Parameters
@@ -52,6 +54,8 @@ def assemble(text: str, filename: str = "<asm>") -> list[KernelImage]:
     text : str
     filename : str
         For messages.
+    check : bool
+        Judge the code as well (`check.check_code`): liveness vectors, branches, stack depth.
 
     Returns
     -------
@@ -74,7 +78,7 @@ def assemble(text: str, filename: str = "<asm>") -> list[KernelImage]:
             raise AssemblerError(str(error), filename, number, statement) from None
     if not drafts:
         raise AssemblerError("no kernel", filename, supported=".kernel name")
-    return [_finish(draft, filename) for draft in drafts]
+    return [_finish(draft, filename, check) for draft in drafts]
 
 
 def _without_comment(line: str) -> str:
@@ -137,7 +141,7 @@ def _instruction(statement: str, labels: dict[str, int]) -> int:
     return encode(Instruction(op, fields))
 
 
-def _finish(draft: Draft, filename: str) -> KernelImage:
+def _finish(draft: Draft, filename: str, check: bool) -> KernelImage:
     code = []
     for number, statement in draft.statements:
         try:
@@ -147,7 +151,14 @@ def _finish(draft: Draft, filename: str) -> KernelImage:
     facts = {"source": "", **draft.facts}
     lines = tuple(draft.lines) if any(draft.lines) else ()
     image = KernelImage(name=draft.name, code=tuple(code), lines=lines, **{"registers": 1, **facts})
-    return _complete(image, facts, draft, filename)
+    image = _complete(image, facts, draft, filename)
+    try:
+        check_facts(image, f"kernel {draft.name}")
+        if check:
+            check_code(image, f"kernel {draft.name}")
+    except ImageError as error:
+        raise AssemblerError(str(error), filename, draft.line) from None
+    return image
 
 
 def _complete(image: KernelImage, facts: dict, draft: Draft, filename: str) -> KernelImage:

@@ -8,11 +8,29 @@ from ..analysis.divergence import stack_depth, waiting_registers
 from ..analysis.dominance import reconvergence
 from ..analysis.liveness import liveness
 from ..analysis.points import PointError, longest_interval
+from ..errors import ImageError
 from ..ir.cfg import graph as flow_graph
+from ..ir.kernel import Kernel, Reg
 from .image import KernelImage
 from .lift import lift
 
-__all__ = ["check_image"]
+__all__ = ["check_code", "check_image"]
+
+
+def check_code(image: KernelImage, where: str) -> None:
+    """Check code from outside: what `check_image` does but for case 1, since code need not be preemptible everywhere.
+
+    Raises
+    ------
+    ImageError
+        If it is wrong; `where` begins the message.
+    """
+    try:
+        _check_words(image)
+    except ImageError as error:
+        raise ImageError(f"{where}: {error}") from None
+    except PointError as error:
+        raise ImageError(f"{where}: {error}; `check=False` (--no-check) takes the code as it is") from None
 
 
 def check_image(image: KernelImage) -> int:
@@ -23,6 +41,7 @@ def check_image(image: KernelImage) -> int:
        lanes waiting elsewhere need (`analysis.divergence`).
     3. Every branch names its immediate post-dominator.
     4. The SIMT stack never needs more entries than the image says.
+    5. Every register is among those that the image allocates.
 
     Returns
     -------
@@ -36,8 +55,17 @@ def check_image(image: KernelImage) -> int:
     ImageError
         If the code is not well formed.
     """
+    return longest_interval(_check_words(image))
+
+
+def _check_words(image: KernelImage) -> Kernel:
+    """Check cases 2 to 5; return the code as IR."""
     lifted = lift(image)
     kernel = lifted.kernel
+    used = {reg.index for block in kernel.blocks for op in block.ops for reg in (*op.defs, *op.uses)
+            if isinstance(reg, Reg) and reg.kind == "R"}
+    if max(used, default=0) >= image.registers:
+        raise PointError(f"{image.name}: the code uses register R{max(used)}, the image allocates {image.registers}")
     flow = flow_graph(kernel)
     for label, point in reconvergence(flow).items():
         if label in lifted.meet and lifted.meet[label] != point:
@@ -58,4 +86,4 @@ def check_image(image: KernelImage) -> int:
     depth = stack_depth(kernel, flow, lifted.meet)
     if depth > image.stack_depth:
         raise PointError(f"{image.name}: the SIMT stack may need {depth} entries, the image says {image.stack_depth}")
-    return longest_interval(kernel)
+    return kernel

@@ -28,13 +28,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, MAX_REGISTERS, PREDICATES
-
+from .facts import RANGES
 from .image import (
     MAX_CONSTANT_BYTES,
     MAX_GLOBAL_BYTES,
-    MAX_LOCAL_BYTES,
-    MAX_SHARED_BYTES,
     Binding,
     KernelImage,
     Parameter,
@@ -46,10 +43,9 @@ from .syntax import parse_number
 
 __all__ = ["Draft", "read_directive", "show_directives", "show_point"]
 
-_NUMBERS = {".registers": ("registers", 1, MAX_REGISTERS), ".predicates": ("predicates", 0, PREDICATES),
-            ".shared": ("shared_bytes", 0, MAX_SHARED_BYTES), ".local": ("local_bytes", 0, MAX_LOCAL_BYTES),
-            ".stack": ("stack_depth", 1, 64), ".maxthreads": ("max_threads", 0, MAX_BLOCK_THREADS),
-            ".globals": ("global_bytes", 0, MAX_GLOBAL_BYTES)}
+_NUMBERS = {".registers": "registers", ".predicates": "predicates", ".shared": "shared_bytes",
+            ".local": "local_bytes", ".stack": "stack_depth", ".maxthreads": "max_threads",
+            ".globals": "global_bytes"}
 _BYTES = {".const": ("constants", MAX_CONSTANT_BYTES, "a constant bank has"),
           ".global": ("global_data", MAX_GLOBAL_BYTES, "the global variables have")}
 _BYTES_A_LINE = 32
@@ -97,7 +93,8 @@ def _natural(text: str) -> int:
 
 
 def _number(draft: Draft, word: str, rest: str) -> None:
-    name, low, high = _NUMBERS[word]
+    name = _NUMBERS[word]
+    low, high = RANGES[name]
     value = _natural(rest)
     if not low <= value <= high:
         raise ValueError(f"{word} must be {low} to {high}, not {value}")
@@ -123,9 +120,12 @@ def _line(draft: Draft, _: str, rest: str) -> None:
 
 def _source(draft: Draft, _: str, rest: str) -> None:
     try:
-        draft.facts["source"] = json.loads(rest)
+        source = json.loads(rest) if rest.startswith('"') else None
     except ValueError:
-        raise ValueError("the source must be a quoted file name") from None
+        source = None
+    if not isinstance(source, str) or not source.isprintable():
+        raise ValueError("the source must be a quoted file name")
+    draft.facts["source"] = source
 
 
 def _block(draft: Draft, _: str, rest: str) -> None:
@@ -200,7 +200,7 @@ def show_directives(image: KernelImage) -> list[str]:
     """Return the directives of an image, but for those that stand among its instructions."""
     lines = [f".source {json.dumps(image.source)}"] if image.source else []
     wanted = {".registers", ".predicates", ".shared", ".stack"}
-    lines += [f"{word} {getattr(image, name)}" for word, (name, _, _) in _NUMBERS.items()
+    lines += [f"{word} {getattr(image, name)}" for word, name in _NUMBERS.items()
               if word in wanted or getattr(image, name)]
     if image.required_block is not None:
         lines.append(".reqblock " + ", ".join(map(str, image.required_block)))

@@ -29,6 +29,8 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 
 from ..errors import ImageError
+from .check import check_code
+from .facts import check_facts
 from .image import Binding, KernelImage, Parameter, Point, Relocation, Symbol
 
 __all__ = ["MACHINE", "FORMAT_VERSION", "save_elf", "load_elf", "write_elf", "read_elf", "is_elf"]
@@ -43,8 +45,10 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _DIGEST = slice(_HEADER.size, _HEADER.size + 32)
 _PROGBITS, _SYMTAB, _STRTAB = 1, 2, 3
 _ALLOC_EXEC = 6
+_RECORD = ".caesura.kernel."
 _SHARED = {"constants": ".caesura.constants.", "global_data": ".caesura.globals."}
 """Fields that several kernels have alike, and the names of their sections."""
+_LISTS = {"parameters": Parameter, "symbols": Symbol, "points": Point, "relocations": Relocation, "bindings": Binding}
 
 
 class _Strings:
@@ -106,34 +110,66 @@ def save_elf(path: str | os.PathLike, images: Mapping[str, KernelImage] | Iterab
     Path(path).write_bytes(write_elf(images))
 
 
-def load_elf(path: str | os.PathLike) -> dict[str, KernelImage]:
+def load_elf(path: str | os.PathLike, check: bool = True) -> dict[str, KernelImage]:
     """Read the kernels of a file.
+
+    Parameters
+    ----------
+    path : path
+    check : bool
+        Judge the code as well (`check.check_code`): liveness vectors, branches, stack depth.
 
     Raises
     ------
     ImageError
-        If it is no ELF file, of another machine, damaged, or holds illegal code.
+        If it is no ELF file, of another machine, damaged, or holds illegal or (with `check`) wrong code.
     OSError
         If it cannot be read.
     """
-    return read_elf(Path(path).read_bytes(), str(path))
+    return read_elf(Path(path).read_bytes(), str(path), check)
 
 
-def read_elf(file: bytes, name: str = "<elf>") -> dict[str, KernelImage]:
+def read_elf(file: bytes, name: str = "<elf>", check: bool = True) -> dict[str, KernelImage]:
     """Return the kernels of an ELF file's bytes, by name; errors as `load_elf`, with `name` in the message."""
     _check(file, name)
-    elf = ELFFile(io.BytesIO(file))
     images = {}
-    for section in elf.iter_sections():
-        if section.name.startswith(".caesura.kernel."):
-            kernel = section.name.removeprefix(".caesura.kernel.")
-            text = elf.get_section_by_name(f".text.{kernel}")
-            if text is None:
-                raise ImageError(f"{name}: kernel {kernel} has no code section")
-            images[kernel] = _image(elf, section.data(), text.data(), f"{name}: kernel {kernel}")
+    for kernel, where, record, code, shared in _sections(file, name):
+        images[kernel] = _image(shared, record, code, where)
+        if images[kernel].name != kernel:
+            raise ImageError(f"{where}: bad kernel record: it is of kernel {images[kernel].name!r}")
+        check_facts(images[kernel], where)
+        if check:
+            check_code(images[kernel], where)
     if not images:
         raise ImageError(f"{name}: no kernel in the file")
     return images
+
+
+_Shared = dict[str, dict[int, bytes]]
+"""Contents of the sections that kernels have alike, by field and number."""
+
+
+def _sections(file: bytes, name: str) -> list[tuple[str, str, bytes, bytes, _Shared]]:
+    """Return name, place, record, code and shared sections of each kernel."""
+    try:
+        elf = ELFFile(io.BytesIO(file))
+        data = {section.name: section.data() for section in elf.iter_sections()}
+    except Exception as error:  # what pyelftools raises on a file that is not well formed is not a closed set
+        raise ImageError(f"{name}: damaged ELF file ({type(error).__name__}: {error})") from None
+    shared: _Shared = {field: {} for field in _SHARED}
+    for field, prefix in _SHARED.items():
+        for section, contents in data.items():
+            if section.startswith(prefix) and section.removeprefix(prefix).isdecimal():
+                shared[field][int(section.removeprefix(prefix)[:9])] = contents
+    found = []
+    for section, record in data.items():
+        if section.startswith(_RECORD):
+            kernel = section.removeprefix(_RECORD)
+            where = f"{name}: kernel {kernel if kernel.isprintable() else repr(kernel)}"
+            if f".text.{kernel}" not in data:
+                raise ImageError(f"{where} has no code section")
+            found.append((kernel, where, record, data[f".text.{kernel}"], shared))
+    return found
 
 
 def is_elf(file: bytes) -> bool:
@@ -159,7 +195,7 @@ def _check(file: bytes, name: str) -> None:
         raise ImageError(f"{name}: kernel image format {version}, this version reads {FORMAT_VERSION}")
 
 
-def _image(elf: ELFFile, record: bytes, text: bytes, where: str) -> KernelImage:
+def _image(shared: _Shared, record: bytes, text: bytes, where: str) -> KernelImage:
     if len(text) % INSTRUCTION_BYTES or not text:
         raise ImageError(f"{where}: code of {len(text)} bytes is not a whole number of instructions")
     code = struct.unpack(f"<{len(text) // INSTRUCTION_BYTES}Q", text)
@@ -170,20 +206,19 @@ def _image(elf: ELFFile, record: bytes, text: bytes, where: str) -> KernelImage:
             raise ImageError(f"{where}, pc {pc}: {error}") from None
     try:
         facts = json.loads(record)
-        facts["parameters"] = tuple(Parameter(**p) for p in facts["parameters"])
+        if not isinstance(facts, dict):
+            raise TypeError("no object")
+        for field, kind in _LISTS.items():
+            facts[field] = tuple(kind(**item) for item in facts[field])
         facts["lines"] = tuple(facts["lines"])
-        facts["symbols"] = tuple(Symbol(**s) for s in facts["symbols"])
-        facts["points"] = tuple(Point(**p) for p in facts["points"])
-        facts["relocations"] = tuple(Relocation(**r) for r in facts["relocations"])
-        facts["bindings"] = tuple(Binding(**b) for b in facts["bindings"])
-        for field, prefix in _SHARED.items():
+        for field in _SHARED:
             number = facts[field]
-            section = elf.get_section_by_name(f"{prefix}{number}")
-            if number is not None and section is None:
-                raise ValueError(f"no section {prefix}{number}")
-            facts[field] = b"" if section is None else section.data()
+            if number is not None and number not in shared[field]:
+                raise ValueError(f"no section {_SHARED[field]}{number}")
+            facts[field] = b"" if number is None else shared[field][number]
         block = facts["required_block"]
         facts["required_block"] = None if block is None else tuple(block)
         return KernelImage(code=code, **facts)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ImageError(f"{where}: bad kernel record ({error})") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        what = " ".join(str(error).split())[:200]
+        raise ImageError(f"{where}: bad kernel record ({type(error).__name__}: {what})") from None

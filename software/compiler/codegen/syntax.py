@@ -30,6 +30,8 @@ __all__ = ["show_operand", "parse_operand", "shown_fields", "show_registers", "p
            "show_guard"]
 
 _NUMBER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)")
+_LONGEST_NUMBER = 70
+"""Characters: 64 bits in binary."""
 _MEMORY = re.compile(r"\[\s*(?:([RU]\d+)\s*([-+][^\]]+?)?|([^\]RU]+?))\s*\]")
 _RANGE = re.compile(r"R(\d+)(?:\s*-\s*R(\d+)|(\+))?")
 _SPECIALS = {special.name.lower().replace("_", "."): int(special) for special in Special}
@@ -45,7 +47,7 @@ def parse_number(text: str) -> int:
         If the text is none.
     """
     text = text.replace(" ", "")
-    if not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text) or len(text) > _LONGEST_NUMBER:
         raise ValueError(f"{text!r} is not a number")
     return int(text, 0)
 

@@ -10,7 +10,7 @@ import dataclasses
 
 from ..errors import CompileError
 from ..library import ROUTINES, Routine, routine
-from ..ptx.inline import Inliner, Statement
+from ..ptx.inline import MOST_STATEMENTS, Inliner, Statement
 from ..ptx.parameters import parameters_to_registers, variable_bytes
 from ..ptx.syntax import Function, Instruction, Module, Name, Variable
 
@@ -27,7 +27,7 @@ def expand(module: Module, function: Function) -> Function:
     """
     functions = {f.name: f for defined in (False, True) for f in module.functions
                  if f.kind == "func" and f.defined == defined}
-    calls = Inliner(functions.get, module.file, function)
+    calls = Inliner(functions.get, module.file, function, MOST_STATEMENTS)
     inlined: list[Statement] = []
     for statement in function.statements:
         if isinstance(statement, Instruction) and statement.base == "call":

@@ -34,11 +34,18 @@ def _resolve_branches(kernel: Kernel) -> bool:
 def _skip_empty(kernel: Kernel) -> bool:
     blocks = by_label(kernel)
 
+    known: dict[str, str] = {}  # so that a long chain of empty blocks is walked once
+
     def final(label: str) -> str:
-        seen = set()
+        seen: dict[str, None] = {}
         while not blocks[label].ops and len(blocks[label].end.targets) == 1 and label not in seen:
-            seen.add(label)
+            if label in known:
+                label = known[label]
+                break
+            seen[label] = None
             label = blocks[label].end.targets[0]
+        if label not in seen:  # where the chain ends, not within a loop of empty blocks
+            known.update(dict.fromkeys(seen, label))
         return label
 
     changed = False

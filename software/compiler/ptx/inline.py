@@ -27,9 +27,13 @@ from .syntax import (
     renamed,
 )
 
-__all__ = ["Inliner", "Statement", "straight"]
+__all__ = ["MOST_STATEMENTS", "Inliner", "Statement", "straight"]
 
 Statement = Instruction | Label
+MOST_STATEMENTS = 100_000
+"""Statements that the calls of a kernel may become: a chain of functions that call twice doubles with each."""
+DEEPEST = 64
+"""Calls within calls."""
 ASSERTION = "__assertfail"
 """What CUDA's ``assert`` calls; a call of it ends the thread block with a fault."""
 _COMPUTES = frozenset((
@@ -56,6 +60,8 @@ class Inliner:
         For messages.
     caller : Function
         Whose names a body may not use.
+    most : int, optional
+        Statements that all calls together may become; more are refused.
 
     Attributes
     ----------
@@ -63,7 +69,8 @@ class Inliner:
         Declarations that the inlined statements need.
     """
 
-    def __init__(self, find: Callable[[str], Function | None], file: str, caller: Function):
+    def __init__(self, find: Callable[[str], Function | None], file: str, caller: Function,
+                 most: int | None = None):
         self.variables: list[Variable] = []
         own = [*caller.variables, *caller.parameters]
         self._foreign = {v.name for v in own if v.count is None}
@@ -74,6 +81,7 @@ class Inliner:
         self._file = file
         self._number = 0
         self._open: list[str] = []
+        self._left = most
 
     def fresh(self, name: str) -> str:
         """Return a name that no other piece of code has."""
@@ -127,6 +135,14 @@ class Inliner:
         """
         if function.name in self._open:
             raise self._error(site, f"recursive call of {function.name}", "functions that do not call themselves")
+        if self._left is not None:
+            self._left -= len(function.statements)
+            if self._left < 0:
+                raise self._error(site, "inlined, the calls of this kernel are too many instructions",
+                                  f"{MOST_STATEMENTS:,}; every call is inlined")
+        if len(self._open) >= DEEPEST:
+            raise self._error(site, f"call of {function.name} more than {DEEPEST} calls deep",
+                              "shallower chains of functions: every call is inlined")
         if len(results) != len(function.results) or len(arguments) != len(function.parameters):
             raise self._error(site, f"{function.name} has {len(function.results)} results and "
                                     f"{len(function.parameters)} parameters")
