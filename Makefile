@@ -20,7 +20,7 @@ demo: setup
 	@$(BIN)/caesura preempt pathfinder --mechanism live --preset gtx480
 
 lint: setup
-	$(BIN)/ruff check src/caesura/hw src/caesura/software src/caesura/sim tests
+	$(BIN)/ruff check src/caesura/*.py src/caesura/hw src/caesura/software src/caesura/sim tests
 	$(BIN)/basedpyright --level error --pythonpath $(BIN)/python
 
 test: lint

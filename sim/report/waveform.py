@@ -16,9 +16,9 @@ from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.preempt.engine import PreemptEngine
+from caesura.progress import Progress, report
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.rtl.verilator import Progress, report_on_stderr
 from caesura.software.driver import Device
 
 __all__ = ["ENGINE", "WaveformDevice", "state_names", "annotate"]
@@ -123,7 +123,7 @@ class WaveformDevice(Device):
     """
 
     def __init__(self, g: Geometry, path: str | Path, memory_bytes: int = MEMORY_BYTES,
-                 progress: Progress = report_on_stderr):
+                 progress: Progress = report):
         self._path = Path(path)
         self._path.write_text("")  # complains before the run, not after it
         self._raw = self._path.with_name(self._path.name + ".raw")

@@ -113,7 +113,7 @@ def test_colliding_port_names_are_refused():
 
 def test_second_export_comes_from_the_cache(own_cache, monkeypatch):
     first = export.systemverilog(Lanes([3]))
-    assert [path.suffix for path in (own_cache / "sv").iterdir()] == [".sv"]
+    assert [path.suffix for path in (own_cache / "sv").iterdir()] == [".gz"]
     monkeypatch.setattr(export, "run_yosys", lambda *_: pytest.fail("Yosys ran again"))
     assert export.systemverilog(Lanes([3])) == first
 

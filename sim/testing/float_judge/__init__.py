@@ -7,11 +7,6 @@ A judge is the host's IEEE 754 arithmetic. `binary32` and `binary64` have one ea
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -21,15 +16,15 @@ from pathlib import Path
 import numpy as np
 from amaranth.lib import wiring
 
-from caesura.hw.export import cache_directory
-from caesura.sim.rtl.verilator import BuildError, block_library, source_texts
+from caesura.sim.rtl.toolchain import shared_library
+from caesura.sim.rtl.verilator import block_library
 
 __all__ = ["MODES", "MODE_DEFINES", "RELATIONS", "Difference", "Judge", "Operation", "Stream"]
 
 MODES = ("RN", "RZ", "RM", "RP")
 MODE_DEFINES = {f"MODE_{name}": number for number, name in enumerate(MODES)}
 """Macros of every judge: the rounding directions."""
-FLAGS = "-frounding-math -ffp-contract=off"
+FLAGS = "-frounding-math", "-ffp-contract=off"
 LESS, EQUAL, GREATER, UNORDERED = 1, 2, 4, 8
 RELATIONS = {"EQ": EQUAL, "NE": LESS | GREATER, "LT": LESS, "LE": LESS | EQUAL, "GT": GREATER,
              "GE": GREATER | EQUAL}
@@ -63,21 +58,8 @@ class Difference:
 
 def _compile(source: Path, defines: dict[str, int]) -> ctypes.CDLL:
     """Compile a judge, once for each version of its source and of the headers it includes."""
-    command = ["g++", "-std=c++17", "-O2", "-march=native", "-fPIC", "-shared", *FLAGS.split(),
-               *(f"-D{name}={value}" for name, value in defines.items()), str(source)]
-    if shutil.which("g++") is None:
-        raise BuildError("g++ missing, needed to compile the judge; install with `sudo apt-get install g++`")
-    texts = [*command, *source_texts(source)]
-    folder = cache_directory() / "judge"
-    folder.mkdir(exist_ok=True)
-    library = folder / f"{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:24]}.so"
-    if not library.exists():
-        with tempfile.TemporaryDirectory(dir=folder) as work:
-            done = subprocess.run([*command, "-o", f"{work}/judge.so"], capture_output=True, text=True)
-            if done.returncode:
-                raise BuildError(f"the judge does not compile:\n{done.stderr[:2000]}")
-            os.replace(f"{work}/judge.so", library)
-    return ctypes.CDLL(str(library))
+    flags = [*FLAGS, *(f"-D{name}={value}" for name, value in defines.items())]
+    return ctypes.CDLL(str(shared_library(source, flags, "judge of floating-point results", "judge")))
 
 
 def _pointers(*arrays: np.ndarray) -> list[ctypes.c_void_p]:

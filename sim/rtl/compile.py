@@ -1,0 +1,205 @@
+"""From SystemVerilog to a shared library: Verilator, then g++ on each file it writes.
+
+Verilator's own makefile is not used: make cannot build in a folder whose name has a space, and neither says how far it
+is nor begins with the longest file. Every path is an argument of its own and no shell reads it, so any name works.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from caesura.cache import digest, locked, seal, whole, work_folder
+
+from .toolchain import TARGET, BuildError, compiler, identity, run_tool, verilator_root
+
+__all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "jobs", "runtime_library", "verilate"]
+
+VERILATOR_FLAGS = ("--cc", "--exe", "--make", "json", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--savable",
+                   "--threads", "1", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", "top",
+                   "--prefix", "Vtop")
+RUNTIME = ("verilated", "verilated_save", "verilated_threads", "verilated_vcd_c")
+"""Sources of Verilator's run-time library, the same for all designs; the linker takes what a design needs."""
+JOB_BYTES = 700 << 20
+"""Memory that one compiler takes at most."""
+
+Report = Callable[[int, int], None]
+"""Called with the number of files done and of all."""
+
+
+@dataclass(frozen=True)
+class CompilerFlags:
+    """Flags of g++.
+
+    Attributes
+    ----------
+    common : tuple of str
+        Of every file.
+    fast : tuple of str
+        Of the code of a cycle and of the harness. It gains 3 % from -O2, which takes twice as long to compile, and 18 %
+        from -Os, which takes half as long again: a cycle's code is larger than a cache.
+    slow : tuple of str
+        Of the code that runs once.
+    runtime : tuple of str
+        Of Verilator's run-time library.
+    link : tuple of str
+        Of the last step.
+    """
+
+    common: tuple[str, ...] = ("-std=c++17", "-fPIC", "-fvisibility=default", TARGET)
+    fast: tuple[str, ...] = ("-O1",)
+    slow: tuple[str, ...] = ("-O0",)
+    runtime: tuple[str, ...] = ("-O2",)
+    link: tuple[str, ...] = ("-shared",)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What Verilator wrote.
+
+    Attributes
+    ----------
+    folder : Path
+        Where.
+    fast, slow : tuple of Path
+        C++ sources of the code of a cycle, and of the rest.
+    """
+
+    folder: Path
+    fast: tuple[Path, ...]
+    slow: tuple[Path, ...]
+
+
+def jobs() -> int:
+    """Return how many compilers may run at a time: one a processor, as far as the memory goes."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(len(os.sched_getaffinity(0)), memory // JOB_BYTES))
+
+
+def verilate(text: str, flags: Sequence[str], work: Path) -> Model:
+    """Run Verilator on a SystemVerilog text in the folder `work`.
+
+    Raises
+    ------
+    BuildError
+        If Verilator is missing or refuses the text.
+    """
+    root = verilator_root()
+    (work / "top.sv").write_text(text)
+    run_tool([root / "bin" / "verilator_bin", *flags, "--Mdir", "obj", "top.sv"], work, "Verilator",
+             env=os.environ | {"VERILATOR_ROOT": str(root)})
+    sources = json.loads((work / "obj" / "Vtop.json").read_text())["sources"]
+
+    def paths(kind: str) -> tuple[Path, ...]:
+        names = sources.get(f"classes_{kind}", []) + sources.get(f"support_{kind}", [])
+        return tuple(work / "obj" / Path(name).name for name in names)
+
+    return Model(work / "obj", paths("fast"), paths("slow"))
+
+
+def _macros(flags: Sequence[str]) -> list[str]:
+    """Return the macros and include folders of Verilator's makefile."""
+    include = verilator_root() / "include"
+    macros = {"VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_TRACE": int("--trace-vcd" in flags),
+              "VM_TRACE_FST": 0, "VM_TRACE_SAIF": 0, "VM_TRACE_VCD": int("--trace-vcd" in flags)}
+    return ["-I.", f"-I{include}", f"-I{include / 'vltstd'}", *(f"-D{name}={value}" for name, value in macros.items())]
+
+
+def _compile_all(steps: Sequence[tuple[Path, Sequence[str]]], folder: Path, report: Report) -> list[Path]:
+    """Run g++ on sources, each with its flags, the longest first; return the object files in the given order."""
+    def compile_one(source: Path, flags: Sequence[str]) -> Path:
+        target = folder / f"{source.stem}.o"
+        run_tool([compiler(), *flags, "-c", source, "-o", target], folder, "g++")
+        return target
+
+    longest = sorted(steps, key=lambda step: -step[0].stat().st_size * (1 + ("-O0" not in step[1])))
+    with ThreadPoolExecutor(jobs()) as pool:
+        futures = {step[0]: pool.submit(compile_one, *step) for step in longest}
+        try:
+            for done, future in enumerate(_completed(list(futures.values()))):
+                future.result()
+                report(done + 1, len(steps))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [futures[source].result() for source, _ in steps]
+
+
+def _completed(left: list) -> Iterator:
+    """Iterate over futures as they end, an exception first."""
+    pending = set(left)
+    while pending:
+        done, pending = wait(pending, return_when=FIRST_EXCEPTION, timeout=0.2)
+        yield from sorted(done, key=lambda future: future.exception() is None)
+
+
+def runtime_library(flags: Sequence[str], options: CompilerFlags, folder: Path) -> Path:
+    """Return the archive of Verilator's run-time library, compiled in `folder` if it is not there yet.
+
+    Raises
+    ------
+    BuildError
+        If it cannot be compiled.
+    """
+    macros = [flag for flag in _macros(flags) if flag.startswith("-D")]
+    key = digest([*macros, *options.common, *options.runtime, identity()])
+    result = folder / f"runtime-{key}.a"
+    lock = folder / f"runtime-{key}.lock"
+    with locked(lock):
+        if not whole(result):
+            with work_folder(lock) as work:
+                include = verilator_root() / "include"
+                steps = [(include / f"{name}.cpp", (*options.common, *options.runtime, *_macros(flags)))
+                         for name in RUNTIME]
+                objects = _compile_all(steps, work, lambda done, total: None)
+                run_tool(["ar", "rcs", work / "runtime.a", *objects], work, "ar")
+                os.replace(work / "runtime.a", result)
+                seal(result, "Verilator's run-time library", "any design")
+    return result
+
+
+def compile_model(model: Model, harness: Path, defines: Sequence[str], flags: Sequence[str], options: CompilerFlags,
+                  runtime: Path, report: Report) -> Path:
+    """Compile a model with a harness around it; return the shared library.
+
+    Parameters
+    ----------
+    model : Model
+    harness : Path
+        C++ source that drives the class ``Vtop``.
+    defines : sequence of str
+        Flags of the harness.
+    flags : sequence of str
+        Those that Verilator had.
+    options : CompilerFlags
+    runtime : Path
+        From `runtime_library`.
+    report : callable
+        Told how far it is.
+
+    Raises
+    ------
+    BuildError
+        If the compiler is missing or refuses a file.
+    """
+    folder = model.folder
+    macros = _macros(flags)
+    steps: list[tuple[Path, Sequence[str]]] = []
+    for sources, own in ((model.fast, options.fast), (model.slow, options.slow)):
+        common = [*options.common, *own, *macros]
+        header = folder / f"pch{len(steps)}.h"
+        shutil.copy(folder / "Vtop__pch.h", header)
+        run_tool([compiler(), *common, "-x", "c++-header", header, "-o", f"{header}.gch"], folder, "g++")
+        steps += [(source, [*common, "-include", header.name]) for source in sources]
+    steps.append((harness, [*options.common, *options.fast, *macros, f"-I{harness.parent}", *defines]))
+    objects = _compile_all(steps, folder, report)
+    result = folder / "simulation.so"
+    run_tool([compiler(), *options.common, *options.link, *objects, runtime, "-o", result], folder, "g++")
+    if not result.exists():
+        raise BuildError("g++ ended without a library")
+    return result
