@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS
@@ -41,6 +42,8 @@ from .ptx.syntax import Function, Module
 __all__ = ["compile_ptx", "compile_function"]
 
 _ROUNDS = 20
+_CLEANING = exit_early, drop_flushes, propagate, simplify, eliminate_dead_code, drop_atomic_results, tidy
+"""Passes that run in turn until none of them changes anything."""
 
 
 def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | None = None) -> dict[str, KernelImage]:
@@ -135,9 +138,10 @@ def _optimize(kernel: Kernel) -> None:
 
 
 def _clean(kernel: Kernel) -> None:
-    for _ in range(_ROUNDS):
-        if not (exit_early(kernel) | drop_flushes(kernel) | propagate(kernel) | simplify(kernel)
-                | eliminate_dead_code(kernel) | drop_atomic_results(kernel) | tidy(kernel)):
+    idle = 0
+    for step in itertools.islice(itertools.cycle(_CLEANING), _ROUNDS * len(_CLEANING)):
+        idle = 0 if step(kernel) else idle + 1
+        if idle == len(_CLEANING):
             break
 
 

@@ -10,6 +10,7 @@ Three stages, each a subset of the one before:
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, UNIFORMS
@@ -106,9 +107,19 @@ WIDE: dict[str, Signature] = {
 _IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div"}
 
 
+@functools.cache
+def _accesses_memory(name: str) -> bool:
+    return name.startswith(("ld.", "uld.", "st.", "atom.", "red."))
+
+
+@functools.cache
+def _computes(name: str) -> bool:
+    return name not in _IMPURE and not name.startswith(("st.", "bar.", "atom.", "red."))
+
+
 def is_memory(op: Op) -> bool:
     """Whether `op` accesses memory; its first operand is then the address."""
-    return op.name.startswith(("ld.", "uld.", "st.", "atom.", "red."))
+    return _accesses_memory(op.name)
 
 
 def is_atomic(op: Op) -> bool:
@@ -123,7 +134,7 @@ def offset_fits(op: Op, offset: int) -> bool:
 
 def is_pure(op: Op) -> bool:
     """Whether `op` only computes its results (a load is; a volatile one is not)."""
-    return not (op.volatile or op.name in _IMPURE or op.name.startswith(("st.", "bar.")) or is_atomic(op))
+    return not op.volatile and _computes(op.name)
 
 
 def is_convergent(op: Op) -> bool:
