@@ -78,15 +78,13 @@ def _not_live(kernel: Kernel) -> bool:
         if condition is not None and condition.reg is not None:
             live.add(condition.reg)
         for op in reversed(block.ops):
-            written = op.written()
-            if live.isdisjoint(written) and is_pure(op):
+            if live.isdisjoint(op.written()) and is_pure(op):
                 changed = True  # what it reads does not become live: a chain of dead operations goes at once
                 continue
             if len(op.defs) > 1:
                 changed |= _drop_results(op, live)
             kept.append(op)
-            if op.guard is None:
-                live.difference_update(written)
+            live.difference_update(op.killed())
             live.update(op.read())
         block.ops = kept[::-1]
     return changed

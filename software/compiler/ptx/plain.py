@@ -1,13 +1,14 @@
-"""Plain instructions, read in one step: most lines of a module, and most of the time that its grammar would take.
+"""Runs of plain instructions, read in one step: most lines of a module, and most of the time its grammar would take.
 
 An instruction is plain if it stands on one line without comments, and each of its operands is a name, a number, an
-address ``[name]`` or ``[name+4]``, or a vector of names and numbers. The terminal `TERMINAL` stands for all of it; the
-grammar judges everything else, and has the last word on what is refused (`parser`).
+address ``[name]`` or ``[name+4]``, or a vector of names and numbers. The terminal `TERMINAL` stands for a run of them;
+the grammar judges everything else, and has the last word on what is refused (`parser`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from .literals import literal
 from .syntax import Address, Guard, Instruction, Name, Number, Operand, Vector
@@ -21,9 +22,11 @@ _COMMA = r"[ \t]*+,[ \t]*+"
 _OPERAND = (rf"(?:{_SIMPLE}|\[{_WORD}(?:\+-?\d++|-\d++)?\]"
             rf"|\{{[ \t]*+{_SIMPLE}(?:{_COMMA}{_SIMPLE})*+[ \t]*+\}})")
 _OPERANDS = rf"{_OPERAND}(?:{_COMMA}{_OPERAND})*+"
-TERMINAL = rf"(?:@!?{_WORD}[ \t]++)?{_WORD}(?:[ \t]++{_OPERANDS})?[ \t]*+;"
-"""Regular expression of a plain instruction."""
-_PARTS = re.compile(rf"(?:@(!?)({_WORD})[ \t]+)?({_WORD})[ \t]*(.*);", re.ASCII)
+_INSTRUCTION = rf"(?:@!?{_WORD}[ \t]++)?{_WORD}(?:[ \t]++{_OPERANDS})?[ \t]*+;"
+_SPACE = r"[ \t\f\r\n]*+"
+TERMINAL = rf"{_INSTRUCTION}(?:{_SPACE}{_INSTRUCTION})*+"
+"""Regular expression of a run of plain instructions."""
+_PARTS = re.compile(rf"((?:@(!?)({_WORD})[ \t]+)?({_WORD})[ \t]*([^;]*);)(\s*)", re.ASCII)
 _EACH = re.compile(_OPERAND, re.ASCII)
 _OFFSETS = range(-1 << 31, 1 << 32)
 
@@ -38,20 +41,23 @@ class PlainReader:
     def __init__(self):
         self._operands: dict[str, Operand] = {}
 
-    def read(self, text: str, line: int, column: int) -> Instruction:
-        """Return the instruction that begins at a line and a column.
+    def read(self, run: str, line: int, column: int) -> Iterator[Instruction]:
+        """Yield the instructions of a run that begins at a line and a column.
 
         Raises
         ------
         NotPlain
             If a number does not fit.
         """
-        parts = _PARTS.fullmatch(text)
-        assert parts is not None
-        negated, guard, opcode, rest = parts.groups()
-        operands = tuple([self._operand(part) for part in _EACH.findall(rest)])
-        return Instruction(opcode, operands, Guard(guard, bool(negated)) if guard else None, line, text,
-                           column + parts.start(3))
+        before = 1 - column
+        for parts in _PARTS.finditer(run):
+            text, negated, guard, opcode, rest, space = parts.groups()
+            operands = tuple([self._operand(part) for part in _EACH.findall(rest)])
+            yield Instruction(opcode, operands, Guard(guard, bool(negated)) if guard else None, line, text,
+                              parts.start(4) - before + 1)
+            if "\n" in space:
+                line += space.count("\n")
+                before = parts.end() - len(space) + space.rindex("\n") + 1
 
     def _operand(self, text: str) -> Operand:
         found = self._operands.get(text)
