@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ from .ptx.syntax import Function, Module
 __all__ = ["Compiled", "compile_ptx", "compile_module", "compile_function"]
 
 _ROUNDS = 20
+_CLEANING = exit_early, drop_flushes, propagate, simplify, eliminate_dead_code, drop_atomic_results, tidy
+"""Passes that run in turn until none of them changes anything."""
 
 
 @dataclass(frozen=True)
@@ -202,9 +205,10 @@ def _optimize(kernel: Kernel) -> None:
 
 
 def _clean(kernel: Kernel) -> None:
-    for _ in range(_ROUNDS):
-        if not (exit_early(kernel) | drop_flushes(kernel) | propagate(kernel) | simplify(kernel)
-                | eliminate_dead_code(kernel) | drop_atomic_results(kernel) | tidy(kernel)):
+    idle = 0
+    for step in itertools.islice(itertools.cycle(_CLEANING), _ROUNDS * len(_CLEANING)):
+        idle = 0 if step(kernel) else idle + 1
+        if idle == len(_CLEANING):
             break
 
 

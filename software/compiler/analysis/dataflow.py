@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 
 import networkx
 
+from ..ir.cfg import neighbours
+
 __all__ = ["Analysis", "solve"]
 
 Fact = TypeVar("Fact")
@@ -43,20 +45,22 @@ def solve(analysis: Analysis[Fact], graph: networkx.DiGraph) -> tuple[dict[str, 
     before, after : dict
         Fact of each node at its start and at its end, in program order.
     """
-    inputs = graph.predecessors if analysis.forward else graph.successors
-    outputs = graph.successors if analysis.forward else graph.predecessors
-    near = {node: analysis.start for node in graph}
-    far = {node: analysis.transfer(node, analysis.start) for node in graph}
+    predecessors, successors = neighbours(graph)
+    inputs, outputs = (predecessors, successors) if analysis.forward else (successors, predecessors)
+    merge, transfer = analysis.merge, analysis.transfer
+    near = dict.fromkeys(graph, analysis.start)
+    far = {node: transfer(node, analysis.start) for node in graph}
     pending = dict.fromkeys(graph if analysis.forward else reversed(list(graph)))
     while pending:
         node = next(iter(pending))
         del pending[node]
         fact = analysis.start
-        for other in inputs(node):
-            fact = analysis.merge(fact, far[other])
+        for other in inputs[node]:
+            fact = merge(fact, far[other])
         near[node] = fact
-        result = analysis.transfer(node, fact)
+        result = transfer(node, fact)
         if result != far[node]:
             far[node] = result
-            pending.update(dict.fromkeys(outputs(node)))
+            for other in outputs[node]:
+                pending[other] = None
     return (near, far) if analysis.forward else (far, near)

@@ -14,6 +14,8 @@ neither case.
 
 from __future__ import annotations
 
+import functools
+import itertools
 from bisect import bisect_left
 from typing import NamedTuple
 
@@ -32,6 +34,10 @@ class Place(NamedTuple):
 
     label: str
     index: int
+
+
+_place = functools.partial(tuple.__new__, Place)
+"""`Place` of a pair, for whole blocks at once."""
 
 
 class DominatorTree:
@@ -97,9 +103,9 @@ class Definitions:
 
     def _note(self, block: Block) -> None:
         label, places, single, readers = block.label, self.places, self._single, self._readers
+        places.update(zip(block.ops, map(_place, zip(itertools.repeat(label), range(len(block.ops)))), strict=True))
         written = self._written[label] = {}
         for index, op in enumerate(block.ops):
-            places[op] = Place(label, index)
             for reg in op.written():
                 single[reg] = op if reg not in single and op.guard is None else None
                 if reg in written:

@@ -67,12 +67,14 @@ def liveness(kernel: Kernel, graph: networkx.DiGraph | None = None) -> Liveness:
     for block in kernel.blocks:
         read: set[Reg] = set()
         killed: set[Reg] = set()
-        _read_condition(block, read)
-        for op in reversed(block.ops):
-            lost = set(op.killed())
-            read -= lost
-            killed |= lost
-            read.update(op.read())
+        for op in block.ops:
+            for reg in op.read():
+                if reg not in killed:
+                    read.add(reg)
+            killed.update(op.killed())
+        condition = block.end.condition
+        if condition is not None and condition.reg is not None and condition.reg not in killed:
+            read.add(condition.reg)
         gen[block.label], kill[block.label] = frozenset(read), frozenset(killed)
     analysis = Analysis(forward=False, start=frozenset(), merge=frozenset.union,
                         transfer=lambda node, after: gen[node] | (after - kill[node]))

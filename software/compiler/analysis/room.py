@@ -11,7 +11,7 @@ live up to ``y``, in addition
 
 from __future__ import annotations
 
-from ..ir.kernel import Kernel, Op, Reg
+from ..ir.kernel import Block, Kernel, Op, Reg
 from .definitions import Definitions
 from .liveness import liveness
 from .loops import loops_of
@@ -39,17 +39,27 @@ class Room:
         self._names: dict[Reg, list[Reg]] = {}
         for block in kernel.blocks:
             self._start[block.label] = len(self._counts)
-            counts = []
-            for _, op, live in self._live.backward(block):
-                counts.append(sum(reg.kind == "r" for reg in live | set(op.written())))
-                self._last_reads[op] = tuple(reg for reg in op.read() if reg.kind == "r" and reg not in live)
-            self._counts += counts[::-1]
-            self._counts.append(sum(reg.kind == "r" for reg in self._live.live_out[block.label]))
+            self._counts += self._counted(block)
         self._most = max(self._counts)
         self._ends: dict[int, int] = {}
         for block in kernel.blocks:
             for loop in self._loops[block.label]:
                 self._ends[loop] = self._start[block.label] + len(block.ops)
+
+    def _counted(self, block: Block) -> list[int]:
+        """Return the vector registers at each operation, live after it or written, and those live out."""
+        out = {reg for reg in self._live.live_out[block.label] if reg.kind == "r"}
+        counts, live = [len(out)], out
+        condition = block.end.condition
+        assert condition is None or condition.reg is None or condition.reg.kind != "r"
+        for op in reversed(block.ops):
+            made = [reg for reg in op.written() if reg.kind == "r"]
+            counts.append(len(live) + len({reg for reg in made if reg not in live}))
+            read = [reg for reg in op.read() if reg.kind == "r"]
+            self._last_reads[op] = tuple([reg for reg in read if reg not in live])
+            live.difference_update(op.killed())
+            live.update(read)
+        return counts[::-1]
 
     def take(self, held: Reg, op: Op, result: Reg) -> bool:
         """Whether `held`, which has one definition, can stand for a result of `op`; if so, that is noted."""

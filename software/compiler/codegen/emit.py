@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PC_NONE
-from caesura.hw.arch.isa import PT
+from caesura.hw.arch.isa import BY_NAME, PT
 
 from ..analysis.divergence import stack_depth
 from ..analysis.dominance import reconvergence
@@ -39,14 +39,14 @@ def emit(kernel: Kernel, placed: Iterable[Placed] = ()) -> KernelImage:
             lines.append(op.line)
         end = block.end
         if not end.targets:
-            instructions.append(Instruction.make("exit"))
+            instructions.append(_instruction("exit"))
         elif end.condition is not None:
             point = meet[block.label]
             reconv = starts[point] if point is not None else PC_NONE
-            instructions.append(Instruction.make("bra", target=starts[end.targets[0]], reconv=reconv,
+            instructions.append(_instruction("bra", target=starts[end.targets[0]], reconv=reconv,
                                                  **_guard(end.condition)))
         elif k + 1 == len(kernel.blocks) or kernel.blocks[k + 1].label != end.targets[0]:
-            instructions.append(Instruction.make("bra", target=starts[end.targets[0]], reconv=PC_NONE))
+            instructions.append(_instruction("bra", target=starts[end.targets[0]], reconv=PC_NONE))
         if len(instructions) > len(lines):
             lines.append(end.line)
     for k in range(1, len(lines)):  # copies on an edge and jumps belong to what is before them
@@ -64,6 +64,11 @@ def emit(kernel: Kernel, placed: Iterable[Placed] = ()) -> KernelImage:
         points=tuple(sorted((_point(p, starts) for p in placed), key=lambda point: point.pc)))
 
 
+def _instruction(name: str, **fields: int) -> Instruction:
+    """Return an instruction, unchecked: encoding checks it."""
+    return Instruction(BY_NAME[name], fields)
+
+
 def _point(placed: Placed, starts: dict[str, int]) -> Point:
     loop = None if placed.loop is None else starts[placed.loop]
     return Point(starts[placed.label] + placed.index, placed.rule, loop, placed.candidates, placed.live, placed.most)
@@ -79,7 +84,7 @@ def _predicate(name: str, value: Pred) -> dict[str, int]:
 
 def _operation(op: Op) -> Instruction:
     if op.name == "exit":
-        return Instruction.make("exit", **_guard(op.guard))
+        return _instruction("exit", **_guard(op.guard))
     row = machine_opcode(op)
     assert row is not None, f"no encoding for {op}"
     fields = _guard(op.guard) if op.guard is not None else {}
@@ -119,6 +124,6 @@ def _operation(op: Op) -> Instruction:
     for group in groups_of(op):
         numbers = [reg.index for reg in group]
         assert numbers == list(range(numbers[0], numbers[0] + len(group))), f"registers of {op} are not consecutive"
-    return Instruction.make(row.name, **fields)
+    return Instruction(row, fields)
 
 

@@ -10,7 +10,7 @@ import networkx
 
 from .kernel import Block, Kernel
 
-__all__ = ["graph", "once", "induced", "by_label", "reverse_postorder", "drop_unreachable"]
+__all__ = ["graph", "once", "neighbours", "induced", "by_label", "reverse_postorder", "drop_unreachable"]
 
 Result = TypeVar("Result")
 
@@ -41,6 +41,13 @@ def once(find: Callable[[networkx.DiGraph], Result]) -> Callable[[networkx.DiGra
         return kept[key]
 
     return found
+
+
+@once
+def neighbours(graph: networkx.DiGraph) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Return the predecessors and the successors of each node."""
+    return ({node: tuple(graph.predecessors(node)) for node in graph},
+            {node: tuple(graph.successors(node)) for node in graph})
 
 
 def induced(graph: networkx.DiGraph, nodes: Collection[str]) -> networkx.DiGraph:

@@ -124,7 +124,9 @@ class Op:
 
     def killed(self) -> tuple[Reg, ...]:
         """Registers whose former value is lost in every lane: none if guarded."""
-        return self.written() if self.guard is None else ()
+        if self.guard is not None:
+            return ()
+        return tuple(d for d in self.defs if d is not None) if None in self.defs else self.defs  # pyright: ignore[reportReturnType]
 
 
 @dataclass(slots=True)

@@ -10,12 +10,14 @@ Three stages, each a subset of the one before:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, UNIFORMS
 from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Format, Opcode, Special, Unit
 
-from .kernel import Imm, Kernel, Op, Pred
+from .kernel import Imm, Kernel, Op, Pred, Reg
 
 __all__ = ["Signature", "SIGNATURES", "GROUPS", "UNIFORM_PLACES", "WIDE", "STAGES", "machine_opcode", "is_pure",
            "is_memory", "is_atomic", "is_convergent", "is_constant", "offset_fits", "verify", "IRError"]
@@ -106,9 +108,19 @@ WIDE: dict[str, Signature] = {
 _IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div"}
 
 
+@functools.cache
+def _accesses_memory(name: str) -> bool:
+    return name.startswith(("ld.", "uld.", "st.", "atom.", "red."))
+
+
+@functools.cache
+def _computes(name: str) -> bool:
+    return name not in _IMPURE and not name.startswith(("st.", "bar.", "atom.", "red."))
+
+
 def is_memory(op: Op) -> bool:
     """Whether `op` accesses memory; its first operand is then the address."""
-    return op.name.startswith(("ld.", "uld.", "st.", "atom.", "red."))
+    return _accesses_memory(op.name)
 
 
 def is_atomic(op: Op) -> bool:
@@ -123,7 +135,7 @@ def offset_fits(op: Op, offset: int) -> bool:
 
 def is_pure(op: Op) -> bool:
     """Whether `op` only computes its results (a load is; a volatile one is not)."""
-    return not (op.volatile or op.name in _IMPURE or op.name.startswith(("st.", "bar.")) or is_atomic(op))
+    return not op.volatile and _computes(op.name)
 
 
 def is_convergent(op: Op) -> bool:
@@ -179,55 +191,92 @@ def verify(kernel: Kernel, stage: str) -> None:
             raise IRError(f"{kernel.name}, block {block.label}: bad terminator {block.end}")
 
 
-_COUNTS = {"R": MAX_REGISTERS, "P": PT, "U": UNIFORMS}
-
-
 def _problem(op: Op, stage: str) -> str:
-    signature = SIGNATURES.get(op.name) or (WIDE.get(op.name) if stage == "wide" else None)
-    if signature is None:
-        return "unknown operation"
-    if op.guard is not None and (op.guard.reg is not None and op.guard.reg.kind not in "pP"):
-        return "guard is no predicate"
-    if op.guard is not None and (op.name in ("pp", "pp.div") or op.name.startswith("bar.")):
-        return "guard on an unguarded instruction"
-    if _kinds(op, op.defs, signature.defs, stage) != signature.defs:
-        return f"results are not {signature.defs!r}"
-    if _kinds(op, op.uses, signature.uses, stage) != signature.uses:
-        return f"operands are not {signature.uses!r}"
-    if stage == "machine":
-        if machine_opcode(op) is None:
-            return "no encoding with these constants"
-        for reg in (*op.written(), *op.read()):
-            if not 0 <= reg.index < _COUNTS[reg.kind]:
-                return f"no register {reg}"
+    guard = "" if op.guard is None else _codes((op.guard,))
+    problem = _problem_of_kinds(op.name, stage, guard, _codes(op.defs), _codes(op.uses))
+    if problem or stage != "machine":
+        return problem
+    if machine_opcode(op) is None:
+        return "no encoding with these constants"
+    for reg in (*op.written(), *op.read()):
+        if not 0 <= reg.index < _COUNTS[reg.kind]:
+            return f"no register {reg}"
     return ""
 
 
-def _kinds(op: Op, values, expected: str, stage: str) -> str:
-    """Return the kinds of `values` in the letters of `Signature`, with ``?`` for what is not legal."""
-    found = ""
-    for k, value in enumerate(values):
-        wanted = expected[len(found):len(found) + 1]
-        if value is None:
-            found += "p" if values is op.defs else "?"
-        elif isinstance(value, Pred):
-            legal = value.reg is None or value.reg.kind == ("P" if stage == "machine" else "p")
-            found += "p" if legal and values is op.uses else "?"
+def _codes(values: Iterable[Any]) -> str:
+    """Return a letter for each operand: the kind of a register, ``q`` or ``Q`` a predicate read (``t`` always true),
+    ``i`` or ``l`` a constant of 32 or 64 bits, ``_`` nothing, ``?`` what is legal nowhere."""
+    codes = ""
+    for value in values:
+        if isinstance(value, Reg):
+            codes += value.kind
         elif isinstance(value, Imm):
-            limit = 64 if wanted == "w" else 32
-            legal = wanted in ("r", "w", "u") and values is op.uses and 0 <= value.value < 1 << limit
-            found += wanted if legal else "?"
-        elif value.kind in "uU":
-            legal = stage == "narrow" or stage == "machine" and value.kind == "U"
-            vector = legal and wanted == "r" and values is op.uses and UNIFORM_PLACES.get(op.name) == k
-            found += "r" if vector else "u" if legal else "?"
-        elif stage == "machine":
-            found += value.kind.lower() if value.kind in "RP" else "?"
-        elif value.kind == "w" and stage == "wide" and op.name in SIGNATURES:
-            # A wide address stands for its low half, other wide registers for two words.
-            found += "r" if is_memory(op) and k == 0 and values is op.uses else "rr"
-        elif value.kind == "w" and stage != "wide":
-            found += "?"
+            codes += "i" if 0 <= value.value < 1 << 32 else "l" if 0 <= value.value < 1 << 64 else "?"
+        elif isinstance(value, Pred):
+            codes += "t" if value.reg is None else {"p": "q", "P": "Q"}.get(value.reg.kind, "?")
         else:
-            found += value.kind if value.kind in "rwp" else "?"
+            codes += "_" if value is None else "?"
+    return codes
+
+
+@functools.lru_cache(1 << 14)
+def _problem_of_kinds(name: str, stage: str, guard: str, defs: str, uses: str) -> str:
+    """Return what is wrong with an operation whose operands are of these kinds (`_codes`), wherever it stands."""
+    signature = SIGNATURES.get(name) or (WIDE.get(name) if stage == "wide" else None)
+    if signature is None:
+        return "unknown operation"
+    if guard and guard not in "tqQ":
+        return "guard is no predicate"
+    if guard and (name in ("pp", "pp.div") or name.startswith("bar.")):
+        return "guard on an unguarded instruction"
+    if _results(name, defs, stage) != signature.defs:
+        return f"results are not {signature.defs!r}"
+    if _operands(name, uses, signature.uses, stage) != signature.uses:
+        return f"operands are not {signature.uses!r}"
+    return ""
+
+
+def _results(name: str, codes: str, stage: str) -> str:
+    """Return the kinds of results in the letters of `Signature`, with ``?`` for what is not legal."""
+    found = ""
+    for code in codes:
+        if code == "_":
+            found += "p"
+        elif code in "uU":
+            found += "u" if stage == "narrow" or stage == "machine" and code == "U" else "?"
+        else:
+            found += _register(name, code, stage)
     return found
+
+
+def _operands(name: str, codes: str, expected: str, stage: str) -> str:
+    """Return the kinds of operands in the letters of `Signature`, with ``?`` for what is not legal."""
+    found = ""
+    for k, code in enumerate(codes):
+        wanted = expected[len(found):len(found) + 1]
+        if code in "tqQ":
+            found += "p" if code == "t" or code == ("Q" if stage == "machine" else "q") else "?"
+        elif code in "il":
+            found += wanted if wanted == "w" or code == "i" and wanted and wanted in "ru" else "?"
+        elif code in "uU":
+            legal = stage == "narrow" or stage == "machine" and code == "U"
+            vector = legal and wanted == "r" and UNIFORM_PLACES.get(name) == k
+            found += "r" if vector else "u" if legal else "?"
+        elif k == 0 and code == "w" and stage == "wide" and name in SIGNATURES and _accesses_memory(name):
+            found += "r"  # a wide address stands for its low half
+        else:
+            found += _register(name, code, stage)
+    return found
+
+
+def _register(name: str, code: str, stage: str) -> str:
+    """Return the letters of a register that is no uniform one."""
+    if stage == "machine":
+        return code.lower() if code in "RP" else "?"
+    if code == "w":  # of a machine operation, it stands for two words
+        return "?" if stage != "wide" else "rr" if name in SIGNATURES else "w"
+    return code if code in "rp" else "?"
+
+
+_COUNTS = {"R": MAX_REGISTERS, "P": PT, "U": UNIFORMS}

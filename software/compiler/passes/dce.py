@@ -55,7 +55,8 @@ def _unread(kernel: Kernel) -> bool:
         changed |= len(ops) != len(block.ops)
         block.ops = ops
         for op in ops:
-            changed |= _drop_results(op, needed)
+            if len(op.defs) > 1:
+                changed |= _drop_results(op, needed)
     return changed
 
 
@@ -77,10 +78,11 @@ def _not_live(kernel: Kernel) -> bool:
         if condition is not None and condition.reg is not None:
             live.add(condition.reg)
         for op in reversed(block.ops):
-            if is_pure(op) and not any(reg in live for reg in op.written()):
+            if live.isdisjoint(op.written()) and is_pure(op):
                 changed = True  # what it reads does not become live: a chain of dead operations goes at once
                 continue
-            changed |= _drop_results(op, live)
+            if len(op.defs) > 1:
+                changed |= _drop_results(op, live)
             kept.append(op)
             live.difference_update(op.killed())
             live.update(op.read())

@@ -23,12 +23,15 @@ class _Propagation:
         self._kernel = kernel
         self._known = Definitions(kernel)
         self._folds: dict[Op, bool] = {}
+        self._copied = {reg for op in kernel.ops() if op.name in ("mov", "pand") for reg in op.written()}
         self.changed = False
 
     def run(self) -> None:
+        copied = self._copied
         for block in self._kernel.blocks:
             for index, op in enumerate(block.ops):
-                self._rewrite(op, Place(block.label, index))
+                if is_memory(op) or op.guard == TRUE or not copied.isdisjoint(op.read()):
+                    self._rewrite(op, Place(block.label, index))
             if block.end.condition is not None:
                 condition = self._resolve(block.end.condition, Place(block.label, len(block.ops)))
                 self.changed |= condition != block.end.condition
@@ -51,6 +54,8 @@ class _Propagation:
     @staticmethod
     def _whole(op: Op, uses: tuple[Use, ...]) -> tuple[Use, ...]:
         """Keep the registers of a group in which not every word would become a constant."""
+        if uses == op.uses:
+            return uses
         for result, start, width in GROUPS.get(op.name, ()):
             group = range(start, start + width)
             if not result and not all(isinstance(uses[k], Imm) for k in group):
@@ -58,7 +63,8 @@ class _Propagation:
         return uses
 
     def _resolve(self, use: Use, place: Place) -> Use:
-        while (reg := _register(use)) is not None:
+        while (reg := _register(use)) in self._copied:
+            assert reg is not None
             move = self._known.reaching(reg, place)
             source = _moved(move) if move is not None else None
             if move is None or source is None:

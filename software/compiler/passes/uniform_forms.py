@@ -32,8 +32,11 @@ def is_scalar(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> 
     predicates : collection of Reg
         Those that are warp-uniform.
     """
-    if op.volatile or not all(use in uniform for use in op.uses if isinstance(use, Reg)):
+    if op.volatile:
         return False
+    for use in op.uses:
+        if use not in uniform and isinstance(use, Reg):
+            return False
     if op.name == "sel":
         return op.guard is None and op.uses[2].reg in predicates
     if op.name == "s2r":
@@ -44,8 +47,10 @@ def is_scalar(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> 
 def moves(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> bool:
     """Whether `op` goes to the uniform data path when the values `uniform` are kept in uniform registers; parameters as
     of `is_scalar`."""
-    wanted = all(d is not None and (d.kind == "p" or d in uniform) for d in op.defs)
-    return bool(op.defs) and wanted and is_scalar(op, uniform, predicates)
+    for d in op.defs:
+        if d is None or d.kind != "p" and d not in uniform:
+            return False
+    return bool(op.defs) and is_scalar(op, uniform, predicates)
 
 
 def misplaced(op: Op, uniform: Collection[Reg]) -> tuple[Op, set[Reg]]:
@@ -73,4 +78,8 @@ def _swapped(op: Op) -> Op | None:
 
 def _misplaced(op: Op, uniform: Collection[Reg]) -> set[Reg]:
     place = UNIFORM_PLACES.get(op.name)
-    return {use for k, use in enumerate(op.uses) if k != place and isinstance(use, Reg) and use in uniform}
+    found = set()
+    for k, use in enumerate(op.uses):
+        if use in uniform and k != place and isinstance(use, Reg):
+            found.add(use)
+    return found

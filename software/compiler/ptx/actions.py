@@ -8,6 +8,7 @@ import lark
 
 from ..errors import CompileError
 from .declarations import DeclarationActions
+from .plain import PlainReader
 from .scopes import Flattener, Scope
 from .syntax import Function, Instruction, Label, Module, Name, renamed
 
@@ -16,6 +17,10 @@ __all__ = ["Actions"]
 
 class Actions(DeclarationActions):
     """Builds the tree of `syntax` from lark's; `lark.exceptions.VisitError` holds the `CompileError` of a refusal."""
+
+    def __init__(self, text: str, file: str):
+        super().__init__(text, file)
+        self._plain = PlainReader()
 
     # Statements
 
@@ -37,7 +42,9 @@ class Actions(DeclarationActions):
     def body(self, children):
         flat = Scope()
         for child in children:
-            if isinstance(child, tuple):
+            if isinstance(child, lark.Token):
+                flat.extend(self._plain.read(str(child), child.line, child.column))
+            elif isinstance(child, tuple):
                 flat += child[1]
             else:
                 flat.append(child)

@@ -1,4 +1,8 @@
-"""PTX text to syntax tree: the grammar of `ptx.lark` (LALR, built once a process) and its `actions`."""
+"""PTX text to syntax tree: the grammar of `ptx.lark` (LALR, built once a process) and its `actions`.
+
+Instructions of the plain form (`plain`) are one terminal. Whatever is refused with it is parsed once more without, so
+that the grammar alone says what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,10 @@ import lark
 
 from ..errors import CompileError
 from .actions import Actions
+from .plain import TERMINAL, NotPlain
 from .syntax import Module
 
-__all__ = ["parse"]
+__all__ = ["parse", "parse_by_grammar"]
 
 
 def parse(text: str, filename: str = "<ptx>") -> Module:
@@ -34,22 +39,35 @@ def parse(text: str, filename: str = "<ptx>") -> Module:
         If the text is not PTX; with line, column and the text of the line.
     """
     try:
-        tree = _parser().parse(text)
+        return _module(_parser(True).parse(text), text, filename)
+    except (lark.exceptions.LarkError, NotPlain, CompileError, RecursionError):
+        return parse_by_grammar(text, filename)
+
+
+def parse_by_grammar(text: str, filename: str = "<ptx>") -> Module:
+    """Parse as `parse`, instruction by instruction as the grammar has them: slow, and the judge of what is wrong."""
+    try:
+        tree = _parser(False).parse(text)
     except lark.exceptions.UnexpectedInput as error:
         raise _syntax_error(error, text, filename) from None
     try:
-        return Actions(text, filename).transform(tree)
-    except lark.exceptions.VisitError as error:
-        if isinstance(error.orig_exc, RecursionError):
-            raise _too_deep(tree, filename) from None
-        raise error.orig_exc from None
+        return _module(tree, text, filename)
     except RecursionError:
         raise _too_deep(tree, filename) from None
 
 
+def _module(tree: lark.Tree, text: str, filename: str) -> Module:
+    try:
+        return Actions(text, filename).transform(tree)
+    except lark.exceptions.VisitError as error:
+        raise error.orig_exc from None
+
+
 @functools.cache
-def _parser() -> lark.Lark:
+def _parser(plain: bool) -> lark.Lark:
     grammar = (Path(__file__).parent / "ptx.lark").read_text()
+    if plain:
+        grammar += f"%extend _statement: PLAIN\nPLAIN.1: /{TERMINAL}/\n"
     return lark.Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=True,
                      g_regex_flags=re.ASCII)
 
