@@ -57,11 +57,13 @@ def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
     """Print cycles, preemptions with their limits (a single one in detail), and the verdict of each array."""
     console = Console(width=140, highlight=False)
     time = f" ({result.cycles / g.clock_mhz:.2f} us)" if g.clock_mhz and backend != "golden" else ""
-    console.print(f"[bold]{name}[/] on {escape(g.name)} ({backend}): {result.cycles:,} cycles{time}, {result.run_cycles:,} of "
-                  f"them its own; {result.instructions:,} warp instructions, {result.tbs:,} TBs")
+    console.print(f"[bold]{name}[/] on {escape(g.name)} ({backend}): {result.cycles:,} cycles{time}, "
+                  f"{result.run_cycles:,} of them its own; {result.instructions:,} warp instructions, "
+                  f"{result.tbs:,} TBs")
     if len(result.preemptions) == 1 and not result.preemptions[0].nested:
         (only,) = result.preemptions
-        console.print(f"preempted by [bold]{escape(only.spec.other)}[/], mechanism [bold]{only.spec.mechanism.label}[/]\n")
+        console.print(f"preempted by [bold]{escape(only.spec.other)}[/], mechanism "
+                      f"[bold]{only.spec.mechanism.label}[/]\n")
         print_phases(console, g, only.result)
         for array, count in only.result.differences.items():
             verdict = f"[bold red]{count:,} elements wrong[/]" if count else "as expected"
