@@ -247,8 +247,8 @@ def _write(path: Path, result: dict) -> None:
 
 
 def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = (), samples: int = SAMPLES,
-        seed: int = 1, jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *, json_file: Path | None = None,
-        resume: dict | None = None, works: Sequence[tuple[str, Work, Geometry]] = ()) -> dict:
+        seed: int = 1, jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *,
+        json_file: Path | None = None, resume: dict | None = None, works: Sequence[tuple[str, Work, Geometry]] = ()) -> dict:
     """Measure kernels; keys are documented in `docs/contexts.md`.
 
     Parameters

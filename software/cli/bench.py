@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.geometry import MAX_REGISTERS
+from caesura.hw.arch.geometry import MAX_REGISTERS, Geometry
 from caesura.software.kernels import KERNELS, SIZES
+from caesura.software.kernels.fit import refusal
 
 from .common import EXIT_WRONG, json_option, progress_lines
 from .machine import geometry_option
@@ -66,6 +68,17 @@ def _finish(report, result: dict, markdown: Path | None, picture: Path | None = 
     sys.exit(0 if result["met"] else EXIT_WRONG)
 
 
+def _check_fit(g: Geometry, kernels: Sequence[str] = ()) -> None:
+    """Refuse, before a simulator is built, an SM for which a kernel to be measured is too large."""
+    names = kernels or KERNELS
+    refused = {name: why for name in names if (why := refusal(KERNELS[name], g, KERNELS[name].job()))}
+    if refused:
+        other = "another geometry" if not kernels else "other kernels"
+        raise click.UsageError(f"{len(refused)} of {len(names)} kernels do not fit {g.name} ({', '.join(refused)}), "
+                               f"the first because: {next(iter(refused.values()))}. Choose {other}; `caesura kernels` "
+                               "says what fits")
+
+
 @bench_group.command("speed")
 @click.option("--size", default="medium", show_default=True, type=click.Choice(SIZES))
 @click.option("--trace", is_flag=True, help="Record the retire trace meanwhile, as lockstep tests do.")
@@ -73,6 +86,7 @@ def _finish(report, result: dict, markdown: Path | None, picture: Path | None = 
 @json_option
 def bench_speed(size, trace, geometry, as_json):
     """Simulated cycles a second of the SM's RTL."""
+    _check_fit(geometry)
     _bench("speed", as_json, geometry, size, trace)
 
 
@@ -82,6 +96,7 @@ def bench_speed(size, trace, geometry, as_json):
 @json_option
 def bench_limits(size, geometry, as_json):
     """Save and restore time of every shipped kernel against the limit of the bus."""
+    _check_fit(geometry)
     with progress_lines() as progress:
         _bench("limits", as_json, geometry, size, progress)
 
@@ -104,6 +119,7 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
     module = importlib.import_module("caesura.sim.bench.mechanisms")
     report = importlib.import_module("caesura.sim.report.mechanisms")
     _check(report, picture, markdown)
+    _check_fit(geometry, kernels)
     with progress_lines() as progress:
         result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms],
                             preemptions, seed, jobs, progress)
