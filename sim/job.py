@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
+from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import open_device
-from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.driver import CycleLimit, Device, Launch, LaunchError
+from caesura.software.driver.fit import check_fit, check_parameters
 from caesura.software.driver.module import Kernel
-from caesura.software.job import JobError, JobFile, PreemptionSpec, Verdict, compare
+from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdict
 from caesura.software.kernels import Job
 
-from .scenario import PreemptionResult, Work, as_json, interrupt, shipped_work, start_job
+from . import scenario
+from .scenario import PreemptionResult, Work, as_json, interrupt, start_job, user_work, verdicts
 
-__all__ = ["Preempted", "JobResult", "run_job", "result_json"]
+__all__ = ["Opener", "Preempted", "JobResult", "Task", "check_task", "device_opener", "neighbour", "run_task",
+           "result_json"]
+
+Opener = Callable[[int], AbstractContextManager[Device]]
+"""Makes a device with so many bytes of memory, in a context that ends with its use."""
+Progress = Callable[[str], None]
 
 _WORD = 1 << 32
 _MOST_MEMORY = 1 << 32
@@ -88,6 +97,37 @@ class JobResult:
     def correct(self) -> bool:
         """Every array is what was expected, of the kernels that ran meanwhile too."""
         return not any(v.wrong for v in self.verdicts) and all(p.correct for p in self.preemptions)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be run.
+
+    Attributes
+    ----------
+    work : Work
+        The kernel and its launch.
+    where : str
+        What it comes from, for messages: a job file, or the name of a shipped kernel.
+    preemptions : tuple of PreemptionSpec
+    max_cycles : int
+        For everything: the kernel, saving, restoring, and what runs meanwhile.
+    """
+
+    work: Work
+    where: str
+    preemptions: tuple[PreemptionSpec, ...] = ()
+    max_cycles: int = DEFAULT_CYCLES
+
+
+@contextmanager
+def _opened(backend: str, geometry: Geometry, memory_bytes: int) -> Iterator[Device]:
+    yield open_device(backend, geometry, memory_bytes)
+
+
+def device_opener(backend: str, geometry: Geometry) -> Opener:
+    """Return what makes the device of a run, given bytes of memory."""
+    return functools.partial(_opened, backend, geometry)
 
 
 class _Plan:
@@ -186,8 +226,8 @@ def _with_rest(preempted: Preempted, cycles: int) -> Preempted:
     return dataclasses.replace(preempted, result=dataclasses.replace(preempted.result, rest_cycles=cycles))
 
 
-def _key(spec: PreemptionSpec) -> tuple[str, str, int]:
-    return spec.other, spec.size, spec.seed
+def _key(spec: PreemptionSpec) -> tuple:
+    return spec.other, spec.size, spec.seed, spec.job and spec.job.path
 
 
 def _all(specs: Sequence[PreemptionSpec]) -> Iterator[PreemptionSpec]:
@@ -196,68 +236,108 @@ def _all(specs: Sequence[PreemptionSpec]) -> Iterator[PreemptionSpec]:
         yield from _all(spec.nested)
 
 
-def _memory_bytes(job: JobFile, works: Iterable[Work]) -> int:
-    """Return a size of memory in which all arrays have room."""
-    jobs = [work.job for work in works]
-    arrays = [a for j in jobs for a in j.arguments.values() if isinstance(a, np.ndarray)]
-    wanted = 2 * sum(array.nbytes + 512 for array in arrays) + (1 << 20)
-    if wanted > _MOST_MEMORY:
-        raise JobError(f"{job.path}: the arrays need {wanted // 2:,} bytes; half of the 32-bit address space is theirs")
-    return max(MEMORY_BYTES, -(-wanted // 4096) * 4096)
+def _depth(specs: Sequence[PreemptionSpec]) -> int:
+    """Return how many kernels are on the SM or away from it at once."""
+    return 1 + max((_depth(spec.nested) for spec in specs), default=0)
 
 
-def run_job(job: JobFile, images: Mapping[str, KernelImage], geometry: Geometry, backend: str = "rtl",
-            max_cycles: int | None = None, progress: Callable[[str], None] = lambda text: None) -> JobResult:
-    """Run a job on a device of its own.
+def neighbour(spec: PreemptionSpec, g: Geometry, progress: Progress = lambda text: None) -> Work:
+    """Return what runs while a kernel is away; errors as `user_work` and `shipped_work`."""
+    if spec.job is None:
+        return scenario.shipped_work(spec.other, g, spec.size, spec.seed)
+    return user_work(spec.other, spec.job, g, progress)
 
-    Parameters
-    ----------
-    job : JobFile
-    images : mapping of str to KernelImage
-        The compiled PTX.
-    geometry : Geometry
-    backend : str
-    max_cycles : int, optional
-        The job file's unless given.
-    progress : callable
+
+def check_task(task: Task, others: Iterable[Work], g: Geometry) -> None:
+    """Refuse, before anything is built, what the SM has no room for.
 
     Raises
     ------
     JobError
-        If the job does not go with the kernel, or the kernel not with the SM.
+        If a thread block, the parameters, the arrays or the kernels that are away at once do not fit.
+    """
+    try:
+        for work in (task.work, *others):
+            job = work.job
+            check_fit(g, work.image, job.grid, job.block, work.image.shared_bytes + job.shared_bytes)
+            check_parameters(g, work.image)
+    except LaunchError as error:
+        raise JobError(f"{task.where}: {error}") from None
+    if _depth(task.preemptions) > g.kernel_slots:
+        raise JobError(f"{task.where}: preemptions of kernels that run meanwhile nest {_depth(task.preemptions)} "
+                       f"kernels deep; this SM ({g.name}) has {g.kernel_slots} kernel slots")
+
+
+def _memory_bytes(task: Task, works: Sequence[Work], g: Geometry) -> int:
+    """Return a size of memory in whose halves all arrays, and all code and contexts have room."""
+    arrays = sum(a.nbytes + 512 for work in works for a in work.job.arguments.values() if isinstance(a, np.ndarray))
+    system = 0
+    for work in works:
+        warps = -(-math.prod(work.job.block) // g.warp_size)
+        area = area_bound(g, warps, work.image.registers, work.image.shared_bytes + work.job.shared_bytes)
+        local = g.tb_slots * warps * g.warp_size * work.image.local_bytes
+        system += _depth(task.preemptions) * (ccb_bytes(g, area) + local) + 8 * len(work.image.code) + \
+            len(work.image.constants) + work.image.global_bytes + 4096
+    wanted = 2 * max(arrays, system) + (1 << 20)
+    if wanted > _MOST_MEMORY:
+        raise JobError(f"{task.where}: the arrays need {arrays:,} bytes, code and contexts {system:,}; half of the "
+                       "32-bit address space is there for each")
+    return max(MEMORY_BYTES, -(-wanted // 4096) * 4096)
+
+
+def run_task(task: Task, geometry: Geometry, backend: str = "rtl", progress: Progress = lambda text: None,
+             open_device: Opener | None = None) -> JobResult:
+    """Run a task on a device of its own.
+
+    Parameters
+    ----------
+    task : Task
+    geometry : Geometry
+    backend : str
+    progress : callable
+    open_device : callable, optional
+        Makes the device, given bytes of memory, in a context that ends with the run.
+
+    Raises
+    ------
+    JobError
+        If what runs does not fit the SM: before a simulator is built.
+    CompileError, ImageError
+        If a kernel of the user's own that is to run meanwhile cannot be used.
     KernelFault
         If the kernel faulted.
     CycleLimit
         If it did not end in time.
     """
-    image = job.choose(images)
-    work = Work(image, job.job(image))
-    others = {_key(spec): shipped_work(spec.other, geometry, spec.size, spec.seed) for spec in _all(job.preemptions)}
-    limit = max_cycles or job.max_cycles
+    others = {_key(spec): neighbour(spec, geometry, progress) for spec in _all(task.preemptions)}
+    check_task(task, others.values(), geometry)
+    memory = _memory_bytes(task, [task.work, *others.values()], geometry)
     progress(f"building the {backend} back end for {geometry.name}")
-    device = open_device(backend, geometry, _memory_bytes(job, [work, *others.values()]))
+    with (open_device or device_opener(backend, geometry))(memory) as device:
+        return _run(task, others, device, progress)
+
+
+def _run(task: Task, others: Mapping[tuple, Work], device: Device, progress: Progress) -> JobResult:
+    image, job = task.work.image, task.work.job
     kernel = device.load([image])[image.name]
     loaded = {key: (device.load([other.image])[other.image.name], other.job) for key, other in others.items()}
     progress(f"{image.name}: running")
     try:
-        launch, arrays = start_job(device, kernel, work.job)
-        runner = _Runner(device, loaded, limit, progress)
-        own, preemptions, missed = runner.drive(launch, job.preemptions)
+        launch, arrays = start_job(device, kernel, job)
+        runner = _Runner(device, loaded, task.max_cycles, progress)
+        own, preemptions, missed = runner.drive(launch, task.preemptions)
     except LaunchError as error:
-        raise JobError(f"{job.path}: {error}") from None
+        raise JobError(f"{task.where}: {error}") from None
     except CycleLimit as error:
-        raise CycleLimit(f"{job.path}: the limit of {limit:,} cycles for the whole job (max_cycles) has passed: "
-                         f"{error}") from None
+        raise CycleLimit(f"{task.where}: the limit of {task.max_cycles:,} cycles for the whole run (max_cycles) has "
+                         f"passed: {error}") from None
     results = {name: array.get() for name, array in arrays.items()}
-    verdicts = [compare(name, results[name], argument.expected.values, argument.expected.atol, argument.expected.rtol)
-                for name, argument in job.bind(image).items() if argument.expected]
-    return JobResult(runner.cycles, own, runner.instructions, launch.progress[0], preemptions, missed, verdicts,
-                     results)
+    return JobResult(runner.cycles, own, runner.instructions, launch.progress[0], preemptions, missed,
+                     verdicts(job, results), results)
 
 
 def _preempted_json(preempted: Preempted) -> dict:
     spec, row = preempted.spec, as_json(preempted.result)
-    del row["saved_tbs"]
     head = {"with": spec.other, "mechanism": spec.mechanism.label, "scramble": spec.scramble, "gang": spec.gang}
     return head | row | {"correct": preempted.correct, "preemptions": [_preempted_json(p) for p in preempted.nested],
                          "missed": preempted.missed}

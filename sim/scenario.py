@@ -5,21 +5,24 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
-from caesura.software.compiler import CompileOptions
+from caesura.software.compiler import CompileOptions, kernel_names, stored_module
+from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.codegen.listing import rows
+from caesura.software.compiler.source import source_text
 from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport, ResumeReport, TbContext
 from caesura.software.driver.module import Kernel
-from caesura.software.job import compare
+from caesura.software.job import JobFile, Verdict, compare
 from caesura.software.kernels import Job, hostile, kernel
 
 __all__ = ["Work", "Limit", "PreemptionResult", "shipped_work", "start_job", "differences", "judged", "live_bytes",
-           "interrupt", "run_preemption", "save_limit", "restore_limit", "LIMIT_FACTOR"]
+           "user_work", "verdicts", "interrupt", "run_preemption", "save_limit", "restore_limit", "LIMIT_FACTOR"]
 
 LIMIT_FACTOR = {Mechanism.OCCUPIED: 1.25, Mechanism.LIVE: 1.25, Mechanism.LIVE_CP: 1.10}
 """Factor on the bus time in the save and restore limits."""
@@ -43,6 +46,40 @@ def shipped_work(name: str, g: Geometry, size: str = "small", seed: int = 1, pre
     shipped = kernel(name)
     options = CompileOptions(max_registers=g.regs_per_thread, preemption_points=preemption_points)
     return Work(shipped.image(options), shipped.job(size, seed))
+
+
+def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[[str], None] = lambda text: None
+              ) -> Work:
+    """Return a kernel of the user's own, compiled for a geometry, with its job.
+
+    Parameters
+    ----------
+    source : path
+        PTX, or an ELF file of kernel images.
+    job : JobFile
+    g : Geometry
+    progress : callable
+        Told before something is compiled.
+
+    Raises
+    ------
+    CompileError, ImageError
+        If the kernel cannot be compiled, or the file cannot be used.
+    JobError
+        If the job does not go with the kernel.
+    """
+    raw = Path(source).read_bytes()
+    if is_elf(raw):
+        images = read_elf(raw, str(source))
+    else:
+        text, options = source_text(raw, str(source)), CompileOptions(max_registers=g.regs_per_thread)
+        name = job.choose(kernel_names(text, str(source)))
+        compiled = stored_module(text, str(source), options, [name], progress)
+        for refusal in compiled.refusals.values():
+            raise refusal
+        images = compiled.images
+    image = images[job.choose(images)]
+    return Work(image, job.job(image))
 
 
 @dataclass(frozen=True)
@@ -127,11 +164,19 @@ def differences(job: Job, arrays: dict[str, DeviceArray]) -> dict[str, int]:
 
     Where the job states no tolerance, -0.0 is not 0.0 and a NaN equals itself.
     """
-    wrong = {}
+    return {verdict.name: verdict.wrong for verdict in verdicts(job, {name: a.get() for name, a in arrays.items()})}
+
+
+def verdicts(job: Job, arrays: dict[str, np.ndarray]) -> list[Verdict]:
+    """Return how each expected or judged array compares with what it should be; `arrays` are as at the end."""
+    found = []
     for name, value in job.expected.items():
         tolerance = job.tolerance.get(name)
-        wrong[name] = compare(name, arrays[name].get(), value, tolerance, tolerance).wrong
-    return wrong | judged(job, arrays)
+        atol, rtol = tolerance if isinstance(tolerance, tuple) else (tolerance, tolerance)
+        found.append(compare(name, arrays[name], value, atol, rtol))
+    wrong = job.judge(arrays) if job.judge else {}
+    return found + [Verdict(name, arrays[name].size, count, None, None, None, None, None, None, True)
+                    for name, count in wrong.items()]
 
 
 def judged(job: Job, arrays: dict[str, DeviceArray]) -> dict[str, int]:

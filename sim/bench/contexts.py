@@ -9,6 +9,7 @@ point and is quicker to stop; a cycle there is a warp instruction, warps take tu
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -23,7 +24,7 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism, Pattern
 from caesura.hw.arch.errors import InputError
-from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.geometry import PRESETS, Geometry, preset
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import Work, shipped_work
@@ -54,25 +55,22 @@ class Task:
     ----------
     name : str
         Of the kernel.
-    preset : str
+    geometry : Geometry
     size : str
         Of the job.
     samples, seed : int
     work : Work, optional
         Instead of the shipped kernel of that name.
-    geometry : Geometry, optional
-        Instead of the preset's.
     previous : dict, optional
         Row of an earlier run with the same settings; taken over if the kernel's code is still the same.
     """
 
     name: str
-    preset: str
+    geometry: Geometry
     size: str
     samples: int
     seed: int
     work: Work | None = None
-    geometry: Geometry | None = None
     previous: dict | None = None
 
 
@@ -135,7 +133,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     software.driver.DriverError, software.compiler.CompileError
         If it does not compile, run or end.
     """
-    g = task.geometry or preset(task.preset)
+    g = task.geometry
     work = task.work or shipped_work(task.name, g, task.size)
     code = _digest(work)
     if task.previous and task.previous["code"] == code:
@@ -248,15 +246,18 @@ def _write(path: Path, result: dict) -> None:
     os.replace(partial, path)
 
 
-def run(preset_name: str, size: str = "small", kernels: Sequence[str] = (), samples: int = SAMPLES, seed: int = 1,
-        jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *, json_file: Path | None = None,
-        resume: dict | None = None, works: Sequence[tuple[str, Work, Geometry]] = ()) -> dict:
+def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = (), samples: int = SAMPLES,
+        seed: int = 1, jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *,
+        json_file: Path | None = None, resume: dict | None = None,
+        works: Sequence[tuple[str, Work, Geometry]] = ()) -> dict:
     """Measure kernels; keys are documented in `docs/contexts.md`.
 
     Parameters
     ----------
-    preset_name, size : str
-        Of the geometry, of the jobs.
+    geometry : Geometry or str
+        Or the name of a preset.
+    size : str
+        Of the jobs.
     kernels : sequence of str
         All there are unless given.
     samples : int
@@ -281,10 +282,12 @@ def run(preset_name: str, size: str = "small", kernels: Sequence[str] = (), samp
     """
     if samples < 1 or jobs < 1:
         raise InputError(f"samples and jobs must be 1 or more, not {samples} and {jobs}")
-    settings = {"preset": preset_name, "size": size, "samples": samples, "seed": seed}
+    own = preset(geometry) if isinstance(geometry, str) else geometry
+    settings = {"preset": own.name, "geometry": None if own == PRESETS.get(own.name) else dataclasses.asdict(own),
+                "size": size, "samples": samples, "seed": seed}
     rows = _earlier(resume, settings)
-    chosen = list(works) or [(name, None, None) for name in kernels or KERNELS]
-    tasks = [Task(name, preset_name, size, samples, seed, work, g, rows.get(name)) for name, work, g in chosen]
+    chosen = list(works) or [(name, None, own) for name in kernels or KERNELS]
+    tasks = [Task(name, g, size, samples, seed, work, rows.get(name)) for name, work, g in chosen]
     names = [task.name for task in tasks]
     names = [name for name in KERNELS if name in {*names, *rows}] if not works else names
     result = _result(settings, names, rows)

@@ -1,8 +1,9 @@
-"""The report of a user's kernel, for a terminal."""
+"""The report of a run, for a terminal."""
 
 from __future__ import annotations
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from caesura.hw.arch.geometry import Geometry
@@ -10,6 +11,7 @@ from caesura.software.job import Verdict
 
 from ..job import JobResult, Preempted
 from ..scenario import Limit
+from .preemption import print_phases
 
 __all__ = ["print_job"]
 
@@ -23,7 +25,7 @@ def _preemption_rows(table: Table, preemptions: list[Preempted], depth: int = 0)
         saved, resumed = p.result.preempt, p.result.resume
         assert saved is not None and resumed is not None
         table.add_row(
-            "  " * depth + f"{p.result.at:,}", p.spec.mechanism.label, p.spec.other, f"{saved.tbs}",
+            "  " * depth + f"{p.result.at:,}", p.spec.mechanism.label, escape(p.spec.other), f"{saved.tbs}",
             f"{saved.occupied_bytes:,}", f"{saved.data_bytes + saved.metadata_bytes:,}", f"{saved.drain_cycles:,}",
             _against(saved.save_cycles - saved.drain_cycles, p.result.save_limit), f"{p.result.other_cycles:,}",
             _against(resumed.restore_cycles, p.result.restore_limit), f"{p.result.rest_cycles:,}",
@@ -34,11 +36,14 @@ def _preemption_rows(table: Table, preemptions: list[Preempted], depth: int = 0)
 def _missed(preemptions: list[Preempted], missed: list[int], name: str) -> list[str]:
     lines = [f"{name} finished before anything could be saved at cycle {at:,}: not preempted there" for at in missed]
     for p in preemptions:
-        lines += _missed(p.nested, p.missed, f"{p.spec.other}, which ran at cycle {p.result.at:,},")
+        lines += _missed(p.nested, p.missed, f"{escape(p.spec.other)}, which ran at cycle {p.result.at:,},")
     return lines
 
 
 def _verdict(v: Verdict) -> str:
+    if v.judged:
+        wrong = f"[bold red]{v.wrong:,} of {v.elements:,} elements wrong[/]"
+        return f"{wrong if v.wrong else f'as expected ({v.elements:,} elements)'}, in whatever order atomics took place"
     how = "to the bit" if v.atol is None and v.rtol is None else f"within atol {v.atol or 0:g}, rtol {v.rtol or 0:g}"
     error = "a NaN or an infinity" if v.max_error is None else f"{v.max_error:g}"
     if v.wrong == 0:
@@ -49,12 +54,21 @@ def _verdict(v: Verdict) -> str:
 
 
 def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
-    """Print cycles, preemptions with their limits, and the verdict of each array."""
+    """Print cycles, preemptions with their limits (a single one in detail), and the verdict of each array."""
     console = Console(width=140, highlight=False)
     time = f" ({result.cycles / g.clock_mhz:.2f} us)" if g.clock_mhz and backend != "golden" else ""
-    console.print(f"[bold]{name}[/] on {g.name} ({backend}): {result.cycles:,} cycles{time}, {result.run_cycles:,} of "
-                  f"them its own; {result.instructions:,} warp instructions, {result.tbs:,} TBs")
-    if result.preemptions:
+    console.print(f"[bold]{name}[/] on {escape(g.name)} ({backend}): {result.cycles:,} cycles{time}, "
+                  f"{result.run_cycles:,} of them its own; {result.instructions:,} warp instructions, "
+                  f"{result.tbs:,} TBs")
+    if len(result.preemptions) == 1 and not result.preemptions[0].nested:
+        (only,) = result.preemptions
+        console.print(f"preempted by [bold]{escape(only.spec.other)}[/], mechanism "
+                      f"[bold]{only.spec.mechanism.label}[/]\n")
+        print_phases(console, g, only.result)
+        for array, count in only.result.differences.items():
+            verdict = f"[bold red]{count:,} elements wrong[/]" if count else "as expected"
+            console.print(f"  {escape(array)}: {verdict}", soft_wrap=True)
+    elif result.preemptions:
         table = Table("preempted at", "mechanism", "meanwhile", "TBs", "occupied B", "written B", "drain",
                       "save / limit", "other", "restore / limit", "ran on", "other's result", box=None)
         _preemption_rows(table, result.preemptions)
@@ -64,7 +78,7 @@ def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
         console.print(line)
     console.print()
     for v in result.verdicts:
-        console.print(f"  {v.name}: {_verdict(v)}", soft_wrap=True)
+        console.print(f"  {escape(v.name)}: {_verdict(v)}", soft_wrap=True)
     if not result.verdicts:
         console.print("  nothing was expected of the arrays")
     if not result.correct:

@@ -1,4 +1,4 @@
-"""The report of one preemption, for a terminal."""
+"""One preemption in detail, for a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from caesura.hw.arch.geometry import Geometry
 
 from ..scenario import Limit, PreemptionResult
 
-__all__ = ["print_preemption"]
+__all__ = ["print_phases"]
 
 
 def _time(g: Geometry, cycles: int) -> str:
@@ -28,9 +28,7 @@ def _cycles(g: Geometry, result: PreemptionResult) -> Table:
     saved, resumed = result.preempt, result.resume
     clock = f" at {g.clock_mhz:g} MHz" if g.clock_mhz else ""
     table = Table("phase", "cycles", f"against ({g.name}{clock})", box=None)
-    if saved is None or resumed is None:
-        table.add_row("preempt", "-", f"the kernel had finished before cycle {result.at:,}")
-        return table
+    assert saved is not None and resumed is not None
     table.add_row("preempt requested at", f"{result.at:,}", "")
     table.add_row("preemption latency", _time(g, saved.save_cycles), "")
     table.add_row("  drain", _time(g, saved.drain_cycles), "")
@@ -56,16 +54,8 @@ def _bytes(result: PreemptionResult) -> Table:
     return table
 
 
-def print_preemption(g: Geometry, name: str, other: str, mechanism: str, result: PreemptionResult) -> None:
-    """Print phases with their limits, bytes, and the verdict."""
-    console = Console(width=110, highlight=False)
-    console.print(f"[bold]{name}[/] preempted by [bold]{other}[/], mechanism [bold]{mechanism}[/], on {g.name}\n")
+def print_phases(console: Console, g: Geometry, result: PreemptionResult) -> None:
+    """Print the phases of a preemption with their limits, and its bytes."""
     console.print(_cycles(g, result))
-    if result.preempt:
-        console.print()
-        console.print(_bytes(result))
     console.print()
-    for array, count in result.differences.items():
-        console.print(f"  {array}: {'equal to the reference' if not count else f'[bold red]{count} elements wrong[/]'}")
-    console.print("[bold green]correct[/]: every result is what it should be" if result.correct
-                  else "[bold red]WRONG[/]: see above")
+    console.print(_bytes(result))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import click
 
 from .bench import bench_group
-from .code import asm_command, compile_command, disasm_command, list_kernels
+from .code import asm_command, compile_command, disasm_command
 from .common import Group
 from .explain import explain_command
+from .kernels import list_kernels
 from .preempt import preempt_command
 from .run import run_command
 

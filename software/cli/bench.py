@@ -5,15 +5,18 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.geometry import MAX_REGISTERS, PRESETS, preset
+from caesura.hw.arch.geometry import MAX_REGISTERS, Geometry
 from caesura.software.kernels import KERNELS, SIZES
+from caesura.software.kernels.fit import refusal
 
-from .common import EXIT_WRONG, json_option, preset_option, progress_lines
+from .common import EXIT_WRONG, json_option, progress_lines
+from .machine import geometry_option
 
 __all__ = ["bench_group"]
 
@@ -65,24 +68,37 @@ def _finish(report, result: dict, markdown: Path | None, picture: Path | None = 
     sys.exit(0 if result["met"] else EXIT_WRONG)
 
 
+def _check_fit(g: Geometry, kernels: Sequence[str] = ()) -> None:
+    """Refuse, before a simulator is built, an SM for which a kernel to be measured is too large."""
+    names = kernels or KERNELS
+    refused = {name: why for name in names if (why := refusal(KERNELS[name], g, KERNELS[name].job()))}
+    if refused:
+        other = "another geometry" if not kernels else "other kernels"
+        raise click.UsageError(f"{len(refused)} of {len(names)} kernels do not fit {g.name} ({', '.join(refused)}), "
+                               f"the first because: {next(iter(refused.values()))}. Choose {other}; `caesura kernels` "
+                               "says what fits")
+
+
 @bench_group.command("speed")
 @click.option("--size", default="medium", show_default=True, type=click.Choice(SIZES))
 @click.option("--trace", is_flag=True, help="Record the retire trace meanwhile, as lockstep tests do.")
-@preset_option
+@geometry_option()
 @json_option
-def bench_speed(size, trace, preset_name, as_json):
+def bench_speed(size, trace, geometry, as_json):
     """Simulated cycles a second of the SM's RTL."""
-    _bench("speed", as_json, preset(preset_name), size, trace)
+    _check_fit(geometry)
+    _bench("speed", as_json, geometry, size, trace)
 
 
 @bench_group.command("limits")
 @click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
-@preset_option
+@geometry_option()
 @json_option
-def bench_limits(size, preset_name, as_json):
+def bench_limits(size, geometry, as_json):
     """Save and restore time of every shipped kernel against the limit of the bus."""
+    _check_fit(geometry)
     with progress_lines() as progress:
-        _bench("limits", as_json, preset(preset_name), size, progress)
+        _bench("limits", as_json, geometry, size, progress)
 
 
 @bench_group.command("mechanisms")
@@ -97,30 +113,31 @@ def bench_limits(size, preset_name, as_json):
 @picture_option
 @markdown_option
 @json_file_option
-@preset_option
-def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture, markdown, json_file, preset_name):
+@geometry_option()
+def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture, markdown, json_file, geometry):
     """Context size and preemption latency of every kernel with every mechanism, at random moments."""
     module = importlib.import_module("caesura.sim.bench.mechanisms")
     report = importlib.import_module("caesura.sim.report.mechanisms")
     _check(report, picture, markdown)
+    _check_fit(geometry, kernels)
     with progress_lines() as progress:
-        result = module.run(preset(preset_name), size, kernels, [Mechanism.of(label) for label in mechanisms],
+        result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms],
                             preemptions, seed, jobs, progress)
     _finish(report, result, markdown, picture, json_file)
 
 
 @bench_group.command("area")
 @click.option("--block", "blocks", multiple=True, help="May be given more than once  [default: all]")
-@click.option("--preset", "preset_name", default="ecp5", show_default=True, type=click.Choice(sorted(PRESETS)))
+@geometry_option("ecp5")
 @json_option
-def bench_area(blocks, preset_name, as_json):
+def bench_area(blocks, geometry, as_json):
     """Look-up tables, multipliers and memories of each block on an ECP5, out of context."""
     known = importlib.import_module("caesura.sim.bench.area").units()
     for name in blocks:
         if name not in known:
             raise click.UsageError(f"no block {name!r}; there are {', '.join(known)}")
     with progress_lines() as progress:
-        _bench("area", as_json, preset(preset_name), blocks, progress)
+        _bench("area", as_json, geometry, blocks, progress)
 
 
 @bench_group.command("code")
@@ -149,8 +166,8 @@ def bench_code(kernels, ptxas, markdown, json_file):
 @click.option("--resume", is_flag=True, help="Take over from the file of --json what it has of the same code.")
 @picture_option
 @markdown_option
-@preset_option
-def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, picture, markdown, preset_name):
+@geometry_option()
+def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, picture, markdown, geometry):
     """Live and compressed register context of every kernel at random times, and its patterns."""
     module = importlib.import_module("caesura.sim.bench.contexts")
     report = importlib.import_module("caesura.sim.report.contexts")
@@ -158,7 +175,7 @@ def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, pictur
         raise click.UsageError("--resume needs --json, the file to go on from")
     _check(report, picture, markdown)
     with progress_lines() as progress:
-        result = module.run(preset_name, size, kernels, samples, seed, jobs, progress, json_file=json_file,
+        result = module.run(geometry, size, kernels, samples, seed, jobs, progress, json_file=json_file,
                             resume=module.read_result(json_file) if resume else None)
     _finish(report, result, markdown, picture)
 

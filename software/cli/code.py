@@ -1,44 +1,49 @@
-"""Commands that need no machine: what ships, compile, assemble, disassemble."""
+"""Commands that need no machine: compile, assemble, disassemble."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from caesura.software.compiler import CompileOptions, compile_ptx, listing, load_elf, read_source, save_elf
+from caesura.hw.arch.geometry import MAX_REGISTERS, Geometry
+from caesura.software.compiler import (
+    CompileError,
+    CompileOptions,
+    listing,
+    load_elf,
+    read_source,
+    save_elf,
+    stored_module,
+)
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
-from caesura.software.kernels import KERNELS
+from caesura.software.compiler.codegen.image import KernelImage
 
-from .common import check_option, json_option
+from .common import EXIT_INPUT, check_option, json_option, progress_lines
+from .machine import geometry_option
 
-__all__ = ["list_kernels", "compile_command", "asm_command", "disasm_command"]
+__all__ = ["compile_command", "asm_command", "disasm_command", "kernel_option", "refusals_json", "report_refusals"]
 
 
-@click.command("kernels")
-@json_option
-def list_kernels(as_json):
-    """List the kernels that ship."""
-    rows = []
-    for k in KERNELS.values():
-        image = k.image()
-        job = k.job("small")
-        rows.append({"name": k.name, "summary": k.summary, "source": k.source, "block": list(job.block),
-                     "grid": list(job.grid), "registers": image.registers, "shared_bytes": image.shared_bytes,
-                     "local_bytes": image.local_bytes, "constant_bytes": len(image.constants),
-                     "instructions": len(image.code), "stack_depth": image.stack_depth})
-    if as_json:
-        click.echo(json.dumps({"kernels": rows}, indent=2))
-        return
-    table = Table("kernel", "threads/TB", "registers", "shared", "words", "what it is", "stands for", box=None)
-    for row in rows:
-        table.add_row(row["name"], str(row["block"][0] * row["block"][1] * row["block"][2]), str(row["registers"]),
-                      str(row["shared_bytes"]), str(row["instructions"]), row["summary"], row["source"])
-    Console(width=160).print(table)
+kernel_option = click.option("--kernel", "names", multiple=True,
+                             help="Only this one; may be given more than once  [default: all in the file]")
+
+
+def report_refusals(refusals: Mapping[str, CompileError]) -> int:
+    """Print one message for each kernel that cannot be compiled; return the exit code."""
+    for error in refusals.values():
+        click.echo(f"caesura: {error}", err=True)
+    return EXIT_INPUT if refusals else 0
+
+
+def refusals_json(refusals: Mapping[str, CompileError]) -> list[dict]:
+    """Return refusals as plain data."""
+    return [{"name": name, "line": error.line, "column": error.column, "message": str(error)}
+            for name, error in refusals.items()]
 
 
 def _image_json(image) -> dict:
@@ -51,11 +56,13 @@ def _image_json(image) -> dict:
             "words": [f"{word:016x}" for word in image.code], "lines": list(image.lines)}
 
 
-def _write(images: dict, output: Path | None, as_json: bool, show: bool):
-    if output:
+def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: bool, show: bool,
+           refusals: Mapping[str, CompileError] | None = None):
+    if output and images:
         save_elf(output, images.values())
     if as_json:
-        click.echo(json.dumps({"kernels": [_image_json(image) for image in images.values()]}, indent=2))
+        refused = {} if refusals is None else {"refused": refusals_json(refusals)}
+        click.echo(json.dumps({"kernels": [_image_json(image) for image in images.values()]} | refused, indent=2))
     elif show or not output:
         for image in images.values():
             click.echo(listing(image))
@@ -68,13 +75,26 @@ def _write(images: dict, output: Path | None, as_json: bool, show: bool):
 @click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="ELF kernel image to write.")
 @click.option("--show", is_flag=True, help="Print the native code with its liveness.")
-@click.option("--registers", type=click.IntRange(1, 64), default=64, show_default=True, help="Register budget.")
+@kernel_option
+@click.option("--registers", type=click.IntRange(1, MAX_REGISTERS),
+              help="Register budget  [default: what the geometry has]")
+@geometry_option(None, f"{MAX_REGISTERS} registers a thread, as all but tiny have")
 @click.option("--preemption-points/--no-preemption-points", default=True, show_default=True)
 @json_option
-def compile_command(source, output, show, registers, preemption_points, as_json):
-    """Compile PTX to native code."""
-    options = CompileOptions(max_registers=registers, preemption_points=preemption_points)
-    _write(compile_ptx(read_source(source), str(source), options), output, as_json, show)
+def compile_command(source, output, show, names, registers, geometry: Geometry | None, preemption_points, as_json):
+    """Compile PTX to native code.
+
+    A kernel that is not supported does not keep the others of its file from being compiled: each refusal is
+    listed, and the exit code is 2.
+    """
+    most = geometry.regs_per_thread if geometry else MAX_REGISTERS
+    if registers is not None and registers > most and geometry:
+        raise click.BadParameter(f"{registers} are more than the {most} of {geometry.name}", param_hint="'--registers'")
+    options = CompileOptions(max_registers=registers or most, preemption_points=preemption_points)
+    with progress_lines() as progress:
+        compiled = stored_module(read_source(source), str(source), options, list(names) or None, progress)
+    _write(compiled.images, output, as_json, show, compiled.refusals)
+    sys.exit(report_refusals(compiled.refusals))
 
 
 @click.command("asm")

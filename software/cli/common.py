@@ -7,13 +7,13 @@ from contextlib import contextmanager
 import click
 from rich.console import Console
 
-from caesura.hw.arch.geometry import PRESETS
 from caesura.software.job import BACKENDS
 
 from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Group", "progress_lines", "check_option",
-           "json_option", "preset_option", "backend_option"]
+           "json_option"]
+
 
 @contextmanager
 def progress_lines():
@@ -30,7 +30,3 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
 check_option = click.option(
     "--check/--no-check", "check", default=True, show_default=True,
     help="Refuse code whose liveness vectors, branches or stack depth are wrong.")
-preset_option = click.option("--preset", "preset_name", default="gtx480", show_default=True,
-                             type=click.Choice(list(PRESETS)), help="Geometry of the SM.")
-backend_option = click.option("--backend", default="rtl", show_default=True, type=click.Choice(BACKENDS),
-                              help="Where it runs.")

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from caesura.hw.arch.geometry import Geometry, preset
-from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
+from caesura.hw.arch.geometry import Geometry
+from caesura.software.compiler import Compiled, CompileOptions, KernelImage, stored_module
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.explain import explain
 from caesura.software.compiler.source import source_text
+from caesura.software.names import alternatives
 from caesura.software.report.data import as_json as facts_as_json
 from caesura.software.report.page import render_page
 from caesura.software.report.terminal import print_kernel
 
-from .common import check_option, json_option, preset_option
+from .code import kernel_option, refusals_json, report_refusals
+from .common import check_option, json_option, progress_lines
+from .machine import geometry_option
 
 __all__ = ["explain_command"]
 
@@ -41,16 +45,23 @@ class _Block(click.ParamType):
         return (*sizes, 1, 1)[:3]
 
 
-def _images(path: Path, registers: int, interval: int | None, check: bool) -> tuple[dict[str, KernelImage], list[str]]:
-    """Return the kernels of a PTX file or of a kernel image, and the lines of the PTX."""
+def _images(path: Path, names: tuple[str, ...], registers: int, interval: int | None, check: bool
+            ) -> tuple[Compiled, list[str]]:
+    """Return the kernels asked for of a PTX file or of a kernel image, and the lines of the PTX."""
     raw = path.read_bytes()
     if is_elf(raw):
         if interval is not None:
             raise click.UsageError(f"--interval is for PTX; the points of {path}, a kernel image, are where they are")
-        return read_elf(raw, str(path), check), []
+        images = read_elf(raw, str(path), check)
+        for name in names:
+            if name not in images:
+                raise click.BadParameter(f"no kernel {name!r} in {path}; {alternatives(name, images)}",
+                                         param_hint="'--kernel'")
+        return Compiled(names or tuple(images), {name: images[name] for name in names or images}, {}), []
     text = source_text(raw, str(path))
     options = CompileOptions(max_registers=registers, interval=interval or CompileOptions.interval)
-    return compile_ptx(text, str(path), options), text.split("\n")
+    with progress_lines() as progress:
+        return stored_module(text, str(path), options, names or None, progress), text.split("\n")
 
 
 def _check_block(image: KernelImage, block: tuple[int, int, int] | None, g: Geometry) -> None:
@@ -61,45 +72,49 @@ def _check_block(image: KernelImage, block: tuple[int, int, int] | None, g: Geom
                                  param_hint="'--block'")
 
 
+def _write_page(path: Path, page: str) -> None:
+    if path == Path("-"):
+        click.echo(page)
+    else:
+        path.write_text(page, encoding="utf-8")
+
+
 @click.command("explain")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--kernel", "names", multiple=True, help="May be given more than once  [default: all in the file]")
+@kernel_option
 @click.option("--html", type=click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path),
               help="Write a page that needs no other file; - for standard output.")
 @click.option("--block", type=_Block(), help="Shape of a thread block, where the kernel does not say it itself.")
 @click.option("--interval", type=click.IntRange(4), help="Most instructions between preemption points outside loops, "
               f"of PTX  [default: {CompileOptions.interval}]")
-@preset_option
+@geometry_option()
 @check_option
 @json_option
-def explain_command(file, names, html, block, interval, preset_name, check, as_json):
+def explain_command(file, names, html, block, interval, geometry, check, as_json):
     """Say what each instruction of FILE (PTX, or a kernel image) costs to interrupt, and why points are where they are.
 
     For each instruction: live registers, context of a warp, and where a warp that is to be preempted stops.
     """
-    g = preset(preset_name)
-    images, source = _images(file, g.regs_per_thread, interval, check)
-    for name in names:
-        if name not in images:
-            raise click.BadParameter(f"no kernel {name!r} in {file}; there are {', '.join(images)}",
-                                     param_hint="'--kernel'")
-    chosen = [images[name] for name in dict.fromkeys(names or images)]
-    for image in chosen:
+    if html == Path("-") and as_json:
+        raise click.UsageError("--html - and --json both write to standard output")
+    g, names = geometry, tuple(dict.fromkeys(names))
+    compiled, source = _images(file, names, g.regs_per_thread, interval, check)
+    for image in compiled.images.values():
         _check_block(image, block, g)
-    kernels = [explain(image, g, block) for image in chosen]
-    if html == Path("-"):
-        if as_json:
-            raise click.UsageError("--html - and --json both write to standard output")
-        click.echo(render_page(kernels, file.name, source))
-        return
-    if html:
-        html.write_text(render_page(kernels, file.name, source), encoding="utf-8")
+    kernels = [explain(image, g, block) for image in compiled.images.values()]
+    refused = report_refusals(compiled.refusals)
+    if html and kernels:
+        _write_page(html, render_page(kernels, file.name, source))
     if as_json:
-        click.echo(json.dumps({"preset": g.name, "kernels": [facts_as_json(facts) for facts in kernels]}, indent=1))
-    elif html:
+        click.echo(json.dumps({"preset": g.name, "kernels": [facts_as_json(facts) for facts in kernels],
+                               "refused": refusals_json(compiled.refusals)}, indent=1))
+    elif html == Path("-"):
+        pass
+    elif html and kernels:
         count = sum(len(facts.instructions) for facts in kernels)
         click.echo(f"{len(kernels)} kernel{'s' * (len(kernels) > 1)}, {count:,} instructions -> {html}")
     else:
         console = Console()
         for facts in kernels:
             print_kernel(console, facts)
+    sys.exit(refused)

@@ -9,8 +9,8 @@ from .errors import CompileError, ImageError
 from .options import CompileOptions
 from .pipeline import Compiled, compile_module, compile_ptx
 from .source import read_source
-from .stored import stored_module
+from .stored import kernel_names, stored_module
 
 __all__ = ["AssemblerError", "CompileError", "CompileOptions", "Compiled", "ImageError", "KernelImage", "Parameter",
-           "assemble", "compile_module", "compile_ptx", "disassemble", "disassemble_word", "listing", "load_elf",
-           "read_source", "save_elf", "stored_module"]
+           "assemble", "compile_module", "compile_ptx", "disassemble", "disassemble_word", "kernel_names", "listing",
+           "load_elf", "read_source", "save_elf", "stored_module"]

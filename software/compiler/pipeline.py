@@ -42,7 +42,7 @@ from .passes.value_numbering import number_values
 from .ptx.parser import parse
 from .ptx.syntax import Function, Module
 
-__all__ = ["Compiled", "compile_ptx", "compile_module", "compile_function"]
+__all__ = ["Compiled", "compile_ptx", "compile_module", "compile_function", "entries"]
 
 _ROUNDS = 20
 _CLEANING = exit_early, drop_flushes, propagate, simplify, eliminate_dead_code, drop_atomic_results, tidy
@@ -55,19 +55,17 @@ class Compiled:
 
     Attributes
     ----------
+    names : tuple of str
+        Entry names of all that were to be compiled, in the order of the file.
     images : dict of str to KernelImage
-        Those that were compiled, by entry name, in the order of the file.
+        Those that were, by name, likewise.
     refusals : dict of str to CompileError
         Why the others were not, likewise.
     """
 
+    names: tuple[str, ...]
     images: dict[str, KernelImage]
     refusals: dict[str, CompileError]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All the kernels, those refused last."""
-        return *self.images, *self.refusals
 
 
 def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | None = None,
@@ -115,23 +113,35 @@ def compile_module(text: str, filename: str = "<ptx>", options: CompileOptions |
         If the text is not PTX, or has no kernel of a name.
     """
     found = dict(_each(text, filename, options, kernels))
-    return Compiled({name: image for name, image in found.items() if isinstance(image, KernelImage)},
+    return Compiled(tuple(found), {name: image for name, image in found.items() if isinstance(image, KernelImage)},
                     {name: error for name, error in found.items() if isinstance(error, CompileError)})
+
+
+def entries(text: str, filename: str = "<ptx>") -> dict[str, tuple[Module, Function]]:
+    """Return the kernels of a PTX module by name, each with the module, as `compile_function` takes them.
+
+    Raises
+    ------
+    CompileError
+        If the text is not PTX, or has none.
+    """
+    module = parse(text, filename)
+    found = {f.name: (module, f) for f in module.functions if f.kind == "entry" and f.defined}
+    if not found:
+        lines = text.split("\n")
+        raise CompileError("no kernel in the file, which ends here", filename, len(lines),
+                           supported=".visible .entry name(...) { ... }", column=len(lines[-1]) + 1)
+    return found
 
 
 def _each(text: str, filename: str, options: CompileOptions | None, kernels: Collection[str] | None
           ) -> Iterator[tuple[str, KernelImage | CompileError]]:
     """Yield each kernel asked for, or why it is refused, in the order of the file."""
-    module = parse(text, filename)
-    entries = {f.name: f for f in module.functions if f.kind == "entry" and f.defined}
-    if not entries:
-        lines = text.split("\n")
-        raise CompileError("no kernel in the file, which ends here", filename, len(lines),
-                           supported=".visible .entry name(...) { ... }", column=len(lines[-1]) + 1)
+    known = entries(text, filename)
     for name in kernels if kernels is not None else ():
-        if name not in entries:
-            raise CompileError(f"no kernel {name!r} in the file; {alternatives(name, entries)}", filename)
-    for name, function in entries.items():
+        if name not in known:
+            raise CompileError(f"no kernel {name!r} in the file; {alternatives(name, known)}", filename)
+    for name, (module, function) in known.items():
         if kernels is None or name in kernels:
             try:
                 yield name, compile_function(module, function, options)

@@ -2,8 +2,8 @@
 
 ::
 
-    cache_directory() / "kernels" / <PTX, its name, options, compiler, instruction set>.<kernel>.elf
-                                    <the same>.names          entry names of the file, as JSON
+    cache_directory() / "kernels" / <PTX, its path, compiler and instruction set, options>.<kernel>.elf
+                                    <PTX, its path, compiler and instruction set>.names    its kernels, as JSON
 
 An entry that is damaged, or of another version, is as good as none. Where nothing can be written, nothing is kept.
 """
@@ -23,9 +23,9 @@ from .codegen.elf import load_elf, write_elf
 from .codegen.image import KernelImage
 from .errors import ImageError
 from .options import CompileOptions
-from .pipeline import Compiled, compile_module
+from .pipeline import Compiled, compile_module, entries
 
-__all__ = ["stored_module"]
+__all__ = ["kernel_names", "stored_module"]
 
 
 def stored_module(text: str, filename: str = "<ptx>", options: CompileOptions | None = None,
@@ -46,28 +46,41 @@ def stored_module(text: str, filename: str = "<ptx>", options: CompileOptions | 
         If the text is not PTX, or has no kernel of a name.
     """
     options = options or CompileOptions()
-    key = _digest(text, filename, repr(options), _compiler())
-    folder = _folder()
-    if folder is None:
-        progress(f"compiling {filename}")
-        return compile_module(text, filename, options, kernels)
-    wanted = kernels if kernels is not None else _names(folder / f"{key}.names")
-    images = {name: image for name in wanted or () if (image := _image(folder, key, name)) is not None}
-    missing = None if wanted is None else [name for name in wanted if name not in images]
+    folder, key = _folder(), _digest(text, filename, repr(options), _compiler())
+    known = list(kernels) if kernels is not None else _read_names(folder, text, filename)
+    images = {name: image for name in known or () if (image := _image(folder, key, name)) is not None}
+    missing = None if known is None else [name for name in known if name not in images]
     if missing == []:
-        return Compiled(images, {})
+        return Compiled(tuple(images), images, {})
     progress(f"compiling {filename}")
     compiled = compile_module(text, filename, options, missing)
     for name, image in compiled.images.items():
-        _store(_path(folder, key, name), write_elf([image]))
-    if kernels is None and missing is None:
-        _store(folder / f"{key}.names", json.dumps(compiled.names).encode())
+        _store(folder, _file(key, name), write_elf([image]))
+    if known is None:
+        _store(folder, _index(text, filename), json.dumps(compiled.names).encode())
     images |= compiled.images
-    return Compiled({name: images[name] for name in wanted or compiled.names if name in images}, compiled.refusals)
+    names = known or compiled.names
+    return Compiled(tuple(names), {name: images[name] for name in names if name in images}, compiled.refusals)
+
+
+def kernel_names(text: str, filename: str = "<ptx>") -> list[str]:
+    """Return the names of a PTX module's kernels, in the order of the file; kept as well.
+
+    Raises
+    ------
+    CompileError
+        If the text is not PTX, or has no kernel.
+    """
+    folder = _folder()
+    names = _read_names(folder, text, filename)
+    if names is None:
+        names = list(entries(text, filename))
+        _store(folder, _index(text, filename), json.dumps(names).encode())
+    return names
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:24]
 
 
 @functools.cache
@@ -92,29 +105,38 @@ def _folder() -> Path | None:
         return None
 
 
-def _path(folder: Path, key: str, name: str) -> Path:
-    """Return the file of a kernel, whose name may be longer than a file's."""
-    return folder / f"{key}.{name if len(name) < 64 else _digest(name)}.elf"
+def _file(key: str, name: str) -> str:
+    """Return the file's name of a kernel, whose own name may be longer than a file's."""
+    return f"{key}.{name if len(name) < 64 else _digest(name)}.elf"
 
 
-def _names(path: Path) -> list[str] | None:
+def _index(text: str, filename: str) -> str:
+    """Return the file's name of the list of a module's kernels."""
+    return f"{_digest(text, filename, _compiler())}.names"
+
+
+def _read_names(folder: Path | None, text: str, filename: str) -> list[str] | None:
     try:
-        names = json.loads(path.read_bytes())
+        names = json.loads((folder / _index(text, filename)).read_bytes()) if folder else None
     except (OSError, ValueError):
         return None
     return names if isinstance(names, list) and names and all(isinstance(name, str) for name in names) else None
 
 
-def _image(folder: Path, key: str, name: str) -> KernelImage | None:
+def _image(folder: Path | None, key: str, name: str) -> KernelImage | None:
     try:
-        return load_elf(_path(folder, key, name), check=False).get(name)  # the compiler has judged it
+        if folder is None:
+            return None
+        return load_elf(folder / _file(key, name), check=False).get(name)  # the compiler has judged it
     except (OSError, ImageError):
         return None
 
 
-def _store(path: Path, data: bytes) -> None:
+def _store(folder: Path | None, name: str, data: bytes) -> None:
     """Write a file so that no reader ever sees part of it; not at all where that is impossible."""
+    if folder is None:
+        return
     with contextlib.suppress(OSError):
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=name[:32], delete=False) as file:
             file.write(data)
-        os.replace(file.name, path)
+        os.replace(file.name, folder / name)

@@ -8,20 +8,22 @@ from pathlib import Path
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.geometry import PRESETS, Geometry
 from caesura.software.kernels import KERNELS, SIZES
 
 from .arrays import INITS, ArraySpec, read_array
+from .geometry import load_geometry
 from .spec import DEFAULT_CYCLES, Expected, JobArgument, JobFile, PreemptionSpec
-from .table import Table, read_toml
+from .table import JobError, Table, read_toml
 
 __all__ = ["load_job", "BACKENDS"]
 
 BACKENDS = ("rtl", "golden", "amaranth")
 """Names of what `caesura.sim` can open."""
-_TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "backend", "max_cycles")
+_TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "geometry", "backend",
+        "max_cycles")
 _RESULT = ("name", "expected", "atol", "rtol", "output")
-_PREEMPT = ("at", "every", "times", "mechanism", "with", "size", "seed", "scramble", "gang", "preempt")
+_PREEMPT = ("at", "every", "times", "mechanism", "with", "with_job", "size", "seed", "scramble", "gang", "preempt")
 
 
 def _name(table: Table) -> str:
@@ -76,19 +78,47 @@ def _argument(table: Table, number: int) -> JobArgument:
     return JobArgument(name, values, _expected(table, values), table.get("output", bool, False))
 
 
-def _preemption(table: Table) -> PreemptionSpec:
+def _other(table: Table, within: tuple[Path, ...]) -> tuple[str, JobFile | None]:
+    """Return what runs meanwhile: the name of a shipped kernel, or the path of a PTX file and its job."""
+    if "with_job" not in table.data:
+        return table.choice("with", ("hostile", *KERNELS), "hostile"), None
+    for key in ("size", "seed"):
+        if key in table.data:
+            raise table.error("is of shipped kernels; 'with_job' says what the kernel is given", key)
+    paths = {key: table.path.parent / table.need(key, str) for key in ("with", "with_job")}
+    for key, path in paths.items():
+        if not path.is_file():
+            raise table.error(f"there is no file {path}", key)
+    return str(paths["with"]), _load(paths["with_job"], (*within, table.path))
+
+
+def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
     table.only(_PREEMPT, _TOP)
     if ("at" in table.data) == ("every" in table.data):
         raise table.error("one of 'at' and 'every' is wanted")
     if "times" in table.data and "every" not in table.data:
         raise table.error("goes with 'every'", "times")
     every = table.integer("every", 0, 1) if "every" in table.data else 0
+    (other, job), inner = _other(table, within), table.tables("preempt", "preempt")
     mechanism = table.choice("mechanism", [m.label for m in Mechanism], "live")
     return PreemptionSpec(
         every or table.integer("at", None, 0), every, table.integer("times", 0, 1) if "times" in table.data else
-        int(not every), Mechanism.of(mechanism), table.choice("with", ("hostile", *KERNELS), "hostile"),
+        int(not every), Mechanism.of(mechanism), other,
         table.choice("size", SIZES, "small"), table.integer("seed", 1, 0), table.get("scramble", bool, False),
-        table.get("gang", bool, False), tuple(_preemption(t) for t in table.tables("preempt", "preempt")))
+        table.get("gang", bool, False), tuple(_preemption(t, within) for t in inner) if inner or job is None
+        else job.preemptions, job)
+
+
+def _machine(top: Table) -> Geometry | None:
+    """Return the geometry of the file that the job names, None if it names none."""
+    if "geometry" not in top.data:
+        return None
+    if "preset" in top.data:
+        raise top.error("goes in place of 'preset'; give one of them", "geometry")
+    path = top.path.parent / top.need("geometry", str)
+    if not path.is_file():
+        raise top.error(f"there is no file {path}", "geometry")
+    return load_geometry(path)
 
 
 def load_job(path: str | Path) -> JobFile:
@@ -101,12 +131,18 @@ def load_job(path: str | Path) -> JobFile:
     OSError
         If it cannot be read.
     """
-    path = Path(path)
+    return _load(Path(path), ())
+
+
+def _load(path: Path, within: tuple[Path, ...]) -> JobFile:
+    """Read a job file that others name, from the outermost on."""
+    if any(path.samefile(outer) for outer in within):
+        raise JobError(f"{path}: the kernel of this job file would run while it is away itself ('with_job')")
     top = read_toml(path)
     top.only(_TOP)
     arguments: Sequence[JobArgument] = [_argument(t, k) for k, t in enumerate(top.tables("argument", "argument"), 1)]
     return JobFile(
         path, top.sizes("grid", 3), top.sizes("block", 3), top.get("entry", str, ""), top.integer("shared", 0, 0),
-        tuple(arguments), tuple(_preemption(t) for t in top.tables("preempt", "preempt")),
+        tuple(arguments), tuple(_preemption(t, within) for t in top.tables("preempt", "preempt")),
         top.choice("preset", PRESETS, "gtx480"), top.choice("backend", BACKENDS, "rtl"),
-        top.integer("max_cycles", DEFAULT_CYCLES, 1))
+        top.integer("max_cycles", DEFAULT_CYCLES, 1), _machine(top))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import Geometry, preset
 from caesura.software.compiler.codegen.image import KernelImage, Parameter
 from caesura.software.kernels import Job
+from caesura.software.names import alternatives
 
 from .table import JobError, Table
 
@@ -70,6 +72,8 @@ class PreemptionSpec:
     mechanism : Mechanism
     other, size, seed : str, str, int
         The shipped kernel that runs meanwhile, or ``hostile``, with the size and seed of its job.
+    job : JobFile or None
+        What runs meanwhile is a kernel of the user's own: `other` is the path of its PTX.
     scramble, gang : bool
         As in `Device.preempt` and `Device.resume`.
     nested : tuple of PreemptionSpec
@@ -86,6 +90,7 @@ class PreemptionSpec:
     scramble: bool = False
     gang: bool = False
     nested: tuple[PreemptionSpec, ...] = ()
+    job: JobFile | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,8 @@ class JobFile:
     arguments : tuple of JobArgument
     preemptions : tuple of PreemptionSpec
     preset, backend : str
+    geometry : Geometry or None
+        Instead of a preset.
     max_cycles : int
         For everything: the kernel, saving, restoring, and what runs meanwhile.
     """
@@ -118,23 +125,29 @@ class JobFile:
     preset: str = "gtx480"
     backend: str = "rtl"
     max_cycles: int = DEFAULT_CYCLES
+    geometry: Geometry | None = None
 
-    def choose(self, images: Mapping[str, KernelImage]) -> KernelImage:
-        """Return the kernel the job is for.
+    @property
+    def machine(self) -> Geometry:
+        """The geometry of the SM the job is for."""
+        return self.geometry or preset(self.preset)
+
+    def choose(self, names: Collection[str]) -> str:
+        """Return the name of the kernel the job is for, of those the PTX has.
 
         Raises
         ------
         JobError
             If the entry is missing, or not named where there are several.
         """
-        top, names = Table(self.path, "", {}), ", ".join(images) or "none"
-        if not images:
+        top = Table(self.path, "", {})
+        if not names:
             raise JobError(f"{self.path}: the PTX has no kernel (.entry)")
-        if self.entry and self.entry not in images:
-            raise top.error(f"the PTX has no kernel {self.entry!r}; there are {names}", "entry")
-        if not self.entry and len(images) > 1:
-            raise top.error(f"missing; the PTX has several kernels: {names}", "entry")
-        return images[self.entry or next(iter(images))]
+        if self.entry and self.entry not in names:
+            raise top.error(f"the PTX has no kernel {self.entry!r}; {alternatives(self.entry, names)}", "entry")
+        if not self.entry and len(names) > 1:
+            raise top.error(f"missing; the PTX has several kernels: {', '.join(names)}", "entry")
+        return self.entry or next(iter(names))
 
     def bind(self, image: KernelImage) -> dict[str, JobArgument]:
         """Return the arguments by name; those without a name have their PTX parameter's.
@@ -165,7 +178,8 @@ class JobFile:
         bound = self.bind(image)
         grid, block = ((*sizes, 1, 1)[:3] for sizes in (self.grid, self.block))
         return Job((grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), {n: a.value for n, a in bound.items()},
-                   {n: a.expected.values for n, a in bound.items() if a.expected}, self.shared_bytes)
+                   {n: a.expected.values for n, a in bound.items() if a.expected}, self.shared_bytes,
+                   tolerance={n: (a.expected.atol, a.expected.rtol) for n, a in bound.items() if a.expected})
 
 
 def _check(table: Table, p: Parameter, value: int | float | bytes | np.ndarray) -> None:

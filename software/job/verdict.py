@@ -25,6 +25,8 @@ class Verdict:
         Largest absolute difference, of right elements too; None if a NaN or an infinity stands against something else.
     atol, rtol : float or None
         Both None if every bit was to be equal.
+    judged : bool
+        Found by a judge of the kernel's own, which counts wrong elements and tells no more.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Verdict:
     max_error: int | float | None
     atol: float | None
     rtol: float | None
+    judged: bool = False
 
 
 def _bits(values: np.ndarray) -> np.ndarray:

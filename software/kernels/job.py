@@ -42,9 +42,9 @@ class Job:
     judge : callable, optional
         Order-free checker of arrays whose content depends on the order of atomics. It takes every array as it is at the
         end, by name, and returns how many elements are wrong of each array that it judges.
-    tolerance : dict of str to float
+    tolerance : dict of str to (float, or pair of float or None)
         For arrays of `expected` that need not be equal to the bit: an element is right if
-        ``|got - expected| <= tolerance * (1 + |expected|)``.
+        ``|got - expected| <= atol + rtol * |expected|`` with the pair ``(atol, rtol)``; a number stands for both.
     """
 
     grid: tuple[int, int, int]
@@ -53,7 +53,7 @@ class Job:
     expected: dict[str, np.ndarray] = field(default_factory=dict)
     shared_bytes: int = 0
     judge: Callable[[dict[str, np.ndarray]], dict[str, int]] | None = None
-    tolerance: dict[str, float] = field(default_factory=dict)
+    tolerance: dict[str, float | tuple[float | None, float | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

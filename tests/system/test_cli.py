@@ -79,7 +79,7 @@ def test_largest_preset_holds_two_contexts_that_fill_it():
     arguments = ["preempt", "hostile", "--with", "hostile", "--preset", "gtx980", "--backend", "golden"]
     result = run(*arguments, "--at", "200", "--mechanism", "occupied", "--json")
     assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["preempt"]["tbs"] > 0
+    assert json.loads(result.stdout)["preemptions"][0]["preempt"]["tbs"] > 0
 
 
 def test_register_budget_too_small_is_refused():
@@ -137,6 +137,7 @@ def test_preempt_reports_and_agrees_with_its_json():
     assert report.exit_code == 0, report.output
     assert "correct" in report.output and "drain" in report.output and "restore" in report.output
     data = json.loads(run(*arguments, "--json").stdout)
-    assert data["correct"] is True and data["at"] == 400
-    assert data["preempt"]["data_bytes"] == sum(tb["data_bytes"] for tb in data["saved_tbs"])
-    assert data["preempt"]["occupied_bytes"] >= data["preempt"]["data_bytes"] > 0
+    (row,) = data["preemptions"]
+    assert data["correct"] is True and (row["at"], row["with"], row["mechanism"]) == (400, "reduction", "live")
+    assert row["preempt"]["data_bytes"] == sum(tb["data_bytes"] for tb in row["saved_tbs"])
+    assert row["preempt"]["occupied_bytes"] >= row["preempt"]["data_bytes"] > 0

@@ -43,7 +43,7 @@ class Actions(DeclarationActions):
         flat = Scope()
         for child in children:
             if isinstance(child, lark.Token):
-                flat.extend(self._plain.read(str(child), child.line, child.column))
+                flat.extend(self._plain.read(str(child), child.line or 0, child.column or 0))
             elif isinstance(child, tuple):
                 flat += child[1]
             else:

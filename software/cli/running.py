@@ -1,0 +1,284 @@
+"""What ``caesura run`` and ``caesura preempt`` share: their options, and how a run is made of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import Geometry, preset
+from caesura.software.job import DEFAULT_CYCLES, JobError, JobFile, PreemptionSpec, load_job
+from caesura.software.kernels import KERNELS, SIZES
+from caesura.software.names import alternatives
+
+from .common import BACKENDS, EXIT_WRONG, json_option, progress_lines
+from .machine import geometry_option
+
+if TYPE_CHECKING:
+    from caesura.sim.job import JobResult, Task
+    from caesura.software.driver import Device
+
+__all__ = ["RunOptions", "execute", "run_options"]
+
+_IN = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+_SHIPPED = ("hostile", *KERNELS)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options; None, an empty tuple or False where one is not given.
+
+    Attributes
+    ----------
+    what : str
+        Name of a shipped kernel, or path of PTX or of a kernel image.
+    job_path, kernel : Path, str
+        Job file, and which kernel of the file it is for.
+    at : tuple of int
+    other, other_job : str, Path
+        What runs meanwhile: a shipped kernel, or a file and its job.
+    mechanism : str
+    scramble, gang : bool
+    size, seed : str, int
+        Of jobs of shipped kernels.
+    geometry : Geometry
+    backend : str
+    max_cycles : int
+    timeline, vcd, output : Path
+    as_json : bool
+    """
+
+    what: str
+    job_path: Path | None
+    kernel: str | None
+    at: tuple[int, ...]
+    other: str | None
+    other_job: Path | None
+    mechanism: str | None
+    scramble: bool
+    gang: bool
+    size: str | None
+    seed: int | None
+    geometry: Geometry | None
+    backend: str | None
+    max_cycles: int | None
+    timeline: Path | None
+    vcd: Path | None
+    output: Path | None
+    as_json: bool
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The options given that say how to preempt, as fields of a `PreemptionSpec`."""
+        given: dict[str, Any] = {}
+        if self.mechanism:
+            given["mechanism"] = Mechanism.of(self.mechanism)
+        given |= {name: True for name in ("scramble", "gang") if getattr(self, name)}
+        if self.other:
+            given |= {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1,
+                      "job": load_job(self.other_job) if self.other_job else None}
+        return given
+
+    @property
+    def inputs(self) -> tuple[str, int]:
+        """Size and seed of the job of a shipped kernel; the one that runs meanwhile has the next seed."""
+        return self.size or "small", 1 if self.seed is None else self.seed
+
+
+_OPTIONS: tuple[Callable, ...] = (
+    click.argument("what", metavar="KERNEL|FILE"),
+    click.option("--job", "job_path", type=_IN, help="Job file of a kernel of your own (TOML; docs/jobs.md)."),
+    click.option("--kernel", help="Which kernel of the file  [default: the job file's entry, else the only one]"),
+    click.option("--at", multiple=True, type=click.IntRange(0),
+                 help="Take the SM away when the kernel has run for so many cycles; may be given more than once."),
+    click.option("--with", "other", help="What has the SM meanwhile: a shipped kernel, `hostile`, which overwrites all "
+                 "registers and shared memory, or a file  [default: hostile]"),
+    click.option("--with-job", "other_job", type=_IN, help="Job file of the file of --with."),
+    click.option("--mechanism", type=click.Choice([m.label for m in Mechanism]), help="[default: live]"),
+    click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits."),
+    click.option("--gang", is_flag=True, help="TBs start together when all are back, rather than each when it is."),
+    click.option("--size", type=click.Choice(SIZES), help="Of jobs of shipped kernels  [default: small]"),
+    click.option("--seed", type=click.IntRange(0), help="Of jobs of shipped kernels  [default: 1]"),
+    geometry_option(None, "the job file's, else gtx480"),
+    click.option("--backend", type=click.Choice(BACKENDS), help="Where it runs  [default: the job file's, else rtl]"),
+    click.option("--max-cycles", type=click.IntRange(1, 2**31 - 1),
+                 help=f"Limit for everything together  [default: the job file's, else {DEFAULT_CYCLES:,}]"),
+    click.option("--timeline", type=_OUT, help="Write the run as a timeline for ui.perfetto.dev."),
+    click.option("--vcd", type=_OUT, help="Write waveforms of the preemption engine, from the first request to the end "
+                 "of the first resume."),
+    click.option("--output", type=click.Path(file_okay=False, path_type=Path),
+                 help="Directory for the arrays the job file marks with `output`; of a shipped kernel, its results."),
+    json_option,
+)
+
+
+def run_options(command: Callable[[RunOptions], None]) -> Callable[..., None]:
+    """Give a command the options of a run, as one `RunOptions`."""
+    def with_options(**options):
+        command(RunOptions(**options))
+
+    with_options.__doc__ = command.__doc__
+    wrapped: Callable[..., None] = with_options
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def _job(o: RunOptions) -> JobFile | None:
+    """Return the job file; check that a kernel that does not ship has one."""
+    if o.job_path is None:
+        if o.what in _SHIPPED:
+            if o.kernel is not None:
+                raise click.UsageError("--kernel chooses a kernel of a file; shipped kernels have one each")
+            return None
+        if Path(o.what).is_file():
+            raise click.UsageError(f"{o.what}: a kernel of your own needs --job FILE.toml: its launch, arguments and "
+                                   "results (docs/jobs.md)")
+        raise click.UsageError(f"no file and no shipped kernel {o.what!r}; {alternatives(o.what, _SHIPPED)}")
+    if o.what not in KERNELS and not Path(o.what).is_file():
+        raise click.UsageError(f"{o.what}: there is no such file")
+    job = load_job(o.job_path)
+    return dataclasses.replace(job, entry=o.kernel) if o.kernel else job
+
+
+def _check(o: RunOptions, job: JobFile | None) -> None:
+    """Refuse options that do not go together."""
+    if o.other_job is None and o.other is not None and o.other not in _SHIPPED:
+        if Path(o.other).is_file():
+            raise click.UsageError(f"--with {o.other}: a kernel of your own needs --with-job FILE.toml")
+        raise click.BadParameter(f"no file and no shipped kernel {o.other!r}; {alternatives(o.other, _SHIPPED)}",
+                                 param_hint="'--with'")
+    if o.other_job is not None and (o.other is None or not Path(o.other).is_file()):
+        raise click.UsageError("--with-job is the job of a PTX file given by --with"
+                               + (f"; there is no file {o.other}" if o.other else ""))
+    for name in ("size", "seed"):
+        if getattr(o, name) is not None and job is not None and (o.other is None or o.other_job is not None):
+            raise click.UsageError(f"--{name} is of the jobs of shipped kernels; here the job file says it all")
+    limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
+    for at in o.at:
+        if at > limit:
+            raise click.BadParameter(f"{at} is beyond the limit of {limit} cycles (--max-cycles)", param_hint="'--at'")
+
+
+def _preemptions(o: RunOptions, job: JobFile | None, always: bool) -> tuple[PreemptionSpec, ...]:
+    """Return what `--at` asks for, else what the job file does; other options go before the file's keys.
+
+    With `always`, and neither, there is one whose moment is not known yet: at cycle -1.
+    """
+    how = o.how
+    if "job" in how and how["job"] is not None:
+        how["nested"] = how["job"].preemptions
+    if o.at or (always and not (job and job.preemptions)):
+        return tuple(PreemptionSpec(at=at, **how) for at in o.at or (-1,))
+    planned = job.preemptions if job else ()
+    if not planned:
+        if how:
+            raise click.UsageError("nothing is preempted: say when, with --at CYCLE, or take `caesura preempt`")
+        if o.vcd:
+            raise click.UsageError("--vcd writes a preemption, and nothing is preempted: say when, with --at CYCLE")
+    return tuple(dataclasses.replace(spec, **how) for spec in planned)
+
+
+def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[PreemptionSpec, ...],
+          progress: Callable[[str], None]) -> Task:
+    scenario, runs = importlib.import_module("caesura.sim.scenario"), importlib.import_module("caesura.sim.job")
+    if job is None:
+        work = scenario.shipped_work(o.what, g, *o.inputs)
+    else:
+        source = KERNELS[o.what].ptx_path if o.what in KERNELS else o.what
+        work = scenario.user_work(source, job, g, progress)
+    limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
+    return runs.Task(work, str(job.path) if job else o.what, preemptions, limit)
+
+
+def _opener(o: RunOptions, g: Geometry, backend: str, progress: Callable[[str], None]
+            ) -> Callable[[int], AbstractContextManager[Device]] | None:
+    """Return what makes a device that writes what is to be written, None for a plain one."""
+    if o.vcd is None and o.timeline is None:
+        return None
+    if o.vcd is not None and backend != "rtl":
+        raise ValueError(f"no waveforms of the back end {backend!r}: --vcd needs --backend rtl")
+    sim = importlib.import_module("caesura.sim")
+    waveform = importlib.import_module("caesura.sim.report.waveform")
+    timeline = importlib.import_module("caesura.sim.report.timeline")
+
+    @contextmanager
+    def opened(memory_bytes: int) -> Iterator[Device]:
+        if o.vcd is None:
+            device = sim.open_device(backend, g, memory_bytes)
+        else:
+            device = waveform.WaveformDevice(g, o.vcd, memory_bytes, progress)
+        try:
+            if o.timeline is None:
+                yield device
+            else:
+                with timeline.recording(device, o.timeline):
+                    yield device
+        finally:
+            if o.vcd is not None:
+                device.finish()
+
+    return opened
+
+
+def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: bool) -> tuple[Task, JobResult]:
+    runs = importlib.import_module("caesura.sim.job")
+    with progress_lines() as progress:
+        opener = _opener(o, g, backend, progress)
+        task = _task(o, job, g, _preemptions(o, job, always), progress)
+        _results(o, job, task)
+        if any(spec.at < 0 for spec in task.preemptions):
+            alone = runs.run_task(dataclasses.replace(task, preemptions=()), g, backend, progress)
+            middle = tuple(dataclasses.replace(spec, at=alone.run_cycles // 2) for spec in task.preemptions)
+            task = dataclasses.replace(task, preemptions=middle)
+        return task, runs.run_task(task, g, backend, progress, opener)
+
+
+def _results(o: RunOptions, job: JobFile | None, task: Task) -> list[str]:
+    """Return the names of the arrays that --output writes."""
+    if job is None:
+        return list(task.work.job.expected)
+    marked = [name for name, argument in job.bind(task.work.image).items() if argument.output]
+    if o.output and not marked:
+        raise JobError(f"{job.path}: --output is given, but no argument has 'output = true'")
+    return marked
+
+
+def _write(directory: Path, arrays: dict[str, np.ndarray], names: Sequence[str]) -> list[str]:
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = [directory / f"{name}.npy" for name in names]
+    for name, path in zip(names, paths, strict=True):
+        np.save(path, arrays[name])
+    return [str(path) for path in paths]
+
+
+def execute(o: RunOptions, always: bool) -> None:
+    """Run, report, and exit with the verdict; with `always`, in the middle of the run if nothing says when."""
+    job = _job(o)
+    _check(o, job)
+    g = o.geometry or (job.machine if job else preset("gtx480"))
+    backend = o.backend or (job.backend if job else "rtl")
+    task, result = _run(o, job, g, backend, always)
+    written = _write(o.output, result.arrays, _results(o, job, task)) if o.output else []
+    name = task.work.image.name
+    if o.as_json:
+        head = {"kernel": name, "source": o.what, "job": str(o.job_path) if o.job_path else None, "preset": g.name,
+                "backend": backend}
+        runs = importlib.import_module("caesura.sim.job")
+        click.echo(json.dumps(head | runs.result_json(result) | {"written": written}, indent=2))
+    else:
+        importlib.import_module("caesura.sim.report.job").print_job(g, name, backend, result)
+        for path in written:
+            click.echo(f"written: {path}")
+    sys.exit(0 if result.correct else EXIT_WRONG)
