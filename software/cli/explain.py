@@ -14,6 +14,7 @@ from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.explain import explain
 from caesura.software.compiler.source import source_text
+from caesura.software.report.cuda import CudaSources
 from caesura.software.report.data import as_json as facts_as_json
 from caesura.software.report.page import render_page
 from caesura.software.report.terminal import print_kernel
@@ -86,13 +87,14 @@ def explain_command(file, names, html, block, interval, preset_name, as_json):
     for image in chosen:
         _check_block(image, block, g)
     kernels = [explain(image, g, block) for image in chosen]
+    cuda = CudaSources(file.parent)
     if html == Path("-"):
         if as_json:
             raise click.UsageError("--html - and --json both write to standard output")
-        click.echo(render_page(kernels, file.name, source))
+        click.echo(render_page(kernels, file.name, source, cuda))
         return
     if html:
-        html.write_text(render_page(kernels, file.name, source), encoding="utf-8")
+        html.write_text(render_page(kernels, file.name, source, cuda), encoding="utf-8")
     if as_json:
         click.echo(json.dumps({"preset": g.name, "kernels": [facts_as_json(facts) for facts in kernels]}, indent=1))
     elif html:
@@ -101,4 +103,4 @@ def explain_command(file, names, html, block, interval, preset_name, as_json):
     else:
         console = Console()
         for facts in kernels:
-            print_kernel(console, facts)
+            print_kernel(console, facts, cuda)

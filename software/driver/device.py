@@ -324,7 +324,8 @@ class Device:
         line = code.lines[pc] if code and pc < len(code.lines) else 0
         text = disassemble_word(code.code[pc]) if code and pc < len(code.code) else ""
         return FaultRecord(Fault(kind["kind"]), code.name if code else f"slot {kind['kernel']}", self.read("fault_tb"),
-                           kind["warp"], pc, self.read("fault_address"), line, code.source if code else "", text)
+                           kind["warp"], pc, self.read("fault_address"), line, code.source if code else "", text,
+                           code.origin(pc) if code else None)
 
     # Preemption
 
@@ -445,8 +446,8 @@ class Device:
             where = f"PC {top.pc}, lanes {top.mask:#x}" if top else "no lanes"
             if code and top and top.pc < len(code.code):
                 where += f": {disassemble_word(code.code[top.pc])}"
-                if top.pc < len(code.lines) and code.lines[top.pc]:
-                    where += f" ({code.source}:{code.lines[top.pc]})"
+                if source := code.where(top.pc):
+                    where += f" ({source})"
             barrier = f" at barrier {warp.barrier}" if warp.barrier is not None else ""
             lines.append(f"  TB {warp.launch_id} warp {warp.warp}: {warp.state}{barrier}, {where}")
         return "\n".join(lines) or "  no warp is on the SM"

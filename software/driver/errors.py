@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from caesura.hw.arch.errors import UserError
 from caesura.hw.arch.faults import CommandError, Fault
+from caesura.software.compiler.origins import Origin
 
 __all__ = ["DriverError", "LaunchError", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
 
@@ -71,6 +72,8 @@ class FaultRecord:
         Source file.
     instruction : str
         The instruction, disassembled, "" if unknown.
+    origin : Origin or None
+        What the line was compiled from, where the PTX says so.
     """
 
     kind: Fault
@@ -82,9 +85,11 @@ class FaultRecord:
     line: int = 0
     source: str = ""
     instruction: str = ""
+    origin: Origin | None = None
 
     def __str__(self):
-        where = f" ({self.source}:{self.line})" if self.line else ""
+        places = [f"{self.source}:{self.line}"] * bool(self.line) + [str(self.origin)] * bool(self.origin)
+        where = f" ({', '.join(places)})" if places else ""
         text = (f"fault {self.kind.name} in kernel {self.kernel!r}: TB {self.launch_id}, warp {self.warp}, "
                 f"PC {self.pc}{where}")
         if self.kind in (Fault.SHARED_BOUND, Fault.GLOBAL_WINDOW, Fault.MISALIGNED, Fault.BUS_ERROR):

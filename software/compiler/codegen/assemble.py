@@ -32,6 +32,7 @@ from ..ir.cfg import graph as flow_graph
 from .directives import Draft, read_directive
 from .image import KernelImage
 from .lift import lift
+from .origin_table import origins_of_rows
 from .syntax import parse_guard, parse_number, parse_operand
 
 __all__ = ["AssemblerError", "assemble"]
@@ -78,7 +79,7 @@ def assemble(text: str, filename: str = "<asm>") -> list[KernelImage]:
 
 
 def _without_comment(line: str) -> str:
-    if line.lstrip().startswith(".source"):
+    if line.lstrip().startswith((".source", ".origin")):
         return line.strip()
     return re.split(r"//|;|#", line, maxsplit=1)[0].strip()
 
@@ -106,6 +107,7 @@ def _read(statement: str, number: int, drafts: list[Draft]) -> None:
     else:
         draft.statements.append((number, statement))
         draft.lines.append(draft.source_line)
+        draft.origin_numbers.append(draft.origin)
 
 
 def _operands(text: str) -> list[str]:
@@ -145,6 +147,12 @@ def _finish(draft: Draft, filename: str) -> KernelImage:
         except ValueError as error:
             raise AssemblerError(str(error), filename, number, statement) from None
     facts = {"source": "", **draft.facts}
+    try:
+        origins, numbers = origins_of_rows(draft.origins, draft.origin_numbers)
+    except ValueError as error:
+        raise AssemblerError(str(error), filename, draft.line) from None
+    if origins:
+        facts |= {"origins": origins, "origin_numbers": numbers}
     lines = tuple(draft.lines) if any(draft.lines) else ()
     image = KernelImage(name=draft.name, code=tuple(code), lines=lines, **{"registers": 1, **facts})
     return _complete(image, facts, draft, filename)

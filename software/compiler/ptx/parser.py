@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import lark
 
 from ..errors import CompileError
 from .actions import Actions
+from .lines import read_lines
 from .syntax import Module
 
 __all__ = ["parse"]
@@ -33,6 +35,15 @@ def parse(text: str, filename: str = "<ptx>") -> Module:
     CompileError
         If the text is not PTX; with line, column and the text of the line.
     """
+    lines = read_lines(text)
+    try:
+        return dataclasses.replace(_module(text, filename), lines=lines)
+    except CompileError as error:
+        raise error.from_origin(lines.at(error.line)) from None
+
+
+def _module(text: str, filename: str) -> Module:
+    """Return the tree of a text; errors as `parse`."""
     try:
         tree = _parser().parse(text)
     except lark.exceptions.UnexpectedInput as error:
