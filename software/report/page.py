@@ -47,7 +47,8 @@ def render_page(kernels: Sequence[KernelFacts], title: str, source: Sequence[str
     return environment.get_template("page.html").render(
         title=title, say=sentences,
         kernels=[{"facts": facts, "id": f"k{k}", "profile": Markup(profile(facts)),
-                  "chunks": _chunks(facts, source, cuda), "nested": width(facts), "data": Markup(_data(facts, cuda))} for k, facts in enumerate(kernels)])
+                  "chunks": _chunks(facts, source, cuda), "nested": width(facts),
+                  "data": Markup(_data(facts, cuda))} for k, facts in enumerate(kernels)])
 
 
 def _chunks(facts: KernelFacts, source: Sequence[str], cuda: CudaSources | None) -> Iterable[list[dict]]:

@@ -207,8 +207,8 @@ def _point(draft: Draft, _: str, rest: str) -> None:
 
 _READERS: dict[str, Callable[[Draft, str, str], None]] = {
     **dict.fromkeys(_NUMBERS, _number), **dict.fromkeys(_BYTES, _bytes), ".symbol": _symbol, ".reloc": _relocation,
-    ".bind": _binding, ".reqblock": _block, ".param": _parameter, ".source": _source, ".line": _line, ".origin": _origin, ".loc": _loc,
-    ".point": _point}
+    ".bind": _binding, ".reqblock": _block, ".param": _parameter, ".source": _source, ".line": _line,
+    ".origin": _origin, ".loc": _loc, ".point": _point}
 
 
 def read_directive(draft: Draft, word: str, rest: str) -> None:

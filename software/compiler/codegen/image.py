@@ -185,7 +185,7 @@ class KernelImage:
     origins : tuple of Origin
         What the lines of that file were compiled from, as far as it says so, each once.
     origin_numbers : tuple of int
-        Of each instruction word, the number of its origin from 1, 0 where there is none; empty if there are none at all.
+        Of each instruction word, the number of its origin from 1, 0 for none; empty if no word has one.
     points : tuple of Point
         The preemption points the compiler placed, ascending; code written by hand has no such record.
     """

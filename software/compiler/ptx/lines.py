@@ -33,7 +33,8 @@ _LOC = re.compile(r"\.loc\s+(\d{1,10})\s+(\d{1,10})(?:\s+(\d{1,10}))?\s*(,.*)?",
 _INLINED = re.compile(r",\s*inlined_at\s+(\d{1,10})\s+(\d{1,10})\s+(\d{1,10})", re.ASCII)
 _FUNCTION = re.compile(r",\s*function_name\s+([$%_a-zA-Z][\w$%]*)\s*(?:\+\s*(\d{1,10}))?", re.ASCII)
 _FILE = re.compile(r'\.file\s+(\d{1,10})\s+"([^"\n]*)"', re.ASCII)
-_STRING_PARTS = re.compile(r"(?P<label>[$%_a-zA-Z][\w$%]*)\s*:|\.b8\b(?P<bytes>(?:[\s,]*(?:0[xX][0-9a-fA-F]+|\d+)\b)*)", re.ASCII)
+_STRING_PARTS = re.compile(r"(?P<label>[$%_a-zA-Z][\w$%]*)\s*:|\.b8\b(?P<bytes>(?:[\s,]*(?:0[xX][0-9a-fA-F]+|\d+)\b)*)",
+                           re.ASCII)
 
 
 @dataclass(frozen=True)
