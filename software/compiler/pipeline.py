@@ -160,7 +160,7 @@ def compile_function(module: Module, function: Function, options: CompileOptions
 
 def _compile(module: Module, function: Function, options: CompileOptions) -> KernelImage:
     _check_block(function, module.file)
-    kernel = lower(module, expand(module, function))
+    kernel = lower(module, expand(module, function), options.check_addresses)
     _verify(kernel, "wide", options)
     mark_pointers(kernel)
     legalize(kernel)

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from ..origins import Origin
 
-__all__ = ["MAX_CONSTANT_BYTES", "MAX_GLOBAL_BYTES", "MAX_LOCAL_BYTES", "MAX_SHARED_BYTES", "Parameter", "Symbol",
-           "Relocation", "Binding", "Point", "KernelImage"]
+__all__ = ["HIGH_WORD", "MAX_CONSTANT_BYTES", "MAX_GLOBAL_BYTES", "MAX_LOCAL_BYTES", "MAX_SHARED_BYTES", "Parameter",
+           "Symbol", "Relocation", "Binding", "Point", "KernelImage"]
 
+HIGH_WORD = 0xFCFF_FF00
+"""Address of an access whose 64-bit address has an upper word, in code that checks it; nothing is there."""
 MAX_CONSTANT_BYTES = 1 << 16
 """Bytes a constant bank can have."""
 MAX_GLOBAL_BYTES = 1 << 31
