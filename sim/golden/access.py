@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .kernel import Kernel
     from .machine import Machine
 
-__all__ = ["memory", "constant_to_uniform", "address_of", "check_alignment", "shared_views", "load", "store"]
+__all__ = ["memory", "constant_to_uniform", "address_of", "check_alignment", "shared_views", "local_address", "load",
+           "store"]
 
 Run = Callable[[Warp, int], None]
 _ADDRESS = (1 << 32) - 1
@@ -108,14 +109,19 @@ def _shared(machine, warp, address, lanes, access, data):
 
 def _local(machine, warp, address, lanes, access, data):
     """Translate offsets in the thread's local memory: words of the lanes of a warp interleave."""
-    size, count = machine.g.warp_size, warp.tb.kernel.descriptor.local_bytes
-    _check_bound(address, access.bytes, count, Fault.LOCAL_BOUND)
-    lane = np.arange(size, dtype=np.uint32)[lanes]
-    base = np.uint32(warp.tb.local_base + warp.index * count * size & _ADDRESS)
-    low = address & np.uint32(WORD_BYTES - 1)
-    address = base + (address - low) * np.uint32(size) + lane * np.uint32(WORD_BYTES) + low
+    _check_bound(address, access.bytes, warp.tb.kernel.descriptor.local_bytes, Fault.LOCAL_BOUND)
+    address = local_address(machine, warp, address, lanes)
     _check_present(machine, address)
     return machine.views, address
+
+
+def local_address(machine: Machine, warp: Warp, offset: np.ndarray, lanes) -> np.ndarray:
+    """Return where offsets in local memory lie: those of `lanes`, an index or mask of all lanes."""
+    size, count = machine.g.warp_size, warp.tb.kernel.descriptor.local_bytes
+    lane = np.arange(size, dtype=np.uint32)[lanes]
+    base = np.uint32(warp.tb.local_base + warp.index * count * size & _ADDRESS)
+    low = offset & np.uint32(WORD_BYTES - 1)
+    return base + (offset - low) * np.uint32(size) + lane * np.uint32(WORD_BYTES) + low
 
 
 def _constant(machine, warp, address, lanes, access, data):

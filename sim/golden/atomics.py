@@ -44,9 +44,11 @@ class Pending:
         Index in `view` of each lane.
     b, c, old : ndarray of uint64
         Operands of each lane, and what was in memory before it.
+    tags, shadow
+        What `bounds` keeps of it.
     """
 
-    __slots__ = ("atomic", "pc", "mask", "left", "view", "place", "b", "c", "old")
+    __slots__ = ("atomic", "pc", "mask", "left", "view", "place", "b", "c", "old", "tags", "shadow")
 
     def __init__(self, atomic: Atomic, pc: int, mask: int, view: np.ndarray, place: np.ndarray, b: np.ndarray,
                  c: np.ndarray):

@@ -11,6 +11,7 @@ from caesura.hw.arch.footprint import tb_footprint
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES, REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import KernelState, Register
 
+from .bounds.instrument import instrument
 from .execute import Kind, Operation, compile_word
 
 if TYPE_CHECKING:
@@ -144,4 +145,7 @@ class Kernel:
         if address + INSTRUCTION_BYTES > len(memory):
             return Operation(Kind.FAULT, Fault.BUS_ERROR)
         word = int.from_bytes(memory[address:address + INSTRUCTION_BYTES].tobytes(), "little")
-        return compile_word(word, self.machine, self)
+        operation = compile_word(word, self.machine, self)
+        if self.machine.checker is not None:
+            instrument(self.machine.checker, operation, word, self.machine, self.index)
+        return operation

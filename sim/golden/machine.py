@@ -14,6 +14,8 @@ from caesura.hw.arch.registers import KernelState
 
 from .alu import lanes_of
 from .atomics import Atomic, AtomicOrder, OrderMismatch
+from .bounds import BoundsChecker
+from .bounds.checker import BoundsFault
 from .execute import Kind
 from .kernel import Descriptor, Kernel
 from .preempt import Preemption
@@ -45,6 +47,8 @@ class Machine:
         Global memory, a multiple of 128.
     trace : bool
         Record the retire trace.
+    check_bounds : bool
+        Check each access to global memory against the arrays that the driver names; one out of bounds ends the kernel.
 
     Attributes
     ----------
@@ -60,11 +64,12 @@ class Machine:
         Warps that can execute, next first.
     events : int
         Bits of the event register.
+    checker : BoundsChecker or None
     attention : bool
         A TB may have to be launched, restored or saved before the next instruction.
     """
 
-    def __init__(self, g: Geometry, memory_bytes: int, trace: bool = False):
+    def __init__(self, g: Geometry, memory_bytes: int, trace: bool = False, check_bounds: bool = False):
         if memory_bytes <= 0 or memory_bytes % SEGMENT_BYTES:
             raise InputError(f"memory_bytes must be a positive multiple of {SEGMENT_BYTES}, not {memory_bytes}")
         self.g = g
@@ -80,6 +85,7 @@ class Machine:
         self.preemption = Preemption(self)
         self.attention = False
         self.order: AtomicOrder | None = None
+        self.checker = BoundsChecker(g, memory_bytes) if check_bounds else None
 
     def _view(self) -> None:
         self.views = (self.memory, *(self.memory.view(unit) for unit in (np.uint16, np.uint32, np.uint64)))
@@ -307,11 +313,26 @@ class Machine:
         if not self.events & _FAULT_EVENT:
             self.fault = FaultRecord(fault.kind, tb.kernel.index, warp.index, tb.launch_id, pc, fault.address)
             self.events |= _FAULT_EVENT
+            if self.checker is not None:
+                self.checker.record(fault)
         if self.order:
             for other in tb.warps:
                 self.order.forget(other)
         self._complete(tb)
         tb.kernel.faults += 1
+        if isinstance(fault, BoundsFault):
+            self._abandon(tb.kernel)
+
+    def _abandon(self, kernel: Kernel) -> None:
+        """End all of a kernel: what waits for a TB that is gone would wait for ever."""
+        for tb in self.resident(kernel):
+            if self.order:
+                for warp in tb.warps:
+                    self.order.forget(warp)
+            self._complete(tb)
+        self.preemption.abandon(kernel)
+        kernel.launched = kernel.completed = kernel.tbs
+        self.attention = True
 
     # What instructions need
 

@@ -98,6 +98,11 @@ class Preemption:
         self.counters |= {"restore_bytes": 4 * _ENTRY_WORDS * g.tb_slots + streams, "resume_cycles": 0}
         kernel.state = KernelState.RESUMING
 
+    def abandon(self, kernel: Kernel) -> None:
+        """Bring no more TBs of a kernel back."""
+        if self.kernel is kernel:
+            self._waiting = []
+
     def progress(self) -> None:
         """Save the TBs that have stopped, or bring back those that have room."""
         kernel = self.kernel
@@ -127,6 +132,8 @@ class Preemption:
         """Write a TB's image and its committed CCB entry."""
         g, descriptor = self.machine.g, tb.kernel.descriptor
         block = save(tb, self._mechanism, self._scramble)
+        if self.machine.checker is not None:
+            self.machine.checker.saved(tb)
         area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, tb.slot)
         words = self.machine.views[2]
         words[area // 4:area // 4 + len(block.stream)] = block.stream
@@ -147,6 +154,8 @@ class Preemption:
             index, tb = self._waiting.pop(0)
             address = context.entry_address(kernel.descriptor.ccb_base, index)
             machine.memory[address] = State.DEMOTED
+            if machine.checker is not None:
+                machine.checker.restored(tb)
             machine.place(tb)
         if self._waiting:
             return

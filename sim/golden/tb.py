@@ -12,6 +12,7 @@ from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from .warp import Warp, WarpFault
 
 if TYPE_CHECKING:
+    from .bounds.tags import Shadow
     from .kernel import Kernel
 
 __all__ = ["ThreadBlock"]
@@ -42,6 +43,8 @@ class ThreadBlock:
         TB slot, first physical register and first shared-memory line on the SM.
     local_base : int
         Address of its region of local memory, its own until it ends.
+    tags : bounds.tags.Shadow or None
+        Of its shared memory, where bounds are checked.
     """
 
     def __init__(self, g: Geometry, kernel: Kernel, launch_id: int):
@@ -57,6 +60,7 @@ class ThreadBlock:
             self.warps.append(Warp(g, self, index, (1 << threads) - 1))
         self.shared = np.zeros(kernel.lines * SEGMENT_BYTES, np.uint8)
         self.lines_valid = 0
+        self.tags: Shadow | None = None
         self._view()
 
     def _view(self) -> None:

@@ -14,6 +14,7 @@ from caesura.hw.arch.registers import Command, KernelState, Register, register_m
 from caesura.sim.trace import ATOMIC
 
 from .atomics import AtomicOrder
+from .bounds import BoundsChecker
 from .kernel import Descriptor
 from .machine import Machine
 
@@ -35,18 +36,26 @@ class GoldenTransport:
         Record the retire trace, read with `take_trace`.
     seed : int
         Of the random bits of the scramble test mode.
+    check_bounds : bool
+        Check each access to global memory against the arrays of the driver that opens it.
     """
 
     name = "golden"
 
-    def __init__(self, geometry: Geometry, memory_bytes: int = 1 << 24, trace: bool = False, seed: int = 0):
+    def __init__(self, geometry: Geometry, memory_bytes: int = 1 << 24, trace: bool = False, seed: int = 0,
+                 check_bounds: bool = False):
         self.geometry = geometry
         self.memory_bytes = memory_bytes
-        self.machine = Machine(geometry, memory_bytes, trace)
+        self.machine = Machine(geometry, memory_bytes, trace, check_bounds)
         self._map = register_map()
         self._paths = {register.address: path for path, register in self._map.items()}
         self._values: dict[int, int] = {}
         self._random = np.random.default_rng(seed)
+
+    @property
+    def bounds(self) -> BoundsChecker | None:
+        """What checks the bounds of accesses, None if nothing does."""
+        return self.machine.checker
 
     def read_register(self, address: int) -> int:
         """Return the 32-bit register at a byte address; addresses without a register read 0."""
@@ -159,6 +168,8 @@ class GoldenTransport:
         """
         self._check(address, len(data))
         self.machine.memory[address:address + len(data)] = np.frombuffer(data, np.uint8)
+        if self.machine.checker is not None:
+            self.machine.checker.memory.clear(address, len(data))
 
     def _check(self, address: int, size: int) -> None:
         if not 0 <= address <= address + size <= self.memory_bytes:

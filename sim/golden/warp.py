@@ -11,6 +11,7 @@ from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry
 
 if TYPE_CHECKING:
     from .atomics import Pending
+    from .bounds.tags import WarpTags
     from .tb import ThreadBlock
 
 __all__ = ["StackEntry", "Warp", "WarpFault"]
@@ -75,6 +76,8 @@ class Warp:
         The last instruction was a `pp` that stops the warp: its `pp.div` comes next.
     slot : int
         Warp slot of the SM.
+    tags : bounds.tags.WarpTags or None
+        Of its registers, where bounds are checked.
     """
 
     def __init__(self, g: Geometry, tb: ThreadBlock, index: int, launched: int):
@@ -97,6 +100,7 @@ class Warp:
         self.parked = False
         self.live_vector = 0
         self.after_pp = False
+        self.tags: WarpTags | None = None
 
     @property
     def exited(self) -> bool:

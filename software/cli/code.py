@@ -22,6 +22,7 @@ from caesura.software.compiler import (
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler.codegen.origin_table import origin_rows
 
 from .common import EXIT_INPUT, check_option, json_option, progress_lines
 from .machine import geometry_option
@@ -47,13 +48,15 @@ def refusals_json(refusals: Mapping[str, CompileError]) -> list[dict]:
 
 
 def _image_json(image) -> dict:
+    origins, numbers = origin_rows(image)
     return {"name": image.name, "registers": image.registers, "predicates": image.predicates,
             "shared_bytes": image.shared_bytes, "local_bytes": image.local_bytes,
             "constant_bytes": len(image.constants), "stack_depth": image.stack_depth,
             "symbols": [{"name": s.name, "type": s.type, "offset": s.offset, "size": s.size} for s in image.symbols],
             "parameters": [{"name": p.name, "type": p.type, "offset": p.offset, "size": p.size, "pointer": p.pointer}
                            for p in image.parameters],
-            "words": [f"{word:016x}" for word in image.code], "lines": list(image.lines)}
+            "words": [f"{word:016x}" for word in image.code], "lines": list(image.lines),
+            "origins": [row._asdict() for row in origins], "origin_numbers": numbers}
 
 
 def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: bool, show: bool,

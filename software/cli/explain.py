@@ -16,6 +16,7 @@ from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.explain import explain
 from caesura.software.compiler.source import source_text
 from caesura.software.names import alternatives
+from caesura.software.report.cuda import CudaSources
 from caesura.software.report.data import as_json as facts_as_json
 from caesura.software.report.page import render_page
 from caesura.software.report.terminal import print_kernel
@@ -103,8 +104,9 @@ def explain_command(file, names, html, block, interval, geometry, check, as_json
         _check_block(image, block, g)
     kernels = [explain(image, g, block) for image in compiled.images.values()]
     refused = report_refusals(compiled.refusals)
+    cuda = CudaSources(file.parent)
     if html and kernels:
-        _write_page(html, render_page(kernels, file.name, source))
+        _write_page(html, render_page(kernels, file.name, source, cuda))
     if as_json:
         click.echo(json.dumps({"preset": g.name, "kernels": [facts_as_json(facts) for facts in kernels],
                                "refused": refusals_json(compiled.refusals)}, indent=1))
@@ -116,5 +118,5 @@ def explain_command(file, names, html, block, interval, geometry, check, as_json
     else:
         console = Console()
         for facts in kernels:
-            print_kernel(console, facts)
+            print_kernel(console, facts, cuda)
     sys.exit(refused)

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from caesura.hw.arch.errors import InputError
 
+from .origins import Origin
+
 __all__ = ["CompileError", "ImageError", "nearest"]
 
 
@@ -30,7 +32,8 @@ class _Statement(Protocol):
 class CompileError(InputError):
     """A kernel that cannot be compiled.
 
-    ``str()`` of it is one message on one line: ``file:line:column: message: 'instruction' (supported: ...)``.
+    ``str()`` of it is one message on one line: ``file:line:column: message: 'instruction' (supported: ...)``; where the
+    PTX says which line of CUDA it comes from, ``file:line:column (norms.cu:9:5): message ...``.
 
     Attributes
     ----------
@@ -46,23 +49,31 @@ class CompileError(InputError):
         Text of the offending statement, blanks collapsed; empty if none.
     supported : str
         What is accepted in its place; empty if there is nothing to say.
+    origin : Origin or None
+        What `line` was compiled from, where that is known.
     """
 
     def __init__(self, message: str, file: str = "<ptx>", line: int = 0, instruction: str = "",
-                 supported: str = "", column: int = 0):
+                 supported: str = "", column: int = 0, origin: Origin | None = None):
         self.message = _printable(message)
         self.file = file
         self.line = line
         self.column = column if line else 0
         self.instruction = _printable(" ".join(instruction.split()))
         self.supported = supported
-        where = ":".join([file, *(str(n) for n in (line, self.column) if n)])
+        self.origin = origin
+        where = ":".join([file, *(str(n) for n in (line, self.column) if n)]) + (f" ({origin})" if origin else "")
         text = f"{where}: {self.message}"
         if self.instruction:
             text += f": '{self.instruction}'"
         if supported:
             text += f" (supported: {supported})"
         super().__init__(text)
+
+    def from_origin(self, origin: Origin | None) -> CompileError:
+        """Return the error with the place that its line was compiled from."""
+        return self if origin is None else type(self)(self.message, self.file, self.line, self.instruction,
+                                                      self.supported, self.column, origin)
 
     @classmethod
     def at(cls, statement: _Statement, file: str, message: str, supported: str = "") -> CompileError:

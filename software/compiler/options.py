@@ -24,6 +24,8 @@ class CompileOptions:
         Vector registers a thread may use (``regs_per_thread`` of the geometry aimed at).
     uniform : bool
         Keep warp-uniform values in uniform registers. Without it only for measuring what that gains.
+    check_addresses : bool
+        Global accesses whose 64-bit address has an upper word that is not zero fault; else that word is dropped.
     verify : bool
         Check the intermediate representation between passes.
     """
@@ -32,6 +34,7 @@ class CompileOptions:
     preemption_points: bool = True
     max_registers: int = MAX_REGISTERS
     uniform: bool = True
+    check_addresses: bool = False
     verify: bool = True
 
     def __post_init__(self):

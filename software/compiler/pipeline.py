@@ -165,15 +165,15 @@ def compile_function(module: Module, function: Function, options: CompileOptions
     try:
         return _compile(module, function, options or CompileOptions())
     except CompileError as error:
-        if error.line:
-            raise
-        raise CompileError(error.message, error.file, function.line, supported=error.supported,
-                           column=function.column) from None
+        if not error.line:
+            error = CompileError(error.message, error.file, function.line, supported=error.supported,
+                                 column=function.column)
+        raise error.from_origin(module.lines.at(error.line)) from None
 
 
 def _compile(module: Module, function: Function, options: CompileOptions) -> KernelImage:
     _check_block(function, module.file)
-    kernel = lower(module, expand(module, function))
+    kernel = lower(module, expand(module, function), options.check_addresses)
     _verify(kernel, "wide", options)
     mark_pointers(kernel)
     legalize(kernel)
@@ -200,7 +200,7 @@ def _compile(module: Module, function: Function, options: CompileOptions) -> Ker
     if options.preemption_points:
         placed = place_points(kernel, options.interval)
         _verify(kernel, "machine", options)
-    image = emit(kernel, placed)
+    image = emit(kernel, placed).with_origins(module.lines.at)
     if options.verify and options.preemption_points:
         check_image(image)
     return image

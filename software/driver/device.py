@@ -16,6 +16,7 @@ from caesura.hw.arch.registers import Command, KernelState, Register, register_m
 from caesura.software.compiler import compile_ptx, disassemble_word, read_source
 from caesura.software.compiler.codegen.image import KernelImage
 
+from .bounds import GUARD_BYTES, declare, monitor_of
 from .context import StackEntry, TbContext, read_context
 from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError
 from .fit import check_fit
@@ -74,7 +75,8 @@ class Device:
         split = int(transport.memory_bytes * system_fraction) // SEGMENT_BYTES * SEGMENT_BYTES
         end = transport.memory_bytes // SEGMENT_BYTES * SEGMENT_BYTES
         self.system = Region(SYSTEM_BASE, split, SEGMENT_BYTES, "system memory")
-        self.heap = Region(split, end, 2 * SEGMENT_BYTES, "device memory")
+        gap = GUARD_BYTES if monitor_of(transport) else 0
+        self.heap = Region(split, end, 2 * SEGMENT_BYTES, "device memory", gap)
         self._registers: dict[str, Register] = register_map()
         self.launches: dict[int, Launch] = {}
         self.observer: Observer | None = None
@@ -156,6 +158,8 @@ class Device:
             self.transport.write_memory(ccb, bytes(image.ENTRY_BYTES * g.tb_slots))
             self._take_local(launch, warps)
             self._describe(launch, threads, warps, words)
+            if monitor := monitor_of(self.transport):
+                declare(monitor, slot, kernel, arguments)
             self._command(Command.START, launch)
         except Exception:
             self.system.free(ccb)
@@ -318,13 +322,15 @@ class Device:
 
     def _fault(self) -> FaultRecord:
         kind = self.fields("fault_kind")
+        monitor = monitor_of(self.transport)
         pc = self.read("fault_pc")
         launch = self.launches.get(kind["kernel"])
         code = launch.kernel.image if launch else None
         line = code.lines[pc] if code and pc < len(code.lines) else 0
         text = disassemble_word(code.code[pc]) if code and pc < len(code.code) else ""
         return FaultRecord(Fault(kind["kind"]), code.name if code else f"slot {kind['kernel']}", self.read("fault_tb"),
-                           kind["warp"], pc, self.read("fault_address"), line, code.source if code else "", text)
+                           kind["warp"], pc, self.read("fault_address"), line, code.source if code else "", text,
+                           code.origin(pc) if code else None, monitor.violation() if monitor else None)
 
     # Preemption
 
@@ -445,8 +451,8 @@ class Device:
             where = f"PC {top.pc}, lanes {top.mask:#x}" if top else "no lanes"
             if code and top and top.pc < len(code.code):
                 where += f": {disassemble_word(code.code[top.pc])}"
-                if top.pc < len(code.lines) and code.lines[top.pc]:
-                    where += f" ({code.source}:{code.lines[top.pc]})"
+                if source := code.where(top.pc):
+                    where += f" ({source})"
             barrier = f" at barrier {warp.barrier}" if warp.barrier is not None else ""
             lines.append(f"  TB {warp.launch_id} warp {warp.warp}: {warp.state}{barrier}, {where}")
         return "\n".join(lines) or "  no warp is on the SM"

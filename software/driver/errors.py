@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from caesura.hw.arch.errors import UserError
 from caesura.hw.arch.faults import CommandError, Fault
+from caesura.software.compiler.origins import Origin
+
+if TYPE_CHECKING:
+    from .bounds import Violation
 
 __all__ = ["DriverError", "LaunchError", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
 
@@ -71,6 +76,10 @@ class FaultRecord:
         Source file.
     instruction : str
         The instruction, disassembled, "" if unknown.
+    origin : Origin or None
+        What the line was compiled from, where the PTX says so.
+    violation : Violation or None
+        Of a machine that checks bounds: what was accessed, and by whom.
     """
 
     kind: Fault
@@ -82,9 +91,14 @@ class FaultRecord:
     line: int = 0
     source: str = ""
     instruction: str = ""
+    origin: Origin | None = None
+    violation: Violation | None = None
 
     def __str__(self):
-        where = f" ({self.source}:{self.line})" if self.line else ""
+        places = [f"{self.source}:{self.line}"] * bool(self.line) + [str(self.origin)] * bool(self.origin)
+        where = f" ({', '.join(places)})" if places else ""
+        if self.violation is not None:
+            return f"out of bounds in kernel {self.kernel!r}{where}: {self.violation}; PC {self.pc}: {self.instruction}"
         text = (f"fault {self.kind.name} in kernel {self.kernel!r}: TB {self.launch_id}, warp {self.warp}, "
                 f"PC {self.pc}{where}")
         if self.kind in (Fault.SHARED_BOUND, Fault.GLOBAL_WINDOW, Fault.MISALIGNED, Fault.BUS_ERROR):

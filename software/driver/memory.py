@@ -26,11 +26,14 @@ class Region:
         Every allocation starts at, and is rounded up to, a multiple of this.
     what : str
         For messages.
+    gap : int
+        Least bytes left free behind each allocation.
     """
 
-    def __init__(self, base: int, end: int, align: int, what: str):
-        self.base, self.end, self.align, self.what = base, end, align, what
+    def __init__(self, base: int, end: int, align: int, what: str, gap: int = 0):
+        self.base, self.end, self.align, self.what, self.gap = base, end, align, what, gap
         self._used: list[tuple[int, int]] = []
+        self._sizes: dict[int, int] = {}
 
     def allocate(self, size: int) -> int:
         """Return the address of `size` free bytes.
@@ -40,11 +43,12 @@ class Region:
         DriverError
             If there is no room.
         """
-        size = max(self.align, -(-size // self.align) * self.align)
+        wanted, size = size, max(self.align, -(-(size + self.gap) // self.align) * self.align)
         at = self.base
         for k, (start, end) in enumerate([*self._used, (self.end, self.end)]):
             if start - at >= size:
                 self._used.insert(k, (at, at + size))
+                self._sizes[at] = wanted
                 return at
             at = end
         free = self.end - self.base - sum(end - start for start, end in self._used)
@@ -64,6 +68,10 @@ class Region:
                 del self._used[k]
                 return
         raise DriverError(f"nothing is allocated at {address:#x} in {self.what}")
+
+    def extents(self) -> list[tuple[int, int]]:
+        """Return address and size of each allocation, as it was asked for."""
+        return [(start, self._sizes[start]) for start, _ in self._used]
 
     def used(self) -> list[tuple[int, int]]:
         """Return the allocated ranges."""

@@ -14,6 +14,7 @@ from caesura.software.compiler.codegen.syntax import show_registers
 from caesura.software.compiler.explain import InstructionFacts, KernelFacts
 
 from . import sentences
+from .cuda import CudaSources
 from .gutter import gutters, width
 from .profile import profile
 
@@ -25,7 +26,8 @@ _TOKENS = re.compile(  # label, register or predicate, number: the elements that
     r"(?P<u>\bL\d+\b)|(?P<i>\b[RUP](?:\d+|T)\b)|(?P<em>(?<![\w.])-?(?:0x[0-9a-f]+|\d+)\b)")
 
 
-def render_page(kernels: Sequence[KernelFacts], title: str, source: Sequence[str] = ()) -> str:
+def render_page(kernels: Sequence[KernelFacts], title: str, source: Sequence[str] = (),
+                cuda: CudaSources | None = None) -> str:
     """Return the page.
 
     Parameters
@@ -35,6 +37,8 @@ def render_page(kernels: Sequence[KernelFacts], title: str, source: Sequence[str
         Name of the file they are from.
     source : sequence of str
         Lines of the PTX; empty if it is not at hand.
+    cuda : CudaSources, optional
+        Text of what the PTX was compiled from.
     """
     environment = jinja2.Environment(loader=jinja2.PackageLoader("caesura.software.report"), autoescape=True,
                                      trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
@@ -42,23 +46,27 @@ def render_page(kernels: Sequence[KernelFacts], title: str, source: Sequence[str
     environment.filters["thousands"] = lambda number: f"{number:,}"
     return environment.get_template("page.html").render(
         title=title, say=sentences,
-        kernels=[{"facts": facts, "id": f"k{k}", "profile": Markup(profile(facts)), "chunks": _chunks(facts, source),
-                  "nested": width(facts), "data": Markup(_data(facts))} for k, facts in enumerate(kernels)])
+        kernels=[{"facts": facts, "id": f"k{k}", "profile": Markup(profile(facts)),
+                  "chunks": _chunks(facts, source, cuda), "nested": width(facts),
+                  "data": Markup(_data(facts, cuda))} for k, facts in enumerate(kernels)])
 
 
-def _chunks(facts: KernelFacts, source: Sequence[str]) -> Iterable[list[dict]]:
+def _chunks(facts: KernelFacts, source: Sequence[str], cuda: CudaSources | None) -> Iterable[list[dict]]:
     brackets = gutters(facts)
     headers = {loop.header: loop for loop in reversed(facts.loops)}
     cuts = {region.pc: region for region in facts.regions}
-    rows, line = [], 0
+    rows, line, origin = [], 0, None
     for row in facts.instructions:
         new = row.line != line and row.line
         line = row.line or line
+        moved = row.origin if row.origin != origin else None
+        origin = row.origin
         rows.append({
             "row": row, "code": _coloured(row.text), "brackets": brackets[row.pc], "loop": headers.get(row.pc),
             "point": None if row.point is None else facts.points[row.point], "cut": cuts.get(row.pc),
             "bar": _bar(facts, row), "line": row.line if new else 0,
-            "ptx": " ".join(source[row.line - 1].split()) if new and row.line <= len(source) else ""})
+            "ptx": " ".join(source[row.line - 1].split()) if new and row.line <= len(source) else "",
+            "origin": moved, "cuda": cuda.text(moved) if cuda and moved else ""})
         if len(rows) == CHUNK:
             yield rows
             rows = []
@@ -96,13 +104,13 @@ class _Table:
         return list(self.places)
 
 
-def _data(facts: KernelFacts) -> str:
+def _data(facts: KernelFacts, cuda: CudaSources | None) -> str:
     """Return what the page's script shows of each instruction, as JSON that can stand in a ``<script>``.
 
     Register sets are hexadecimal bit masks; patterns are changes from the instruction before, as pairs of a register
-    and an index of `shapes` (0: not known); sets of regions and places to stop are shared.
+    and an index of `shapes` (0: not known); sets of regions, places to stop and lines of CUDA are shared.
     """
-    shapes, regions, ahead = _Table(), _Table(), _Table()
+    shapes, regions, ahead, origins = _Table(), _Table(), _Table(), _Table()
     shapes("")
     rows, last = [], {}
     for row in facts.instructions:
@@ -112,11 +120,14 @@ def _data(facts: KernelFacts) -> str:
         last = known
         rows.append([_mask(row.live), _mask(row.waiting), _mask(row.predicates), _mask(row.uniforms),
                      row.compressed_bytes, changes, regions(row.regions), ahead(sentences.drain(facts, row)),
-                     -1 if row.target is None else row.target, -1 if row.point is None else row.point])
+                     -1 if row.target is None else row.target, -1 if row.point is None else row.point,
+                     -1 if row.origin is None else origins(row.origin)])
     record = {
         "registers": facts.image.registers, "size": facts.register_bytes, "occupied": facts.occupied_bytes,
         "rows": rows, "shapes": shapes.values, "regions": [list(value) for value in regions.values],
-        "drains": ahead.values, "why": [sentences.why(point) for point in facts.points],
+        "drains": ahead.values,
+        "origins": [[str(origin), cuda.text(origin) if cuda else ""] for origin in origins.values],
+        "why": [sentences.why(point) for point in facts.points],
         "points": [point.pc for point in facts.points], "loops": [loop.header for loop in facts.loops],
         "restarts": [[region.pc, sentences.restart(region)] for region in facts.regions]}
     return json.dumps(record, separators=(",", ":")).replace("<", "\\u003c")

@@ -9,6 +9,7 @@ from caesura.software.compiler.codegen.syntax import show_registers
 from caesura.software.compiler.explain import InstructionFacts, KernelFacts
 
 from . import sentences
+from .cuda import CudaSources
 from .gutter import gutters
 
 __all__ = ["print_kernel"]
@@ -23,16 +24,17 @@ _INDENT = 12
 """Of registers that do not fit a row."""
 
 
-def print_kernel(console: Console, facts: KernelFacts) -> None:
+def print_kernel(console: Console, facts: KernelFacts, cuda: CudaSources | None = None) -> None:
     """Print everything about a kernel: summary, listing, preemption points, idempotent regions.
 
+    Lines of CUDA that it was compiled from stand in front of the instructions, with their text if `cuda` has it.
     On a terminal sentences are wrapped at its width, and registers that do not fit a row stand below it.
     """
     narrow = console.is_terminal and console.width < _ROOM
     bar, most = (_BAR // 3, _TEXT // 2) if narrow else (_BAR, None)
     for line in _summary(facts):
         _print_sentence(console, line)
-    for row, registers in _listing(facts, bar, most):
+    for row, registers in _listing(facts, bar, most, cuda):
         if console.is_terminal and len(row) + len(registers) > console.width:
             console.print(row, highlight=False, no_wrap=True)
             _print_sentence(console, Text(" " * _INDENT) + registers)
@@ -72,8 +74,9 @@ def _summary(facts: KernelFacts) -> list[Text]:
         Text("")]
 
 
-def _listing(facts: KernelFacts, bar: int, most: int | None) -> list[tuple[Text, Text]]:
+def _listing(facts: KernelFacts, bar: int, most: int | None, cuda: CudaSources | None) -> list[tuple[Text, Text]]:
     """Return rows, with at most so many characters of the instruction, and the registers that stand behind them."""
+    origin = None
     brackets = gutters(facts)
     width = min(most or _TEXT, max(len(row.text) for row in facts.instructions))
     cuts = {region.pc for region in facts.regions}
@@ -83,6 +86,10 @@ def _listing(facts: KernelFacts, bar: int, most: int | None) -> list[tuple[Text,
         mark = " " if row.point is None else "◆" if facts.points[row.point].kind == "pp" else "▮"
         more = f"+{row.divergent_bytes - row.live_bytes}" if row.waiting else ""
         style = "bold" if row.point is not None else ""
+        if row.origin and row.origin != origin:
+            text = cuda.text(row.origin) if cuda else ""
+            lines.append((Text.assemble("      ", (str(row.origin), "dim"), "  ", (text, "italic")), Text("")))
+        origin = row.origin
         lines.append((Text.assemble(
             (f"{row.pc:5d}", "red" if row.label else "dim"), ("⟲" if row.pc in cuts else " ", "green"), (mark, "red"),
             " ", (loops, "magenta"), " ", (_cut(row.text, most).ljust(width), style), " ", *_bar(facts, row, bar), " ",

@@ -34,6 +34,7 @@ from .directives import Draft, read_directive
 from .facts import check_facts
 from .image import KernelImage
 from .lift import lift
+from .origin_table import origins_of_rows
 from .syntax import parse_guard, parse_number, parse_operand
 
 __all__ = ["AssemblerError", "assemble"]
@@ -82,7 +83,7 @@ def assemble(text: str, filename: str = "<asm>", check: bool = False) -> list[Ke
 
 
 def _without_comment(line: str) -> str:
-    if line.lstrip().startswith(".source"):
+    if line.lstrip().startswith((".source", ".origin")):
         return line.strip()
     return re.split(r"//|;|#", line, maxsplit=1)[0].strip()
 
@@ -110,6 +111,7 @@ def _read(statement: str, number: int, drafts: list[Draft]) -> None:
     else:
         draft.statements.append((number, statement))
         draft.lines.append(draft.source_line)
+        draft.origin_numbers.append(draft.origin)
 
 
 def _operands(text: str) -> list[str]:
@@ -149,6 +151,12 @@ def _finish(draft: Draft, filename: str, check: bool) -> KernelImage:
         except ValueError as error:
             raise AssemblerError(str(error), filename, number, statement) from None
     facts = {"source": "", **draft.facts}
+    try:
+        origins, numbers = origins_of_rows(draft.origins, draft.origin_numbers)
+    except ValueError as error:
+        raise AssemblerError(str(error), filename, draft.line) from None
+    if origins:
+        facts |= {"origins": origins, "origin_numbers": numbers}
     lines = tuple(draft.lines) if any(draft.lines) else ()
     image = KernelImage(name=draft.name, code=tuple(code), lines=lines, **{"registers": 1, **facts})
     image = _complete(image, facts, draft, filename)

@@ -18,13 +18,16 @@
     .param out u64 0 8 pointer
     .source "scale.ptx"
     .line 12                 // source line of what follows
+    .origin "norms.cu" 9 5 - 0   // what lines were compiled from: file, line, column, function that was inlined (- for
+    .origin "sum.cuh" 4 9 add 1  // none), number of the origin where it was (0 for none); they count from 1
+    .loc 2                   // origin of what follows, 0 for none
     .point loop 4 3 2 9      // why the pp that follows is there: rule, header (- for none), candidates, live, most live
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +42,7 @@ from .image import (
     Relocation,
     Symbol,
 )
+from .origin_table import OriginRow
 from .syntax import parse_number
 
 __all__ = ["Draft", "read_directive", "show_directives", "show_point"]
@@ -68,8 +72,11 @@ class Draft:
         Line and text of each instruction.
     lines : list of int
         Source line of each.
-    source_line : int
+    source_line, origin : int
         Of what follows.
+    origins : list of OriginRow
+    origin_numbers : list of int
+        Of each statement.
     """
 
     name: str
@@ -79,6 +86,9 @@ class Draft:
     statements: list[tuple[int, str]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     source_line: int = 0
+    origins: list[OriginRow] = field(default_factory=list)
+    origin_numbers: list[int] = field(default_factory=list)
+    origin: int = 0
 
     def add(self, name: str, value: object) -> None:
         """Append to a field that is a tuple."""
@@ -126,6 +136,23 @@ def _source(draft: Draft, _: str, rest: str) -> None:
     if not isinstance(source, str) or not source.isprintable():
         raise ValueError("the source must be a quoted file name")
     draft.facts["source"] = source
+
+
+def _origin(draft: Draft, _: str, rest: str) -> None:
+    form = '.origin "file" line column function number'
+    try:
+        file, end = json.JSONDecoder().raw_decode(rest)
+    except ValueError:
+        raise ValueError(f"expected {form}") from None
+    line, column, function, caller = _parts(rest[end:], 4, form)
+    draft.origins.append(OriginRow(file, _natural(line), _natural(column), "" if function == "-" else function,
+                                   _natural(caller)))
+
+
+def _loc(draft: Draft, _: str, rest: str) -> None:
+    draft.origin = _natural(rest)
+    if draft.origin > len(draft.origins):
+        raise ValueError(f"there is no origin {draft.origin}")
 
 
 def _block(draft: Draft, _: str, rest: str) -> None:
@@ -180,7 +207,8 @@ def _point(draft: Draft, _: str, rest: str) -> None:
 
 _READERS: dict[str, Callable[[Draft, str, str], None]] = {
     **dict.fromkeys(_NUMBERS, _number), **dict.fromkeys(_BYTES, _bytes), ".symbol": _symbol, ".reloc": _relocation,
-    ".bind": _binding, ".reqblock": _block, ".param": _parameter, ".source": _source, ".line": _line, ".point": _point}
+    ".bind": _binding, ".reqblock": _block, ".param": _parameter, ".source": _source, ".line": _line,
+    ".origin": _origin, ".loc": _loc, ".point": _point}
 
 
 def read_directive(draft: Draft, word: str, rest: str) -> None:
@@ -196,8 +224,8 @@ def read_directive(draft: Draft, word: str, rest: str) -> None:
     _READERS[word](draft, word, rest)
 
 
-def show_directives(image: KernelImage) -> list[str]:
-    """Return the directives of an image, but for those that stand among its instructions."""
+def show_directives(image: KernelImage, origins: Sequence[OriginRow] = ()) -> list[str]:
+    """Return the directives of an image, but for those that stand among its instructions; `origins` are its rows."""
     lines = [f".source {json.dumps(image.source)}"] if image.source else []
     wanted = {".registers", ".predicates", ".shared", ".stack"}
     lines += [f"{word} {getattr(image, name)}" for word, name in _NUMBERS.items()
@@ -212,7 +240,7 @@ def show_directives(image: KernelImage) -> list[str]:
               for s in image.symbols]
     lines += [f".reloc {r.space} {r.offset} {r.width} {r.addend} {r.shift}" for r in image.relocations]
     lines += [f".bind {b.kind} {b.name or '-'} {b.offset}" for b in image.bindings]
-    return lines
+    return lines + [f".origin {json.dumps(x.file)} {x.line} {x.column} {x.function or '-'} {x.caller}" for x in origins]
 
 
 def show_point(point: Point) -> str:

@@ -9,6 +9,7 @@ from caesura.hw.arch.geometry import PC_NONE
 
 from .directives import show_directives, show_point
 from .image import KernelImage
+from .origin_table import origin_rows
 from .syntax import show_guard, show_operand, shown_fields
 
 __all__ = ["disassemble", "disassemble_word", "instruction_text", "code_labels"]
@@ -57,14 +58,18 @@ def disassemble(image: KernelImage) -> str:
 
     Words that are no instruction, or that have unused bits set, appear as ``.word``.
     """
-    lines = [f".kernel {image.name}", *show_directives(image)]
+    origins, origin_numbers = origin_rows(image)
+    lines = [f".kernel {image.name}", *show_directives(image, origins)]
     points = {point.pc: point for point in image.points}
     labels = code_labels(image)
-    source_line = 0
+    source_line = origin = 0
     for pc, word in enumerate(image.code):
         if image.lines and image.lines[pc] != source_line:
             source_line = image.lines[pc]
             lines.append(f".line {source_line}")
+        if origins and origin_numbers[pc] != origin:
+            origin = origin_numbers[pc]
+            lines.append(f".loc {origin}")
         if pc in labels:
             lines.append(f"{labels[pc]}:")
         if pc in points:

@@ -32,6 +32,7 @@ from ..errors import ImageError
 from .check import check_code
 from .facts import check_facts
 from .image import Binding, KernelImage, Parameter, Point, Relocation, Symbol
+from .origin_table import packed_origins, unpacked_origins
 
 __all__ = ["MACHINE", "FORMAT_VERSION", "save_elf", "load_elf", "write_elf", "read_elf", "is_elf"]
 
@@ -73,8 +74,10 @@ def write_elf(images: Mapping[str, KernelImage] | Iterable[KernelImage]) -> byte
         code = struct.pack(f"<{len(image.code)}Q", *image.code)
         sections.append((f".text.{image.name}", _PROGBITS, _ALLOC_EXEC, code, 0, 0, 0))
         symbols += _SYMBOL.pack(strings.add(image.name), 0x12, 0, len(sections), 0, len(code))
-        record = dataclasses.asdict(image)
-        del record["code"]
+        record = dataclasses.asdict(dataclasses.replace(image, origins=(), origin_numbers=()))
+        del record["code"], record["origins"], record["origin_numbers"]
+        if image.origins:
+            record["origins"] = packed_origins(image)
         for field, known in shared.items():
             data = record.pop(field)
             if data and data not in known:
@@ -218,6 +221,8 @@ def _image(shared: _Shared, record: bytes, text: bytes, where: str) -> KernelIma
             facts[field] = b"" if number is None else shared[field][number]
         block = facts["required_block"]
         facts["required_block"] = None if block is None else tuple(block)
+        if "origins" in facts:
+            facts["origins"], facts["origin_numbers"] = unpacked_origins(facts["origins"], len(code))
         return KernelImage(code=code, **facts)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         what = " ".join(str(error).split())[:200]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["MAX_CONSTANT_BYTES", "MAX_GLOBAL_BYTES", "MAX_LOCAL_BYTES", "MAX_SHARED_BYTES", "Parameter", "Symbol",
-           "Relocation", "Binding", "Point", "KernelImage"]
+from ..origins import Origin
 
+__all__ = ["HIGH_WORD", "MAX_CONSTANT_BYTES", "MAX_GLOBAL_BYTES", "MAX_LOCAL_BYTES", "MAX_SHARED_BYTES", "Parameter",
+           "Symbol", "Relocation", "Binding", "Point", "KernelImage"]
+
+HIGH_WORD = 0xFCFF_FF00
+"""Address of an access whose 64-bit address has an upper word, in code that checks it; nothing is there."""
 MAX_CONSTANT_BYTES = 1 << 16
 """Bytes a constant bank can have."""
 MAX_GLOBAL_BYTES = 1 << 31
@@ -178,6 +184,10 @@ class KernelImage:
         Source line (PTX) of each instruction word, 0 where there is none.
     source : str
         File the code came from.
+    origins : tuple of Origin
+        What the lines of that file were compiled from, as far as it says so, each once.
+    origin_numbers : tuple of int
+        Of each instruction word, the number of its origin from 1, 0 for none; empty if no word has one.
     points : tuple of Point
         The preemption points the compiler placed, ascending; code written by hand has no such record.
     """
@@ -201,6 +211,26 @@ class KernelImage:
     relocations: tuple[Relocation, ...] = ()
     bindings: tuple[Binding, ...] = ()
     points: tuple[Point, ...] = field(default=(), repr=False)
+    origins: tuple[Origin, ...] = field(default=(), repr=False)
+    origin_numbers: tuple[int, ...] = field(default=(), repr=False)
+
+    def origin(self, pc: int) -> Origin | None:
+        """Return what an instruction was compiled from, None if it is not known."""
+        number = self.origin_numbers[pc] if pc < len(self.origin_numbers) else 0
+        return self.origins[number - 1] if number else None
+
+    def where(self, pc: int) -> str:
+        """Return file and line of an instruction, and of what that was compiled from; empty if not known."""
+        line = self.lines[pc] if pc < len(self.lines) else 0
+        places = [f"{self.source}:{line}"] if line else []
+        return ", ".join((*places, *(str(origin) for origin in (self.origin(pc),) if origin)))
+
+    def with_origins(self, find: Callable[[int], Origin | None]) -> KernelImage:
+        """Return the image with the origin that `find` gives for the line of each instruction."""
+        places: dict[Origin, int] = {}
+        found = (find(line) if line else None for line in self.lines)
+        numbers = tuple(places.setdefault(origin, len(places) + 1) if origin else 0 for origin in found)
+        return dataclasses.replace(self, origins=tuple(places), origin_numbers=numbers) if places else self
 
     @property
     def parameter_bytes(self) -> int:

@@ -79,6 +79,7 @@ def rows(image: KernelImage) -> list[Row]:
 def listing(image: KernelImage) -> str:
     """Return a kernel's native code with, beside each instruction, its source line and the live registers.
 
+    Where it is known what the source was compiled from, that stands on a line of its own in front of the instructions.
     Registers after ``+`` are those that only waiting lanes of a diverged warp may need.
     """
     head = (f"kernel {image.name}: {len(image.code)} instructions, {image.registers} registers, "
@@ -88,7 +89,11 @@ def listing(image: KernelImage) -> str:
     table = rows(image)
     width = max(len(row.text) for row in table)
     lines = [head]
+    origin = None
     for row in table:
+        if (found := image.origin(row.pc)) != origin:
+            origin = found
+            lines.append(f"      # {origin or 'not known'}")
         if row.label:
             lines.append(f"{row.label}:")
         live = show_registers(row.live)

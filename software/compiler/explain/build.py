@@ -174,7 +174,7 @@ class _Explanation:
                 _set_bits(bits), self._point_at.get(start + index),
                 tuple(sorted(self._point_at[self._pc(Place(*stop))] for stop in ahead.points)), ahead.may_end,
                 ahead.least, ahead.most, word.get("target") if branch else None,
-                self._meeting(block) if branch else None)
+                self._meeting(block) if branch else None, self._image.origin(start + index))
 
     def _meeting(self, block: Block) -> int | None:
         meet = self._lifted.meet.get(block.label)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..codegen.image import KernelImage, Point
+from ..origins import Origin
 
 __all__ = ["InstructionFacts", "PointFacts", "LoopFacts", "RegionFacts", "KernelFacts"]
 
@@ -52,6 +53,8 @@ class InstructionFacts:
         `least_drain` as well if the warp comes to nothing.
     target, reconvergence : int or None
         Of a branch.
+    origin : Origin or None
+        What the line was compiled from, where the PTX says so.
     """
 
     pc: int
@@ -75,6 +78,7 @@ class InstructionFacts:
     most_drain: int | None
     target: int | None
     reconvergence: int | None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ that the grammar alone says what is wrong.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from pathlib import Path
@@ -14,6 +15,7 @@ import lark
 
 from ..errors import CompileError
 from .actions import Actions
+from .lines import read_lines
 from .plain import TERMINAL, NotPlain
 from .syntax import Module
 
@@ -38,6 +40,15 @@ def parse(text: str, filename: str = "<ptx>") -> Module:
     CompileError
         If the text is not PTX; with line, column and the text of the line.
     """
+    lines = read_lines(text)
+    try:
+        return dataclasses.replace(_read(text, filename), lines=lines)
+    except CompileError as error:
+        raise error.from_origin(lines.at(error.line)) from None
+
+
+def _read(text: str, filename: str) -> Module:
+    """Return the tree of a text; errors as `parse`."""
     try:
         return _module(_parser(True).parse(text), text, filename)
     except (lark.exceptions.LarkError, NotPlain, CompileError, RecursionError):

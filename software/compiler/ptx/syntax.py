@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from .lines import LineTable
+
 __all__ = ["Name", "Number", "Negated", "Pair", "Address", "AddressOf", "Texel", "Vector", "Arguments", "Operand",
            "Guard", "Instruction", "Label", "Variable", "Function", "Module", "left_out",
            "renamed"]
@@ -277,6 +279,8 @@ class Module:
     address_size : int
     variables : tuple of Variable
     functions : tuple of Function
+    lines : LineTable
+        Which lines of CUDA the file's come from.
     """
 
     file: str
@@ -285,3 +289,4 @@ class Module:
     address_size: int = 64
     variables: tuple[Variable, ...] = ()
     functions: tuple[Function, ...] = field(default=())
+    lines: LineTable = field(default=LineTable(), repr=False)

@@ -129,13 +129,15 @@
 
     show(pc) {
       const data = this.load();
-      const [live, waiting, predicates, uniforms, compressed, , regions, drain, , point] = data.rows[pc];
+      const [live, waiting, predicates, uniforms, compressed, , regions, drain, , point, origin] = data.rows[pc];
       const mine = members(live), others = members(waiting), shapes = this.shapes(pc);
       const place = (pc + .5) * 1200 / data.rows.length;
       this.cursor.setAttribute("d", `M${place} 0V84`);
       this.cursor.style.display = "inline";
       const row = this.row(pc), panel = [];
       panel.push(make("div", { className: "what" }, make("span", {}, String(pc)), row.querySelector("code").textContent));
+      for (const [where, text] of origin < 0 ? [] : [data.origins[origin]])
+        panel.push(make("div", { className: "origin" }, where, ...(text ? [make("code", {}, text)] : [])));
       const table = make("table", {});
       const sizes = [["occupied", bytes(data.occupied)], ["live", bytes(mine.length * data.size)]];
       if (others.length) sizes.push(["live, diverged", bytes((mine.length + others.length) * data.size)]);

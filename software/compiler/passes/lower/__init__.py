@@ -44,8 +44,8 @@ MAX_PARAMETER_BYTES = 32764
 """Most bytes of a kernel's parameters (PTX ISA 5.1.6.1)."""
 
 
-def lower(module: Module, function: Function) -> Kernel:
-    """Lower one entry.
+def lower(module: Module, function: Function, check_addresses: bool = False) -> Kernel:
+    """Lower one entry; `check_addresses` as in `CompileOptions`.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def lower(module: Module, function: Function) -> Kernel:
         At the first thing that is not supported.
     """
     kernel = Kernel(function.name, source=module.file)
-    ctx = Context(kernel, module.file)
+    ctx = Context(kernel, module.file, check_addresses)
     for variable in (*module.variables, *function.variables):
         if variable.space not in SPACES:
             raise CompileError.at(variable, ctx.file, f"directive .{variable.space} is not supported",

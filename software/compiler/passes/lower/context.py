@@ -39,9 +39,10 @@ class Context(Builder):
         Variables in spaces that are not supported, and their space.
     """
 
-    def __init__(self, kernel: Kernel, file: str):
+    def __init__(self, kernel: Kernel, file: str, check_addresses: bool = False):
         super().__init__(kernel)
         self.file = file
+        self.check_addresses = check_addresses
         self.symbols: dict[str, int] = {}
         self.spaces: dict[str, str] = {}
         self.provenance: Any = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...ir.kernel import Imm, Reg
 from ...ptx.syntax import Address, Name, Vector, left_out
 from ..types import DATA_TYPES, REGISTER_TYPES, width_of
+from .addresses import checked_base
 from .context import Context
 from .registry import lowers
 from .spaces import SPACES, each_space
@@ -75,7 +76,10 @@ def address_base(ctx: Context, space: str, address: Address):
     if type is None or REGISTER_TYPES.get(type, 0) < 32 or type[0] == "f":
         raise ctx.error(f"{address.base} is not a 32- or 64-bit integer register or a known variable",
                         "registers, variables and parameters")
-    return ctx.register(address.base), offset
+    base = ctx.register(address.base)
+    checked = ctx.check_addresses and base.kind == "w" and (
+        space == "global" or not space and "global" in ctx.provenance.spaces(address.base))
+    return checked_base(ctx, base, offset) if checked else (base, offset)
 
 
 def _destination(ctx: Context, item, type: str) -> tuple[Reg, int]:

@@ -1,0 +1,162 @@
+"""What the driver tells a machine that checks bounds, and what it hears from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from .memory import DeviceArray
+from .textures import Texture
+
+if TYPE_CHECKING:
+    from .module import Kernel
+    from .transport import Transport
+
+__all__ = ["GUARD_BYTES", "Extent", "Violation", "BoundsMonitor", "monitor_of", "declare", "nearest_extent"]
+
+GUARD_BYTES = 4096
+"""Least distance of two arrays where bounds are checked."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Device memory that belongs together: an array, or the global variables of a module.
+
+    Attributes
+    ----------
+    start, size : int
+        Bytes.
+    name : str
+        What to call it in a message, apart from its size.
+    """
+
+    start: int
+    size: int
+    name: str
+
+    @property
+    def end(self) -> int:
+        """First byte behind it."""
+        return self.start + self.size
+
+    def __str__(self):
+        return f"{self.name} ({self.size:,} bytes at {self.start:#010x})"
+
+    def distance(self, address: int, size: int) -> int:
+        """Return the bytes between an access and it; 0 if they touch."""
+        return max(self.start - (address + size), address - self.end, 0)
+
+    def place(self, address: int, size: int) -> str:
+        """Return where an access is, seen from it."""
+        if address >= self.end:
+            return f"{address - self.end:,} bytes behind the end of {self}"
+        if address < self.start:
+            return f"{self.start - address:,} bytes before the start of {self}"
+        return f"{address + size - self.end:,} bytes across the end of {self}" if address + size > self.end else \
+            f"in {self}"
+
+
+def nearest_extent(extents: Iterable[Extent], address: int, size: int) -> Extent | None:
+    """Return the extent nearest to an access, None if there are none."""
+    return min(extents, key=lambda extent: extent.distance(address, size), default=None)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """An access that is not where it should be.
+
+    Attributes
+    ----------
+    access : str
+        ``"load"``, ``"store"`` or ``"atomic"``.
+    size, address : int
+        Bytes accessed, and where.
+    block, thread : tuple of int
+        Indices in x, y, z of the thread that accessed them.
+    expected : Extent or None
+        The array that its address comes from, None if that is not known.
+    nearest : Extent or None
+        The array that is nearest to the access, or in which it is; None if there are none.
+    high_word : bool
+        The upper word of its 64-bit address is not zero; `address` is none then.
+    """
+
+    access: str
+    size: int
+    address: int
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    expected: Extent | None
+    nearest: Extent | None
+    high_word: bool = False
+
+    def __str__(self):
+        block, thread = (", ".join(map(str, index)) for index in (self.block, self.thread))
+        return f"{self.access} of {self.size} bytes {self._where()}, by thread ({thread}) of block ({block})"
+
+    def _where(self) -> str:
+        if self.high_word:
+            return "at a 64-bit address whose upper 32 bits are not zero"
+        if self.expected is not None:
+            inside = self.nearest is not None and self.nearest != self.expected and \
+                not self.nearest.distance(self.address, self.size)
+            more = f", which is {self.nearest.place(self.address, self.size)}" if inside and self.nearest else ""
+            return f"at {self.address:#010x}, {self.expected.place(self.address, self.size)}, from which its address " \
+                f"comes{more}"
+        nearest = "there are none" if self.nearest is None else \
+            f"the nearest is {self.nearest.name}: {self.nearest.place(self.address, self.size)}"
+        return f"at {self.address:#010x}, in no array ({nearest})"
+
+
+class BoundsMonitor(Protocol):
+    """The part of a machine that checks bounds."""
+
+    def launch(self, slot: int, extents: Iterable[Extent], pointers: Mapping[int, int]) -> None:
+        """A kernel is about to start.
+
+        Parameters
+        ----------
+        slot : int
+            Kernel slot.
+        extents : iterable of Extent
+            What exists in the memory that it may access.
+        pointers : mapping of int to int
+            Words of its parameter space that hold addresses of extents.
+        """
+        ...
+
+    def violation(self) -> Violation | None:
+        """Return what the fault that is recorded was, None if it was another kind of fault."""
+        ...
+
+
+def monitor_of(transport: Transport) -> BoundsMonitor | None:
+    """Return what checks bounds on a machine, None if nothing does."""
+    return getattr(transport, "bounds", None)
+
+
+def declare(monitor: BoundsMonitor, slot: int, kernel: Kernel, arguments: Sequence) -> None:
+    """Tell a monitor what there is in device memory, and which parameters of a kernel about to start point there."""
+    names: dict[int, str] = {}
+    pointers: dict[int, int] = {}
+
+    def found(offset: int, address: int | None, name: str) -> None:
+        if address is not None:
+            pointers[offset // 4] = address
+            names.setdefault(address, name)
+
+    for parameter, value in zip(kernel.image.parameters, arguments, strict=True):
+        if isinstance(value, Texture):
+            found(parameter.offset, value.descriptor.address, f"the texture of parameter {parameter.name}")
+        elif isinstance(value, DeviceArray):
+            found(parameter.offset, value.address, f"the array of parameter {parameter.name}")
+    for binding in kernel.image.bindings:
+        if binding.kind == "global":
+            found(binding.offset, kernel.data.globals.address, "the module's global variables")
+        else:
+            array = kernel.data.textures[binding.name]
+            found(binding.offset, array.address, f"the array of texture {binding.name}")
+    extents = [Extent(start, size, names.get(start, "an array that is no argument"))
+               for start, size in kernel.device.heap.extents()]
+    monitor.launch(slot, extents, pointers)
