@@ -57,7 +57,7 @@ def decoded() -> data.StructLayout:
         "pd": 3, "writes_pd": 1,
         "target": PC_BITS, "reconv": PC_BITS, "live": LIVE_BITS, "barrier": index(BARRIERS),
         "is_bra": 1, "is_exit": 1, "is_bar": 1, "is_pp": 1, "is_pp_div": 1, "is_membar": 1, "is_trap": 1,
-        "illegal": 1,
+        "is_call": 1, "is_bru": 1, "illegal": 1,
     })
 
 
