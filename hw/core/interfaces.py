@@ -78,7 +78,8 @@ def issue(g: Geometry) -> data.StructLayout:
 def uniform_op(g: Geometry) -> data.StructLayout:
     """One instruction of the uniform data path, from `IssueStage` to `UniformUnit`, operands read.
 
-    `a`, `b`, `c` are uniform registers or the immediate (b); `mask` are the lanes that execute it.
+    `a`, `b`, `c` are uniform registers or the immediate (b; of a ``call`` its return address); `mask` are the lanes
+    that execute it.
     """
     return data.StructLayout({
         "alu": AluOp, "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
