@@ -214,7 +214,8 @@ FAULTS = {
     "return to no address": ([make("umov.i", d=0, imm=PC_NONE), make("bru", a=0)], Fault.FETCH_BOUND, 1),
     "return beyond all addresses": ([make("umov.i", d=0, imm=PC_NONE + 1), make("bru", a=0)], Fault.FETCH_BOUND, 1),
     "return to a negative address": ([make("umov.i", d=0, imm=-1), make("bru", a=0)], Fault.FETCH_BOUND, 1),
-    "call runs over the end": ([make("call", d=0, target=1)], Fault.FETCH_BOUND, 1),
+    "return behind a call that is the last word": (
+        [make("bra", target=2, reconv=PC_NONE), make("bru", a=0), make("call", d=0, target=1)], Fault.FETCH_BOUND, 3),
     "register bound": ([make("nop"), make("iadd", d=1, a=2, b=8)], Fault.REGISTER_BOUND, 1),
     "register bound of a group": ([make("ld.global.b128", d=8, a=1)], Fault.REGISTER_BOUND, 0),
     "register bound with no lane": ([make("mov", d=8, b=0, guard=7, guard_not=1)], Fault.REGISTER_BOUND, 0),
@@ -243,6 +244,40 @@ def test_faults_are_reported_once_and_end_the_warp(name):
         await bench.wait(ctx, lambda: len(bench.retired) > before + 5, 200)
 
     bench.run(test)
+
+
+def test_a_call_and_a_return_to_where_lanes_meet_pop_the_stack():
+    program = [make("setp.ne", pd=0, a=1, b=1), make("bra", target=4, reconv=6, guard=0), make("umov.i", d=1, imm=6),
+               make("bru", a=1), make("nop"), make("call", d=0, target=6), make("nop"), make("exit")]
+    bench = FrontEndBench(TINY, [program])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (1,))
+        await bench.exited(ctx, (1,), 300)
+        assert not bench.faults and bench.warps[1].uniforms == {0: 6, 1: 6}
+        bench.check_view(ctx, 1, live_vector=False)
+
+    bench.run(test)
+    assert [pc for *_, pc in bench.retired] == [0, 1, 5, 2, 3, 7]
+
+
+def test_a_call_to_itself_goes_on_until_the_warp_is_killed():
+    """And the warp is not quiet before the return address is written."""
+    bench = FrontEndBench(TINY, [[make("nop"), make("call", d=3, target=1)]])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (2,))
+        await bench.wait(ctx, lambda: len(bench.retired) == 5, 200)
+        assert bench.pending_uniforms[2] == (3, 2)
+        await bench.pulse(ctx, "kill", 0b100)
+        assert bench.pending_uniforms[2] and not bench.done(ctx, (2,), "exited")
+        await bench.exited(ctx, (2,), 20)
+        await bench.free(ctx, (2,))
+
+    bench.run(test)
+    assert len(bench.retired) == 5
 
 
 def test_illegal_opcode_and_bus_error():
