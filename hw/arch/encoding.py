@@ -48,7 +48,7 @@ class Instruction:
     @property
     def guard(self) -> tuple[int, bool] | None:
         """Guard predicate and whether it is negated; None when the instruction is always executed."""
-        if self.op.format is Format.L or (self.get("guard") == PT and not self.get("guard_not")):
+        if not self.op.is_guarded or (self.get("guard") == PT and not self.get("guard_not")):
             return None
         return self.get("guard"), bool(self.get("guard_not"))
 
@@ -93,7 +93,7 @@ class Instruction:
         """Predicates read, the guard included, `PT` not."""
         names = [x for x in ("pa", "pb") if x in self.op.operands]
         found = [self.get(x) for x in names]
-        if self.op.format is not Format.L:
+        if self.op.is_guarded:
             found.append(self.get("guard"))
         return tuple(p for p in found if p != PT)
 

@@ -9,7 +9,7 @@ Opcode map
 ``0x000 .. 0x07f``      ALU, register form (format ``R``); low 7 bits are `AluOp`
 ``0x080 .. 0x0ff``      ALU, immediate form (format ``I``): operand b is the 32-bit immediate
 ``0x100 .. 0x17f``      memory (format ``M``): bits 6..4 `Space`, bit 3 store, bits 2..0 `Size`
-``0x180 .. 0x1ff``      control (formats ``B`` and ``G``)
+``0x180 .. 0x1ff``      control (formats ``B``, ``G`` and ``C``)
 ``0x200 .. 0x27f``      f64 (format ``R``): low 7 bits are `F64Op`
 ``0x280 .. 0x2bf``      special functions (format ``R``): low 6 bits are `SfuOp`
 ``0x2c0 .. 0x2ff``      exchange between lanes (formats ``R`` and ``I``): low 6 bits are `ExchangeOp`
@@ -19,8 +19,8 @@ Opcode map
 ``0x3c0 .. 0x3ff``      atomics without a result (format ``A``), as those with one
 ======================  ==========================================================================
 
-Every format but ``L`` has a guard predicate. The operations are in `hw.arch.operations`. Source: Lin et al. IV-A,
-design decisions in `docs/architecture.md`.
+Every format but ``C`` and ``L`` has a guard predicate. The operations are in `hw.arch.operations`. Source: Lin et al.
+IV-A, design decisions in `docs/architecture.md`.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Format(enum.Enum):
     A = "atomic"
     B = "branch"
     G = "guard only"
+    C = "call"
     L = "liveness"
 
 
@@ -69,6 +70,7 @@ FIELDS: dict[Format, dict[str, tuple[int, int]]] = {
                         "no_base": (24, 1), "imm": (0, 24)},
     Format.B: _GUARD | {"target": (PC_BITS, PC_BITS), "reconv": (0, PC_BITS)},
     Format.G: dict(_GUARD),
+    Format.C: {"d": (44, 6), "a": (38, 6), "target": (0, PC_BITS)},
     Format.L: {"live": (0, LIVE_BITS)},
 }
 """Field name to (lowest payload bit, width) for each format.
@@ -130,6 +132,11 @@ class Opcode:
         if self.size is not None and not self.is_atomic:
             return self.size.registers if "ud" not in self.operands else 0
         return 0 if "d" not in self.operands else 2 if "d" in self.pairs else 1
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it has a guard predicate."""
+        return "guard" in FIELDS[self.format]
 
     @property
     def is_atomic(self) -> bool:
@@ -388,6 +395,10 @@ def _control_opcodes():
     yield Opcode("nop", 0x182, Format.G, control, (), "nothing")
     yield Opcode("membar", 0x183, Format.G, control, (), "wait until the warp's stores are acknowledged")
     yield Opcode("trap", 0x184, Format.G, control, (), "fault if any lane's guard holds")
+    yield Opcode("call", 0x185, Format.C, Unit.UNIFORM, ("ud", "target"),
+                 "d = address of the next word, relative to the kernel's first; all active lanes go to target")
+    yield Opcode("bru", 0x186, Format.C, control, ("ua",),
+                 "all active lanes go to address a, relative to the kernel's first word")
     yield Opcode("pp", 0x380, Format.L, control, ("live",),
                  "preemption point: if a preempt is pending, stop; live says what to save; a pp.div follows")
     yield Opcode("pp.div", 0x381, Format.L, control, ("live",),

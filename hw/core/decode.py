@@ -22,9 +22,10 @@ _ROW = data.StructLayout({
     "form": len(Format), "guarded": 1, "use_imm": 1, "mem": 1,
     "a": 1, "b": 1, "c": 1, "data": 1, "d": 1, "pa": 1, "pb": 1, "pd": 1,
     "is_bra": 1, "is_exit": 1, "is_bar": 1, "is_pp": 1, "is_pp_div": 1, "is_membar": 1, "is_trap": 1,
+    "is_call": 1, "is_bru": 1,
 })
 _NAMED = {"bra": "is_bra", "exit": "is_exit", "pp": "is_pp", "pp.div": "is_pp_div", "membar": "is_membar",
-          "trap": "is_trap"}
+          "trap": "is_trap", "call": "is_call", "bru": "is_bru"}
 _ORDER = tuple(Format)
 
 
@@ -79,8 +80,8 @@ class Decoder(wiring.Component):
         first, width = FIELDS[Format.A]["imm"]
         offset = self.word[first:first + width].as_signed()
         for name in ("unit", "alu", "space", "size", "store", "atomic", "data_registers", "barrier", "use_imm",
-                     "is_bra", "is_exit", "is_bar", "is_pp", "is_pp_div", "is_membar", "is_trap", "pair_a",
-                     "pair_b", "pair_c"):
+                     "is_bra", "is_exit", "is_bar", "is_pp", "is_pp_div", "is_membar", "is_trap", "is_call",
+                     "is_bru", "pair_a", "pair_b", "pair_c"):
             m.d.comb += out[name].eq(row[name])
         m.d.comb += out.function.eq(self.word[LIVE_BITS:LIVE_BITS + 7])
         for name in ("d", "a", "b", "c", "pb", "pb_not", "pa", "pa_not", "pd", "target", "reconv", "live"):

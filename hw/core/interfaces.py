@@ -57,7 +57,7 @@ def decoded() -> data.StructLayout:
         "pd": 3, "writes_pd": 1,
         "target": PC_BITS, "reconv": PC_BITS, "live": LIVE_BITS, "barrier": index(BARRIERS),
         "is_bra": 1, "is_exit": 1, "is_bar": 1, "is_pp": 1, "is_pp_div": 1, "is_membar": 1, "is_trap": 1,
-        "illegal": 1,
+        "is_call": 1, "is_bru": 1, "illegal": 1,
     })
 
 
@@ -78,7 +78,8 @@ def issue(g: Geometry) -> data.StructLayout:
 def uniform_op(g: Geometry) -> data.StructLayout:
     """One instruction of the uniform data path, from `IssueStage` to `UniformUnit`, operands read.
 
-    `a`, `b`, `c` are uniform registers or the immediate (b); `mask` are the lanes that execute it.
+    `a`, `b`, `c` are uniform registers or the immediate (b; of a ``call`` its return address); `mask` are the lanes
+    that execute it.
     """
     return data.StructLayout({
         "alu": AluOp, "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.faults import Fault
-from ..arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, Geometry
+from ..arch.geometry import BARRIERS, PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
 from ..arch.isa import LIVE_BITS, Unit
 from . import interfaces as payload
 from .buffer import fetched
@@ -29,7 +29,9 @@ class IssueStage(wiring.Component):
 
     Instructions with at least one lane whose guard holds go down `issue`, those of the uniform data path to
     `uniform_op`; what `Unit.CONTROL` executes ends here. A uniform register that operand b or the address of another
-    unit's instruction needs is put into, or added to, the immediate. A faulting instruction has no effect but `fault`.
+    unit's instruction needs is put into, or added to, the immediate. A ``call`` jumps here, and is a move of its return
+    address for the uniform unit; a ``bru`` faults if no PC can be what it reads. A faulting instruction has no effect
+    but `fault`.
 
     Parameters
     ----------
@@ -179,7 +181,7 @@ class IssueStage(wiring.Component):
         self._schedule(m, op, send)
         m.d.comb += [
             self.trace.valid.eq(retire & (op.unit != Unit.CONTROL) | retire & (
-                op.is_bra | op.is_exit | op.is_bar | op.is_membar | op.is_trap
+                op.is_bra | op.is_bru | op.is_exit | op.is_bar | op.is_membar | op.is_trap
                 | pending & (op.is_pp | op.is_pp_div & armed))),
             self.trace.warp.eq(self.warp), self.trace.pc.eq(self.top.pc), self.trace.mask.eq(execute),
             self.trace.op.eq(self.instruction.word[LIVE_BITS:]),
@@ -219,6 +221,8 @@ class IssueStage(wiring.Component):
             m.d.comb += kind.eq(Fault.BARRIER_DIVERGENT)
         with m.Elif(op.is_bra & execute.any() & (execute != active) & self.overflow):
             m.d.comb += kind.eq(Fault.STACK_OVERFLOW)
+        with m.Elif(op.is_bru & (self.uniform_a >= PC_NONE)):
+            m.d.comb += kind.eq(Fault.FETCH_BOUND)
         fault = kind != Fault.NONE
         m.d.comb += [self.fault.kind.eq(kind), self.fault.pc.eq(self.top.pc),
                      self.faults.eq(self._arbiter.grant & spread(fault, self.geometry.warps))]
@@ -227,10 +231,11 @@ class IssueStage(wiring.Component):
     def _stack(self, m: Module, op, active, execute, fault):
         """Where the warp goes on."""
         do = self.command
-        jump = op.is_bra & execute.any()
-        diverge = jump & (execute != active)
+        branch = op.is_bra & execute.any()
+        diverge = branch & (execute != active)
+        straight = Mux(branch | op.is_call, op.target, self.top.pc + 1)
         m.d.comb += [
-            do.pc.eq(Mux(jump, op.target, self.top.pc + 1)), do.mask.eq(execute), do.reconv.eq(op.reconv),
+            do.pc.eq(Mux(op.is_bru, self.uniform_a, straight)), do.mask.eq(execute), do.reconv.eq(op.reconv),
             do.live.eq(Mux(op.is_exit, self.top.live & ~execute, self.top.live)),
         ]
         with m.If(self._arbiter.valid & ~fault):
@@ -279,7 +284,8 @@ class IssueStage(wiring.Component):
             select.warp.eq(self.warp), select.a.eq(op.a), select.b.eq(op.b), select.c.eq(op.c),
             self.uniform_op.valid.eq(send & (op.unit == Unit.UNIFORM)), out.warp.eq(self.warp),
             out.pc.eq(self.top.pc), out.mask.eq(execute), out.a.eq(self.uniform_a),
-            out.b.eq(Mux(op.use_imm, op.imm, self.uniform_b)), out.c.eq(self.uniform_c),
+            out.b.eq(Mux(op.is_call, self.top.pc + 1, Mux(op.use_imm, op.imm, self.uniform_b))),
+            out.c.eq(self.uniform_c),
         ]
         m.d.comb += [out[name].eq(op[name]) for name in ("alu", "d", "writes_u", "pd", "writes_pd", "imm")]
         m.d.comb += [out[name].eq(who[name]) for name in ("tb", "kernel", "block_warp")]

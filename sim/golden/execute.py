@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from caesura.hw.arch.encoding import Instruction, decode
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import UNIFORMS
-from caesura.hw.arch.isa import PT, Format, Unit
+from caesura.hw.arch.isa import PT, Unit
 
 from .access import constant_to_uniform, memory
 from .atomics import Atomic
@@ -42,6 +42,8 @@ class Kind(enum.IntEnum):
     TRAP = 7
     FAULT = 8
     ATOMIC = 9
+    CALL = 10
+    BRU = 11
 
 
 def _nothing(warp: Warp, mask: int) -> None:
@@ -60,15 +62,16 @@ class Operation:
         Of kind `RUN`: effect on (warp, mask); raises `WarpFault`.
     atomic : Atomic or None
         Of kind `ATOMIC`.
-    target, reconv, live, barrier : int
-        Of control instructions.
+    target, reconv, live, barrier, uniform : int
+        Of control instructions; the uniform register that holds a return address.
     fault : Fault
         Of kind `FAULT`: raised at issue.
     recorded : bool
         Appears in the retire trace.
     """
 
-    __slots__ = ("kind", "guard", "invert", "run", "atomic", "target", "reconv", "live", "barrier", "fault", "recorded")
+    __slots__ = ("kind", "guard", "invert", "run", "atomic", "target", "reconv", "live", "barrier", "uniform",
+                 "fault", "recorded")
 
     def __init__(self, kind: Kind, fault: Fault = Fault.NONE):
         self.kind = kind
@@ -76,7 +79,7 @@ class Operation:
         self.invert = 0
         self.run: Run = _nothing
         self.atomic: Atomic | None = None
-        self.target = self.reconv = self.live = self.barrier = 0
+        self.target = self.reconv = self.live = self.barrier = self.uniform = 0
         self.fault = fault
         self.recorded = True
 
@@ -103,7 +106,7 @@ def compile_word(word: int, machine: Machine, kernel: Kernel) -> Operation:
         operation = Operation(Kind.RUN)
         make = constant_to_uniform if "ud" in op.operands and op.size is not None else _UNITS[op.unit]
         operation.run = make(instruction, machine, kernel)
-    if op.format is not Format.L:
+    if op.is_guarded:
         operation.guard = instruction.get("guard")
         operation.invert = (1 << machine.g.warp_size) - 1 if instruction.get("guard_not") else 0
     return operation
@@ -123,7 +126,7 @@ def _illegal(instruction: Instruction) -> bool:
 
 
 _CONTROL = {"bra": Kind.BRANCH, "exit": Kind.EXIT, "nop": Kind.NOP, "membar": Kind.NOP,
-            "pp": Kind.PP, "pp.div": Kind.PP_DIV, "trap": Kind.TRAP}
+            "pp": Kind.PP, "pp.div": Kind.PP_DIV, "trap": Kind.TRAP, "call": Kind.CALL, "bru": Kind.BRU}
 
 
 def _control(instruction: Instruction) -> Operation | None:
@@ -137,5 +140,6 @@ def _control(instruction: Instruction) -> Operation | None:
         return None
     operation.target, operation.reconv = instruction.get("target"), instruction.get("reconv")
     operation.live = instruction.get("live")
+    operation.uniform = next(iter((*instruction.uniform_writes, *instruction.uniform_reads)), 0)
     operation.recorded = op.name not in ("nop", "pp", "pp.div")
     return operation

@@ -8,7 +8,7 @@ import numpy as np
 
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.faults import CommandError, Fault
-from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.hw.arch.geometry import PC_NONE, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.isa import PT
 from caesura.hw.arch.registers import KernelState
 
@@ -244,6 +244,8 @@ class Machine:
             raise WarpFault(Fault.TRAP)
         if kind is Kind.BARRIER and active != warp.live:
             raise WarpFault(Fault.BARRIER_DIVERGENT)
+        if kind is Kind.BRU and warp.uniforms[op.uniform] >= PC_NONE:
+            raise WarpFault(Fault.FETCH_BOUND)
         if kind is Kind.BRANCH:
             warp.branch(mask, op.target, op.reconv)
         if op.recorded:
@@ -259,6 +261,11 @@ class Machine:
             self._atomic(warp, op.atomic, pc, mask)
         elif kind is Kind.EXIT:
             warp.exit(mask)
+        elif kind is Kind.CALL:
+            self.write_uniform(warp, op.uniform, pc + 1)
+            warp.jump(op.target)
+        elif kind is Kind.BRU:
+            warp.jump(int(warp.uniforms[op.uniform]))
         elif kind is not Kind.BRANCH:
             self._pause(warp, op, kind)
             warp.jump(pc + 1)

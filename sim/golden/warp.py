@@ -128,7 +128,7 @@ class Warp:
         stack = self.stack
         while stack:
             top = stack[-1]
-            if top.mask & self.live and top.pc != top.reconv:
+            if top.mask & self.live and (top.pc != top.reconv or top.pc == PC_NONE):
                 return
             stack.pop()
         if self.live:

@@ -95,6 +95,8 @@ class ReferenceWarp:
             return stored("const", self.immediate(instruction))
         if op.name == "uldp":
             return stored("param", get("imm"))
+        if op.name == "call":
+            return self.pc + 1
         b = get("imm") if op.name.endswith(".i") else self.uniform(get("b"))
         return _UNIFORM_VALUES[op.name.removesuffix(".i")](self.uniform(get("a")), b, self.uniform(get("c"))) % _WORD
 
@@ -121,6 +123,8 @@ class ReferenceWarp:
             self.uniforms[get("d")] = value = self.scalar(instruction)
         if op.name == "bra":
             self._branch(mask, get("target"), get("reconv"))
+        elif op.name in ("call", "bru"):
+            self.jump(get("target") if op.name == "call" else self.uniform(get("a")))
         else:
             if op.name == "exit":
                 self.live &= ~mask

@@ -9,6 +9,10 @@ from caesura.hw.arch.geometry import PREDICATES, Geometry
 
 __all__ = ["random_program"]
 
+_ROUTINES = 2
+_RETURN = 30
+"""Uniform register with the return address of the first routine; the others follow."""
+
 
 class _Builder:
     """A random structured program in the making; the methods append to `code`."""
@@ -19,6 +23,8 @@ class _Builder:
         self.registers = min(g.regs_per_thread, 8)
         self.param_words = g.param_words
         self.left = size
+        self.callable = _ROUTINES
+        self.calls: list[tuple[int, int]] = []
 
     def put(self, name: str, **fields: int) -> None:
         self.code.append(Instruction.make(name, **fields))
@@ -151,10 +157,29 @@ class _Builder:
                 self.branch(depth)
             elif depth < 4 and choice < 0.28:
                 self.loop(depth)
-            elif choice < 0.31:
+            elif self.callable and choice < 0.36:
+                self.call()
+            elif choice < 0.39:
                 self.put("exit", guard=rng.randrange(PREDICATES), guard_not=rng.randrange(2))
             else:
                 self.simple()
+
+    def call(self) -> None:
+        """Append a call of one of the routines that may be called here."""
+        routine = self.rng.randrange(self.callable)
+        self.calls.append((len(self.code), routine))
+        self.put("call", d=_RETURN + routine, target=0)
+
+    def routines(self) -> None:
+        """Append the routines, which may diverge and call those before them, and give the calls their targets."""
+        starts = []
+        for routine in range(_ROUTINES):
+            starts.append(len(self.code))
+            self.callable, self.left = routine, 4
+            self.block(1)
+            self.put("bru", a=_RETURN + routine)
+        for place, routine in self.calls:
+            self.code[place] = Instruction.make("call", d=_RETURN + routine, target=starts[routine])
 
     def branch(self, depth: int) -> None:
         """Append an ``if``, half of the time with an ``else``."""
@@ -181,7 +206,7 @@ class _Builder:
 
 
 def random_program(g: Geometry, seed: int, size: int = 40, barriers: bool = True) -> list[Instruction]:
-    """Return a random structured program: nested ifs and loops, guarded exits, all kinds of instructions.
+    """Return a random structured program: nested ifs and loops, routines, guarded exits, all kinds of instructions.
 
     Loops end with probability one. Barriers stand where all live lanes are together.
 
@@ -200,4 +225,5 @@ def random_program(g: Geometry, seed: int, size: int = 40, barriers: bool = True
         if barriers and program.rng.random() < 0.5:
             program.barrier()
     program.put("exit")
+    program.routines()
     return program.code

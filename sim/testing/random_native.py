@@ -1,4 +1,4 @@
-"""Seeded random programs in machine code: every operation, structured divergence, barriers, preemption points.
+"""Seeded random programs in machine code: every operation, structured divergence, routines, barriers, points.
 
 Branches, reconvergence addresses and barriers are generated from structured statements, so that every program
 is legal; threads of different warps share memory only across barriers or by atomics that commute, so that the result
@@ -13,6 +13,7 @@ does not depend on the order in which warps run, unless asked for. Registers::
     u1  address of the input                           u4      byte address of the warp's slots in shared memory
     u2  address of words that all warps change         u5      address of an access
                                                        u8..    data
+    u28..u30  return addresses                         u31     address of a jump
 """
 
 from __future__ import annotations
@@ -41,9 +42,13 @@ from .native.operands import (
     FIRST_DATA,
     INPUT,
     INPUT_BYTES,
+    JUMP,
     LOCAL_BYTES,
     LOOP_PREDICATE,
     OUTPUT,
+    RETURNS,
+    ROUTINE_LEVEL,
+    ROUTINE_ROOM,
     SHARED_SLOT,
     UNIFORM_DATA,
     WARP_OUTPUT,
@@ -140,9 +145,12 @@ class _Generator(Accesses):
 
     def program(self, statements: int, slots: int) -> tuple[int, ...]:
         """Return the code; the words that all warps change lie `slots` bytes into the output."""
+        self._entries = [Label() for _ in RETURNS]
+        self._callable = 0  # routines that a statement may call
         self._addresses()
         if "uniform" not in self.s.without:
             self._uniform_addresses(slots)
+            self._callable = len(RETURNS)
         for register in range(FIRST_DATA, self.s.registers):
             self._seed_data(register)
         for predicate in range(DATA_PREDICATES):
@@ -153,6 +161,7 @@ class _Generator(Accesses):
         for _ in range(statements):
             self._outermost()
         self._results()
+        self._routines()
         return self.asm.words()
 
     def _addresses(self) -> None:
@@ -245,6 +254,10 @@ class _Generator(Accesses):
             self._divergent_loop(level, room - 1)
         elif choice < 0.01 and self.s.exits:
             self.emit("exit", **self._narrow_guard())
+        elif choice < 0.06 and self._callable and level <= ROUTINE_LEVEL and room >= ROUTINE_ROOM:
+            self._call()
+        elif choice < 0.07 and self._callable:
+            self._jump()
         else:
             self._straight()
 
@@ -265,6 +278,26 @@ class _Generator(Accesses):
     def _body(self, level: int, room: int) -> None:
         for _ in range(self.rng.randint(1, 4)):
             self._statement(level, room)
+
+    def _call(self) -> None:
+        routine = self.rng.randrange(self._callable)
+        self.emit("call", d=RETURNS[routine], target=self._entries[routine])
+
+    def _routines(self) -> None:
+        """Emit the routines; each may call those before it."""
+        for routine in range(self._callable):
+            self._callable = routine
+            self.asm.place(self._entries[routine])
+            self._body(ROUTINE_LEVEL, ROUTINE_ROOM)
+            self.emit("bru", a=RETURNS[routine])
+
+    def _jump(self) -> None:
+        """Leave a statement out by a jump whose target is in a register."""
+        over = Label()
+        self.emit("umov.i", d=JUMP, imm=over)
+        self.emit("bru", a=JUMP)
+        self._straight()
+        self.asm.place(over)
 
     def _conditional(self, level: int, room: int) -> None:
         if self.rng.random() < 0.7:

@@ -19,6 +19,7 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work
 from caesura.sim.testing.everywhere import SMALL_SM, Campaign, totals
 from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.testing.routines import routines_work
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CycleLimit, KernelFault
 from caesura.software.kernels import (
@@ -66,6 +67,7 @@ WORKS = {
     "doubles": lambda: shipped("nbody", nbody_job(8, 2, seed=10, threads=8)),
     "atomics": lambda: shipped("histogram", histogram_job(1, 1, seed=11, threads=64)),
     "shuffles": lambda: shipped("warpscan", warpscan_job(75, 2, seed=12, threads=40)),
+    "routines": lambda: routines_work(2, 45),
     "local": lambda: shipped("rankfilter", rankfilter_job(41, 3, seed=13, threads=41)),
 }
 FLOATS = "matmul", "hotspot", "layerforward"
@@ -102,7 +104,8 @@ def test_sampled_cycles(name, mechanism):
     assert saved > len(cycles) // (6 if name in UNITS else 2)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name == "random" or name in UNITS))
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (
+    name in ("random", "routines") or name in UNITS))
                                   for name in WORKS if name not in FLOATS])
 def test_campaign_notices_liveness_that_is_wrong(name):
     work = WORKS[name]()

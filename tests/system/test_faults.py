@@ -86,6 +86,17 @@ def test_fault_is_recorded_and_ends_its_tb_alone(kind, back_end):
     assert bench.fault() is None and bench.state(1) is KernelState.FINISHED
 
 
+@pytest.mark.parametrize(("address", "pc"), [
+    (1000, 1000), (PC_NONE, START + 1), (PC_NONE + 1 + START + 2, START + 1), ((1 << 31) + START + 2, START + 1)])
+@pytest.mark.parametrize("back_end", [GoldenTransport, RtlTransport], ids=["golden", "rtl"])
+def test_a_wild_return_address_ends_its_tb_alone(back_end, address, pc):
+    """Whatever its low bits; where the fetch fails, or at the return if no PC can hold the address."""
+    code = program(word("umov.i", d=9, imm=address), word("bru", a=9))
+    _, report, output = launch(back_end(TINY, memory_bytes=1 << 16), code)
+    assert (report.kind, report.tb, report.pc, report.address) == (Fault.FETCH_BOUND, 1, pc, 0)
+    assert output == b"\x4d\0\0\0" * 4
+
+
 @pytest.mark.parametrize("reads", [True, False])
 def test_memory_error_of_a_kernel_is_a_fault_of_its_tb(reads):
     transport = RtlTransport(TINY, memory_bytes=1 << 16)

@@ -21,7 +21,7 @@ class Assembly:
         self.lines: list[tuple[str, dict]] = []
 
     def emit(self, name: str, **fields) -> None:
-        """Append an instruction; `target` and `reconv` may be labels."""
+        """Append an instruction; a field may be a label, whose address it gets."""
         self.lines.append((name, fields))
 
     def place(self, label: Label) -> None:

@@ -15,7 +15,8 @@ INTEGER = tuple(op for op in OPCODES if op.unit is Unit.ALU and "d" in op.operan
 TESTS = {prefix: tuple(op for op in OPCODES if op.name.startswith(prefix)) for prefix in ("setp", "fsetp")}
 SPECIAL_FUNCTIONS = tuple(op for op in OPCODES if op.unit is Unit.SFU)
 SHUFFLES = tuple(op for op in OPCODES if op.unit is Unit.EXCHANGE)
-UNIFORM = tuple(op for op in OPCODES if op.unit is Unit.UNIFORM or op.space is Space.CONSTANT and "ud" in op.operands)
+UNIFORM = tuple(op for op in OPCODES if op.unit is Unit.UNIFORM and op.alu is not None
+                or op.space is Space.CONSTANT and "ud" in op.operands)
 CLAMPS = (0x1F, 0, 0x07, 0x181F, 0x1C1F, 0x1E01, 0x1800, 0x1C03)
 """Operand c of shuffles as compilers write it: segments of 32, 8, 4 or 2 lanes, their first or last lane."""
 STABLE = tuple(s for s in Special if s not in (Special.SMID, Special.CLOCK))

@@ -12,7 +12,8 @@ from .assembly import Assembly
 
 __all__ = ["Settings", "Operands", "INPUT_BYTES", "CONSTANT_BYTES", "LOCAL_BYTES", "SHARED_SLOT", "COMMON_BYTES",
            "FIRST_DATA", "COUNTERS", "DATA_PREDICATES", "LOOP_PREDICATE", "IMMEDIATES", "ALL_LIVE", "OUTPUT", "INPUT",
-           "COMMON", "WARP_OUTPUT", "WARP_SHARED", "UNIFORM_TEMPORARY", "UNIFORM_DATA"]
+           "COMMON", "WARP_OUTPUT", "WARP_SHARED", "UNIFORM_TEMPORARY", "UNIFORM_DATA", "RETURNS", "JUMP",
+           "ROUTINE_LEVEL", "ROUTINE_ROOM"]
 
 INPUT_BYTES = 1024
 CONSTANT_BYTES = 1024
@@ -28,6 +29,13 @@ ALL_LIVE = (1 << LIVE_BITS) - 1
 IMMEDIATES = (0, 1, 2, 3, 31, 32, 33, 255, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0xFFFF_8000, 0x80, 0x0804, 0x2000)
 OUTPUT, INPUT, COMMON, WARP_OUTPUT, WARP_SHARED, UNIFORM_TEMPORARY = range(6)
 UNIFORM_DATA = range(8, 16)
+RETURNS = (28, 29, 30)
+"""Uniform registers with the return address of each routine."""
+JUMP = 31
+ROUTINE_LEVEL = 2
+"""How deep in divergence the statements of a routine are taken to be; its callers are at most as deep."""
+ROUTINE_ROOM = 2
+"""Stack entries that a routine may add."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ def code_labels(image: KernelImage) -> dict[int, str]:
     found = set()
     for word in image.code:
         instruction = _canonical(word)
-        if instruction is not None and instruction.op.name == "bra":
-            found.update((instruction.get("target"), instruction.get("reconv")))
+        if instruction is not None:
+            found.update(instruction.get(kind) for kind in ("target", "reconv") if kind in instruction.op.operands)
     return {pc: f"L{pc}" for pc in sorted(found) if pc != PC_NONE and pc < len(image.code)}
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from caesura.hw.arch.encoding import Instruction, decode
 from caesura.hw.arch.geometry import PC_NONE
-from caesura.hw.arch.isa import PT, Format
+from caesura.hw.arch.isa import PT
 
 from ..errors import ImageError
 from ..ir.kernel import Block, Imm, Kernel, Op, Pred, Reg, Terminator
@@ -27,6 +27,11 @@ class Lifted:
         Address of each block.
     meet : dict of str to str or None
         Reconvergence point of each branch, as encoded.
+
+    Notes
+    -----
+    A ``call`` stands among the operations of its block, the address of its routine in `Op.imm`; the routine starts a
+    block. A ``bru`` is the last operation of a block that goes nowhere.
     """
 
     kernel: Kernel
@@ -70,6 +75,9 @@ def lift(image: KernelImage) -> Lifted:
                 meet[block.label] = labels.get(instruction.get("reconv"))
         elif instruction.op.name == "exit" and instruction.guard is None:
             block.end = Terminator(line=line)
+        elif instruction.op.name == "bru":
+            block.ops.append(_operation(instruction, line))
+            block.end = Terminator(line=line)
         else:
             block.ops.append(_operation(instruction, line))
             if following is not None:
@@ -83,20 +91,18 @@ def _leaders(name: str, instructions: list[Instruction]) -> list[int]:
         raise ImageError(f"kernel {name} has no code")
     found = {0}
     for pc, instruction in enumerate(instructions):
-        ends = instruction.op.name == "exit" and instruction.guard is None
-        if instruction.op.name == "bra":
-            ends = True
-            points = [instruction.get("target")]
-            if instruction.get("reconv") != PC_NONE:
-                points.append(instruction.get("reconv"))
-            for point in points:
-                if point >= count:
-                    raise ImageError(f"kernel {name}, pc {pc}: branch to {point}, beyond the code of {count} words")
-            found.update(points)
+        ends = instruction.op.name in ("bra", "bru") or instruction.op.name == "exit" and instruction.guard is None
+        for kind in ("target", "reconv"):
+            point = instruction.get(kind)
+            if kind not in instruction.op.operands or kind == "reconv" and point == PC_NONE:
+                continue
+            if point >= count:
+                raise ImageError(f"kernel {name}, pc {pc}: branch to {point}, beyond the code of {count} words")
+            found.add(point)
         if ends and pc + 1 < count:
             found.add(pc + 1)
     last = instructions[-1]
-    if last.op.name not in ("exit", "bra") or last.guard is not None:
+    if last.op.name not in ("exit", "bra", "bru") or last.guard is not None:
         raise ImageError(f"kernel {name}: the code runs over its end")
     return sorted(found)
 
@@ -138,9 +144,9 @@ def _operation(instruction: Instruction, line: int) -> Op:
             imm = 0 if absolute else instruction.get("imm")
         elif operand == "data":
             uses += [Reg("R", instruction.get("d") + k) for k in range(op.data_registers)]
-        elif operand == "live":
-            imm = instruction.get("live")
+        elif operand in ("live", "target"):
+            imm = instruction.get(operand)
         else:
             imm = instruction.get("imm")
-    guard = None if op.format is Format.L else _guard(instruction)
+    guard = _guard(instruction)
     return Op(op.name.removesuffix(".i"), tuple(defs), tuple(uses), guard, imm, line)

@@ -105,7 +105,7 @@ WIDE: dict[str, Signature] = {
 }
 """64-bit operations, gone after legalisation."""
 
-_IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div"}
+_IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div", "call", "bru"}
 
 
 @functools.cache
@@ -228,7 +228,7 @@ def _problem_of_kinds(name: str, stage: str, guard: str, defs: str, uses: str) -
         return "unknown operation"
     if guard and guard not in "tqQ":
         return "guard is no predicate"
-    if guard and (name in ("pp", "pp.div") or name.startswith("bar.")):
+    if guard and name in BY_NAME and not BY_NAME[name].is_guarded:
         return "guard on an unguarded instruction"
     if _results(name, defs, stage) != signature.defs:
         return f"results are not {signature.defs!r}"

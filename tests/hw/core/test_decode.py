@@ -6,7 +6,7 @@ from simulation import Simulator, component
 
 from caesura.hw.arch.encoding import encode
 from caesura.hw.arch.geometry import UNIFORMS
-from caesura.hw.arch.isa import BY_CODE, FIELDS, OPCODES, PT, Format
+from caesura.hw.arch.isa import BY_CODE, FIELDS, OPCODES, PT
 from caesura.hw.core.decode import Decoder
 from caesura.sim.testing.random_instruction import random_instruction
 
@@ -69,10 +69,8 @@ def test_every_opcode_decodes_as_the_encoding_says():
             if name in FIELDS[op.format]:
                 value = instruction.get(name)
                 assert out[name] == (value % 2**32 if name == "imm" else value), (op.name, name)
-        if op.format is Format.L:
-            assert (out["guard"], out["guard_not"]) == (PT, 0)
-        else:
-            assert (out["guard"], out["guard_not"]) == (instruction.get("guard"), instruction.get("guard_not"))
+        guard = (instruction.get("guard"), instruction.get("guard_not")) if op.is_guarded else (PT, 0)
+        assert (out["guard"], out["guard_not"]) == guard
         used = (*instruction.reads, *instruction.writes)
         assert out["uses_registers"] == bool(used)
         assert out["top_register"] == max(used, default=0)
@@ -80,7 +78,7 @@ def test_every_opcode_decodes_as_the_encoding_says():
         assert out["is_bar"] == (op.barrier is not None)
         assert out["barrier"] == (op.barrier or 0)
         for name, flag in (("bra", "is_bra"), ("exit", "is_exit"), ("pp", "is_pp"), ("pp.div", "is_pp_div"),
-                           ("membar", "is_membar"), ("trap", "is_trap")):
+                           ("membar", "is_membar"), ("trap", "is_trap"), ("call", "is_call"), ("bru", "is_bru")):
             assert out[flag] == (op.name == name)
 
 
@@ -88,7 +86,7 @@ def test_unknown_opcodes_are_illegal_and_set_nothing_else():
     rng = random.Random(2)
     unknown = [code for code in range(1024) if code not in BY_CODE]
     flags = ("reads_a", "reads_b", "reads_c", "reads_d", "writes_d", "writes_pd", "is_bra", "is_exit", "is_bar",
-             "is_pp", "is_pp_div", "is_membar", "is_trap", "uses_registers", "no_base")
+             "is_pp", "is_pp_div", "is_membar", "is_trap", "is_call", "is_bru", "uses_registers", "no_base")
     for out in decode_all(code << 54 | rng.getrandbits(54) for code in unknown):
         assert out["illegal"]
         assert not any(out[flag] for flag in flags)

@@ -39,14 +39,15 @@ def test_random_programs_run_as_the_reference_model(g, seed):
 
 
 @pytest.mark.parametrize(("mechanism", "g", "seed"), [
-    ("stop_now", TINY, 8), ("pending", WIDE, 8), pytest.param("pending", TINY, 8, marks=pytest.mark.full),
-    pytest.param("stop_now", WIDE, 8, marks=pytest.mark.full)])
+    ("stop_now", TINY, 2), ("pending", WIDE, 8), pytest.param("pending", TINY, 8, marks=pytest.mark.full),
+    pytest.param("stop_now", WIDE, 2, marks=pytest.mark.full)])
 def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, seed):
     rng = random.Random(seed)
     other = [make("iadd", d=1, a=2, b=3), make("bar.pp.7", live=0), make("exit")]
     bench = FrontEndBench(g, [random_program(g, seed, size=30), other], seed=seed)
     count = min(4, g.warps - 1)
-    depths = []
+    depths, routines = [], []
+    routine = min(ins.get("target") for ins in bench.programs[0] if ins.op.name == "call")
 
     async def test(ctx):
         bench.set_up(ctx)
@@ -65,6 +66,7 @@ def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, 
             for slot in slots:
                 bench.check_view(ctx, slot, live_vector=mechanism == "pending")
                 depths.append(len(bench.warps[slot].stack))
+                routines.append(bench.warps[slot].live and bench.warps[slot].pc >= routine)
             saved = [bench.warps[slot] for slot in slots]
             await bench.free(ctx, slots)
             if not any(warp.live for warp in saved):
@@ -82,7 +84,7 @@ def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, 
         assert not bench.faults
 
     bench.run(test)
-    assert max(depths) > 2 and len(depths) > 12
+    assert max(depths) > 2 and len(depths) > 12 and any(routines)
 
 
 def test_warps_continue_where_they_are_when_the_preempt_is_cancelled():
@@ -206,6 +208,14 @@ FAULTS = {
     "trap of no lane is none": ([make("trap", guard=7, guard_not=1), make("trap")], Fault.TRAP, 1),
     "fetch bound": ([make("nop"), make("nop")], Fault.FETCH_BOUND, 2),
     "branch out of the code": ([make("bra", target=77, reconv=PC_NONE)], Fault.FETCH_BOUND, 77),
+    "call out of the code": ([make("call", d=0, target=77)], Fault.FETCH_BOUND, 77),
+    "call of no address": ([make("call", d=0, target=PC_NONE)], Fault.FETCH_BOUND, PC_NONE),
+    "return out of the code": ([make("umov.i", d=0, imm=77), make("bru", a=0)], Fault.FETCH_BOUND, 77),
+    "return to no address": ([make("umov.i", d=0, imm=PC_NONE), make("bru", a=0)], Fault.FETCH_BOUND, 1),
+    "return beyond all addresses": ([make("umov.i", d=0, imm=PC_NONE + 1), make("bru", a=0)], Fault.FETCH_BOUND, 1),
+    "return to a negative address": ([make("umov.i", d=0, imm=-1), make("bru", a=0)], Fault.FETCH_BOUND, 1),
+    "return behind a call that is the last word": (
+        [make("bra", target=2, reconv=PC_NONE), make("bru", a=0), make("call", d=0, target=1)], Fault.FETCH_BOUND, 3),
     "register bound": ([make("nop"), make("iadd", d=1, a=2, b=8)], Fault.REGISTER_BOUND, 1),
     "register bound of a group": ([make("ld.global.b128", d=8, a=1)], Fault.REGISTER_BOUND, 0),
     "register bound with no lane": ([make("mov", d=8, b=0, guard=7, guard_not=1)], Fault.REGISTER_BOUND, 0),
@@ -234,6 +244,40 @@ def test_faults_are_reported_once_and_end_the_warp(name):
         await bench.wait(ctx, lambda: len(bench.retired) > before + 5, 200)
 
     bench.run(test)
+
+
+def test_a_call_and_a_return_to_where_lanes_meet_pop_the_stack():
+    program = [make("setp.ne", pd=0, a=1, b=1), make("bra", target=4, reconv=6, guard=0), make("umov.i", d=1, imm=6),
+               make("bru", a=1), make("nop"), make("call", d=0, target=6), make("nop"), make("exit")]
+    bench = FrontEndBench(TINY, [program])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (1,))
+        await bench.exited(ctx, (1,), 300)
+        assert not bench.faults and bench.warps[1].uniforms == {0: 6, 1: 6}
+        bench.check_view(ctx, 1, live_vector=False)
+
+    bench.run(test)
+    assert [pc for *_, pc in bench.retired] == [0, 1, 5, 2, 3, 7]
+
+
+def test_a_call_to_itself_goes_on_until_the_warp_is_killed():
+    """And the warp is not quiet before the return address is written."""
+    bench = FrontEndBench(TINY, [[make("nop"), make("call", d=3, target=1)]])
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (2,))
+        await bench.wait(ctx, lambda: len(bench.retired) == 5, 200)
+        assert bench.pending_uniforms[2] == (3, 2)
+        await bench.pulse(ctx, "kill", 0b100)
+        assert bench.pending_uniforms[2] and not bench.done(ctx, (2,), "exited")
+        await bench.exited(ctx, (2,), 20)
+        await bench.free(ctx, (2,))
+
+    bench.run(test)
+    assert len(bench.retired) == 5
 
 
 def test_illegal_opcode_and_bus_error():

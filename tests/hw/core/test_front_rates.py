@@ -1,5 +1,7 @@
 """How fast the front end issues: instructions, preemption points, and uniform instructions with what they wait for."""
 
+import itertools
+
 import pytest
 from kept_benches import POINT, WIDE, FrontEndBench
 
@@ -96,6 +98,15 @@ def test_an_instruction_that_touches_uniform_registers_waits_for_the_latency():
     comparison = [make("usetp.lt.u", pd=1, a=1, b=2), make("uiadd.i", d=1, a=1, imm=5), make("exit")]
     times = issue_times(comparison)
     assert times[1] - times[0] == 3  # reads only: nothing to wait for
+
+
+def test_a_call_and_a_return_take_as_long_as_branches():
+    """But for the return address, which the return waits for as other instructions for a uniform register."""
+    body = [make("iadd", d=k, a=k + 4, b=k + 5) for k in range(2)]
+    times = issue_times([make("call", d=9, target=2), make("exit"), *body, make("bru", a=9)])
+    assert [after - before for before, after in itertools.pairwise(times)] == [3, 3, 3, 3]
+    times = issue_times([make("call", d=9, target=2), make("exit"), make("bru", a=9)])
+    assert [after - before for before, after in itertools.pairwise(times)] == [UniformUnit.LATENCY, 3]
 
 
 def test_uniform_instructions_of_many_warps_issue_a_cycle():

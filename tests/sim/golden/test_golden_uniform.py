@@ -38,7 +38,7 @@ def run(*words, **options):
     return tb.warps[0]
 
 
-ARITHMETIC = [op for op in OPCODES if op.unit is Unit.UNIFORM and op.alu not in (AluOp.S2R, AluOp.LDP)]
+ARITHMETIC = [op for op in OPCODES if op.unit is Unit.UNIFORM and op.alu not in (None, AluOp.S2R, AluOp.LDP)]
 
 
 @pytest.mark.parametrize("op", ARITHMETIC, ids=lambda op: op.name)

@@ -97,9 +97,17 @@ def test_overflow_faults_and_leaves_the_stack():
 
 def test_running_off_the_bottom_is_a_fetch_fault():
     warp = make()
+    warp.stack[-1].reconv = 5
     with pytest.raises(WarpFault) as caught:
-        warp.jump(PC_NONE)
+        warp.jump(5)
     assert caught.value.kind is Fault.FETCH_BOUND
+
+
+def test_no_reconvergence_point_is_met_at_its_own_address():
+    """``PC_NONE`` as a target is an address without code, not the place where lanes meet."""
+    warp = make()
+    warp.jump(PC_NONE)
+    assert entries(warp) == [(PC_NONE, 0xFF, PC_NONE)]
 
 
 def random_graph(rng):

@@ -18,6 +18,7 @@ from caesura.software.compiler import (
     disassemble,
     disassemble_word,
 )
+from caesura.software.compiler.codegen.lift import lift
 from caesura.software.kernels import KERNELS
 
 TEXT = """
@@ -115,6 +116,22 @@ def test_uniform_registers_atomics_and_shuffles():
     assert fields[10].uniform_reads == (7,) and fields[10].writes == ()
 
 
+def test_calls():
+    text = (".kernel k\n.stack 1\n    call U31, routine\n    exit\nroutine:\n    mov.i R1, 3\n    bru U31\n")
+    image, = assemble(text)
+    call, _, _, back = map(decode, image.code)
+    assert call.get("target") == 2 and call.uniform_writes == (31,) and back.uniform_reads == (31,)
+    assert call.guard is None and back.guard is None and call.predicate_reads == ()
+    assert disassemble_word(image.code[0]) == "call U31, 2" and "call U31, L2" in disassemble(image)
+    assert assemble(disassemble(image)) == [image]
+    lifted = lift(image)
+    assert [(block.label, [op.name for op in block.ops]) for block in lifted.kernel.blocks] == [
+        ("L0", ["call"]), ("L2", ["mov", "bru"])]
+    assert lifted.kernel.blocks[0].ops[0].imm == 2 and not lifted.kernel.blocks[1].end.targets
+    with pytest.raises(AssemblerError, match=r"code with calls .*; give \.registers, \.predicates and \.stack"):
+        assemble(text.replace(".stack 1\n", ""))
+
+
 def test_round_trip_keeps_lines_and_large_numbers():
     image = KernelImage("k", (0x080 << 54 | 7 << 50 | 0xFFFF_FFFF, 0x181 << 54 | 7 << 50), 1, 0, 3, 2,
                         lines=(5, 0), source='a "quoted" name')
@@ -141,7 +158,8 @@ def test_one_word():
     ("pp {R64}", "'R64' is not a register range"), ("@P9 nop", "'P9' is not a predicate"),
     ("mov.i R0, five", "'five' is not a number"), (".frob 1", "no directive .frob"),
     (".registers x", "'x' is not a number"), ("here:", "label 'here' is defined twice"),
-    ("@P1 pp {}", "has no field 'guard'"), ("???", "not an instruction"),
+    ("@P1 pp {}", "has no field 'guard'"), ("@P1 bru U1", "has no field 'guard'"),
+    ("call R1, 0", "'R1' is not a uniform register"), ("???", "not an instruction"),
 ])
 def test_mistakes(line, what):
     with pytest.raises(AssemblerError) as caught:
@@ -153,6 +171,7 @@ def test_mistakes(line, what):
 @pytest.mark.parametrize("text, what", [
     ("", "no kernel"), ("exit\n", "expected .kernel"), (".kernel k\n.kernel k\n", "a name of its own"),
     (".kernel k\nnop\n", "the code runs over its end"), (".kernel k\n", "has no code"),
+    (".kernel k\ncall U1, 9\nexit\n", "branch to 9, beyond the code of 2 words"),
 ])
 def test_texts_that_are_no_kernel(text, what):
     with pytest.raises(AssemblerError, match=what):
