@@ -24,6 +24,9 @@ class CompileOptions:
         Vector registers a thread may use (``regs_per_thread`` of the geometry aimed at).
     uniform : bool
         Keep warp-uniform values in uniform registers. Without it only for measuring what that gains.
+    calls : str
+        Whether functions that only compute, and what the library computes, are called or inlined (`routines`):
+        ``"auto"``, ``"always"`` or ``"never"``.
     verify : bool
         Check the intermediate representation between passes.
     """
@@ -32,10 +35,13 @@ class CompileOptions:
     preemption_points: bool = True
     max_registers: int = MAX_REGISTERS
     uniform: bool = True
+    calls: str = "auto"
     verify: bool = True
 
     def __post_init__(self):
         if self.interval < 4:
             raise InputError(f"interval must be 4 or more, not {self.interval}")
+        if self.calls not in ("auto", "always", "never"):
+            raise InputError(f"calls must be auto, always or never, not {self.calls!r}")
         if not 1 <= self.max_registers <= MAX_REGISTERS:
             raise InputError(f"max_registers must be 1 to {MAX_REGISTERS}, not {self.max_registers}")
