@@ -88,7 +88,7 @@ class Leaves:
         own = library_function(function.name) is not function
         name = f"{function.name}`" if own else function.name
         if name not in self._found:
-            self._found[name] = _compiled(self._module, function) if own else _library_leaf(name)
+            self._found[name] = _compiled(self._module, function, name) if own else _library_leaf(name)
         leaf = self._found[name]
         if leaf is None or 2 * leaf.summary.most > self._options.interval:
             return ""
@@ -106,11 +106,11 @@ class Leaves:
 def _library_leaf(name: str) -> Leaf | None:
     function = library_function(name)
     assert function is not None
-    return _compiled(Module(f"{name}.ptx"), function)
+    return _compiled(Module(f"{name}.ptx"), function, name)
 
 
-def _compiled(module: Module, function: Function) -> Leaf | None:
-    """Return a function as a routine, None if it cannot be one."""
+def _compiled(module: Module, function: Function, name: str) -> Leaf | None:
+    """Return a function as a routine of that name, None if it cannot be one."""
     try:
         program = routine_program(module, function)
         if program is None:
@@ -132,7 +132,7 @@ def _compiled(module: Module, function: Function) -> Leaf | None:
     tidy(body)
     lay_out(body)
     verify(body, "machine")
-    return _measured(Routine(function.name, body))
+    return _measured(Routine(name, body))
 
 
 def _only_computes(body: Kernel) -> bool:

@@ -25,7 +25,7 @@ from ..analysis.divergence import waiting_registers
 from ..analysis.liveness import Liveness, liveness
 from ..errors import ImageError
 from ..ir.cfg import graph as flow_graph
-from ..ir.kernel import Block, Call, Imm, Kernel, Op, Pred, Reg, Routine, Terminator
+from ..ir.kernel import Block, Imm, Kernel, Op, Pred, Reg, Routine, Terminator
 from ..ir.spec import is_convergent, is_memory, is_pure
 from .image import KernelImage
 
