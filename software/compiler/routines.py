@@ -5,7 +5,8 @@ exit (`ir.kernel.Routine`). Calls it makes itself are inlined in it. Whether it 
 take `CALL_WORDS` each, a copy its whole length, and a copy is faster. It is called
 
 1. never, if `CompileOptions.calls` is ``"never"``, and always if that is ``"always"``; else
-2. if calling it makes the kernel shorter by at least `LEAST_SAVED` instructions, and
+2. if calling it makes the kernel shorter by at least `LEAST_SAVED` instructions, more for a short function, of whose time
+   a call takes a larger part, and
 3. if its longest path leaves room in an interval between preemption points, of which it may take no more than half.
 """
 
@@ -39,12 +40,14 @@ from .passes.sink import sink
 from .passes.tidy import tidy
 from .ptx.syntax import Function, Module
 
-__all__ = ["CALL_WORDS", "LEAST_SAVED", "Leaves"]
+__all__ = ["CALL_WORDS", "LEAST_SAVED", "LONG", "Leaves"]
 
 CALL_WORDS = 4
 """Instructions that a call takes where it stands: itself, and moves of arguments and results that stay."""
-LEAST_SAVED = 300
-"""Instructions that calls of a function must save before it is called."""
+LONG = 50
+"""Instructions of a long function."""
+LEAST_SAVED = 100, 300
+"""Instructions that calls of a long and of a short function must save before it is called."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +96,7 @@ class Leaves:
         if leaf is None or 2 * leaf.summary.most > self._options.interval:
             return ""
         saved = uses * (leaf.words - CALL_WORDS) - leaf.words
-        return name if mode == "always" or saved >= LEAST_SAVED else ""
+        return name if mode == "always" or saved >= LEAST_SAVED[leaf.words < LONG] else ""
 
     def routine(self, name: str) -> Routine:
         """Return the code of a routine that `wanted` has named."""
