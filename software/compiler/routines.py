@@ -140,8 +140,9 @@ def _compiled(module: Module, function: Function, name: str) -> Leaf | None:
 
 def _only_computes(body: Kernel) -> bool:
     """Whether the code may be called; it is then as long as its longest path at most."""
-    last = [block for block in body.blocks if not block.end.targets]
-    return networkx.is_directed_acyclic_graph(flow_graph(body)) and len(last) == 1 and all(
+    ends = [block.ops[-1:] for block in body.blocks if not block.end.targets]
+    returns = len(ends) == 1 and [op.name for op in ends[0]] == ["bru"]
+    return returns and networkx.is_directed_acyclic_graph(flow_graph(body)) and all(
         op.name in ("enter", "bru") or is_pure(op) and not is_memory(op) and not is_convergent(op) for op in body.ops())
 
 
