@@ -49,7 +49,7 @@ class Divisions(Builder):
         values = self.narrow if bits == 32 else self.wide
         opcode = rng.choice(list(DIVISIONS[bits]))
         count, meaning = DIVISIONS[bits][opcode]
-        operands = [(rng.choice(values), bits) for _ in range(count)]
+        operands: list[tuple[str | int, int]] = [(rng.choice(values), bits) for _ in range(count)]
         if count == 2 and opcode.startswith(("div.s", "div.u", "rem.")) and rng.random() < 0.3:
             operands[1] = self._operand(bits), bits
         self.compute(opcode, rng.choice(values), bits, operands, meaning, guard)

@@ -8,7 +8,7 @@ from ..analysis.divergence import stack_depth
 from ..analysis.dominance import reconvergence
 from ..analysis.points import PointError, longest_interval
 from ..errors import ImageError
-from ..ir.kernel import Kernel, Reg
+from ..ir.kernel import Kernel
 from .image import KernelImage
 from .lift import lift
 

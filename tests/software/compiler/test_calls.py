@@ -145,7 +145,8 @@ def test_functions_of_the_file_are_called_too():
 
 @pytest.mark.parametrize("spoiled", [
     "st.global.f64 [%w], %e1;", "bar.sync 0;", "ld.global.f64 %e1, [%w];", "trap;", "exit;",
-    "AGAIN: mul.f64 %e1, %e1, %e2; setp.lt.f64 %q, %e1, %e2; @%q bra AGAIN;", "activemask.b32 %v; cvt.rn.f64.u32 %e1, %v;"])
+    "AGAIN: mul.f64 %e1, %e1, %e2; setp.lt.f64 %q, %e1, %e2; @%q bra AGAIN;",
+    "activemask.b32 %v; cvt.rn.f64.u32 %e1, %v;"])
 def test_what_does_more_than_compute_is_inlined(spoiled):
     body = FUNCTION.replace("setp.lt", f".reg .b64 %w; .reg .b32 %v; mov.b64 %w, 64; {spoiled} setp.lt", 1)
     assert called(compiled(program(uses(4), FUNCTION), calls="always")) == [4]
@@ -156,7 +157,7 @@ def test_what_does_more_than_compute_is_inlined(spoiled):
 # What it computes
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(4, 40))])
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(3, 40))])
 def test_random_kernels_compute_what_the_interpreter_says(seed):
     """Divisions and roots of every width in divergent loops and conditionals, under guards; some values in memory."""
     work = random_work(seed, max_registers=(64, 36, 30)[seed % 3], interval=(300, 500)[seed % 2])
@@ -240,10 +241,10 @@ def test_every_register_that_a_row_keeps_is_needed():
 
 
 def test_calls_are_within_the_bounds_of_their_summaries(work):
-    """From each call to the word behind it: as many instructions as the summary allows, more lanes apart if diverged."""
-    kernel, lifted = (lifted := lift(work.image)).kernel, lifted
-    calls = {lifted.start[block.label] + index: call.summary for block, index, call in calls_of(kernel)}
-    since: dict = {}
+    """From each call to the word behind it: as many instructions as the summary allows, once for each way of lanes."""
+    lifted = lift(work.image)
+    calls = {lifted.start[block.label] + index: call.summary for block, index, call in calls_of(lifted.kernel)}
+    since = {}
     seen = 0
     for warp, pc, _ in watch(work):
         depth = len(warp.stack)
