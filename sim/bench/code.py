@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from caesura.software.compiler import compile_ptx
-from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.codegen.lift import lift
 from caesura.software.kernels import KERNELS
@@ -40,9 +39,8 @@ _POINTS = ("pp", "pp.div")
 
 def most_live(image: KernelImage) -> int:
     """Return the most vector registers that are live at one place of the emitted code."""
-    kernel = lift(image).kernel
-    result = liveness(kernel)
-    return max(sum(reg.kind == "R" for reg in live) for block in kernel.blocks for live in result.gaps(block))
+    return max(sum(reg.kind == "R" for reg in live) for part in lift(image).parts() for block in part.kernel.blocks
+               for live in part.live.gaps(block))
 
 
 def measure(name: str, text: str, assembler: Assembler | None) -> dict:

@@ -15,6 +15,7 @@ import numpy as np
 from .ptx.accesses import INPUT_BYTES, RESULTS, SHARED_SLOT, SLOT_BYTES, Accesses
 from .ptx.arithmetic import Arithmetic
 from .ptx.builder import NAME, Settings
+from .ptx.divisions import Divisions
 from .ptx.floating import Floating
 from .ptx.operations import signed
 from .ptx.tree import If, Leave, Loop, Node, Return, Thread, run_block
@@ -55,6 +56,8 @@ class RandomKernel:
         Use f32 instructions.
     unstructured : bool
         Have regions of unstructured control flow as well.
+    divisions : bool
+        Use divisions and roots, of integers and of f32 and f64, as the most frequent instructions.
 
     Attributes
     ----------
@@ -71,7 +74,7 @@ class RandomKernel:
     def __init__(self, seed: int, grid: Sequence[int] = (2,), block: Sequence[int] = (40,), *, statements: int = 14,
                  depth: int = 3, variables: int = 6, wide: int = 2, barriers: bool = True, exits: bool = True,
                  heavy: bool = True, nested_leaves: bool = False, floats: bool = True,
-                 unstructured: bool = False):
+                 unstructured: bool = False, divisions: bool = False):
         if variables < 2 or wide < 1 or 4 * variables + 8 * wide + 4 > SLOT_BYTES - RESULTS:
             raise ValueError(f"{variables} variables and {wide} wide ones are too few or do not fit a slot")
         rng = random.Random(seed)
@@ -82,7 +85,7 @@ class RandomKernel:
         self.n = self.threads - (rng.randrange(self.block_threads // 2 + 1) if exits else 0)
         self.output_bytes = self.threads * SLOT_BYTES
         settings = Settings(variables, wide, statements, depth, barriers, exits, heavy, nested_leaves, floats,
-                            unstructured)
+                            unstructured, divisions)
         self._builder = _Generator(rng, settings, self.block_threads)
         self._nodes = self._builder.kernel()
         self.shared_bytes = self.block_threads * SHARED_SLOT if barriers else 0
@@ -114,7 +117,7 @@ class RandomKernel:
         return values
 
 
-class _Generator(Arithmetic, Floating, Accesses):
+class _Generator(Arithmetic, Divisions, Floating, Accesses):
     """Builds a whole kernel: set-up, structured random statements, results."""
 
     def kernel(self) -> list[Node]:
@@ -196,7 +199,9 @@ class _Generator(Arithmetic, Floating, Accesses):
             self.nodes.append(Leave((flag, False), leaves if leaves != "any" else rng.choice(("break", "continue"))))
         elif kind < 0.72:
             integer = (self._narrow, self._narrow, self._wide, self._half, self._convert)
-            rng.choice((*integer, self._float, self._float) if self.s.floats else integer)()
+            floats = [self._float] * 2 if self.s.floats else []
+            divisions = [self._divide] * 8 if self.s.divisions else []
+            rng.choice((*integer, *floats, *divisions))()
         elif kind < 0.80:
             rng.choice((self._compare, self._logic))(rng.choice(self.flags))
         elif kind < 0.97 or not self.ended or level == 0:

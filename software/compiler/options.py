@@ -26,6 +26,9 @@ class CompileOptions:
         Keep warp-uniform values in uniform registers. Without it only for measuring what that gains.
     check_addresses : bool
         Global accesses whose 64-bit address has an upper word that is not zero fault; else that word is dropped.
+    calls : str
+        Whether functions that only compute, and what the library computes, are called or inlined (`routines`):
+        ``"auto"``, ``"always"`` or ``"never"``.
     verify : bool
         Check the intermediate representation between passes.
     """
@@ -35,10 +38,13 @@ class CompileOptions:
     max_registers: int = MAX_REGISTERS
     uniform: bool = True
     check_addresses: bool = False
+    calls: str = "auto"
     verify: bool = True
 
     def __post_init__(self):
         if self.interval < 4:
             raise InputError(f"interval must be 4 or more, not {self.interval}")
+        if self.calls not in ("auto", "always", "never"):
+            raise InputError(f"calls must be auto, always or never, not {self.calls!r}")
         if not 1 <= self.max_registers <= MAX_REGISTERS:
             raise InputError(f"max_registers must be 1 to {MAX_REGISTERS}, not {self.max_registers}")

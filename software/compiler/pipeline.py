@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -19,34 +18,24 @@ from .ir.spec import verify
 from .options import CompileOptions
 from .passes.allocate import allocate
 from .passes.conjunctions import chain_conditions
-from .passes.dce import eliminate_dead_code
-from .passes.exits import exit_early
 from .passes.expand import expand
-from .passes.flushes import drop_flushes
 from .passes.if_conversion import convert_ifs
 from .passes.join_exits import join_loop_exits
 from .passes.layout import lay_out
 from .passes.legalize import legalize
 from .passes.lower import lower
+from .passes.optimize import optimize
 from .passes.placement import place_points, set_barrier_liveness
 from .passes.pointers import mark_pointers
-from .passes.propagate import propagate
-from .passes.reassociate import reassociate
-from .passes.reduce import drop_atomic_results
 from .passes.select import select_immediates
-from .passes.simplify import simplify
 from .passes.sink import sink
 from .passes.tidy import tidy
 from .passes.uniform import use_uniform_registers
-from .passes.value_numbering import number_values
 from .ptx.parser import parse
 from .ptx.syntax import Function, Module
+from .routines import Leaves
 
 __all__ = ["Compiled", "compile_ptx", "compile_module", "compile_function", "entries"]
-
-_ROUNDS = 20
-_CLEANING = exit_early, drop_flushes, propagate, simplify, eliminate_dead_code, drop_atomic_results, tidy
-"""Passes that run in turn until none of them changes anything."""
 
 
 @dataclass(frozen=True)
@@ -173,14 +162,15 @@ def compile_function(module: Module, function: Function, options: CompileOptions
 
 def _compile(module: Module, function: Function, options: CompileOptions) -> KernelImage:
     _check_block(function, module.file)
-    kernel = lower(module, expand(module, function), options.check_addresses)
+    leaves = Leaves(module, options)
+    kernel = lower(module, expand(module, function, leaves.wanted), leaves.routine, options.check_addresses)
     _verify(kernel, "wide", options)
     mark_pointers(kernel)
     legalize(kernel)
     _verify(kernel, "narrow", options)
-    _optimize(kernel)
+    optimize(kernel)
     if convert_ifs(kernel):
-        _optimize(kernel)
+        optimize(kernel)
     _verify(kernel, "narrow", options)
     if join_loop_exits(kernel):
         tidy(kernel)
@@ -204,22 +194,6 @@ def _compile(module: Module, function: Function, options: CompileOptions) -> Ker
     if options.verify and options.preemption_points:
         check_image(image)
     return image
-
-
-def _optimize(kernel: Kernel) -> None:
-    tidy(kernel)
-    for _ in range(_ROUNDS):
-        _clean(kernel)
-        if not (reassociate(kernel) | number_values(kernel)):
-            break
-
-
-def _clean(kernel: Kernel) -> None:
-    idle = 0
-    for step in itertools.islice(itertools.cycle(_CLEANING), _ROUNDS * len(_CLEANING)):
-        idle = 0 if step(kernel) else idle + 1
-        if idle == len(_CLEANING):
-            break
 
 
 def _verify(kernel: Kernel, stage: str, options: CompileOptions) -> None:

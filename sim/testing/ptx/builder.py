@@ -29,6 +29,7 @@ class Settings:
     nested_leaves: bool
     floats: bool
     unstructured: bool
+    divisions: bool
 
 
 class Builder:

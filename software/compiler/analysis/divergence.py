@@ -10,7 +10,8 @@ So the registers live there are needed as well. (Lanes that have exited need not
 
 **Stack depth.** The rules are those of the SIMT stack: a divergent branch with reconvergence point R leaves the top
 entry at R, or replaces it if it reconverges at R as well, and pushes an entry for each side that does not start at R.
-Each divergence splits off at least one lane, so at most ``warp_size - 1`` of them can be nested.
+Each divergence splits off at least one lane, so at most ``warp_size - 1`` of them can be nested. The branches of a
+routine push onto the stack of its caller.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import networkx
 
 from caesura.hw.arch.geometry import PRESETS
 
-from ..ir.kernel import Kernel, Reg
+from ..ir.kernel import Call, Kernel, Reg
 
 __all__ = ["waiting_registers", "between", "stack_depth"]
 
@@ -75,6 +76,8 @@ def stack_depth(kernel: Kernel, graph: networkx.DiGraph, meet: dict[str, str | N
     """
     entry = kernel.blocks[0].label
     ends = {block.label: block.end for block in kernel.blocks}
+    called = {block.label: max(op.summary.depth for op in block.ops if isinstance(op, Call)) - 1
+              for block in kernel.blocks if any(isinstance(op, Call) for op in block.ops)}
     deepest = 1
     best: dict[tuple[str, str | None], int] = {}
     pending: dict[tuple[str, str | None], int] = {(entry, None): 1}
@@ -87,7 +90,7 @@ def stack_depth(kernel: Kernel, graph: networkx.DiGraph, meet: dict[str, str | N
             if best.get(state, 0) >= depth:
                 continue
             best[state] = depth
-            deepest = max(deepest, depth)
+            deepest = max(deepest, depth + called.get(label, 0))
             for target in ends[label].targets:
                 _reach(pending, work, target, top, depth)
             if ends[label].condition is not None:

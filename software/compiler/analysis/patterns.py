@@ -9,7 +9,7 @@ have it. A point's shapes follow from those before it:
    block.x is a multiple of 8 or the TB has one dimension (`assumed_rows`); with a known block what it gives.
 3. Sums, differences, products with something uniform, left shifts and choices keep strides (`analysis.shapes`). What is
    loaded from one address is uniform, but for local memory, which is a thread's own. The result of an atomic is random.
-   Any other function of uniform operands is uniform.
+   Any other function of uniform operands is uniform. What a routine writes is random.
 4. A guarded operation gives its new value to the lanes whose guard holds: the old shape or the new one if the guard is
    uniform over the warp, random if not.
 5. Lanes that are together took the same way since they last met, so where paths join a register has the shape of one of
@@ -31,7 +31,7 @@ from caesura.hw.arch.operations import UNIFORM_SPECIALS, AluOp, Space, Special
 from caesura.hw.arch.patterns import SMALLEST_PAG
 
 from ..ir.cfg import graph as flow_graph
-from ..ir.kernel import Block, Imm, Kernel, Op, Pred, Reg, Use
+from ..ir.kernel import Block, Call, Imm, Kernel, Op, Pred, Reg, Use
 from ..ir.spec import is_atomic, is_memory
 from .dataflow import Analysis, solve
 from .divergence import between
@@ -125,6 +125,9 @@ class _Transfer:
         """Change `fact` to what holds after `op`."""
         guard = None if op.guard is None else self._read(op.guard, fact)
         results = self._results(op, fact)
+        if isinstance(op, Call):
+            fact.update(dict.fromkeys((reg for reg in op.written() if reg.kind != "U"), RANDOM))
+            return
         for reg in op.written():
             if reg.kind == "U":
                 continue

@@ -3,7 +3,7 @@
 1. A **point** is a ``pp``, or a barrier. Each ``pp`` is followed by its ``pp.div``.
 2. Every cycle of the control-flow graph has a point.
 3. An **interval** is a path without a point between its ends; it is as long as it has instructions, and begins at the
-   start of the kernel or behind a point.
+   start of the kernel or behind a point. A call counts with the longest path through its routine.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import networkx
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import induced
 from ..ir.kernel import Block, Kernel, Op
+from .calls import length
 
 __all__ = ["PointError", "is_point", "longest_interval"]
 
@@ -62,6 +63,6 @@ def _runs(block: Block) -> list[int]:
         if is_point(op):
             runs.append(0)
         elif op.name != "pp.div":
-            runs[-1] += 1
+            runs[-1] += length(op)
     runs[-1] += 1  # the terminator, or the next block's first word
     return runs

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ir.kernel import Block, Kernel, Op, Reg
-from ..ir.spec import GROUPS
+from ..ir.spec import groups as groups_of
 from .liveness import Liveness, liveness
 
 __all__ = ["Need", "needs", "pressure"]
@@ -54,7 +54,7 @@ def needs(block: Block, result: Liveness) -> Iterator[Need]:
         before = live | {use for use in op.uses if isinstance(use, Reg) and use.kind == "r"}
         if op.guard is None and made:
             before -= made.difference(op.uses)
-        groups = GROUPS.get(op.name, ()) if made else ()
+        groups = groups_of(op) if made else ()
         whole, partial = _group_needs(op, groups, live, made, before) if len(groups) > 0 else (0, 0)
         yield Need(index, op, live, len(before) + partial, len(live | made) + whole)
         live = before

@@ -176,8 +176,6 @@ def _complete(image: KernelImage, facts: dict, draft: Draft, filename: str) -> K
         return image
     try:
         lifted = lift(image)
-        if "stack_depth" in missing and any(op.name == "call" for op in lifted.kernel.ops()):
-            raise ValueError("the stack depth of code with calls is not computed")
         instructions = [decode(word) for word in image.code]
     except (ImageError, ValueError) as error:
         raise AssemblerError(f"{error}; give .registers, .predicates and .stack", filename, draft.line) from None

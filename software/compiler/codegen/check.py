@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from caesura.hw.arch.isa import LIVE_BITS, liveness_vector
 
-from ..analysis.divergence import stack_depth, waiting_registers
+from ..analysis.divergence import stack_depth
 from ..analysis.dominance import reconvergence
-from ..analysis.liveness import liveness
 from ..analysis.points import PointError, longest_interval
 from ..errors import ImageError
-from ..ir.cfg import graph as flow_graph
-from ..ir.kernel import Kernel, Reg
+from ..ir.kernel import Kernel
 from .image import KernelImage
 from .lift import lift
 
@@ -42,6 +40,8 @@ def check_image(image: KernelImage) -> int:
     3. Every branch names its immediate post-dominator.
     4. The SIMT stack never needs more entries than the image says.
     5. Every register is among those that the image allocates.
+    6. What is called is a routine (`codegen.lift`). It has no points; a call counts with what its routine reads,
+       writes, pushes and takes.
 
     Returns
     -------
@@ -61,29 +61,28 @@ def check_image(image: KernelImage) -> int:
 def _check_words(image: KernelImage) -> Kernel:
     """Check cases 2 to 5; return the code as IR."""
     lifted = lift(image)
-    kernel = lifted.kernel
-    used = {reg.index for block in kernel.blocks for op in block.ops for reg in (*op.defs, *op.uses)
-            if isinstance(reg, Reg) and reg.kind == "R"}
+    parts = lifted.parts()
+    kernel, whole = lifted.kernel, parts[0]
+    used = {reg.index for part in parts for op in part.kernel.ops() for reg in (*op.written(), *op.read())
+            if reg.kind == "R"}
     if max(used, default=0) >= image.registers:
         raise PointError(f"{image.name}: the code uses register R{max(used)}, the image allocates {image.registers}")
-    flow = flow_graph(kernel)
-    for label, point in reconvergence(flow).items():
-        if label in lifted.meet and lifted.meet[label] != point:
-            raise PointError(f"{image.name}: the branch at the end of {label} names {lifted.meet[label]} as its "
-                             f"reconvergence point, not {point}")
-    live_sets = liveness(kernel, flow)
-    waiting = waiting_registers(kernel, flow, live_sets.live_in, lifted.meet)
+    for part in parts:
+        for label, point in reconvergence(part.flow).items():
+            if label in lifted.meet and lifted.meet[label] != point:
+                raise PointError(f"{image.name}: the branch at the end of {label} names {lifted.meet[label]} as its "
+                                 f"reconvergence point, not {point}")
     for block in kernel.blocks:
-        for index, op, live in live_sets.backward(block):
+        for index, op, live in whole.live.backward(block):
             if op.name == "pp.div":
-                live = live | waiting[block.label]
+                live = live | whole.waiting[block.label]
             elif op.name != "pp" and not op.name.startswith("bar."):
                 continue
             missing = liveness_vector(reg.index for reg in live if reg.kind == "R") & ~op.imm
             if missing:
                 raise PointError(f"{image.name}, pc {lifted.start[block.label] + index}: {op.name} does not save "
                                  f"registers {[r for r in range(LIVE_BITS) if missing >> r & 1]}")
-    depth = stack_depth(kernel, flow, lifted.meet)
+    depth = stack_depth(kernel, whole.flow, lifted.meet)
     if depth > image.stack_depth:
         raise PointError(f"{image.name}: the SIMT stack may need {depth} entries, the image says {image.stack_depth}")
     return kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PC_NONE
@@ -11,6 +11,7 @@ from caesura.hw.arch.isa import BY_NAME, PT
 from ..analysis.divergence import stack_depth
 from ..analysis.dominance import reconvergence
 from ..ir.cfg import graph as flow_graph
+from ..ir.cfg import words
 from ..ir.kernel import Imm, Kernel, Op, Pred
 from ..ir.spec import machine_opcode
 from ..passes.interference import groups_of
@@ -23,34 +24,25 @@ __all__ = ["emit"]
 def emit(kernel: Kernel, placed: Iterable[Placed] = ()) -> KernelImage:
     """Encode `kernel` and gather what the loader needs; `placed` is what `place_points` returned.
 
-    Every block starts at the address that branches and reconvergence fields name.
+    Every block starts at the address that branches and reconvergence fields name. Routines come last; their words have
+    no source line.
     """
     flow = flow_graph(kernel)
     meet = reconvergence(flow)
+    parts = [kernel, *(routine.body for routine in kernel.routines)]
     starts, size = {}, 0
-    for block, following in zip(kernel.blocks, [*kernel.blocks[1:], None], strict=True):
-        starts[block.label] = size
-        falls = following is not None and block.end.targets == (following.label,)
-        size += len(block.ops) + (not falls)
-    instructions, lines = [], []
-    for k, block in enumerate(kernel.blocks):
-        for op in block.ops:
-            instructions.append(_operation(op))
-            lines.append(op.line)
-        end = block.end
-        if not end.targets:
-            instructions.append(_instruction("exit"))
-        elif end.condition is not None:
-            point = meet[block.label]
-            reconv = starts[point] if point is not None else PC_NONE
-            instructions.append(_instruction("bra", target=starts[end.targets[0]], reconv=reconv,
-                                                 **_guard(end.condition)))
-        elif k + 1 == len(kernel.blocks) or kernel.blocks[k + 1].label != end.targets[0]:
-            instructions.append(_instruction("bra", target=starts[end.targets[0]], reconv=PC_NONE))
-        if len(instructions) > len(lines):
-            lines.append(end.line)
+    for part in parts:
+        for label, count in words(part.blocks).items():
+            starts[label] = size
+            size += count
+    entries = [starts[part.blocks[0].label] for part in parts[1:]]
+    instructions, lines = _instructions(kernel, starts, entries, meet)
     for k in range(1, len(lines)):  # copies on an edge and jumps belong to what is before them
         lines[k] = lines[k] or lines[k - 1]
+    for part in parts[1:]:
+        made, none = _instructions(part, starts, entries, reconvergence(flow_graph(part)))
+        instructions += made
+        lines += none
     used = [r for ins in instructions for r in (*ins.reads, *ins.writes)]
     predicates = [p for ins in instructions for p in (*ins.predicate_reads, *ins.predicate_writes)]
     return KernelImage(
@@ -69,6 +61,42 @@ def _instruction(name: str, **fields: int) -> Instruction:
     return Instruction(BY_NAME[name], fields)
 
 
+def _instructions(kernel: Kernel, starts: Mapping[str, int], entries: Sequence[int], meet: Mapping[str, str | None]
+                  ) -> tuple[list[Instruction], list[int]]:
+    """Return the words of a kernel or of the body of a routine, and their source lines.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    starts : mapping of str to int
+        Address of each block.
+    entries : sequence of int
+        Address of each routine.
+    meet : mapping of str to str or None
+        Reconvergence points.
+    """
+    instructions: list[Instruction] = []
+    lines: list[int] = []
+    for block, following in zip(kernel.blocks, [*kernel.blocks[1:], None], strict=True):
+        for op in block.ops:
+            instructions.append(_operation(op, entries))
+            lines.append(op.line)
+        end = block.end
+        if not end.targets:
+            if not (block.ops and block.ops[-1].name == "bru"):
+                instructions.append(_instruction("exit"))
+        elif end.condition is not None:
+            point = meet[block.label]
+            reconv = starts[point] if point is not None else PC_NONE
+            instructions.append(_instruction("bra", target=starts[end.targets[0]], reconv=reconv,
+                                                 **_guard(end.condition)))
+        elif following is None or following.label != end.targets[0]:
+            instructions.append(_instruction("bra", target=starts[end.targets[0]], reconv=PC_NONE))
+        if len(instructions) > len(lines):
+            lines.append(end.line)
+    return instructions, lines
+
+
 def _point(placed: Placed, starts: dict[str, int]) -> Point:
     loop = None if placed.loop is None else starts[placed.loop]
     return Point(starts[placed.label] + placed.index, placed.rule, loop, placed.candidates, placed.live, placed.most)
@@ -82,9 +110,12 @@ def _predicate(name: str, value: Pred) -> dict[str, int]:
     return {name: PT if value.reg is None else value.reg.index, f"{name}_not": int(value.negated)}
 
 
-def _operation(op: Op) -> Instruction:
+def _operation(op: Op, entries: Sequence[int]) -> Instruction:
     if op.name == "exit":
         return _instruction("exit", **_guard(op.guard))
+    if op.name == "call":
+        address, = (reg for reg in op.written() if reg.kind == "U")
+        return _instruction("call", d=address.index, target=entries[op.imm])
     row = machine_opcode(op)
     assert row is not None, f"no encoding for {op}"
     fields = _guard(op.guard) if op.guard is not None else {}

@@ -1,18 +1,55 @@
-"""From machine code back to the IR of stage ``machine``, so that every analysis runs on images as well."""
+"""From machine code back to the IR of stage ``machine``, so that every analysis runs on images as well.
+
+What can be reached from the target of a ``call`` is a routine, and has blocks of its own (`ir.kernel.Routine`). It
+
+1. has no other words in common with the kernel or with another routine,
+2. only computes: no memory, no exchange between lanes, no barrier, preemption point, exit or call,
+3. has no loop, and one ``bru``, which so is on every path; it takes the register that all its calls write, and nothing
+   in the routine writes that.
+
+There is no ``bru`` elsewhere: where it leads could not be told from the code.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import networkx
 
 from caesura.hw.arch.encoding import Instruction, decode
 from caesura.hw.arch.geometry import PC_NONE
 from caesura.hw.arch.isa import PT
 
+from ..analysis.calls import summarise, with_callers
+from ..analysis.divergence import waiting_registers
+from ..analysis.liveness import Liveness, liveness
 from ..errors import ImageError
-from ..ir.kernel import Block, Imm, Kernel, Op, Pred, Reg, Terminator
+from ..ir.cfg import graph as flow_graph
+from ..ir.kernel import Block, Imm, Kernel, Op, Pred, Reg, Routine, Terminator
+from ..ir.spec import is_convergent, is_memory, is_pure
 from .image import KernelImage
 
-__all__ = ["Lifted", "lift"]
+__all__ = ["Part", "Lifted", "lift"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kernel or one of its routines, with what holds in each of its blocks.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Its blocks; in a routine the return reads what is live behind any of the calls.
+    flow : networkx.DiGraph
+    live : Liveness
+    waiting : dict of str to frozenset of Reg
+        What lanes that wait elsewhere may need (`analysis.divergence`), in a routine those that wait for a call too.
+    """
+
+    kernel: Kernel
+    flow: networkx.DiGraph
+    live: Liveness
+    waiting: dict[str, frozenset[Reg]]
 
 
 @dataclass(frozen=True)
@@ -22,21 +59,39 @@ class Lifted:
     Attributes
     ----------
     kernel : Kernel
-        Blocks in the order of the code; an operation is one instruction word.
+        Blocks in the order of the code; an operation is one instruction word. Routines are named by their addresses.
     start : dict of str to int
-        Address of each block.
+        Address of each block, those of routines included.
+    words : dict of str to int
+        Instruction words of each block.
     meet : dict of str to str or None
         Reconvergence point of each branch, as encoded.
-
-    Notes
-    -----
-    A ``call`` stands among the operations of its block, the address of its routine in `Op.imm`; the routine starts a
-    block. A ``bru`` is the last operation of a block that goes nowhere.
     """
 
     kernel: Kernel
     start: dict[str, int]
+    words: dict[str, int]
     meet: dict[str, str | None]
+
+    def parts(self) -> list[Part]:
+        """Return the kernel and its routines, in this order, with their liveness."""
+        flow = flow_graph(self.kernel)
+        live = liveness(self.kernel, flow)
+        waiting = waiting_registers(self.kernel, flow, live.live_in, self.meet)
+        found = [Part(self.kernel, flow, live, waiting)]
+        for number, (behind, others) in sorted(with_callers(self.kernel, live, waiting).items()):
+            found.append(self._routine(self.kernel.routines[number].body, behind, others))
+        return found
+
+    def _routine(self, body: Kernel, behind: frozenset[Reg], others: frozenset[Reg]) -> Part:
+        blocks = [block if block.end.targets else Block(block.label, [
+            *block.ops[:-1], Op("bru", (), (*block.ops[-1].uses, *sorted(behind)), line=block.ops[-1].line)], block.end)
+            for block in body.blocks]
+        own = replace(body, blocks=blocks)
+        flow = flow_graph(own)
+        live = liveness(own, flow)
+        waiting = waiting_registers(own, flow, live.live_in, self.meet)
+        return Part(own, flow, live, {label: found | others for label, found in waiting.items()})
 
 
 def lift(image: KernelImage) -> Lifted:
@@ -45,7 +100,8 @@ def lift(image: KernelImage) -> Lifted:
     Raises
     ------
     ImageError
-        If a word is no instruction, a branch leaves the code, or the code runs over its end.
+        If a word is no instruction, a branch leaves the code, the code runs over its end, or what is called is no
+        routine.
     """
     instructions = []
     for pc, word in enumerate(image.code):
@@ -82,7 +138,69 @@ def lift(image: KernelImage) -> Lifted:
             block.ops.append(_operation(instruction, line))
             if following is not None:
                 block.end = Terminator((following,), None, line)
-    return Lifted(kernel, {label: pc for pc, label in labels.items()}, meet)
+    starts = {label: pc for pc, label in labels.items()}
+    ends = [*leaders[1:], len(instructions)]
+    lifted = Lifted(kernel, starts, {labels[a]: z - a for a, z in zip(leaders, ends, strict=True)}, meet)
+    _take_routines(lifted)
+    return lifted
+
+
+def _take_routines(lifted: Lifted) -> None:
+    """Move what is called out of the kernel's blocks, and put its summaries at the calls."""
+    kernel = lifted.kernel
+    targets = sorted({op.imm for op in kernel.ops() if op.name == "call"})
+    flow = flow_graph(kernel)
+    owner: dict[str, str] = dict.fromkeys([kernel.blocks[0].label, *networkx.descendants(flow, kernel.blocks[0].label)],
+                                          "the kernel")
+    summaries = {}
+    for number, target in enumerate(targets):
+        entry = f"L{target}"
+        inside = {entry, *networkx.descendants(flow, entry)}
+        shared = sorted(lifted.start[label] for label in inside if label in owner)
+        if shared:
+            raise ImageError(f"kernel {kernel.name}, pc {shared[0]}: belongs to the routine at {target} and to "
+                             f"{owner[f'L{shared[0]}']}")
+        owner.update(dict.fromkeys(inside, f"that at {target}"))
+        outside = sorted(lifted.start[other] for label in inside for other in flow.pred[label] if other not in inside)
+        if outside:
+            raise ImageError(f"kernel {kernel.name}, pc {outside[0]}: leads into the routine at {target} without a "
+                             "call")
+        blocks = [block for block in kernel.blocks if block.label in inside]
+        blocks.sort(key=lambda block: block.label != entry)
+        routine = Routine(entry, Kernel(entry, blocks, source=kernel.source))
+        calls = {op.dest for op in kernel.ops() if op.name == "call" and op.imm == target}
+        problem = _problem(routine, calls, flow)
+        if problem:
+            raise ImageError(f"kernel {kernel.name}: the routine at {target} {problem}")
+        kernel.routines.append(routine)
+        summaries[target] = number, summarise(routine.body, lifted.words)
+    called = {block.label for routine in kernel.routines for block in routine.body.blocks}
+    kernel.blocks = [block for block in kernel.blocks if block.label not in called]
+    for block in kernel.blocks:
+        for index, op in enumerate(block.ops):
+            if op.name == "bru":
+                raise ImageError(f"kernel {kernel.name}, pc {lifted.start[block.label] + index}: a bru in no routine")
+            if op.name == "call":
+                number, summary = summaries[op.imm]
+                block.ops[index] = summary.call(number, op.line)
+
+
+def _problem(routine: Routine, addresses: set[Reg], flow: networkx.DiGraph) -> str:
+    """Return what keeps code from being a routine."""
+    body = routine.body
+    returns = [op for op in body.ops() if op.name == "bru"]
+    for op in body.ops():
+        if op.name not in ("bru", "nop") and not (is_pure(op) and not is_memory(op) and not is_convergent(op)):
+            return f"may only compute, without {op.name}"
+    if len(returns) != 1 or sum(not block.end.targets for block in body.blocks) != 1:
+        return f"returns at {len(returns)} places instead of one, or does not always return"
+    if not networkx.is_directed_acyclic_graph(flow.subgraph([block.label for block in body.blocks])):
+        return "has a loop"
+    if addresses != set(returns[0].uses):
+        return f"returns to {returns[0].uses[0]}, its calls write {', '.join(map(str, sorted(addresses)))}"
+    if any(reg in addresses for op in body.ops() for reg in op.written()):
+        return "writes its return address"
+    return ""
 
 
 def _leaders(name: str, instructions: list[Instruction]) -> list[int]:

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 
 from caesura.hw.arch.encoding import decode
 
-from ..analysis.divergence import waiting_registers
-from ..analysis.liveness import liveness
-from ..ir.cfg import graph as flow_graph
 from .disassemble import code_labels, instruction_text
 from .image import KernelImage
 from .lift import lift
@@ -59,21 +56,20 @@ def rows(image: KernelImage) -> list[Row]:
         If the code is not well formed.
     """
     lifted = lift(image)
-    flow = flow_graph(lifted.kernel)
-    live_sets = liveness(lifted.kernel, flow)
-    waiting = waiting_registers(lifted.kernel, flow, live_sets.live_in, lifted.meet)
     labels = code_labels(image)
     result: list[Row] = []
-    starts = [*(lifted.start[block.label] for block in lifted.kernel.blocks[1:]), len(image.code)]
-    for block, end in zip(lifted.kernel.blocks, starts, strict=True):
-        for pc, live in zip(range(lifted.start[block.label], end), live_sets.gaps(block), strict=False):
-            mine = {reg.index for reg in live if reg.kind == "R"}
-            others = {reg.index for reg in waiting[block.label] if reg.kind == "R"} - mine
-            word = image.code[pc]
-            result.append(Row(pc, word, instruction_text(decode(word), labels), tuple(sorted(mine)),
-                              tuple(sorted(others)), tuple(sorted(r.index for r in live if r.kind == "P")),
-                              image.lines[pc] if image.lines else 0, labels.get(pc, "")))
-    return result
+    for part in lifted.parts():
+        for block in part.kernel.blocks:
+            first = lifted.start[block.label]
+            addresses = range(first, first + lifted.words[block.label])
+            for pc, live in zip(addresses, part.live.gaps(block), strict=False):
+                mine = {reg.index for reg in live if reg.kind == "R"}
+                others = {reg.index for reg in part.waiting[block.label] if reg.kind == "R"} - mine
+                word = image.code[pc]
+                result.append(Row(pc, word, instruction_text(decode(word), labels), tuple(sorted(mine)),
+                                  tuple(sorted(others)), tuple(sorted(r.index for r in live if r.kind == "P")),
+                                  image.lines[pc] if image.lines else 0, labels.get(pc, "")))
+    return sorted(result, key=lambda row: row.pc)
 
 
 def listing(image: KernelImage) -> str:

@@ -12,10 +12,9 @@ from caesura.hw.arch.geometry import WORD_BYTES, Geometry
 from caesura.hw.arch.isa import registers_of_vector
 from caesura.hw.arch.patterns import encoded_words, pattern_group
 
+from ..analysis.calls import calls_of
 from ..analysis.definitions import Place
-from ..analysis.divergence import waiting_registers
 from ..analysis.idempotence import Idempotence, idempotence
-from ..analysis.liveness import liveness
 from ..analysis.loops import entry_of, loops_of
 from ..analysis.patterns import Fact, patterns
 from ..analysis.points import PointError, is_point, longest_interval
@@ -23,11 +22,10 @@ from ..analysis.reaching import chains
 from ..analysis.shapes import RANDOM
 from ..codegen.disassemble import code_labels, instruction_text
 from ..codegen.image import KernelImage
-from ..codegen.lift import Lifted, lift
-from ..ir.cfg import graph as flow_graph
+from ..codegen.lift import Lifted, Part, lift
 from ..ir.kernel import Block, Reg
 from .facts import InstructionFacts, KernelFacts, LoopFacts, PointFacts, RegionFacts
-from .stops import stops
+from .stops import Stops, routine_stops, stops
 
 __all__ = ["explain"]
 
@@ -56,20 +54,19 @@ class _Explanation:
         self._image, self._geometry, self._block = image, geometry, block
         self._lifted: Lifted = lift(image)
         self._kernel = self._lifted.kernel
-        self._flow: networkx.DiGraph = flow_graph(self._kernel)
-        self._live = liveness(self._kernel, self._flow)
-        self._waiting = waiting_registers(self._kernel, self._flow, self._live.live_in, self._lifted.meet)
+        self._parts = self._lifted.parts()
+        self._flow: networkx.DiGraph = self._parts[0].flow
         self._patterns = patterns(self._kernel, self._flow, self._lifted.meet, block, geometry.warp_size)
         warp = geometry.warp_size
         group = warp if block is None else pattern_group(block[0], warp)
         self._encoded = {pattern: WORD_BYTES * encoded_words(pattern, group, warp) for pattern in Pattern}
-        starts = [*(self._lifted.start[b.label] for b in self._kernel.blocks), len(image.code)]
-        self._words = {b.label: end - start for b, start, end in
-                       zip(self._kernel.blocks, starts, starts[1:], strict=False)}
+        self._words = self._lifted.words
         self._stops = stops(self._kernel, self._flow, self._words)
         definitions = chains(self._kernel, self._flow)
         self._idempotent = idempotence(self._kernel, self._flow, definitions)
         self._restrict = idempotence(self._kernel, self._flow, definitions, restrict=True)
+        self._restarts = dict(self._idempotent.restarts)
+        self._follow_calls()
         self._points = list(self._find_points())
         self._point_at = {point.pc: k for k, point in enumerate(self._points)}
         self._loops, self._loops_at = self._find_loops()
@@ -79,7 +76,8 @@ class _Explanation:
         """Put everything together."""
         image, g = self._image, self._geometry
         uniforms = {u for word in image.code for x in (decode(word),) for u in (*x.uniform_reads, *x.uniform_writes)}
-        instructions = tuple(row for b in self._kernel.blocks for row in self._rows(b))
+        rows = (row for part in self._parts for b in part.kernel.blocks for row in self._rows(part, b))
+        instructions = tuple(sorted(rows, key=lambda row: row.pc))
         chosen = [row for row in instructions if row.loops] or instructions
         metadata = HEADER_WORDS + PATTERN_WORDS + image.predicates + len(uniforms) + STACK_WORDS * image.stack_depth
         try:
@@ -145,16 +143,35 @@ class _Explanation:
         return tuple(found), {label: tuple(sorted((place[n] for n in loops), key=lambda k: found[k].depth))
                               for label, loops in around.items()}
 
+    # Routines
+
+    def _follow_calls(self) -> None:
+        """Let what lies before and behind the calls of a routine hold in it."""
+        bits: dict[int, int] = {}
+        ahead: dict[int, list[Stops]] = {}
+        cuts = {cut.site: 1 << k for k, cut in enumerate(self._idempotent.cuts)}
+        for block, index, call in calls_of(self._kernel):
+            found = self._idempotent.restarts[block.label]
+            for k in range(index + 1):
+                found = cuts.get(Place(block.label, k), found)
+            bits[call.imm] = bits.get(call.imm, 0) | found
+            ahead.setdefault(call.imm, []).append(self._stops[block.label][index + 1])
+        for number, behind in ahead.items():
+            body = self._kernel.routines[number].body
+            self._restarts.update(dict.fromkeys((block.label for block in body.blocks), bits[number]))
+            self._stops.update(routine_stops(body, self._words, behind))
+
     # Instructions
 
-    def _rows(self, block: Block) -> Iterator[InstructionFacts]:
+    def _rows(self, part: Part, block: Block) -> Iterator[InstructionFacts]:
         start = self._lifted.start[block.label]
         cuts = {cut.site.index: k for k, cut in enumerate(self._idempotent.cuts) if cut.site.label == block.label}
-        bits = self._idempotent.restarts[block.label]
+        bits = self._restarts[block.label]
         labels = self._labels
-        others = self._waiting[block.label]
-        gaps = self._live.gaps(block)
-        for index, fact in self._patterns.walk(block):
+        others = part.waiting[block.label]
+        gaps = part.live.gaps(block)
+        walk = self._patterns.walk(block) if part is self._parts[0] else ((k, {}) for k in range(len(gaps)))
+        for index, fact in walk:
             if index == self._words[block.label]:
                 return
             bits = 1 << cuts[index] if index in cuts else bits
@@ -170,7 +187,7 @@ class _Explanation:
                 self._image.lines[start + index] if self._image.lines else 0, mine, further,
                 _numbers(live | others, "P"), _numbers(live | others, "U"), size * len(mine),
                 size * (len(mine) + len(further)), self._compressed(fact, mine),
-                tuple((r, str(shape)) for r, shape in shapes if not shape.random), self._loops_at[block.label],
+                tuple((r, str(shape)) for r, shape in shapes if not shape.random), self._loops_at.get(block.label, ()),
                 _set_bits(bits), self._point_at.get(start + index),
                 tuple(sorted(self._point_at[self._pc(Place(*stop))] for stop in ahead.points)), ahead.may_end,
                 ahead.least, ahead.most, word.get("target") if branch else None,

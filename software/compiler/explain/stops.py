@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import networkx
 
+from ..analysis.calls import length
 from ..analysis.dataflow import Analysis, solve
 from ..analysis.loops import cycles
 from ..analysis.points import is_point
+from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import induced
-from ..ir.kernel import Block, Kernel, Op
+from ..ir.kernel import Block, Call, Kernel, Op
 
-__all__ = ["Stops", "stops"]
+__all__ = ["Stops", "stops", "routine_stops"]
 
 
 class Stops(NamedTuple):
@@ -42,6 +45,9 @@ class Stops(NamedTuple):
 
     def before(self, op: Op) -> Stops:
         """Return the same seen from before an operation that is not a point."""
+        if isinstance(op, Call):
+            return self._replace(least=None if self.least is None else self.least + 1 + op.summary.least,
+                                 most=None if self.most is None else self.most + length(op))
         seen = self.after(op.name != "pp.div")
         return seen._replace(may_end=True, least=1) if op.name == "exit" else seen
 
@@ -60,7 +66,8 @@ def stops(kernel: Kernel, graph: networkx.DiGraph, words: dict[str, int]) -> dic
     blocks = {block.label: block for block in kernel.blocks}
     first = {label: next((k for k, op in enumerate(block.ops) if is_point(op)), None)
              for label, block in blocks.items()}
-    leaves = {label: next((k + 1 for k, op in enumerate(block.ops[:first[label]]) if op.name == "exit"), math.inf)
+    leaves = {label: next((k + 1 + sum(x.summary.least for x in block.ops[:k] if isinstance(x, Call))
+                           for k, op in enumerate(block.ops[:first[label]]) if op.name == "exit"), math.inf)
               for label, block in blocks.items()}
 
     def reach(label: str, after: tuple[frozenset, bool]) -> tuple[frozenset, bool]:
@@ -71,7 +78,9 @@ def stops(kernel: Kernel, graph: networkx.DiGraph, words: dict[str, int]) -> dic
 
     def approach(label: str, after: float) -> float:
         point = first[label]
-        through = point if point is not None else words[label] + (after if blocks[label].end.targets else 0)
+        size = words[label] if point is None else point
+        inside = sum(op.summary.least for op in blocks[label].ops[:size] if isinstance(op, Call))
+        through = size + inside + (after if point is None and blocks[label].end.targets else 0)
         return min(leaves[label], through)
 
     reached, _ = solve(Analysis[tuple[frozenset, bool]](
@@ -95,6 +104,33 @@ def stops(kernel: Kernel, graph: networkx.DiGraph, words: dict[str, int]) -> dic
     return result
 
 
+def routine_stops(body: Kernel, words: dict[str, int], behind: Sequence[Stops]) -> dict[str, list[Stops]]:
+    """Return what lies before each operation of a routine's blocks, in which there are no points.
+
+    Parameters
+    ----------
+    body : Kernel
+    words : dict of str to int
+        As of `stops`.
+    behind : sequence of Stops
+        What lies behind each of its calls.
+    """
+    blocks = {block.label: block for block in body.blocks}
+    least = [stop.least for stop in behind if stop.least is not None]
+    most = [stop.most for stop in behind]
+    after = Stops(frozenset().union(*(stop.points for stop in behind)), any(stop.may_end for stop in behind),
+                  min(least, default=None), None if None in most else max(x for x in most if x is not None))
+    found: dict[str, list[Stops]] = {}
+    for label in reversed(list(networkx.topological_sort(flow_graph(body)))):
+        block = blocks[label]
+        ahead = [found[target][0] for target in block.end.targets] or [after]
+        last = ahead[0]._replace(least=None if after.least is None else min(x.least or 0 for x in ahead),
+                                 most=None if after.most is None else max(x.most or 0 for x in ahead))
+        count = words[label]
+        found[label] = [last.after(count - k) for k in range(len(block.ops) + 1)]
+    return found
+
+
 def _whole(distance: float) -> int | None:
     return None if distance == math.inf else int(distance)
 
@@ -103,12 +139,14 @@ def _longest(blocks: dict[str, Block], graph: networkx.DiGraph, first: dict[str,
              ) -> dict[str, int | None]:
     """Return the most instructions from the start of each block to a point or the end, None if there is no bound."""
     plain = induced(graph, [label for label in graph if first[label] is None])
-    most: dict[str, int | None] = {label: index for label, index in first.items() if index is not None}
+    taken = {label: sum(op.summary.most for op in blocks[label].ops[:first[label]] if isinstance(op, Call))
+             for label in blocks}
+    most: dict[str, int | None] = {label: index + taken[label] for label, index in first.items() if index is not None}
     for cycle in cycles(plain):
         for label in cycle:
             most.update(dict.fromkeys((label, *networkx.ancestors(plain, label))))
     rest = induced(plain, [label for label in plain if label not in most])
     for label in reversed(list(networkx.topological_sort(rest))):
         far = [most[target] for target in blocks[label].end.targets]
-        most[label] = words[label] + max((x for x in far if x is not None), default=0)
+        most[label] = words[label] + taken[label] + max((x for x in far if x is not None), default=0)
     return most

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 import networkx
 
 from .kernel import Block, Kernel
 
-__all__ = ["graph", "once", "neighbours", "induced", "by_label", "reverse_postorder", "drop_unreachable"]
+__all__ = ["graph", "once", "neighbours", "induced", "by_label", "words", "reverse_postorder", "drop_unreachable"]
 
 Result = TypeVar("Result")
 
@@ -62,6 +62,19 @@ def induced(graph: networkx.DiGraph, nodes: Collection[str]) -> networkx.DiGraph
 def by_label(kernel: Kernel) -> dict[str, Block]:
     """Return the blocks by label."""
     return {block.label: block for block in kernel.blocks}
+
+
+def words(blocks: Sequence[Block]) -> dict[str, int]:
+    """Return the instruction words that each block takes when they are laid out in this order.
+
+    A terminator takes one, but for a jump to the next block, and the end of a routine: its ``bru`` is an operation.
+    """
+    found = {}
+    for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+        falls = following is not None and block.end.targets == (following.label,)
+        returns = not block.end.targets and bool(block.ops) and block.ops[-1].name == "bru"
+        found[block.label] = len(block.ops) + (not (falls or returns))
+    return found
 
 
 def reverse_postorder(kernel: Kernel) -> list[str]:

@@ -8,6 +8,14 @@ Register kinds
 --------------
 ``r``  virtual 32-bit vector register, ``w``  virtual 64-bit register (until legalisation), ``p``  virtual predicate,
 ``u``  virtual uniform register, ``R``  vector register, ``P``  predicate register, ``U``  uniform register.
+
+Routines
+--------
+Code that is called stands in a `Routine`, with blocks of its own: joining its return with what follows each call would
+make cycles that no warp runs. In its kernel a call is one operation. Until registers are allocated that is ``routine``,
+which takes arguments and gives results like any other; from then on ``call``, with what it reads, writes and takes on
+its way (`Summary`). A routine begins with ``enter``, which defines its arguments (gone once the kernel is allocated),
+and ends with ``bru``, in the last block, the only one that leads nowhere.
 """
 
 from __future__ import annotations
@@ -20,7 +28,8 @@ import networkx
 
 from ..codegen.image import Binding, Parameter, Relocation, Symbol
 
-__all__ = ["Reg", "Imm", "Pred", "TRUE", "FALSE", "Use", "Op", "Terminator", "Block", "Kernel"]
+__all__ = ["Reg", "Imm", "Pred", "TRUE", "FALSE", "Use", "Op", "Summary", "Call", "Terminator", "Block",
+           "Routine", "Kernel"]
 
 
 class Reg(NamedTuple):
@@ -129,6 +138,51 @@ class Op:
         return tuple(d for d in self.defs if d is not None) if None in self.defs else self.defs  # pyright: ignore[reportReturnType]
 
 
+class Summary(NamedTuple):
+    """What the call of a routine does, seen from its caller; computed by `analysis.calls`.
+
+    Attributes
+    ----------
+    reads : frozenset of Reg
+        Registers whose values at the call may be read.
+    writes : frozenset of Reg
+        Registers that may be written.
+    kills : frozenset of Reg
+        Those that are, in every lane.
+    least, most : int
+        Instructions from the routine's first to its ``bru``, both counted.
+    depth : int
+        SIMT stack entries it needs, that of the caller included.
+    """
+
+    reads: frozenset[Reg]
+    writes: frozenset[Reg]
+    kills: frozenset[Reg]
+    least: int
+    most: int
+    depth: int
+
+    def call(self, number: int, line: int) -> Call:
+        """Return the call of the kernel's routine of that number."""
+        return Call("call", tuple(sorted(self.writes)), tuple(sorted(self.reads)), None, number, line, summary=self)
+
+
+@dataclass(slots=True, eq=False)
+class Call(Op):
+    """A ``call`` whose routine is known. `Op.imm` is the number of the routine in its kernel.
+
+    Attributes
+    ----------
+    summary : Summary
+    """
+
+    summary: Summary = Summary(frozenset(), frozenset(), frozenset(), 0, 0, 1)
+
+    def killed(self) -> tuple[Reg, ...]:
+        """Registers whose former value is lost in every lane."""
+        return tuple(self.summary.kills)
+
+
 @dataclass(slots=True)
 class Terminator:
     """How a block ends.
@@ -156,6 +210,32 @@ class Block:
     end: Terminator = field(default_factory=Terminator)
 
 
+@dataclass(frozen=True, eq=False)
+class Routine:
+    """Code that a kernel calls.
+
+    Attributes
+    ----------
+    name : str
+    body : Kernel
+        Its blocks, the entry first, of stage ``machine``. It calls nothing, has no loop and no point, and only
+        computes.
+    """
+
+    name: str
+    body: Kernel
+
+    @property
+    def arguments(self) -> tuple[Reg, ...]:
+        """Where it expects its arguments, word by word; as long as it has its ``enter``."""
+        return tuple(self.body.blocks[0].ops[0].written())
+
+    @property
+    def results(self) -> tuple[Reg, ...]:
+        """Where it leaves its results, word by word; as long as its ``bru`` reads them."""
+        return tuple(next(block for block in self.body.blocks if not block.end.targets).ops[-1].read())
+
+
 @dataclass(eq=False)
 class Kernel:
     """One kernel.
@@ -181,6 +261,8 @@ class Kernel:
     max_threads : int
     required_block : tuple of int or None
     source : str
+    routines : list of Routine
+        What it calls.
     flow : tuple or None
         Kept by `ir.cfg.graph`: the control-flow graph last asked for, and what it was made of.
     """
@@ -199,6 +281,7 @@ class Kernel:
     max_threads: int = 0
     required_block: tuple[int, int, int] | None = None
     source: str = "<ptx>"
+    routines: list[Routine] = field(default_factory=list)
     flow: tuple[list, networkx.DiGraph] | None = field(default=None, init=False, repr=False)
     _next: dict[str, int] = field(default_factory=dict, repr=False)
 
@@ -222,6 +305,6 @@ class Kernel:
         return label
 
     def ops(self) -> Iterator[Op]:
-        """All operations, in layout order."""
+        """All operations, in layout order, those of routines left out."""
         for block in self.blocks:
             yield from block.ops

@@ -19,8 +19,8 @@ from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Format, Opcode, Special, U
 
 from .kernel import Imm, Kernel, Op, Pred, Reg
 
-__all__ = ["Signature", "SIGNATURES", "GROUPS", "UNIFORM_PLACES", "WIDE", "STAGES", "machine_opcode", "is_pure",
-           "is_memory", "is_atomic", "is_convergent", "is_constant", "offset_fits", "verify", "IRError"]
+__all__ = ["Signature", "SIGNATURES", "GROUPS", "groups", "UNIFORM_PLACES", "WIDE", "STAGES", "machine_opcode",
+           "is_pure", "is_memory", "is_atomic", "is_convergent", "is_constant", "offset_fits", "verify", "IRError"]
 
 STAGES = ("wide", "narrow", "machine")
 
@@ -77,9 +77,18 @@ def _groups(op: Opcode) -> tuple[tuple[bool, int, int], ...]:
 
 
 GROUPS: dict[str, tuple[tuple[bool, int, int], ...]] = {
-    op.name: groups for op in OPCODES if (groups := _groups(op))}
+    op.name: found for op in OPCODES if (found := _groups(op))}
 """Results and operands of a machine operation that lie in consecutive, aligned registers, where it has any: whether
 they are results, index of the first in `Op.defs` or `Op.uses`, how many (2: a 64-bit value, low word first; 4)."""
+
+
+def groups(op: Op) -> tuple[tuple[bool, int, int], ...]:
+    """Return the groups of `op`, as in `GROUPS`; the registers of a routine are allocated in aligned pairs."""
+    if op.name == "call":
+        vectors = sum(d is not None and d.kind in "rR" for d in op.defs)
+        return tuple((True, place, 2) for place in range(0, vectors - 1, 2))
+    return GROUPS.get(op.name, ())
+
 
 UNIFORM_PLACES: dict[str, int] = {
     op.name: 0 if "mem" in op.operands else [x for x in op.operands if x not in ("d", "pd")].index("b")
@@ -105,7 +114,9 @@ WIDE: dict[str, Signature] = {
 }
 """64-bit operations, gone after legalisation."""
 
-_IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div", "call", "bru"}
+_IMPURE = {"exit", "membar", "trap", "nop", "pp", "pp.div", "enter", "call", "bru"}
+ROUTINE = ("routine", "enter", "call", "bru")
+"""Operations whose operands are as many as a routine has (`ir.kernel`)."""
 
 
 @functools.cache
@@ -192,6 +203,8 @@ def verify(kernel: Kernel, stage: str) -> None:
 
 
 def _problem(op: Op, stage: str) -> str:
+    if op.name in ROUTINE:
+        return _problem_of_call(op, stage)
     guard = "" if op.guard is None else _codes((op.guard,))
     problem = _problem_of_kinds(op.name, stage, guard, _codes(op.defs), _codes(op.uses))
     if problem or stage != "machine":
@@ -201,6 +214,19 @@ def _problem(op: Op, stage: str) -> str:
     for reg in (*op.written(), *op.read()):
         if not 0 <= reg.index < _COUNTS[reg.kind]:
             return f"no register {reg}"
+    return ""
+
+
+def _problem_of_call(op: Op, stage: str) -> str:
+    if op.guard is not None:
+        return "guard on an unguarded instruction"
+    if op.name == "routine" and stage == "machine":
+        return "no registers are given to the arguments"
+    legal = {"wide": "rwp", "narrow": "ruU", "machine": "RPU"}[stage]
+    for value in (*op.defs, *op.uses):
+        constant = isinstance(value, Imm) and op.name == "routine" and value not in op.defs
+        if not (constant or isinstance(value, Reg) and value.kind in legal):
+            return f"operand {value} is not one of {legal!r}"
     return ""
 
 

@@ -1,5 +1,6 @@
 """Register allocation: vector registers and predicates.
 
+0. Calls get slots (`passes.calls`), which are coloured like everything else.
 1. Predicates are coloured with seven numbers; one that does not fit moves to a vector register.
 2. While more vector registers are needed at once than there may be, values are computed again where they are used, or
    kept in local memory (`passes.spill`).
@@ -11,15 +12,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES
 
 from ..analysis.loops import loop_depth
 from ..analysis.pressure import pressure
 from ..errors import CompileError
-from ..ir.kernel import Block, Kernel, Op, Pred, Reg
+from ..ir.kernel import Block, Kernel, Op, Reg
 from ..ir.spec import is_memory
+from .calls import bind_calls, finish_calls, physical
 from .coloring import color
 from .interference import Interference
 from .separate import in_two_groups, separate_groups, separate_operands
@@ -41,29 +43,31 @@ def allocate(kernel: Kernel, max_registers: int) -> None:
     CompileError
         If `max_registers` vector registers are too few even with values in local memory; says how many are enough.
     """
-    predicates = _color_predicates(kernel)
+    slots = bind_calls(kernel)
+    predicates = _color_predicates(kernel, slots.predicates)
     separate_operands(kernel)
     needed = pressure(kernel)
     if needed > max_registers:
-        _spill(kernel, max_registers)
+        _spill(kernel, max_registers, slots.vectors)
         needed = pressure(kernel)
     limit = min(int(needed * TIGHT), max_registers)
     hints = _colored(kernel, limit)
     if hints is not None:
-        split(kernel, limit, hints)
+        split(kernel, limit, hints, slots.vectors)
     _rename(kernel, predicates)
+    finish_calls(kernel)
 
 
-def _spill(kernel: Kernel, max_registers: int) -> None:
+def _spill(kernel: Kernel, max_registers: int, slots: Collection[Reg]) -> None:
     """Spill what does not fit, or say how many registers would do."""
     trial = _copy(kernel)
     try:
-        return Spiller(kernel).reduce(max_registers)
+        return Spiller(kernel, slots).reduce(max_registers)
     except TooFewRegisters:
         pass
     for count in range(max_registers + 1, MAX_REGISTERS + 1):
         try:
-            Spiller(_copy(trial)).reduce(count)
+            Spiller(_copy(trial), slots).reduce(count)
         except TooFewRegisters:
             continue
         raise CompileError(f"kernel {kernel.name} needs at least {count} vector registers, the rest of its values in "
@@ -94,8 +98,8 @@ def _copy(kernel: Kernel) -> Kernel:
     return copied
 
 
-def _color_predicates(kernel: Kernel) -> dict[Reg, Reg]:
-    temporaries: set[Reg] = set()
+def _color_predicates(kernel: Kernel, slots: Collection[Reg]) -> dict[Reg, Reg]:
+    temporaries: set[Reg] = set(slots)
     while True:
         graph = Interference(kernel, "p")
         numbers = color(graph)
@@ -132,18 +136,11 @@ def _color_vectors(kernel: Kernel) -> dict[Reg, int]:
     return {reg: numbers[graph.find(node)] for reg, node in graph.numbers.items()}
 
 
-def _rename(kernel: Kernel, physical: dict[Reg, Reg]) -> None:
-    def renamed(use: Any) -> Any:
-        if isinstance(use, Reg):
-            return physical.get(use, use)
-        if isinstance(use, Pred) and use.reg is not None:
-            return use._replace(reg=physical.get(use.reg, use.reg))
-        return use
-
+def _rename(kernel: Kernel, registers: dict[Reg, Reg]) -> None:
     for block in kernel.blocks:
         for op in block.ops:
-            op.defs = tuple(None if d is None else physical.get(d, d) for d in op.defs)
-            op.uses = tuple(map(renamed, op.uses))
-            op.guard = renamed(op.guard)
+            op.defs = tuple(None if d is None else registers.get(d, d) for d in op.defs)
+            op.uses = tuple(physical(use, registers) for use in op.uses)
+            op.guard = physical(op.guard, registers)
         block.ops = [op for op in block.ops if not (op.name == "mov" and op.dest == op.uses[0])]
-        block.end.condition = renamed(block.end.condition)
+        block.end.condition = physical(block.end.condition, registers)

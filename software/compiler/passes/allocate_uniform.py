@@ -2,7 +2,8 @@
 
 A register interferes with what is live after its definition, and with what lanes that wait elsewhere need meanwhile
 (`analysis.masked`): one word serves the whole warp, whichever side of a branch it is on. The order is smallest-last
-(Matula and Beck); where more than all registers interfere, what is executed least goes last, and may be left over.
+(Matula and Beck); where more than all registers interfere, what is executed least goes last, and may be left over. A
+kernel with calls keeps one register for return addresses (`passes.calls`).
 """
 
 from __future__ import annotations
@@ -39,11 +40,12 @@ def color_uniform(kernel: Kernel, flow: networkx.DiGraph, meet: Mapping[str, str
         The others.
     """
     near = _interference(kernel, flow, meet, divergent)
+    count = UNIFORMS - bool(kernel.routines)
     chosen: dict[Reg, Reg] = {}
     over: list[Reg] = []
-    for reg in reversed(_smallest_last(near, _executed(kernel))):
+    for reg in reversed(_smallest_last(near, _executed(kernel), count)):
         taken = {chosen[other].index for other in near[reg] if other in chosen}
-        place = next((k for k in range(UNIFORMS) if k not in taken), None)
+        place = next((k for k in range(count) if k not in taken), None)
         if place is None:
             over.append(reg)
         else:
@@ -78,12 +80,12 @@ def _executed(kernel: Kernel) -> dict[Reg, int]:
     return count
 
 
-def _smallest_last(near: dict[Reg, set[Reg]], executed: dict[Reg, int]) -> list[Reg]:
+def _smallest_last(near: dict[Reg, set[Reg]], executed: dict[Reg, int], count: int) -> list[Reg]:
     degree = {reg: len(others) for reg, others in near.items()}
     left = dict.fromkeys(sorted(near))
     order: list[Reg] = []
     while left:
-        easy = [reg for reg in left if degree[reg] < UNIFORMS]
+        easy = [reg for reg in left if degree[reg] < count]
         batch = easy or [min(left, key=lambda reg: (executed[reg] / degree[reg], reg))]
         for reg in batch:
             del left[reg]

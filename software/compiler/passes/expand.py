@@ -1,43 +1,97 @@
 """Expansion: instructions that the library computes, and calls, become what they stand for, as PTX.
 
 A routine of the library keeps line, column and text of the instruction it stands for; an inlined function of the file
-keeps its own.
+keeps its own. What is called instead of being inlined (`routines`) becomes a ``CALL`` of registers (`ptx.inline`).
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import networkx
 
 from ..errors import CompileError
 from ..library import ROUTINES, Routine, routine
-from ..ptx.inline import MOST_STATEMENTS, Inliner, Statement
+from ..ptx.inline import ENTER, MOST_STATEMENTS, RETURN, Inliner, Statement, callable_signature
 from ..ptx.parameters import parameters_to_registers, variable_bytes
 from ..ptx.syntax import Function, Instruction, Module, Name, Variable
 
-__all__ = ["expand"]
+__all__ = ["expand", "routine_program"]
+
+Choice = Callable[[Function, int], str]
+"""Name of the routine to call for a function that is used so often; empty: inline it."""
 
 
-def expand(module: Module, function: Function) -> Function:
-    """Return `function` without calls and without instructions of `library.ROUTINES`.
+def expand(module: Module, function: Function, choose: Choice = lambda function, uses: "") -> Function:
+    """Return `function` without calls and without instructions of `library.ROUTINES`, but for calls of routines.
 
     Raises
     ------
     CompileError
         If a call or its operands are not supported.
     """
-    functions = {f.name: f for defined in (False, True) for f in module.functions
-                 if f.kind == "func" and f.defined == defined}
-    calls = Inliner(functions.get, module.file, function, MOST_STATEMENTS)
+    functions = _functions(module)
+    uses = _uses(functions, function.statements)
+    calls = Inliner(functions.get, module.file, function, MOST_STATEMENTS,
+                    lambda callee: choose(callee, uses[callee.name]))
     inlined: list[Statement] = []
     for statement in function.statements:
         if isinstance(statement, Instruction) and statement.base == "call":
             inlined += calls.call(statement)
         else:
             inlined.append(statement)
-    declared = [*function.variables, *calls.variables]
+    return _finished(module, function, inlined, [*function.variables, *calls.variables], choose)
+
+
+def routine_program(module: Module, function: Function) -> Function | None:
+    """Return a program of `function` alone, as a routine: ``ENTER``, its body, ``RETURN``; None if it cannot be one."""
+    if not callable_signature(function):
+        return None
+    file = module.file
+    found = routine if routine(function.name) is function else _functions(module).get
+    calls = Inliner(found, file, Function("func", "", (), {}, (), (), 0), MOST_STATEMENTS)
+    site = Instruction("", (), None, 0, "")
+    arguments, results = (tuple(Name(f"`{letter}{k}") for k in range(len(variables)))
+                          for letter, variables in (("a", function.parameters), ("r", function.results)))
+    declared = [Variable("reg", variable.type, name.text, 0) for variable, name in
+                zip((*function.parameters, *function.results), (*arguments, *results), strict=True)]
+    statements = calls.expand(function, results, arguments, site)
+    enter, leave = (dataclasses.replace(site, opcode=opcode, operands=operands)
+                    for opcode, operands in ((ENTER, arguments), (RETURN, results)))
+    program = Function("entry", function.name, (), {}, (), (), function.line)
+    return _finished(module, program, [enter, *statements, leave], [*declared, *calls.variables])
+
+
+def _functions(module: Module) -> dict[str, Function]:
+    return {f.name: f for defined in (False, True) for f in module.functions
+            if f.kind == "func" and f.defined == defined}
+
+
+def _uses(functions: dict[str, Function], statements: Sequence[Statement]) -> Counter[str]:
+    """Return how often each function would be inlined; where one calls itself, only the calls in `statements` count."""
+    def called(body: Sequence[Statement]) -> Counter[str]:
+        return Counter(operand.text for s in body if isinstance(s, Instruction) and s.base == "call"
+                       for operand in s.operands if isinstance(operand, Name) and operand.text in functions)
+
+    found = called(statements)
+    inside = {name: called(function.statements) for name, function in functions.items()}
+    graph = networkx.DiGraph((a, b) for a, callees in inside.items() for b in callees)
+    for name in networkx.topological_sort(graph) if networkx.is_directed_acyclic_graph(graph) else ():
+        for callee, count in inside[name].items():
+            found[callee] += found[name] * count
+    return found
+
+
+def _finished(module: Module, function: Function, inlined: Sequence[Statement], declared: Sequence[Variable],
+              choose: Choice = lambda function, uses: "") -> Function:
+    """Return `function` with statements whose ``.param`` variables are registers and which the library has computed."""
     statements, registers = parameters_to_registers(
         inlined, {v.name: variable_bytes(v) for v in declared if v.space == "param"}, module.file)
-    library = Inliner(routine, module.file, Function("func", "", (), {}, (), (), 0))
+    uses = Counter(ROUTINES[s.opcode].name for s in statements if isinstance(s, Instruction) and s.opcode in ROUTINES)
+    library = Inliner(routine, module.file, Function("func", "", (), {}, (), (), 0), None,
+                      lambda callee: choose(callee, uses[callee.name]))
     expanded: list[Statement] = []
     for statement in statements:
         entry = ROUTINES.get(statement.opcode) if isinstance(statement, Instruction) else None

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ..analysis.liveness import liveness
 from ..ir.kernel import Kernel, Op, Reg
-from ..ir.spec import GROUPS
+from ..ir.spec import groups
 
 __all__ = ["Group", "Interference", "groups_of"]
 
@@ -39,7 +39,7 @@ class Group:
 def groups_of(op: Op) -> list[tuple[Reg, ...]]:
     """Return the registers that `op` (stage ``narrow`` with immediates selected, or ``machine``) needs in groups."""
     return [(op.defs if result else op.uses)[start:start + width]  # pyright: ignore[reportReturnType]
-            for result, start, width in GROUPS.get(op.name, ())]
+            for result, start, width in groups(op)]
 
 
 class Interference:
@@ -95,8 +95,6 @@ class Interference:
     def _group(self, kernel: Kernel, kind: str) -> None:
         found: dict[int, tuple[Group, int]] = {}
         for op in kernel.ops() if kind == "r" else ():
-            if op.name not in GROUPS:
-                continue
             for registers in groups_of(op):
                 nodes = [self.numbers[reg] for reg in registers]
                 if nodes[0] not in found:

@@ -3,20 +3,23 @@
 1. Every barrier is a preemption point already. An innermost loop without one gets a ``pp`` at the point of least
    liveness among those that every cycle through the loop passes; then the loops around it that still have a cycle
    without a point.
-2. Outside loops no path runs more than K instructions without one; where it would, a ``pp`` goes to the point of
-   least liveness in the second half of that stretch.
+2. Outside loops no path runs more than K instructions without one, those of routines included; where it would, a
+   ``pp`` goes to the point of least liveness in the second half of that stretch.
 
 Each ``pp`` carries the plain liveness and its ``pp.div`` the liveness extended by divergence (`analysis.divergence`).
 """
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from typing import NamedTuple
 
 import networkx
 
 from caesura.hw.arch.isa import liveness_vector
 
+from ..analysis.calls import length
 from ..analysis.divergence import waiting_registers
 from ..analysis.dominance import reconvergence
 from ..analysis.liveness import liveness
@@ -150,19 +153,22 @@ class _Placement:
     def _after_last_point(self, block: Block) -> int:
         points = [k for k, op in enumerate(block.ops) if is_point(op)]
         start = max((*(k + 1 for k in points), *self._points[block.label]))
-        return len(block.ops) - start + 1
+        return sum(map(length, block.ops[start:])) + 1
 
     def _walk(self, block: Block, run: int) -> int:
         """Return the instructions since the last point at the end of `block`, with points added on the way."""
         start = 0  # first gap that belongs to the present stretch
+        lengths = [*map(length, block.ops), 1]
+        reached = [0, *itertools.accumulate(lengths)]  # instructions in the block before each gap
         for k in range(len(block.ops) + 1):
             if k in self._points[block.label]:
                 run, start = 0, k
-            if run + 1 > self._interval:
-                first = max(start + (start in self._points[block.label]), k - self._interval // 2)
+            if run + lengths[k] > self._interval:
+                half = bisect.bisect_left(reached, reached[k] - self._interval // 2)
+                first = max(start + (start in self._points[block.label]), half)
                 gap = self._choose([(block.label, gap) for gap in range(min(first, k), k + 1)], "interval")
-                run, start = k - gap, gap
-            run += 1
+                run, start = reached[k] - reached[gap], gap
+            run += lengths[k]
             if k < len(block.ops) and is_point(block.ops[k]):
                 run, start = 0, k + 1
         return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..ir.kernel import Kernel, Op, Reg
-from ..ir.spec import GROUPS
+from ..ir.spec import groups
 from .interference import groups_of
 
 __all__ = ["separate_operands", "separate_groups", "in_two_groups"]
@@ -14,7 +14,7 @@ __all__ = ["separate_operands", "separate_groups", "in_two_groups"]
 def separate_operands(kernel: Kernel) -> None:
     """Copy words that one operation of `kernel` (stage ``narrow``) reads in two places of groups, or in two groups."""
     for block in kernel.blocks:
-        if any(op.name in GROUPS for op in block.ops):
+        if any(groups(op) for op in block.ops):
             block.ops = [made for op in block.ops for made in _separated(kernel, op)]
 
 
@@ -23,7 +23,7 @@ def _separated(kernel: Kernel, op: Op) -> list[Op]:
     owners: dict[Reg, tuple] = {}
     replaced: dict[tuple, tuple] = {}
     copies: list[Op] = []
-    for result, start, width in sorted(GROUPS.get(op.name, ()), reverse=True):
+    for result, start, width in sorted(groups(op), reverse=True):
         if result and op.guard is None:
             continue
         group: tuple = (op.defs if result else op.uses)[start:start + width]
@@ -47,8 +47,6 @@ def in_two_groups(kernel: Kernel) -> set[Reg]:
     groups: dict[Reg, tuple[Reg, ...]] = {}
     found: set[Reg] = set()
     for op in kernel.ops():
-        if op.name not in GROUPS:
-            continue
         for group in groups_of(op):
             for reg in group:
                 if groups.setdefault(reg, group) != group or group.count(reg) > 1:
@@ -64,7 +62,7 @@ def separate_groups(kernel: Kernel, registers: Collection[Reg]) -> None:
         for op in block.ops:
             copies: dict[tuple[Reg, ...], tuple[Reg, ...]] = {}
             after: list[Op] = []
-            for (result, start, width), group in zip(GROUPS.get(op.name, ()), groups_of(op), strict=True):
+            for (result, start, width), group in zip(groups(op), groups_of(op), strict=True):
                 if wanted.isdisjoint(group):
                     continue
                 if result:

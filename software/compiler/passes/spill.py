@@ -16,6 +16,7 @@ that are never live together share them. Each lane has its own word, so divergen
 from __future__ import annotations
 
 import heapq
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ..analysis.liveness import Liveness, liveness
@@ -60,11 +61,14 @@ class Spiller:
     Parameters
     ----------
     kernel : Kernel
+    slots : collection of Reg, optional
+        Registers of routines, which stay what they are.
     """
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: Kernel, slots: Collection[Reg] = ()):
         self._kernel = kernel
         self._spilled = Spilled()
+        self._spilled.once.update(slots)
         depth = loop_depth(kernel)
         self._weight = {label: _LOOP_FACTOR ** min(depth[label], _DEEPEST) for label in depth}
 

@@ -16,7 +16,7 @@ execute them would be apart: they come before the branch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..analysis.dominance import reconvergence
 from ..analysis.liveness import Liveness, liveness
@@ -24,14 +24,14 @@ from ..analysis.pressure import needs
 from ..ir.cfg import by_label, reverse_postorder
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Block, Kernel, Op, Reg, Terminator
-from ..ir.spec import GROUPS
+from ..ir.spec import GROUPS, groups
 from .board import Board, Pieces, pack
 from .parallel_copy import parallel_copy
 
 __all__ = ["split"]
 
 
-def split(kernel: Kernel, size: int, hints: Mapping[Reg, int]) -> None:
+def split(kernel: Kernel, size: int, hints: Mapping[Reg, int], slots: Sequence[Reg] = ()) -> None:
     """Replace the vector registers of `kernel` (stage ``narrow``, predicates still virtual) by physical ones.
 
     Parameters
@@ -41,21 +41,24 @@ def split(kernel: Kernel, size: int, hints: Mapping[Reg, int]) -> None:
         Registers; at least its `analysis.pressure.pressure`.
     hints : mapping of Reg to int
         Register that a value should get; without effect where that is not below `size`.
+    slots : sequence of Reg, optional
+        The registers of routines (`passes.calls`): at each call they are the first of the register file, in this order.
     """
-    _Splitter(kernel, size, hints).run()
+    _Splitter(kernel, size, hints, slots).run()
 
 
 class _Splitter:
-    def __init__(self, kernel: Kernel, size: int, hints: Mapping[Reg, int]):
+    def __init__(self, kernel: Kernel, size: int, hints: Mapping[Reg, int], slots: Sequence[Reg]):
         self._kernel = kernel
         self._size = size
-        self._hints = {reg: number for reg, number in hints.items() if number < size}
+        self._slots = {reg: number for number, reg in enumerate(slots)}
+        self._hints = {reg: number for reg, number in hints.items() if number < size} | self._slots
         self._flow = flow_graph(kernel)
         self._live: Liveness = liveness(kernel, self._flow)
         self._meet = reconvergence(self._flow)
         self._groups: dict[Reg, tuple[tuple[Reg, ...], int]] = {}
         for op in kernel.ops():
-            for result, start, width in GROUPS.get(op.name, ()):
+            for result, start, width in groups(op):
                 for place, reg in enumerate(group := (op.defs if result else op.uses)[start:start + width]):
                     self._groups.setdefault(reg, (group, place))  # pyright: ignore[reportArgumentType]
         self._starts: dict[str, dict[Reg, int]] = {}
@@ -88,6 +91,9 @@ class _Splitter:
             board.drop(reg)
 
     def _operation(self, op: Op, live: set[Reg], board: Board, ops: list[Op]) -> None:
+        if op.name == "call":
+            self._call(op, live, board, ops)
+            return
         made = [d for d in op.defs if d is not None and d.kind == "r"]
         ending = {use for use in op.uses if isinstance(use, Reg) and use.kind == "r"
                   and (use not in live or (op.guard is None and use in made))}
@@ -118,6 +124,29 @@ class _Splitter:
                 board.drop(reg)
         if not (op.name == "mov" and op.defs == op.uses):
             ops.append(op)
+
+    def _call(self, op: Op, live: set[Reg], board: Board, ops: list[Op]) -> None:
+        """Bring the arguments to their places, and what lives across the call out of the routine's registers."""
+        before = dict(board.place)
+        places = [self._slots.get(d) if d is not None else None for d in op.defs]  # a predicate has none
+        taken = {number for number in places if number is not None}
+        for reg in op.uses:
+            board.drop(reg)
+        for reg in sorted(reg for reg, number in board.place.items() if number in taken):
+            board.drop(reg)
+            free = [n for n in range(self._size) if board.holder[n] is None and n not in taken]
+            board.put(reg, min(free, key=lambda n: (_breaks(board, n), n)))
+        for reg in op.uses:
+            board.put(reg, self._slots[reg])
+        moves = {number: before[reg] for reg, number in board.place.items() if before[reg] != number}
+        ops += parallel_copy(moves, before.values(), self._size, op.line)
+        for reg in op.uses:
+            board.drop(reg)
+        for reg in live.intersection(op.defs):
+            board.put(reg, self._slots[reg])
+        op.uses = tuple(Reg("R", self._slots[reg]) for reg in op.uses)
+        op.defs = tuple(d if number is None else Reg("R", number) for d, number in zip(op.defs, places, strict=True))
+        ops.append(op)
 
     def _base(self, group: tuple[Reg, ...], board: Board) -> int:
         """Return where to put a group of results: where most of its members have their hints."""

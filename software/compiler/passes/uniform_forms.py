@@ -78,6 +78,8 @@ def _swapped(op: Op) -> Op | None:
 
 
 def _misplaced(op: Op, uniform: Collection[Reg]) -> set[Reg]:
+    if op.name == "routine":
+        return set()  # its arguments are moved to their places, from wherever they are
     place = UNIFORM_PLACES.get(op.name)
     found = set()
     for k, use in enumerate(op.uses):

@@ -27,19 +27,29 @@ from .syntax import (
     renamed,
 )
 
-__all__ = ["MOST_STATEMENTS", "Inliner", "Statement", "straight"]
+__all__ = ["CALL", "ENTER", "MOST_STATEMENTS", "RETURN", "Inliner", "Statement", "callable_signature", "straight"]
 
 Statement = Instruction | Label
 MOST_STATEMENTS = 100_000
 """Statements that the calls of a kernel may become: a chain of functions that call twice doubles with each."""
 DEEPEST = 64
 """Calls within calls."""
+CALL, ENTER, RETURN = "`call", "`enter", "`return"
+"""Opcodes around routines. A call has the routine's name, then its results and its arguments, all in registers; a
+routine begins with its arguments and ends with its results."""
+_REGISTERS = ("b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64")
 ASSERTION = "__assertfail"
 """What CUDA's ``assert`` calls; a call of it ends the thread block with a fault."""
 _COMPUTES = frozenset((
     "abs add addc and bfe bfi bfind brev clz cnot copysign cos cvt div ex2 fma lg2 lop3 mad mad24 madc max min mov mul "
     "mul24 neg not or popc prmt rcp rem ret rsqrt sad selp set setp shf shl shr sin slct sqrt sub subc testp xor"
 ).split())
+
+
+def callable_signature(function: Function) -> bool:
+    """Whether registers can hold each parameter and each result of a function."""
+    return all(variable.elements is None and variable.count is None and variable.type in _REGISTERS
+               for variable in (*function.parameters, *function.results))
 
 
 def straight(function: Function) -> bool:
@@ -62,6 +72,8 @@ class Inliner:
         Whose names a body may not use.
     most : int, optional
         Statements that all calls together may become; more are refused.
+    routine : callable
+        Name of the routine to call for a function, empty if it is to be inlined.
 
     Attributes
     ----------
@@ -70,14 +82,14 @@ class Inliner:
     """
 
     def __init__(self, find: Callable[[str], Function | None], file: str, caller: Function,
-                 most: int | None = None):
+                 most: int | None = None, routine: Callable[[Function], str] = lambda function: ""):
         self.variables: list[Variable] = []
         own = [*caller.variables, *caller.parameters]
         self._foreign = {v.name for v in own if v.count is None}
         self._foreign |= {s.name for s in caller.statements if isinstance(s, Label)}
         self._passable = {v.name: v for v in caller.variables if v.space == "param"}
         self._foreign_ranges = {v.name: v for v in own if v.count is not None}
-        self._find = find
+        self._find, self._routine = find, routine
         self._file = file
         self._number = 0
         self._open: list[str] = []
@@ -146,6 +158,9 @@ class Inliner:
         if len(results) != len(function.results) or len(arguments) != len(function.parameters):
             raise self._error(site, f"{function.name} has {len(function.results)} results and "
                                     f"{len(function.parameters)} parameters")
+        routine = self._routine(function)
+        if routine:
+            return self._called(function, routine, results, arguments, site, move)
         suffix = self.fresh(f"`{function.name}")
         names = self._declare(function, suffix)
         moves_in: list[Instruction] = []
@@ -169,15 +184,44 @@ class Inliner:
         self._open.pop()
         return self._guarded(function, moves_in, body, moves_out, site)
 
+    def _called(self, function: Function, routine: str, results: tuple[Operand | None, ...],
+                arguments: tuple[Operand, ...], site: Instruction, move: Callable[[Variable], str]) -> list[Statement]:
+        """Return the call of a routine, with registers for results and arguments, and a branch around for a guard."""
+        registers: list[Operand] = []
+        before: list[Statement] = []
+        after: list[Statement] = []
+        for variables, operands, moves in ((function.results, results, after),
+                                           (function.parameters, arguments, before)):
+            for variable, operand in zip(variables, operands, strict=True):
+                own = Name(self.fresh(f"{variable.name}`"))
+                registers.append(own)
+                self.variables.append(Variable("reg", variable.type, own.text, site.line, column=site.column))
+                if operand is None:
+                    continue
+                opcode = move(variable)
+                if variable.space == "param" and isinstance(operand, Name) and operand.text in self._passable:
+                    operand = Address(operand.text)
+                    opcode = f"{'st' if moves is after else 'ld'}.param.{variable.type}"
+                pair = (operand, own) if moves is after else (own, operand)
+                moves.append(dataclasses.replace(site, opcode=opcode, operands=pair, guard=None))
+        call = dataclasses.replace(site, opcode=CALL, operands=(Name(routine), *registers), guard=None)
+        statements = [*before, call, *after]
+        return statements if site.guard is None else self._around(statements, site)
+
+    def _around(self, statements: list[Statement], site: Instruction) -> list[Statement]:
+        """Return statements with a branch around them for lanes that the guard of `site` leaves out."""
+        assert site.guard is not None
+        end = self.fresh("$skip")
+        skip = dataclasses.replace(site, opcode="bra", operands=(Name(end),),
+                                   guard=Guard(site.guard.name, not site.guard.negated))
+        return [skip, *statements, Label(end, site.line, site.column)]
+
     def _guarded(self, function: Function, moves_in: list[Instruction], body: list[Statement],
                  moves_out: list[Instruction], site: Instruction) -> list[Statement]:
         if site.guard is not None and straight(function):
             moves_out = [dataclasses.replace(ins, guard=site.guard) for ins in moves_out]
         elif site.guard is not None:
-            end = self.fresh("$skip")
-            skip = dataclasses.replace(site, opcode="bra", operands=(Name(end),),
-                                       guard=Guard(site.guard.name, not site.guard.negated))
-            return [skip, *moves_in, *body, *moves_out, Label(end, site.line, site.column)]
+            return self._around([*moves_in, *body, *moves_out], site)
         return [*moves_in, *body, *moves_out]
 
     def _declare(self, function: Function, suffix: str) -> dict[str, str]:

@@ -125,11 +125,11 @@ def test_calls():
     assert disassemble_word(image.code[0]) == "call U31, 2" and "call U31, L2" in disassemble(image)
     assert assemble(disassemble(image)) == [image]
     lifted = lift(image)
-    assert [(block.label, [op.name for op in block.ops]) for block in lifted.kernel.blocks] == [
-        ("L0", ["call"]), ("L2", ["mov", "bru"])]
-    assert lifted.kernel.blocks[0].ops[0].imm == 2 and not lifted.kernel.blocks[1].end.targets
-    with pytest.raises(AssemblerError, match=r"code with calls .*; give \.registers, \.predicates and \.stack"):
-        assemble(text.replace(".stack 1\n", ""))
+    routine, = lifted.kernel.routines
+    assert [(block.label, [op.name for op in block.ops]) for part in (lifted.kernel, routine.body)
+            for block in part.blocks] == [("L0", ["call"]), ("L2", ["mov", "bru"])]
+    assert lifted.kernel.blocks[0].ops[0].imm == 0 and not routine.body.blocks[0].end.targets
+    assert assemble(text.replace(".stack 1\n", "")) == [image]
 
 
 def test_round_trip_keeps_lines_and_large_numbers():

@@ -7,11 +7,12 @@ lives in a 32-bit register whose other bits are undefined: it is extended where 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from ...codegen.image import Parameter
 from ...errors import CompileError, nearest
 from ...ir.cfg import drop_unreachable
-from ...ir.kernel import TRUE, Kernel, Pred
+from ...ir.kernel import TRUE, Kernel, Pred, Routine
 from ...ptx.scopes import as_written
 from ...ptx.syntax import Function, Instruction, Label, Module, Name, Pair
 from ..types import DECLARED_WIDTHS, REGISTER_TYPES
@@ -44,8 +45,22 @@ MAX_PARAMETER_BYTES = 32764
 """Most bytes of a kernel's parameters (PTX ISA 5.1.6.1)."""
 
 
-def lower(module: Module, function: Function, check_addresses: bool = False) -> Kernel:
-    """Lower one entry; `check_addresses` as in `CompileOptions`.
+def _no_routine(name: str) -> Routine:
+    raise KeyError(f"no routine {name}")
+
+
+def lower(module: Module, function: Function, routines: Callable[[str], Routine] = _no_routine,
+          check_addresses: bool = False) -> Kernel:
+    """Lower one entry, or a routine by itself.
+
+    Parameters
+    ----------
+    module : Module
+    function : Function
+    routines : callable, optional
+        Returns the code of a routine that `function` calls, by its name.
+    check_addresses : bool
+        As in `CompileOptions`.
 
     Raises
     ------
@@ -53,7 +68,7 @@ def lower(module: Module, function: Function, check_addresses: bool = False) -> 
         At the first thing that is not supported.
     """
     kernel = Kernel(function.name, source=module.file)
-    ctx = Context(kernel, module.file, check_addresses)
+    ctx = Context(kernel, module.file, routines, check_addresses)
     for variable in (*module.variables, *function.variables):
         if variable.space not in SPACES:
             raise CompileError.at(variable, ctx.file, f"directive .{variable.space} is not supported",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...codegen.image import Binding, Parameter
 from ...errors import CompileError, nearest
-from ...ir.kernel import Imm, Kernel, Pred, Reg, Use
+from ...ir.kernel import Imm, Kernel, Pred, Reg, Routine, Use
 from ...ptx.scopes import as_written, of_range
 from ...ptx.syntax import AddressOf, Name, Negated, Number, Operand, Variable
 from ..types import KINDS, REGISTER_TYPES, UNUSED_TYPES, width_of
@@ -37,10 +38,13 @@ class Context(Builder):
         Lists of labels, for ``brx``, by name.
     elsewhere : dict of str to str
         Variables in spaces that are not supported, and their space.
+    routines : callable
+        Returns the code of a routine by its name.
     """
 
-    def __init__(self, kernel: Kernel, file: str, check_addresses: bool = False):
+    def __init__(self, kernel: Kernel, file: str, routines: Callable[[str], Routine], check_addresses: bool = False):
         super().__init__(kernel)
+        self.routines = routines
         self.file = file
         self.check_addresses = check_addresses
         self.symbols: dict[str, int] = {}
@@ -94,6 +98,14 @@ class Context(Builder):
     def place(self, name: str, space: str, address: int) -> None:
         """Give a variable its address."""
         self.symbols[name], self.spaces[name] = address, space
+
+    def routine(self, name: str) -> tuple[int, Routine]:
+        """Return a routine that is called, and its number in the kernel."""
+        known = [routine.name for routine in self.kernel.routines]
+        if name not in known:
+            self.kernel.routines.append(self.routines(name))
+            known.append(name)
+        return known.index(name), self.kernel.routines[known.index(name)]
 
     # Errors
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...ir.kernel import Imm, Pred, Terminator
+from ...ptx.inline import CALL, ENTER, RETURN
 from ...ptx.syntax import Name, Number, Operand
 from .context import Context
 from .registry import check_modifiers, lowers
@@ -60,6 +61,31 @@ def _exit(ctx: Context) -> None:
         ctx.close_block(Terminator(line=ctx.instruction.line))
     else:
         ctx.emit("exit")
+
+
+@lowers(CALL)
+def _call(ctx: Context) -> None:
+    name, *registers = (operand.text for operand in _names(ctx))
+    number, routine = ctx.routine(name)
+    words = [ctx.register(text) for text in registers]
+    count = 0
+    while sum(1 + (reg.kind == "w") for reg in words[:count]) < len(routine.results):
+        count += 1
+    ctx.emit("routine", tuple(words[:count]), tuple(words[count:]), number)
+
+
+@lowers(ENTER)
+def _enter(ctx: Context) -> None:
+    ctx.emit("enter", tuple(ctx.register(operand.text) for operand in _names(ctx)))
+
+
+@lowers(RETURN)
+def _return(ctx: Context) -> None:
+    ctx.emit("bru", (), tuple(ctx.register(operand.text) for operand in _names(ctx)))
+
+
+def _names(ctx: Context) -> list[Name]:
+    return [operand for operand in ctx.instruction.operands if isinstance(operand, Name)]
 
 
 @lowers("bar", "barrier")

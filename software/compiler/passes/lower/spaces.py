@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...ir.kernel import Imm, Pred, Reg
+from ...ptx.inline import CALL
 from ...ptx.syntax import Address, AddressOf, Function, Instruction, Module, Name, Operand, Vector
 from ..types import DECLARED_WIDTHS
 from .context import Context
@@ -35,7 +36,7 @@ class Provenance:
     3. global memory, if it is a parameter: nobody but the kernel itself has addresses of its local and shared memory;
     4. none, if it is shorter than an address, or the result of other arithmetic or a conversion;
     5. any space that the kernel, or an initial value, makes generic addresses of, and global memory, otherwise (loaded,
-       packed, exchanged).
+       packed, exchanged, returned by a routine).
 
     Registers have one answer for the whole kernel. With nothing known, the answer is that of 5.
 
@@ -72,6 +73,8 @@ class Provenance:
         """Yield what each register written can hold."""
         if not statement.operands:
             return
+        if statement.opcode == CALL:
+            yield from ((name, self.any) for operand in statement.operands for name in _texts(operand))
         dest, *sources = statement.operands
         base, modifiers = statement.base, statement.modifiers
         if DECLARED_WIDTHS.get(modifiers[-1] if modifiers else "", self._bits) < self._bits:

@@ -1,0 +1,91 @@
+"""What a call does, seen from the kernel that it stands in, and what its routine owes to the kernel.
+
+1. A call **reads** what some path through its routine reads before writing it, **writes** what any path writes, and
+   **kills** what every path writes in every lane. It takes from the **least** to the **most** instructions, and the
+   SIMT stack entries of its deepest branch. A routine has no loop, so all paths are finite.
+2. In a routine a register is live if the routine still reads it, or if it is live behind any of the calls; lanes that
+   wait elsewhere may be those that wait for any of the calls. So the return reads, for this purpose, what is live
+   behind the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import networkx
+
+from ..ir.cfg import by_label
+from ..ir.cfg import graph as flow_graph
+from ..ir.kernel import Block, Call, Kernel, Op, Reg, Summary
+from .divergence import stack_depth
+from .dominance import reconvergence
+from .liveness import Liveness, liveness
+
+__all__ = ["summarise", "length", "calls_of", "with_callers"]
+
+
+def length(op: Op) -> int:
+    """Return the most instructions that a warp executes at `op`: more than one at a call."""
+    return 1 + op.summary.most if isinstance(op, Call) else 1
+
+
+def calls_of(kernel: Kernel) -> Iterator[tuple[Block, int, Call]]:
+    """Yield the calls in `kernel`, each with its block and its place there."""
+    for block in kernel.blocks:
+        for index, op in enumerate(block.ops):
+            if isinstance(op, Call):
+                yield block, index, op
+
+
+def summarise(body: Kernel, words: Mapping[str, int]) -> Summary:
+    """Return what the call of a routine does (case 1).
+
+    Parameters
+    ----------
+    body : Kernel
+        Its code; the last operation, ``bru``, reads the return address, which the call has written.
+    words : mapping of str to int
+        Instruction words of each block, the terminator's included if it has one.
+    """
+    flow, blocks = flow_graph(body), by_label(body)
+    entry = body.blocks[0].label
+    last = next(block for block in body.blocks if not block.end.targets)
+    address = frozenset(last.ops[-1].read())
+    order = list(networkx.topological_sort(flow))
+    killed: dict[str, frozenset[Reg]] = {}
+    least: dict[str, int] = {}
+    most: dict[str, int] = {}
+    for label in order:
+        before = list(flow.predecessors(label))
+        kept = [killed[other] for other in before]
+        killed[label] = frozenset(reg for op in blocks[label].ops for reg in op.killed()).union(
+            kept[0].intersection(*kept[1:]) if kept else ())
+        least[label] = words[label] + min((least[other] for other in before), default=0)
+        most[label] = words[label] + max((most[other] for other in before), default=0)
+    written = frozenset(reg for op in body.ops() for reg in op.written())
+    return Summary(liveness(body, flow).live_in[entry] - address, written | address, killed[last.label] | address,
+                   least[last.label], most[last.label], stack_depth(body, flow, reconvergence(flow)))
+
+
+def with_callers(kernel: Kernel, live: Liveness, waiting: Mapping[str, Iterable[Reg]]
+                 ) -> dict[int, tuple[frozenset[Reg], frozenset[Reg]]]:
+    """Return, for each routine that is called, what is live behind its calls and what lanes that wait need (case 2).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    live : Liveness
+        Of the kernel.
+    waiting : mapping of str to collection of Reg
+        What lanes that wait while a warp is in a block need (`analysis.divergence`).
+    """
+    found: dict[int, tuple[set[Reg], set[Reg]]] = {}
+    for block in kernel.blocks:
+        if not any(isinstance(op, Call) for op in block.ops):
+            continue
+        for _, op, after in live.backward(block):
+            if isinstance(op, Call):
+                behind, others = found.setdefault(op.imm, (set(), set()))
+                behind |= after
+                others.update(waiting[block.label])
+    return {number: (frozenset(behind), frozenset(others)) for number, (behind, others) in found.items()}
