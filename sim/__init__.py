@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.progress import watched
 
 if TYPE_CHECKING:
     from caesura.software.driver import Device
@@ -57,4 +58,4 @@ def open_device(backend: str = "rtl", geometry: Geometry | str = "gtx480", memor
     """Return a `Device` on a machine of `open_transport`."""
     from caesura.software.driver import Device
 
-    return Device(open_transport(backend, geometry, memory_bytes, **options))
+    return watched(Device(open_transport(backend, geometry, memory_bytes, **options)))

@@ -16,7 +16,7 @@ from caesura.cache import cache_directory, digest, read_packed, write_packed
 from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
-from caesura.progress import Progress
+from caesura.progress import Progress, display
 
 __all__ = ["design_text"]
 
@@ -46,8 +46,9 @@ def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], pro
     index = cache_directory() / "sv" / f"sm-{_generator_digest(g)}.sv.gz" if design is Sm else None
     if index is not None and (kept := read_packed(index)) is not None:
         return kept
-    progress(f"writing the SystemVerilog of {g.name}")
-    text = export.systemverilog(design(g), reset=False)
+    with display():
+        progress(f"elaborating {g.name} and writing its SystemVerilog")
+        text = export.systemverilog(design(g), reset=False)
     if index is not None:
         write_packed(index, text)
     return text

@@ -20,7 +20,7 @@ from caesura.cache import cache_directory, digest, locked, record_of, seal, whol
 from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
-from caesura.progress import Progress, report
+from caesura.progress import Progress, display, report
 
 from .compile import VERILATOR_FLAGS, CompilerFlags, compile_model, runtime_library, verilate
 from .design import design_text
@@ -144,7 +144,7 @@ def _kept(made: Recipe, progress: Progress) -> Path:
         return result
     lock = result.with_suffix(".lock")
     waiting = f"another process builds the simulator of {made.name}; waiting for it"
-    with locked(lock, waiting=lambda: progress(waiting)):
+    with display(), locked(lock, waiting=lambda: progress(waiting)):
         if not whole(result):
             started = time.monotonic()
             with work_folder(lock) as work:
@@ -166,4 +166,4 @@ def _build(made: Recipe, work: Path, progress: Progress) -> Path:
     progress(compiling)
     runtime = runtime_library(made.flags, made.options, work.parent)
     return compile_model(model, made.harness, made.defines, made.flags, made.options, runtime,
-                         lambda done, total: progress(compiling, done, total))
+                         lambda done, total: progress(compiling, f"{done} of {total} files"))

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import click
-from rich.console import Console
 
+from caesura.progress import display as progress_lines
 from caesura.software.job import BACKENDS
 
 from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Group", "progress_lines", "check_option",
            "json_option"]
-
-
-@contextmanager
-def progress_lines():
-    """Yield a function that shows what is going on, on standard error; plain lines where it is not a terminal."""
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status("") as status:
-            yield status.update
-    else:
-        yield lambda text: click.echo(f"... {text}", err=True)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a report.")

@@ -17,6 +17,7 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry, preset
+from caesura.progress import watched
 from caesura.software.job import DEFAULT_CYCLES, JobError, JobFile, PreemptionSpec, load_job
 from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.names import alternatives
@@ -202,8 +203,7 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
     return runs.Task(work, str(job.path) if job else o.what, preemptions, limit)
 
 
-def _opener(o: RunOptions, g: Geometry, backend: str, progress: Callable[[str], None]
-            ) -> Callable[[int], AbstractContextManager[Device]] | None:
+def _opener(o: RunOptions, g: Geometry, backend: str) -> Callable[[int], AbstractContextManager[Device]] | None:
     """Return what makes a device that writes what is to be written, None for a plain one."""
     if o.vcd is None and o.timeline is None:
         return None
@@ -218,7 +218,7 @@ def _opener(o: RunOptions, g: Geometry, backend: str, progress: Callable[[str], 
         if o.vcd is None:
             device = sim.open_device(backend, g, memory_bytes)
         else:
-            device = waveform.WaveformDevice(g, o.vcd, memory_bytes, progress)
+            device = watched(waveform.WaveformDevice(g, o.vcd, memory_bytes))
         try:
             if o.timeline is None:
                 yield device
@@ -235,7 +235,7 @@ def _opener(o: RunOptions, g: Geometry, backend: str, progress: Callable[[str], 
 def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: bool) -> tuple[Task, JobResult]:
     runs = importlib.import_module("caesura.sim.job")
     with progress_lines() as progress:
-        opener = _opener(o, g, backend, progress)
+        opener = _opener(o, g, backend)
         task = _task(o, job, g, _preemptions(o, job, always), progress)
         _results(o, job, task)
         if any(spec.at < 0 for spec in task.preemptions):
