@@ -142,8 +142,9 @@ def _rename(kernel: Kernel, physical: dict[Reg, Reg]) -> None:
 
     for block in kernel.blocks:
         for op in block.ops:
-            op.defs = tuple(None if d is None else physical.get(d, d) for d in op.defs)
-            op.uses = tuple(map(renamed, op.uses))
-            op.guard = renamed(op.guard)
+            op.defs = tuple([None if d is None else physical.get(d, d) for d in op.defs])
+            if not physical.keys().isdisjoint(op.read()):
+                op.uses = tuple([renamed(use) for use in op.uses])
+                op.guard = renamed(op.guard)
         block.ops = [op for op in block.ops if not (op.name == "mov" and op.dest == op.uses[0])]
         block.end.condition = renamed(block.end.condition)
