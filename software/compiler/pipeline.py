@@ -12,6 +12,7 @@ from caesura.software.names import alternatives
 from .codegen.check import check_image
 from .codegen.emit import emit
 from .codegen.image import KernelImage
+from .collector import collect_seldom
 from .errors import CompileError
 from .ir.kernel import Kernel
 from .ir.spec import verify
@@ -106,6 +107,7 @@ def compile_module(text: str, filename: str = "<ptx>", options: CompileOptions |
                     {name: error for name, error in found.items() if isinstance(error, CompileError)})
 
 
+@collect_seldom()
 def entries(text: str, filename: str = "<ptx>") -> dict[str, tuple[Module, Function]]:
     """Return the kernels of a PTX module by name, each with the module, as `compile_function` takes them.
 
@@ -149,6 +151,7 @@ def _check_block(function: Function, filename: str) -> None:
                                column=function.column)
 
 
+@collect_seldom()
 def compile_function(module: Module, function: Function, options: CompileOptions | None = None) -> KernelImage:
     """Compile one entry of a parsed module; errors as `compile_ptx`, those of the whole kernel at its name."""
     try:

@@ -17,13 +17,14 @@ from __future__ import annotations
 import functools
 import itertools
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import networkx
 
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import once
-from ..ir.kernel import Block, Kernel, Op, Reg
+from ..ir.kernel import Kernel, Op, Reg
 from .dominance import dominators_of
 
 __all__ = ["Place", "DominatorTree", "Definitions"]
@@ -85,38 +86,51 @@ class Definitions:
     Attributes
     ----------
     tree : DominatorTree
-    places : dict of Op to Place
     """
 
     def __init__(self, kernel: Kernel):
         self.tree = _tree(flow_graph(kernel))
-        self.places: dict[Op, Place] = {}
         self._ops = {block.label: block.ops[:] for block in kernel.blocks}
+        self._reads = {block.label: [op.read() for op in block.ops] for block in kernel.blocks}
         self._single: dict[Reg, Op | None] = {}
         self._written: dict[str, dict[Reg, list[int]]] = {}
-        self._readers: dict[Reg, list[Op]] = {}
         self._conditions: set[Reg] = set()
         for block in kernel.blocks:
-            self._note(block)
+            for op in block.ops:
+                for reg in op.written():
+                    self._single[reg] = op if reg not in self._single and op.guard is None else None
             if block.end.condition is not None and block.end.condition.reg is not None:
                 self._conditions.add(block.end.condition.reg)
 
-    def _note(self, block: Block) -> None:
-        label, places, single, readers = block.label, self.places, self._single, self._readers
-        places.update(zip(block.ops, map(_place, zip(itertools.repeat(label), range(len(block.ops)))), strict=True))
-        written = self._written[label] = {}
-        for index, op in enumerate(block.ops):
-            for reg in op.written():
-                single[reg] = op if reg not in single and op.guard is None else None
-                if reg in written:
-                    written[reg].append(index)
-                else:
-                    written[reg] = [index]
-            for reg in op.read():
-                if reg not in readers:
-                    readers[reg] = [op]
-                elif readers[reg][-1] is not op:
-                    readers[reg].append(op)
+    @functools.cached_property
+    def places(self) -> dict[Op, Place]:
+        """Where each operation is."""
+        found: dict[Op, Place] = {}
+        for label, ops in self._ops.items():
+            found.update(zip(ops, map(_place, zip(itertools.repeat(label), range(len(ops)))), strict=True))
+        return found
+
+    @functools.cached_property
+    def _readers(self) -> dict[Reg, list[Op]]:
+        found: dict[Reg, list[Op]] = {}
+        for label, ops in self._ops.items():
+            for op, read in zip(ops, self._reads[label], strict=True):
+                for reg in read:
+                    if reg not in found:
+                        found[reg] = [op]
+                    elif found[reg][-1] is not op:
+                        found[reg].append(op)
+        return found
+
+    def _indices(self, label: str, reg: Reg) -> Sequence[int]:
+        """Return where a block writes a register."""
+        written = self._written.get(label)
+        if written is None:
+            written = self._written[label] = {}
+            for index, op in enumerate(self._ops[label]):
+                for other in op.written():
+                    written.setdefault(other, []).append(index)
+        return written.get(reg, ())
 
     def single(self, reg: Reg) -> Op | None:
         """Return the definition of a register that has one, without guard; else None."""
@@ -142,7 +156,7 @@ class Definitions:
 
         That is the last one in the same block, or the only one, if it dominates.
         """
-        indices = self._written[place.label].get(reg, ())
+        indices = self._indices(place.label, reg)
         before = bisect_left(indices, place.index)
         if before:
             op = self._ops[place.label][indices[before - 1]]
@@ -154,7 +168,7 @@ class Definitions:
         """Whether `reg` has at `place` the value that it had when `since`, which dominates it, was last executed."""
         at = self.places[since]
         if at.label == place.label and at.index < place.index:
-            indices = self._written[place.label].get(reg, ())
+            indices = self._indices(place.label, reg)
             return bisect_left(indices, at.index) == bisect_left(indices, place.index)
         op = self._single.get(reg)
         return op is not None and self.before(op, at)

@@ -226,8 +226,10 @@ def _leaders(name: str, instructions: list[Instruction]) -> list[int]:
 
 
 def _guard(instruction: Instruction) -> Pred | None:
-    guard = instruction.guard
-    return None if guard is None else _pred(*guard)
+    if "guard" not in instruction.fields:
+        return None
+    number, negated = instruction.fields["guard"], instruction.fields["guard_not"]
+    return None if number == PT and not negated else _pred(number, bool(negated))
 
 
 def _pred(number: int, negated: bool) -> Pred:
@@ -235,36 +237,38 @@ def _pred(number: int, negated: bool) -> Pred:
 
 
 def _operation(instruction: Instruction, line: int) -> Op:
-    op = instruction.op
+    op, fields = instruction.op, instruction.fields
     defs: list[Reg | None] = []
     uses: list[Reg | Imm | Pred] = []
     imm = 0
     for operand in op.operands:
         if operand == "d":
-            defs += [Reg("R", r) for r in instruction.writes]
+            defs += _vectors(fields["d"], op.data_registers)
         elif operand == "ud":
-            defs.append(Reg("U", instruction.get("d")))
+            defs.append(Reg("U", fields["d"]))
         elif operand == "pd":
-            defs.append(None if instruction.get("pd") == PT else Reg("P", instruction.get("pd")))
-        elif operand in ("ua", "ub", "uc") or operand == "b" and instruction.get("b_uniform"):
-            uses.append(Reg("U", instruction.get(operand[-1])))
+            defs.append(None if fields["pd"] == PT else Reg("P", fields["pd"]))
+        elif operand in ("ua", "ub", "uc") or operand == "b" and fields.get("b_uniform"):
+            uses.append(Reg("U", fields[operand[-1]]))
         elif operand in ("a", "b", "c"):
-            words = 2 if operand in op.pairs else 1
-            uses += [Reg("R", instruction.get(operand) + k) for k in range(words)]
+            uses += _vectors(fields[operand], 2 if operand in op.pairs else 1)
         elif operand in ("pa", "pb"):
-            uses.append(_pred(instruction.get(operand), bool(instruction.get(f"{operand}_not"))))
+            uses.append(_pred(fields[operand], bool(fields[f"{operand}_not"])))
         elif operand == "imm":
-            uses.append(Imm(instruction.get("imm")))
+            uses.append(Imm(fields["imm"]))
         elif operand == "mem":
-            absolute = instruction.get("no_base")
-            kind = "U" if instruction.get("base_uniform") or "ud" in op.operands else "R"
-            uses.append(Imm(instruction.get("imm") & 0xFFFF_FFFF) if absolute else Reg(kind, instruction.get("a")))
-            imm = 0 if absolute else instruction.get("imm")
+            absolute = fields["no_base"]
+            kind = "U" if fields.get("base_uniform") or "ud" in op.operands else "R"
+            uses.append(Imm(fields["imm"] & 0xFFFF_FFFF) if absolute else Reg(kind, fields["a"]))
+            imm = 0 if absolute else fields["imm"]
         elif operand == "data":
-            uses += [Reg("R", instruction.get("d") + k) for k in range(op.data_registers)]
+            uses += _vectors(fields["d"], op.data_registers)
         elif operand in ("live", "target"):
-            imm = instruction.get(operand)
+            imm = fields[operand]
         else:
-            imm = instruction.get("imm")
-    guard = _guard(instruction)
-    return Op(op.name.removesuffix(".i"), tuple(defs), tuple(uses), guard, imm, line)
+            imm = fields["imm"]
+    return Op(op.name.removesuffix(".i"), tuple(defs), tuple(uses), _guard(instruction), imm, line)
+
+
+def _vectors(first: int, count: int) -> list[Reg]:
+    return [Reg("R", first)] if count == 1 else [Reg("R", first + k) for k in range(count)]

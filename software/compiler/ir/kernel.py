@@ -101,7 +101,8 @@ class Op:
     line: int = 0
     volatile: bool = False
     _read: tuple[Reg, ...] = field(default=(), init=False, repr=False)
-    _read_of: tuple[tuple[Use, ...] | None, Pred | None] = field(default=(None, None), init=False, repr=False)
+    _read_uses: tuple[Use, ...] | None = field(default=None, init=False, repr=False)
+    _read_guard: Pred | None = field(default=None, init=False, repr=False)
 
     @property
     def dest(self) -> Reg:
@@ -116,9 +117,8 @@ class Op:
 
     def read(self) -> tuple[Reg, ...]:
         """Registers read, the guard's included."""
-        uses, guard = self._read_of
-        if uses is not self.uses or guard is not self.guard:  # every analysis asks, few passes change them
-            self._read_of = self.uses, self.guard
+        if self._read_uses is not self.uses or self._read_guard is not self.guard:
+            self._read_uses, self._read_guard = self.uses, self.guard  # every analysis asks, few passes change them
             self._read = self._registers()
         return self._read
 

@@ -119,24 +119,23 @@ ROUTINE = ("routine", "enter", "call", "bru")
 """Operations whose operands are as many as a routine has (`ir.kernel`)."""
 
 
-@functools.cache
-def _accesses_memory(name: str) -> bool:
-    return name.startswith(("ld.", "uld.", "st.", "atom.", "red."))
+def _named(*beginnings: str) -> frozenset[str]:
+    return frozenset(name for name in (*SIGNATURES, *WIDE) if name.startswith(beginnings))
 
 
-@functools.cache
-def _computes(name: str) -> bool:
-    return name not in _IMPURE and not name.startswith(("st.", "bar.", "atom.", "red."))
+_MEMORY = _named("ld.", "uld.", "st.", "atom.", "red.")
+_ATOMIC = _named("atom.", "red.")
+_EFFECTS = _named("st.", "bar.", "atom.", "red.") | _IMPURE
 
 
 def is_memory(op: Op) -> bool:
     """Whether `op` accesses memory; its first operand is then the address."""
-    return _accesses_memory(op.name)
+    return op.name in _MEMORY
 
 
 def is_atomic(op: Op) -> bool:
     """Whether `op` reads, changes and writes memory in one step."""
-    return op.name.startswith(("atom.", "red."))
+    return op.name in _ATOMIC
 
 
 def offset_fits(op: Op, offset: int) -> bool:
@@ -146,7 +145,7 @@ def offset_fits(op: Op, offset: int) -> bool:
 
 def is_pure(op: Op) -> bool:
     """Whether `op` only computes its results (a load is; a volatile one is not)."""
-    return not op.volatile and _computes(op.name)
+    return not op.volatile and op.name not in _EFFECTS
 
 
 def is_convergent(op: Op) -> bool:
@@ -289,7 +288,7 @@ def _operands(name: str, codes: str, expected: str, stage: str) -> str:
             legal = stage == "narrow" or stage == "machine" and code == "U"
             vector = legal and wanted == "r" and UNIFORM_PLACES.get(name) == k
             found += "r" if vector else "u" if legal else "?"
-        elif k == 0 and code == "w" and stage == "wide" and name in SIGNATURES and _accesses_memory(name):
+        elif k == 0 and code == "w" and stage == "wide" and name in SIGNATURES and name in _MEMORY:
             found += "r"  # a wide address stands for its low half
         else:
             found += _register(name, code, stage)

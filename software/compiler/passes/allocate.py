@@ -139,8 +139,9 @@ def _color_vectors(kernel: Kernel) -> dict[Reg, int]:
 def _rename(kernel: Kernel, registers: dict[Reg, Reg]) -> None:
     for block in kernel.blocks:
         for op in block.ops:
-            op.defs = tuple(None if d is None else registers.get(d, d) for d in op.defs)
-            op.uses = tuple(physical(use, registers) for use in op.uses)
-            op.guard = physical(op.guard, registers)
+            op.defs = tuple([None if d is None else registers.get(d, d) for d in op.defs])
+            if not registers.keys().isdisjoint(op.read()):
+                op.uses = tuple([physical(use, registers) for use in op.uses])
+                op.guard = physical(op.guard, registers)
         block.ops = [op for op in block.ops if not (op.name == "mov" and op.dest == op.uses[0])]
         block.end.condition = physical(block.end.condition, registers)

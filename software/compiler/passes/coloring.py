@@ -44,17 +44,23 @@ def color(graph: Interference, partners: Mapping[int, set[int]] = _NO_PARTNERS) 
                 used |= 1 << number
             taken |= used >> place
         free = [base for base in range(0, top + group.width, group.width) if not taken >> base & 1]
-        base = min(free, key=lambda base: (max(base + group.width - top, 0), _conflicts(group, base, chosen, partners),
-                                           base))
+        inside = [base for base in free if base + group.width <= top]
+        conflicts = _conflicts(group, chosen, partners) if len(inside) > 1 else [0] * REGISTER_BANKS
+        base = min(inside, key=lambda base: (conflicts[base % REGISTER_BANKS], base)) if inside else free[0]
         top = max(top, base + group.width)
         for place, node in group.members.items():
             chosen[node] = base + place
     return chosen
 
 
-def _conflicts(group: Group, base: int, chosen: dict[int, int], partners: Mapping[int, set[int]]) -> int:
-    return sum((chosen[other] - base - place) % REGISTER_BANKS == 0 for place, node in group.members.items()
-               for other in partners.get(node, ()) if other in chosen)
+def _conflicts(group: Group, chosen: dict[int, int], partners: Mapping[int, set[int]]) -> list[int]:
+    """Return, for the bank that a group may begin in, how many partners its members would share banks with."""
+    found = [0] * REGISTER_BANKS
+    for place, node in group.members.items():
+        for other in partners.get(node, ()):
+            if other in chosen:
+                found[(chosen[other] - place) % REGISTER_BANKS] += 1
+    return found
 
 
 def _smallest_last(graph: Interference) -> list[Group]:

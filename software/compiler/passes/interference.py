@@ -61,10 +61,8 @@ class Interference:
 
     def __init__(self, kernel: Kernel, kind: str):
         self.numbers: dict[Reg, int] = {}
-        for reg in _registers(kernel):
-            if reg.kind == kind:
-                self.numbers.setdefault(reg, len(self.numbers))
-        self.registers = list(self.numbers)
+        self.registers = [reg for reg in dict.fromkeys(_registers(kernel)) if reg.kind == kind]
+        self.numbers.update(zip(self.registers, range(len(self.registers)), strict=True))
         self.neighbours: list[set[int]] = [set() for _ in self.registers]
         self.groups: list[tuple[Group, int]] = []
         self._merged = list(range(len(self.registers)))

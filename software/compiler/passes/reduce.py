@@ -6,13 +6,14 @@ from caesura.hw.arch.isa import BY_NAME
 
 from ..analysis.liveness import liveness
 from ..ir.kernel import Kernel
+from ..ir.spec import is_atomic
 
 __all__ = ["drop_atomic_results"]
 
 
 def drop_atomic_results(kernel: Kernel) -> bool:
     """Rewrite `kernel` (stage ``narrow``); returns whether anything changed."""
-    if not any(op.name.startswith("atom.") for op in kernel.ops()):
+    if not any(map(is_atomic, kernel.ops())):
         return False
     result, changed = liveness(kernel), False
     for block in kernel.blocks:

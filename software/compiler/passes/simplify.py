@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from ..ir.kernel import FALSE, TRUE, Imm, Kernel, Op, Pred, Reg, Use
@@ -74,6 +75,8 @@ def _again(op: Op, name: str, *uses: Use) -> list[Op]:
 def _rewrite(op: Op, bits: dict[Reg, int]) -> list[Op] | None:
     """Return what takes the place of `op`, None if it stays."""
     name, uses = op.name, op.uses
+    if Imm not in map(type, uses) and not _judged_without_constant(name):
+        return None
     if name in ("pand", "por", "pxor"):
         return _predicate(op)
     if name in ("iaddc", "isubc"):
@@ -96,6 +99,12 @@ def _rewrite(op: Op, bits: dict[Reg, int]) -> list[Op] | None:
     if len(uses) == 2 and isinstance(uses[1], Imm):
         return _with_constant(op, uses[0], uses[1].value, bits)
     return None
+
+
+@functools.cache
+def _judged_without_constant(name: str) -> bool:
+    return name in ("pand", "por", "pxor", "iaddc", "isubc", "sel", "imad.lo") \
+        or name.startswith(("setp.", "ffma.", "dfma."))
 
 
 def _with_constant(op: Op, a: Use, b: int, bits: dict[Reg, int]) -> list[Op] | None:
@@ -190,19 +199,23 @@ def _carry(op: Op) -> list[Op] | None:
     return None
 
 
+@functools.cache
+def _loaded_bits(name: str) -> int:
+    """Return the low bits that can be other than 0 in what an operation of a name makes, if it is a load."""
+    return int(name.rsplit("u", 1)[1]) if name.startswith("ld.") and name.endswith((".u8", ".u16")) else 32
+
+
 def _significant_bits(kernel: Kernel) -> dict[Reg, int]:
     """Return, for registers whose every definition shows it, the low bits that can be other than 0."""
     found: dict[Reg, int] = {}
     for op in kernel.ops():
-        bits = 32
-        if op.name.startswith("ld.") and op.name.endswith((".u8", ".u16")):
-            bits = int(op.name.rsplit("u", 1)[1])
-        elif op.name == "and" and isinstance(op.uses[1], Imm):
+        bits = _loaded_bits(op.name)
+        if op.name == "and" and isinstance(op.uses[1], Imm):
             bits = op.uses[1].value.bit_length()
         elif op.name == "shr.u" and isinstance(op.uses[1], Imm):
             bits = 32 - min(op.uses[1].value, 32)
         elif op.name == "mov" and isinstance(op.uses[0], Imm):
             bits = op.uses[0].value.bit_length()
         for reg in op.written():
-            found[reg] = max(found.get(reg, 0), bits)
+            found[reg] = bits if bits == 32 else max(found.get(reg, 0), bits)
     return found

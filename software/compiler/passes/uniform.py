@@ -43,8 +43,9 @@ def use_uniform_registers(kernel: Kernel) -> None:
             origins = trial.origins[reg]
             (excluded if origins <= inside or reg not in trial.hoisted else inside).update(origins)
     for op in trial.kernel.ops():
-        op.defs = tuple(places.get(d, d) if d is not None else None for d in op.defs)
-        op.uses = tuple(places.get(use, use) if isinstance(use, Reg) else use for use in op.uses)
+        op.defs = tuple([places.get(d, d) if d is not None else None for d in op.defs])
+        if not places.keys().isdisjoint(op.uses):
+            op.uses = tuple([places.get(use, use) if isinstance(use, Reg) else use for use in op.uses])
     kernel.blocks = trial.kernel.blocks
 
 

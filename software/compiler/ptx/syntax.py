@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -146,6 +147,11 @@ class Guard:
     negated: bool
 
 
+@functools.lru_cache(4096)
+def _parts(opcode: str) -> tuple[str, ...]:
+    return tuple(opcode.split("."))
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One instruction.
@@ -173,12 +179,12 @@ class Instruction:
     @property
     def base(self) -> str:
         """Opcode without modifiers."""
-        return self.opcode.split(".", 1)[0]
+        return _parts(self.opcode)[0]
 
     @property
     def modifiers(self) -> list[str]:
         """Modifiers in order."""
-        return self.opcode.split(".")[1:]
+        return [*_parts(self.opcode)[1:]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class Builder:
         """Append an operation; guarded unless it only computes temporaries."""
         assert self._block is not None
         op = Op(name, defs, uses, None, imm, self.instruction.line, volatile)
-        if not is_pure(op) or is_memory(op) or is_convergent(op) or any(d in self._named for d in op.written()):
+        if not is_pure(op) or is_memory(op) or is_convergent(op) or not self._named.isdisjoint(op.written()):
             op.guard = self.guard
         self._block.ops.append(op)
 

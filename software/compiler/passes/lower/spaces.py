@@ -47,34 +47,43 @@ class Provenance:
     """
 
     def __init__(self, module: Module, function: Function):
-        statements = [s for s in function.statements if isinstance(s, Instruction)]
-        self.any = frozenset({"global"}) | {
+        self._module, self._function = module, function
+        self._any: frozenset[str] = frozenset()
+        self._spaces: dict[str, frozenset[str]] | None = None
+        self._bits = module.address_size or 64
+
+    def _find(self) -> dict[str, frozenset[str]]:
+        """Return the spaces of every register; most kernels have no generic address, and need not know."""
+        module, known = self._module, {}
+        statements = [s for s in self._function.statements if isinstance(s, Instruction)]
+        self._any = frozenset({"global"}) | {
             space for s in statements if (space := _made_generic(s)) is not None} | {
             "const" for f in module.functions for s in f.statements
             if isinstance(s, Instruction) and _made_generic(s) == "const"} | _initial_spaces(module)
-        self._spaces: dict[str, frozenset[str]] = {}
-        self._bits = module.address_size or 64
         changed = True
         while changed:
             changed = False
             for statement in statements:
-                for name, spaces in self._results(statement):
-                    before = self._spaces.get(name, frozenset())
+                for name, spaces in self._results(statement, known):
+                    before = known.get(name, frozenset())
                     if not spaces <= before:
-                        self._spaces[name] = before | spaces
+                        known[name] = before | spaces
                         changed = True
+        return known
 
     def spaces(self, name: str | None) -> tuple[str, ...]:
         """Return the spaces, global memory last."""
-        found = self._spaces.get(name or "", frozenset()) or self.any
+        if self._spaces is None:
+            self._spaces = self._find()
+        found = self._spaces.get(name or "", frozenset()) or self._any
         return tuple(sorted(found, key=lambda space: (space == "global", space)))
 
-    def _results(self, statement: Instruction):
-        """Yield what each register written can hold."""
+    def _results(self, statement: Instruction, known: dict[str, frozenset[str]]):
+        """Yield what each register written can hold, given what is known of others."""
         if not statement.operands:
             return
         if statement.opcode == CALL:
-            yield from ((name, self.any) for operand in statement.operands for name in _texts(operand))
+            yield from ((name, self._any) for operand in statement.operands for name in _texts(operand))
         dest, *sources = statement.operands
         base, modifiers = statement.base, statement.modifiers
         if DECLARED_WIDTHS.get(modifiers[-1] if modifiers else "", self._bits) < self._bits:
@@ -84,14 +93,14 @@ class Provenance:
         elif (base == "cvta" and "global" in modifiers) or (base == "ld" and "param" in modifiers):
             spaces = frozenset({"global"})
         elif base == "mov" and any(isinstance(s, Vector) for s in sources):
-            spaces = self.any
+            spaces = self._any
         elif base in ("mov", "add", "sub", "selp", "min", "max", "and", "or", "xor"):
-            spaces = frozenset().union(*(self._spaces.get(name, frozenset()) for s in sources for name in _texts(s)))
+            spaces = frozenset().union(*(known.get(name, frozenset()) for s in sources for name in _texts(s)))
         elif base in ("mad", "fma"):
-            spaces = frozenset().union(*(self._spaces.get(name, frozenset())
+            spaces = frozenset().union(*(known.get(name, frozenset())
                                          for s in sources[-1:] for name in _texts(s)))
         elif base in ("ld", "ldu", "atom", "shfl", "prmt", "bfi", "shf"):
-            spaces = self.any
+            spaces = self._any
         else:
             return
         for name in _texts(dest):
