@@ -3,7 +3,9 @@
 ::
 
     cache_directory() / "kernels" / <PTX, its path, compiler and instruction set, options>.<kernel>.elf
-                                    <PTX, its path, compiler and instruction set>.names    its kernels, as JSON
+                                    <PTX, its path, compiler and instruction set>.names
+
+The latter lists the kernels of a file, as JSON behind its own hash.
 
 An entry that is damaged, or of another version, is as good as none. Where nothing can be written, nothing is kept.
 """
@@ -16,7 +18,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from .codegen.elf import load_elf, write_elf
@@ -57,7 +59,7 @@ def stored_module(text: str, filename: str = "<ptx>", options: CompileOptions | 
     for name, image in compiled.images.items():
         _store(folder, _file(key, name), write_elf([image]))
     if known is None:
-        _store(folder, _index(text, filename), json.dumps(compiled.names).encode())
+        _store_names(folder, text, filename, compiled.names)
     images |= compiled.images
     names = known or compiled.names
     return Compiled(tuple(names), {name: images[name] for name in names if name in images}, compiled.refusals)
@@ -75,7 +77,7 @@ def kernel_names(text: str, filename: str = "<ptx>") -> list[str]:
     names = _read_names(folder, text, filename)
     if names is None:
         names = list(entries(text, filename))
-        _store(folder, _index(text, filename), json.dumps(names).encode())
+        _store_names(folder, text, filename, names)
     return names
 
 
@@ -117,10 +119,15 @@ def _index(text: str, filename: str) -> str:
 
 def _read_names(folder: Path | None, text: str, filename: str) -> list[str] | None:
     try:
-        names = json.loads((folder / _index(text, filename)).read_bytes()) if folder else None
+        checksum, names = (folder / _index(text, filename)).read_text().split("\n") if folder else ("", "")
     except (OSError, ValueError):
         return None
-    return names if isinstance(names, list) and names and all(isinstance(name, str) for name in names) else None
+    return json.loads(names) if checksum == _digest(names) else None
+
+
+def _store_names(folder: Path | None, text: str, filename: str, names: Sequence[str]) -> None:
+    listed = json.dumps(list(names))
+    _store(folder, _index(text, filename), f"{_digest(listed)}\n{listed}".encode())
 
 
 def _image(folder: Path | None, key: str, name: str) -> KernelImage | None:
