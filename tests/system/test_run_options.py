@@ -276,8 +276,8 @@ def test_odd_geometries_run_and_preempt(tmp_path, changes):
     path = tmp_path / "odd [1].toml"
     path.write_text(f"base = 'gtx480'\n{changes}\n")
     for name in ("reduction", "pathfinder"):
-        result = data("preempt", name, *GOLDEN, "--size", "tiny", "--geometry", path, "--scramble", "--mechanism",
-                      "occupied")
+        result = data("preempt", name, *GOLDEN, "--size", "tiny", "--geometry", path, "--scramble", "--at", "60",
+                      "--mechanism", "occupied")
         assert result["correct"] and result["preset"] == "odd [1]" and result["preemptions"][0]["preempt"]["tbs"] > 0
     assert "on odd [1] (golden)" in run("run", "vecadd", *GOLDEN, "--size", "tiny", "--geometry", path).output
 
@@ -298,7 +298,8 @@ def test_kernels_says_what_fits(tmp_path):
     assert rows["lud_diagonal"]["fits"] == list(PRESETS) and rows["vecadd"]["fits"] == ["gtx480", "gtx980", "ecp5"]
     assert "takes 32" in rows["vecadd"]["refusals"]["tiny"] and "ecp5" in rows["heartwall"]["refusals"]
     path = tmp_path / "roomy.toml"
-    path.write_text("base = 'tiny'\nwarp_size = 32\nwarps = 8\nregisters = 256\nshared_bytes = 4096\nstack_depth = 16\n")
+    path.write_text("base = 'tiny'\nwarp_size = 32\nwarps = 8\nregisters = 256\nshared_bytes = 4096\n"
+                    "stack_depth = 16\n")
     rows = {row["name"]: row for row in data("kernels", "--geometry", path)["kernels"]}
     assert rows["vecadd"]["fits"] == ["roomy"] and "512 threads" in rows["bfs"]["refusals"]["roomy"]
     report = run("kernels", "--geometry", path).output

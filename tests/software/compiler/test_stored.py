@@ -1,4 +1,4 @@
-"""Kernels of a file one by one: refusals beside images, choice by name; images kept in the cache under what they need."""
+"""Kernels of a file one by one: refusals beside images, choice by name; images kept in the cache."""
 
 import dataclasses
 
