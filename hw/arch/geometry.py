@@ -150,7 +150,7 @@ class Geometry:
         check(self.bus_bytes in (4, 8, 16), f"bus_bytes must be 4, 8 or 16, not {self.bus_bytes}")
         check(1 / 64 <= self.bytes_per_cycle <= self.bus_bytes,
               f"bytes_per_cycle must be 1/64 or more and at most bus_bytes, not {self.bytes_per_cycle}")
-        check(1 <= self.memory_latency <= 65535, f"memory_latency must be 1 to 65535, not {self.memory_latency}")
+        check(1 <= self.memory_latency <= 4096, f"memory_latency must be 1 to 4096, not {self.memory_latency}")
         check(self.clock_mhz is None or self.clock_mhz > 0, f"clock_mhz must be above 0, not {self.clock_mhz}")
         for name in ("icache_lines", "constant_lines"):
             lines = getattr(self, name)

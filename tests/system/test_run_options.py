@@ -338,3 +338,20 @@ def test_a_timeline_of_a_kernel_of_the_users_with_several_preemptions(job, tmp_p
     alone = tmp_path / "alone.perfetto-trace"
     assert data("run", WINDOW, "--job", job(text), "--timeline", alone)["correct"]
     assert b"window_sum" in alone.read_bytes() and b"hostile" not in alone.read_bytes()
+
+
+@pytest.mark.parametrize("page", ["cli.md", "geometry.md"])
+def test_the_commands_of_the_documentation_run(page, monkeypatch):
+    """On the golden model, which has no timelines."""
+    monkeypatch.chdir(ROOT)
+    blocks = (ROOT / "docs" / page).read_text().split("```")[1::2]
+    commands = [line.partition("#")[0].split()[1:] for block in blocks for line in block.splitlines()
+                if line.startswith("caesura ")]
+    assert len(commands) >= 3
+    for command in commands:
+        if "--timeline" in command:
+            del command[(at := command.index("--timeline")):at + 2]
+        if command[0] in ("run", "preempt") and "golden" not in command:
+            command += GOLDEN
+        result = run(*command)
+        assert result.exit_code == 0, result.output
