@@ -7,7 +7,8 @@
 
 The latter lists the kernels of a file, as JSON behind its own hash.
 
-An entry that is damaged, or of another version, is as good as none. Where nothing can be written, nothing is kept.
+An entry that is damaged, or of another version, is as good as none. Code was judged when it was compiled. Where nothing
+can be written, nothing is kept.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from pathlib import Path
 
 from .codegen.elf import load_elf, write_elf
 from .codegen.image import KernelImage
+from .compiled import Compiled
 from .errors import ImageError
 from .options import CompileOptions
-from .pipeline import Compiled, compile_module, entries
 
 __all__ = ["kernel_names", "stored_module"]
 
@@ -54,6 +55,8 @@ def stored_module(text: str, filename: str = "<ptx>", options: CompileOptions | 
     missing = None if known is None else [name for name in known if name not in images]
     if missing == []:
         return Compiled(tuple(images), images, {})
+    from .pipeline import compile_module  # takes long to import: only where it is needed
+
     progress(f"compiling {filename}")
     compiled = compile_module(text, filename, options, missing)
     for name, image in compiled.images.items():
@@ -76,6 +79,8 @@ def kernel_names(text: str, filename: str = "<ptx>") -> list[str]:
     folder = _folder()
     names = _read_names(folder, text, filename)
     if names is None:
+        from .pipeline import entries  # likewise
+
         names = list(entries(text, filename))
         _store_names(folder, text, filename, names)
     return names

@@ -10,6 +10,7 @@ from caesura.software.compiler import (
     compile_module,
     compile_ptx,
     kernel_names,
+    pipeline,
     stored,
     stored_module,
 )
@@ -45,14 +46,14 @@ def cache(tmp_path, monkeypatch):
 def compiled(monkeypatch):
     """The kernels that were really compiled, in order."""
     names = []
-    real = stored.compile_module
+    real = pipeline.compile_module
 
     def counted(text, filename, options, kernels):
         found = real(text, filename, options, kernels)
         names.extend(found.names)
         return found
 
-    monkeypatch.setattr(stored, "compile_module", counted)
+    monkeypatch.setattr(pipeline, "compile_module", counted)
     return names
 
 
@@ -110,7 +111,8 @@ def test_whatever_matters_makes_another_entry(cache, compiled, monkeypatch):
     text = HEAD + GOOD.format("one", 1)
     variants = [(text, "a.ptx", CompileOptions()), (text + "\n", "a.ptx", CompileOptions()),
                 (text, "b.ptx", CompileOptions())]
-    changes = {"interval": 100, "preemption_points": False, "max_registers": 16, "uniform": False, "verify": False}
+    changes = {"interval": 100, "preemption_points": False, "max_registers": 16, "uniform": False,
+               "check_addresses": True, "verify": False}
     assert changes.keys() == {field.name for field in dataclasses.fields(CompileOptions)}
     variants += [(text, "a.ptx", CompileOptions(**{key: value})) for key, value in changes.items()]
     for count, variant in enumerate(variants, 1):
