@@ -24,6 +24,12 @@ REGISTER_BANKS = 4
 """Banks of the vector register file; register ranges start at multiples of this."""
 MAX_REGISTERS = 64
 """Architectural vector registers a thread can name."""
+MIN_REGISTERS = 8
+"""Vector registers a thread can have at least: with fewer there are kernels that no spilling makes room for."""
+MAX_SHARED_BYTES = (1 << 20) - SEGMENT_BYTES
+"""Bytes of shared memory: those of a TB are counted in 20 bits."""
+MAX_PARAM_WORDS = 64
+"""Words of a kernel's parameters for which the register map has room."""
 PREDICATES = 7
 """Writable predicate registers; number 7 reads as true."""
 UNIFORMS = 32
@@ -65,7 +71,7 @@ class Geometry:
     regs_per_thread : int
         Most vector registers a thread may have, up to 64.
     shared_bytes : int
-        Shared memory of the SM, a multiple of 128.
+        Shared memory of the SM, a multiple of 128 below 1 MB.
     bus_bytes : int
         Data width of the AXI4 port: 4, 8 or 16 bytes a cycle.
     bytes_per_cycle : float
@@ -135,28 +141,29 @@ class Geometry:
               f"lanes must be a power of two from 4 that divides warp_size, not {self.lanes}")
         check(1 <= self.warps <= 64, f"warps must be 1 to 64, not {self.warps}")
         check(1 <= self.tb_slots <= 32, f"tb_slots must be 1 to 32, not {self.tb_slots}")
-        check(_is_power_of_two(self.registers) and self.registers >= 16,
-              f"registers must be a power of two from 16, not {self.registers}")
-        check(1 <= self.regs_per_thread <= MAX_REGISTERS,
-              f"regs_per_thread must be 1 to {MAX_REGISTERS}, not {self.regs_per_thread}")
-        check(self.shared_bytes % SEGMENT_BYTES == 0 and self.shared_bytes > 0,
-              f"shared_bytes must be a positive multiple of {SEGMENT_BYTES}, not {self.shared_bytes}")
+        check(_is_power_of_two(self.registers) and 16 <= self.registers <= 64 * MAX_REGISTERS,
+              f"registers must be a power of two from 16 to {64 * MAX_REGISTERS}, not {self.registers}")
+        check(MIN_REGISTERS <= self.regs_per_thread <= MAX_REGISTERS,
+              f"regs_per_thread must be {MIN_REGISTERS} to {MAX_REGISTERS}, not {self.regs_per_thread}")
+        check(self.shared_bytes % SEGMENT_BYTES == 0 and 0 < self.shared_bytes <= MAX_SHARED_BYTES,
+              f"shared_bytes must be a multiple of {SEGMENT_BYTES} up to {MAX_SHARED_BYTES}, not {self.shared_bytes}")
         check(self.bus_bytes in (4, 8, 16), f"bus_bytes must be 4, 8 or 16, not {self.bus_bytes}")
-        check(0 < self.bytes_per_cycle <= self.bus_bytes,
-              f"bytes_per_cycle must be above 0 and at most bus_bytes, not {self.bytes_per_cycle}")
-        check(self.memory_latency >= 1, f"memory_latency must be 1 or more, not {self.memory_latency}")
-        check(_is_power_of_two(self.icache_lines) and self.icache_lines >= 2,
-              f"icache_lines must be a power of two from 2, not {self.icache_lines}")
+        check(1 / 64 <= self.bytes_per_cycle <= self.bus_bytes,
+              f"bytes_per_cycle must be 1/64 or more and at most bus_bytes, not {self.bytes_per_cycle}")
+        check(1 <= self.memory_latency <= 4096, f"memory_latency must be 1 to 4096, not {self.memory_latency}")
+        check(self.clock_mhz is None or self.clock_mhz > 0, f"clock_mhz must be above 0, not {self.clock_mhz}")
+        for name in ("icache_lines", "constant_lines"):
+            lines = getattr(self, name)
+            check(_is_power_of_two(lines) and 2 <= lines <= 4096,
+                  f"{name} must be a power of two from 2 to 4096, not {lines}")
         check(2 <= self.stack_depth <= 64, f"stack_depth must be 2 to 64, not {self.stack_depth}")
         check(1 <= self.kernel_slots <= 8, f"kernel_slots must be 1 to 8, not {self.kernel_slots}")
-        check(self.param_words >= 1, f"param_words must be 1 or more, not {self.param_words}")
+        check(1 <= self.param_words <= MAX_PARAM_WORDS,
+              f"param_words must be 1 to {MAX_PARAM_WORDS}, not {self.param_words}")
         check(1 <= self.windows <= 8, f"windows must be 1 to 8, not {self.windows}")
-        check(self.alu_latency >= 6, f"alu_latency must be 6 or more, not {self.alu_latency}")
-        check(self.unit_queue >= 1, f"unit_queue must be 1 or more, not {self.unit_queue}")
-        check(self.load_queue >= 2, f"load_queue must be 2 or more, not {self.load_queue}")
-        check(self.atomic_queue >= 2, f"atomic_queue must be 2 or more, not {self.atomic_queue}")
-        check(_is_power_of_two(self.constant_lines) and self.constant_lines >= 2,
-              f"constant_lines must be a power of two from 2, not {self.constant_lines}")
+        for name, least, most in (("alu_latency", 6, 64), ("unit_queue", 1, 64), ("load_queue", 2, 256),
+                                  ("atomic_queue", 2, 256)):
+            check(least <= getattr(self, name) <= most, f"{name} must be {least} to {most}, not {getattr(self, name)}")
         for name in ("f64_lanes", "sfu_lanes", "exchange_lanes"):
             count = getattr(self, name)
             check(_is_power_of_two(count) and count <= self.lanes,

@@ -31,8 +31,8 @@ def _sources() -> list[str]:
 
 
 def _generator_digest(g: Geometry) -> str:
-    """Return the hash of what the SM's SystemVerilog derives from."""
-    return digest([repr(g), *map(version, TOOLS), *_sources()])
+    """Return the hash of what the SM's SystemVerilog derives from; the name of a geometry is none of it."""
+    return digest([repr(g.replace(name="")), *map(version, TOOLS), *_sources()])
 
 
 def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], progress: Progress) -> str:

@@ -6,25 +6,38 @@ The simulator is imported where a command needs one, so that compiling needs non
 
 from __future__ import annotations
 
+import importlib
+
 import click
 
-from .bench import bench_group
-from .code import asm_command, compile_command, disasm_command
-from .common import Group
-from .explain import explain_command
-from .kernels import list_kernels
-from .preempt import preempt_command
-from .run import run_command
+from .errors import Group
 
 __all__ = ["main"]
 
+_COMMANDS = {
+    "kernels": ("kernels", "list_kernels"), "compile": ("code", "compile_command"),
+    "explain": ("explain", "explain_command"), "asm": ("code", "asm_command"), "disasm": ("code", "disasm_command"),
+    "run": ("run", "run_command"), "preempt": ("preempt", "preempt_command"), "bench": ("bench", "bench_group"),
+}
+"""Modules and names of the commands, which are imported when they are asked for."""
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+
+class _Commands(Group):
+    """The commands of `_COMMANDS`, in their order."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return their names."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in _COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module, name = _COMMANDS[cmd_name]
+        return getattr(importlib.import_module(f".{module}", __name__), name)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="caesura")
 def main():
     """A preemptible GPU core: compile kernels for it, run them on its RTL, interrupt them, bring them back."""
-
-
-for _command in (list_kernels, compile_command, explain_command, asm_command, disasm_command, run_command,
-                 preempt_command, bench_group):
-    main.add_command(_command)

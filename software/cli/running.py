@@ -16,6 +16,7 @@ import click
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry, preset
 from caesura.progress import watched
 from caesura.software.job import DEFAULT_CYCLES, JobError, JobFile, PreemptionSpec, load_job
@@ -208,7 +209,7 @@ def _opener(o: RunOptions, g: Geometry, backend: str) -> Callable[[int], Abstrac
     if o.vcd is None and o.timeline is None:
         return None
     if o.vcd is not None and backend != "rtl":
-        raise ValueError(f"no waveforms of the back end {backend!r}: --vcd needs --backend rtl")
+        raise InputError(f"no waveforms of the back end {backend!r}: --vcd needs --backend rtl")
     sim = importlib.import_module("caesura.sim")
     waveform = importlib.import_module("caesura.sim.report.waveform")
     timeline = importlib.import_module("caesura.sim.report.timeline")

@@ -1,16 +1,42 @@
-"""The compiler: PTX to machine code with preemption points, and the assembler and ELF tools around it."""
+"""The compiler: PTX to machine code with preemption points, and the assembler and ELF tools around it.
 
-from .codegen.assemble import AssemblerError, assemble
-from .codegen.disassemble import disassemble, disassemble_word
-from .codegen.elf import load_elf, save_elf
+What takes time to import is imported when it is first used: a kernel that has been compiled before needs no compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from .codegen.image import KernelImage, Parameter
-from .codegen.listing import listing
+from .compiled import Compiled
 from .errors import CompileError, ImageError
 from .options import CompileOptions
-from .pipeline import Compiled, compile_module, compile_ptx
 from .source import read_source
-from .stored import kernel_names, stored_module
+
+if TYPE_CHECKING:
+    from .codegen.assemble import AssemblerError, assemble
+    from .codegen.disassemble import disassemble, disassemble_word
+    from .codegen.elf import load_elf, save_elf
+    from .codegen.listing import listing
+    from .pipeline import compile_module, compile_ptx
+    from .stored import kernel_names, stored_module
 
 __all__ = ["AssemblerError", "CompileError", "CompileOptions", "Compiled", "ImageError", "KernelImage", "Parameter",
            "assemble", "compile_module", "compile_ptx", "disassemble", "disassemble_word", "kernel_names", "listing",
            "load_elf", "read_source", "save_elf", "stored_module"]
+
+_PLACES = {
+    "AssemblerError": ".codegen.assemble", "assemble": ".codegen.assemble",
+    "disassemble": ".codegen.disassemble", "disassemble_word": ".codegen.disassemble",
+    "load_elf": ".codegen.elf", "save_elf": ".codegen.elf",
+    "listing": ".codegen.listing",
+    "compile_module": ".pipeline", "compile_ptx": ".pipeline",
+    "kernel_names": ".stored", "stored_module": ".stored",
+}
+
+
+def __getattr__(name: str):
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_PLACES[name], __name__), name)

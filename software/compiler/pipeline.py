@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS
 from caesura.software.names import alternatives
@@ -13,6 +12,7 @@ from .codegen.check import check_image
 from .codegen.emit import emit
 from .codegen.image import KernelImage
 from .collector import collect_seldom
+from .compiled import Compiled
 from .errors import CompileError
 from .ir.kernel import Kernel
 from .ir.spec import verify
@@ -36,26 +36,7 @@ from .ptx.parser import parse
 from .ptx.syntax import Function, Module
 from .routines import Leaves
 
-__all__ = ["Compiled", "compile_ptx", "compile_module", "compile_function", "entries"]
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """What became of the kernels of a PTX module.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Entry names of all that were to be compiled, in the order of the file.
-    images : dict of str to KernelImage
-        Those that were, by name, likewise.
-    refusals : dict of str to CompileError
-        Why the others were not, likewise.
-    """
-
-    names: tuple[str, ...]
-    images: dict[str, KernelImage]
-    refusals: dict[str, CompileError]
+__all__ = ["compile_ptx", "compile_module", "compile_function", "entries"]
 
 
 def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | None = None,

@@ -3,9 +3,12 @@
 ::
 
     cache_directory() / "kernels" / <PTX, its path, compiler and instruction set, options>.<kernel>.elf
-                                    <PTX, its path, compiler and instruction set>.names    its kernels, as JSON
+                                    <PTX, its path, compiler and instruction set>.names
 
-An entry that is damaged, or of another version, is as good as none. Where nothing can be written, nothing is kept.
+The latter lists the kernels of a file, as JSON behind its own hash.
+
+An entry that is damaged, or of another version, is as good as none. Code was judged when it was compiled. Where nothing
+can be written, nothing is kept.
 """
 
 from __future__ import annotations
@@ -16,14 +19,14 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from .codegen.elf import load_elf, write_elf
 from .codegen.image import KernelImage
+from .compiled import Compiled
 from .errors import ImageError
 from .options import CompileOptions
-from .pipeline import Compiled, compile_module, entries
 
 __all__ = ["kernel_names", "stored_module"]
 
@@ -52,12 +55,14 @@ def stored_module(text: str, filename: str = "<ptx>", options: CompileOptions | 
     missing = None if known is None else [name for name in known if name not in images]
     if missing == []:
         return Compiled(tuple(images), images, {})
+    from .pipeline import compile_module  # takes long to import: only where it is needed
+
     progress(f"compiling {filename}")
     compiled = compile_module(text, filename, options, missing)
     for name, image in compiled.images.items():
         _store(folder, _file(key, name), write_elf([image]))
     if known is None:
-        _store(folder, _index(text, filename), json.dumps(compiled.names).encode())
+        _store_names(folder, text, filename, compiled.names)
     images |= compiled.images
     names = known or compiled.names
     return Compiled(tuple(names), {name: images[name] for name in names if name in images}, compiled.refusals)
@@ -74,8 +79,10 @@ def kernel_names(text: str, filename: str = "<ptx>") -> list[str]:
     folder = _folder()
     names = _read_names(folder, text, filename)
     if names is None:
+        from .pipeline import entries  # likewise
+
         names = list(entries(text, filename))
-        _store(folder, _index(text, filename), json.dumps(names).encode())
+        _store_names(folder, text, filename, names)
     return names
 
 
@@ -117,10 +124,15 @@ def _index(text: str, filename: str) -> str:
 
 def _read_names(folder: Path | None, text: str, filename: str) -> list[str] | None:
     try:
-        names = json.loads((folder / _index(text, filename)).read_bytes()) if folder else None
+        checksum, names = (folder / _index(text, filename)).read_text().split("\n") if folder else ("", "")
     except (OSError, ValueError):
         return None
-    return names if isinstance(names, list) and names and all(isinstance(name, str) for name in names) else None
+    return json.loads(names) if checksum == _digest(names) else None
+
+
+def _store_names(folder: Path | None, text: str, filename: str, names: Sequence[str]) -> None:
+    listed = json.dumps(list(names))
+    _store(folder, _index(text, filename), f"{_digest(listed)}\n{listed}".encode())
 
 
 def _image(folder: Path | None, key: str, name: str) -> KernelImage | None:

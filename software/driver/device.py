@@ -13,7 +13,7 @@ from caesura.hw.arch import context as image
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Command, KernelState, Register, register_map
-from caesura.software.compiler import compile_ptx, disassemble_word, read_source
+from caesura.software.compiler import disassemble_word, read_source
 from caesura.software.compiler.codegen.image import KernelImage
 
 from .bounds import GUARD_BYTES, declare, monitor_of
@@ -130,6 +130,8 @@ class Device:
         software.compiler.CompileError
             If it cannot be compiled.
         """
+        from caesura.software.compiler import compile_ptx  # takes long to import: only where it is needed
+
         return self.load(compile_ptx(read_source(path), str(path)).values())
 
     # Launch

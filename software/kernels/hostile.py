@@ -36,7 +36,7 @@ def _pairs(registers: range) -> list[tuple[int, int]]:
 
 def _occupancy(g: Geometry) -> tuple[int, int, int]:
     """Return TBs, warps of a TB and registers of a thread that fill the register file as far as possible."""
-    registers = g.regs_per_thread
+    registers = min(g.regs_per_thread, g.registers)
     warps = max(1, min(g.warps, g.registers // registers))
     blocks = max(1, min(2, g.tb_slots, warps))
     per_block = min(warps // blocks, g.max_block_warps)

@@ -29,7 +29,6 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 
 from ..errors import ImageError
-from .check import check_code
 from .facts import check_facts
 from .image import Binding, KernelImage, Parameter, Point, Relocation, Symbol
 from .origin_table import packed_origins, unpacked_origins
@@ -142,6 +141,8 @@ def read_elf(file: bytes, name: str = "<elf>", check: bool = True) -> dict[str, 
             raise ImageError(f"{where}: bad kernel record: it is of kernel {images[kernel].name!r}")
         check_facts(images[kernel], where)
         if check:
+            from .check import check_code  # the analyses take long to import: only where they are needed
+
             check_code(images[kernel], where)
     if not images:
         raise ImageError(f"{name}: no kernel in the file")

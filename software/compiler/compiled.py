@@ -1,0 +1,29 @@
+"""What compiling a module gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .codegen.image import KernelImage
+from .errors import CompileError
+
+__all__ = ["Compiled"]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What became of the kernels of a PTX module.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Entry names of all that were to be compiled, in the order of the file.
+    images : dict of str to KernelImage
+        Those that were, by name, likewise.
+    refusals : dict of str to CompileError
+        Why the others were not, likewise.
+    """
+
+    names: tuple[str, ...]
+    images: dict[str, KernelImage]
+    refusals: dict[str, CompileError]
