@@ -11,6 +11,7 @@ from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 from caesura.software.compiler.codegen.image import Binding, KernelImage, Parameter
 from caesura.software.names import alternatives
 
+from .arguments import number_bytes
 from .constants import ConstantBank
 from .display import html_table
 from .errors import LaunchError, NoSuchKernel
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from .launch import Launch
 
 __all__ = ["Module", "Kernel", "triple"]
-
-_RANGES = {"s8": (-128, 255), "s16": (-(1 << 15), (1 << 16) - 1), "s32": (-(1 << 31), (1 << 32) - 1),
-           "s64": (-(1 << 63), (1 << 64) - 1)}
-
 
 def triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
     """Return a grid or block size as (x, y, z).
@@ -307,10 +304,6 @@ class Kernel:
 
     def _bytes(self, parameter: Parameter, value) -> bytes:
         where = f"kernel {self.image.name!r}, parameter {parameter.name} ({parameter.type})"
-        if isinstance(value, (bytes, bytearray)):
-            if len(value) != parameter.size:
-                raise LaunchError(f"{where}: {parameter.size} bytes wanted, {len(value)} given")
-            return bytes(value)
         if isinstance(value, Texture):
             value = value.descriptor
         if isinstance(value, DeviceArray):
@@ -321,17 +314,4 @@ class Kernel:
             if value.device is not self.device:
                 raise LaunchError(f"{where}: the device array is on another device; copy it to this one")
             return value.address.to_bytes(parameter.size, "little")
-        if parameter.type in ("f32", "f64"):
-            if not isinstance(value, (int, float, np.number)):
-                raise LaunchError(f"{where}: a number is wanted, not {value!r}")
-            return np.array(value, "<f4" if parameter.type == "f32" else "<f8").tobytes()
-        if parameter.pointer and not isinstance(value, (int, np.integer)):
-            raise LaunchError(f"{where}: a device array is wanted, not {type(value).__name__}")
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-            raise LaunchError(f"{where}: an integer is wanted, not {value!r}")
-        low, high = _RANGES[f"s{8 * parameter.size}"] if parameter.size in (1, 2, 4, 8) else (0, -1)
-        if parameter.type.startswith("u"):
-            low = 0
-        if not low <= int(value) <= high:
-            raise LaunchError(f"{where}: {value} does not fit")
-        return (int(value) % (1 << 8 * parameter.size)).to_bytes(parameter.size, "little")
+        return number_bytes(parameter, value, where)
