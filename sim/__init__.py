@@ -43,11 +43,13 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
     Raises
     ------
     ValueError
-        If there is no such back end or preset.
+        If there is no such back end or preset, or `memory_bytes` is no multiple of 4096 up to 4 GiB.
     """
     if backend not in BACKENDS:
         raise InputError(f"no back end {backend!r}; there are {', '.join(BACKENDS)}")
     module, name = BACKENDS[backend]
+    if not isinstance(memory_bytes, int) or not 0 < memory_bytes <= 1 << 32 or memory_bytes % 4096:
+        raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes!r}")
     if isinstance(geometry, str):
         geometry = preset(geometry)
     return getattr(importlib.import_module(module), name)(geometry, memory_bytes=memory_bytes, **options)

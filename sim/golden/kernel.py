@@ -104,6 +104,12 @@ class Kernel:
         self.regions |= 1 << region
         tb.local_base = self.descriptor.local_base + region * self.region_bytes & 0xFFFF_FFFF
 
+    @property
+    def region_addresses(self) -> list[int]:
+        """Where the regions of local memory begin."""
+        return [self.descriptor.local_base + k * self.region_bytes & 0xFFFF_FFFF
+                for k in range(self.machine.g.tb_slots)]
+
     def free_region(self, tb: ThreadBlock) -> None:
         """Take the region of a TB that has ended."""
         if self.region_bytes:

@@ -164,7 +164,9 @@ def restore(kernel: Kernel, entry: dict[str, int], stream: np.ndarray,
         raise BadImage("registers, warps or pattern groups are not the kernel's")
     tb = ThreadBlock(kernel.machine.g, kernel, entry["launch_id"])
     tb.ctaid = (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"])
-    tb.local_base = entry["local_base"]
+    tb.local_base = entry["local_base"] if kernel.region_bytes else kernel.descriptor.local_base
+    if tb.local_base not in kernel.region_addresses:
+        raise BadImage(f"no region of local memory begins at {tb.local_base:#x}")
     for warp in tb.warps:
         warp.live = 0
     records = entry["live_warps"].bit_count()

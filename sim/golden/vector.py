@@ -46,10 +46,10 @@ def parameter(offset: int, machine: Machine, kernel: Kernel) -> int:
     Raises
     ------
     WarpFault
-        `PARAM_BOUND`.
+        `PARAM_BOUND`, with the offset as its address.
     """
     if offset % 4 or offset // 4 >= machine.g.param_words:
-        raise WarpFault(Fault.PARAM_BOUND)
+        raise WarpFault(Fault.PARAM_BOUND, offset & 0xFFFF_FFFF)
     return kernel.params[offset // 4]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -64,6 +65,39 @@ class _Library:
         raise AttributeError(name)
 
 
+class _Simulation:
+    """The C functions of one simulation, one at a time; once it has ended, each is refused.
+
+    Attributes
+    ----------
+    pointer : int
+    """
+
+    def __init__(self, library: _Library, pointer: int):
+        self.pointer = pointer
+        self._library = library
+        self._lock = threading.RLock()
+        self._ended = False
+
+    def __getattr__(self, name: str) -> Callable:
+        function = getattr(self._library, name)
+
+        def call(*arguments):
+            with self._lock:
+                if self._ended:
+                    raise InputError("this simulation has been closed")
+                return function(self.pointer, *arguments)
+
+        setattr(self, name, call)
+        return call
+
+    def end(self, close: Callable[[], object]) -> None:
+        """End it; safe to repeat."""
+        with self._lock:
+            self._ended = True
+            close()
+
+
 class Snapshot:
     """The whole state of a simulation at one cycle; kept by the library until this object goes.
 
@@ -114,7 +148,7 @@ class RtlTransport:
     """The RTL of one SM under Verilator, with its memory: a `software.driver.transport.Transport`.
 
     A register access takes one simulated cycle, memory access from outside none. Two objects of one
-    configuration share the library and are otherwise independent.
+    configuration share the library and are otherwise independent. Threads that use one take turns, call by call.
 
     Parameters
     ----------
@@ -152,8 +186,8 @@ class RtlTransport:
         self.memory_bytes = memory_bytes
         waves = waves or ("" if vcd is not None else None)
         self._library = _Library(library(geometry, design, waves=waves, progress=progress))
-        self._simulation = self._library.new(memory_bytes)
-        self._close = weakref.finalize(self, self._library.delete, self._simulation)
+        self._simulation = _Simulation(self._library, self._library.new(memory_bytes))
+        self._close = weakref.finalize(self, self._library.delete, self._simulation.pointer)
         self.set_timing(MemoryTiming.of(geometry))
         self.tracing = trace
         self.record_timeline(0)
@@ -162,24 +196,24 @@ class RtlTransport:
             self.open_vcd(vcd)
 
     def _check(self) -> None:
-        message = self._library.error(self._simulation)
+        message = self._simulation.error()
         if message:
             raise ProtocolError(message.decode())
 
     def read_register(self, address: int) -> int:
         """Return the 32-bit register at a byte address; takes one cycle."""
-        value = self._library.read_register(self._simulation, address)
+        value = self._simulation.read_register(address)
         self._check()
         return value
 
     def write_register(self, address: int, value: int) -> None:
         """Write a 32-bit register; takes one cycle."""
-        self._library.write_register(self._simulation, address, value)
+        self._simulation.write_register(address, value)
         self._check()
 
     def peek_register(self, address: int) -> int:
         """Return the 32-bit register at a byte address; takes no time, the machine stays as it is."""
-        return self._library.peek_register(self._simulation, address)
+        return self._simulation.peek_register(address)
 
     def _check_range(self, address: int, size: int) -> None:
         if address < 0 or size < 0 or address + size > self.memory_bytes:
@@ -195,13 +229,13 @@ class RtlTransport:
         """
         self._check_range(address, size)
         buffer = ctypes.create_string_buffer(size)
-        self._library.read_memory(self._simulation, address, buffer, size)
+        self._simulation.read_memory(address, buffer, size)
         return buffer.raw
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write global memory; takes no simulated time."""
         self._check_range(address, len(data))
-        self._library.write_memory(self._simulation, address, bytes(data), len(data))
+        self._simulation.write_memory(address, bytes(data), len(data))
 
     def advance(self, cycles: int) -> int:
         """Let exactly `cycles` cycles pass and return them.
@@ -212,20 +246,20 @@ class RtlTransport:
             If the SM breaks a rule of AXI4 that the memory checks; also `wait` and the register accesses.
             The simulation then stands still until it is restored from a snapshot.
         """
-        self._library.advance(self._simulation, cycles)
+        self._simulation.advance(cycles)
         self._check()
         return cycles
 
     def wait(self, cycles: int) -> int:
         """Let time pass until the interrupt line is high, at most `cycles` cycles; return the cycles passed."""
-        passed = self._library.wait(self._simulation, cycles)
+        passed = self._simulation.wait(cycles)
         self._check()
         return passed
 
     @property
     def cycle(self) -> int:
         """Cycles since the start."""
-        return self._library.cycle(self._simulation)
+        return self._simulation.cycle()
 
     @property
     def tracing(self) -> bool:
@@ -235,12 +269,12 @@ class RtlTransport:
     @tracing.setter
     def tracing(self, enabled: bool) -> None:
         self._tracing = bool(enabled)
-        self._library.trace(self._simulation, int(enabled))
+        self._simulation.trace(int(enabled))
 
     def take_trace(self) -> np.ndarray:
         """Return the records since the last call, shape ``(n,)`` of dtype `sim.trace.TRACE`, and forget them."""
-        records = np.empty(self._library.trace_count(self._simulation), TRACE)
-        self._library.take_trace(self._simulation, records.ctypes.data)
+        records = np.empty(self._simulation.trace_count(), TRACE)
+        self._simulation.take_trace(records.ctypes.data)
         return records
 
     def record_timeline(self, interval: int) -> None:
@@ -251,7 +285,7 @@ class RtlTransport:
         if interval < 0:
             raise InputError(f"the interval must be 0 or more cycles, not {interval}")
         self._timeline = interval
-        self._library.timeline(self._simulation, interval)
+        self._simulation.timeline(interval)
 
     def take_timeline(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the events and samples (`sim.timeline.EVENT`, `SAMPLE`) since the last call, and forget them.
@@ -259,9 +293,9 @@ class RtlTransport:
         The first sample is of the moment at which recording began, the last is of this one.
         """
         counts = np.empty(2, np.uint64)
-        self._library.timeline_end(self._simulation, counts.ctypes.data)
+        self._simulation.timeline_end(counts.ctypes.data)
         events, samples = np.empty(int(counts[0]), EVENT), np.empty(int(counts[1]), SAMPLE)
-        self._library.take_timeline(self._simulation, events.ctypes.data, samples.ctypes.data)
+        self._simulation.take_timeline(events.ctypes.data, samples.ctypes.data)
         return events, samples
 
     def snapshot(self) -> Snapshot:
@@ -269,7 +303,7 @@ class RtlTransport:
 
         Memory pages are shared with the snapshot until one side writes them.
         """
-        return Snapshot(self._library, self._library.snapshot(self._simulation), self.cycle, self.memory_bytes)
+        return Snapshot(self._library, self._simulation.snapshot(), self.cycle, self.memory_bytes)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a snapshot, of this simulation or of another one of the same build and memory size."""
@@ -277,27 +311,27 @@ class RtlTransport:
             raise InputError("the snapshot is of another build")
         if snapshot._memory_bytes != self.memory_bytes:
             raise InputError(f"the snapshot has {snapshot._memory_bytes} bytes of memory, not {self.memory_bytes}")
-        self._library.restore(self._simulation, snapshot._pointer)
+        self._simulation.restore(snapshot._pointer)
         self.tracing = self._tracing
         self.record_timeline(self._timeline)
 
     def set_timing(self, timing: MemoryTiming) -> None:
         """Change the memory's latency and bandwidth from now on."""
-        self._library.timing(self._simulation, timing.latency, timing.rate)
+        self._simulation.timing(timing.latency, timing.rate)
 
     def add_error_range(self, errors: ErrorRange) -> None:
         """Let a range of addresses answer SLVERR."""
-        self._library.error_range(self._simulation, errors.start, errors.end, int(errors.reads), int(errors.writes))
+        self._simulation.error_range(errors.start, errors.end, int(errors.reads), int(errors.writes))
 
     def clear_error_ranges(self) -> None:
         """Let all of memory answer normally again."""
-        self._library.clear_errors(self._simulation)
+        self._simulation.clear_errors()
 
     @property
     def traffic(self) -> Traffic:
         """Bus traffic so far."""
         counts = np.empty(2 * AXI_IDS + 1, np.uint64)
-        self._library.traffic(self._simulation, counts.ctypes.data)
+        self._simulation.traffic(counts.ctypes.data)
         return Traffic(tuple(map(int, counts[:AXI_IDS])), tuple(map(int, counts[AXI_IDS:-1])), int(counts[-1]))
 
     def open_vcd(self, path: str | Path) -> None:
@@ -313,12 +347,12 @@ class RtlTransport:
         if self._waves is None:
             raise InputError("this simulation has no waveforms; make it with vcd=PATH or waves=BLOCK")
         open(path, "w").close()
-        self._library.open_vcd(self._simulation, str(path).encode())
+        self._simulation.open_vcd(str(path).encode())
 
     def close_vcd(self) -> None:
         """Complete the waveform file."""
-        self._library.close_vcd(self._simulation)
+        self._simulation.close_vcd()
 
     def close(self) -> None:
-        """End the simulation and complete the waveform file; the object is not usable afterwards."""
-        self._close()
+        """End the simulation and complete the waveform file; safe to repeat, any other use is a `ValueError`."""
+        self._simulation.end(self._close)

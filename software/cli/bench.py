@@ -155,6 +155,21 @@ def bench_code(kernels, ptxas, markdown, json_file):
     _finish(module, result, markdown, None, json_file)
 
 
+@bench_group.command("gpu")
+@kernels_option
+@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the inputs.")
+@markdown_option
+@json_file_option
+def bench_gpu(kernels, size, seed, markdown, json_file):
+    """The PTX of every shipped kernel on a real NVIDIA GPU, next to the references and the golden model."""
+    module = importlib.import_module("caesura.sim.bench.gpu")
+    _check(module, None, markdown)
+    with progress_lines() as progress:
+        result = module.run(kernels, size, seed, progress)
+    _finish(module, result, markdown, None, json_file)
+
+
 @bench_group.command("contexts")
 @kernels_option
 @click.option("--samples", default=100, show_default=True, type=click.IntRange(1), help="Of each kernel.")

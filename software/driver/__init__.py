@@ -1,8 +1,19 @@
 """The driver: devices, modules, kernels, arrays, launches, preemption."""
 
-from .context import StackEntry, TbContext, WarpContext
+from .context import Contexts, StackEntry, TbContext, WarpContext
 from .device import Device
-from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError
+from .errors import (
+    Closed,
+    CommandRefused,
+    ContextError,
+    CycleLimit,
+    DriverError,
+    FaultRecord,
+    KernelFault,
+    LaunchError,
+    NoSuchKernel,
+    OutOfMemory,
+)
 from .launch import Launch, PreemptReport, ResumeReport, WarpState
 from .memory import DeviceArray
 from .module import Kernel, Module
@@ -11,5 +22,6 @@ from .transport import Transport
 from .variables import Variable
 
 __all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "WarpState", "Module", "Kernel", "DeviceArray",
-           "Variable", "Texture", "Transport", "TbContext", "WarpContext", "StackEntry", "DriverError", "LaunchError",
-           "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
+           "Variable", "Texture", "Transport", "Contexts", "TbContext", "WarpContext", "StackEntry", "DriverError",
+           "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed", "CommandRefused", "CycleLimit",
+           "KernelFault", "FaultRecord"]

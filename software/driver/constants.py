@@ -28,8 +28,9 @@ class ConstantBank:
 
     Attributes
     ----------
-    address, size : int
-        Of the bank; a multiple of 128, and bytes.
+    size : int
+        Bytes.
+    memory : Allocation or None
     symbols : dict of str to Symbol
 
     Raises
@@ -48,10 +49,18 @@ class ConstantBank:
             raise LaunchError(f"kernel {image.name!r} has {self.size} bytes of constants, {MAX_CONSTANT_BYTES} are the "
                               "most")
         self.symbols = symbols_of(image, "const", self.size, self.what)
-        self.address = 0
+        self.memory = device.reserve(self.size, device.system) if self.size else None
         if self.size:
-            self.address = device.system.allocate(self.size)
             device.transport.write_memory(self.address, relocated(image, "const", image.constants, variables.address))
+
+    @property
+    def address(self) -> int:
+        """Of the bank, 0 if it is empty; a multiple of 128."""
+        return self.memory.address if self.memory else 0
+
+    def unload(self) -> None:
+        """Let the memory go; a launch that uses it keeps it."""
+        self.memory = None
 
     def in_use(self) -> bool:
         """Whether a kernel that has not finished may read it."""

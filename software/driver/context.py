@@ -1,4 +1,4 @@
-"""A saved context, read back from device memory (`hw.arch.context`), and the warps on an SM."""
+"""A saved context as the driver shows it (`hw.arch.context` has its format in memory)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from caesura.hw.arch import context as image
-from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
-from caesura.hw.arch.patterns import codes_of, encoded_words, read_registers
 
-from .transport import Transport
+from .display import html_table
 
-__all__ = ["StackEntry", "WarpContext", "TbContext", "read_context"]
+__all__ = ["StackEntry", "WarpContext", "TbContext", "Contexts"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +60,11 @@ class WarpContext:
     metadata_bytes: int
     data_bytes: int
 
+    def __repr__(self):
+        waiting = "" if self.barrier is None else f", at barrier {self.barrier}"
+        return (f"WarpContext(warp {self.warp}, PC {self.pc}, {self.live_lanes.bit_count()} lanes, "
+                f"{len(self.registers)} registers{waiting})")
+
     @property
     def pc(self) -> int:
         """Where it goes on."""
@@ -107,58 +110,20 @@ class TbContext:
     data_bytes: int
     metadata_bytes: int
 
-
-class _Words:
-    def __init__(self, raw: bytes):
-        self.words, self.at = np.frombuffer(raw, "<u4"), 0
-
-    def take(self, count: int) -> np.ndarray:
-        self.at += count
-        return self.words[self.at - count:self.at]
+    def __repr__(self):
+        return (f"TbContext(TB {self.launch_id}, {self.mechanism.label}, {len(self.warps)} warps, "
+                f"{len(self.shared_lines)} shared lines, {self.length:,} bytes)")
 
 
-def _read_warp(g: Geometry, words: _Words, codes: np.ndarray, entry: dict[str, int]) -> WarpContext:
-    start = words.at
-    header = image.from_words(image.WARP_HEADER, words.take(image.HEADER_WORDS))
-    predicates = {p: int(words.take(1)[0]) for p in range(PREDICATES) if header["predicates"] >> p & 1}
-    uniforms = {u: int(words.take(1)[0]) for u in range(UNIFORMS) if header["uniforms"] >> u & 1}
-    stack = tuple(StackEntry(*map(int, words.take(image.STACK_WORDS))) for _ in range(header["depth"]))
-    metadata = WORD_BYTES * (words.at - start + image.PATTERN_WORDS)
-    registers = read_registers(codes, words.take, entry["pag"], g.warp_size)
-    patterns = {r: image.Pattern(int(codes[r])) for r in range(entry["registers"])}
-    data = WORD_BYTES * sum(encoded_words(patterns[r], entry["pag"], g.warp_size) for r in registers)
-    return WarpContext(header["warp"], header["live_lanes"], header["launched_lanes"],
-                       header["barrier"] if header["waiting"] else None, stack, predicates, uniforms, registers,
-                       patterns, metadata, data)
+class Contexts(list[TbContext]):
+    """The saved TBs of a launch: a list whose printed form is short, and a table in a notebook."""
 
+    def __repr__(self):
+        return f"[{', '.join(map(repr, self))}]"
 
-def read_context(transport: Transport, ccb_base: int, shared_bytes: int) -> list[TbContext]:
-    """Return the complete entries of a kernel's context control block.
-
-    Parameters
-    ----------
-    transport : Transport
-    ccb_base : int
-    shared_bytes : int
-        Shared memory of a TB.
-    """
-    g = transport.geometry
-    found = []
-    for index in range(g.tb_slots):
-        raw = transport.read_memory(image.entry_address(ccb_base, index), image.CCB_ENTRY.size // 8)
-        entry = image.from_words(image.CCB_ENTRY, np.frombuffer(raw, "<u4"))
-        if entry["state"] != image.State.COMPLETE:
-            continue
-        words = _Words(transport.read_memory(entry["register_image"], entry["length"]))
-        records = entry["live_warps"].bit_count()
-        table = words.words[len(words.words) - image.PATTERN_WORDS * records:].reshape(records, image.PATTERN_WORDS)
-        warps = tuple(_read_warp(g, words, codes_of(vector), entry) for vector in table)
-        count = -(-shared_bytes // SEGMENT_BYTES)
-        bitmap = sum(int(w) << 32 * k for k, w in enumerate(words.take(-(-count // 32))))
-        lines = {n: words.take(SEGMENT_BYTES // 4).tobytes() for n in range(count) if bitmap >> n & 1}
-        found.append(TbContext(
-            image.State(entry["state"]), entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
-            image.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"],
-            entry["pag"], warps, entry["local_base"], lines, entry["length"], entry["data_bytes"],
-            entry["metadata_bytes"]))
-    return found
+    def _repr_html_(self) -> str:
+        rows = [(tb.launch_id, str(tb.ctaid), w.warp, w.pc, len(w.stack), w.live_lanes.bit_count(),
+                 "" if w.barrier is None else w.barrier, len(w.registers), w.data_bytes, w.metadata_bytes)
+                for tb in self for w in tb.warps]
+        return html_table(("TB", "ctaid", "warp", "PC", "stack", "lanes", "barrier", "registers", "data bytes",
+                           "metadata bytes"), rows)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import operator
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from caesura.hw.arch import context as image
 from caesura.hw.arch.faults import CommandError, Fault
@@ -15,21 +18,28 @@ from caesura.hw.arch.geometry import PC_NONE, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Command, KernelState, Register, register_map
 from caesura.software.compiler import disassemble_word, read_source
 from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler.passes.lower.spaces import WINDOWS
 
 from .bounds import GUARD_BYTES, declare, monitor_of
-from .context import StackEntry, TbContext, read_context
-from .errors import CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError
+from .closed import ClosedTransport
+from .context import Contexts, StackEntry
+from .errors import Closed, CommandRefused, CycleLimit, DriverError, FaultRecord, KernelFault, LaunchError, OutOfMemory
 from .fit import check_fit
 from .launch import Launch, PreemptReport, ResumeReport, WarpState
-from .memory import DeviceArray, Region
+from .memory import Allocation, DeviceArray, Region
 from .module import Kernel, Module
 from .pace import Pace, uninterrupted
+from .saved import read_context
 from .transport import Transport
 
 __all__ = ["Device", "SYSTEM_BASE"]
 
 SYSTEM_BASE = 0x1000
 """First byte used; addresses below are never mapped, so that a null pointer faults."""
+HEAP_END = min(WINDOWS.values())
+"""First address that is no global memory for generic accesses, so no array lies there, however large the memory."""
+CLEAR_BYTES = 1 << 20
+"""Memory is cleared in pieces of this size."""
 DEFAULT_CYCLES = 10_000_000
 """Cycle limit of `wait` unless given."""
 OBSERVER_SECONDS = 0.1
@@ -40,7 +50,9 @@ Observer = Callable[["Launch | None", int], None]
 
 
 class Device:
-    """One SM with its memory, driven through registers.
+    """One SM with its memory, driven through registers; a context manager that closes itself.
+
+    One thread uses it at a time.
 
     Parameters
     ----------
@@ -72,8 +84,8 @@ class Device:
     def __init__(self, transport: Transport, system_fraction: float = 0.5):
         self.transport = transport
         self.geometry: Geometry = transport.geometry
-        split = int(transport.memory_bytes * system_fraction) // SEGMENT_BYTES * SEGMENT_BYTES
-        end = transport.memory_bytes // SEGMENT_BYTES * SEGMENT_BYTES
+        end = min(transport.memory_bytes, HEAP_END) // SEGMENT_BYTES * SEGMENT_BYTES
+        split = int(end * system_fraction) // SEGMENT_BYTES * SEGMENT_BYTES
         self.system = Region(SYSTEM_BASE, split, SEGMENT_BYTES, "system memory")
         gap = GUARD_BYTES if monitor_of(transport) else 0
         self.heap = Region(split, end, 2 * SEGMENT_BYTES, "device memory", gap)
@@ -85,6 +97,35 @@ class Device:
         expected = self.geometry.hash
         if self.read("geometry_hash") != expected:
             raise DriverError(f"the device has another geometry than {self.geometry.name!r}")
+
+    def __repr__(self):
+        what = f"{self.transport.name}, {self.geometry.name}, {self.transport.memory_bytes:,} bytes"
+        return f"Device({what}, {'closed' if self.closed else f'cycle {self.cycle:,}'})"
+
+    # The end
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` has been called."""
+        return isinstance(self.transport, ClosedTransport)
+
+    def close(self) -> None:
+        """End the machine and give its memory back; any later use of it is a `Closed` error. Safe to repeat."""
+        if self.closed:
+            return
+        machine, self.transport = self.transport, cast(Transport, ClosedTransport(self.transport))
+        for launch in self.launches.values():
+            launch.held = []
+        if end := getattr(machine, "close", None):
+            end()
+
+    def __enter__(self) -> Device:
+        if self.closed:
+            raise Closed("this device has been closed; open another")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # Registers
 
@@ -110,13 +151,41 @@ class Device:
     def array(self, values) -> DeviceArray:
         """Return a device array with a copy of a numpy array."""
         values = np.asarray(values)
-        array = DeviceArray(self.transport, self.heap, values.shape, values.dtype)
+        array = DeviceArray(self, values.shape, values.dtype, clear=False)
         array.set(values)
         return array
 
-    def empty(self, shape, dtype) -> DeviceArray:
-        """Return a device array with whatever the memory holds."""
-        return DeviceArray(self.transport, self.heap, shape, dtype)
+    def zeros(self, shape, dtype: DTypeLike = np.float64) -> DeviceArray:
+        """Return a device array of zeros."""
+        return DeviceArray(self, shape, dtype)
+
+    def empty(self, shape, dtype: DTypeLike = np.float64, *, clear: bool = True) -> DeviceArray:
+        """Return a device array for results: zeros unless `clear` is False, then whatever the memory holds."""
+        return DeviceArray(self, shape, dtype, clear)
+
+    def reserve(self, size: int, region: Region | None = None) -> Allocation:
+        """Return memory, from the heap unless another region is given; it is free again when nobody holds it.
+
+        Raises
+        ------
+        OutOfMemory
+            If there is no room, not even once what has been dropped and what has finished gave theirs back.
+        """
+        if self.closed:
+            raise Closed("this device has been closed; open another")
+        region = region or self.heap
+        try:
+            return region.lend(size)
+        except OutOfMemory:
+            _ = [launch.finished for launch in self.launches.values() if launch.held]
+            gc.collect()
+            return region.lend(size)
+
+    def clear(self, address: int, size: int) -> None:
+        """Fill memory with zeros."""
+        zeros = bytes(min(size, CLEAR_BYTES))
+        for start in range(0, size, CLEAR_BYTES):
+            self.transport.write_memory(address + start, zeros[:size - start])
 
     def load(self, images: Iterable[KernelImage]) -> Module:
         """Put compiled kernels into device memory."""
@@ -156,14 +225,15 @@ class Device:
         area = image.area_bound(g, warps, kernel.image.registers, shared)
         ccb = self.system.allocate(image.ccb_bytes(g, area))
         launch = Launch(self, kernel, slot, grid, block, shared, ccb, area)
+        launch.held = kernel.holdings(arguments)
         try:
             self.transport.write_memory(ccb, bytes(image.ENTRY_BYTES * g.tb_slots))
-            self._take_local(launch, warps)
+            self._take_local(launch)
             self._describe(launch, threads, warps, words)
             if monitor := monitor_of(self.transport):
                 declare(monitor, slot, kernel, arguments)
             self._command(Command.START, launch)
-        except Exception:
+        except BaseException:
             self.system.free(ccb)
             if launch.local_base:
                 self.system.free(launch.local_base)
@@ -171,13 +241,12 @@ class Device:
         self.launches[slot] = launch
         return launch
 
-    def _take_local(self, launch: Launch, warps: int) -> None:
+    def _take_local(self, launch: Launch) -> None:
         """Allocate a region of local memory for each TB slot; zeros, so that nothing of a former owner shows."""
         g = self.geometry
-        region = -(-warps * g.warp_size * launch.kernel.image.local_bytes // SEGMENT_BYTES) * SEGMENT_BYTES
-        if region:
-            launch.local_base = self.system.allocate(g.tb_slots * region)
-            self.transport.write_memory(launch.local_base, bytes(g.tb_slots * region))
+        if size := g.tb_slots * launch.local_region_bytes:
+            launch.local_base = self.system.allocate(size)
+            self.clear(launch.local_base, size)
 
     def _free_local(self) -> None:
         """Give back the local memory of launches that have finished."""
@@ -419,10 +488,16 @@ class Device:
 
     # Inspection
 
-    def context(self, launch: Launch) -> list[TbContext]:
-        """Return the saved TBs of a preempted launch: PCs, masks, registers, sizes of every warp."""
+    def context(self, launch: Launch) -> Contexts:
+        """Return the saved TBs of a preempted launch, a list: PCs, masks, registers, sizes of every warp.
+
+        Raises
+        ------
+        ContextError
+            If what lies there is no context of this launch: something has written over it.
+        """
         self._check_own(launch)
-        return read_context(self.transport, launch.ccb_base, launch.shared_bytes)
+        return read_context(self.transport, launch)
 
     def warps(self) -> list[WarpState]:
         """Return where every warp on the SM stands."""
@@ -463,17 +538,18 @@ class Device:
 
     def host_state(self) -> tuple:
         """Return the driver's own state (launches, allocations), to go with a snapshot of the machine."""
-        launches = {slot: (launch, launch.fault, launch.local_base) for slot, launch in self.launches.items()}
-        return launches, self.system.used(), self.heap.used()
+        launches = {slot: (launch, launch.fault, launch.local_base, launch.held)
+                    for slot, launch in self.launches.items()}
+        return launches, self.system.state(), self.heap.state()
 
     def set_host_state(self, state: tuple) -> None:
         """Put back what `host_state` returned."""
         launches, system, heap = state
         self.launches = {slot: launch for slot, (launch, *_) in launches.items()}
-        for launch, fault, local_base in launches.values():
-            launch.fault, launch.local_base = fault, local_base
-        self.system.set_used(system)
-        self.heap.set_used(heap)
+        for launch, fault, local_base, held in launches.values():
+            launch.fault, launch.local_base, launch.held = fault, local_base, held
+        self.system.set_state(system)
+        self.heap.set_state(heap)
 
 
 def _mechanism(given: image.Mechanism | str) -> image.Mechanism:

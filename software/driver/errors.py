@@ -12,7 +12,8 @@ from caesura.software.compiler.origins import Origin
 if TYPE_CHECKING:
     from .bounds import Violation
 
-__all__ = ["DriverError", "LaunchError", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
+__all__ = ["DriverError", "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed", "CommandRefused",
+           "CycleLimit", "KernelFault", "FaultRecord"]
 
 
 class DriverError(UserError):
@@ -21,6 +22,25 @@ class DriverError(UserError):
 
 class LaunchError(DriverError):
     """A launch that cannot be right: arguments, block or sizes; nothing was started."""
+
+
+class NoSuchKernel(LaunchError, KeyError):
+    """A module has no kernel of that name; a `KeyError` too, as of any mapping."""
+
+    def __str__(self):
+        return str(self.args[0])
+
+
+class OutOfMemory(DriverError):
+    """No room for an array, a module or a launch."""
+
+
+class ContextError(DriverError):
+    """A saved context in device memory is damaged: something has written there, or it is another machine's."""
+
+
+class Closed(DriverError):
+    """The device has been closed."""
 
 
 class CommandRefused(DriverError):

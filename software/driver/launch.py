@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from .module import Kernel
 
 if TYPE_CHECKING:
     from .device import Device
+    from .memory import Allocation
 
 __all__ = ["Launch", "PreemptReport", "ResumeReport", "WarpState"]
 
@@ -113,6 +115,8 @@ class Launch:
         Local memory of all TBs, 0 if they have none, or no longer any.
     scramble : bool
         The last preempt was in test mode; so will the resume be.
+    held : list of Allocation
+        Memory that it uses: arguments, code, variables. It lets go when it is seen to have finished.
     fault : FaultRecord or None
         Of its first fault, as far as the device recorded it.
     """
@@ -125,14 +129,32 @@ class Launch:
         self.local_base = 0
         self.scramble = False
         self.fault: FaultRecord | None = None
+        self.held: list[Allocation] = []
         self._faulted_before = 0
+
+    def __repr__(self):
+        name = f"{self.kernel.name!r}, grid {self.grid}, block {self.block}"
+        if self.device.closed:
+            return f"Launch({name}, device closed)"
+        state, progress = self._state(self.device.peek), self.peek_progress()
+        if state is None or progress is None:
+            return f"Launch({name})"
+        return f"Launch({name}, {state.name.lower()}, {progress[0]:,} of {progress[1]:,} TBs)"
 
     @property
     def state(self) -> KernelState:
         """State of the kernel slot; finished for good once another launch has the slot."""
+        state = self._state(self.device.read)
+        assert state is not None
+        if state is KernelState.FINISHED:
+            self.held = []
+        return state
+
+    def _state(self, read: Callable[[str], int | None]) -> KernelState | None:
         if self.device.launches.get(self.slot) is not self:
             return KernelState.FINISHED
-        return KernelState(self.device.read(f"kernel[{self.slot}].state"))
+        state = read(f"kernel[{self.slot}].state")
+        return None if state is None else KernelState(state)
 
     @property
     def finished(self) -> bool:
@@ -165,11 +187,18 @@ class Launch:
     def leave_slot(self) -> None:
         """Remember what the device will not know any more once another launch has the slot."""
         self._faulted_before = self.faulted_tbs
+        self.held = []
 
     @property
     def warps_per_tb(self) -> int:
         """Warps of a TB."""
         return -(-math.prod(self.block) // self.device.geometry.warp_size)
+
+    @property
+    def local_region_bytes(self) -> int:
+        """Local memory of a TB, whole segments."""
+        size = self.warps_per_tb * self.device.geometry.warp_size * self.kernel.image.local_bytes
+        return -(-size // SEGMENT_BYTES) * SEGMENT_BYTES
 
     @property
     def occupied_tb_bytes(self) -> int:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caesura.hw.arch.errors import InputError
 
-from .errors import DriverError
-from .transport import Transport
+from .errors import DriverError, OutOfMemory
 
-__all__ = ["Region", "DeviceArray", "convert"]
+if TYPE_CHECKING:
+    from .device import Device
+
+__all__ = ["Allocation", "Region", "DeviceArray", "convert"]
 
 
 class Region:
@@ -33,27 +39,38 @@ class Region:
     def __init__(self, base: int, end: int, align: int, what: str, gap: int = 0):
         self.base, self.end, self.align, self.what, self.gap = base, end, align, what, gap
         self._used: list[tuple[int, int]] = []
-        self._sizes: dict[int, int] = {}
+        self._owners: dict[int, tuple[int, int]] = {}
+        self._serials = itertools.count()
+        self._dropped: deque[tuple[int, int]] = deque()
+        self._lent: weakref.WeakValueDictionary[int, Allocation] = weakref.WeakValueDictionary()
+
+    def __repr__(self):
+        return f"Region({self.what}, {self.free_bytes:,} of {self.end - self.base:,} bytes free)"
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes that are free, in one piece or several."""
+        return self.end - self.base - sum(end - start for start, end in self.used())
 
     def allocate(self, size: int) -> int:
         """Return the address of `size` free bytes.
 
         Raises
         ------
-        DriverError
+        OutOfMemory
             If there is no room.
         """
+        self._settle()
         wanted, size = size, max(self.align, -(-(size + self.gap) // self.align) * self.align)
         at = self.base
         for k, (start, end) in enumerate([*self._used, (self.end, self.end)]):
             if start - at >= size:
                 self._used.insert(k, (at, at + size))
-                self._sizes[at] = wanted
+                self._owners[at] = next(self._serials), wanted
                 return at
             at = end
-        free = self.end - self.base - sum(end - start for start, end in self._used)
-        raise DriverError(f"out of {self.what}: {size} bytes wanted, {free} free of {self.end - self.base}; "
-                          "open the device with a larger memory")
+        raise OutOfMemory(f"out of {self.what}: {size} bytes wanted, {self.free_bytes} free of "
+                          f"{self.end - self.base}; open the device with a larger memory")
 
     def free(self, address: int) -> None:
         """Give an allocation back.
@@ -63,23 +80,67 @@ class Region:
         DriverError
             If nothing is allocated there.
         """
-        for k, (start, _) in enumerate(self._used):
-            if start == address:
-                del self._used[k]
-                return
-        raise DriverError(f"nothing is allocated at {address:#x} in {self.what}")
+        self._settle()
+        if address not in self._owners:
+            raise DriverError(f"nothing is allocated at {address:#x} in {self.what}")
+        self._remove(address)
+
+    def _remove(self, address: int) -> None:
+        del self._owners[address]
+        self._used = [(start, end) for start, end in self._used if start != address]
+
+    def lend(self, size: int) -> Allocation:
+        """Return `size` free bytes that come back when nobody holds them any more.
+
+        Raises
+        ------
+        OutOfMemory
+            If there is no room.
+        """
+        address = self.allocate(size)
+        lent = self._lent[address] = Allocation(address, size)
+        weakref.finalize(lent, self._dropped.append, (address, self._owners[address][0])).atexit = False
+        return lent
+
+    def holder(self, address: int) -> Allocation | None:
+        """Return what was lent and covers an address, if anything does."""
+        start = next((start for start, end in self.used() if start <= address < end), None)
+        return None if start is None else self._lent.get(start)
+
+    def _settle(self) -> None:
+        """Free what has been dropped; a finalizer may run anywhere, so it only leaves a note."""
+        while self._dropped:
+            address, serial = self._dropped.popleft()
+            if self._owners.get(address, (-1,))[0] == serial:
+                self._remove(address)
 
     def extents(self) -> list[tuple[int, int]]:
         """Return address and size of each allocation, as it was asked for."""
-        return [(start, self._sizes[start]) for start, _ in self._used]
+        return [(start, self._owners[start][1]) for start, _ in self.used()]
 
     def used(self) -> list[tuple[int, int]]:
         """Return the allocated ranges."""
+        self._settle()
         return list(self._used)
 
-    def set_used(self, ranges: list[tuple[int, int]]) -> None:
-        """Replace the allocated ranges."""
-        self._used = list(ranges)
+    def state(self) -> tuple:
+        """Return what is allocated, for `set_state`."""
+        return self.used(), dict(self._owners)
+
+    def set_state(self, state: tuple) -> None:
+        """Return to what was allocated when `state` was called; later allocations are no more."""
+        used, owners = state
+        self._used, self._owners = list(used), dict(owners)
+
+
+class Allocation:
+    """Bytes of a `Region`; whoever uses them holds this, and with the last holder they are free again."""
+
+    def __init__(self, address: int, size: int):
+        self.address, self.size = address, size
+
+    def __repr__(self):
+        return f"Allocation({self.size:,} bytes at {self.address:#x})"
 
 
 def _shape(shape) -> tuple[int, ...]:
@@ -112,37 +173,78 @@ def convert(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 class DeviceArray:
-    """An array in device memory, little-endian.
+    """An array in device memory, little-endian; made by `Device.array`, `Device.zeros` and `Device.empty`.
+
+    The memory is given back when the array is dropped or freed and no launch uses it any more.
+
+    Parameters
+    ----------
+    device : Device
+    shape : int or sequence of int
+    dtype : numpy.dtype
+    clear : bool
+        Fill it with zeros.
+
+    Attributes
+    ----------
+    device : Device
+    shape : tuple of int
+    dtype : numpy.dtype
+    nbytes : int
 
     Raises
     ------
     DriverError
         If the shape is none, the elements are no numbers, or there is no room.
-
-    Attributes
-    ----------
-    address : int
-        Device byte address.
-    shape : tuple of int
-    dtype : numpy.dtype
     """
 
-    def __init__(self, transport: Transport, region: Region, shape, dtype):
+    def __init__(self, device: Device, shape, dtype, clear: bool = True):
         self.shape = _shape(shape)
         self.dtype = np.dtype(dtype).newbyteorder("<")
         if self.dtype.hasobject or not self.dtype.itemsize:
             raise DriverError(f"a device array holds numbers, not {np.dtype(dtype)}")
-        self._transport, self._region = transport, region
+        self.device = device
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
-        self.address: int | None = region.allocate(self.nbytes)
+        self._memory: Allocation | None = device.reserve(self.nbytes)
+        if clear:
+            device.clear(self._memory.address, self.nbytes)
 
     def __repr__(self):
-        return f"DeviceArray(address={self.address}, shape={self.shape}, dtype={self.dtype})"
+        where = "freed" if self._memory is None else f"at {self._memory.address:#x}"
+        return f"DeviceArray({self.dtype}, shape {self.shape}, {where})"
 
-    def _where(self) -> int:
-        if self.address is None:
+    @property
+    def address(self) -> int | None:
+        """Device byte address, None once it has been freed."""
+        return None if self._memory is None else self._memory.address
+
+    @property
+    def memory(self) -> Allocation:
+        """What a launch that uses the array holds.
+
+        Raises
+        ------
+        DriverError
+            If the array has been freed.
+        """
+        if self._memory is None:
             raise DriverError("this device array has been freed")
-        return self.address
+        return self._memory
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a device array without dimensions has no length")
+        return self.shape[0]
 
     def set(self, values) -> None:
         """Copy from a numpy array of the same shape.
@@ -156,22 +258,33 @@ class DeviceArray:
         values = convert(given, self.dtype)
         if values.shape != self.shape:
             raise InputError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
-        self._transport.write_memory(self._where(), np.ascontiguousarray(values).tobytes())
-
-    def belongs_to(self, transport: Transport) -> bool:
-        """Whether the array is in the memory of this machine."""
-        return self._transport is transport
-
-    def beside(self, shape, dtype) -> DeviceArray:
-        """Return a new array in the memory of this one, with whatever it holds."""
-        return DeviceArray(self._transport, self._region, shape, dtype)
+        self.device.transport.write_memory(self.memory.address, np.ascontiguousarray(values).tobytes())
 
     def get(self) -> np.ndarray:
         """Return a copy as a numpy array."""
-        raw = self._transport.read_memory(self._where(), self.nbytes)
+        raw = self.device.transport.read_memory(self.memory.address, self.nbytes)
         return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
 
+    def __array__(self, dtype=None, copy: bool | None = None) -> np.ndarray:
+        """Return a copy, for `numpy.asarray` and the like.
+
+        Raises
+        ------
+        ValueError
+            If no copy is allowed: device memory is not the host's.
+        """
+        if copy is False:
+            raise ValueError("a device array can only be copied: its memory is not the host's")
+        values = self.get()
+        return values if dtype is None else values.astype(dtype, copy=False)
+
     def free(self) -> None:
-        """Give the memory back; the array cannot be used afterwards."""
-        self._region.free(self._where())
-        self.address = None
+        """Give the memory back; the array cannot be used afterwards. What a launch still uses comes back with its end.
+
+        Raises
+        ------
+        DriverError
+            If it has been freed before.
+        """
+        _ = self.memory
+        self._memory = None

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 from caesura.software.compiler.codegen.image import Binding, KernelImage, Parameter
+from caesura.software.names import alternatives
 
+from .arguments import number_bytes
 from .constants import ConstantBank
-from .errors import LaunchError
+from .display import html_table
+from .errors import LaunchError, NoSuchKernel
 from .fit import check_parameters
-from .memory import DeviceArray
+from .memory import Allocation, DeviceArray
 from .textures import Texture, texture_words
 from .variables import Bank, GlobalVariables, Variable
 
@@ -22,10 +25,6 @@ if TYPE_CHECKING:
     from .launch import Launch
 
 __all__ = ["Module", "Kernel", "triple"]
-
-_RANGES = {"s8": (-128, 255), "s16": (-(1 << 15), (1 << 16) - 1), "s32": (-(1 << 31), (1 << 32) - 1),
-           "s64": (-(1 << 63), (1 << 64) - 1)}
-
 
 def triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
     """Return a grid or block size as (x, y, z).
@@ -57,9 +56,18 @@ class Data:
         """The two memories with variables."""
         return self.constants, self.globals
 
+    def unload(self) -> None:
+        """Let the memory go."""
+        self.globals.unload()
+        self.constants.unload()
+        self.textures.clear()
 
-class Module:
-    """Kernels loaded on a device; index it by entry name. Kernels with the same variables share them.
+
+class Module(Mapping[str, "Kernel"]):
+    """Kernels loaded on a device: a mapping from entry names. Kernels with the same variables share them.
+
+    The memory of code and variables is given back by `unload`, or when the module and its kernels are dropped; a
+    launch keeps what it uses until it has finished.
 
     Parameters
     ----------
@@ -79,8 +87,30 @@ class Module:
             if key not in data:
                 data[key] = Data(device, image)
             kernels[image.name] = Kernel(device, image, data[key])
+        self.device = device
         self.kernels: Mapping[str, Kernel] = kernels
         self._data = list(data.values())
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self):
+        return f"Module({', '.join(self.kernels) or 'no kernel'})"
+
+    def _repr_html_(self) -> str:
+        rows = [(k.name, k.signature, len(k.image.code), k.image.registers, k.image.shared_bytes, k.image.local_bytes)
+                for k in self.values()]
+        return html_table(("kernel", "parameters", "instructions", "registers", "shared bytes", "local bytes"), rows)
+
+    def unload(self) -> None:
+        """Give the memory of code and variables back; a launch keeps what it uses. Unloading again does nothing."""
+        for kernel in self.values():
+            kernel.unload()
+        for data in self._data:
+            data.unload()
 
     @property
     def globals(self) -> dict[str, Variable]:
@@ -135,7 +165,13 @@ class Module:
         try:
             return self.kernels[name]
         except KeyError:
-            raise LaunchError(f"no entry {name!r} in this module; there are {', '.join(self.kernels)}") from None
+            raise NoSuchKernel(f"no entry {name!r} in this module; {alternatives(str(name), self.kernels)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kernels)
+
+    def __len__(self) -> int:
+        return len(self.kernels)
 
 
 class Kernel:
@@ -144,8 +180,6 @@ class Kernel:
     Attributes
     ----------
     image : KernelImage
-    address : int
-        Of the code in device memory.
     data : Data
         What it shares with other kernels of its module.
     """
@@ -154,9 +188,53 @@ class Kernel:
         self.device = device
         self.image = image
         self.data = data or Data(device, image)
-        self.address = device.system.allocate(len(image.code) * INSTRUCTION_BYTES)
+        self._code: Allocation | None = device.reserve(len(image.code) * INSTRUCTION_BYTES, device.system)
         code = np.array(image.code, dtype="<u8")
-        device.transport.write_memory(self.address, code.tobytes())
+        device.transport.write_memory(self._code.address, code.tobytes())
+
+    def __repr__(self):
+        return f"Kernel({self.signature}{', unloaded' if self._code is None else ''})"
+
+    @property
+    def name(self) -> str:
+        """Its entry's name."""
+        return self.image.name
+
+    @property
+    def signature(self) -> str:
+        """Name and parameters, as one would call it."""
+        parameters = (f"{p.type}{'*' if p.pointer else ''} {p.name}" for p in self.image.parameters)
+        return f"{self.name}({', '.join(parameters)})"
+
+    @property
+    def address(self) -> int:
+        """Of the code in device memory.
+
+        Raises
+        ------
+        LaunchError
+            If its module has been unloaded.
+        """
+        if self._code is None:
+            raise LaunchError(f"kernel {self.name!r}: its module has been unloaded; load it again")
+        return self._code.address
+
+    def unload(self) -> None:
+        """Let the code's memory go; see `Module.unload`."""
+        self._code = None
+
+    def holdings(self, arguments: Sequence) -> list[Allocation]:
+        """Return the memory that a launch with these arguments uses: code, variables, arrays, also by address."""
+        found = [self._code, self.data.globals.memory, self.data.constants.memory]
+        arrays = [self.data.textures[name] for name in self.textures if name in self.data.textures]
+        for value in arguments:
+            if isinstance(value, Texture):
+                arrays += [value.array, value.descriptor]
+            elif isinstance(value, DeviceArray):
+                arrays.append(value)
+            elif isinstance(value, (int, np.integer)):
+                found.append(self.device.heap.holder(int(value)))
+        return [memory for memory in (*found, *(array.memory for array in arrays)) if memory is not None]
 
     @property
     def bank(self) -> ConstantBank:
@@ -220,16 +298,12 @@ class Kernel:
         if binding.kind != "texture" or binding.name not in self.data.textures:
             raise LaunchError(f"{where}: nothing is bound to it; see Module.bind_texture")
         array = self.data.textures[binding.name]
-        if not array.belongs_to(self.device.transport):
+        if array.device is not self.device:
             raise LaunchError(f"{where}: the device array is on another device; copy it to this one")
         return texture_words(array, where)
 
     def _bytes(self, parameter: Parameter, value) -> bytes:
         where = f"kernel {self.image.name!r}, parameter {parameter.name} ({parameter.type})"
-        if isinstance(value, (bytes, bytearray)):
-            if len(value) != parameter.size:
-                raise LaunchError(f"{where}: {parameter.size} bytes wanted, {len(value)} given")
-            return bytes(value)
         if isinstance(value, Texture):
             value = value.descriptor
         if isinstance(value, DeviceArray):
@@ -237,20 +311,7 @@ class Kernel:
                 raise LaunchError(f"{where}: a device array was given for a value of {parameter.size} bytes")
             if value.address is None:
                 raise LaunchError(f"{where}: the device array has been freed")
-            if not value.belongs_to(self.device.transport):
+            if value.device is not self.device:
                 raise LaunchError(f"{where}: the device array is on another device; copy it to this one")
             return value.address.to_bytes(parameter.size, "little")
-        if parameter.type in ("f32", "f64"):
-            if not isinstance(value, (int, float, np.number)):
-                raise LaunchError(f"{where}: a number is wanted, not {value!r}")
-            return np.array(value, "<f4" if parameter.type == "f32" else "<f8").tobytes()
-        if parameter.pointer and not isinstance(value, (int, np.integer)):
-            raise LaunchError(f"{where}: a device array is wanted, not {type(value).__name__}")
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-            raise LaunchError(f"{where}: an integer is wanted, not {value!r}")
-        low, high = _RANGES[f"s{8 * parameter.size}"] if parameter.size in (1, 2, 4, 8) else (0, -1)
-        if parameter.type.startswith("u"):
-            low = 0
-        if not low <= int(value) <= high:
-            raise LaunchError(f"{where}: {value} does not fit")
-        return (int(value) % (1 << 8 * parameter.size)).to_bytes(parameter.size, "little")
+        return number_bytes(parameter, value, where)

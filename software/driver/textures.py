@@ -51,5 +51,5 @@ class Texture:
     def __init__(self, array: DeviceArray):
         self.array = array
         words = texture_words(array, "texture")
-        self.descriptor = array.beside(4, np.uint32)
+        self.descriptor = array.device.empty(4, np.uint32, clear=False)
         self.descriptor.set(np.array((*words, 0), np.uint32))

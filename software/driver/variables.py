@@ -10,10 +10,11 @@ from caesura.hw.arch.errors import InputError
 from caesura.software.compiler.codegen.image import KernelImage, Relocation, Symbol
 
 from .errors import DriverError, LaunchError
-from .memory import DeviceArray, convert
+from .memory import convert
 
 if TYPE_CHECKING:
     from .device import Device
+    from .memory import Allocation
 
 __all__ = ["Bank", "GlobalVariables", "Variable", "relocated", "symbols_of"]
 
@@ -25,9 +26,14 @@ class Bank(Protocol):
     """Memory that holds variables: `symbols` of kind `what`, from `address` on."""
 
     device: Device
-    address: int
+    memory: Allocation | None
     symbols: dict[str, Symbol]
     what: str
+
+    @property
+    def address(self) -> int:
+        """Where it lies."""
+        ...
 
     def in_use(self) -> bool:
         """Whether the host must not write now."""
@@ -81,8 +87,7 @@ class GlobalVariables:
 
     Attributes
     ----------
-    address : int
-        0 if there are none.
+    memory : Allocation or None
     symbols : dict of str to Symbol
 
     Raises
@@ -97,17 +102,27 @@ class GlobalVariables:
 
     def __init__(self, device: Device, image: KernelImage):
         size = image.global_bytes
-        self.device, self.address = device, 0
+        self.device = device
         self.symbols = symbols_of(image, "global", size, self.what)
         if len(image.global_data) > size:
             raise LaunchError(f"kernel {image.name!r}: {len(image.global_data)} bytes of data for {size} bytes of "
                               "global variables")
+        self.memory = device.reserve(size) if size else None
         if size:
-            address = self.address = DeviceArray(device.transport, device.heap, size, np.uint8).address or 0
+            address = self.address
             data = relocated(image, "global", image.global_data, address)
             for start in range(0, size, _CHUNK):
                 end = min(start + _CHUNK, size)
                 device.transport.write_memory(address + start, data[start:end].ljust(end - start, b"\0"))
+
+    @property
+    def address(self) -> int:
+        """Where they lie, 0 if there are none."""
+        return self.memory.address if self.memory else 0
+
+    def unload(self) -> None:
+        """Let the memory go; a launch that uses it keeps it."""
+        self.memory = None
 
     def in_use(self) -> bool:
         """Never: as with device arrays, it is the host's matter when it reads and writes."""
@@ -152,7 +167,15 @@ class Variable:
 
     @property
     def address(self) -> int:
-        """Where it lies in device memory."""
+        """Where it lies in device memory.
+
+        Raises
+        ------
+        DriverError
+            If its module has been unloaded; also `set` and `get`.
+        """
+        if self._bank.memory is None:
+            raise DriverError(f"{self._bank.what} {self.name!r}: its module has been unloaded")
         return self._bank.address + self._symbol.offset
 
     def set(self, values, first: int = 0) -> None:

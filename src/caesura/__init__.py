@@ -1,1 +1,42 @@
-"""Caesura: an open, synthesizable, preemptible SIMT core and its software stack."""
+"""Caesura: an open, synthesizable, preemptible SIMT core and its software stack.
+
+The names below are imported when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from caesura.hw.arch.context import Mechanism
+    from caesura.hw.arch.geometry import Geometry, preset
+    from caesura.sim import open_device
+    from caesura.software.compiler import compile_ptx
+
+    __version__: str
+
+__all__ = ["Geometry", "Mechanism", "compile_ptx", "open_device", "preset", "__version__"]
+
+_PLACES = {
+    "Geometry": "caesura.hw.arch.geometry",
+    "Mechanism": "caesura.hw.arch.context",
+    "compile_ptx": "caesura.software.compiler",
+    "open_device": "caesura.sim",
+    "preset": "caesura.hw.arch.geometry",
+}
+
+
+def __getattr__(name: str):
+    if name == "__version__":
+        value = importlib.import_module("importlib.metadata").version("caesura")
+    elif name in _PLACES:
+        value = getattr(importlib.import_module(_PLACES[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,151 @@
+"""A real GPU as judge: the PTX of every shipped kernel on it, next to the suite's references and the golden model.
+
+Where PTX defines every bit, an array must be equal to the bit on all three; where it allows an error (approximate
+functions), within the tolerance that the kernel's job states. Arrays whose content depends on the order of atomics are
+judged by the job's order-free judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Column, Table
+
+from caesura.sim import open_device
+from caesura.sim.gpu import Gpu, GpuError, open_gpu, run_job
+from caesura.sim.scenario import start_job
+from caesura.software.job import Verdict, compare
+from caesura.software.kernels import KERNELS, Job, ShippedKernel, kernel
+
+from ..report.marks import replace_markdown
+
+__all__ = ["BEGIN", "END", "GOLDEN_CYCLES", "judge", "run", "print_report", "markdown", "update_markdown"]
+
+BEGIN = "<!-- begin: caesura bench gpu -->"
+END = "<!-- end: caesura bench gpu -->"
+"""Marks in a Markdown file: what is between them is replaced."""
+GOLDEN_CYCLES = 1 << 31
+"""Cycle limit of a kernel on the golden model."""
+COLUMNS = "kernel", "elements", "tolerance", "wrong by reference", "wrong by golden model", "largest error"
+
+
+def _golden(shipped: ShippedKernel, job: Job) -> dict[str, np.ndarray]:
+    """Return the arrays as the golden model leaves them."""
+    with open_device("golden", "gtx480", 256 << 20) as device:
+        launch, arrays = start_job(device, device.load([shipped.image()])[shipped.name], job)
+        device.wait(launch, GOLDEN_CYCLES)
+        return {name: array.get() for name, array in arrays.items()}
+
+
+def _compared(job: Job, got: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> list[Verdict]:
+    tolerances = [job.tolerance.get(name) for name in job.expected]
+    return [compare(name, got[name], right[name], t, t) for name, t in zip(job.expected, tolerances, strict=True)]
+
+
+def judge(gpu: Gpu, shipped: ShippedKernel, size: str, seed: int) -> dict:
+    """Run a kernel on a GPU and return a row of `run`'s result.
+
+    Raises
+    ------
+    sim.gpu.GpuError
+        If the GPU refuses the kernel, or it faults there.
+    """
+    job = shipped.job(size, seed)
+    got = run_job(gpu, shipped.ptx_path.read_text(), shipped.name, shipped.image().parameters, job)
+    golden = _golden(shipped, job)
+    by_reference, by_golden = _compared(job, got, job.expected), _compared(job, got, golden)
+    judged = job.judge(got) if job.judge else {}
+    errors = [verdict.max_error for verdict in by_golden]
+    wrong = sum(v.wrong for v in by_reference) + sum(judged.values())
+    return {"kernel": shipped.name, "elements": sum(got[name].size for name in {*job.expected, *judged}),
+            "tolerance": max(job.tolerance.values(), default=None), "wrong_by_reference": wrong,
+            "wrong_by_golden": sum(v.wrong for v in by_golden),
+            "max_error": None if None in errors else max((e for e in errors if e is not None), default=0),
+            "refused": None}
+
+
+def _rows(opened: Callable[[], Gpu], kernels: Iterable[ShippedKernel], size: str, seed: int,
+          progress: Callable[[str], None]) -> list[dict]:
+    rows = []
+    for shipped in kernels:
+        progress(f"{shipped.name}: on the GPU and on the golden model")
+        gpu = opened()  # anew for each: after a fault nothing works any more
+        try:
+            rows.append(judge(gpu, shipped, size, seed))
+        except GpuError as error:
+            rows.append({"kernel": shipped.name, "refused": str(error)})
+        finally:
+            with suppress(GpuError):
+                gpu.close()
+    return rows
+
+
+def run(names: Sequence[str] = (), size: str = "small", seed: int = 1,
+        progress: Callable[[str], None] = lambda text: None, opened: Callable[[], Gpu] = open_gpu) -> dict:
+    """Judge kernels; keys are documented in `docs/gpu.md`.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Shipped kernels; all unless given.
+    size : str
+    seed : int
+    progress : callable
+    opened : callable
+        Returns a GPU.
+    """
+    result = {"gpu": None, "skipped": None, "size": size, "seed": seed, "met": True, "runs": []}
+    try:
+        gpu = opened()
+    except GpuError as error:
+        return result | {"skipped": str(error)}
+    result["gpu"] = {"name": gpu.name, "capability": list(gpu.capability), "driver": gpu.driver}
+    gpu.close()
+    rows = _rows(opened, [kernel(name) for name in names] or list(KERNELS.values()), size, seed, progress)
+    met = all(row["refused"] is None and row["wrong_by_reference"] == row["wrong_by_golden"] == 0 for row in rows)
+    return result | {"runs": rows, "met": met}
+
+
+def _cells(row: dict) -> list[str]:
+    if row["refused"] is not None:
+        return [row["kernel"], row["refused"], *[""] * (len(COLUMNS) - 2)]
+    tolerance = "to the bit" if row["tolerance"] is None else f"{row['tolerance']:g}"
+    error = "-" if row["max_error"] is None else f"{row['max_error']:g}"
+    return [row["kernel"], f"{row['elements']:,}", tolerance, f"{row['wrong_by_reference']:,}",
+            f"{row['wrong_by_golden']:,}", error]
+
+
+def _verdict(result: dict) -> str:
+    if result["skipped"] is not None:
+        return f"not run: {result['skipped']}"
+    gpu, rows = result["gpu"], result["runs"]
+    right = sum(row["refused"] is None and row["wrong_by_reference"] == row["wrong_by_golden"] == 0 for row in rows)
+    return (f"{gpu['name']} (compute capability {'.'.join(map(str, gpu['capability']))}, CUDA {gpu['driver']}), size "
+            f"{result['size']}, seed {result['seed']}: {right} of {len(rows)} kernels right")
+
+
+def print_report(result: dict) -> None:
+    """Print what `run` returned."""
+    console = Console(width=120, highlight=False)
+    if result["runs"]:
+        table = Table(*(Column(name, justify="left" if name == "kernel" else "right") for name in COLUMNS), box=None)
+        for row in result["runs"]:
+            table.add_row(*_cells(row))
+        console.print(table)
+    console.print(_verdict(result))
+
+
+def markdown(result: dict) -> str:
+    """Return the verdict and the table as Markdown."""
+    text = _verdict(result)
+    lines = [COLUMNS, [":---", *["---:"] * (len(COLUMNS) - 1)], *map(_cells, result["runs"])] if result["runs"] else []
+    return "\n".join([f"{text[0].upper()}{text[1:]}.", "", *("| " + " | ".join(line) + " |" for line in lines)]) + "\n"
+
+
+def update_markdown(path: Path, result: dict) -> None:
+    """Replace what stands in a file between the marks; raises as `sim.report.marks.split_markdown`."""
+    replace_markdown(path, BEGIN, END, lambda: markdown(result))

@@ -1,0 +1,128 @@
+"""Reads a launch's saved context back from device memory, and says where it is damaged."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caesura.hw.arch import context as image
+from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES
+from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
+
+from .context import Contexts, StackEntry, TbContext, WarpContext
+from .errors import ContextError
+
+if TYPE_CHECKING:
+    from .launch import Launch
+    from .transport import Transport
+
+__all__ = ["read_context"]
+
+
+class _Damage(Exception):
+    """What is wrong with an entry or its stream."""
+
+
+def _check(right: bool, what: str) -> None:
+    if not right:
+        raise _Damage(what)
+
+
+class _Words:
+    def __init__(self, words: np.ndarray):
+        self.words, self.at = words, 0
+
+    def take(self, count: int) -> np.ndarray:
+        _check(self.at + count <= len(self.words), "its stream ends early")
+        self.at += count
+        return self.words[self.at - count:self.at]
+
+
+def read_context(transport: Transport, launch: Launch) -> Contexts:
+    """Return the complete entries of a launch's context control block.
+
+    Raises
+    ------
+    ContextError
+        If an entry or a stream is none of this launch.
+    """
+    found = Contexts()
+    for index in range(transport.geometry.tb_slots):
+        address = image.entry_address(launch.ccb_base, index)
+        raw = transport.read_memory(address, image.CCB_ENTRY.size // 8)
+        entry = image.from_words(image.CCB_ENTRY, np.frombuffer(raw, "<u4"))
+        try:
+            _check(entry["state"] in list(image.State), f"its state is {entry['state']}")
+            if entry["state"] == image.State.COMPLETE:
+                _check_entry(launch, entry, index)
+                stream = transport.read_memory(entry["register_image"], entry["length"])
+                found.append(_read_tb(launch, entry, np.frombuffer(stream, "<u4")))
+        except _Damage as damage:
+            raise ContextError(f"the saved context of kernel {launch.kernel.image.name!r} is damaged: entry {index} at "
+                               f"{address:#x}: {damage}; something has written over it") from None
+    return found
+
+
+def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
+    """Check what an entry says against the launch."""
+    g, code = launch.device.geometry, launch.kernel.image
+    grid, launch_id = launch.grid, entry["launch_id"]
+    _check(entry["version"] == image.VERSION, f"format version {entry['version']}, not {image.VERSION}")
+    _check(entry["geometry_hash"] == g.hash, "it is of another geometry")
+    area = image.area_address(g, launch.ccb_base, launch.area_bytes, index)
+    _check(entry["register_image"] == area, f"its stream is said to be at {entry['register_image']:#x}, not {area:#x}")
+    _check(entry["length"] <= launch.area_bytes and entry["length"] % WORD_BYTES == 0, f"{entry['length']} bytes long")
+    _check(launch_id < math.prod(grid), f"TB {launch_id} of a grid of {math.prod(grid)}")
+    ctaid = launch_id % grid[0], launch_id // grid[0] % grid[1], launch_id // grid[0] // grid[1]
+    _check((entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == ctaid, f"its ctaid is not that of TB {launch_id}")
+    sizes = code.registers, launch.warps_per_tb, pattern_group(launch.block[0], g.warp_size)
+    _check((entry["registers"], entry["warps"], entry["pag"]) == sizes, "its registers, warps or pattern groups are "
+           "not the kernel's")
+    _check(0 < entry["live_warps"] < 1 << entry["warps"], f"live warps {entry['live_warps']:#x} of {entry['warps']}")
+    _check(entry["mechanism"] in list(image.Mechanism), f"mechanism {entry['mechanism']}")
+    regions = launch.local_region_bytes
+    places = [launch.local_base + k * regions for k in range(g.tb_slots)]
+    _check(entry["local_base"] in places, f"no local memory of the launch begins at {entry['local_base']:#x}")
+
+
+def _read_tb(launch: Launch, entry: dict[str, int], stream: np.ndarray) -> TbContext:
+    records, count = entry["live_warps"].bit_count(), -(-launch.shared_bytes // SEGMENT_BYTES)
+    end = len(stream) - image.PATTERN_WORDS * records
+    _check(end >= 0, "its stream ends early")
+    words = _Words(stream[:end])
+    table = stream[end:].reshape(records, image.PATTERN_WORDS)
+    warps = tuple(_read_warp(launch, words, codes_of(vector), entry["pag"]) for vector in table)
+    alive = [warp for warp in range(entry["warps"]) if entry["live_warps"] >> warp & 1]
+    _check(sorted(w.warp for w in warps) == alive, "its warps are not those its entry names")
+    bitmap = sum(int(w) << 32 * k for k, w in enumerate(words.take(-(-count // 32))))
+    lines = {n: words.take(SEGMENT_BYTES // 4).tobytes() for n in range(count) if bitmap >> n & 1}
+    _check(words.at == end, "its stream is too long")
+    data = sum(w.data_bytes for w in warps) + SEGMENT_BYTES * len(lines)
+    _check(data == entry["data_bytes"], f"{data} bytes of data, {entry['data_bytes']} by its entry")
+    return TbContext(
+        image.State(entry["state"]), entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
+        image.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"], entry["pag"], warps,
+        entry["local_base"], lines, entry["length"], entry["data_bytes"], entry["metadata_bytes"])
+
+
+def _read_warp(launch: Launch, words: _Words, codes: np.ndarray, pag: int) -> WarpContext:
+    g, code, start = launch.device.geometry, launch.kernel.image, words.at
+    header = image.from_words(image.WARP_HEADER, words.take(image.HEADER_WORDS))
+    where = f"record of warp {header['warp']}"
+    predicates = {p: int(words.take(1)[0]) for p in range(PREDICATES) if header["predicates"] >> p & 1}
+    uniforms = {u: int(words.take(1)[0]) for u in range(UNIFORMS) if header["uniforms"] >> u & 1}
+    _check(1 <= header["depth"] <= g.stack_depth, f"{where}: stack {header['depth']} deep")
+    _check(header["live_lanes"] & ~header["launched_lanes"] == 0, f"{where}: lanes live that were never launched")
+    stack = tuple(StackEntry(*map(int, words.take(image.STACK_WORDS))) for _ in range(header["depth"]))
+    _check(all(entry.pc <= len(code.code) for entry in stack), f"{where}: a PC beyond the kernel")
+    _check(not codes[code.registers:].any() and np.count_nonzero(codes) == header["saved_registers"],
+           f"{where}: its patterns are not those of {header['saved_registers']} registers of the kernel")
+    metadata = WORD_BYTES * (words.at - start + image.PATTERN_WORDS)
+    registers = read_registers(codes, words.take, pag, g.warp_size)
+    patterns = {r: image.Pattern(int(codes[r])) for r in range(code.registers)}
+    data = WORD_BYTES * sum(encoded_words(patterns[r], pag, g.warp_size) for r in registers)
+    return WarpContext(header["warp"], header["live_lanes"], header["launched_lanes"],
+                       header["barrier"] if header["waiting"] else None, stack, predicates, uniforms, registers,
+                       patterns, metadata, data)
