@@ -258,7 +258,10 @@ class Machine:
             return self.end(warp, pc, fault)
         if warp.runs:
             self.ready.append(warp)
-        elif warp.pending and self.order:
+            return
+        if self._compiled:
+            self._compiled.pull_block(warp.tb)
+        if warp.pending and self.order:
             self._follow(self.order)
         elif not self._settled(warp.tb):
             self.release_barrier(warp.tb, warp, pc)

@@ -58,8 +58,8 @@ def _address(array: np.ndarray) -> int:
 class Compiled:
     """The engine at work on one machine.
 
-    Warps are *attached* while the arrays hold their state. Outside of `run`, and wherever Python looks at a warp, none
-    is: `pull` brings everything back.
+    Warps are *attached* while the arrays hold their state; `pull` and `pull_block` detach them. `Machine` calls these
+    before it looks at a warp that did not execute the last instruction in Python.
 
     Parameters
     ----------
@@ -115,13 +115,20 @@ class Compiled:
         return passed + self._handle(status)
 
     def pull(self) -> None:
-        """Bring the state of all attached warps back to Python."""
+        """Bring all state back to Python."""
         for warp in self._attached:
             if warp is not None:
                 self._pull_warp(warp)
         for tb in self._resident:
             if tb is not None:
                 self._pull_lines(tb)
+
+    def pull_block(self, tb: ThreadBlock) -> None:
+        """Bring the state of a TB back."""
+        for warp in tb.warps:
+            if self._attached[warp.slot] is warp:
+                self._pull_warp(warp)
+        self._pull_lines(tb)
 
     # What stopped the engine
 
@@ -135,19 +142,19 @@ class Compiled:
             return 0
         warp, pc = machine.slots[int(self._state["slot"][0])], int(self._state["pc"][0])
         assert warp is not None
-        if status == Status.DONE:
-            self._pull_block(warp.tb)
-            machine.complete(warp.tb)
-            return 0
-        self.pull()
-        if status == Status.MISMATCH:
-            machine.release_barrier(warp.tb, warp, pc)
-        elif status == Status.RAN_OFF:
-            machine.end(warp, pc, WarpFault(Fault.FETCH_BOUND))
-        else:
-            machine.cycle = int(self._state["cycle"][0]) + 1
+        if status == Status.PYTHON:
+            self._pull_warp(warp)
+            self._pull_lines(warp.tb)
+            machine.cycle += 1
             machine.step(machine.ready.popleft())
             return 1
+        self.pull_block(warp.tb)
+        if status == Status.DONE:
+            machine.complete(warp.tb)
+        elif status == Status.MISMATCH:
+            machine.release_barrier(warp.tb, warp, pc)
+        else:
+            machine.end(warp, pc, WarpFault(Fault.FETCH_BOUND))
         return 0
 
     def _decode(self) -> None:
@@ -171,9 +178,9 @@ class Compiled:
         machine = self.machine
         for slot, warp in enumerate(machine.slots):
             if warp is not None and self._attached[slot] is not warp:
+                self._push_warp(warp)
                 if self._resident[warp.tb.slot] is not warp.tb:
                     self._push_block(warp.tb)
-                self._push_warp(warp)
         for kernel in machine.kernels:
             self._kernels[kernel.index]["pending"] = kernel.state is KernelState.PREEMPTING
         ready = [warp.slot for warp in machine.ready]
@@ -190,7 +197,7 @@ class Compiled:
         for entry in warp.stack:
             values += (entry.pc, entry.mask, entry.reconv)
         words[_POINTER_WORDS:_POINTER_WORDS + len(values)] = values
-        self._attached[slot] = warp
+        self._attached[slot] = warp if warp.pending is None else None  # Python completes it whenever its turn comes
 
     def _push_block(self, tb: ThreadBlock) -> None:
         kernel, record, lines = tb.kernel, self._blocks[tb.slot], self._lines[tb.slot]
@@ -224,13 +231,9 @@ class Compiled:
         ring, first, count = (self._state[name][0].tolist() for name in ("ready", "first", "count"))
         machine.ready = deque(_present(machine.slots[ring[(first + k) % MAX_WARPS]]) for k in range(count))
 
-    def _pull_block(self, tb: ThreadBlock) -> None:
-        for warp in tb.warps:
-            if self._attached[warp.slot] is warp:
-                self._pull_warp(warp)
-        self._pull_lines(tb)
-
     def _pull_lines(self, tb: ThreadBlock) -> None:
+        if self._resident[tb.slot] is not tb:
+            return
         tb.lines_valid = int.from_bytes(self._lines[tb.slot].tobytes(), "little")
         self._resident[tb.slot] = None
 

@@ -36,7 +36,7 @@ def row(operation: Operation) -> tuple[int, ...]:
     if "mem" in op.operands:
         registers["a"] = 0 if get("no_base") else get("a")
     if operation.kind.name in ("CALL", "BRU"):
-        registers["d"] = operation.uniform
+        registers["d"] = getattr(operation, "uniform", 0)
     return _packed(**{
         "handler": _handler(instruction, operation.kind), "code": _function(instruction), "guard": operation.guard,
         "guard_not": bool(operation.invert), "recorded": operation.recorded, "d": get("d"), **registers,

@@ -209,20 +209,24 @@ void pause(Warp& w, const Operation& op, bool pending) {
 
 void make_ready(Machine& m, u32 slot) { m.ready[(m.first + m.count++) % MAX_WARPS] = slot; }
 
-// After a warp has stopped: the end of its thread block, or a barrier that may be full.
+bool continues(const Warp& w) { return w.live && !w.waiting && !w.parked; }
+
+// After a warp has stopped: the end of its thread block, or a barrier that may be full. The block that has stopped as
+// a whole for a preempt needs attention.
 int stopped(Machine& m, Block& block, bool pending) {
-    bool alive = false, full = true, same = true;
+    bool alive = false, full = true, same = true, running = false;
     u32 barrier = ~0u;
     for (u32 k = 0; k < block.warps; ++k) {
         const Warp& w = warp_at(m, block.slots[k]);
         if (!w.live) continue;
         alive = true;
+        running |= continues(w);
         full &= w.waiting != 0;
         same &= barrier == ~0u || barrier == w.barrier;
         barrier = w.barrier;
     }
     if (!alive) return Status::DONE;
-    if (pending) return Status::ATTENTION;
+    if (pending) return running ? Status::LIMIT : Status::ATTENTION;
     if (!full) return Status::LIMIT;
     if (!same) return Status::MISMATCH;
     for (u32 k = 0; k < block.warps; ++k) {
@@ -233,8 +237,6 @@ int stopped(Machine& m, Block& block, bool pending) {
     }
     return Status::LIMIT;
 }
-
-bool continues(const Warp& w) { return w.live && !w.waiting && !w.parked; }
 
 // Moves on behind an instruction; false if live lanes run off the bottom of the stack.
 bool advance(Machine& m, Warp& w, const Operation& op, u32 pc, u32 active, u32 mask, bool pending) {

@@ -88,7 +88,7 @@ class Status(enum.IntEnum):
     DONE = 3
     """The last warp of a thread block has exited."""
     ATTENTION = 4
-    """A warp has stopped while a preempt is pending."""
+    """The last warp of a thread block has stopped while a preempt is pending."""
     MISMATCH = 5
     """All warps of a thread block wait, at different barriers."""
     RAN_OFF = 6
