@@ -130,7 +130,7 @@ class Machine:
                         compiled.pull()
                     self.manage()
                 if self.ready and compiled:
-                    passed += compiled.run(cycles - passed)
+                    passed += compiled.run(1 if until_event and self.events else cycles - passed)
                 elif self.ready:
                     self.step(self.ready.popleft())
                     passed += 1
@@ -153,7 +153,7 @@ class Machine:
 
     def _in_engine(self, engine: Engine | None, cycles: int) -> Compiled | None:
         """Return what executes the next `cycles` cycles, None for numpy."""
-        if engine is None or engine.library is None or not engine.pays(cycles):
+        if engine is None or not engine.pays(cycles) or engine.library is None:
             return None
         if self._compiled is None:
             self._compiled = Compiled(self, engine.library)

@@ -80,6 +80,8 @@ class Build:
     warp_size : int
     flags : tuple of str
         Of the compiler.
+    target : Path, optional
+        Where the library goes; into the cache without it.
 
     Raises
     ------
@@ -87,12 +89,12 @@ class Build:
         If there is no compiler.
     """
 
-    def __init__(self, warp_size: int, flags: tuple[str, ...] = FLAGS):
+    def __init__(self, warp_size: int, flags: tuple[str, ...] = FLAGS, target: Path | None = None):
         path = compiler()
         if path is None:
             raise BuildError("g++ missing, needed to build the compiled engine of the golden model; install with "
                              "`sudo apt-get install g++`")
-        self.path = library_path(warp_size, flags)
+        self.path = library_path(warp_size, flags) if target is None else target
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._folder = tempfile.TemporaryDirectory(prefix="build-", dir=self.path.parent)
         work = Path(self._folder.name)
@@ -109,7 +111,7 @@ class Build:
         return self._process.poll() is None
 
     def finish(self) -> Path:
-        """Wait for the compiler, put the library into the cache and return where.
+        """Wait for the compiler, put the library where it belongs and return where.
 
         Raises
         ------

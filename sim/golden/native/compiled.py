@@ -26,6 +26,7 @@ from .layout import (
     STACK_WORD,
     STACK_WORDS,
     WARP,
+    Handler,
     Status,
 )
 
@@ -39,7 +40,7 @@ __all__ = ["Compiled", "load_library"]
 TRACE_RECORDS = 4096
 """Trace records that the engine keeps before it hands them over."""
 _WORD = 0xFFFF_FFFF
-_POINTER_WORDS = 4
+_POINTERS, _POINTER_WORDS = 2, 4
 _DEPTH = STACK_WORD - 1
 
 
@@ -75,16 +76,17 @@ class Compiled:
         self._warps, self._blocks = np.zeros(MAX_WARPS, WARP), np.zeros(g.tb_slots, BLOCK)
         self._kernels, self._state = np.zeros(g.kernel_slots, KERNEL), np.zeros(1, MACHINE)
         self._words = self._warps.view(np.uint32).reshape(MAX_WARPS, -1)
+        self._pointers = self._warps.view(np.uint64).reshape(MAX_WARPS, -1)
         self._lines = np.zeros((g.tb_slots, -(-g.shared_lines // 64)), np.uint64)
         self._attached: list[Warp | None] = [None] * g.warps
         self._resident: list[ThreadBlock | None] = [None] * g.tb_slots
         self._decoded: list[tuple | None] = [None] * g.kernel_slots
         self._trace = np.zeros(TRACE_RECORDS if machine.recorder else 0, TRACE)
-        self._tables = np.ascontiguousarray(np.array([coefficients(name) for name in FUNCTIONS], np.int64))
+        self._tables: np.ndarray | None = None
         self._full = (1 << g.warp_size) - 1
         state = self._state
         for name, array in (("memory", machine.memory), ("warps", self._warps), ("blocks", self._blocks),
-                            ("kernels", self._kernels), ("coefficients", self._tables), ("angles", windows())):
+                            ("kernels", self._kernels)):
             state[name] = _address(array)
         state["memory_bytes"], state["param_words"] = len(machine.memory), g.param_words
         state["stack_depth"], state["trace_room"] = g.stack_depth, len(self._trace)
@@ -164,7 +166,10 @@ class Compiled:
         kernel = warp.tb.kernel
         decoded = self._decoded[kernel.index]
         assert decoded is not None
-        decoded[1][pc] = row(kernel.operation(pc))
+        decoded[1][pc] = fields = row(kernel.operation(pc))
+        if fields[0] == Handler.SFU and self._tables is None:
+            self._tables = np.array([coefficients(name) for name in FUNCTIONS], np.int64)
+            self._state["coefficients"], self._state["angles"] = _address(self._tables), _address(windows())
 
     def _hand_over_trace(self) -> None:
         recorder, count = self.machine.recorder, int(self._state["trace_count"][0])
@@ -189,14 +194,13 @@ class Compiled:
 
     def _push_warp(self, warp: Warp) -> None:
         slot = warp.slot
-        record, words = self._warps[slot], self._words[slot]
-        record["registers"], record["uniforms"] = _address(warp.registers), _address(warp.uniforms)
+        self._pointers[slot, :_POINTERS] = _address(warp.registers), _address(warp.uniforms)
         values = [warp.valid & _WORD, warp.valid >> 32, warp.live_vector & _WORD, warp.live_vector >> 32, warp.live,
                   warp.written, warp.uniforms_written, warp.waiting, warp.barrier, warp.parked, warp.after_pp,
                   *warp.predicates, self._full, warp.index, warp.tb.slot, len(warp.stack)]
         for entry in warp.stack:
             values += (entry.pc, entry.mask, entry.reconv)
-        words[_POINTER_WORDS:_POINTER_WORDS + len(values)] = values
+        self._words[slot, _POINTER_WORDS:_POINTER_WORDS + len(values)] = values
         self._attached[slot] = warp if warp.pending is None else None  # Python completes it whenever its turn comes
 
     def _push_block(self, tb: ThreadBlock) -> None:

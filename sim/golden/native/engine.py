@@ -25,9 +25,9 @@ class Engine:
     Parameters
     ----------
     kind : str
-        ``"numpy"``; ``"compiled"``: built at once if it has to be; ``"auto"``: compiled if it is in the cache, otherwise
-        numpy until a build beside it has ended, which begins when the run turns out to be long. Without a compiler
-        numpy.
+        ``"numpy"``; ``"compiled"``: built at once if it has to be; ``"auto"``: compiled if it is in the cache,
+        otherwise numpy until a build beside it has ended, which begins when the run turns out to be long. Without a
+        compiler numpy.
     warp_size : int
 
     Attributes

@@ -151,9 +151,7 @@ _TYPES = {"u1": "uint8_t", "u4": "uint32_t", "u8": "uint64_t"}
 
 def _struct_text(name: str, layout: np.dtype) -> str:
     lines = []
-    assert layout.fields is not None and layout.names is not None
-    for field in layout.names:
-        kind = layout.fields[field][0]
+    for field, (kind, *_) in (layout.fields or {}).items():
         dimensions = "".join(f"[{n}]" for n in kind.shape)
         lines.append(f"    {_TYPES[kind.base.str[1:]]} {_RENAMED.get(field, field)}{dimensions};\n")
     packed = "" if layout.isalignedstruct else " __attribute__((packed))"
