@@ -2,7 +2,7 @@
 
 ::
 
-    Machine.advance --> Engine.compiled --none--> Machine._step (numpy)
+    Machine.advance --> Engine.compiled --none--> Machine.step (numpy)
                               |
                               v
        push: warps, blocks, kernels --> arrays --> engine.cpp, an instruction a cycle --> pull

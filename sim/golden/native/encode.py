@@ -35,8 +35,8 @@ def row(operation: Operation) -> tuple[int, ...]:
     registers = {name: get(name) if name in op.operands or f"u{name}" in op.operands else 0 for name in "abc"}
     if "mem" in op.operands:
         registers["a"] = 0 if get("no_base") else get("a")
-    if operation.kind.name in ("CALL", "BRU"):
-        registers["d"] = getattr(operation, "uniform", 0)
+    if operation.kind in (Kind.CALL, Kind.BRU):
+        registers["d"] = operation.uniform
     return _packed(**{
         "handler": _handler(instruction, operation.kind), "code": _function(instruction), "guard": operation.guard,
         "guard_not": bool(operation.invert), "recorded": operation.recorded, "d": get("d"), **registers,
