@@ -68,10 +68,12 @@ class Operation:
         Of kind `FAULT`: raised at issue.
     recorded : bool
         Appears in the retire trace.
+    instruction : Instruction or None
+        What was decoded; none of kind `FAULT`.
     """
 
     __slots__ = ("kind", "guard", "invert", "run", "atomic", "target", "reconv", "live", "barrier", "uniform",
-                 "fault", "recorded")
+                 "fault", "recorded", "instruction")
 
     def __init__(self, kind: Kind, fault: Fault = Fault.NONE):
         self.kind = kind
@@ -82,6 +84,7 @@ class Operation:
         self.target = self.reconv = self.live = self.barrier = self.uniform = 0
         self.fault = fault
         self.recorded = True
+        self.instruction: Instruction | None = None
 
 
 def compile_word(word: int, machine: Machine, kernel: Kernel) -> Operation:
@@ -106,6 +109,7 @@ def compile_word(word: int, machine: Machine, kernel: Kernel) -> Operation:
         operation = Operation(Kind.RUN)
         make = constant_to_uniform if "ud" in op.operands and op.size is not None else _UNITS[op.unit]
         operation.run = make(instruction, machine, kernel)
+    operation.instruction = instruction
     if op.is_guarded:
         operation.guard = instruction.get("guard")
         operation.invert = (1 << machine.g.warp_size) - 1 if instruction.get("guard_not") else 0

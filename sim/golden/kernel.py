@@ -76,6 +76,8 @@ class Kernel:
         TBs so far; those ended by a fault.
     regions : int
         Bit a region of local memory: it belongs to a TB, on the SM or preempted.
+    decoded : dict of int to Operation
+        Instructions met since the descriptor was loaded, by PC: another dictionary after each load.
     """
 
     def __init__(self, machine: Machine, index: int):
@@ -83,10 +85,10 @@ class Kernel:
         self.index = index
         self.state = KernelState.IDLE
         self.launched = self.completed = self.faults = self.regions = 0
-        self._operations: dict[int, Operation] = {}
+        self.decoded: dict[int, Operation] = {}
 
     def __getstate__(self):
-        return vars(self) | {"_operations": {}}  # decoded operations hold on to the machine they were made for
+        return vars(self) | {"decoded": {}}  # decoded operations hold on to the machine they were made for
 
     def load(self, descriptor: Descriptor) -> None:
         """Take a new descriptor and forget the decoded code of the last one."""
@@ -96,7 +98,7 @@ class Kernel:
         self.shared_bytes, self.params = descriptor.shared_bytes, descriptor.params
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
         self.launched = self.completed = self.faults = self.regions = 0
-        self._operations = {}
+        self.decoded = {}
 
     def take_region(self, tb: ThreadBlock) -> None:
         """Give a new TB the lowest free region of local memory."""
@@ -138,9 +140,9 @@ class Kernel:
 
     def operation(self, pc: int) -> Operation:
         """Return the decoded instruction at `pc`, decoding it when first met."""
-        found = self._operations.get(pc)
+        found = self.decoded.get(pc)
         if found is None:
-            found = self._operations[pc] = self._decode(pc)
+            found = self.decoded[pc] = self._decode(pc)
         return found
 
     def _decode(self, pc: int) -> Operation:

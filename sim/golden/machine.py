@@ -18,6 +18,8 @@ from .bounds import BoundsChecker
 from .bounds.checker import BoundsFault
 from .execute import Kind
 from .kernel import Descriptor, Kernel
+from .native.compiled import Compiled
+from .native.engine import Engine
 from .preempt import Preemption
 from .record import Recorder
 from .tb import ThreadBlock
@@ -26,6 +28,8 @@ from .warp import Warp, WarpFault
 __all__ = ["Machine", "FaultRecord"]
 
 _FAULT_EVENT = 1 << 10
+LAP = 256
+"""Instructions that numpy executes until the engine is asked again."""
 
 
 class FaultRecord:
@@ -49,6 +53,8 @@ class Machine:
         Record the retire trace.
     check_bounds : bool
         Check each access to global memory against the arrays that the driver names; one out of bounds ends the kernel.
+    engine : Engine, optional
+        Says when the compiled engine executes; without it numpy always does.
 
     Attributes
     ----------
@@ -69,7 +75,8 @@ class Machine:
         A TB may have to be launched, restored or saved before the next instruction.
     """
 
-    def __init__(self, g: Geometry, memory_bytes: int, trace: bool = False, check_bounds: bool = False):
+    def __init__(self, g: Geometry, memory_bytes: int, trace: bool = False, check_bounds: bool = False,
+                 engine: Engine | None = None):
         if memory_bytes <= 0 or memory_bytes % SEGMENT_BYTES:
             raise InputError(f"memory_bytes must be a positive multiple of {SEGMENT_BYTES}, not {memory_bytes}")
         self.g = g
@@ -86,15 +93,18 @@ class Machine:
         self.attention = False
         self.order: AtomicOrder | None = None
         self.checker = BoundsChecker(g, memory_bytes) if check_bounds else None
+        self.engine = engine
+        self._compiled: Compiled | None = None
 
     def _view(self) -> None:
         self.views = (self.memory, *(self.memory.view(unit) for unit in (np.uint16, np.uint32, np.uint64)))
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "views"}
+        return {name: value for name, value in vars(self).items() if name not in ("views", "engine", "_compiled")}
 
     def __setstate__(self, state):
         vars(self).update(state)
+        self.engine = self._compiled = None
         self._view()
 
     # Time
@@ -107,21 +117,47 @@ class Machine:
         OrderMismatch
             If the atomics do not happen in the order to follow.
         """
-        for passed in range(cycles):
-            if until_event and self.events:
-                return passed
-            self.cycle += 1
-            if self.attention:
-                self.attention = False
-                self.manage()
-            if self.ready:
-                self._step(self.ready.popleft())
-            elif self.order and self.order.waits:
-                raise OrderMismatch(self.order.stuck())
-            elif not self.attention and not (until_event and self.events):
-                self.cycle += cycles - passed - 1
-                break
+        engine, passed = self.engine, 0
+        compiled = self._in_engine(engine, cycles)
+        try:
+            while passed < cycles:
+                if until_event and self.events:
+                    return passed
+                self.cycle += 1
+                if self.attention:
+                    self.attention = False
+                    if compiled and self.preemption.busy:
+                        compiled.pull()
+                    self.manage()
+                if self.ready and compiled:
+                    passed += compiled.run(1 if until_event and self.events else cycles - passed)
+                elif self.ready:
+                    self.step(self.ready.popleft())
+                    passed += 1
+                    if engine and passed % LAP == 0:
+                        engine.lap()
+                        compiled = self._in_engine(engine, cycles - passed)
+                elif self.order and self.order.waits:
+                    raise OrderMismatch(self.order.stuck())
+                elif self.attention or until_event and self.events:
+                    passed += 1
+                else:
+                    self.cycle += cycles - passed - 1
+                    break
+        finally:
+            if compiled:
+                compiled.pull()
+            elif engine:
+                engine.lap()
         return cycles
+
+    def _in_engine(self, engine: Engine | None, cycles: int) -> Compiled | None:
+        """Return what executes the next `cycles` cycles, None for numpy."""
+        if engine is None or not engine.pays(cycles) or engine.library is None:
+            return None
+        if self._compiled is None:
+            self._compiled = Compiled(self, engine.library)
+        return self._compiled
 
     def manage(self) -> None:
         """Save and restore, launch the TBs that have room, and finish kernels."""
@@ -187,7 +223,7 @@ class Machine:
             self.slots[warp.slot] = warp
         self.ready.extend(warp for warp in tb.warps if warp.runs)
         if not self._settled(tb):
-            self._release_barrier(tb, tb.warps[0], 0)
+            self.release_barrier(tb, tb.warps[0], 0)
 
     def remove(self, tb: ThreadBlock) -> None:
         """Free everything a TB holds."""
@@ -202,10 +238,10 @@ class Machine:
         """Complete a TB whose warps have all exited; return whether it was so."""
         if not tb.exited:
             return False
-        self._complete(tb)
+        self.complete(tb)
         return True
 
-    def _complete(self, tb: ThreadBlock) -> None:
+    def complete(self, tb: ThreadBlock) -> None:
         """Free everything a TB that has ended holds, its local memory included."""
         self.remove(tb)
         tb.kernel.free_region(tb)
@@ -213,18 +249,22 @@ class Machine:
 
     # Execution
 
-    def _step(self, warp: Warp) -> None:
+    def step(self, warp: Warp) -> None:
+        """Execute the next instruction of a warp, which is no longer among the ready ones."""
         pc = warp.stack[-1].pc
         try:
             self._execute(warp, pc)
         except WarpFault as fault:
-            return self._end(warp, pc, fault)
+            return self.end(warp, pc, fault)
         if warp.runs:
             self.ready.append(warp)
-        elif warp.pending and self.order:
+            return
+        if self._compiled:
+            self._compiled.pull_block(warp.tb)
+        if warp.pending and self.order:
             self._follow(self.order)
         elif not self._settled(warp.tb):
-            self._release_barrier(warp.tb, warp, pc)
+            self.release_barrier(warp.tb, warp, pc)
 
     def _execute(self, warp: Warp, pc: int) -> None:
         kernel = warp.tb.kernel
@@ -300,7 +340,7 @@ class Machine:
         """Warps of `kernel` are to stop."""
         return kernel.state is KernelState.PREEMPTING
 
-    def _release_barrier(self, tb: ThreadBlock, warp: Warp, pc: int) -> None:
+    def release_barrier(self, tb: ThreadBlock, warp: Warp, pc: int) -> None:
         """Release a full barrier, unless a preempt is pending; `warp` at `pc` is what may have filled it."""
         if self.pending(tb.kernel):
             self.attention = True
@@ -308,12 +348,12 @@ class Machine:
         try:
             released = tb.full_barrier()
         except WarpFault as fault:
-            return self._end(warp, pc, fault)
+            return self.end(warp, pc, fault)
         for other in released:
             other.waiting = False
         self.ready.extend(released)
 
-    def _end(self, warp: Warp, pc: int, fault: WarpFault) -> None:
+    def end(self, warp: Warp, pc: int, fault: WarpFault) -> None:
         """Record a fault and end the TB; it counts as completed."""
         tb = warp.tb
         self.fault_count += 1
@@ -325,7 +365,7 @@ class Machine:
         if self.order:
             for other in tb.warps:
                 self.order.forget(other)
-        self._complete(tb)
+        self.complete(tb)
         tb.kernel.faults += 1
         if isinstance(fault, BoundsFault):
             self._abandon(tb.kernel)
@@ -336,7 +376,7 @@ class Machine:
             if self.order:
                 for warp in tb.warps:
                     self.order.forget(warp)
-            self._complete(tb)
+            self.complete(tb)
         self.preemption.abandon(kernel)
         kernel.launched = kernel.completed = kernel.tbs
         self.attention = True

@@ -29,6 +29,7 @@ class Recorder:
         self.cycle = self.pc = 0
         self._rows: list[tuple] = []
         self._data: list[tuple[int, np.ndarray]] = []
+        self._done: list[np.ndarray] = []
 
     def _add(self, warp: Warp, kind: int, register: int, mask: int) -> None:
         tb = warp.tb
@@ -59,14 +60,26 @@ class Recorder:
         self._data.append((len(self._rows), np.array([old & 0xFFFF_FFFF, old >> 32], np.uint32)))
         self._add(warp, ATOMIC, int(shared), 1 << lane)
 
+    def add(self, records: np.ndarray) -> None:
+        """Take over records that come next."""
+        self._flush()
+        self._done.append(records)
+
     def take(self) -> np.ndarray:
         """Return the records so far, in program order of each warp, and forget them."""
+        self._flush()
+        records, self._done = np.concatenate([np.zeros(0, TRACE), *self._done]), []
+        return records
+
+    def _flush(self) -> None:
+        """Make records of the rows gathered."""
+        if not self._rows:
+            return
         records = np.zeros(len(self._rows), TRACE)
-        if self._rows:
-            columns = ("cycle", "kind", "kernel", "warp", "register", "last", "launch", "pc", "mask")
-            for name, column in zip(columns, zip(*self._rows, strict=True), strict=True):
-                records[name] = column
+        columns = ("cycle", "kind", "kernel", "warp", "register", "last", "launch", "pc", "mask")
+        for name, column in zip(columns, zip(*self._rows, strict=True), strict=True):
+            records[name] = column
         for row, value in self._data:
             records["data"][row, :len(value)] = value
         self._rows, self._data = [], []
-        return records
+        self._done.append(records)

@@ -17,9 +17,12 @@ from .atomics import AtomicOrder
 from .bounds import BoundsChecker
 from .kernel import Descriptor
 from .machine import Machine
+from .native.engine import Engine
 
 __all__ = ["GoldenTransport"]
 
+ENGINE = "auto"
+"""What executes unless a transport is told."""
 _REFUSED_EVENT = 1 << 11
 _IDENTIFICATION = 0x43414553
 
@@ -38,15 +41,19 @@ class GoldenTransport:
         Of the random bits of the scramble test mode.
     check_bounds : bool
         Check each access to global memory against the arrays of the driver that opens it.
+    engine : str, optional
+        One of `native.engine.ENGINES`: what executes, to the same bits at any cycle. `ENGINE` unless given;
+        with `check_bounds` always numpy.
     """
 
     name = "golden"
 
     def __init__(self, geometry: Geometry, memory_bytes: int = 1 << 24, trace: bool = False, seed: int = 0,
-                 check_bounds: bool = False):
+                 check_bounds: bool = False, engine: str | None = None):
         self.geometry = geometry
         self.memory_bytes = memory_bytes
-        self.machine = Machine(geometry, memory_bytes, trace, check_bounds)
+        self._engine = Engine("numpy" if check_bounds else engine or ENGINE, geometry.warp_size)
+        self.machine = Machine(geometry, memory_bytes, trace, check_bounds, self._engine)
         self._map = register_map()
         self._paths = {register.address: path for path, register in self._map.items()}
         self._values: dict[int, int] = {}
@@ -195,6 +202,7 @@ class GoldenTransport:
     def restore(self, snapshot: bytes) -> None:
         """Put a state back; any number of times."""
         self.machine, self._values, self._random = pickle.loads(snapshot)
+        self.machine.engine = self._engine
 
     def follow(self, trace: np.ndarray) -> None:
         """Do the atomics of what runs from now on in the order in which they stand in another machine's trace.

@@ -90,6 +90,19 @@ def bench_speed(size, trace, geometry, as_json):
     _bench("speed", as_json, geometry, size, trace)
 
 
+@bench_group.command("golden")
+@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
+              help="May be given more than once  [default: pathfinder, matmul, hotspot, nbody]")
+@click.option("--size", default="medium", show_default=True, type=click.Choice(SIZES))
+@geometry_option()
+@json_option
+def bench_golden(kernels, size, geometry, as_json):
+    """Warp instructions a second of the golden model's engines, next to GPGPU-Sim's functional mode."""
+    chosen = kernels or importlib.import_module("caesura.sim.bench.golden_speed").KERNELS
+    _check_fit(geometry, chosen)
+    _bench("golden_speed", as_json, geometry, size, chosen)
+
+
 @bench_group.command("limits")
 @click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
 @geometry_option()

@@ -1,0 +1,151 @@
+"""Builds the engine: one small library a warp size, kept in the cache.
+
+Its name is the hash of what it is made from: sources, flags, the compiler and the processor it is compiled for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+import weakref
+from pathlib import Path
+
+from caesura.hw.export import cache_directory
+from caesura.sim.rtl.verilator import BuildError
+
+from .layout import header
+
+__all__ = ["Build", "BuildError", "build", "compiler", "found", "library_path"]
+
+HERE = Path(__file__).resolve().parent
+SOURCES = ("engine.cpp", "directed.cpp")
+FLAGS = ("-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-ffp-contract=off", "-frounding-math",
+         "-fno-trapping-math", "-fno-math-errno", "-Wno-parentheses")
+"""Flags of the exact arithmetic: nothing is contracted or moved across a change of the rounding direction. Exceptions
+of the host's arithmetic and `errno` are not looked at."""
+
+
+def compiler() -> str | None:
+    """Return the path of the compiler, None if there is none."""
+    return shutil.which("g++")
+
+
+@functools.cache
+def _processor() -> str:
+    """Return what tells processors apart for which ``-march=native`` means something else."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return "\n".join(sorted({line for line in lines if line.startswith(("flags", "Features", "model"))}))
+    return f"{platform.machine()} {platform.processor()}"
+
+
+def library_path(warp_size: int, flags: tuple[str, ...] = FLAGS) -> Path:
+    """Return where the library for warps of `warp_size` lanes is or will be."""
+    path = compiler()
+    identity = ["", 0, 0]
+    if path is not None:
+        real = os.path.realpath(path)
+        status = os.stat(real)
+        identity = [real, status.st_size, status.st_mtime_ns]
+    texts = [source.read_text() for source in sorted((*HERE.glob("*.cpp"), *HERE.glob("*.h")))]
+    parts = [*flags, *map(str, identity), _processor(), header(warp_size), *texts]
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    return cache_directory() / "golden" / f"{digest}.so"
+
+
+def _checksum(path: Path) -> Path:
+    return path.with_suffix(".sha256")
+
+
+def found(path: Path) -> bool:
+    """Return whether a library is there and whole."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() == _checksum(path).read_text()
+    except OSError:
+        return False
+
+
+class Build:
+    """A build that runs beside the program; it ends with the program.
+
+    Parameters
+    ----------
+    warp_size : int
+    flags : tuple of str
+        Of the compiler.
+    target : Path, optional
+        Where the library goes; into the cache without it.
+
+    Raises
+    ------
+    BuildError
+        If there is no compiler.
+    """
+
+    def __init__(self, warp_size: int, flags: tuple[str, ...] = FLAGS, target: Path | None = None):
+        path = compiler()
+        if path is None:
+            raise BuildError("g++ missing, needed to build the compiled engine of the golden model; install with "
+                             "`sudo apt-get install g++`")
+        self.path = library_path(warp_size, flags) if target is None else target
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._folder = tempfile.TemporaryDirectory(prefix="build-", dir=self.path.parent)
+        work = Path(self._folder.name)
+        (work / "layout.h").write_text(header(warp_size))
+        self._result, self._messages = work / "engine.so", work / "messages"
+        command = [path, *flags, f"-I{work}", *(str(HERE / name) for name in SOURCES), "-o", str(self._result)]
+        with open(self._messages, "w") as messages:
+            self._process = subprocess.Popen(command, stdout=messages, stderr=messages, stdin=subprocess.DEVNULL)
+        self._stop = weakref.finalize(self, _abandon, self._process)
+
+    @property
+    def running(self) -> bool:
+        """The compiler has not ended."""
+        return self._process.poll() is None
+
+    def finish(self) -> Path:
+        """Wait for the compiler, put the library where it belongs and return where.
+
+        Raises
+        ------
+        BuildError
+            If the compiler failed; the message begins with its first lines.
+        """
+        failed = self._process.wait() != 0
+        self._stop.detach()
+        messages = self._messages.read_text(errors="replace")
+        if not failed:
+            checksum = self._result.with_suffix(".sha256")
+            checksum.write_text(hashlib.sha256(self._result.read_bytes()).hexdigest())
+            os.replace(self._result, self.path)
+            os.replace(checksum, _checksum(self.path))
+        self._folder.cleanup()
+        if failed:
+            raise BuildError(f"the compiled engine of the golden model does not compile:\n{messages[:2000]}")
+        return self.path
+
+
+def _abandon(process: subprocess.Popen) -> None:
+    process.kill()
+    process.wait()
+
+
+def build(warp_size: int, flags: tuple[str, ...] = FLAGS) -> tuple[Path, float]:
+    """Return a library, built if it is not there, and the seconds that took.
+
+    Raises
+    ------
+    BuildError
+        If there is no compiler, or it fails.
+    """
+    path, started = library_path(warp_size, flags), time.perf_counter()
+    if found(path):
+        return path, 0.0
+    return Build(warp_size, flags).finish(), time.perf_counter() - started

@@ -1,0 +1,79 @@
+"""Which engine executes: numpy's, or the compiled one where it is ready or pays."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+
+from caesura.hw.arch.errors import InputError
+
+from .build import Build, BuildError, build, compiler, found, library_path
+from .compiled import load_library
+
+__all__ = ["ENGINES", "Engine"]
+
+ENGINES = ("auto", "numpy", "compiled")
+FEW_CYCLES = 64
+"""Fewer cycles than this are executed by numpy sooner than state is moved."""
+BUILD_AFTER = 0.5
+"""Seconds in numpy after which the engine is built beside it: only then does it pay."""
+
+
+class Engine:
+    """How a machine executes.
+
+    Parameters
+    ----------
+    kind : str
+        ``"numpy"``; ``"compiled"``: built at once if it has to be; ``"auto"``: compiled if it is in the cache,
+        otherwise numpy until a build beside it has ended, which begins when the run turns out to be long. Without a
+        compiler numpy.
+    warp_size : int
+
+    Attributes
+    ----------
+    library : CDLL or None
+        The compiled engine, once it is there.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine.
+    BuildError
+        If `kind` is ``"compiled"`` and it cannot be built.
+    """
+
+    def __init__(self, kind: str, warp_size: int):
+        if kind not in ENGINES:
+            raise InputError(f"no engine {kind!r} of the golden model; there are {', '.join(ENGINES)}")
+        self.kind, self.warp_size = kind, warp_size
+        self.library: ctypes.CDLL | None = None
+        self._build: Build | None = None
+        self._given_up = kind == "numpy"
+        self._slow_seconds, self._since = 0.0, 0.0
+        if kind == "compiled":
+            self.library = load_library(build(warp_size)[0])
+        elif kind == "auto":
+            path = library_path(warp_size)
+            if found(path):
+                self.library = load_library(path)
+
+    def pays(self, cycles: int) -> bool:
+        """Return whether `cycles` cycles, which now begin, are for the compiled engine."""
+        self._since = time.perf_counter()
+        return self.library is not None and (self.kind == "compiled" or cycles >= FEW_CYCLES)
+
+    def lap(self) -> None:
+        """Learn that numpy has executed until now: begin a build if that pays, end one that is over."""
+        if self._given_up or self.library is not None:
+            return
+        now = time.perf_counter()
+        self._slow_seconds, self._since = self._slow_seconds + now - self._since, now
+        try:
+            if self._build is None and self._slow_seconds > BUILD_AFTER:
+                self._given_up = compiler() is None
+                self._build = None if self._given_up else Build(self.warp_size)
+            elif self._build is not None and not self._build.running:
+                self.library = load_library(self._build.finish())
+        except (BuildError, OSError):
+            self._given_up = True  # numpy computes the same

@@ -1,0 +1,110 @@
+"""Which engine executes: what is asked for, what is in the cache, what pays; without a compiler numpy."""
+
+import pytest
+
+from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.geometry import preset
+from caesura.sim.golden.native import build
+from caesura.sim.golden.native import engine as choice
+from caesura.sim.golden.native.build import BuildError
+from caesura.sim.golden.native.engine import Engine
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.testing.engines import machine_state
+from caesura.sim.testing.launch import Bench, argument_words
+from caesura.sim.testing.random_native import random_program
+
+TINY = preset("tiny")
+
+
+@pytest.fixture(autouse=True)
+def engine():
+    """Each test says which engine it means."""
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    """Make a cache of one's own, with spaces in its path."""
+    folder = tmp_path / "a cache"
+    monkeypatch.setenv("CAESURA_CACHE", str(folder))
+    return folder / "golden"
+
+
+@pytest.fixture
+def no_compiler(monkeypatch):
+    monkeypatch.setattr(build, "compiler", lambda: None)
+    monkeypatch.setattr(choice, "compiler", lambda: None)
+
+
+def started(kind):
+    transport = GoldenTransport(TINY, 1 << 18, engine=kind)
+    bench = Bench(transport)
+    program = random_program(TINY, 1, statements=60, tbs=6)
+    output = bench.allocate(program.output_bytes)
+    bench.load(0, program.image, program.grid, program.block,
+               argument_words(program.image, output, bench.store(program.inputs)))
+    bench.start(0)
+    return bench
+
+
+def executes(transport):
+    return "numpy" if transport.machine.engine.library is None else "compiled"
+
+
+def test_without_a_compiler_numpy_executes_and_compiled_is_refused_in_one_line(empty_cache, no_compiler, monkeypatch):
+    monkeypatch.setattr(choice, "BUILD_AFTER", 0.0)
+    bench = started("auto")
+    bench.finish(0)
+    assert executes(bench.transport) == "numpy" and not any(empty_cache.glob("*.so"))
+    with pytest.raises(BuildError, match=r"^g\+\+ missing, .* apt-get install g\+\+`$"):
+        started("compiled")
+
+
+def test_a_compiler_that_fails_leaves_numpy_executing(empty_cache, monkeypatch, tmp_path):
+    monkeypatch.setattr(choice, "BUILD_AFTER", 0.0)
+    monkeypatch.setattr(build, "SOURCES", ("missing.cpp",))
+    bench = started("auto")
+    chosen = bench.transport.machine.engine
+    bench.transport.advance(choice.FEW_CYCLES)
+    assert chosen._build is not None
+    chosen._build._process.wait()
+    bench.finish(0)
+    assert executes(bench.transport) == "numpy" and chosen._given_up
+    with pytest.raises(BuildError, match=r"(?s)does not compile:\n.*missing.cpp"):
+        started("compiled")
+    assert not any(path.is_dir() for path in empty_cache.iterdir())
+
+
+def test_a_run_that_turns_out_long_changes_engine_in_its_middle_and_computes_the_same(empty_cache, monkeypatch):
+    monkeypatch.setattr(choice, "BUILD_AFTER", 0.0)
+    plain, other = started("numpy"), started("auto")
+    assert executes(other.transport) == "numpy"
+    for bench in (plain, other):
+        bench.transport.advance(500)
+    other.transport.machine.engine._build._process.wait()
+    other.transport.advance(300), plain.transport.advance(300)
+    assert executes(other.transport) == "compiled" and executes(plain.transport) == "numpy"
+    assert machine_state(plain.transport.machine) == machine_state(other.transport.machine)
+    plain.finish(0), other.finish(0)
+    assert machine_state(plain.transport.machine) == machine_state(other.transport.machine)
+
+
+def test_short_runs_build_nothing(empty_cache):
+    bench = started("auto")
+    bench.transport.advance(50)
+    assert bench.transport.machine.engine._build is None
+
+
+def test_what_is_in_the_cache_is_used_at_once_unless_it_is_damaged(empty_cache):
+    path, seconds = build.build(TINY.warp_size)
+    assert seconds > 0 and build.build(TINY.warp_size) == (path, 0.0) and path.parent == empty_cache
+    assert Engine("auto", TINY.warp_size).library is not None and Engine("numpy", TINY.warp_size).library is None
+    damaged = path.read_bytes()[:-100]
+    path.unlink()  # a library in use is not changed in its place
+    path.write_bytes(damaged)
+    assert Engine("auto", TINY.warp_size).library is None
+    assert Engine("compiled", TINY.warp_size).library is not None and build.found(path)
+
+
+def test_unknown_engines_are_refused():
+    with pytest.raises(InputError, match="no engine 'fast' of the golden model; there are auto, numpy, compiled"):
+        started("fast")
