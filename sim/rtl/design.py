@@ -12,7 +12,7 @@ from pathlib import Path
 
 from amaranth.lib import wiring
 
-from caesura.cache import cache_directory, digest, read_packed, write_packed
+from caesura.cache import cache_directory, digest, read_packed, seal, write_packed
 from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
@@ -51,4 +51,5 @@ def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], pro
         text = export.systemverilog(design(g), reset=False)
     if index is not None:
         write_packed(index, text)
+        seal(index, "SystemVerilog", g.name)
     return text

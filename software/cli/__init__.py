@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from .bench import bench_group
+from .cache import cache_command
 from .code import asm_command, compile_command, disasm_command
 from .common import Group
 from .explain import explain_command
@@ -26,5 +27,5 @@ def main():
 
 
 for _command in (list_kernels, compile_command, explain_command, asm_command, disasm_command, run_command,
-                 preempt_command, bench_group):
+                 preempt_command, bench_group, cache_command):
     main.add_command(_command)
