@@ -3,23 +3,27 @@
 PYTHON ?= python3
 VENV := build/venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.stamp
+RUN := $(VENV)/.run
+DEV := $(VENV)/.dev
 
-.PHONY: setup demo test test-full lint clean
+.PHONY: setup demo test test-full lint verilog release time-demo clean
 
-setup: $(STAMP)
+# What running needs; developers need more, and only `make test` installs it.
+setup: $(RUN)
 
-$(STAMP): pyproject.toml tools/check_host.sh
+$(RUN): pyproject.toml tools/check_host.sh tools/setup.sh
 	@sh tools/check_host.sh $(PYTHON)
-	@echo "setting up $(VENV)"
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@sh tools/setup.sh $(PYTHON) $(VENV) --editable .
+	@touch $@
+
+$(DEV): $(RUN)
+	@sh tools/setup.sh $(PYTHON) $(VENV) --editable '.[dev]'
 	@touch $@
 
 demo: setup
 	@$(BIN)/caesura preempt pathfinder --mechanism live --preset gtx480
 
-lint: setup
+lint: $(DEV)
 	$(BIN)/ruff check src/caesura/*.py src/caesura/hw src/caesura/software src/caesura/sim tests
 	$(BIN)/basedpyright --level error --pythonpath $(BIN)/python
 
@@ -28,6 +32,19 @@ test: lint
 
 test-full: lint
 	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
+
+# SystemVerilog of the presets as part of the package, so that nobody who installs it waits for Amaranth (docs/cache.md).
+verilog: setup
+	@$(BIN)/python -m caesura.sim.rtl.ready
+
+# Wheel and sdist, with the ready-made SystemVerilog.
+release: verilog
+	@sh tools/setup.sh $(PYTHON) $(VENV) build
+	@$(BIN)/python -m build --outdir build/dist
+
+# How long `make demo` takes on a fresh clone, with and without ready-made SystemVerilog.
+time-demo:
+	@$(PYTHON) tools/time_demo.py $(ARGS)
 
 clean:
 	rm -rf build

@@ -6,7 +6,6 @@ is nor begins with the longest file. Every path is an argument of its own and no
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +19,8 @@ from .toolchain import TARGET, BuildError, compiler, identity, run_tool, verilat
 
 __all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "jobs", "runtime_library", "verilate"]
 
-VERILATOR_FLAGS = ("--cc", "--exe", "--make", "json", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--savable",
-                   "--threads", "1", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", "top",
-                   "--prefix", "Vtop")
+VERILATOR_FLAGS = ("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--savable", "--threads", "1",
+                   "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", "top", "--prefix", "Vtop")
 RUNTIME = ("verilated", "verilated_save", "verilated_threads", "verilated_vcd_c")
 """Sources of Verilator's run-time library, the same for all designs; the linker takes what a design needs."""
 JOB_BYTES = 700 << 20
@@ -93,13 +91,9 @@ def verilate(text: str, flags: Sequence[str], work: Path) -> Model:
     (work / "top.sv").write_text(text)
     run_tool([root / "bin" / "verilator_bin", *flags, "--Mdir", "obj", "top.sv"], work, "Verilator",
              env=os.environ | {"VERILATOR_ROOT": str(root)})
-    sources = json.loads((work / "obj" / "Vtop.json").read_text())["sources"]
-
-    def paths(kind: str) -> tuple[Path, ...]:
-        names = sources.get(f"classes_{kind}", []) + sources.get(f"support_{kind}", [])
-        return tuple(work / "obj" / Path(name).name for name in names)
-
-    return Model(work / "obj", paths("fast"), paths("slow"))
+    sources = sorted((work / "obj").glob("Vtop*.cpp"))
+    slow = tuple(source for source in sources if source.stem.endswith("__Slow"))
+    return Model(work / "obj", tuple(source for source in sources if source not in slow), slow)
 
 
 def _macros(flags: Sequence[str]) -> list[str]:

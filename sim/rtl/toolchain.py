@@ -96,12 +96,12 @@ def run_tool(command: Sequence[str | Path], folder: Path, tool: str, **more) -> 
                                    **more)
     except OSError as error:
         raise BuildError(f"{tool} cannot be run: {error}") from error
-    try:
-        output, _ = process.communicate()
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise
+    with process:
+        try:
+            output, _ = process.communicate()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     if process.returncode:
         raise BuildError(f"{tool} failed:\n" + "\n".join(_errors(output, process.returncode)))
     return output

@@ -23,11 +23,13 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["CacheError", "Record", "cache_directory", "digest", "file_digest", "locked", "read_packed", "record_of",
-           "records", "seal", "sweep", "whole", "work_folder", "write_atomically", "write_packed"]
+__all__ = ["RECORD_SUFFIX", "CacheError", "Record", "cache_directory", "digest", "file_digest", "locked", "read_packed",
+           "record_of", "seal", "sweep", "whole", "work_folder", "write_atomically", "write_packed"]
 
 RECORD_SUFFIX = ".record"
-_WORK = "work-"
+"""What the name of a record has more than that of its file."""
+WORK_PREFIX = "work-"
+"""Begins the name of a folder in which something is built."""
 
 
 class CacheError(OSError):
@@ -112,7 +114,9 @@ def write_packed(path: Path, text: str) -> None:
 def read_packed(path: Path) -> str | None:
     """Return what `write_packed` wrote; None if it is not there or damaged."""
     try:
-        return gzip.decompress(path.read_bytes()).decode()
+        text = gzip.decompress(path.read_bytes()).decode()
+        _used(path)
+        return text or None  # of an empty file gzip says nothing
     except (FileNotFoundError, EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError):
         return None
 
@@ -189,17 +193,18 @@ def record_of(path: Path) -> Record | None:
 
 
 def whole(path: Path) -> bool:
-    """Return whether a file is there and is what it was when it was sealed."""
+    """Return whether a file is there and is what it was when it was sealed; its record then is of now, being used."""
     record = record_of(path)
-    return record is not None and path.is_file() and file_digest(path) == record.sha256
+    if record is None or not path.is_file() or file_digest(path) != record.sha256:
+        return False
+    _used(_record_path(path))
+    return True
 
 
-def records(folder: Path) -> Iterator[tuple[Path, Record]]:
-    """Iterate over the files below a folder that have a record."""
-    for path in sorted(folder.rglob("*" + RECORD_SUFFIX)):
-        file = path.with_name(path.name.removesuffix(RECORD_SUFFIX))
-        if (record := record_of(file)) is not None:
-            yield file, record
+def _used(path: Path) -> None:
+    """Note that a file is used now, as its time; not one that another user shares with us."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
 
 
 @contextlib.contextmanager
@@ -208,7 +213,7 @@ def work_folder(lock: Path) -> Iterator[Path]:
 
     Its name tells its lock, so that `sweep` knows what a killed process has left.
     """
-    folder = lock.parent / f"{_WORK}{lock.stem}"
+    folder = lock.parent / f"{WORK_PREFIX}{lock.stem}"
     sweep(lock.parent)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -221,8 +226,8 @@ def work_folder(lock: Path) -> Iterator[Path]:
 def sweep(folder: Path) -> list[Path]:
     """Remove the work folders of builds that were killed, and return them; those being built are left alone."""
     removed = []
-    for left in folder.glob(f"{_WORK}*"):
-        lock = folder / f"{left.name.removeprefix(_WORK)}.lock"
+    for left in folder.glob(f"{WORK_PREFIX}*"):
+        lock = folder / f"{left.name.removeprefix(WORK_PREFIX)}.lock"
         with locked(lock, wait=False) as held:
             if held:
                 shutil.rmtree(left, ignore_errors=True)

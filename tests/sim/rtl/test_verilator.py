@@ -1,8 +1,11 @@
 """Builds: cached, made once even when asked for twice at a time, clear about what is missing."""
 
 import ctypes
+import signal
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from amaranth.hdl import Module
@@ -61,10 +64,15 @@ def test_processes_that_ask_together_build_once(text_only, monkeypatch):
     assert set(steps) == {"building", "another process builds the simulator of tiny; waiting for it"}
 
 
+def built(work, content=b""):
+    """The result of a build in a folder."""
+    (work / "library").write_bytes(content)
+    return work / "library"
+
+
 def touch(made, work, progress):
     """A build whose result is an empty file."""
-    (work / "library").touch()
-    return work / "library"
+    return built(work)
 
 
 def test_geometry_waveforms_and_harness_make_another_library(text_only, monkeypatch):
@@ -76,15 +84,80 @@ def test_geometry_waveforms_and_harness_make_another_library(text_only, monkeypa
     assert verilator.library(TINY.replace(memory_latency=99)) == paths[0]  # the memory's timing is set at run time
 
 
+def test_a_library_that_was_cut_off_is_built_again(text_only, monkeypatch):
+    monkeypatch.setattr(verilator, "_build", lambda made, work, progress: built(work, b"library" * 100))
+    path = verilator.library(TINY)
+    for damage in (b"library" * 99, b"", None):
+        path.unlink()
+        if damage is not None:
+            path.write_bytes(damage)
+        assert verilator.library(TINY) == path and path.read_bytes() == b"library" * 100
+    path.with_name(path.name + ".record").unlink()
+    assert verilator.library(TINY) == path and verilator.build_seconds(path) is not None
+
+
+def test_another_compiler_or_processor_makes_another_library(text_only, monkeypatch):
+    monkeypatch.setattr(verilator, "_build", touch)
+    paths = set()
+    for compiler in ("g++ 12, znver4", "g++ 13, znver4", "g++ 12, icelake-server"):
+        monkeypatch.setattr(verilator, "identity", lambda compiler=compiler: compiler)
+        paths.add(verilator.library(TINY))
+    assert len(paths) == 3
+
+
+def test_the_identity_of_the_compiler_resolves_the_native_target():
+    lines = toolchain.identity().splitlines()
+    assert lines[0].startswith("g++ ") and any(line.split()[0] == "-march=" and line.split()[1] != "native"
+                                               for line in lines if line.strip().startswith("-march="))
+
+
+def test_a_build_that_ends_early_leaves_no_folder_and_what_a_killed_one_left_goes(text_only, monkeypatch):
+    def interrupted(made, work, progress):
+        (work / "half").touch()
+        raise KeyboardInterrupt
+
+    left = text_only / "verilator" / "work-dead"
+    left.mkdir(parents=True)
+    monkeypatch.setattr(verilator, "_build", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        verilator.library(TINY)
+    assert [path.name for path in (text_only / "verilator").iterdir() if path.is_dir()] == []
+
+
+def alive(group):
+    """Processes of a group that have not ended (another may still have to be told of those that have)."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, pgrp = stat.read_text().rsplit(")", 1)[1].split()[:3]
+        except OSError:  # it ended meanwhile
+            continue
+        if int(pgrp) == group and state not in "ZX":
+            found.append(stat.parent.name)
+    return found
+
+
+@pytest.mark.timeout(30)
+def test_an_interrupt_ends_the_tool_and_what_it_started(tmp_path):
+    script = "import subprocess, sys; subprocess.run(['sleep', '60'])"
+    pid = tmp_path / "pid"
+    command = [sys.executable, "-c", f"import os; open({str(pid)!r}, 'w').write(str(os.getpid())); {script}"]
+    timer = threading.Timer(3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        toolchain.run_tool(command, tmp_path, "a tool")
+    timer.join()
+    assert alive(int(pid.read_text())) == []
+
+
 def identity(path):
     """What changes when a file is written anew, but not when it is read."""
     found = path.stat()
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-@pytest.mark.full
 @pytest.mark.timeout(600)
-def test_runtime_of_verilator_is_compiled_once(monkeypatch, tmp_path):
+def test_folders_have_any_name_and_the_runtime_of_verilator_is_compiled_once(monkeypatch, tmp_path):
     class Counter(wiring.Component):
         count: Out(8)
 
@@ -93,8 +166,10 @@ def test_runtime_of_verilator_is_compiled_once(monkeypatch, tmp_path):
             m.d.sync += self.count.eq(self.count + 1)
             return m
 
-    monkeypatch.setenv("CAESURA_CACHE", str(tmp_path / "cache"))
-    harness = tmp_path / "harness.cpp"
+    odd = tmp_path / "a folder's \"name\" $HOME #1 %d é"
+    odd.mkdir()
+    monkeypatch.setenv("CAESURA_CACHE", str(odd / "cache"))
+    harness = odd / "the harness.cpp"
     harness.write_text(HARNESS)
     for added in 0, 5:
         path = verilator.block_library(Counter(), harness, {"ADDED": added})
