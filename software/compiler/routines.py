@@ -5,8 +5,8 @@ exit (`ir.kernel.Routine`). Calls it makes itself are inlined in it. Whether it 
 take `CALL_WORDS` each, a copy its whole length, and a copy is faster. It is called
 
 1. never, if `CompileOptions.calls` is ``"never"``, and always if that is ``"always"``; else
-2. if calling it makes the kernel shorter by at least `LEAST_SAVED` instructions, more for a short function, of whose time
-   a call takes a larger part, and
+2. if calling it makes the kernel shorter by at least `LEAST_SAVED` instructions, more for a short function, of whose
+   time a call takes a larger part, and
 3. if its longest path leaves room in an interval between preemption points, of which it may take no more than half.
 """
 
