@@ -4,6 +4,9 @@
 its resident memory is that of this compilation. Time is processor time from PTX text to verified image, without
 reading the grammar, which happens once a process. Beside each time stands its ratio to n log n, and that ratio over the
 one of the smallest kernel: it stays near 1 if time grows no faster than n log n.
+
+The f64-heavy kernels (`software.kernels.doubles`) are measured as well; their time has a limit of its own, and no part
+in the growth.
 """
 
 from __future__ import annotations
@@ -22,11 +25,12 @@ from rich.table import Column, Table
 
 from caesura.sim.testing.ptx.large import LargeKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
+from caesura.software.kernels.doubles import DOUBLES
 
 from ..report.marks import replace_markdown
 
-__all__ = ["BEGIN", "END", "SIZES", "SECONDS", "PEAK_BYTES", "GROWTH", "measure", "judge", "run", "print_report",
-           "markdown", "update_markdown"]
+__all__ = ["BEGIN", "END", "SIZES", "SECONDS", "DOUBLES_SECONDS", "PEAK_BYTES", "GROWTH", "measure", "judge", "run",
+           "print_report", "markdown", "update_markdown"]
 
 BEGIN = "<!-- begin: caesura bench compile -->"
 END = "<!-- end: caesura bench compile -->"
@@ -39,25 +43,38 @@ SECONDS = 20.0
 PEAK_BYTES = 1 << 30
 GROWTH = 1.25
 """Most that time / (n log n) may grow from the smallest kernel to any other; what is above 1 allows for noise."""
-COLUMNS = ("instructions", "registers", "local bytes", "seconds", "limit", "MB", "limit", "µs / n ln n",
+DOUBLES_SECONDS = 30.0
+"""Limit for an f64-heavy kernel."""
+RANDOM = "random"
+COLUMNS = ("kernel", "instructions", "registers", "local bytes", "seconds", "limit", "MB", "limit", "µs / n ln n",
            "to smallest", "exponent")
 
 
-def measure(size: int, seed: int = 0, registers: int | None = None) -> dict:
-    """Compile one kernel in this process; keys are those of a row of `run`, without its judgement."""
-    ptx = LargeKernel(size, seed).ptx
+def measure(size: int, seed: int = 0, registers: int | None = None, name: str = RANDOM) -> dict:
+    """Compile one kernel in this process; keys are those of a row of `run`, without its judgement.
+
+    Parameters
+    ----------
+    size, seed : int
+        Of a random kernel.
+    registers : int, optional
+        Budget of vector registers.
+    name : str
+        ``"random"``, or one of `DOUBLES`.
+    """
+    ptx = LargeKernel(size, seed).ptx if name == RANDOM else DOUBLES[name].read_text()
     options = CompileOptions() if registers is None else CompileOptions(max_registers=registers)
     compile_ptx(LargeKernel(100, seed).ptx)  # reads the grammar and the library
     started = time.process_time()
-    image = compile_ptx(ptx, "large.ptx", options)[LargeKernel.name]
+    image = compile_ptx(ptx, "large.ptx", options)[LargeKernel.name if name == RANDOM else name]
     seconds = time.process_time() - started
-    return {"size": size, "instructions": len(image.code), "registers": image.registers,
+    return {"kernel": name, "size": size, "instructions": len(image.code), "registers": image.registers,
             "local_bytes": image.local_bytes, "seconds": seconds,
             "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
 
 
-def _in_child(size: int, seed: int, registers: int | None) -> dict:
-    arguments = [str(size), str(seed), *([] if registers is None else [str(registers)])]
+def _in_child(size: int, seed: int, registers: int | None, name: str = RANDOM) -> dict:
+    arguments = [name, str(size), str(seed), *([] if registers is None else [str(registers)])]
     made = subprocess.run([sys.executable, "-m", __name__, *arguments], check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(made.stdout)
 
@@ -65,7 +82,10 @@ def _in_child(size: int, seed: int, registers: int | None) -> dict:
 def judge(rows: Sequence[dict]) -> dict:
     """Return `rows`, the smallest first, with what they are compared with, and the verdict."""
     judged: list[dict] = []
-    for row in sorted(rows, key=lambda row: row["instructions"]):
+    doubles = [row | {"ratio": row["seconds"] / (row["instructions"] * math.log(row["instructions"])), "growth": None,
+                      "exponent": None, "met": row["seconds"] <= DOUBLES_SECONDS}
+               for row in rows if row["kernel"] != RANDOM]
+    for row in sorted((row for row in rows if row["kernel"] == RANDOM), key=lambda row: row["instructions"]):
         count = row["instructions"]
         ratio = row["seconds"] / (count * math.log(count))
         first, last = (judged[0], judged[-1]) if judged else (None, None)
@@ -76,48 +96,68 @@ def judge(rows: Sequence[dict]) -> dict:
         limited = count <= JUDGED
         met = growth <= GROWTH and not (limited and (row["seconds"] > SECONDS or row["peak_bytes"] > PEAK_BYTES))
         judged.append(row | {"ratio": ratio, "growth": growth, "exponent": exponent, "met": met})
-    return {"seconds_limit": SECONDS, "peak_limit": PEAK_BYTES, "judged_up_to": JUDGED, "growth_limit": GROWTH,
-            "met": all(row["met"] for row in judged), "runs": judged}
+    runs = [*judged, *doubles]
+    return {"seconds_limit": SECONDS, "doubles_limit": DOUBLES_SECONDS, "peak_limit": PEAK_BYTES,
+            "judged_up_to": JUDGED, "growth_limit": GROWTH, "met": all(row["met"] for row in runs), "runs": runs}
 
 
-def run(sizes: Sequence[int] = SIZES, seed: int = 0, registers: int | None = None,
+def run(sizes: Sequence[int] = (), seed: int = 0, registers: int | None = None, kernels: Sequence[str] = (),
         progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Measure kernels of about the given sizes; keys are documented in `docs/code.md`.
+    """Measure random kernels of about the given sizes, and f64-heavy ones; keys are documented in `docs/code.md`.
 
     Parameters
     ----------
     sizes : sequence of int
+        With no sizes and no kernels given, `SIZES` and all of `DOUBLES` are measured.
     seed : int
         Of the kernels.
     registers : int, optional
         Budget of vector registers.
+    kernels : sequence of str
+        Names of `DOUBLES`.
     progress : callable
         Told what goes on.
     """
+    if not sizes and not kernels:
+        sizes, kernels = SIZES, tuple(DOUBLES)
     rows = []
-    for size in sorted(sizes or SIZES):
+    for size in sorted(sizes):
         progress(f"compiling about {size:,} instructions")
         rows.append(_in_child(size, seed, registers))
+    for name in kernels:
+        progress(f"compiling {name}")
+        rows.append(_in_child(0, seed, registers, name))
     return judge(rows)
 
 
 def _cells(row: dict, result: dict) -> list[str]:
-    limited = row["instructions"] <= result["judged_up_to"]
-    return [f"{row['instructions']:,}", str(row["registers"]), str(row["local_bytes"]), f"{row['seconds']:.2f}",
-            f"{result['seconds_limit']:g}" if limited else "-", f"{row['peak_bytes'] / 1e6:.0f}",
+    random = row["kernel"] == RANDOM
+    limited = random and row["instructions"] <= result["judged_up_to"]
+    limit = result["seconds_limit" if random else "doubles_limit"]
+    return [row["kernel"], f"{row['instructions']:,}", str(row["registers"]), str(row["local_bytes"]),
+            f"{row['seconds']:.2f}",
+            f"{limit:g}" if limited or not random else "-", f"{row['peak_bytes'] / 1e6:.0f}",
             f"{result['peak_limit'] / 1e6:.0f}" if limited else "-", f"{1e6 * row['ratio']:.1f}",
-            f"{row['growth']:.2f}", "-" if row["exponent"] is None else f"{row['exponent']:.2f}"]
+            *("-" if row[key] is None else f"{row[key]:.2f}" for key in ("growth", "exponent"))]
 
 
 def _verdict(result: dict) -> str:
-    worst = max(row["growth"] for row in result["runs"])
-    return (f"time / (n ln n) grows to {worst:.2f} of the smallest kernel's (limit {result['growth_limit']:g}): "
-            f"{'met' if result['met'] else 'MISSED'}")
+    growth = [row["growth"] for row in result["runs"] if row["growth"] is not None]
+    doubles = [row for row in result["runs"] if row["growth"] is None]
+    slowest = max(doubles, key=lambda row: row["seconds"], default=None)
+    parts = []
+    if growth:
+        parts.append(f"time / (n ln n) grows to {max(growth):.2f} of the smallest kernel's (limit "
+                     f"{result['growth_limit']:g})")
+    if slowest is not None:
+        parts.append(f"{slowest['kernel']} takes longest of the f64-heavy kernels, {slowest['seconds']:.1f} s (limit "
+                     f"{result['doubles_limit']:g})")
+    return f"{'; '.join(parts)}: {'met' if result['met'] else 'MISSED'}"
 
 
 def print_report(result: dict) -> None:
     """Print what `run` returned."""
-    table = Table(*(Column(name, justify="right") for name in COLUMNS), box=None)
+    table = Table(COLUMNS[0], *(Column(name, justify="right") for name in COLUMNS[1:]), box=None)
     for row in result["runs"]:
         table.add_row(*_cells(row, result))
     console = Console(width=120, highlight=False)
@@ -127,7 +167,7 @@ def print_report(result: dict) -> None:
 
 def markdown(result: dict) -> str:
     """Return the table and the verdict as Markdown."""
-    lines = [COLUMNS, ["---:"] * len(COLUMNS), *(_cells(row, result) for row in result["runs"])]
+    lines = [COLUMNS, ["---", *["---:"] * (len(COLUMNS) - 1)], *(_cells(row, result) for row in result["runs"])]
     text = _verdict(result)
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{text[0].upper()}{text[1:]}.\n"
 
@@ -138,4 +178,5 @@ def update_markdown(path: Path, result: dict) -> None:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(*map(int, sys.argv[1:]))))
+    print(json.dumps(measure(int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]) if sys.argv[4:] else None,
+                             sys.argv[1])))

@@ -13,6 +13,7 @@ import click
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import MAX_REGISTERS, Geometry
 from caesura.software.kernels import KERNELS, SIZES
+from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.kernels.fit import refusal
 
 from .common import EXIT_WRONG, json_option, progress_lines
@@ -154,13 +155,14 @@ def bench_area(blocks, geometry, as_json):
 
 
 @bench_group.command("code")
-@kernels_option
+@click.option("--kernel", "kernels", multiple=True, type=click.Choice([*KERNELS, *DOUBLES]),
+              help="May be given more than once  [default: every kernel that ships, and the f64-heavy ones]")
 @click.option("--ptxas", type=click.Path(exists=True, path_type=Path),
               help="The program, or the folder of it and nvdisasm  [default: of the installed packages]")
 @markdown_option
 @json_file_option
 def bench_code(kernels, ptxas, markdown, json_file):
-    """Registers, instructions and compile time of every shipped kernel, next to ptxas."""
+    """Registers, instructions and compile time of every shipped kernel and of f64-heavy ones, next to ptxas."""
     module = importlib.import_module("caesura.sim.bench.code")
     _check(module, None, markdown)
     with progress_lines() as progress:
@@ -211,14 +213,16 @@ def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, pictur
 @bench_group.command("compile")
 @click.option("--size", "sizes", multiple=True, type=click.IntRange(100),
               help="Instructions; may be given more than once  [default: 1000, 3000, 10000, 30000]")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the kernels.")
+@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(DOUBLES)),
+              help="An f64-heavy kernel; may be given more than once  [default: all, unless sizes are given]")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the random kernels.")
 @click.option("--registers", type=click.IntRange(1, MAX_REGISTERS), help="Budget of vector registers.")
 @markdown_option
 @json_file_option
-def bench_compile(sizes, seed, registers, markdown, json_file):
+def bench_compile(sizes, kernels, seed, registers, markdown, json_file):
     """Compile time and memory of large kernels, next to their limits and to n log n."""
     module = importlib.import_module("caesura.sim.bench.compile_scaling")
     _check(module, None, markdown)
     with progress_lines() as progress:
-        result = module.run(sizes, seed, registers, progress)
+        result = module.run(sizes, seed, registers, kernels, progress)
     _finish(module, result, markdown, None, json_file)

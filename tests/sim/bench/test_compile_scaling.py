@@ -8,15 +8,26 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.sim import open_device
-from caesura.sim.bench.compile_scaling import BEGIN, END, GROWTH, PEAK_BYTES, SECONDS, judge, measure, run
+from caesura.sim.bench.compile_scaling import (
+    BEGIN,
+    DOUBLES_SECONDS,
+    END,
+    GROWTH,
+    PEAK_BYTES,
+    SECONDS,
+    judge,
+    markdown,
+    measure,
+    run,
+)
 from caesura.sim.testing.ptx.large import LargeKernel
 from caesura.software.cli.bench import bench_group
 from caesura.software.compiler import CompileOptions, compile_ptx
 
 
 def row(count, seconds, peak=1 << 28):
-    return {"size": count, "instructions": count, "registers": 20, "local_bytes": 0, "seconds": seconds,
-            "peak_bytes": peak}
+    return {"kernel": "random", "size": count, "instructions": count, "registers": 20, "local_bytes": 0,
+            "seconds": seconds, "peak_bytes": peak}
 
 
 def calls(function, sizes):
@@ -86,6 +97,16 @@ def test_the_verdict_follows_the_limits():
     assert not judge([row(10_000, SECONDS + 1)])["met"]
     assert not judge([row(10_000, 1.0, 2 << 30)])["met"] and judge([row(30_000, 90.0, 2 << 30)])["met"]
     assert not judge([row(1_000, 1.0), row(30_000, 30 * 10.3 / 6.9 * GROWTH * 1.01)])["met"]
+
+
+def test_an_f64_heavy_kernel_has_a_limit_of_its_own():
+    heavy = row(10_000, SECONDS + 1) | {"kernel": "membrane"}
+    judged = judge([heavy, row(1_000, 0.75)])
+    assert judged["met"] and [r["growth"] for r in judged["runs"]] == [1.0, None]
+    assert "membrane takes longest" in markdown(judged)
+    assert not judge([heavy | {"seconds": DOUBLES_SECONDS + 1}])["met"]
+    found, = run((), kernels=("correlation",))["runs"]
+    assert found["kernel"] == "correlation" and found["instructions"] > 500 and found["met"]
 
 
 def test_a_small_kernel_through_the_command_line(tmp_path):

@@ -1,0 +1,153 @@
+"""Compiled kernels that call routines, interrupted all over, on the golden model and the RTL, by every mechanism.
+
+`test_calls` does the same with code written by hand; here arguments, results and what lives across calls are where the
+compiler has put them.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.geometry import PRESETS
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.scenario import Work, differences, start_job
+from caesura.sim.testing.everywhere import SMALL_SM, Campaign, totals
+from caesura.sim.testing.lockstep import describe, first_difference
+from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.software.compiler import CompileOptions, compile_ptx
+from caesura.software.compiler.codegen.lift import lift
+from caesura.software.driver import CycleLimit, Device, KernelFault
+from caesura.software.kernels import hostile
+from caesura.software.kernels.job import Job
+
+FULL = PRESETS["gtx480"]
+MEMORY = 4 << 20
+SEEDS = 27, 24
+SAMPLES = 3
+"""Cycles that `make test` interrupts, of each kernel by each mechanism."""
+
+
+@functools.cache
+def work(seed):
+    """A random kernel of two warps whose divisions and roots are all called; preemption points are close."""
+    k = RandomKernel(seed, grid=(1,), block=(40,), statements=3, variables=3, wide=2, heavy=False, divisions=True,
+                     unstructured=seed % 2 == 1)
+    image = compile_ptx(k.ptx, "random.ptx", CompileOptions(calls="always", interval=300))[k.name]
+    arguments = {"output": np.zeros(k.output_bytes, np.uint8), "input": np.frombuffer(k.inputs(), np.uint8), "n": k.n}
+    return Work(image, Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
+
+
+def calls_executed(image, job):
+    """Return the calls that a run executes, and the routines they are of."""
+    transport = GoldenTransport(FULL, MEMORY, trace=True)
+    device = Device(transport)
+    launch, arrays = start_job(device, device.load([image])[image.name], job)
+    device.wait(launch, 200_000)
+    assert not any(differences(job, arrays).values())
+    lifted = lift(image)
+    starts = [lifted.start[routine.body.blocks[0].label] for routine in lifted.kernel.routines]
+    pcs = transport.take_trace()["pc"]
+    return [int(np.count_nonzero(pcs == start)) for start in starts]
+
+
+@functools.cache
+def golden(seed):
+    return Campaign(GoldenTransport(SMALL_SM, MEMORY), work(seed), Work(*hostile(SMALL_SM)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_kernels_call_several_routines(seed):
+    executed = calls_executed(work(seed).image, work(seed).job)
+    assert sum(executed) > 8 and sum(count > 0 for count in executed) > 2
+
+
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sampled_instructions_of_the_golden_model(seed, mechanism):
+    c = golden(seed)
+    cycles = range(5 + int(mechanism), c.cycles, c.cycles // SAMPLES)
+    requests, saved = totals(c.at_cycles(mechanism, cycles))
+    assert requests >= SAMPLES and saved > requests // 4
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_instruction_of_the_golden_model(seed, mechanism):
+    c = golden(seed)
+    totals(c.at_cycles(mechanism, range(c.cycles)))
+
+
+def test_liveness_that_forgets_what_lives_across_calls_is_noticed():
+    """The campaign finds it if the points save nothing."""
+    original = work(SEEDS[0])
+    lifted = lift(original.image)
+    points = {lifted.start[block.label] + k for block in lifted.kernel.blocks for k, op in enumerate(block.ops)
+              if op.name in ("pp", "pp.div") or op.name.startswith("bar.")}
+    code = tuple(word >> 54 << 54 if pc in points else word for pc, word in enumerate(original.image.code))
+    c = Campaign(GoldenTransport(SMALL_SM, MEMORY), Work(original.image.__class__(**{
+        **{name: getattr(original.image, name) for name in original.image.__dataclass_fields__}, "code": code}),
+        original.job), Work(*hostile(SMALL_SM)))
+    wrong = 0
+    for cycle in range(c.cycles // 6, c.cycles, c.cycles // 6):
+        try:
+            wrong += sum(o.wrong_bytes for o in c.at_cycles(Mechanism.LIVE, [cycle]))
+        except (CycleLimit, KernelFault, AssertionError):
+            wrong += 1
+    assert wrong > 0
+
+
+@pytest.mark.parametrize("seed", [SEEDS[0], pytest.param(SEEDS[1], marks=pytest.mark.full)])
+def test_rtl_and_golden_model_agree(seed):
+    w, traces = work(seed), []
+    for back_end in (RtlTransport, GoldenTransport):
+        transport = back_end(FULL, memory_bytes=MEMORY, trace=True)
+        device = Device(transport)
+        launch, arrays = start_job(device, device.load([w.image])[w.image.name], w.job)
+        device.wait(launch, 400_000)
+        assert not any(differences(w.job, arrays).values())
+        traces.append(transport.take_trace())
+    found = first_difference(traces[1], traces[0], {0: w.image.code})
+    assert found is None, describe(found, w.image.code)
+
+
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+def test_sampled_cycles_of_the_rtl(mechanism):
+    c = Campaign(RtlTransport(FULL, memory_bytes=MEMORY), work(SEEDS[0]), Work(*hostile(FULL)))
+    cycles = range(50 + int(mechanism), c.cycles, c.cycles // 4)
+    requests, saved = totals(c.at_cycles(mechanism, cycles))
+    assert requests >= 4 and saved > 0
+
+
+@pytest.mark.parametrize("giver, taker", [(RtlTransport, GoldenTransport), (GoldenTransport, RtlTransport)],
+                         ids=["rtl to golden", "golden to rtl"])
+def test_a_context_saved_by_one_machine_is_resumed_by_the_other(giver, taker):
+    """Stopped inside of a routine, with all that lives across its call."""
+    w = work(SEEDS[0])
+    devices, launches, arrays = [], [], []
+    for back_end in (giver, taker):
+        device = Device(back_end(FULL, memory_bytes=MEMORY))
+        launch, made = start_job(device, device.load([w.image])[w.image.name], w.job)
+        devices.append(device)
+        launches.append(launch)
+        arrays.append(made)
+    lifted = lift(w.image)
+    first = min(lifted.start[routine.body.blocks[0].label] for routine in lifted.kernel.routines)
+    for _ in range(200):
+        devices[0].run(launches[0], 29)
+        assert devices[0].preempt(launches[0], Mechanism.OCCUPIED, scramble=True)
+        if any(warp.pc >= first for tb in devices[0].context(launches[0]) for warp in tb.warps if warp.stack):
+            break
+        devices[0].resume(launches[0])
+    else:
+        raise AssertionError("never stopped inside of a routine")
+    assert devices[1].preempt(launches[1], Mechanism.OCCUPIED, scramble=True)
+    source, target = (device.transport for device in devices)
+    target.write_memory(0, source.read_memory(0, MEMORY))
+    devices[1].resume(launches[1])
+    devices[1].wait(launches[1], 400_000)
+    assert not any(differences(w.job, arrays[1]).values())
