@@ -24,6 +24,7 @@ from pathlib import Path
 
 import click
 
+from caesura.cache import cache_directory
 from caesura.hw.arch.errors import UserError
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "EXIT_INTERNAL", "EXIT_INTERRUPT", "Group"]
@@ -85,8 +86,6 @@ def _version() -> str:
 
 def _crash_file() -> Path:
     """Return a new file among the build results."""
-    from caesura.hw.export import cache_directory  # imports the hardware language, which nothing else here needs
-
     folder = cache_directory() / "reports"
     folder.mkdir(exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, prefix="report-", suffix=".txt", delete=False) as file:

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+
+from caesura.cache import cache_directory, digest, write_atomically
 
 from .codegen.elf import load_elf, write_elf
 from .codegen.image import KernelImage
@@ -49,7 +48,7 @@ def stored_module(text: str, filename: str = "<ptx>", options: CompileOptions | 
         If the text is not PTX, or has no kernel of a name.
     """
     options = options or CompileOptions()
-    folder, key = _folder(), _digest(text, filename, repr(options), _compiler())
+    folder, key = _folder(), digest([text, repr(filename), repr(options), _compiler()])
     known = list(kernels) if kernels is not None else _read_names(folder, text, filename)
     images = {name: image for name in known or () if (image := _image(folder, key, name)) is not None}
     missing = None if known is None else [name for name in known if name not in images]
@@ -86,10 +85,6 @@ def kernel_names(text: str, filename: str = "<ptx>") -> list[str]:
     return names
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:24]
-
-
 @functools.cache
 def _compiler() -> str:
     """Return the hash of the compiler and of what it is made for: the instruction set."""
@@ -97,13 +92,11 @@ def _compiler() -> str:
     arch = here.parents[1] / "hw" / "arch"
     files = [path for folder in (here, arch) for path in sorted(folder.rglob("*"))
              if path.suffix in (".py", ".lark", ".ptx", ".rdl")]
-    return _digest(*(f"{path.relative_to(here.parents[1])}\0{path.read_text()}" for path in files))
+    return digest(f"{path.relative_to(here.parents[1])}\0{path.read_text()}" for path in files)
 
 
 def _folder() -> Path | None:
     """Return where the images are, None where there can be no such folder."""
-    from caesura.hw.export import cache_directory  # Amaranth's writer comes with it: only where it is needed
-
     try:
         folder = cache_directory() / "kernels"
         folder.mkdir(exist_ok=True)
@@ -114,12 +107,12 @@ def _folder() -> Path | None:
 
 def _file(key: str, name: str) -> str:
     """Return the file's name of a kernel, whose own name may be longer than a file's."""
-    return f"{key}.{name if len(name) < 64 else _digest(name)}.elf"
+    return f"{key}.{name if len(name) < 64 else digest([name])}.elf"
 
 
 def _index(text: str, filename: str) -> str:
     """Return the file's name of the list of a module's kernels."""
-    return f"{_digest(text, filename, _compiler())}.names"
+    return f"{digest([text, repr(filename), _compiler()])}.names"
 
 
 def _read_names(folder: Path | None, text: str, filename: str) -> list[str] | None:
@@ -127,12 +120,12 @@ def _read_names(folder: Path | None, text: str, filename: str) -> list[str] | No
         checksum, names = (folder / _index(text, filename)).read_text().split("\n") if folder else ("", "")
     except (OSError, ValueError):
         return None
-    return json.loads(names) if checksum == _digest(names) else None
+    return json.loads(names) if checksum == digest([names]) else None
 
 
 def _store_names(folder: Path | None, text: str, filename: str, names: Sequence[str]) -> None:
     listed = json.dumps(list(names))
-    _store(folder, _index(text, filename), f"{_digest(listed)}\n{listed}".encode())
+    _store(folder, _index(text, filename), f"{digest([listed])}\n{listed}".encode())
 
 
 def _image(folder: Path | None, key: str, name: str) -> KernelImage | None:
@@ -145,10 +138,7 @@ def _image(folder: Path | None, key: str, name: str) -> KernelImage | None:
 
 
 def _store(folder: Path | None, name: str, data: bytes) -> None:
-    """Write a file so that no reader ever sees part of it; not at all where that is impossible."""
-    if folder is None:
-        return
-    with contextlib.suppress(OSError):
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=name[:32], delete=False) as file:
-            file.write(data)
-        os.replace(file.name, folder / name)
+    """Write a file; do without where that is impossible."""
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            write_atomically(folder / name, data)

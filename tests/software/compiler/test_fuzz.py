@@ -77,7 +77,8 @@ def test_mutations_are_repeatable_and_change_the_text():
 
 @pytest.mark.full
 @pytest.mark.timeout(3600)
-@pytest.mark.depends_on("software/compiler", "software/kernels", "hw/arch", "sim/testing/ptx/fuzz.py")
+@pytest.mark.depends_on("software/compiler", "software/names.py", "software/kernels", "hw/arch",
+                        "sim/testing/ptx/fuzz.py")
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_many_mutants(shard):
     check(range(shard * INPUTS // SHARDS, (shard + 1) * INPUTS // SHARDS))

@@ -112,7 +112,7 @@ def test_whatever_matters_makes_another_entry(cache, compiled, monkeypatch):
     variants = [(text, "a.ptx", CompileOptions()), (text + "\n", "a.ptx", CompileOptions()),
                 (text, "b.ptx", CompileOptions())]
     changes = {"interval": 100, "preemption_points": False, "max_registers": 16, "uniform": False,
-               "check_addresses": True, "verify": False}
+               "check_addresses": True, "verify": False, "calls": "never"}
     assert changes.keys() == {field.name for field in dataclasses.fields(CompileOptions)}
     variants += [(text, "a.ptx", CompileOptions(**{key: value})) for key, value in changes.items()]
     for count, variant in enumerate(variants, 1):
@@ -159,3 +159,8 @@ def test_a_name_longer_than_a_files_is_kept(cache, compiled):
     for _ in range(2):
         assert list(stored_module(HEAD + GOOD.format(name, 1)).images) == [name]
     assert compiled == [name]
+
+
+def test_a_file_whose_name_is_no_text_is_compiled(cache):
+    for _ in range(2):
+        assert stored_module(FOUR, "odd\udcff.ptx", kernels=["one"]).images["one"].source == "odd\udcff.ptx"
