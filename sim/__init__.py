@@ -38,15 +38,19 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
         Or the name of a preset.
     memory_bytes : int
     options
-        Of the back end, for example ``trace=True``.
+        Of the back end, for example ``trace=True``; ``check_bounds=True`` on the golden model only.
 
     Raises
     ------
     ValueError
-        If there is no such back end or preset.
+        If there is no such back end or preset, or it cannot check bounds.
     """
     if backend not in BACKENDS:
         raise InputError(f"no back end {backend!r}; there are {', '.join(BACKENDS)}")
+    if not options.get("check_bounds", True):
+        del options["check_bounds"]
+    elif "check_bounds" in options and backend != "golden":
+        raise InputError(f"bounds are checked on the golden model, not on {backend!r}; open the device \"golden\"")
     module, name = BACKENDS[backend]
     if isinstance(geometry, str):
         geometry = preset(geometry)

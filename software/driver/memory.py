@@ -125,6 +125,8 @@ class DeviceArray:
         Device byte address.
     shape : tuple of int
     dtype : numpy.dtype
+    label : str
+        What messages call it, next to the parameter that it is passed for.
     """
 
     def __init__(self, transport: Transport, region: Region, shape, dtype):
@@ -133,6 +135,7 @@ class DeviceArray:
         if self.dtype.hasobject or not self.dtype.itemsize:
             raise DriverError(f"a device array holds numbers, not {np.dtype(dtype)}")
         self._transport, self._region = transport, region
+        self.label = ""
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
         self.address: int | None = region.allocate(self.nbytes)
 
