@@ -42,8 +42,7 @@ def _golden(shipped: ShippedKernel, job: Job) -> dict[str, np.ndarray]:
 
 
 def _compared(job: Job, got: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> list[Verdict]:
-    tolerances = [job.tolerance.get(name) for name in job.expected]
-    return [compare(name, got[name], right[name], t, t) for name, t in zip(job.expected, tolerances, strict=True)]
+    return [compare(name, got[name], right[name], *job.bounds(name)) for name in job.expected]
 
 
 def judge(gpu: Gpu, shipped: ShippedKernel, size: str, seed: int) -> dict:
@@ -62,7 +61,8 @@ def judge(gpu: Gpu, shipped: ShippedKernel, size: str, seed: int) -> dict:
     errors = [verdict.max_error for verdict in by_golden]
     wrong = sum(v.wrong for v in by_reference) + sum(judged.values())
     return {"kernel": shipped.name, "elements": sum(got[name].size for name in {*job.expected, *judged}),
-            "tolerance": max(job.tolerance.values(), default=None), "wrong_by_reference": wrong,
+            "tolerance": max((t for name in job.tolerance for t in job.bounds(name) if t is not None), default=None),
+            "wrong_by_reference": wrong,
             "wrong_by_golden": sum(v.wrong for v in by_golden),
             "max_error": None if None in errors else max((e for e in errors if e is not None), default=0),
             "refused": None}

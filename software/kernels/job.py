@@ -55,6 +55,11 @@ class Job:
     judge: Callable[[dict[str, np.ndarray]], dict[str, int]] | None = None
     tolerance: dict[str, float | tuple[float | None, float | None]] = field(default_factory=dict)
 
+    def bounds(self, name: str) -> tuple[float | None, float | None]:
+        """Return ``(atol, rtol)`` of an array of `expected`; both None: to the bit."""
+        stated = self.tolerance.get(name)
+        return stated if isinstance(stated, tuple) else (stated, stated)
+
 
 @dataclass(frozen=True)
 class PaperRow:
