@@ -14,7 +14,7 @@ from caesura.hw.arch.isa import PT, Unit
 from .access import constant_to_uniform, memory
 from .atomics import Atomic
 from .side import exchange, f64, sfu
-from .uniform import uniform
+from .uniform import call, uniform
 from .vector import alu
 from .warp import Warp
 
@@ -59,11 +59,11 @@ class Operation:
     guard, invert : int
         Guard predicate number, and all ones if it is negated.
     run : callable
-        Of kind `RUN`: effect on (warp, mask); raises `WarpFault`.
+        Of kind `RUN`: effect on (warp, mask); raises `WarpFault`. Of kind `CALL`: writes the return address.
     atomic : Atomic or None
         Of kind `ATOMIC`.
     target, reconv, live, barrier, uniform : int
-        Of control instructions; the uniform register that holds a return address.
+        Of control instructions; `uniform` is the register that holds a return address.
     fault : Fault
         Of kind `FAULT`: raised at issue.
     recorded : bool
@@ -110,6 +110,8 @@ def compile_word(word: int, machine: Machine, kernel: Kernel) -> Operation:
         make = constant_to_uniform if "ud" in op.operands and op.size is not None else _UNITS[op.unit]
         operation.run = make(instruction, machine, kernel)
     operation.instruction = instruction
+    if operation.kind is Kind.CALL:
+        operation.run = call(instruction, machine, kernel)
     if op.is_guarded:
         operation.guard = instruction.get("guard")
         operation.invert = (1 << machine.g.warp_size) - 1 if instruction.get("guard_not") else 0

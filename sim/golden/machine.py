@@ -302,7 +302,7 @@ class Machine:
         elif kind is Kind.EXIT:
             warp.exit(mask)
         elif kind is Kind.CALL:
-            self.write_uniform(warp, op.uniform, pc + 1)
+            op.run(warp, mask)
             warp.jump(op.target)
         elif kind is Kind.BRU:
             warp.jump(int(warp.uniforms[op.uniform]))

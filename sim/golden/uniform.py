@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .kernel import Kernel
     from .machine import Machine
 
-__all__ = ["uniform"]
+__all__ = ["uniform", "call"]
 
 Run = Callable[[Warp, int], None]
 
@@ -51,4 +51,13 @@ def uniform(instruction: Instruction, machine: Machine, kernel: Kernel) -> Run:
     else:
         def run(warp, mask):
             write(warp, d, int(special(warp, imm, machine)[0]))
+    return run
+
+
+def call(instruction: Instruction, machine: Machine, kernel: Kernel) -> Run:
+    """Build the write of a call's return address; the jump is the machine's."""
+    d, write = instruction.get("d"), machine.write_uniform
+
+    def run(warp, mask):
+        write(warp, d, warp.stack[-1].pc + 1)
     return run

@@ -34,7 +34,7 @@ def instrument(checker: BoundsChecker, operation: Operation, word: int, machine:
     if operation.atomic is not None:
         operation.atomic = CheckedAtomic(checker, decode(word), machine, machine.kernels[slot])
         return
-    if operation.kind is not Kind.RUN:
+    if operation.kind not in (Kind.RUN, Kind.CALL):
         return
     instruction = decode(word)
     op = instruction.op

@@ -1,11 +1,15 @@
 """Calls and returns of the golden model: `call` and `bru`, in divergent code too, and return addresses gone wild."""
 
+import numpy as np
 import pytest
 from test_golden_uniform import field, start, word
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE
 from caesura.hw.arch.isa import Format, Special
+from caesura.sim import open_device
+from caesura.sim.golden.bounds.tags import WarpTags
+from caesura.software.compiler import assemble
 
 
 def steps(count, *words, **options):
@@ -68,3 +72,16 @@ def test_a_call_out_of_the_code_faults_there(target):
 def test_registers_that_do_not_exist_are_illegal(bad):
     bench, _ = steps(1, bad)
     assert bench.fault().kind is Fault.ILLEGAL_OPCODE
+
+
+def test_a_return_address_is_no_address_of_an_array():
+    """With bounds checked: the tag of what the register held before goes."""
+    image, = assemble(".kernel k\n.param a u32 0 4 pointer\nuldp U1, param[0]\ncall U1, routine\nexit\n"
+                      "routine:\nmov.i R1, 3\nbru U1\n")
+    device = open_device("golden", "tiny", 1 << 16, check_bounds=True)
+    device.load([image])["k"](1, 8, [device.empty(8, np.uint32)])
+    machine, tags = device.transport.machine, []
+    for _ in range(10):
+        device.advance(1)
+        tags += [(warp.stack[-1].pc, WarpTags.of(warp).uniform(1)) for tb in machine.resident() for warp in tb.warps]
+    assert dict(tags)[1] > 0 and dict(tags)[3] == 0
