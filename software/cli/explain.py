@@ -102,7 +102,11 @@ def explain_command(file, names, html, block, interval, geometry, check, as_json
     compiled, source = _images(file, names, g.regs_per_thread, interval, check)
     for image in compiled.images.values():
         _check_block(image, block, g)
-    kernels = [explain(image, g, block) for image in compiled.images.values()]
+    kernels = []
+    with progress_lines() as progress:
+        for image in compiled.images.values():
+            progress(f"explaining {image.name}, {len(image.code):,} instructions")
+            kernels.append(explain(image, g, block))
     refused = report_refusals(compiled.refusals)
     cuda = CudaSources(file.parent)
     if html and kernels:

@@ -137,16 +137,17 @@ def test_a_context_saved_by_one_machine_is_resumed_by_the_other(giver, taker):
         arrays.append(made)
     lifted = lift(w.image)
     first = min(lifted.start[routine.body.blocks[0].label] for routine in lifted.kernel.routines)
-    for _ in range(200):
-        devices[0].run(launches[0], 29)
-        assert devices[0].preempt(launches[0], Mechanism.OCCUPIED, scramble=True)
+    source, target = (device.transport for device in devices)
+    origin = source.snapshot(), devices[0].host_state()
+    for cycle in range(97, 20_000, 97):
+        source.restore(origin[0])
+        devices[0].set_host_state(origin[1])
+        devices[0].advance(cycle)
+        assert devices[0].preempt(launches[0], Mechanism.OCCUPIED, scramble=True), "never inside of a routine"
         if any(warp.pc >= first for tb in devices[0].context(launches[0]) for warp in tb.warps if warp.stack):
             break
-        devices[0].resume(launches[0])
-    else:
-        raise AssertionError("never stopped inside of a routine")
+    devices[1].advance(50)
     assert devices[1].preempt(launches[1], Mechanism.OCCUPIED, scramble=True)
-    source, target = (device.transport for device in devices)
     target.write_memory(0, source.read_memory(0, MEMORY))
     devices[1].resume(launches[1])
     devices[1].wait(launches[1], 400_000)
