@@ -2,8 +2,8 @@
 
 A function can be a routine if all it does is compute its results from its arguments, on every path: no memory, no
 special register, no exchange between lanes, no barrier, no loop, no exit (`ir.kernel.Routine`). So equal arguments give
-equal results, whichever lane asks. Calls it makes itself are inlined in it. Whether it becomes one is a matter of size: calls
-take `CALL_WORDS` each, a copy its whole length, and a copy is faster. It is called
+equal results, whichever lane asks. Calls it makes itself are inlined in it. Whether it becomes one is a matter of size:
+calls take `CALL_WORDS` each, a copy its whole length, and a copy is faster. It is called
 
 1. never, if `CompileOptions.calls` is ``"never"``, and always if that is ``"always"``; else
 2. if calling it makes the kernel shorter by at least `LEAST_SAVED` instructions, more for a short function, of whose
