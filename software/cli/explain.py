@@ -46,6 +46,10 @@ class _Block(click.ParamType):
         return (*sizes, 1, 1)[:3]
 
 
+_LONG = 3000
+"""Instructions of a kernel that takes a while."""
+
+
 def _images(path: Path, names: tuple[str, ...], registers: int, interval: int | None, check: bool
             ) -> tuple[Compiled, list[str]]:
     """Return the kernels asked for of a PTX file or of a kernel image, and the lines of the PTX."""
@@ -102,7 +106,12 @@ def explain_command(file, names, html, block, interval, geometry, check, as_json
     compiled, source = _images(file, names, g.regs_per_thread, interval, check)
     for image in compiled.images.values():
         _check_block(image, block, g)
-    kernels = [explain(image, g, block) for image in compiled.images.values()]
+    kernels = []
+    with progress_lines() as progress:
+        for image in compiled.images.values():
+            if len(image.code) >= _LONG:
+                progress(f"explaining {image.name}, {len(image.code):,} instructions")
+            kernels.append(explain(image, g, block))
     refused = report_refusals(compiled.refusals)
     cuda = CudaSources(file.parent)
     if html and kernels:

@@ -1,8 +1,9 @@
 """Which functions are called as leaf subroutines, and their code.
 
-A function can be a routine if all it does is compute: no memory, no exchange between lanes, no barrier, no loop, no
-exit (`ir.kernel.Routine`). Calls it makes itself are inlined in it. Whether it becomes one is a matter of size: calls
-take `CALL_WORDS` each, a copy its whole length, and a copy is faster. It is called
+A function can be a routine if all it does is compute its results from its arguments, on every path: no memory, no
+special register, no exchange between lanes, no barrier, no loop, no exit (`ir.kernel.Routine`). So equal arguments give
+equal results, whichever lane asks. Calls it makes itself are inlined in it. Whether it becomes one is a matter of size:
+calls take `CALL_WORDS` each, a copy its whole length, and a copy is faster. It is called
 
 1. never, if `CompileOptions.calls` is ``"never"``, and always if that is ``"always"``; else
 2. if calling it makes the kernel shorter by at least `LEAST_SAVED` instructions, more for a short function, of whose
@@ -143,11 +144,12 @@ def _only_computes(body: Kernel) -> bool:
     ends = [block.ops[-1:] for block in body.blocks if not block.end.targets]
     returns = len(ends) == 1 and [op.name for op in ends[0]] == ["bru"]
     return returns and networkx.is_directed_acyclic_graph(flow_graph(body)) and all(
-        op.name in ("enter", "bru") or is_pure(op) and not is_memory(op) and not is_convergent(op) for op in body.ops())
+        op.name in ("enter", "bru") or is_pure(op) and not is_memory(op) and not is_convergent(op) and op.name != "s2r"
+        for op in body.ops())
 
 
-def _measured(routine: Routine) -> Leaf:
-    """Return a routine with its size, as it will be without its ``enter``."""
+def _measured(routine: Routine) -> Leaf | None:
+    """Return a routine with its size, as it will be without its ``enter``; None if it does not define its results."""
     blocks = routine.body.blocks
     head = blocks[0].ops[0]
     assert head.name == "enter", f"{routine.name} does not begin with its arguments"
@@ -156,7 +158,7 @@ def _measured(routine: Routine) -> Leaf:
     body = Kernel(routine.name, plain)
     sizes = words(plain)
     summary = summarise(body, sizes)
-    made = summary.kills.union(head.written())
-    missing = set(routine.results) - made
-    assert not missing, f"{routine.name} leaves {missing} undefined on some path"
+    arguments = frozenset(head.written())
+    if not (summary.reads <= arguments and summary.kills | arguments >= set(routine.results)):
+        return None
     return Leaf(routine, sum(sizes.values()), summary)

@@ -146,9 +146,11 @@ def test_functions_of_the_file_are_called_too():
 @pytest.mark.parametrize("spoiled", [
     "st.global.f64 [%w], %e1;", "bar.sync 0;", "ld.global.f64 %e1, [%w];", "trap;", "exit;",
     "AGAIN: mul.f64 %e1, %e1, %e2; setp.lt.f64 %q, %e1, %e2; @%q bra AGAIN;",
-    "activemask.b32 %v; cvt.rn.f64.u32 %e1, %v;"])
+    "activemask.b32 %v; cvt.rn.f64.u32 %e1, %v;", "mov.u32 %v, %tid.x; cvt.rn.f64.u32 %x, %v; add.f64 %e1, %e1, %x;",
+    "mov.u32 %v, %clock; cvt.rn.f64.u32 %e1, %v;", "setp.gt.f64 %q, %e1, %e2; @%q ret;"])
 def test_what_does_more_than_compute_is_inlined(spoiled):
-    body = FUNCTION.replace("setp.lt", f".reg .b64 %w; .reg .b32 %v; mov.b64 %w, 64; {spoiled} setp.lt", 1)
+    names = ".reg .b64 %w; .reg .b32 %v; .reg .f64 %x; mov.b64 %w, 64;"
+    body = FUNCTION.replace("setp.lt", f"{names} {spoiled} setp.lt", 1)
     assert called(compiled(program(uses(4), FUNCTION), calls="always")) == [4]
     image = compiled(program(uses(4), body), calls="always")
     assert called(image) != [4]  # nothing, or the division and the root in it
@@ -179,6 +181,20 @@ def test_live_ranges_are_split_around_calls():
         assert image.registers <= registers and (run(image, pairs) == expected).all()
         sizes.add(image.local_bytes)
     assert len(sizes) > 1
+
+
+def test_a_quotient_of_uniform_values_is_one_but_a_lane_s_own_is_not():
+    """What a routine gives for the same arguments in all lanes is the same; else lanes part at a branch on it."""
+    text = program("ld.global.f64 %d3, [%rd1+0]; mov.f64 %d4, 0d4008000000000000; div.rn.f64 %d5, %d4, %d4; "
+                   "div.rn.f64 %d6, %d3, %d4; setp.gt.f64 %p1, %d5, %d6; mov.f64 %d9, %d2; @%p1 bra ON; "
+                   "div.rn.f64 %d9, %d2, %d6; ON: add.f64 %d9, %d9, %d5;")
+    pairs = np.random.default_rng(10).normal(size=(64, 2)) * 6
+    x, y = pairs.T
+    with np.errstate(all="ignore"):
+        expected = np.where(x / 3 < 1, y, y / (x / 3)) + 1
+    for mode in ("always", "never"):
+        assert (run(compiled(text, calls=mode), pairs) == expected).all()
+    assert 10 < np.count_nonzero(x < 3) < 64
 
 
 # What is said of it

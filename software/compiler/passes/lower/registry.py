@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...ptx.inline import CALL, ENTER, RETURN
 from ...ptx.syntax import Instruction, Operand
 from ..types import DATA_TYPES, WIDTHS
 from .context import Context
@@ -61,8 +62,9 @@ def _only_float(ctx: Context) -> None:
 
 
 def supported_opcodes() -> list[str]:
-    """Return the supported base opcodes."""
-    return sorted({*_HANDLERS, *_FLOAT_HANDLERS["f32"], *_FLOAT_HANDLERS["f64"]})
+    """Return the supported base opcodes, without those of `ptx.inline`, which no PTX has."""
+    found = {*_HANDLERS, *_FLOAT_HANDLERS["f32"], *_FLOAT_HANDLERS["f64"]}
+    return sorted(found - {CALL, ENTER, RETURN})
 
 
 def check_modifiers(ctx: Context, allowed: set[str], modifiers: list[str]) -> None:
