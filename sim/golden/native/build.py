@@ -46,7 +46,7 @@ def _processor() -> str:
     return f"{platform.machine()} {platform.processor()}"
 
 
-def library_path(warp_size: int, flags: tuple[str, ...] = FLAGS) -> Path:
+def library_path(warp_size: int, flags: tuple[str, ...] | None = None) -> Path:
     """Return where the library for warps of `warp_size` lanes is or will be."""
     path = compiler()
     identity = ["", 0, 0]
@@ -55,7 +55,7 @@ def library_path(warp_size: int, flags: tuple[str, ...] = FLAGS) -> Path:
         status = os.stat(real)
         identity = [real, status.st_size, status.st_mtime_ns]
     texts = [source.read_text() for source in sorted((*HERE.glob("*.cpp"), *HERE.glob("*.h")))]
-    parts = [*flags, *map(str, identity), _processor(), header(warp_size), *texts]
+    parts = [*(flags or FLAGS), *map(str, identity), _processor(), header(warp_size), *texts]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
     return cache_directory() / "golden" / f"{digest}.so"
 
@@ -78,8 +78,8 @@ class Build:
     Parameters
     ----------
     warp_size : int
-    flags : tuple of str
-        Of the compiler.
+    flags : tuple of str, optional
+        Of the compiler, `FLAGS` unless given.
     target : Path, optional
         Where the library goes; into the cache without it.
 
@@ -89,7 +89,7 @@ class Build:
         If there is no compiler.
     """
 
-    def __init__(self, warp_size: int, flags: tuple[str, ...] = FLAGS, target: Path | None = None):
+    def __init__(self, warp_size: int, flags: tuple[str, ...] | None = None, target: Path | None = None):
         path = compiler()
         if path is None:
             raise BuildError("g++ missing, needed to build the compiled engine of the golden model; install with "
@@ -100,7 +100,7 @@ class Build:
         work = Path(self._folder.name)
         (work / "layout.h").write_text(header(warp_size))
         self._result, self._messages = work / "engine.so", work / "messages"
-        command = [path, *flags, f"-I{work}", *(str(HERE / name) for name in SOURCES), "-o", str(self._result)]
+        command = [path, *(flags or FLAGS), f"-I{work}", *(str(HERE / name) for name in SOURCES), "-o", str(self._result)]
         with open(self._messages, "w") as messages:
             self._process = subprocess.Popen(command, stdout=messages, stderr=messages, stdin=subprocess.DEVNULL)
         self._stop = weakref.finalize(self, _abandon, self._process)
@@ -137,7 +137,7 @@ def _abandon(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def build(warp_size: int, flags: tuple[str, ...] = FLAGS) -> tuple[Path, float]:
+def build(warp_size: int, flags: tuple[str, ...] | None = None) -> tuple[Path, float]:
     """Return a library, built if it is not there, and the seconds that took.
 
     Raises

@@ -60,19 +60,19 @@ class Prepared:
         return strides
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(3, 60))])
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 60))])
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_state_and_trace_of_random_programs_are_equal_wherever_one_stops(name, seed):
-    run = Prepared(GEOMETRIES[name], seed, statements=20 + 20 * (seed % 3), racing=seed % 2 == 1)
+    run = Prepared(GEOMETRIES[name], seed, statements=15 + 15 * (seed % 3), racing=seed % 2 == 1)
     assert run.finish(random.Random(seed)) > 5
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(3, 30))])
+@pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(3, 30))])
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 @pytest.mark.parametrize("name", ["tiny", "ecp5"])
 def test_a_kernel_preempted_by_one_engine_is_resumed_by_the_other(name, mechanism, seed):
     rng = random.Random(seed)
-    run = Prepared(GEOMETRIES[name], seed, statements=15)
+    run = Prepared(GEOMETRIES[name], seed, statements=10)
     saved = 0
     while run.state is KernelState.RUNNING:
         cycles = rng.randrange(1, 400)

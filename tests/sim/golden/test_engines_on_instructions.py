@@ -31,7 +31,7 @@ def word(name, **fields):
     return encode(Instruction.make(name, **fields))
 
 
-def started(g, code, registers=64, warps=1, blocks=1, shared=256, **options):
+def started(g, code, registers=64, warps=1, blocks=1, shared=252, **options):
     """Return a pair of engines at the start of a kernel; memory beyond it is random."""
     pair = Pair(g, 1 << 16, trace=True)
     image = KernelImage("k", tuple(code), registers, shared_bytes=shared, local_bytes=64, constants=bytes(range(256)))
@@ -112,12 +112,11 @@ def test_a_processor_without_vector_units_computes_the_same():
             agree_on(op, 1, 3, library)
 
 
-ADDRESSES = {"ld.global.b32": 0x8000, "st.global.b32": 0x8000}
 FAULTS = {
     "illegal opcode": (0x3FF << 54, Fault.ILLEGAL_OPCODE), "trap": (word("trap"), Fault.TRAP),
     "register": (word("mov.i", d=63, imm=1), Fault.REGISTER_BOUND),
     "code": (word("bra", target=1000, reconv=2000), Fault.FETCH_BOUND),
-    "shared": (word("ld.shared.b64", d=2, no_base=1, imm=256), Fault.SHARED_BOUND),
+    "shared": (word("ld.shared.b64", d=2, no_base=1, imm=248), Fault.SHARED_BOUND),
     "local": (word("st.local.b32", no_base=1, imm=64, d=2), Fault.LOCAL_BOUND),
     "constant": (word("ld.const.b32", d=2, no_base=1, imm=256), Fault.CONSTANT_BOUND),
     "uniform constant": (word("uld.const.b32", d=2, no_base=1, imm=256), Fault.CONSTANT_BOUND),
