@@ -193,7 +193,8 @@ class Kernel:
         device.transport.write_memory(self._code.address, code.tobytes())
 
     def __repr__(self):
-        return f"Kernel({self.signature}{', unloaded' if self._code is None else ''})"
+        size = f"{len(self.image.parameters)} parameters, {len(self.image.code):,} instructions"
+        return f"Kernel({self.name}, {size}{', unloaded' if self._code is None else ''})"
 
     @property
     def name(self) -> str:

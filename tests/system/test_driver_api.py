@@ -78,7 +78,8 @@ def test_printed_forms_are_short_and_take_no_time(backend):
     assert device.cycle == cycle
     assert repr(device) == f"Device({backend}, tiny, 131,072 bytes, cycle {cycle:,})"
     assert repr(module) == "Module(vecadd)"
-    assert repr(module["vecadd"]).startswith("Kernel(vecadd(u64* ")
+    assert repr(module["vecadd"]) == f"Kernel(vecadd, 4 parameters, {len(module['vecadd'].image.code)} instructions)"
+    assert module["vecadd"].signature.startswith("vecadd(u64* ")
     assert repr(launch).endswith(f"preempted, {launch.progress[0]} of 20 TBs)")
     assert repr(contexts[0]).startswith(f"TbContext(TB {contexts[0].launch_id}, occupied, 1 warps, 0 shared lines, ")
     assert saved.tbs == len(contexts)

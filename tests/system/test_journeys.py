@@ -1,4 +1,4 @@
-"""The page of journeys, as it stands: each file on it is written, each command and each block of Python runs."""
+"""The pages of journeys and of the Python API, as they stand: files are written, commands and Python are run."""
 
 import re
 import shlex
@@ -38,6 +38,14 @@ def test_journey_arrives(title, examples, capsys):
             done = CliRunner().invoke(main, arguments)
             assert done.exit_code == 0, f"{line}: {done.output}{done.exception!r}"
     assert capsys.readouterr().out
+
+
+def test_python_page_runs(capsys):
+    names = {"__name__": "page"}
+    for kind, text in BLOCK.findall((ROOT / "docs" / "python.md").read_text()):
+        assert kind == "python"
+        exec(compile(text, "python.md", "exec"), names)
+    assert "Device(golden, gtx480" in capsys.readouterr().out
 
 
 def test_page_has_the_journeys_and_their_commands():
