@@ -38,15 +38,20 @@ def open_transport(backend: str = "rtl", geometry: Geometry | str = "gtx480", me
         Or the name of a preset.
     memory_bytes : int
     options
-        Of the back end, for example ``trace=True``.
+        Of the back end, for example ``trace=True``; ``check_bounds=True`` on the golden model only.
 
     Raises
     ------
     ValueError
-        If there is no such back end or preset, or `memory_bytes` is no multiple of 4096 up to 4 GiB.
+        If there is no such back end or preset, it cannot check bounds, or `memory_bytes` is no multiple of 4096 up to
+        4 GiB.
     """
     if backend not in BACKENDS:
         raise InputError(f"no back end {backend!r}; there are {', '.join(BACKENDS)}")
+    if not options.get("check_bounds", True):
+        del options["check_bounds"]
+    elif "check_bounds" in options and backend != "golden":
+        raise InputError(f"bounds are checked on the golden model, not on {backend!r}; open the device \"golden\"")
     module, name = BACKENDS[backend]
     if not isinstance(memory_bytes, int) or not 0 < memory_bytes <= 1 << 32 or memory_bytes % 4096:
         raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes!r}")

@@ -15,6 +15,7 @@ from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import open_device
 from caesura.software.driver import CycleLimit, Device, Launch, LaunchError
+from caesura.software.driver.bounds import GUARD_BYTES
 from caesura.software.driver.fit import check_fit, check_parameters
 from caesura.software.driver.module import Kernel
 from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdict
@@ -112,22 +113,25 @@ class Task:
     preemptions : tuple of PreemptionSpec
     max_cycles : int
         For everything: the kernel, saving, restoring, and what runs meanwhile.
+    check_bounds : bool
+        Check each access to global memory; on the golden model only.
     """
 
     work: Work
     where: str
     preemptions: tuple[PreemptionSpec, ...] = ()
     max_cycles: int = DEFAULT_CYCLES
+    check_bounds: bool = False
 
 
 @contextmanager
-def _opened(backend: str, geometry: Geometry, memory_bytes: int) -> Iterator[Device]:
-    yield open_device(backend, geometry, memory_bytes)
+def _opened(backend: str, geometry: Geometry, check_bounds: bool, memory_bytes: int) -> Iterator[Device]:
+    yield open_device(backend, geometry, memory_bytes, check_bounds=check_bounds)
 
 
-def device_opener(backend: str, geometry: Geometry) -> Opener:
-    """Return what makes the device of a run, given bytes of memory."""
-    return functools.partial(_opened, backend, geometry)
+def device_opener(backend: str, geometry: Geometry, check_bounds: bool = False) -> Opener:
+    """Return what makes the device of a run, given bytes of memory; `check_bounds` on the golden model only."""
+    return functools.partial(_opened, backend, geometry, check_bounds)
 
 
 class _Plan:
@@ -241,11 +245,12 @@ def _depth(specs: Sequence[PreemptionSpec]) -> int:
     return 1 + max((_depth(spec.nested) for spec in specs), default=0)
 
 
-def neighbour(spec: PreemptionSpec, g: Geometry, progress: Progress = lambda text: None) -> Work:
-    """Return what runs while a kernel is away; errors as `user_work` and `shipped_work`."""
+def neighbour(spec: PreemptionSpec, g: Geometry, progress: Progress = lambda text: None, check_bounds: bool = False
+              ) -> Work:
+    """Return what runs while a kernel is away; parameters and errors as of `user_work` and `shipped_work`."""
     if spec.job is None:
-        return scenario.shipped_work(spec.other, g, spec.size, spec.seed)
-    return user_work(spec.other, spec.job, g, progress)
+        return scenario.shipped_work(spec.other, g, spec.size, spec.seed, check_bounds=check_bounds)
+    return user_work(spec.other, spec.job, g, progress, check_bounds)
 
 
 def check_task(task: Task, others: Iterable[Work], g: Geometry) -> None:
@@ -270,7 +275,8 @@ def check_task(task: Task, others: Iterable[Work], g: Geometry) -> None:
 
 def _memory_bytes(task: Task, works: Sequence[Work], g: Geometry) -> int:
     """Return a size of memory in whose halves all arrays, and all code and contexts have room."""
-    arrays = sum(a.nbytes + 512 for work in works for a in work.job.arguments.values() if isinstance(a, np.ndarray))
+    more = 512 + GUARD_BYTES * task.check_bounds
+    arrays = sum(a.nbytes + more for work in works for a in work.job.arguments.values() if isinstance(a, np.ndarray))
     system = 0
     for work in works:
         warps = -(-math.prod(work.job.block) // g.warp_size)
@@ -309,11 +315,11 @@ def run_task(task: Task, geometry: Geometry, backend: str = "rtl", progress: Pro
     CycleLimit
         If it did not end in time.
     """
-    others = {_key(spec): neighbour(spec, geometry, progress) for spec in _all(task.preemptions)}
+    others = {_key(spec): neighbour(spec, geometry, progress, task.check_bounds) for spec in _all(task.preemptions)}
     check_task(task, others.values(), geometry)
     memory = _memory_bytes(task, [task.work, *others.values()], geometry)
     progress(f"building the {backend} back end for {geometry.name}")
-    with (open_device or device_opener(backend, geometry))(memory) as device:
+    with (open_device or device_opener(backend, geometry, task.check_bounds))(memory) as device:
         return _run(task, others, device, progress)
 
 

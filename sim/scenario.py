@@ -39,17 +39,19 @@ class Work:
     job: Job
 
 
-def shipped_work(name: str, g: Geometry, size: str = "small", seed: int = 1, preemption_points: bool = True) -> Work:
-    """Return a shipped kernel, or ``hostile``, compiled for a geometry, with a job."""
+def shipped_work(name: str, g: Geometry, size: str = "small", seed: int = 1, preemption_points: bool = True,
+                 check_bounds: bool = False) -> Work:
+    """Return a shipped kernel, or ``hostile``, compiled for a geometry, with a job; `check_bounds` as `user_work`."""
     if name == "hostile":
         return Work(*hostile(g))
     shipped = kernel(name)
-    options = CompileOptions(max_registers=g.regs_per_thread, preemption_points=preemption_points)
+    options = CompileOptions(max_registers=g.regs_per_thread, preemption_points=preemption_points,
+                             check_addresses=check_bounds)
     return Work(shipped.image(options), shipped.job(size, seed))
 
 
-def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[[str], None] = lambda text: None
-              ) -> Work:
+def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[[str], None] = lambda text: None,
+              check_bounds: bool = False) -> Work:
     """Return a kernel of the user's own, compiled for a geometry, with its job.
 
     Parameters
@@ -60,6 +62,8 @@ def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[
     g : Geometry
     progress : callable
         Told before something is compiled.
+    check_bounds : bool
+        Compile such that 64-bit addresses with an upper word are found; an image is taken as it is.
 
     Raises
     ------
@@ -72,7 +76,8 @@ def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[
     if is_elf(raw):
         images = read_elf(raw, str(source))
     else:
-        text, options = source_text(raw, str(source)), CompileOptions(max_registers=g.regs_per_thread)
+        text = source_text(raw, str(source))
+        options = CompileOptions(max_registers=g.regs_per_thread, check_addresses=check_bounds)
         name = job.choose(kernel_names(text, str(source)))
         compiled = stored_module(text, str(source), options, [name], progress)
         for refusal in compiled.refusals.values():
@@ -155,6 +160,8 @@ class PreemptionResult:
 def start_job(device: Device, kernel: Kernel, job: Job) -> tuple[Launch, dict[str, DeviceArray]]:
     """Copy a job's arrays to the device and launch it."""
     arrays = {name: device.array(value) for name, value in job.arguments.items() if isinstance(value, np.ndarray)}
+    for name, array in arrays.items():
+        array.label = name
     arguments = [arrays.get(name, value) for name, value in job.arguments.items()]
     return kernel(job.grid, job.block, arguments, job.shared_bytes), arrays
 

@@ -56,6 +56,7 @@ class RunOptions:
         Of jobs of shipped kernels.
     geometry : Geometry
     backend : str
+    check_bounds : bool
     max_cycles : int
     timeline, vcd, output : Path
     as_json : bool
@@ -74,6 +75,7 @@ class RunOptions:
     seed: int | None
     geometry: Geometry | None
     backend: str | None
+    check_bounds: bool
     max_cycles: int | None
     timeline: Path | None
     vcd: Path | None
@@ -114,6 +116,8 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--seed", type=click.IntRange(0), help="Of jobs of shipped kernels  [default: 1]"),
     geometry_option(None, "the job file's, else gtx480"),
     click.option("--backend", type=click.Choice(BACKENDS), help="Where it runs  [default: the job file's, else rtl]"),
+    click.option("--check-bounds", is_flag=True, help="Run on the golden model, and check each access to global memory "
+                 "against the array that its address comes from (docs/bounds.md)."),
     click.option("--max-cycles", type=click.IntRange(1, 2**31 - 1),
                  help=f"Limit for everything together  [default: the job file's, else {DEFAULT_CYCLES:,}]"),
     click.option("--timeline", type=_OUT, help="Write the run as a timeline for ui.perfetto.dev."),
@@ -167,6 +171,10 @@ def _check(o: RunOptions, job: JobFile | None) -> None:
     for name in ("size", "seed"):
         if getattr(o, name) is not None and job is not None and (o.other is None or o.other_job is not None):
             raise click.UsageError(f"--{name} is of the jobs of shipped kernels; here the job file says it all")
+    if o.check_bounds and o.backend not in (None, "golden"):
+        raise click.UsageError(f"--check-bounds needs the golden model, not --backend {o.backend}")
+    if o.check_bounds and o.timeline:
+        raise click.UsageError("--timeline shows what the RTL does; --check-bounds runs on the golden model")
     limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
     for at in o.at:
         if at > limit:
@@ -196,12 +204,12 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
           progress: Callable[[str], None]) -> Task:
     scenario, runs = importlib.import_module("caesura.sim.scenario"), importlib.import_module("caesura.sim.job")
     if job is None:
-        work = scenario.shipped_work(o.what, g, *o.inputs)
+        work = scenario.shipped_work(o.what, g, *o.inputs, check_bounds=o.check_bounds)
     else:
         source = KERNELS[o.what].ptx_path if o.what in KERNELS else o.what
-        work = scenario.user_work(source, job, g, progress)
+        work = scenario.user_work(source, job, g, progress, o.check_bounds)
     limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
-    return runs.Task(work, str(job.path) if job else o.what, preemptions, limit)
+    return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds)
 
 
 def _opener(o: RunOptions, g: Geometry, backend: str) -> Callable[[int], AbstractContextManager[Device]] | None:
@@ -269,7 +277,7 @@ def execute(o: RunOptions, always: bool) -> None:
     job = _job(o)
     _check(o, job)
     g = o.geometry or (job.machine if job else preset("gtx480"))
-    backend = o.backend or (job.backend if job else "rtl")
+    backend = "golden" if o.check_bounds else o.backend or (job.backend if job else "rtl")
     task, result = _run(o, job, g, backend, always)
     written = _write(o.output, result.arrays, _results(o, job, task)) if o.output else []
     name = task.work.image.name

@@ -19,6 +19,10 @@ GUARD_BYTES = 4096
 """Least distance of two arrays where bounds are checked."""
 
 
+def _bytes(count: int) -> str:
+    return f"{count:,} byte{'s' * (count != 1)}"
+
+
 @dataclass(frozen=True)
 class Extent:
     """Device memory that belongs together: an array, or the global variables of a module.
@@ -41,7 +45,7 @@ class Extent:
         return self.start + self.size
 
     def __str__(self):
-        return f"{self.name} ({self.size:,} bytes at {self.start:#010x})"
+        return f"{self.name} ({_bytes(self.size)} at {self.start:#010x})"
 
     def distance(self, address: int, size: int) -> int:
         """Return the bytes between an access and it; 0 if they touch."""
@@ -50,11 +54,11 @@ class Extent:
     def place(self, address: int, size: int) -> str:
         """Return where an access is, seen from it."""
         if address >= self.end:
-            return f"{address - self.end:,} bytes behind the end of {self}"
+            return f"{_bytes(address - self.end) if address > self.end else 'right'} behind the end of {self}"
         if address < self.start:
-            return f"{self.start - address:,} bytes before the start of {self}"
-        return f"{address + size - self.end:,} bytes across the end of {self}" if address + size > self.end else \
-            f"in {self}"
+            return f"{_bytes(self.start - address)} before the start of {self}"
+        beyond = address + size - self.end
+        return f"{_bytes(beyond)} across the end of {self}" if beyond > 0 else f"in {self}"
 
 
 def nearest_extent(extents: Iterable[Extent], address: int, size: int) -> Extent | None:
@@ -93,7 +97,7 @@ class Violation:
 
     def __str__(self):
         block, thread = (", ".join(map(str, index)) for index in (self.block, self.thread))
-        return f"{self.access} of {self.size} bytes {self._where()}, by thread ({thread}) of block ({block})"
+        return f"{self.access} of {_bytes(self.size)} {self._where()}, by thread ({thread}) of block ({block})"
 
     def _where(self) -> str:
         if self.high_word:
@@ -150,7 +154,8 @@ def declare(monitor: BoundsMonitor, slot: int, kernel: Kernel, arguments: Sequen
         if isinstance(value, Texture):
             found(parameter.offset, value.descriptor.address, f"the texture of parameter {parameter.name}")
         elif isinstance(value, DeviceArray):
-            found(parameter.offset, value.address, f"the array of parameter {parameter.name}")
+            label = f"array {value.label}," if value.label else "the array of"
+            found(parameter.offset, value.address, f"{label} parameter {parameter.name}")
     for binding in kernel.image.bindings:
         if binding.kind == "global":
             found(binding.offset, kernel.data.globals.address, "the module's global variables")

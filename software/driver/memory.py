@@ -191,6 +191,8 @@ class DeviceArray:
     shape : tuple of int
     dtype : numpy.dtype
     nbytes : int
+    label : str
+        What messages call it, next to the parameter that it is passed for.
 
     Raises
     ------
@@ -204,6 +206,7 @@ class DeviceArray:
         if self.dtype.hasobject or not self.dtype.itemsize:
             raise DriverError(f"a device array holds numbers, not {np.dtype(dtype)}")
         self.device = device
+        self.label = ""
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
         self._memory: Allocation | None = device.reserve(self.nbytes)
         if clear:

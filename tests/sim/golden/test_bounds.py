@@ -1,5 +1,7 @@
 """Accesses out of bounds are found whatever way an address took, and nothing else is."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -75,9 +77,10 @@ WAYS = {
 }
 
 
+@functools.cache
 def images(way, **options):
     options = {"max_registers": TINY.regs_per_thread, "check_addresses": True} | options
-    return compile_ptx(HEAD + way + TAIL, "way.ptx", CompileOptions(**options)).values()
+    return tuple(compile_ptx(HEAD + way + TAIL, "way.ptx", CompileOptions(**options)).values())
 
 
 def launched(code, index, checked=True):
@@ -94,6 +97,7 @@ def violation(code, index):
     return caught.value.record.violation, arrays
 
 
+@functools.cache
 def neighbour():
     """Elements from the first array to the second."""
     _, _, (a, b, _) = launched(images(WAYS["move"]), 0)
@@ -102,7 +106,7 @@ def neighbour():
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_array_that_an_address_comes_from_is_known(way):
-    code = list(images(WAYS[way]))
+    code = images(WAYS[way])
     device, launch, arrays = launched(code, COUNT - 1)
     device.wait(launch, LIMIT)
     assert (arrays[2].get() == COUNT - 1).all()
@@ -112,7 +116,7 @@ def test_the_array_that_an_address_comes_from_is_known(way):
 
 
 def test_spilled_addresses_keep_their_array():
-    code = list(images(WAYS["many live values"], max_registers=12))
+    code = images(WAYS["many live values"], max_registers=12)
     assert any(image.local_bytes > 32 for image in code)
     found, (a, _, _) = violation(code, neighbour())
     assert found.expected.start == a.address
@@ -122,10 +126,10 @@ UNIFORM = "add.s64 %rd6, %rd2, 4; ld.volatile.global.u32 %r5, [%rd6+-4]; add.s64
 
 
 def test_uniform_registers_keep_their_array():
-    code = list(images(UNIFORM, check_addresses=False))
+    code = images(UNIFORM, check_addresses=False)
     assert found_in(code, "uldp") and found_in(code, "[U")
     assert violation(code, neighbour())[0].expected is not None
-    assert violation(list(images(UNIFORM, uniform=False, check_addresses=False)), neighbour())[0].expected is not None
+    assert violation(images(UNIFORM, uniform=False, check_addresses=False), neighbour())[0].expected is not None
 
 
 def found_in(code, name):
@@ -147,7 +151,7 @@ MIXTURES = {
 
 @pytest.mark.parametrize("way", MIXTURES)
 def test_a_mixture_may_go_to_any_array_and_to_no_gap(way):
-    code = list(images(MIXTURES[way]))
+    code = images(MIXTURES[way])
     for index in (0, COUNT - 1, neighbour(), neighbour() + COUNT - 1):
         device, launch, _ = launched(code, index)
         device.wait(launch, LIMIT)
@@ -158,13 +162,13 @@ def test_a_mixture_may_go_to_any_array_and_to_no_gap(way):
 
 @pytest.mark.parametrize("index", [-1, COUNT, COUNT + 1, -5000, 100_000])
 def test_one_element_is_enough(index):
-    found, (a, _, _) = violation(list(images(WAYS["move"])), index)
+    found, (a, _, _) = violation(images(WAYS["move"]), index)
     assert found.address == a.address + 4 * index and found.size == 4 and found.access == "load"
     assert str(found).startswith(f"load of 4 bytes at {found.address:#010x}, ")
 
 
 def test_the_message_names_everything():
-    device, launch, (a, _, _) = launched(list(images(WAYS["move"])), COUNT + 2)
+    device, launch, (a, _, _) = launched(images(WAYS["move"]), COUNT + 2)
     with pytest.raises(KernelFault) as caught:
         device.wait(launch, LIMIT)
     line = (HEAD + WAYS["move"] + TAIL)[:(HEAD + WAYS["move"] + TAIL).index("ld.global.u32")].count("\n") + 1
@@ -192,8 +196,8 @@ def test_the_thread_is_named_by_its_indices():
     "ld.volatile.global.u64 %rd20, [%rd11+-8];", "ld.volatile.global.u16 %r2, [%rd11+2];",
     "ld.volatile.u32 %r2, [%rd11];", "atom.global.cas.b64 %rd20, [%rd11+-8], 1, 2;"])
 def test_every_kind_of_access_is_checked(access):
-    code = list(images(WAYS["move"].replace(";", ";") + "shl.b64 %rd10, %rd4, 2; add.s64 %rd11, %rd9, %rd10;" + access
-                       + "mov.u64 %rd4, 0;"))
+    code = images(WAYS["move"] + "shl.b64 %rd10, %rd4, 2; add.s64 %rd11, %rd9, %rd10;" + access
+                       + "mov.u64 %rd4, 0;")
     device, launch, _ = launched(code, COUNT - 1 - ("-8" in access and COUNT - 3))
     device.wait(launch, LIMIT)
     found, (_, b, _) = violation(code, neighbour() + 2)
@@ -202,17 +206,17 @@ def test_every_kind_of_access_is_checked(access):
 
 
 def test_an_access_across_the_end_is_named_so():
-    code = list(images("add.s64 %rd8, %rd1, 88; ld.volatile.global.v4.u32 {%r3, %r4, %r5, %r6}, [%rd8]; "
-                       "mov.u64 %rd9, %rd1;"))
+    code = images("add.s64 %rd8, %rd1, 88; ld.volatile.global.v4.u32 {%r3, %r4, %r5, %r6}, [%rd8]; "
+                       "mov.u64 %rd9, %rd1;")
     found, _ = violation(code, 0)
     assert found.size == 16 and "8 bytes across the end of the array of parameter a" in str(found)
 
 
 def test_without_the_check_the_same_kernels_reach_the_neighbour():
-    device, launch, (a, b, c) = launched(list(images(WAYS["move"])), 0, checked=False)
+    device, launch, (a, b, c) = launched(images(WAYS["move"]), 0, checked=False)
     device.wait(launch, LIMIT)
     index = (b.address - a.address) // 4
-    device, launch, (a, b, c) = launched(list(images(WAYS["move"])), index, checked=False)
+    device, launch, (a, b, c) = launched(images(WAYS["move"]), index, checked=False)
     device.wait(launch, LIMIT)
     assert (c.get() == 100).all()
 
@@ -223,9 +227,9 @@ def test_without_the_check_the_same_kernels_reach_the_neighbour():
                                     "atom.global.add.u32 %r2, [%rd8], 1;"])
 def test_an_upper_word_that_is_not_zero_is_found(high, access):
     way = f"add.s64 %rd8, %rd1, {high << 32}; {access} mov.u64 %rd9, %rd1;"
-    found, _ = violation(list(images(way)), 0)
+    found, _ = violation(images(way), 0)
     assert found.high_word and "upper 32 bits are not zero" in str(found)
-    device, launch, _ = launched(list(images(way, check_addresses=False)), 0)
+    device, launch, _ = launched(images(way, check_addresses=False), 0)
     device.wait(launch, LIMIT)
 
 
@@ -234,7 +238,7 @@ def test_a_sum_that_carries_into_the_upper_word_and_back_is_right():
         "ld.volatile.global.u32 %r2, [%rd8+64]; sub.s64 %rd6, %rd5, %rd5; sub.s64 %rd7, %rd6, 4; " \
         "add.s64 %rd8, %rd1, %rd7; " \
         "ld.volatile.global.u32 %r2, [%rd8+4]; mov.u64 %rd9, %rd1;"
-    device, launch, _ = launched(list(images(way)), 0)
+    device, launch, _ = launched(images(way), 0)
     device.wait(launch, LIMIT)
 
 
@@ -242,7 +246,7 @@ def test_a_sum_that_carries_into_the_upper_word_and_back_is_right():
     (Mechanism.OCCUPIED, "many live values", 3), (Mechanism.LIVE, "shared memory", 6), (Mechanism.LIVE_CP, "sum", 6),
     *(pytest.param(mechanism, way, 1_000, marks=pytest.mark.full) for mechanism in Mechanism for way in WAYS)])
 def test_contexts_keep_tags(mechanism, way, samples):
-    code = list(images(WAYS[way]))
+    code = images(WAYS[way])
     device, launch, _ = launched(code, neighbour())
     with pytest.raises(KernelFault):
         device.wait(launch, LIMIT)
@@ -279,7 +283,7 @@ def test_a_violation_ends_the_whole_kernel_at_once():
 
 
 def test_neighbours_of_a_preempted_kernel_are_checked_on_their_own():
-    code = list(images(WAYS["move"]))
+    code = images(WAYS["move"])
     device, launch, arrays = launched(code, 3)
     device.advance(5)
     assert device.preempt(launch, Mechanism.OCCUPIED)
@@ -291,16 +295,16 @@ def test_neighbours_of_a_preempted_kernel_are_checked_on_their_own():
 
 
 def test_global_variables_of_the_module_and_null_pointers():
-    code = list(images("mov.u64 %rd9, place; add.s64 %rd9, %rd9, 508;"))
+    code = images("mov.u64 %rd9, place; add.s64 %rd9, %rd9, 508;")
     device, launch, _ = launched(code, 0)
     device.wait(launch, LIMIT)
     assert "the module's global variables (512 bytes" in str(violation(code, 1)[0])
-    found, _ = violation(list(images("mov.u64 %rd9, 0;")), 0)
+    found, _ = violation(images("mov.u64 %rd9, 0;"), 0)
     assert found.expected is None and found.address == 0
 
 
 def test_snapshots_keep_tags():
-    code = list(images(WAYS["shared memory"]))
+    code = images(WAYS["shared memory"])
     device, launch, (a, _, _) = launched(code, neighbour())
     device.advance(20)
     kept = device.transport.snapshot(), device.host_state()
@@ -313,7 +317,7 @@ def test_snapshots_keep_tags():
 
 
 def test_checking_changes_nothing_else():
-    code = list(images(WAYS["many live values"]))
+    code = images(WAYS["many live values"])
     results = []
     for checked in (False, True):
         device = open_device("golden", TINY, 1 << 20, trace=True, check_bounds=checked)
