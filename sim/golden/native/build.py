@@ -100,7 +100,8 @@ class Build:
         work = Path(self._folder.name)
         (work / "layout.h").write_text(header(warp_size))
         self._result, self._messages = work / "engine.so", work / "messages"
-        command = [path, *(flags or FLAGS), f"-I{work}", *(str(HERE / name) for name in SOURCES), "-o", str(self._result)]
+        sources = [str(HERE / name) for name in SOURCES]
+        command = [path, *(flags or FLAGS), f"-I{work}", *sources, "-o", str(self._result)]
         with open(self._messages, "w") as messages:
             self._process = subprocess.Popen(command, stdout=messages, stderr=messages, stdin=subprocess.DEVNULL)
         self._stop = weakref.finalize(self, _abandon, self._process)
