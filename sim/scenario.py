@@ -79,10 +79,7 @@ def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[
         text = source_text(raw, str(source))
         options = CompileOptions(max_registers=g.regs_per_thread, check_addresses=check_bounds)
         name = job.choose(kernel_names(text, str(source)))
-        compiled = stored_module(text, str(source), options, [name], progress)
-        for refusal in compiled.refusals.values():
-            raise refusal
-        images = compiled.images
+        images = stored_module(text, str(source), options, [name], progress).all_images()
     image = images[job.choose(images)]
     return Work(image, job.job(image))
 

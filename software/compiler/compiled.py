@@ -27,3 +27,15 @@ class Compiled:
     names: tuple[str, ...]
     images: dict[str, KernelImage]
     refusals: dict[str, CompileError]
+
+    def all_images(self) -> dict[str, KernelImage]:
+        """Return the images.
+
+        Raises
+        ------
+        CompileError
+            The first refusal, if there is one.
+        """
+        for refusal in self.refusals.values():
+            raise refusal
+        return self.images

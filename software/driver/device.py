@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import operator
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -16,7 +16,7 @@ from caesura.hw.arch import context as image
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Command, KernelState, Register, register_map
-from caesura.software.compiler import disassemble_word, read_source
+from caesura.software.compiler import CompileOptions, disassemble_word, read_source
 from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.passes.lower.spaces import WINDOWS
 
@@ -191,17 +191,24 @@ class Device:
         """Put compiled kernels into device memory."""
         return Module(self, images)
 
-    def load_ptx(self, path: str | Path) -> Module:
-        """Compile a PTX file and load it.
+    def load_ptx(self, path: str | Path, kernels: Collection[str] | None = None) -> Module:
+        """Compile a PTX file for this SM, or take from the cache what has been compiled before, and load it.
+
+        Parameters
+        ----------
+        path : path
+        kernels : collection of str, optional
+            Entry names; every kernel unless given.
 
         Raises
         ------
         software.compiler.CompileError
-            If it cannot be compiled.
+            If one of them cannot be compiled, or is not there.
         """
-        from caesura.software.compiler import compile_ptx  # takes long to import: only where it is needed
+        from caesura.software.compiler import stored_module  # takes long to import: only where it is needed
 
-        return self.load(compile_ptx(read_source(path), str(path)).values())
+        options = CompileOptions(max_registers=self.geometry.regs_per_thread)
+        return self.load(stored_module(read_source(path), str(path), options, kernels).all_images().values())
 
     # Launch
 

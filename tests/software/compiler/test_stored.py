@@ -2,8 +2,10 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
+from caesura.sim import open_device
 from caesura.software.compiler import (
     CompileError,
     CompileOptions,
@@ -79,6 +81,18 @@ def test_a_kernel_asked_for_that_is_refused_raises_and_others_do_not():
     for compiler in (compile_ptx, compile_module, stored_module):
         with pytest.raises(CompileError, match="no kernel 'tree' in the file; did you mean 'three'"):
             compiler(FOUR, kernels=["tree"])
+
+
+def test_a_device_loads_the_kernels_asked_for(cache, tmp_path):
+    path = tmp_path / "four.ptx"
+    path.write_text(FOUR)
+    device = open_device("golden", "tiny")
+    out = device.array(np.zeros(1, np.int32))
+    device.wait(device.load_ptx(path, ["three"])["three"](1, 1, [out]))
+    assert out.get().tolist() == [3]
+    for kernels in (None, ["two"], ["one", "four"]):
+        with pytest.raises(CompileError, match="four.ptx:.*f16"):
+            device.load_ptx(path, kernels)
 
 
 def test_a_file_that_is_no_ptx_is_refused_as_a_whole():
