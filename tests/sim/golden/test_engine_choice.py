@@ -16,11 +16,6 @@ from caesura.sim.testing.random_native import random_program
 TINY = preset("tiny")
 
 
-@pytest.fixture(autouse=True)
-def engine():
-    """Each test says which engine it means."""
-
-
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
     """Make a cache of one's own, with spaces in its path."""

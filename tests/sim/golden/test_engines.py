@@ -21,11 +21,6 @@ GEOMETRIES = {
 CYCLES = 100_000
 
 
-@pytest.fixture(autouse=True)
-def engine():
-    """Both engines take part in each test here."""
-
-
 class Prepared:
     """A random program on both engines, running."""
 

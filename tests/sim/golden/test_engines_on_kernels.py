@@ -22,16 +22,11 @@ from caesura.software.driver import Device
 from caesura.software.kernels import KERNELS
 
 GTX480, TINY = preset("gtx480"), preset("tiny")
-SOME = "pathfinder", "nbody", "histogram", "bfs", "warpscan", "collatz"
+SOME = "pathfinder", "nbody", "histogram", "warpscan"
 
 
 def word(name, **fields):
     return encode(Instruction.make(name, **fields))
-
-
-@pytest.fixture(autouse=True)
-def engine():
-    """Both engines take part in each test here."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in SOME else pytest.mark.full)
