@@ -116,6 +116,7 @@ def run_tool(command: Sequence[str | Path], folder: Path, tool: str, stop: threa
             output = _output(process, stop)
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
             raise
     if process.returncode:
         raise BuildError(f"{tool} failed:\n" + "\n".join(_errors(output, process.returncode)))
