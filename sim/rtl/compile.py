@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -104,11 +105,12 @@ def _macros(flags: Sequence[str]) -> list[str]:
     return ["-I.", f"-I{include}", f"-I{include / 'vltstd'}", *(f"-D{name}={value}" for name, value in macros.items())]
 
 
-def _compile_all(steps: Sequence[tuple[Path, Sequence[str]]], folder: Path, report: Report) -> list[Path]:
+def _compile_all(steps: Sequence[tuple[Path, Sequence[str]]], folder: Path, report: Report, stop: threading.Event
+                 ) -> list[Path]:
     """Run g++ on sources, each with its flags, the longest first; return the object files in the given order."""
     def compile_one(source: Path, flags: Sequence[str]) -> Path:
         target = folder / f"{source.stem}.o"
-        run_tool([compiler(), *flags, "-c", source, "-o", target], folder, "g++")
+        run_tool([compiler(), *flags, "-c", source, "-o", target], folder, "g++", stop)
         return target
 
     longest = sorted(steps, key=lambda step: -step[0].stat().st_size * (1 + ("-O0" not in step[1])))
@@ -119,6 +121,7 @@ def _compile_all(steps: Sequence[tuple[Path, Sequence[str]]], folder: Path, repo
                 future.result()
                 report(done + 1, len(steps))
         except BaseException:
+            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [futures[source].result() for source, _ in steps]
@@ -132,8 +135,10 @@ def _completed(left: list) -> Iterator:
         yield from sorted(done, key=lambda future: future.exception() is None)
 
 
-def runtime_library(flags: Sequence[str], options: CompilerFlags, folder: Path) -> Path:
+def runtime_library(flags: Sequence[str], options: CompilerFlags, folder: Path, stop: threading.Event) -> Path:
     """Return the archive of Verilator's run-time library, compiled in `folder` if it is not there yet.
+
+    When `stop` is set, it ends early.
 
     Raises
     ------
@@ -150,11 +155,19 @@ def runtime_library(flags: Sequence[str], options: CompilerFlags, folder: Path) 
                 include = verilator_root() / "include"
                 steps = [(include / f"{name}.cpp", (*options.common, *options.runtime, *_macros(flags)))
                          for name in RUNTIME]
-                objects = _compile_all(steps, work, lambda done, total: None)
+                objects = _compile_all(steps, work, lambda done, total: None, stop)
                 run_tool(["ar", "rcs", work / "runtime.a", *objects], work, "ar")
                 os.replace(work / "runtime.a", result)
                 seal(result, "Verilator's run-time library", "any design")
     return result
+
+
+def _precompiled(folder: Path, kind: str, flags: Sequence[str]) -> str:
+    """Precompile the header of a model for files with these flags; return its name."""
+    header = folder / f"{kind}.h"
+    shutil.copy(folder / "Vtop__pch.h", header)
+    run_tool([compiler(), *flags, "-x", "c++-header", header, "-o", f"{header}.gch"], folder, "g++")
+    return header.name
 
 
 def compile_model(model: Model, harness: Path, defines: Sequence[str], flags: Sequence[str], options: CompilerFlags,
@@ -183,15 +196,15 @@ def compile_model(model: Model, harness: Path, defines: Sequence[str], flags: Se
     """
     folder = model.folder
     macros = _macros(flags)
-    steps: list[tuple[Path, Sequence[str]]] = []
-    for sources, own in ((model.fast, options.fast), (model.slow, options.slow)):
-        common = [*options.common, *own, *macros]
-        header = folder / f"pch{len(steps)}.h"
-        shutil.copy(folder / "Vtop__pch.h", header)
-        run_tool([compiler(), *common, "-x", "c++-header", header, "-o", f"{header}.gch"], folder, "g++")
-        steps += [(source, [*common, "-include", header.name]) for source in sources]
+    kinds = {"fast": (model.fast, [*options.common, *options.fast, *macros]),
+             "slow": (model.slow, [*options.common, *options.slow, *macros])}
+    with ThreadPoolExecutor(jobs()) as pool:
+        headers = {kind: pool.submit(_precompiled, folder, kind, common) for kind, (_, common) in kinds.items()}
+    steps: list[tuple[Path, Sequence[str]]] = [
+        (source, [*common, "-include", headers[kind].result()])
+        for kind, (sources, common) in kinds.items() for source in sources]
     steps.append((harness, [*options.common, *options.fast, *macros, f"-I{harness.parent}", *defines]))
-    objects = _compile_all(steps, folder, report)
+    objects = _compile_all(steps, folder, report, threading.Event())
     result = folder / "simulation.so"
     run_tool([compiler(), *options.common, *options.link, *objects, runtime, "-o", result], folder, "g++")
     if not result.exists():

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ __all__ = ["TARGET", "BuildError", "compiler", "identity", "run_tool", "shared_l
 
 TARGET = "-march=native"
 """The instruction set of the machine; :func:`identity` says which that is."""
+STOP_SECONDS = 0.2
+"""How soon a tool ends that is to stop."""
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
@@ -82,8 +85,20 @@ def _identity(path: str) -> str:
         raise BuildError(f"{path} does not say what it compiles for ({error}); is it g++ 10 or later?") from error
 
 
-def run_tool(command: Sequence[str | Path], folder: Path, tool: str, **more) -> str:
-    """Run a tool in a folder and return its output; it and what it starts end with this process's interest in it.
+def run_tool(command: Sequence[str | Path], folder: Path, tool: str, stop: threading.Event | None = None,
+             **more) -> str:
+    """Run a tool in a folder and return its output; an interrupt ends it and what it has started.
+
+    Parameters
+    ----------
+    command : sequence of str or Path
+    folder : Path
+    tool : str
+        Its name in messages.
+    stop : threading.Event, optional
+        Ends it when set: an interrupt reaches the main thread alone.
+    more
+        Arguments of `subprocess.Popen`.
 
     Raises
     ------
@@ -98,13 +113,24 @@ def run_tool(command: Sequence[str | Path], folder: Path, tool: str, **more) -> 
         raise BuildError(f"{tool} cannot be run: {error}") from error
     with process:
         try:
-            output, _ = process.communicate()
+            output = _output(process, stop)
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
             raise
     if process.returncode:
         raise BuildError(f"{tool} failed:\n" + "\n".join(_errors(output, process.returncode)))
     return output
+
+
+def _output(process: subprocess.Popen, stop: threading.Event | None) -> str:
+    """Return the output of a process that has ended by itself."""
+    while True:
+        try:
+            return process.communicate(timeout=STOP_SECONDS if stop else None)[0]
+        except subprocess.TimeoutExpired:
+            if stop and stop.is_set():
+                raise BuildError("stopped, since another step failed") from None
 
 
 def _errors(output: str, code: int) -> list[str]:

@@ -8,8 +8,10 @@ wait for it. A library that is not what was built (a full disk, a crash) is buil
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -156,14 +158,20 @@ def _kept(made: Recipe, progress: Progress) -> Path:
 def _build(made: Recipe, work: Path, progress: Progress) -> Path:
     """Run Verilator and the compiler in the folder `work`; return the library.
 
-    Verilator's run-time library, the same for all designs, is compiled with the first and kept.
+    Verilator's run-time library, the same for all designs, is compiled beside the first Verilator run and kept.
     """
     verilator_root()
     identity()
     progress(f"turning the Verilog of {made.name} into C++")
-    model = verilate(made.text, made.flags, work)
-    compiling = f"compiling the simulator of {made.name}"
-    progress(compiling)
-    runtime = runtime_library(made.flags, made.options, work.parent)
+    compiling, stop = f"compiling the simulator of {made.name}", threading.Event()
+    with ThreadPoolExecutor(1) as beside:
+        archive = beside.submit(runtime_library, made.flags, made.options, work.parent, stop)
+        try:
+            model = verilate(made.text, made.flags, work)
+            progress(compiling)
+            runtime = archive.result()
+        except BaseException:
+            stop.set()
+            raise
     return compile_model(model, made.harness, made.defines, made.flags, made.options, runtime,
                          lambda done, total: progress(compiling, f"{done} of {total} files"))

@@ -138,16 +138,28 @@ def alive(group):
 
 
 @pytest.mark.timeout(30)
-def test_an_interrupt_ends_the_tool_and_what_it_started(tmp_path):
-    script = "import subprocess, sys; subprocess.run(['sleep', '60'])"
-    pid = tmp_path / "pid"
-    command = [sys.executable, "-c", f"import os; open({str(pid)!r}, 'w').write(str(os.getpid())); {script}"]
-    timer = threading.Timer(3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+@pytest.mark.parametrize("interrupted, error", [(True, KeyboardInterrupt), (False, verilator.BuildError)])
+def test_an_interrupt_or_the_end_of_another_step_ends_a_tool_and_what_it_started(tmp_path, interrupted, error):
+    stop, pid = threading.Event(), tmp_path / "pid"
+    script = (f"import os, subprocess; open({str(pid)!r}, 'w').write(str(os.getpid())); "
+              "subprocess.run(['sleep', '60'])")
+
+    def end():
+        while not (pid.exists() and pid.read_text()):
+            time.sleep(0.05)
+        time.sleep(0.5)
+        if interrupted:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        else:
+            stop.set()
+
+    timer = threading.Thread(target=end)
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        toolchain.run_tool(command, tmp_path, "a tool")
+    with pytest.raises(error):
+        toolchain.run_tool([sys.executable, "-c", script], tmp_path, "a tool", stop)
     timer.join()
-    assert alive(int(pid.read_text())) == []
+    while alive(int(pid.read_text())):
+        time.sleep(0.05)
 
 
 def identity(path):
@@ -197,7 +209,7 @@ def test_what_verilator_refuses_is_reported_and_leaves_nothing(text_only, monkey
     monkeypatch.setattr(verilator, "design_text", lambda g, design, progress: "module top; nonsense")
     with pytest.raises(verilator.BuildError, match="%Error: top.sv:1"):
         verilator.library(TINY)
-    assert [path.suffix for path in (text_only / "verilator").iterdir()] == [".lock"]
+    assert {path.suffix for path in (text_only / "verilator").iterdir()} == {".lock"}
 
 
 def test_sources_decide_whether_the_sm_is_elaborated_again(monkeypatch, tmp_path):

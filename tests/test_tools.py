@@ -1,0 +1,63 @@
+"""The scripts behind `make`: what the host lacks is said in one line, setting up shows errors and no noise."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parents[1] / "tools"
+
+
+def run(script, *arguments, path=None):
+    """Run a script of `tools`; return exit code and lines of standard error."""
+    done = subprocess.run([shutil.which("sh"), TOOLS / script, *map(str, arguments)], capture_output=True, text=True,
+                          env=os.environ | ({"PATH": str(path)} if path is not None else {}), timeout=30)
+    return done.returncode, done.stderr.splitlines()
+
+
+def executable(path, text):
+    """Write a shell script."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!{shutil.which('sh')}\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_host_with_everything_is_fine():
+    assert run("check_host.sh", sys.executable) == (0, [])
+
+
+def test_all_that_is_missing_is_named_in_one_line_with_the_command(tmp_path):
+    code, lines = run("check_host.sh", "python3", path=tmp_path)
+    assert code == 1
+    assert lines == ["missing: python3(>=3.11) g++; install with: sudo apt-get install python3 g++"]
+
+
+def test_a_python_without_venv_is_told_from_one_that_is_too_old(tmp_path):
+    python = executable(tmp_path / "python", 'case "$2" in *version*) exit 0;; *) exit 1;; esac')
+    code, lines = run("check_host.sh", python)
+    assert code == 1 and lines == ["missing: python3-venv; install with: sudo apt-get install python3-venv"]
+
+
+@pytest.fixture
+def venv(tmp_path):
+    """A virtual environment whose pip warns, and fails if it is to install `broken`."""
+    pip = 'case "$*" in *broken*) echo "ERROR: no such package"; exit 3;; esac'
+    folder = tmp_path / "a venv"
+    executable(folder / "bin" / "pip", f'echo "WARNING: the weather"\n{pip}\necho "$@" > "{tmp_path}/told"')
+    return folder
+
+
+def test_setting_up_says_how_long_it_took_and_nothing_of_pip(venv):
+    code, lines = run("setup.sh", sys.executable, venv, "--editable", ".[dev]")
+    assert code == 0 and lines[-1].startswith(f"setting up {venv}: ") and lines[-1].endswith(" s")
+    assert not [line for line in lines if "weather" in line]
+    assert (venv.parent / "told").read_text().split()[-2:] == ["--editable", ".[dev]"]
+
+
+def test_what_pip_cannot_do_is_shown(venv):
+    code, lines = run("setup.sh", sys.executable, venv, "broken")
+    assert code == 1 and "ERROR: no such package" in lines and f"setting up {venv} failed:" in lines
