@@ -10,7 +10,6 @@ from caesura.software.compiler.codegen.lift import lift
 from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.kernels.job import Job
 
-pytestmark = pytest.mark.depends_on("hw/arch", "sim/golden", "software/compiler", "software/kernels")
 LANES = 48
 
 
