@@ -27,7 +27,6 @@ from caesura.software.kernels.job import Job
 
 G = PRESETS["gtx480"]
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
-pytestmark = pytest.mark.depends_on("hw/arch", "sim/golden", "sim/testing", "software/compiler")
 
 
 def program(body, module=""):
