@@ -76,7 +76,7 @@ def identity() -> str:
 def _identity(path: str) -> str:
     def answer(*arguments: str) -> str:
         return subprocess.run([path, *arguments], capture_output=True, text=True, check=True,
-                              env=os.environ | {"LC_ALL": "C"}).stdout
+                              env=os.environ | {"LC_ALL": "C", "COLUMNS": "80"}).stdout  # one layout
 
     try:
         target = answer(TARGET, "-Q", "--help=target")

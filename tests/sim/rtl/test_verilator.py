@@ -105,8 +105,13 @@ def test_another_compiler_or_processor_makes_another_library(text_only, monkeypa
     assert len(paths) == 3
 
 
-def test_the_identity_of_the_compiler_resolves_the_native_target():
-    lines = toolchain.identity().splitlines()
+@pytest.mark.parametrize("columns", ["40", "80", "300"])
+def test_the_identity_of_the_compiler_resolves_the_native_target_on_any_terminal(monkeypatch, columns):
+    ours = toolchain.identity()
+    monkeypatch.setenv("COLUMNS", columns)  # to which g++ fits what it says
+    toolchain._identity.cache_clear()
+    assert toolchain.identity() == ours
+    lines = ours.splitlines()
     assert lines[0].startswith("g++ ") and any(line.split()[0] == "-march=" and line.split()[1] != "native"
                                                for line in lines if line.strip().startswith("-march="))
 
