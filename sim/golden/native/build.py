@@ -17,12 +17,12 @@ import time
 import weakref
 from pathlib import Path
 
+from caesura.hw.arch.errors import ToolError
 from caesura.hw.export import cache_directory
-from caesura.sim.rtl.verilator import BuildError
 
 from .layout import header
 
-__all__ = ["Build", "BuildError", "build", "compiler", "found", "library_path"]
+__all__ = ["Build", "build", "compiler", "found", "library_path"]
 
 HERE = Path(__file__).resolve().parent
 SOURCES = ("engine.cpp", "directed.cpp")
@@ -85,14 +85,14 @@ class Build:
 
     Raises
     ------
-    BuildError
+    ToolError
         If there is no compiler.
     """
 
     def __init__(self, warp_size: int, flags: tuple[str, ...] | None = None, target: Path | None = None):
         path = compiler()
         if path is None:
-            raise BuildError("g++ missing, needed to build the compiled engine of the golden model; install with "
+            raise ToolError("g++ missing, needed to build the compiled engine of the golden model; install with "
                              "`sudo apt-get install g++`")
         self.path = library_path(warp_size, flags) if target is None else target
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ class Build:
 
         Raises
         ------
-        BuildError
+        ToolError
             If the compiler failed; the message begins with its first lines.
         """
         failed = self._process.wait() != 0
@@ -129,7 +129,7 @@ class Build:
             os.replace(checksum, _checksum(self.path))
         self._folder.cleanup()
         if failed:
-            raise BuildError(f"the compiled engine of the golden model does not compile:\n{messages[:2000]}")
+            raise ToolError(f"the compiled engine of the golden model does not compile:\n{messages[:2000]}")
         return self.path
 
 
@@ -143,7 +143,7 @@ def build(warp_size: int, flags: tuple[str, ...] | None = None) -> tuple[Path, f
 
     Raises
     ------
-    BuildError
+    ToolError
         If there is no compiler, or it fails.
     """
     path, started = library_path(warp_size, flags), time.perf_counter()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import time
 
-from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.errors import InputError, ToolError
 
-from .build import Build, BuildError, build, compiler, found, library_path
+from .build import Build, build, compiler, found, library_path
 from .compiled import load_library
 
 __all__ = ["ENGINES", "Engine"]
@@ -39,7 +39,7 @@ class Engine:
     ------
     InputError
         If there is no such engine.
-    BuildError
+    ToolError
         If `kind` is ``"compiled"`` and it cannot be built.
     """
 
@@ -75,5 +75,5 @@ class Engine:
                 self._build = None if self._given_up else Build(self.warp_size)
             elif self._build is not None and not self._build.running:
                 self.library = load_library(self._build.finish())
-        except (BuildError, OSError):
+        except (ToolError, OSError):
             self._given_up = True  # numpy computes the same

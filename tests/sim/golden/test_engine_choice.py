@@ -2,11 +2,10 @@
 
 import pytest
 
-from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.errors import InputError, ToolError
 from caesura.hw.arch.geometry import preset
 from caesura.sim.golden.native import build
 from caesura.sim.golden.native import engine as choice
-from caesura.sim.golden.native.build import BuildError
 from caesura.sim.golden.native.engine import Engine
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.engines import machine_state
@@ -51,7 +50,7 @@ def test_without_a_compiler_numpy_executes_and_compiled_is_refused_in_one_line(e
     bench = started("auto")
     bench.finish(0)
     assert executes(bench.transport) == "numpy" and not any(empty_cache.glob("*.so"))
-    with pytest.raises(BuildError, match=r"^g\+\+ missing, .* apt-get install g\+\+`$"):
+    with pytest.raises(ToolError, match=r"^g\+\+ missing, .* apt-get install g\+\+`$"):
         started("compiled")
 
 
@@ -65,7 +64,7 @@ def test_a_compiler_that_fails_leaves_numpy_executing(empty_cache, monkeypatch, 
     chosen._build._process.wait()
     bench.finish(0)
     assert executes(bench.transport) == "numpy" and chosen._given_up
-    with pytest.raises(BuildError, match=r"(?s)does not compile:\n.*missing.cpp"):
+    with pytest.raises(ToolError, match=r"(?s)does not compile:\n.*missing.cpp"):
         started("compiled")
     assert not any(path.is_dir() for path in empty_cache.iterdir())
 
