@@ -8,7 +8,7 @@ from caesura.sim.testing.ptx.fuzz import mutate
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import CompileError
 from caesura.software.compiler.ptx import plain
-from caesura.software.compiler.ptx.parser import parse, parse_by_grammar
+from caesura.software.compiler.ptx.parser import parse
 from caesura.software.compiler.ptx.syntax import Address, Instruction, Name, Number, Vector
 from caesura.software.kernels import KERNELS
 
@@ -17,18 +17,18 @@ DATA = sorted((Path(__file__).parent / "data").glob("*.ptx"))
 MUTATIONS = 60
 
 
-def outcome(function, text):
+def outcome(text, plain):
     """What a text is: its module with the column of each statement, or the message."""
     try:
-        module = function(text, "x.ptx")
+        module = parse(text, "x.ptx", plain)
     except CompileError as error:
         return str(error)
     return module, [s.column for f in module.functions for s in f.statements]
 
 
 def alike(text):
-    found = outcome(parse, text)
-    assert found == outcome(parse_by_grammar, text), text
+    found = outcome(text, True)
+    assert found == outcome(text, False), text
     return found
 
 
