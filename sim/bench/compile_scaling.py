@@ -1,9 +1,9 @@
 """Compile time and memory of large kernels: how they grow with the number of instructions.
 
-``caesura bench compile`` compiles kernels of `sim.testing.ptx.large`, each in a process of its own, so that the peak of
-its resident memory is that of this compilation. Time is processor time from PTX text to verified image, without
-reading the grammar, which happens once a process. Beside each time stands its ratio to n log n, and that ratio over the
-one of the smallest kernel: it stays near 1 if time grows no faster than n log n.
+A part of ``caesura bench compile`` (`compile_time`) compiles kernels of `sim.testing.ptx.large`, each in a process of
+its own, so that the peak of its resident memory is that of this compilation. Time is processor time from PTX text to
+verified image, without reading the grammar, which happens once a process. Beside each time stands its ratio to n log n,
+and that ratio over the one of the smallest kernel: it stays near 1 if time grows no faster than n log n.
 
 The f64-heavy kernels (`software.kernels.doubles`) are measured as well; their time has a limit of its own, and no part
 in the growth.
@@ -18,23 +18,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
-
-from rich.console import Console
-from rich.table import Column, Table
 
 from caesura.sim.testing.ptx.large import LargeKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.kernels.doubles import DOUBLES
 
-from ..report.marks import replace_markdown
+__all__ = ["SIZES", "SECONDS", "DOUBLES_SECONDS", "PEAK_BYTES", "GROWTH", "measure", "judge", "run", "table", "verdict"]
 
-__all__ = ["BEGIN", "END", "SIZES", "SECONDS", "DOUBLES_SECONDS", "PEAK_BYTES", "GROWTH", "measure", "judge", "run",
-           "print_report", "markdown", "update_markdown"]
-
-BEGIN = "<!-- begin: caesura bench compile -->"
-END = "<!-- end: caesura bench compile -->"
-"""Marks in a Markdown file: what is between them is replaced."""
 SIZES = 1_000, 3_000, 10_000, 30_000
 """Instructions aimed at."""
 JUDGED = 10_500
@@ -141,7 +131,13 @@ def _cells(row: dict, result: dict) -> list[str]:
             *("-" if row[key] is None else f"{row[key]:.2f}" for key in ("growth", "exponent"))]
 
 
-def _verdict(result: dict) -> str:
+def table(result: dict) -> list[Sequence[str]]:
+    """Return the columns and the rows of what `run` returned."""
+    return [COLUMNS, *(_cells(row, result) for row in result["runs"])]
+
+
+def verdict(result: dict) -> str:
+    """Return in words how what `run` returned stands to its limits."""
     growth = [row["growth"] for row in result["runs"] if row["growth"] is not None]
     doubles = [row for row in result["runs"] if row["growth"] is None]
     slowest = max(doubles, key=lambda row: row["seconds"], default=None)
@@ -152,29 +148,7 @@ def _verdict(result: dict) -> str:
     if slowest is not None:
         parts.append(f"{slowest['kernel']} takes longest of the f64-heavy kernels, {slowest['seconds']:.1f} s (limit "
                      f"{result['doubles_limit']:g})")
-    return f"{'; '.join(parts)}: {'met' if result['met'] else 'MISSED'}"
-
-
-def print_report(result: dict) -> None:
-    """Print what `run` returned."""
-    table = Table(COLUMNS[0], *(Column(name, justify="right") for name in COLUMNS[1:]), box=None)
-    for row in result["runs"]:
-        table.add_row(*_cells(row, result))
-    console = Console(width=120, highlight=False)
-    console.print(table)
-    console.print(_verdict(result))
-
-
-def markdown(result: dict) -> str:
-    """Return the table and the verdict as Markdown."""
-    lines = [COLUMNS, ["---", *["---:"] * (len(COLUMNS) - 1)], *(_cells(row, result) for row in result["runs"])]
-    text = _verdict(result)
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{text[0].upper()}{text[1:]}.\n"
-
-
-def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.marks.split_markdown`."""
-    replace_markdown(path, BEGIN, END, lambda: markdown(result))
+    return f"{'; '.join(parts)}: {'met' if all(row['met'] for row in result['runs']) else 'MISSED'}"
 
 
 if __name__ == "__main__":

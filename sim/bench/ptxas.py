@@ -16,7 +16,7 @@ from pathlib import Path
 
 from caesura.hw.arch.errors import ToolError
 
-__all__ = ["ARCHITECTURE", "MissingAssembler", "Assembler", "Assembly", "without_unrolling"]
+__all__ = ["ARCHITECTURE", "MissingAssembler", "Assembler", "Assembly", "without_unrolling", "children_seconds"]
 
 ARCHITECTURE = "sm_75"
 """What ptxas compiles for; it has uniform registers as well."""
@@ -87,14 +87,24 @@ class Assembler:
             If a program fails, with its message.
         """
         with tempfile.TemporaryDirectory() as folder:
-            source, binary = Path(folder) / "module.ptx", Path(folder) / "module.cubin"
-            source.write_text(text)
-            before = _children_seconds()
-            report = _run(self._ptxas, "-v", f"-arch={ARCHITECTURE}", source, "-o", binary)
-            seconds = _children_seconds() - before
+            binary = Path(folder) / "module.cubin"
+            report, seconds = self._compiled(text, binary)
             counts = count_instructions(_run(self._nvdisasm, "-c", binary))
         found = re.findall(r"Compiling entry function '(\S+)'.*?Used (\d+) registers", report, re.DOTALL)
         return {name: Assembly(int(registers), counts[name], seconds) for name, registers in found}
+
+    def seconds(self, text: str) -> float:
+        """Return the processor time of ptxas for a PTX module, its start included; errors as `assemble`."""
+        with tempfile.TemporaryDirectory() as folder:
+            return self._compiled(text, Path(folder) / "module.cubin")[1]
+
+    def _compiled(self, text: str, binary: Path) -> tuple[str, float]:
+        """Compile a module to a file; returns what ptxas says, and its processor time."""
+        source = binary.with_suffix(".ptx")
+        source.write_text(text)
+        before = children_seconds()
+        report = _run(self._ptxas, "-v", f"-arch={ARCHITECTURE}", source, "-o", binary)
+        return report, children_seconds() - before
 
 
 def count_instructions(listing: str) -> dict[str, int]:
@@ -130,7 +140,8 @@ def _installed() -> Path | None:
     return found[0].parent if found else None
 
 
-def _children_seconds() -> float:
+def children_seconds() -> float:
+    """Return the processor time of all processes started so far that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

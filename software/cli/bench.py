@@ -37,6 +37,10 @@ def bench_group():
     """Measurements, each printed next to what it is compared with."""
 
 
+ptxas_option = click.option("--ptxas", type=click.Path(exists=True, path_type=Path),
+                            help="The program, or the folder of it and nvdisasm  [default: of the installed packages]")
+
+
 def _bench(name: str, as_json: bool, *arguments, **options):
     """Run a benchmark module's `run` and print its report or its JSON."""
     module = importlib.import_module(f"caesura.sim.bench.{name}")
@@ -157,8 +161,7 @@ def bench_area(blocks, geometry, as_json):
 @bench_group.command("code")
 @click.option("--kernel", "kernels", multiple=True, type=click.Choice([*KERNELS, *DOUBLES]),
               help="May be given more than once  [default: every kernel that ships, and the f64-heavy ones]")
-@click.option("--ptxas", type=click.Path(exists=True, path_type=Path),
-              help="The program, or the folder of it and nvdisasm  [default: of the installed packages]")
+@ptxas_option
 @markdown_option
 @json_file_option
 def bench_code(kernels, ptxas, markdown, json_file):
@@ -211,18 +214,21 @@ def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, pictur
 
 
 @bench_group.command("compile")
+@click.option("--kernel", "kernels", multiple=True, type=click.Choice([*KERNELS, *DOUBLES]),
+              help="May be given more than once  [default: every kernel that ships, and the f64-heavy ones, unless "
+                   "sizes are given]")
+@ptxas_option
 @click.option("--size", "sizes", multiple=True, type=click.IntRange(100),
-              help="Instructions; may be given more than once  [default: 1000, 3000, 10000, 30000]")
-@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(DOUBLES)),
-              help="An f64-heavy kernel; may be given more than once  [default: all, unless sizes are given]")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the random kernels.")
-@click.option("--registers", type=click.IntRange(1, MAX_REGISTERS), help="Budget of vector registers.")
+              help="Instructions of a large kernel; may be given more than once  [default: 1000, 3000, 10000, 30000, "
+                   "unless kernels are given]")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the large kernels.")
+@click.option("--registers", type=click.IntRange(1, MAX_REGISTERS), help="Budget of vector registers of theirs.")
 @markdown_option
 @json_file_option
-def bench_compile(sizes, kernels, seed, registers, markdown, json_file):
-    """Compile time and memory of large kernels, next to their limits and to n log n."""
-    module = importlib.import_module("caesura.sim.bench.compile_scaling")
+def bench_compile(kernels, ptxas, sizes, seed, registers, markdown, json_file):
+    """Compile time of shipped kernels next to ptxas, of a process's start, and of large and f64-heavy kernels."""
+    module = importlib.import_module("caesura.sim.bench.compile_time")
     _check(module, None, markdown)
     with progress_lines() as progress:
-        result = module.run(sizes, seed, registers, kernels, progress)
+        result = module.run(kernels, ptxas, sizes, seed, registers, progress)
     _finish(module, result, markdown, None, json_file)

@@ -19,10 +19,10 @@ from .lines import read_lines
 from .plain import TERMINAL, NotPlain
 from .syntax import Module
 
-__all__ = ["parse", "parse_by_grammar"]
+__all__ = ["parse"]
 
 
-def parse(text: str, filename: str = "<ptx>") -> Module:
+def parse(text: str, filename: str = "<ptx>", plain: bool = True) -> Module:
     """Parse a PTX module.
 
     Parameters
@@ -30,6 +30,8 @@ def parse(text: str, filename: str = "<ptx>") -> Module:
     text : str
     filename : str
         For messages.
+    plain : bool
+        Read runs of plain instructions at once; else, slowly and to the same end, all as the grammar has it.
 
     Returns
     -------
@@ -42,21 +44,18 @@ def parse(text: str, filename: str = "<ptx>") -> Module:
     """
     lines = read_lines(text)
     try:
-        return dataclasses.replace(_read(text, filename), lines=lines)
+        return dataclasses.replace(_read(text, filename, plain), lines=lines)
     except CompileError as error:
         raise error.from_origin(lines.at(error.line)) from None
 
 
-def _read(text: str, filename: str) -> Module:
+def _read(text: str, filename: str, plain: bool) -> Module:
     """Return the tree of a text; errors as `parse`."""
-    try:
-        return _module(_parser(True).parse(text), text, filename)
-    except (lark.exceptions.LarkError, NotPlain, CompileError, RecursionError):
-        return parse_by_grammar(text, filename)
-
-
-def parse_by_grammar(text: str, filename: str = "<ptx>") -> Module:
-    """Parse as `parse`, instruction by instruction as the grammar has them: slow, and the judge of what is wrong."""
+    if plain:
+        try:
+            return _module(_parser(True).parse(text), text, filename)
+        except (lark.exceptions.LarkError, NotPlain, CompileError, RecursionError):
+            return _read(text, filename, False)
     try:
         tree = _parser(False).parse(text)
     except lark.exceptions.UnexpectedInput as error:

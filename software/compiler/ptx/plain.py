@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from .literals import literal
 from .syntax import Address, Guard, Instruction, Name, Number, Operand, Vector
 
-__all__ = ["TERMINAL", "NotPlain", "PlainReader"]
+__all__ = ["TERMINAL", "matches", "NotPlain", "PlainReader"]
 
 _WORD = r"[%$_a-zA-Z][\w$%]*+(?:(?:\.|::)[\w$]++)*+"
 _NUMBER = r"(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|[-+]?(?:0[xX][0-9a-fA-F]++|\d++))"
@@ -27,8 +27,14 @@ _SPACE = r"[ \t\f\r\n]*+"
 TERMINAL = rf"{_INSTRUCTION}(?:{_SPACE}{_INSTRUCTION})*+"
 """Regular expression of a run of plain instructions."""
 _PARTS = re.compile(rf"((?:@(!?)({_WORD})[ \t]+)?({_WORD})[ \t]*([^;]*);)(\s*)", re.ASCII)
+_RUN = re.compile(TERMINAL, re.ASCII)
 _EACH = re.compile(_OPERAND, re.ASCII)
 _OFFSETS = range(-1 << 31, 1 << 32)
+
+
+def matches(text: str) -> bool:
+    """Whether a text is a run of plain instructions."""
+    return _RUN.fullmatch(text) is not None
 
 
 class NotPlain(Exception):

@@ -1,27 +1,22 @@
-"""The compile benchmark: its kernels are what it says, run to their end, and its verdict follows its limits."""
+"""Compile time of large kernels: they are what it says, run to their end, and the verdict follows the limits."""
 
-import json
 import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from caesura.sim import open_device
 from caesura.sim.bench.compile_scaling import (
-    BEGIN,
     DOUBLES_SECONDS,
-    END,
     GROWTH,
     PEAK_BYTES,
     SECONDS,
     judge,
-    markdown,
     measure,
     run,
+    verdict,
 )
 from caesura.sim.testing.ptx.large import LargeKernel
-from caesura.software.cli.bench import bench_group
 from caesura.software.compiler import CompileOptions, compile_ptx
 
 
@@ -103,23 +98,10 @@ def test_an_f64_heavy_kernel_has_a_limit_of_its_own():
     heavy = row(10_000, SECONDS + 1) | {"kernel": "membrane"}
     judged = judge([heavy, row(1_000, 0.75)])
     assert judged["met"] and [r["growth"] for r in judged["runs"]] == [1.0, None]
-    assert "membrane takes longest" in markdown(judged)
+    assert "membrane takes longest" in verdict(judged)
     assert not judge([heavy | {"seconds": DOUBLES_SECONDS + 1}])["met"]
     found, = run((), kernels=("correlation",))["runs"]
     assert found["kernel"] == "correlation" and found["instructions"] > 500 and found["met"]
-
-
-def test_a_small_kernel_through_the_command_line(tmp_path):
-    page, figures = tmp_path / "page.md", tmp_path / "figures.json"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    result = CliRunner().invoke(bench_group, ["compile", "--size", "200", "--markdown", str(page), "--json",
-                                              str(figures), "--registers", "20"])
-    assert result.exit_code == 0 and "grows to 1.00" in result.output
-    data = json.loads(figures.read_text())
-    (run,) = data["runs"]
-    assert run["registers"] <= 20 and run["peak_bytes"] < 1 << 30 and run["size"] == 200
-    text = page.read_text()
-    assert text.startswith("before") and text.endswith("after\n") and "| exponent |" in text and "old" not in text
 
 
 def test_measured_is_what_is_compiled():

@@ -1,0 +1,197 @@
+"""Compile time: of the shipped kernels next to ptxas, of a process's start, and of large kernels.
+
+``caesura bench compile`` takes, for each shipped kernel, the processor time from PTX text to verified image in a
+process that has compiled before, and that of ptxas on the same PTX, in turns, the shortest of a few each. The start of
+ptxas, which is what it takes for a kernel that does nothing, is not counted: the start of ours is given by itself, as
+what ``caesura compile`` takes beyond compiling. Large kernels are those of `compile_scaling`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Column, Table
+
+from caesura.software.compiler import compile_ptx
+from caesura.software.kernels import KERNELS
+from caesura.software.kernels.doubles import DOUBLES
+
+from ..report.marks import replace_markdown
+from . import compile_scaling
+from .ptxas import ARCHITECTURE, Assembler, MissingAssembler, children_seconds
+
+__all__ = ["BEGIN", "END", "LIMIT", "judge", "run", "print_report", "markdown", "update_markdown"]
+
+BEGIN = "<!-- begin: caesura bench compile -->"
+END = "<!-- end: caesura bench compile -->"
+"""Marks in a Markdown file: what is between them is replaced."""
+LIMIT = 5.0
+"""Most time of ours to that of ptxas, over all kernels."""
+REPEATS = 5
+COLUMNS = ("kernel", "instructions", "ms", "ptxas", "ratio")
+_LEAST = 1e-3
+"""Seconds below which the time of ptxas for a kernel is not told from its start."""
+_NOTHING = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry nothing()\n{\n\tret;\n}\n"
+_STARTED = "vecadd"
+"""Kernel that the start of a process is measured with."""
+
+
+def judge(rows: Sequence[dict], start: float | None, missing: str = "") -> dict:
+    """Return the times of kernels with what they are compared with, and the verdict.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        ``kernel``, ``instructions``, ``seconds``, and ``ptxas``: seconds of its process, or None.
+    start : float or None
+        What is its start.
+    missing : str
+        Why there is no ptxas.
+    """
+    result: dict = {"architecture": ARCHITECTURE, "limit": LIMIT, "missing": missing, "ratio": None, "worst": None,
+                    "start": start, "seconds": sum(row["seconds"] for row in rows), "ptxas": None, "met": True,
+                    "kernels": [row | {"ratio": None} for row in rows]}
+    if start is None:
+        return result
+    for row in result["kernels"]:
+        row["ptxas"] = max(row["ptxas"] - start, _LEAST)
+        row["ratio"] = row["seconds"] / row["ptxas"]
+    theirs = sum(row["ptxas"] for row in result["kernels"])
+    ratio, worst = result["seconds"] / theirs, max(result["kernels"], key=lambda row: row["ratio"])
+    return result | {"ptxas": theirs, "ratio": ratio, "worst": {"kernel": worst["kernel"], "ratio": worst["ratio"]},
+                     "met": ratio <= LIMIT}
+
+
+def _suite(kernels: Sequence[str], ptxas: Path | None, progress: Callable[[str], None]) -> dict:
+    """Measure shipped kernels."""
+    missing, assembler = "", None
+    try:
+        assembler = Assembler(ptxas)
+    except MissingAssembler as error:
+        if ptxas is not None:
+            raise
+        missing = str(error)
+    compile_ptx(KERNELS[_STARTED].ptx_path.read_text())  # reads the grammar, once a process
+    texts = {name: KERNELS[name].ptx_path.read_text() for name in kernels}
+    ours, theirs, sizes, starts = {name: [] for name in texts}, {name: [] for name in texts}, {}, []
+    for turn in range(REPEATS):
+        for name, text in texts.items():
+            progress(f"compiling {name}, {turn + 1} of {REPEATS}")
+            started = time.process_time()
+            image = compile_ptx(text)[name]
+            ours[name].append(time.process_time() - started)
+            sizes[name] = len(image.code)
+            if assembler is not None:
+                theirs[name].append(assembler.seconds(text))
+                starts.append(assembler.seconds(_NOTHING))
+    rows = [{"kernel": name, "instructions": sizes[name], "seconds": min(ours[name]),
+             "ptxas": min(theirs[name], default=None)} for name in texts]
+    return judge(rows, min(starts, default=None), missing)
+
+
+def _start_up() -> dict:
+    """Measure ``caesura compile`` in processes of its own, and what of that is the start."""
+    path = KERNELS[_STARTED].ptx_path
+    whole, compiling = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "caesura.software.cli", "compile", path, "-o", Path(folder) / "k.elf"]
+        for _ in range(REPEATS):
+            before = children_seconds()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            whole.append(children_seconds() - before)
+            started = time.process_time()
+            compile_ptx(path.read_text())
+            compiling.append(time.process_time() - started)
+    return {"kernel": _STARTED, "seconds": min(whole), "start": min(whole) - min(compiling)}
+
+
+def run(kernels: Sequence[str] = (), ptxas: Path | None = None, sizes: Sequence[int] = (),
+        seed: int = 0, registers: int | None = None, progress: Callable[[str], None] = lambda text: None) -> dict:
+    """Measure; keys are documented in `docs/code.md`.
+
+    Parameters
+    ----------
+    kernels : sequence of str
+        Shipped ones and f64-heavy ones; with no kernels and no sizes given, all, and large ones of the usual sizes.
+    ptxas : Path, optional
+        See `Assembler`.
+    sizes, seed, registers
+        Of large kernels, see `compile_scaling.run`.
+    progress : callable
+        Told what goes on.
+    """
+    if not kernels and not sizes:
+        kernels, sizes = (*KERNELS, *DOUBLES), compile_scaling.SIZES
+    shipped = [name for name in kernels if name in KERNELS]
+    heavy = [name for name in kernels if name in DOUBLES]
+    suite = start = None
+    if shipped:
+        suite = _suite(shipped, ptxas, progress)
+        progress("starting processes")
+        start = _start_up()
+    large = compile_scaling.judge([])
+    if sizes or heavy:
+        large = compile_scaling.run(sizes, seed, registers, heavy, progress)
+    return large | {"suite": suite, "start_up": start, "met": large["met"] and (suite is None or suite["met"])}
+
+
+def _cells(row: dict) -> list[str]:
+    ours = [row["kernel"], f"{row['instructions']:,}", f"{1000 * row['seconds']:.1f}"]
+    if row["ratio"] is None:
+        return [*ours, "-", "-"]
+    return [*ours, f"{1000 * row['ptxas']:.1f}", f"{row['ratio']:.1f}"]
+
+
+def _verdicts(suite: dict, start: dict) -> list[str]:
+    kernels = f"{len(suite['kernels'])} kernels in {suite['seconds']:.2f} s"
+    compared = f"{suite['missing']}: nothing to compare with"
+    if suite["ratio"] is not None:
+        compared = (f"ptxas ({suite['architecture']}) {suite['ptxas']:.2f} s, without its start of "
+                    f"{1000 * suite['start']:.0f} ms a kernel; ratio {suite['ratio']:.1f} (limit {suite['limit']:g}: "
+                    f"{'met' if suite['met'] else 'MISSED'}), at worst {suite['worst']['ratio']:.1f} "
+                    f"({suite['worst']['kernel']})")
+    share = start["start"] / start["seconds"]
+    return [f"{kernels}; {compared}",
+            f"`caesura compile` of {start['kernel']} takes {start['seconds']:.2f} s, {start['start']:.2f} s of it "
+            f"({share:.0%}) the start of the process"]
+
+
+def _parts(result: dict) -> Iterator[tuple[list[Sequence[str]], list[str]]]:
+    """Yield each table, its columns first, and what is said below it."""
+    if result["suite"] is not None:
+        yield [COLUMNS, *map(_cells, result["suite"]["kernels"])], _verdicts(result["suite"], result["start_up"])
+    if result["runs"]:
+        yield compile_scaling.table(result), [compile_scaling.verdict(result)]
+
+
+def print_report(result: dict) -> None:
+    """Print what `run` returned."""
+    console = Console(width=130, highlight=False, markup=False, soft_wrap=True)
+    for (columns, *rows), texts in _parts(result):
+        table = Table(*(Column(name, justify="right" if k else "left") for k, name in enumerate(columns)), box=None)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+        for text in texts:
+            console.print(text)
+
+
+def markdown(result: dict) -> str:
+    """Return the tables and the verdicts as Markdown."""
+    found = []
+    for (columns, *rows), texts in _parts(result):
+        lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
+        found.append("\n".join("| " + " | ".join(line) + " |" for line in lines))
+        found += [f"{text[0].upper()}{text[1:]}." for text in texts]
+    return "\n\n".join(found) + "\n"
+
+
+def update_markdown(path: Path, result: dict) -> None:
+    """Replace what stands in a file between the marks; raises as `sim.report.marks.split_markdown`."""
+    replace_markdown(path, BEGIN, END, lambda: markdown(result))

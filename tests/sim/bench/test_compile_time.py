@@ -1,0 +1,80 @@
+"""The compile benchmark: its ratio to ptxas is without the start of that, and its verdict follows the limit."""
+
+import json
+import stat
+
+import pytest
+from click.testing import CliRunner
+
+from caesura.sim.bench import compile_time
+from caesura.sim.bench.compile_time import BEGIN, END, LIMIT, judge
+from caesura.software.cli import main
+from caesura.software.kernels import KERNELS
+
+
+def row(kernel, seconds, theirs):
+    return {"kernel": kernel, "instructions": 10, "seconds": seconds, "ptxas": theirs}
+
+
+@pytest.fixture
+def ptxas(tmp_path):
+    """A program that takes PTX and makes nothing of it; another in its folder stands for nvdisasm."""
+    for name in ("ptxas", "nvdisasm"):
+        program = tmp_path / name
+        program.write_text("#!/bin/sh\nexit 0\n")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return tmp_path / "ptxas"
+
+
+@pytest.fixture
+def once(monkeypatch):
+    """Each time is taken once."""
+    monkeypatch.setattr(compile_time, "REPEATS", 1)
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, ["bench", "compile", "--size", "200", *map(str, arguments)])
+
+
+def test_the_start_of_ptxas_is_not_counted():
+    found = judge([row("a", 0.03, 0.022), row("b", 0.05, 0.032)], 0.012)
+    assert found["ptxas"] == pytest.approx(0.03) and found["ratio"] == pytest.approx(0.08 / 0.03)
+    assert [k["ratio"] for k in found["kernels"]] == pytest.approx([3.0, 2.5])
+    assert found["worst"] == {"kernel": "a", "ratio": pytest.approx(3.0)} and found["met"]
+
+
+def test_the_verdict_follows_the_limit():
+    assert judge([row("a", LIMIT * 0.99, 2.0)], 1.0)["met"]
+    assert not judge([row("a", LIMIT * 1.01, 2.0)], 1.0)["met"]
+
+
+def test_a_kernel_as_quick_as_the_start_is_not_divided_by_nothing():
+    found = judge([row("a", 0.004, 0.011)], 0.012)
+    assert found["kernels"][0]["ptxas"] == 0.001 and found["ratio"] == pytest.approx(4.0)
+
+
+def test_through_the_command_line(tmp_path, ptxas, once):
+    page, figures = tmp_path / "page.md", tmp_path / "figures.json"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    result = invoke("--kernel", "saxpy", "--ptxas", ptxas, "--markdown", page, "--json", figures, "--registers", "20")
+    data = json.loads(figures.read_text())
+    assert result.exit_code == (not data["met"]) and "grows to 1.00" in result.output, result.output
+    (large,), (kernel,) = data["runs"], data["suite"]["kernels"]
+    assert large["registers"] <= 20 and large["peak_bytes"] < 1 << 30 and large["size"] == 200
+    assert kernel["kernel"] == "saxpy" and 0 < kernel["seconds"] < 5 and kernel["ratio"] > 0
+    assert 0 < data["start_up"]["start"] < data["start_up"]["seconds"]
+    text = page.read_text()
+    assert text.startswith("before") and text.endswith("after\n") and "old" not in text
+    assert "| exponent |" in text and "| saxpy |" in text and "at worst" in text and "the start of the process" in text
+
+
+def test_without_ptxas_ours_is_measured_alone(monkeypatch, once):
+    monkeypatch.setattr("caesura.sim.bench.ptxas._installed", lambda: None)
+    result = invoke("--kernel", "vecadd")
+    assert result.exit_code == 0 and "nothing to compare with" in result.output and "vecadd" in result.output
+    assert "caesura[ptxas]" in result.output and len(KERNELS) > 1 and "saxpy" not in result.output
+
+
+def test_a_program_that_is_not_there_is_refused(tmp_path):
+    result = invoke("--kernel", "vecadd", "--ptxas", tmp_path)
+    assert result.exit_code == 2 and "no ptxas" in result.output
