@@ -215,7 +215,7 @@ def test_what_cannot_be_recorded_is_refused(tmp_path, monkeypatch):
 
 
 def test_the_command_writes_a_timeline(tmp_path, monkeypatch):
-    monkeypatch.setattr(scenario, "shipped_work", lambda name, *_: neighbour() if name == "hostile" else work())
+    monkeypatch.setattr(scenario, "shipped_work", lambda name, *_, **__: neighbour() if name == "hostile" else work())
     path = tmp_path / "run.perfetto-trace"
     arguments = ["preempt", "collatz", "--preset", "tiny", "--json"]
     done = CliRunner().invoke(main, [*arguments, "--timeline", str(path)])
