@@ -94,8 +94,6 @@ def _build(made: Recipe, g: Geometry, work: Path, progress: Progress) -> Path:
 
 
 def _compiled(made: Recipe, model: Model, options: CompilerFlags, work: Path, what: str, progress: Progress) -> Path:
-    for header in model.folder.glob("pch*"):
-        header.unlink()
     progress(what)
     runtime = runtime_library(made.flags, options, work.parent, threading.Event())
     library = compile_model(model, made.harness, made.defines, made.flags, options, runtime,

@@ -27,7 +27,7 @@ from .optimise import optimised_path
 from .recipe import Recipe, library_path, recipe
 from .toolchain import BuildError, identity, verilator_root
 
-__all__ = ["BuildError", "Recipe", "block_library", "build_seconds", "library", "library_path", "recipe"]
+__all__ = ["BuildError", "Recipe", "block_library", "build_seconds", "built", "library", "library_path", "recipe"]
 
 
 def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *, waves: str | None = None,
@@ -56,7 +56,7 @@ def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *,
     made = recipe(g, design, waves=waves, progress=progress)
     if not plain and waves is None and whole(best := optimised_path(made)):
         return best
-    return _kept(made, progress)
+    return built(made, progress)
 
 
 def block_library(block: wiring.Component, harness: Path, defines: dict[str, int] | None = None,
@@ -82,7 +82,7 @@ def block_library(block: wiring.Component, harness: Path, defines: dict[str, int
         If a tool is missing or fails.
     """
     macros = [f"-D{name}={value}" for name, value in (defines or {}).items()]
-    return _kept(Recipe(type(block).__name__, export.systemverilog(block, reset=False), harness,
+    return built(Recipe(type(block).__name__, export.systemverilog(block, reset=False), harness,
                         defines=(*macros, *flags)), progress)
 
 
@@ -92,7 +92,7 @@ def build_seconds(library: Path) -> float | None:
     return record.seconds if record else None
 
 
-def _kept(made: Recipe, progress: Progress) -> Path:
+def built(made: Recipe, progress: Progress) -> Path:
     """Return the library of a recipe, built if it is not there or not whole."""
     result = library_path(made)
     if whole(result):
