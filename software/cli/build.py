@@ -6,10 +6,26 @@ import importlib
 
 import click
 
+from caesura.hw.arch.geometry import PRESETS, Geometry
+
 from .common import progress_lines
 from .machine import geometry_option
 
-__all__ = ["build_command"]
+__all__ = ["LONG", "build_command", "offer"]
+
+LONG = 3_000_000
+"""Simulated cycles of a run that is long: a minute or so."""
+
+
+def offer(g: Geometry, cycles: int) -> None:
+    """Say after a long run that it could have been shorter, unless the simulator of the SM is optimised already."""
+    if cycles < LONG:
+        return
+    rtl = importlib.import_module("caesura.sim.rtl.verilator")
+    if rtl.library(g) == rtl.library(g, plain=True):
+        which = f"--preset {g.name}" if g.name in PRESETS else "--geometry FILE"
+        click.echo(f"caesura: {cycles:,} cycles; `caesura build {which} --optimise`, once, makes such runs about twice "
+                   "as fast", err=True)
 
 
 @click.command("build")
