@@ -30,7 +30,9 @@ lint: $(DEV)
 test: lint
 	$(BIN)/pytest -n 2 --dist worksteal -m "not full" $(ARGS)
 
+# The campaigns are long enough to pay for an optimised simulator of the SM that most of them run.
 test-full: lint
+	$(BIN)/caesura build --preset gtx480 --optimise
 	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
 
 # SystemVerilog of the presets as part of the package, so that nobody who installs it waits for Amaranth (docs/cache.md).

@@ -164,6 +164,8 @@ class RtlTransport:
         `open_vcd`.
     design : callable
         Makes the top; another one with the ports of `hw.sm.Sm` can be run instead.
+    simulator : Path, optional
+        A shared library to run instead of the one that is kept for the design.
     progress : callable
         Told about each step of a build.
 
@@ -179,13 +181,14 @@ class RtlTransport:
 
     def __init__(self, geometry: Geometry, memory_bytes: int = DEFAULT_MEMORY, trace: bool = False, *,
                  vcd: str | Path | None = None, waves: str | None = None,
-                 design: Callable[[Geometry], wiring.Component] = Sm, progress: Progress = report):
+                 design: Callable[[Geometry], wiring.Component] = Sm, simulator: Path | None = None,
+                 progress: Progress = report):
         if memory_bytes <= 0 or memory_bytes % 4096 or memory_bytes > 1 << 32:
             raise InputError(f"memory_bytes must be a positive multiple of 4096 up to 4 GiB, not {memory_bytes}")
         self.geometry = geometry
         self.memory_bytes = memory_bytes
         waves = waves or ("" if vcd is not None else None)
-        self._library = _Library(library(geometry, design, waves=waves, progress=progress))
+        self._library = _Library(simulator or library(geometry, design, waves=waves, progress=progress))
         self._simulation = _Simulation(self._library, self._library.new(memory_bytes))
         self._close = weakref.finalize(self, self._library.delete, self._simulation.pointer)
         self.set_timing(MemoryTiming.of(geometry))

@@ -12,81 +12,29 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from amaranth.lib import wiring
 
-from caesura.cache import cache_directory, digest, locked, record_of, seal, whole, work_folder
+from caesura.cache import locked, record_of, seal, whole, work_folder
 from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
 from caesura.progress import Progress, display, report
 
-from .compile import VERILATOR_FLAGS, CompilerFlags, compile_model, runtime_library, verilate
-from .design import design_text
-from .toolchain import BuildError, identity, source_texts, verilator_root
+from .compile import compile_model, runtime_library, verilate
+from .optimise import optimised_path
+from .recipe import Recipe, library_path, recipe
+from .toolchain import BuildError, identity, verilator_root
 
-__all__ = ["BuildError", "Recipe", "block_library", "build_seconds", "library", "library_path", "recipe"]
-
-WAVES = '`verilator_config\ntracing_off -scope "top*"\ntracing_on -scope "top.{scope}*"\n`verilog\n'
-"""Restricts waveforms to a block and what is below it."""
-HARNESS = Path(__file__).resolve().parent / "harness.cpp"
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Everything a simulator is made from; equal recipes give the same file.
-
-    Attributes
-    ----------
-    name : str
-        Of the design, as messages and `caesura cache` show it.
-    text : str
-        SystemVerilog of the module ``top``.
-    harness : Path
-    flags : tuple of str
-        Of Verilator.
-    defines : tuple of str
-        Of the harness.
-    options : CompilerFlags
-    """
-
-    name: str
-    text: str
-    harness: Path
-    flags: tuple[str, ...] = VERILATOR_FLAGS
-    defines: tuple[str, ...] = ()
-    options: CompilerFlags = CompilerFlags()
-
-    def key(self, *more: str) -> str:
-        """Return the name of the result in the cache; `more` is what else it depends on."""
-        return digest([self.text, *self.flags, *self.defines, repr(self.options), version("verilator"), identity(),
-                       *source_texts(self.harness), *more])
-
-
-def recipe(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *, waves: str | None = None,
-           progress: Progress = report) -> Recipe:
-    """Return what the simulator of a design is made from; parameters are those of `library`."""
-    text = design_text(g, design, progress)
-    defines = tuple(f"-DSM_{name}={value}" for name, value in (
-        ("BUS_BYTES", g.bus_bytes), ("WARPS", g.warps), ("LANES", g.lanes), ("BEATS", g.beats)))
-    if waves is None:
-        return Recipe(g.name, text, HARNESS, defines=defines)
-    return Recipe(f"{g.name} with waveforms of {waves or 'everything'}",
-                  WAVES.format(scope=waves) + text if waves else text, HARNESS,
-                  (*VERILATOR_FLAGS, "--trace-vcd"), (*defines, "-DWITH_VCD"))
-
-
-def library_path(made: Recipe) -> Path:
-    """Return where the shared library of a recipe is kept, whether it is there or not."""
-    return cache_directory() / "verilator" / f"{made.key()}.so"
+__all__ = ["BuildError", "Recipe", "block_library", "build_seconds", "built", "library", "library_path", "recipe"]
 
 
 def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *, waves: str | None = None,
-            progress: Progress = report) -> Path:
+            plain: bool = False, progress: Progress = report) -> Path:
     """Return the shared library of a design with the harness around it, built if it is not there yet.
+
+    Where there is an optimised one (`optimise.optimised_library`), it is taken.
 
     Parameters
     ----------
@@ -95,6 +43,8 @@ def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *,
         Makes the top from the geometry; it has the ports of `hw.sm.Sm`.
     waves : str, optional
         Build with waveforms (another, slower library) of the block at this path below the top; "" is everything.
+    plain : bool
+        Take the one that is not optimised.
     progress : callable
         Told about each step that takes time.
 
@@ -103,7 +53,10 @@ def library(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *,
     BuildError
         If a tool is missing or fails.
     """
-    return _kept(recipe(g, design, waves=waves, progress=progress), progress)
+    made = recipe(g, design, waves=waves, progress=progress)
+    if not plain and waves is None and whole(best := optimised_path(made)):
+        return best
+    return built(made, progress)
 
 
 def block_library(block: wiring.Component, harness: Path, defines: dict[str, int] | None = None,
@@ -129,7 +82,7 @@ def block_library(block: wiring.Component, harness: Path, defines: dict[str, int
         If a tool is missing or fails.
     """
     macros = [f"-D{name}={value}" for name, value in (defines or {}).items()]
-    return _kept(Recipe(type(block).__name__, export.systemverilog(block, reset=False), harness,
+    return built(Recipe(type(block).__name__, export.systemverilog(block, reset=False), harness,
                         defines=(*macros, *flags)), progress)
 
 
@@ -139,7 +92,7 @@ def build_seconds(library: Path) -> float | None:
     return record.seconds if record else None
 
 
-def _kept(made: Recipe, progress: Progress) -> Path:
+def built(made: Recipe, progress: Progress) -> Path:
     """Return the library of a recipe, built if it is not there or not whole."""
     result = library_path(made)
     if whole(result):

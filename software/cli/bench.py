@@ -85,14 +85,18 @@ def _check_fit(g: Geometry, kernels: Sequence[str] = ()) -> None:
 
 
 @bench_group.command("speed")
-@click.option("--size", default="medium", show_default=True, type=click.Choice(SIZES))
-@click.option("--trace", is_flag=True, help="Record the retire trace meanwhile, as lockstep tests do.")
+@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
+              help="May be given more than once  [default: pathfinder, matmul, hotspot, nbody]")
+@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Of which the fastest counts.")
 @geometry_option()
 @json_option
-def bench_speed(size, trace, geometry, as_json):
-    """Simulated cycles a second of the SM's RTL."""
-    _check_fit(geometry)
-    _bench("speed", as_json, geometry, size, trace)
+def bench_speed(kernels, size, rounds, geometry, as_json):
+    """Simulated cycles and warp instructions a second, next to what they were at first, in one run."""
+    chosen = kernels or importlib.import_module("caesura.sim.bench.speed").KERNELS
+    _check_fit(geometry, chosen)
+    with progress_lines() as progress:
+        _bench("speed", as_json, geometry, size, chosen, rounds, progress)
 
 
 @bench_group.command("golden")

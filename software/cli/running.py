@@ -23,6 +23,7 @@ from caesura.software.job import DEFAULT_CYCLES, JobError, JobFile, PreemptionSp
 from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.names import alternatives
 
+from .build import offer
 from .common import BACKENDS, EXIT_WRONG, json_option, progress_lines
 from .machine import geometry_option
 
@@ -290,4 +291,6 @@ def execute(o: RunOptions, always: bool) -> None:
         importlib.import_module("caesura.sim.report.job").print_job(g, name, backend, result)
         for path in written:
             click.echo(f"written: {path}")
+    if backend == "rtl":
+        offer(g, result.cycles)
     sys.exit(0 if result.correct else EXIT_WRONG)

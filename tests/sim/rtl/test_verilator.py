@@ -15,7 +15,7 @@ from amaranth.lib.wiring import Out
 from caesura.hw import export
 from caesura.hw.arch.geometry import PRESETS
 from caesura.progress import quiet
-from caesura.sim.rtl import design, toolchain, verilator
+from caesura.sim.rtl import design, recipe, toolchain, verilator
 
 TINY = PRESETS["tiny"]
 HARNESS = """
@@ -36,7 +36,7 @@ extern "C" __attribute__((visibility("default"))) int run(int cycles) {
 def text_only(monkeypatch, tmp_path):
     """An empty cache, and a design that is a fixed text."""
     monkeypatch.setenv("CAESURA_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(verilator, "design_text", lambda g, design, progress: "module top; endmodule")
+    monkeypatch.setattr(recipe, "design_text", lambda g, design, progress: "module top; endmodule")
     return tmp_path / "cache"
 
 
@@ -100,7 +100,7 @@ def test_another_compiler_or_processor_makes_another_library(text_only, monkeypa
     monkeypatch.setattr(verilator, "_build", touch)
     paths = set()
     for compiler in ("g++ 12, znver4", "g++ 13, znver4", "g++ 12, icelake-server"):
-        monkeypatch.setattr(verilator, "identity", lambda compiler=compiler: compiler)
+        monkeypatch.setattr(recipe, "identity", lambda compiler=compiler: compiler)
         paths.add(verilator.library(TINY))
     assert len(paths) == 3
 
@@ -211,7 +211,7 @@ def test_missing_verilator_is_named(text_only, monkeypatch):
 
 
 def test_what_verilator_refuses_is_reported_and_leaves_nothing(text_only, monkeypatch):
-    monkeypatch.setattr(verilator, "design_text", lambda g, design, progress: "module top; nonsense")
+    monkeypatch.setattr(recipe, "design_text", lambda g, design, progress: "module top; nonsense")
     with pytest.raises(verilator.BuildError, match="%Error: top.sv:1"):
         verilator.library(TINY)
     assert {path.suffix for path in (text_only / "verilator").iterdir()} == {".lock"}

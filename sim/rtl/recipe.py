@@ -1,0 +1,74 @@
+"""What a simulator is made from, and where it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from amaranth.lib import wiring
+
+from caesura.cache import cache_directory, digest
+from caesura.hw.arch.geometry import Geometry
+from caesura.hw.sm import Sm
+from caesura.progress import Progress, report
+
+from .compile import VERILATOR_FLAGS, CompilerFlags
+from .design import design_text
+from .toolchain import identity, source_texts
+
+__all__ = ["HARNESS", "Recipe", "library_path", "recipe"]
+
+WAVES = '`verilator_config\ntracing_off -scope "top*"\ntracing_on -scope "top.{scope}*"\n`verilog\n'
+"""Restricts waveforms to a block and what is below it."""
+HARNESS = Path(__file__).resolve().parent / "harness.cpp"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything a simulator is made from; equal recipes give the same file.
+
+    Attributes
+    ----------
+    name : str
+        Of the design, as messages and `caesura cache` show it.
+    text : str
+        SystemVerilog of the module ``top``.
+    harness : Path
+    flags : tuple of str
+        Of Verilator.
+    defines : tuple of str
+        Of the harness.
+    options : CompilerFlags
+    """
+
+    name: str
+    text: str
+    harness: Path
+    flags: tuple[str, ...] = VERILATOR_FLAGS
+    defines: tuple[str, ...] = ()
+    options: CompilerFlags = CompilerFlags()
+
+    def key(self, *more: str) -> str:
+        """Return the name of the result in the cache; `more` is what else it depends on."""
+        return digest([self.text, *self.flags, *self.defines, repr(self.options), version("verilator"), identity(),
+                       *source_texts(self.harness), *more])
+
+
+def recipe(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *, waves: str | None = None,
+           progress: Progress = report) -> Recipe:
+    """Return what the simulator of a design is made from; parameters are those of `library`."""
+    text = design_text(g, design, progress)
+    defines = tuple(f"-DSM_{name}={value}" for name, value in (
+        ("BUS_BYTES", g.bus_bytes), ("WARPS", g.warps), ("LANES", g.lanes), ("BEATS", g.beats)))
+    if waves is None:
+        return Recipe(g.name, text, HARNESS, defines=defines)
+    return Recipe(f"{g.name} with waveforms of {waves or 'everything'}",
+                  WAVES.format(scope=waves) + text if waves else text, HARNESS,
+                  (*VERILATOR_FLAGS, "--trace-vcd"), (*defines, "-DWITH_VCD"))
+
+
+def library_path(made: Recipe, *more: str) -> Path:
+    """Return where the shared library of a recipe is kept, whether it is there or not; `more` as of `Recipe.key`."""
+    return cache_directory() / "verilator" / f"{made.key(*more)}.so"
