@@ -126,7 +126,7 @@ def test_what_has_no_waveforms_is_refused(tmp_path):
 
 @BUILDS
 def test_the_command_writes_both(tmp_path, monkeypatch):
-    monkeypatch.setattr(scenario, "shipped_work", lambda name, *_: neighbour() if name == "hostile" else work())
+    monkeypatch.setattr(scenario, "shipped_work", lambda name, *_, **__: neighbour() if name == "hostile" else work())
     vcd, timeline = tmp_path / "engine.vcd", tmp_path / "run.perfetto-trace"
     done = CliRunner().invoke(main, ["preempt", "collatz", "--preset", "tiny", "--at", "500", "--json",
                                      "--vcd", str(vcd), "--timeline", str(timeline)])
