@@ -42,8 +42,8 @@ TRAINING_CYCLES = 3_500
 GENERATE = CompilerFlags(fast=("-O2", "-fprofile-generate", "-fprofile-update=single"),
                          link=("-shared", "-fprofile-generate"))
 """Of the library that counts what it executes; the level of optimisation has to be that of `USE`."""
-USE = CompilerFlags(fast=("-O2", "-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile"))
-"""Of the result. What training did not execute is compiled as if there were no profile, not for size alone."""
+USE = CompilerFlags(fast=("-O2", "-fprofile-use", "-Wno-missing-profile"))
+"""Of the result. What training did not execute is made small and put apart."""
 
 
 def optimised_path(made: Recipe) -> Path:
