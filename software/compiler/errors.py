@@ -16,6 +16,8 @@ __all__ = ["CompileError", "ImageError", "nearest"]
 _SHOWN = 200
 """Most characters of a statement in a message, and of what is wrong with it; the last `_END` are among them."""
 _END = 50
+_LONG = 600
+"""Most characters of a message about an image."""
 
 
 class _Statement(Protocol):
@@ -81,10 +83,10 @@ class CompileError(InputError):
         return cls(message, file, statement.line, statement.text, supported, statement.column)
 
 
-def _printable(text: str) -> str:
+def _printable(text: str, most: int = _SHOWN) -> str:
     """Return text without control characters, its middle cut out where it is too long to read."""
-    if len(text) > _SHOWN:
-        text = f"{text[:_SHOWN - _END]}...{text[-_END:]}"
+    if len(text) > most:
+        text = f"{text[:most - _END]}...{text[-_END:]}"
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
@@ -96,5 +98,8 @@ def nearest(name: str, known: Sequence[str], rest: str) -> str:
 class ImageError(InputError):
     """A kernel image that cannot be used: no ELF file, of another machine, damaged, or with illegal code.
 
-    ``str()`` of it is one message on one line.
+    ``str()`` of it is one message on one line, of a length that can be read whatever the file holds.
     """
+
+    def __init__(self, message: str):
+        super().__init__(_printable(message, _LONG))
