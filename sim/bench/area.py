@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
 from amaranth.lib import wiring
-from rich.console import Console
 from rich.table import Table
 
 from caesura.cache import cache_directory, digest, write_atomically
 from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
+from caesura.software.report.console import report_console
 
 __all__ = ["RESOURCES", "AVAILABLE", "units", "area", "run", "print_report", "markdown_table"]
 
@@ -93,7 +93,7 @@ def print_report(result: dict) -> None:
     for row in result["blocks"]:
         table.add_row(*_cells(row))
     table.add_row(*_cells({"block": "LFE5U-85 has"} | result["available"]), style="dim")
-    Console(width=110, highlight=False).print(table)
+    report_console(110).print(table)
 
 
 def markdown_table(result: dict) -> str:

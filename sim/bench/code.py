@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Column, Table
 
 from caesura.software.compiler import compile_ptx
@@ -25,6 +24,7 @@ from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.codegen.lift import lift
 from caesura.software.kernels import KERNELS
 from caesura.software.kernels.doubles import DOUBLES
+from caesura.software.report.console import report_console
 
 from ..report.marks import replace_markdown
 from .ptxas import ARCHITECTURE, Assembler, MissingAssembler, without_unrolling
@@ -149,7 +149,7 @@ def print_report(result: dict) -> None:
     table = Table(COLUMNS[0], *(Column(name, justify="right") for name in COLUMNS[1:]), box=None)
     for row in result["kernels"]:
         table.add_row(*_cells(row))
-    console = Console(width=130, highlight=False, markup=False, soft_wrap=True)
+    console = report_console(130, markup=False, soft_wrap=True)
     console.print(table)
     for sentence in _verdict(result):
         console.print(sentence)

@@ -32,6 +32,7 @@ from caesura.sim.testing.everywhere import Campaign
 from caesura.software.driver import TbContext
 from caesura.software.driver.context import WarpContext
 from caesura.software.kernels import KERNELS, hostile
+from caesura.software.schema import with_schema
 
 from .mechanisms import PAPER as PAPER_MEANS
 
@@ -242,7 +243,7 @@ def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:
 def _write(path: Path, result: dict) -> None:
     """Replace a file in one step, so that it is whole whenever the run is stopped."""
     partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(json.dumps(result, indent=2) + "\n")
+    partial.write_text(json.dumps(with_schema(result), indent=2) + "\n")
     os.replace(partial, path)
 
 

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from caesura.hw.arch.geometry import Geometry
@@ -23,6 +22,7 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import differences, start_job
 from caesura.software.driver import Device
 from caesura.software.kernels import kernel
+from caesura.software.report.console import report_console
 
 __all__ = ["KERNELS", "GPGPU_SIM", "Speed", "build_seconds", "measure", "run", "print_report"]
 
@@ -109,7 +109,7 @@ def print_report(result: dict) -> None:
         table.add_row(row["name"], f"{row['instructions']:,}", f"{row['numpy_rate']:,}", f"{row['compiled_rate']:,}",
                       f"{row['ratio']:.1f}", f"{row['rate_with_build']:,}", f"{row['compiled_rate'] / fastest:.1f}",
                       "right, equal" if row["correct"] else "WRONG")
-    console = Console(width=110, highlight=False)
+    console = report_console(110)
     console.print(table)
     console.print(f"g++ takes {result['build_seconds']:.1f} s of processor time, once; GPGPU-Sim's functional mode did "
                   f"{slowest:,} to {fastest:,}, on another machine")

@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.table import Column, Table
 
 from caesura.sim import open_device
@@ -20,6 +19,7 @@ from caesura.sim.gpu import Gpu, GpuError, open_gpu, run_job
 from caesura.sim.scenario import start_job
 from caesura.software.job import Verdict, compare
 from caesura.software.kernels import KERNELS, Job, ShippedKernel, kernel
+from caesura.software.report.console import report_console
 
 from ..report.marks import replace_markdown
 
@@ -130,7 +130,7 @@ def _verdict(result: dict) -> str:
 
 def print_report(result: dict) -> None:
     """Print what `run` returned."""
-    console = Console(width=120, highlight=False)
+    console = report_console(120)
     if result["runs"]:
         table = Table(*(Column(name, justify="left" if name == "kernel" else "right") for name in COLUMNS), box=None)
         for row in result["runs"]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rich.console import Console
 from rich.table import Table
 
 from caesura.hw.arch.context import Mechanism
@@ -17,6 +16,7 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.sim import open_device
 from caesura.sim.scenario import PreemptionResult, as_json, run_preemption, shipped_work, start_job
 from caesura.software.kernels import KERNELS
+from caesura.software.report.console import report_console
 
 __all__ = ["MOMENTS", "preemptions", "run", "print_report"]
 
@@ -82,4 +82,4 @@ def print_report(result: dict) -> None:
             f"{max(row['resume']['resume_cycles'] for row in early):,}",
             _against([row["restore_limit"] for row in gang]),
             f"{max(row['resume']['resume_cycles'] for row in gang):,}", verdict)
-    Console(width=160, highlight=False).print(table)
+    report_console(160).print(table)

@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from rich.console import Console
 from rich.table import Table
 
 from caesura.hw.arch.geometry import Geometry
@@ -39,6 +38,7 @@ from caesura.sim.rtl.verilator import built, library
 from caesura.sim.scenario import differences, start_job
 from caesura.software.driver import Device
 from caesura.software.kernels import kernel
+from caesura.software.report.console import report_console
 
 __all__ = ["GOAL", "KERNELS", "Speed", "code_bytes", "measure", "measure_idle", "run", "print_report", "simulators"]
 
@@ -175,7 +175,7 @@ def print_report(result: dict) -> None:
         verdict = "right" if row["correct"] else "WRONG"
         table.add_row(row["name"], f"{row['cycles']:,}", *rates, *(f"{row['ratio'][which]:.2f}"
                       for which in ("plain", "optimised")), verdict if row["same_cycles"] else f"{verdict}, other RTL")
-    console = Console(highlight=False)
+    console = report_console()
     console.print(table)
     code = " / ".join(f"{size / 1000:,.0f}" for size in result["code_bytes"].values())
     cache = result["cache_bytes"]

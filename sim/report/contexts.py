@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Column, Table
 
 from caesura.software.kernels import KERNELS
+from caesura.software.report.console import report_console
 
 from .marks import replace_markdown
 from .pictures import check_picture, kernel_rows, save
@@ -96,7 +96,7 @@ def _failures(result: dict) -> list[str]:
 
 def print_report(result: dict) -> None:
     """Print all tables."""
-    console = Console(width=160, highlight=False, markup=False)
+    console = report_console(160, markup=False)
     console.print(_heading(result))
     for title, columns, rows in tables(result):
         table = Table(columns[0], *(Column(name, justify="right") for name in columns[1:]), box=None)

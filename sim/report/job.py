@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.job import Verdict
+from caesura.software.report.console import report_console
 
 from ..job import JobResult, Preempted
 from ..scenario import Limit
@@ -55,7 +55,7 @@ def _verdict(v: Verdict) -> str:
 
 def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
     """Print cycles, preemptions with their limits (a single one in detail), and the verdict of each array."""
-    console = Console(width=140, highlight=False)
+    console = report_console(140)
     time = f" ({result.cycles / g.clock_mhz:.2f} us)" if g.clock_mhz and backend != "golden" else ""
     console.print(f"[bold]{name}[/] on {escape(g.name)} ({backend}): {result.cycles:,} cycles{time}, "
                   f"{result.run_cycles:,} of them its own; {result.instructions:,} warp instructions, "

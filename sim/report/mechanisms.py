@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
+
+from caesura.software.report.console import report_console
 
 from .marks import replace_markdown
 from .pictures import check_picture, kernel_rows, save
@@ -110,7 +111,7 @@ def tables(result: dict) -> list[tuple[str, list[str], Rows]]:
 
 def print_report(result: dict) -> None:
     """Print all tables."""
-    console = Console(width=170, highlight=False)
+    console = report_console(170)
     console.print(f"[bold]{result['preset']}[/], jobs of size {result['size']}, moments drawn with seed "
                   f"{result['seed']}")
     for title, columns, rows in tables(result):

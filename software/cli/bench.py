@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,23 +15,21 @@ from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.kernels.fit import refusal
 
-from .common import EXIT_WRONG, json_option, progress_lines
+from .common import EXIT_WRONG, Choice, CommandGroup, JsonTarget, examples, json_option, progress_lines
 from .machine import geometry_option
+from .outputs import OUTPUT
 
 __all__ = ["bench_group"]
 
 
-kernels_option = click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
+kernels_option = click.option("--kernel", "kernels", multiple=True, type=Choice(list(KERNELS)),
                               help="May be given more than once  [default: every kernel that ships]")
-picture_option = click.option("--picture", type=click.Path(dir_okay=False, writable=True, path_type=Path),
-                              help="Draw the figures: .svg, .png or .pdf.")
+picture_option = click.option("--picture", type=OUTPUT, help="Draw the figures: .svg, .png or .pdf.")
 markdown_option = click.option("--markdown", help="Write the tables into a Markdown file, between its marks.",
                                type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path))
-json_file_option = click.option("--json", "json_file", type=click.File("w", lazy=True),
-                                help="Write the measurements; - is standard output instead of the report.")
 
 
-@click.group("bench")
+@click.group("bench", cls=CommandGroup)
 def bench_group():
     """Measurements, each printed next to what it is compared with."""
 
@@ -41,13 +38,12 @@ ptxas_option = click.option("--ptxas", type=click.Path(exists=True, path_type=Pa
                             help="The program, or the folder of it and nvdisasm  [default: of the installed packages]")
 
 
-def _bench(name: str, as_json: bool, *arguments, **options):
+def _bench(name: str, as_json: JsonTarget, *arguments, **options):
     """Run a benchmark module's `run` and print its report or its JSON."""
     module = importlib.import_module(f"caesura.sim.bench.{name}")
     result = module.run(*arguments, **options)
-    if as_json:
-        click.echo(json.dumps(result, indent=2))
-    else:
+    as_json.write(result)
+    if not as_json.instead:
         module.print_report(result)
     sys.exit(0 if result["met"] else EXIT_WRONG)
 
@@ -60,11 +56,10 @@ def _check(report, picture: Path | None, markdown: Path | None):
         importlib.import_module("caesura.sim.report.marks").split_markdown(markdown, report.BEGIN, report.END)
 
 
-def _finish(report, result: dict, markdown: Path | None, picture: Path | None = None, json_file=None):
+def _finish(report, result: dict, markdown: Path | None, picture: Path | None, as_json: JsonTarget):
     """Hand a result on to all who want it, and end with the verdict."""
-    if json_file is not None:
-        json_file.write(json.dumps(result, indent=2) + "\n")
-    if json_file is None or json_file.name != "-":
+    as_json.write(result)
+    if not as_json.instead:
         report.print_report(result)
     if picture is not None:
         report.picture(result, picture)
@@ -84,10 +79,10 @@ def _check_fit(g: Geometry, kernels: Sequence[str] = ()) -> None:
                                "says what fits")
 
 
-@bench_group.command("speed")
-@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
+@bench_group.command("speed", epilog=examples("caesura bench speed --kernel pathfinder --rounds 1"))
+@click.option("--kernel", "kernels", multiple=True, type=Choice(list(KERNELS)),
               help="May be given more than once  [default: pathfinder, matmul, hotspot, nbody]")
-@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
 @click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Of which the fastest counts.")
 @geometry_option()
 @json_option
@@ -99,10 +94,10 @@ def bench_speed(kernels, size, rounds, geometry, as_json):
         _bench("speed", as_json, geometry, size, chosen, rounds, progress)
 
 
-@bench_group.command("golden")
-@click.option("--kernel", "kernels", multiple=True, type=click.Choice(list(KERNELS)),
+@bench_group.command("golden", epilog=examples("caesura bench golden --kernel matmul"))
+@click.option("--kernel", "kernels", multiple=True, type=Choice(list(KERNELS)),
               help="May be given more than once  [default: pathfinder, matmul, hotspot, nbody]")
-@click.option("--size", default="medium", show_default=True, type=click.Choice(SIZES))
+@click.option("--size", default="medium", show_default=True, type=Choice(SIZES))
 @geometry_option()
 @json_option
 def bench_golden(kernels, size, geometry, as_json):
@@ -112,8 +107,8 @@ def bench_golden(kernels, size, geometry, as_json):
     _bench("golden_speed", as_json, geometry, size, chosen)
 
 
-@bench_group.command("limits")
-@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@bench_group.command("limits", epilog=examples("caesura bench limits --preset ecp5"))
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
 @geometry_option()
 @json_option
 def bench_limits(size, geometry, as_json):
@@ -123,20 +118,21 @@ def bench_limits(size, geometry, as_json):
         _bench("limits", as_json, geometry, size, progress)
 
 
-@bench_group.command("mechanisms")
+@bench_group.command("mechanisms", epilog=examples(
+    "caesura bench mechanisms --kernel bfs --preemptions 10 --picture bfs.svg"))
 @kernels_option
-@click.option("--mechanism", "mechanisms", multiple=True, type=click.Choice([m.label for m in Mechanism]),
+@click.option("--mechanism", "mechanisms", multiple=True, type=Choice([m.label for m in Mechanism]),
               help="May be given more than once  [default: all]")
 @click.option("--preemptions", default=50, show_default=True, type=click.IntRange(1),
               help="Of each kernel with each mechanism.")
-@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @picture_option
 @markdown_option
-@json_file_option
+@json_option
 @geometry_option()
-def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture, markdown, json_file, geometry):
+def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture, markdown, as_json, geometry):
     """Context size and preemption latency of every kernel with every mechanism, at random moments."""
     module = importlib.import_module("caesura.sim.bench.mechanisms")
     report = importlib.import_module("caesura.sim.report.mechanisms")
@@ -145,10 +141,10 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
     with progress_lines() as progress:
         result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms],
                             preemptions, seed, jobs, progress)
-    _finish(report, result, markdown, picture, json_file)
+    _finish(report, result, markdown, picture, as_json)
 
 
-@bench_group.command("area")
+@bench_group.command("area", epilog=examples("caesura bench area --block integer --json area.json"))
 @click.option("--block", "blocks", multiple=True, help="May be given more than once  [default: all]")
 @geometry_option("ecp5")
 @json_option
@@ -162,63 +158,68 @@ def bench_area(blocks, geometry, as_json):
         _bench("area", as_json, geometry, blocks, progress)
 
 
-@bench_group.command("code")
-@click.option("--kernel", "kernels", multiple=True, type=click.Choice([*KERNELS, *DOUBLES]),
+@bench_group.command("code", epilog=examples("caesura bench code --kernel vecadd --kernel bfs"))
+@click.option("--kernel", "kernels", multiple=True, type=Choice([*KERNELS, *DOUBLES]),
               help="May be given more than once  [default: every kernel that ships, and the f64-heavy ones]")
 @ptxas_option
 @markdown_option
-@json_file_option
-def bench_code(kernels, ptxas, markdown, json_file):
+@json_option
+def bench_code(kernels, ptxas, markdown, as_json):
     """Registers, instructions and compile time of every shipped kernel and of f64-heavy ones, next to ptxas."""
     module = importlib.import_module("caesura.sim.bench.code")
     _check(module, None, markdown)
     with progress_lines() as progress:
         result = module.run(kernels, ptxas, progress)
-    _finish(module, result, markdown, None, json_file)
+    _finish(module, result, markdown, None, as_json)
 
 
-@bench_group.command("gpu")
+@bench_group.command("gpu", epilog=examples("caesura bench gpu --kernel vecadd"))
 @kernels_option
-@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the inputs.")
 @markdown_option
-@json_file_option
-def bench_gpu(kernels, size, seed, markdown, json_file):
+@json_option
+def bench_gpu(kernels, size, seed, markdown, as_json):
     """The PTX of every shipped kernel on a real NVIDIA GPU, next to the references and the golden model."""
     module = importlib.import_module("caesura.sim.bench.gpu")
     _check(module, None, markdown)
     with progress_lines() as progress:
         result = module.run(kernels, size, seed, progress)
-    _finish(module, result, markdown, None, json_file)
+    _finish(module, result, markdown, None, as_json)
 
 
-@bench_group.command("contexts")
+@bench_group.command("contexts", epilog=examples(
+    "caesura bench contexts --samples 20 --json c.json",
+    "caesura bench contexts --samples 20 --json c.json --resume"))
 @kernels_option
 @click.option("--samples", default=100, show_default=True, type=click.IntRange(1), help="Of each kernel.")
-@click.option("--size", default="small", show_default=True, type=click.Choice(SIZES))
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, writable=True, path_type=Path),
-              help="Write the measurements, anew after each kernel.")
+@json_option
 @click.option("--resume", is_flag=True, help="Take over from the file of --json what it has of the same code.")
 @picture_option
 @markdown_option
 @geometry_option()
-def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, picture, markdown, geometry):
-    """Live and compressed register context of every kernel at random times, and its patterns."""
+def bench_contexts(kernels, samples, size, seed, jobs, as_json, resume, picture, markdown, geometry):
+    """Live and compressed register context of every kernel at random times, and its patterns.
+
+    The file of --json is written anew after each kernel.
+    """
     module = importlib.import_module("caesura.sim.bench.contexts")
     report = importlib.import_module("caesura.sim.report.contexts")
+    json_file = as_json.file
     if resume and json_file is None:
-        raise click.UsageError("--resume needs --json, the file to go on from")
+        raise click.UsageError("--resume needs --json FILE, the file to go on from")
     _check(report, picture, markdown)
     with progress_lines() as progress:
         result = module.run(geometry, size, kernels, samples, seed, jobs, progress, json_file=json_file,
                             resume=module.read_result(json_file) if resume else None)
-    _finish(report, result, markdown, picture)
+    _finish(report, result, markdown, picture, as_json)
 
 
-@bench_group.command("compile")
-@click.option("--kernel", "kernels", multiple=True, type=click.Choice([*KERNELS, *DOUBLES]),
+@bench_group.command("compile", epilog=examples("caesura bench compile --size 1000 --size 3000"))
+@click.option("--kernel", "kernels", multiple=True, type=Choice([*KERNELS, *DOUBLES]),
               help="May be given more than once  [default: every kernel that ships, and the f64-heavy ones, unless "
                    "sizes are given]")
 @ptxas_option
@@ -228,11 +229,11 @@ def bench_contexts(kernels, samples, size, seed, jobs, json_file, resume, pictur
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the large kernels.")
 @click.option("--registers", type=click.IntRange(1, MAX_REGISTERS), help="Budget of vector registers of theirs.")
 @markdown_option
-@json_file_option
-def bench_compile(kernels, ptxas, sizes, seed, registers, markdown, json_file):
+@json_option
+def bench_compile(kernels, ptxas, sizes, seed, registers, markdown, as_json):
     """Compile time of shipped kernels next to ptxas, of a process's start, and of large and f64-heavy kernels."""
     module = importlib.import_module("caesura.sim.bench.compile_time")
     _check(module, None, markdown)
     with progress_lines() as progress:
         result = module.run(kernels, ptxas, sizes, seed, registers, progress)
-    _finish(module, result, markdown, None, json_file)
+    _finish(module, result, markdown, None, as_json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import time
@@ -18,7 +17,7 @@ from rich.table import Column, Table
 
 from caesura.cache import RECORD_SUFFIX, cache_directory, locked, record_of, sweep
 
-from .common import json_option
+from .common import Command, JsonTarget, examples, json_option
 
 __all__ = ["Entry", "cache_command", "clean", "entries"]
 
@@ -135,18 +134,15 @@ def _print(folder: Path, found: list[Entry]) -> None:
     console.print(f"{decimal(free)} are free; `caesura cache --clean` empties it", highlight=False, soft_wrap=True)
 
 
-@click.command("cache")
+@click.command("cache", cls=Command,
+               epilog=examples("caesura cache", "caesura cache --clean --kind verilator --older 30"))
 @click.option("--clean", "cleaning", is_flag=True, help="Remove what is listed, but for what is being built.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind (several times: these).")
 @click.option("--older", type=click.FloatRange(0), default=0.0, metavar="DAYS",
               help="Only what has not been used for so many days.")
 @json_option
-def cache_command(cleaning, kinds, older, as_json):
-    """List what was built and kept, or remove it.
-
-    \b
-    Example: caesura cache --clean --kind verilator --older 30
-    """
+def cache_command(cleaning, kinds, older, as_json: JsonTarget):
+    """List what was built and kept, or remove it."""
     folder = cache_directory()
     there = sorted(path.name for path in folder.iterdir() if path.is_dir())
     if unknown := [kind for kind in kinds if kind not in there]:
@@ -154,18 +150,16 @@ def cache_command(cleaning, kinds, older, as_json):
                                  param_hint="'--kind'")
     if cleaning:
         count, size = clean(folder, kinds, older * DAY)
-        if as_json:
-            click.echo(json.dumps({"folder": str(folder), "removed": count, "bytes": size}, indent=2))
-        else:
+        as_json.write({"folder": str(folder), "removed": count, "bytes": size})
+        if not as_json.instead:
             click.echo(f"{count:,} files removed from {folder}, {decimal(size)}")
         return
     found = [entry for entry in entries(folder)
              if (not kinds or entry.kind in kinds) and entry.age >= older * DAY]
-    if as_json:
+    if as_json.asked:
         listed = [{"kind": entry.kind, "what": entry.what, "design": entry.design or None,
                    "file": os.fspath(entry.path.relative_to(folder)), "bytes": entry.size,
                    "unused_seconds": round(entry.age)} for entry in found]
-        click.echo(json.dumps({"folder": str(folder), "bytes": sum(entry.size for entry in found),
-                               "entries": listed}, indent=2))
-    else:
+        as_json.write({"folder": str(folder), "bytes": sum(entry.size for entry in found), "entries": listed})
+    if not as_json.instead:
         _print(folder, found)

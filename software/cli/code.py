@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,8 +23,9 @@ from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.codegen.origin_table import origin_rows
 
-from .common import EXIT_INPUT, check_option, json_option, progress_lines
+from .common import EXIT_INPUT, Command, JsonTarget, check_option, examples, json_option, progress_lines
 from .machine import geometry_option
+from .outputs import OUTPUT
 
 __all__ = ["compile_command", "asm_command", "disasm_command", "kernel_option", "refusals_json", "report_refusals"]
 
@@ -59,14 +59,16 @@ def _image_json(image) -> dict:
             "origins": [row._asdict() for row in origins], "origin_numbers": numbers}
 
 
-def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: bool, show: bool,
+def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: JsonTarget, show: bool,
            refusals: Mapping[str, CompileError] | None = None):
     if output and images:
         save_elf(output, images.values())
-    if as_json:
+    if as_json.asked:
         refused = {} if refusals is None else {"refused": refusals_json(refusals)}
-        click.echo(json.dumps({"kernels": [_image_json(image) for image in images.values()]} | refused, indent=2))
-    elif show or not output:
+        as_json.write({"kernels": [_image_json(image) for image in images.values()]} | refused)
+    if as_json.instead:
+        return
+    if show or not output:
         for image in images.values():
             click.echo(listing(image))
     else:
@@ -74,9 +76,10 @@ def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: bool
             click.echo(f"{image.name}: {len(image.code)} words, {image.registers} registers -> {output}")
 
 
-@click.command("compile")
+@click.command("compile", cls=Command, epilog=examples(
+    "caesura compile my.ptx --show", "caesura compile my.ptx -o my.elf --preset ecp5 --kernel mine"))
 @click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="ELF kernel image to write.")
+@click.option("-o", "--output", type=OUTPUT, help="ELF kernel image to write.")
 @click.option("--show", is_flag=True, help="Print the native code with its liveness.")
 @kernel_option
 @click.option("--registers", type=click.IntRange(1, MAX_REGISTERS),
@@ -100,9 +103,9 @@ def compile_command(source, output, show, names, registers, geometry: Geometry |
     sys.exit(report_refusals(compiled.refusals))
 
 
-@click.command("asm")
+@click.command("asm", cls=Command, epilog=examples("caesura asm my.s -o my.elf"))
 @click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="ELF image.")
+@click.option("-o", "--output", required=True, type=OUTPUT, help="ELF image.")
 @check_option
 @json_option
 def asm_command(source, output, check, as_json):
@@ -111,7 +114,7 @@ def asm_command(source, output, check, as_json):
     _write({image.name: image for image in images}, output, as_json, False)
 
 
-@click.command("disasm")
+@click.command("disasm", cls=Command, epilog=examples("caesura disasm my.elf", "caesura disasm my.elf --asm > my.s"))
 @click.argument("image", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--asm", "as_text", is_flag=True, help="Print a text that `caesura asm` takes, without liveness.")
 @check_option
@@ -119,7 +122,7 @@ def asm_command(source, output, check, as_json):
 def disasm_command(image, as_text, check, as_json):
     """Disassemble an ELF kernel image, with the registers live at each instruction."""
     images = load_elf(image, check)
-    if as_text and not as_json:
+    if as_text and not as_json.asked:
         click.echo("\n".join(map(disassemble, images.values())), nl=False)
     else:
         _write(images, None, as_json, True)

@@ -1,19 +1,64 @@
-"""What the commands share: exit codes, options and progress."""
+"""What the commands share: exit codes, options, progress, and how they are parsed."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import click
 
 from caesura.progress import display as progress_lines
 from caesura.software.job import BACKENDS
+from caesura.software.names import alternatives
 
 from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
+from .outputs import JSON_FLAG, JsonTarget, json_option
 
-__all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Group", "progress_lines", "check_option",
-           "json_option"]
+__all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Choice", "Command", "CommandGroup", "Group",
+           "JsonTarget", "examples", "progress_lines", "check_option", "json_option"]
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a report.")
 check_option = click.option(
     "--check/--no-check", "check", default=True, show_default=True,
     help="Refuse code whose liveness vectors, branches or stack depth are wrong.")
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: lines that can be typed as they stand."""
+    return "\b\n" + "\n".join([f"Example{'s' * (len(lines) > 1)}:", *(f"  {line}" for line in lines)])
+
+
+class Choice(click.Choice):
+    """One of several names; of a wrong one, the one that was probably meant is told."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return the message."""
+        return f"there is no {str(value)[:60]!r}; {alternatives(str(value), [str(c) for c in self.choices])}"
+
+
+class Command(click.Command):
+    """A command whose ``--json`` may stand alone before the argument, too: ``caesura disasm --json a.elf``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; where an argument is missing because ``--json`` took it as its file, give it back."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError:
+            if JSON_FLAG not in given or given[-1] == JSON_FLAG or not self._has_argument():
+                raise
+            ctx.params.clear()
+            again = [f"{JSON_FLAG}=-" if word == JSON_FLAG else word for word in given]
+            try:
+                return super().parse_args(ctx, again)
+            except click.UsageError:
+                pass
+            raise
+
+    def _has_argument(self) -> bool:
+        return any(isinstance(param, click.Argument) for param in self.params)
+
+
+class CommandGroup(Group):
+    """A group within the group, of such commands."""
+
+    command_class = Command

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from pathlib import Path
@@ -22,8 +21,9 @@ from caesura.software.report.page import render_page
 from caesura.software.report.terminal import print_kernel
 
 from .code import kernel_option, refusals_json, report_refusals
-from .common import check_option, json_option, progress_lines
+from .common import Command, JsonTarget, check_option, examples, json_option, progress_lines
 from .machine import geometry_option
+from .outputs import OUTPUT_OR_DASH
 
 __all__ = ["explain_command"]
 
@@ -84,10 +84,11 @@ def _write_page(path: Path, page: str) -> None:
         path.write_text(page, encoding="utf-8")
 
 
-@click.command("explain")
+@click.command("explain", cls=Command, epilog=examples(
+    "caesura explain my.ptx", "caesura explain my.ptx --html my.html --block 16,16 --preset gtx980"))
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @kernel_option
-@click.option("--html", type=click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path),
+@click.option("--html", type=OUTPUT_OR_DASH,
               help="Write a page that needs no other file; - for standard output.")
 @click.option("--block", type=_Block(), help="Shape of a thread block, where the kernel does not say it itself.")
 @click.option("--interval", type=click.IntRange(4), help="Most instructions between preemption points outside loops, "
@@ -95,12 +96,12 @@ def _write_page(path: Path, page: str) -> None:
 @geometry_option()
 @check_option
 @json_option
-def explain_command(file, names, html, block, interval, geometry, check, as_json):
+def explain_command(file, names, html, block, interval, geometry, check, as_json: JsonTarget):
     """Say what each instruction of FILE (PTX, or a kernel image) costs to interrupt, and why points are where they are.
 
     For each instruction: live registers, context of a warp, and where a warp that is to be preempted stops.
     """
-    if html == Path("-") and as_json:
+    if html == Path("-") and as_json.instead:
         raise click.UsageError("--html - and --json both write to standard output")
     g, names = geometry, tuple(dict.fromkeys(names))
     compiled, source = _images(file, names, g.regs_per_thread, interval, check)
@@ -116,10 +117,10 @@ def explain_command(file, names, html, block, interval, geometry, check, as_json
     cuda = CudaSources(file.parent)
     if html and kernels:
         _write_page(html, render_page(kernels, file.name, source, cuda))
-    if as_json:
-        click.echo(json.dumps({"preset": g.name, "kernels": [facts_as_json(facts) for facts in kernels],
-                               "refused": refusals_json(compiled.refusals)}, indent=1))
-    elif html == Path("-"):
+    if as_json.asked:
+        as_json.write({"preset": g.name, "kernels": [facts_as_json(facts) for facts in kernels],
+                       "refused": refusals_json(compiled.refusals)})
+    if as_json.instead or html == Path("-"):
         pass
     elif html and kernels:
         count = sum(len(facts.instructions) for facts in kernels)

@@ -11,6 +11,8 @@ import click
 from caesura.hw.arch.geometry import PRESETS, Geometry, preset
 from caesura.software.job import load_geometry
 
+from .common import Choice
+
 __all__ = ["chosen_geometry", "geometry_option"]
 
 
@@ -34,7 +36,7 @@ def geometry_option(default: str | None = "gtx480", note: str = "") -> Callable[
         What is so by default, for the help.
     """
     def decorate(command: Callable) -> Callable:
-        @click.option("--preset", "preset_name", type=click.Choice(list(PRESETS)),
+        @click.option("--preset", "preset_name", type=Choice(list(PRESETS)),
                       help=f"Geometry of the SM  [default: {note or default}]")
         @click.option("--geometry", "geometry_path", type=click.Path(exists=True, dir_okay=False, path_type=Path),
                       help="Or a geometry of your own (TOML; docs/geometry.md).")

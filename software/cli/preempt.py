@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import click
 
+from .common import Command, examples
 from .running import RunOptions, execute, run_options
 
 __all__ = ["preempt_command"]
 
 
-@click.command("preempt")
+@click.command("preempt", cls=Command, epilog=examples(
+    "caesura preempt pathfinder --at 4000 --with reduction",
+    "caesura preempt my.ptx --job my.toml --backend golden --json my.json"))
 @run_options
 def preempt_command(options: RunOptions):
     """Run a kernel, take the SM away from it, run another, bring it back, and check every result.

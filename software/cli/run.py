@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import click
 
+from .common import Command, examples
 from .running import RunOptions, execute, run_options
 
 __all__ = ["run_command"]
 
 
-@click.command("run")
+@click.command("run", cls=Command, epilog=examples(
+    "caesura run pathfinder --at 4000 --with reduction",
+    "caesura run my.ptx --job my.toml --backend golden --json my.json"))
 @run_options
 def run_command(options: RunOptions):
     """Run a kernel and check its results: a shipped one by name, or one of your own, PTX with a job file.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -24,8 +23,9 @@ from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.names import alternatives
 
 from .build import offer
-from .common import BACKENDS, EXIT_WRONG, json_option, progress_lines
+from .common import BACKENDS, EXIT_WRONG, Choice, JsonTarget, json_option, progress_lines
 from .machine import geometry_option
+from .outputs import FOLDER, OUTPUT
 
 if TYPE_CHECKING:
     from caesura.sim.job import JobResult, Task
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["RunOptions", "execute", "run_options"]
 
 _IN = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
 _SHIPPED = ("hostile", *KERNELS)
 
 
@@ -60,7 +59,7 @@ class RunOptions:
     check_bounds : bool
     max_cycles : int
     timeline, vcd, output : Path
-    as_json : bool
+    as_json : JsonTarget
     """
 
     what: str
@@ -81,7 +80,7 @@ class RunOptions:
     timeline: Path | None
     vcd: Path | None
     output: Path | None
-    as_json: bool
+    as_json: JsonTarget
 
     @property
     def how(self) -> dict[str, Any]:
@@ -110,21 +109,21 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--with", "other", help="What has the SM meanwhile: a shipped kernel, `hostile`, which overwrites all "
                  "registers and shared memory, or a file  [default: hostile]"),
     click.option("--with-job", "other_job", type=_IN, help="Job file of the file of --with."),
-    click.option("--mechanism", type=click.Choice([m.label for m in Mechanism]), help="[default: live]"),
+    click.option("--mechanism", type=Choice([m.label for m in Mechanism]), help="[default: live]"),
     click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits."),
     click.option("--gang", is_flag=True, help="TBs start together when all are back, rather than each when it is."),
-    click.option("--size", type=click.Choice(SIZES), help="Of jobs of shipped kernels  [default: small]"),
+    click.option("--size", type=Choice(SIZES), help="Of jobs of shipped kernels  [default: small]"),
     click.option("--seed", type=click.IntRange(0), help="Of jobs of shipped kernels  [default: 1]"),
     geometry_option(None, "the job file's, else gtx480"),
-    click.option("--backend", type=click.Choice(BACKENDS), help="Where it runs  [default: the job file's, else rtl]"),
+    click.option("--backend", type=Choice(BACKENDS), help="Where it runs  [default: the job file's, else rtl]"),
     click.option("--check-bounds", is_flag=True, help="Run on the golden model, and check each access to global memory "
                  "against the array that its address comes from (docs/bounds.md)."),
     click.option("--max-cycles", type=click.IntRange(1, 2**31 - 1),
                  help=f"Limit for everything together  [default: the job file's, else {DEFAULT_CYCLES:,}]"),
-    click.option("--timeline", type=_OUT, help="Write the run as a timeline for ui.perfetto.dev."),
-    click.option("--vcd", type=_OUT, help="Write waveforms of the preemption engine, from the first request to the end "
-                 "of the first resume."),
-    click.option("--output", type=click.Path(file_okay=False, path_type=Path),
+    click.option("--timeline", type=OUTPUT, help="Write the run as a timeline for ui.perfetto.dev."),
+    click.option("--vcd", type=OUTPUT, help="Write waveforms of the preemption engine, from the first request to the "
+                 "end of the first resume."),
+    click.option("--output", type=FOLDER,
                  help="Directory for the arrays the job file marks with `output`; of a shipped kernel, its results."),
     json_option,
 )
@@ -282,12 +281,12 @@ def execute(o: RunOptions, always: bool) -> None:
     task, result = _run(o, job, g, backend, always)
     written = _write(o.output, result.arrays, _results(o, job, task)) if o.output else []
     name = task.work.image.name
-    if o.as_json:
+    if o.as_json.asked:
         head = {"kernel": name, "source": o.what, "job": str(o.job_path) if o.job_path else None, "preset": g.name,
                 "backend": backend}
         runs = importlib.import_module("caesura.sim.job")
-        click.echo(json.dumps(head | runs.result_json(result) | {"written": written}, indent=2))
-    else:
+        o.as_json.write(head | runs.result_json(result) | {"written": written})
+    if not o.as_json.instead:
         importlib.import_module("caesura.sim.report.job").print_job(g, name, backend, result)
         for path in written:
             click.echo(f"written: {path}")

@@ -1,0 +1,143 @@
+"""What commands write: files that are judged before the work begins, and JSON, which is the same everywhere.
+
+``--json`` alone, and ``--json -``, put the object in the report's place on standard output; ``--json FILE`` writes it
+into a file beside the report. Its first key is ``schema``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from caesura.software.schema import with_schema
+
+__all__ = ["FOLDER", "JSON_FLAG", "NO_JSON", "OUTPUT", "OUTPUT_OR_DASH", "JsonTarget", "OutputFile", "OutputFolder",
+           "json_option"]
+
+JSON_FLAG = "--json"
+
+
+def _obstacle(path: Path) -> str:
+    """Return why nothing can be written below the nearest folder there is, empty if something can."""
+    there = next((parent for parent in (path, *path.parents) if os.path.lexists(parent)), Path("."))
+    if not there.is_dir():
+        return f"{there} is no folder"
+    return "" if os.access(there, os.W_OK | os.X_OK) else f"the folder {there} cannot be written"
+
+
+class OutputFile(click.ParamType):
+    """A file that will be written: its folder is there, and lets it be.
+
+    Parameters
+    ----------
+    dash : bool
+        Whether ``-``, standard output, may be given.
+    """
+
+    name = "FILE"
+
+    def __init__(self, dash: bool = False):
+        self.dash = dash
+
+    def convert(self, value, param, ctx):
+        """Return a path."""
+        path = Path(value)
+        if str(path) == "-":
+            if not self.dash:
+                self.fail("standard output cannot be chosen here; give a file", param, ctx)
+            return path
+        try:
+            wrong = self._wrong(path)
+        except (OSError, ValueError) as error:  # a name that is too long, or no name at all
+            wrong = getattr(error, "strerror", None) or str(error)
+        if wrong:
+            self.fail(f"{str(value)[:200]!r} cannot be written: {wrong[:300]}", param, ctx)
+        return path
+
+    def _wrong(self, path: Path) -> str:
+        if path.exists():
+            if path.is_dir():
+                return "it is a folder"
+            return "" if os.access(path, os.W_OK) else "it may not be written"
+        if not path.parent.exists():
+            return f"there is no folder {path.parent}; create it first"
+        return _obstacle(path.parent)
+
+
+class OutputFolder(click.ParamType):
+    """A folder that files will be written into; it is created where it is not there."""
+
+    name = "FOLDER"
+
+    def convert(self, value, param, ctx):
+        """Return a path."""
+        path = Path(value)
+        try:
+            wrong = _obstacle(path)
+        except (OSError, ValueError) as error:
+            wrong = getattr(error, "strerror", None) or str(error)
+        if wrong:
+            self.fail(f"{str(value)[:200]!r} cannot be written: {wrong[:300]}", param, ctx)
+        return path
+
+
+OUTPUT, OUTPUT_OR_DASH, FOLDER = OutputFile(), OutputFile(dash=True), OutputFolder()
+
+
+@dataclass(frozen=True)
+class JsonTarget:
+    """Where ``--json`` writes.
+
+    Attributes
+    ----------
+    path : Path or None
+        None if the option is not given, ``-`` for standard output.
+    """
+
+    path: Path | None
+
+    @property
+    def asked(self) -> bool:
+        """Whether JSON is wanted at all."""
+        return self.path is not None
+
+    @property
+    def instead(self) -> bool:
+        """Whether it takes the report's place."""
+        return self.path == Path("-")
+
+    @property
+    def file(self) -> Path | None:
+        """The file to write, None if there is none."""
+        return None if self.instead else self.path
+
+    def write(self, data: dict[str, Any]) -> None:
+        """Write an object where it is wanted, if it is."""
+        if self.path is None:
+            return
+        text = json.dumps(with_schema(data), indent=2)
+        if self.instead:
+            click.echo(text)
+        else:
+            self.path.write_text(f"{text}\n", encoding="utf-8")
+
+
+NO_JSON = JsonTarget(None)
+
+
+class _Target(OutputFile):
+    """The value of ``--json``."""
+
+    def convert(self, value, param, ctx):
+        """Return a `JsonTarget`."""
+        return value if isinstance(value, JsonTarget) else JsonTarget(super().convert(value, param, ctx))
+
+
+json_option = click.option(
+    JSON_FLAG, "as_json", is_flag=False, flag_value="-", default=NO_JSON, type=_Target(dash=True),
+    metavar="[FILE|-]", help="One JSON object in the report's place, or into a file beside it.")
