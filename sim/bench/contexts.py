@@ -227,7 +227,7 @@ def read_result(path: Path) -> dict | None:
         result = None
     if not isinstance(result, dict) or not {"runs", "samples", "mean_of_table_ii"} <= result.keys():
         raise InputError(f"{path} is not what `caesura bench contexts --json` writes")
-    return result
+    return {key: value for key, value in result.items() if key != "schema"}
 
 
 def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:

@@ -66,7 +66,7 @@ def test_file_that_is_no_ptx_is_refused(tmp_path):
 
 def test_output_that_cannot_be_written_is_named(tmp_path):
     result = run("compile", kernel("vecadd").ptx_path, "-o", tmp_path / "none" / "k.elf")
-    refused(result, "none/k.elf: No such file or directory")
+    refused(result, "none/k.elf", "there is no folder", "create it first")
     assert "Errno" not in result.output
 
 
