@@ -1,6 +1,6 @@
 """The command line: ``caesura``. Each command is a thin shell over the Python API.
 
-Exit codes: 0 fine, 1 a result was wrong, 2 a mistake in the input (one message, no traceback), 3 a kernel faulted.
+Where errors end, and their exit codes: `errors`. What is written: `outputs`.
 The simulator is imported where a command needs one, so that compiling needs none.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 
 import click
+
+from caesura.software.names import alternatives
 
 from .errors import Group
 
@@ -36,6 +38,13 @@ class _Commands(Group):
             return super().get_command(ctx, cmd_name)
         module, name = _COMMANDS[cmd_name]
         return getattr(importlib.import_module(f".{module}", __name__), name)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]
+                        ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which was probably meant."""
+        if not ctx.resilient_parsing and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0][:60]!r}; {alternatives(args[0], _COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 import tomllib
 from collections.abc import Collection
 from pathlib import Path
@@ -99,6 +100,8 @@ class Table:
             return default
         value = self.data[key]
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            if abs(value) > sys.float_info.max:
+                raise self.error(f"a number of at most {sys.float_info.max:.3g} is wanted, not {_shown(value)}", key)
             return value
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self.error(f"{_KINDS[kind]} is wanted, not {_shown(value)}", key)

@@ -22,6 +22,8 @@ __all__ = ["expand", "routine_program"]
 
 Choice = Callable[[Function, int], str]
 """Name of the routine to call for a function that is used so often; empty: inline it."""
+MOST_OF_ROUTINE = 2000
+"""Statements of a routine with its calls inlined; a longer one is inlined itself: no interval would have room for it."""
 
 
 def expand(module: Module, function: Function, choose: Choice = lambda function, uses: "") -> Function:
@@ -46,12 +48,18 @@ def expand(module: Module, function: Function, choose: Choice = lambda function,
 
 
 def routine_program(module: Module, function: Function) -> Function | None:
-    """Return a program of `function` alone, as a routine: ``ENTER``, its body, ``RETURN``; None if it cannot be one."""
+    """Return a program of `function` alone, as a routine: ``ENTER``, its body, ``RETURN``; None if it cannot be one.
+
+    Raises
+    ------
+    CompileError
+        As `expand`, and if it is longer than `MOST_OF_ROUTINE`.
+    """
     if not callable_signature(function):
         return None
     file = module.file
     found = routine if routine(function.name) is function else _functions(module).get
-    calls = Inliner(found, file, Function("func", "", (), {}, (), (), 0), MOST_STATEMENTS)
+    calls = Inliner(found, file, Function("func", "", (), {}, (), (), 0), MOST_OF_ROUTINE)
     site = Instruction("", (), None, 0, "")
     arguments, results = (tuple(Name(f"`{letter}{k}") for k in range(len(variables)))
                           for letter, variables in (("a", function.parameters), ("r", function.results)))
