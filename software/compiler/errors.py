@@ -8,6 +8,7 @@ from typing import Protocol
 
 from caesura.hw.arch.errors import InputError
 
+from .hints import hint
 from .origins import Origin
 
 __all__ = ["CompileError", "ImageError", "nearest"]
@@ -16,6 +17,8 @@ __all__ = ["CompileError", "ImageError", "nearest"]
 _SHOWN = 200
 """Most characters of a statement in a message, and of what is wrong with it; the last `_END` are among them."""
 _END = 50
+_SCANNED = 2000
+"""Most characters of a statement in which a hint is looked for."""
 _LONG = 600
 """Most characters of a message about an image."""
 
@@ -35,7 +38,8 @@ class CompileError(InputError):
     """A kernel that cannot be compiled.
 
     ``str()`` of it is one message on one line: ``file:line:column: message: 'instruction' (supported: ...)``; where the
-    PTX says which line of CUDA it comes from, ``file:line:column (norms.cu:9:5): message ...``.
+    PTX says which line of CUDA it comes from, ``file:line:column (norms.cu:9:5): message ...``. Of what CUDA has and
+    the core has not, `hints` says what to do instead, at the end.
 
     Attributes
     ----------
@@ -49,6 +53,8 @@ class CompileError(InputError):
         Column of the opcode, of the declaration, or of the character that is wrong, from 1; 0 where there is no line.
     instruction : str
         Text of the offending statement, blanks collapsed; empty if none.
+    hint : str
+        What to do instead; empty if nothing is known.
     supported : str
         What is accepted in its place; empty if there is nothing to say.
     origin : Origin or None
@@ -61,7 +67,9 @@ class CompileError(InputError):
         self.file = file
         self.line = line
         self.column = column if line else 0
+        statement = " ".join(instruction[:_SCANNED].split())
         self.instruction = _printable(" ".join(instruction.split()))
+        self.hint = hint(statement)
         self.supported = supported
         self.origin = origin
         where = ":".join([file, *(str(n) for n in (line, self.column) if n)]) + (f" ({origin})" if origin else "")
@@ -70,6 +78,8 @@ class CompileError(InputError):
             text += f": '{self.instruction}'"
         if supported:
             text += f" (supported: {supported})"
+        if self.hint:
+            text += f": {self.hint}"
         super().__init__(text)
 
     def from_origin(self, origin: Origin | None) -> CompileError:

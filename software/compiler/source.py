@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .errors import CompileError
+from .hints import of_file
 
 __all__ = ["read_source", "source_text"]
 
@@ -20,8 +21,11 @@ def source_text(raw: bytes, name: str) -> str:
     Raises
     ------
     CompileError
-        If the file is not text.
+        If the file is not text, or something else of CUDA's.
     """
+    what = of_file(raw)
+    if what:
+        raise CompileError(what, name)
     before, zero, _ = raw.partition(b"\0")
     if zero:
         lines = before.split(b"\n")

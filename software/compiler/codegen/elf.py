@@ -29,6 +29,7 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 
 from ..errors import ImageError
+from ..hints import of_file
 from .facts import check_facts
 from .image import Binding, KernelImage, Parameter, Point, Relocation, Symbol
 from .origin_table import packed_origins, unpacked_origins
@@ -189,6 +190,8 @@ def _check(file: bytes, name: str) -> None:
     ident, _, machine, _, _, _, table, version, _, _, _, entry, count, _ = _HEADER.unpack_from(file)
     if ident[4:6] != bytes((2, 1)):
         raise ImageError(f"{name}: not a little-endian 64-bit ELF file")
+    if what := of_file(file):
+        raise ImageError(f"{name}: {what}")
     if machine != MACHINE:
         raise ImageError(f"{name}: ELF file for machine {machine:#x}, not {MACHINE:#x}")
     if table + entry * count > len(file):
