@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from caesura.software.schema import with_schema
 
@@ -59,6 +60,10 @@ class OutputFile(click.ParamType):
             self.fail(f"{str(value)[:200]!r} cannot be written: {wrong[:300]}", param, ctx)
         return path
 
+    def shell_complete(self, ctx, param, incomplete):
+        """Let the shell complete the name of a file."""
+        return [CompletionItem(incomplete, type="file")]
+
     def _wrong(self, path: Path) -> str:
         if path.exists():
             if path.is_dir():
@@ -84,6 +89,10 @@ class OutputFolder(click.ParamType):
         if wrong:
             self.fail(f"{str(value)[:200]!r} cannot be written: {wrong[:300]}", param, ctx)
         return path
+
+    def shell_complete(self, ctx, param, incomplete):
+        """Let the shell complete the name of a folder."""
+        return [CompletionItem(incomplete, type="dir")]
 
 
 OUTPUT, OUTPUT_OR_DASH, FOLDER = OutputFile(), OutputFile(dash=True), OutputFolder()

@@ -23,7 +23,7 @@ __all__ = ["expand", "routine_program"]
 Choice = Callable[[Function, int], str]
 """Name of the routine to call for a function that is used so often; empty: inline it."""
 MOST_OF_ROUTINE = 2000
-"""Statements of a routine with its calls inlined; a longer one is inlined itself: no interval would have room for it."""
+"""Statements of a routine with its calls inlined; a longer one is inlined: no interval has room for it."""
 
 
 def expand(module: Module, function: Function, choose: Choice = lambda function, uses: "") -> Function:
