@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Column, Table
 
 from caesura.software.compiler import compile_ptx
 from caesura.software.kernels import KERNELS
 from caesura.software.kernels.doubles import DOUBLES
+from caesura.software.report.console import report_console
 
 from ..report.marks import replace_markdown
 from . import compile_scaling
@@ -172,7 +172,7 @@ def _parts(result: dict) -> Iterator[tuple[list[Sequence[str]], list[str]]]:
 
 def print_report(result: dict) -> None:
     """Print what `run` returned."""
-    console = Console(width=130, highlight=False, markup=False, soft_wrap=True)
+    console = report_console(130, markup=False, soft_wrap=True)
     for (columns, *rows), texts in _parts(result):
         table = Table(*(Column(name, justify="right" if k else "left") for k, name in enumerate(columns)), box=None)
         for row in rows:

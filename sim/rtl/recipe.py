@@ -16,7 +16,7 @@ from caesura.progress import Progress, report
 
 from .compile import VERILATOR_FLAGS, CompilerFlags
 from .design import design_text
-from .toolchain import identity, source_texts
+from .toolchain import identity, source_texts, verilator_root
 
 __all__ = ["HARNESS", "Recipe", "library_path", "recipe"]
 
@@ -59,6 +59,8 @@ class Recipe:
 def recipe(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *, waves: str | None = None,
            progress: Progress = report) -> Recipe:
     """Return what the simulator of a design is made from; parameters are those of `library`."""
+    verilator_root()
+    identity()  # what is missing is told before the design is worked out, which takes a minute
     text = design_text(g, design, progress)
     defines = tuple(f"-DSM_{name}={value}" for name, value in (
         ("BUS_BYTES", g.bus_bytes), ("WARPS", g.warps), ("LANES", g.lanes), ("BEATS", g.beats)))

@@ -8,7 +8,7 @@ import click
 
 from caesura.hw.arch.geometry import PRESETS, Geometry
 
-from .common import progress_lines
+from .common import Command, examples, progress_lines
 from .machine import geometry_option
 
 __all__ = ["LONG", "build_command", "offer"]
@@ -28,7 +28,7 @@ def offer(g: Geometry, cycles: int) -> None:
                    "as fast", err=True)
 
 
-@click.command("build")
+@click.command("build", cls=Command, epilog=examples("caesura build --preset gtx980 --optimise"))
 @click.option("--optimise", is_flag=True,
               help="Compile it by a profile: minutes more, once; every later run of this SM is faster.")
 @geometry_option()
