@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import sys
 import tomllib
 from collections.abc import Collection
@@ -17,6 +18,10 @@ __all__ = ["JobError", "Table", "read_toml"]
 
 _MOST_SHOWN = 200
 """Characters of what is wrong, at either end, that a message quotes."""
+
+
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""", re.ASCII)
+"""A key of so many parts that reading it would take memory that grows with their square."""
 
 
 class JobError(InputError):
@@ -33,11 +38,16 @@ def read_toml(path: Path) -> Table:
     OSError
         If it cannot be read.
     """
+    deep = JobError(f"{path}: arrays, tables or keys are nested too deeply; a few levels are all that is understood")
     try:
-        return Table(path, "", tomllib.loads(path.read_text(encoding="utf-8")))
+        text = path.read_text(encoding="utf-8")
+        if _LONG_KEY.search(text):
+            raise deep
+        return Table(path, "", tomllib.loads(text))
+    except JobError:
+        raise
     except RecursionError:
-        raise JobError(f"{path}: arrays, tables or keys are nested too deeply; a few levels are all that is "
-                       "understood") from None
+        raise deep from None
     except ValueError as error:  # no TOML, no UTF-8, or an integer of thousands of digits
         raise JobError(f"{path}: no TOML: {str(error)[:_MOST_SHOWN]}; an inline table {{...}} has to stand on one "
                        "line") from None

@@ -90,7 +90,8 @@ def test_wrong_code_is_refused_by_asm_and_loader_unless_unchecked(tmp_path, chan
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("x = " + "[" * 50_000, []), ("x = " + "[" * 2000 + "]" * 2000, []), ("a." * 20_000 + "a = 1", []),
+    ("x = " + "[" * 50_000, []), ("x = " + "[" * 2000 + "]" * 2000, []),
+    ("a." * 20_000 + "a = 1", ["nested too deeply"]), ("'a' . " * 20_000 + "a = 1", ["nested too deeply"]),
     (f"grid = {'9' * 5000}", []), (f"grid = 1\nblock = {'9' * 400}", ["block"]),
     (JOB + f"[[argument]]\nname = 'a'\nvalue = 1\natol = {'9' * 400}", ["atol"]),
     (JOB + "[[argument]]\ninit = 'zeros'\ndtype = 'u8'\nshape = 4\nexpected = { init = 'zeros' }\n"
@@ -99,8 +100,6 @@ def test_wrong_code_is_refused_by_asm_and_loader_unless_unchecked(tmp_path, chan
 @pytest.mark.parametrize("option", ["--job", "--geometry"])
 def test_job_files_and_geometries_that_go_to_extremes(tmp_path, text, words, option):
     path = tmp_path / "x.toml"
-    if option == "--geometry" and text.startswith("a."):
-        text = text[30_000:]  # reading takes time that grows with the square
     path.write_text(text)
     arguments = [VECADD, "--job", path] if option == "--job" else ["vecadd", "--geometry", path]
     refused(run("run", *arguments, "--backend", "golden"), str(path), *(words if option == "--job" else ()))
