@@ -33,7 +33,7 @@ HINTS: tuple[tuple[str, str, str], ...] = (
 """Pattern of a statement, what it is, and what to do instead."""
 _PATTERNS = tuple((re.compile(pattern), f"{what} is not there; {instead}") for pattern, what, instead in HINTS)
 
-_NVCC = "make PTX of its source: nvcc -ptx -arch=sm_75 -o kernel.ptx kernel.cu"
+_NVCC = "PTX is what nvcc makes of the source: nvcc -ptx -arch=sm_75 -o kernel.ptx kernel.cu"
 _CUDA_MACHINE = b"\xbe\x00"
 """`e_machine` of an ELF file with machine code of an NVIDIA GPU."""
 _FATBIN, _FATBIN_WRAPPER = b"\x50\xed\x55\xba", b"\xb1\x43\x62\x46"
