@@ -23,14 +23,16 @@ import dataclasses
 import lzma
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 from rich.table import Table
 
 from caesura.hw.arch.geometry import Geometry
+from caesura.progress import Progress, report
 from caesura.sim.rtl.optimise import TRAINING_KERNELS, optimised_library
 from caesura.sim.rtl.recipe import recipe
 from caesura.sim.rtl.transport import RtlTransport
@@ -83,7 +85,7 @@ class Speed:
         return self.cycles / self.seconds
 
 
-def simulators(g: Geometry, progress: Callable[[str], None]) -> dict[str, Path]:
+def simulators(g: Geometry, progress: Progress = report) -> dict[str, Path]:
     """Return the libraries to compare, built where they are not there yet."""
     first = None
     if g.name == "gtx480" and FIRST.exists():
@@ -98,6 +100,7 @@ def code_bytes(simulator: Path) -> int:
     """Return the bytes of the functions that a cycle executes, without the parts that a profile knows as cold."""
     with open(simulator, "rb") as file:
         symbols = ELFFile(file).get_section_by_name(".symtab")
+        assert isinstance(symbols, SymbolTableSection), f"{simulator} has no symbols"
         return sum(s["st_size"] for s in symbols.iter_symbols()
                    if s["st_info"]["type"] == "STT_FUNC" and _CYCLE_CODE.search(s.name) and ".cold" not in s.name)
 
@@ -124,7 +127,7 @@ def measure(transport: RtlTransport, name: str, size: str) -> Speed:
 
 
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = KERNELS, rounds: int = 3,
-        progress: Callable[[str], None] = lambda text: None) -> dict:
+        progress: Progress = report) -> dict:
     """Measure kernels and the idle SM on each simulator in turn; keys are documented in `docs/cli.md`."""
     libraries = simulators(g, progress)
     rows = []
