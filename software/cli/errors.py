@@ -4,6 +4,7 @@
 what arrives                           exit code  what is printed
 =====================================  =========  =============================================================
 `hw.arch.errors.UserError`             2          its message (a kernel's fault: 3)
+an option or argument that is wrong    2          what is wrong, and where help is
 `OSError`                              2          the file and what the system says
 `MemoryError`                          2          that memory ran out, and what to do
 an interrupt (Ctrl-C)                  130        ``interrupted``
@@ -39,8 +40,10 @@ class Group(click.Group):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except (click.exceptions.Exit, click.ClickException, click.Abort):
+        except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError, click.Abort):
             raise
+        except click.ClickException as error:
+            code, message = error.exit_code, _of_options(error)
         except KeyboardInterrupt:
             code, message = EXIT_INTERRUPT, "interrupted"
         except UserError as error:
@@ -56,6 +59,13 @@ class Group(click.Group):
             code, message = EXIT_INTERNAL, _report(error)
         click.echo(f"caesura: {message}", err=True)
         ctx.exit(code)
+
+
+def _of_options(error: click.ClickException) -> str:
+    """Return on one line what is wrong with an option or an argument, and where help is."""
+    message = " ".join(error.format_message().split())
+    where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else None
+    return f"{message} (`{where} --help` says more)" if where else message
 
 
 def _of_system(error: OSError) -> str:

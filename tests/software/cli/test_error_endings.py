@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from caesura.hw.arch.errors import InputError, ToolError, UserError
 from caesura.hw.export import ExportError
 from caesura.sim.rtl.verilator import BuildError
+from caesura.software.cli import main
 from caesura.software.cli.errors import Group
 from caesura.software.compiler import CompileError, ImageError
 from caesura.software.driver import DriverError, KernelFault
@@ -47,6 +48,19 @@ def test_errors_of_ours_are_messages_for_the_user(kind):
 def test_what_a_user_can_mend_is_one_line(error, code, tmp_path):
     got, text = ended(error, tmp_path)
     assert got == code and text.startswith("caesura: ") and text.count("\n") == 1 and "Traceback" not in text
+
+
+@pytest.mark.parametrize("arguments", [
+    ["run", "nosuch"], ["nosuch"], ["run", "vecadd", "--nosuch"], ["bench", "nosuch"],
+    ["preempt", "vecadd", "--at", "x"], ["compile", "no.ptx"], ["asm"]])
+def test_a_wrong_option_is_one_line_too(arguments):
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 2 and done.stderr.startswith("caesura: ") and done.stderr.count("\n") == 1
+    assert "--help` says more" in done.stderr
+
+
+def test_no_command_at_all_shows_the_commands():
+    assert "explain" in CliRunner().invoke(main, []).output
 
 
 def test_memory_that_runs_out_says_what_to_do(tmp_path):
