@@ -52,3 +52,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
         record.parent.mkdir(parents=True, exist_ok=True)
         record.touch()
     return report
+
+
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch):
+    """Reports are as wide as they like: what runs the tests may have set the width of a terminal that nobody sees."""
+    monkeypatch.delenv("COLUMNS", raising=False)

@@ -178,7 +178,7 @@ def print_report(result: dict) -> None:
         verdict = "right" if row["correct"] else "WRONG"
         table.add_row(row["name"], f"{row['cycles']:,}", *rates, *(f"{row['ratio'][which]:.2f}"
                       for which in ("plain", "optimised")), verdict if row["same_cycles"] else f"{verdict}, other RTL")
-    console = report_console()
+    console = report_console(140)
     console.print(table)
     code = " / ".join(f"{size / 1000:,.0f}" for size in result["code_bytes"].values())
     cache = result["cache_bytes"]

@@ -96,15 +96,14 @@ class Build:
                              "`sudo apt-get install g++`")
         self.path = library_path(warp_size, flags) if target is None else target
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._folder = tempfile.TemporaryDirectory(prefix="build-", dir=self.path.parent)
-        work = Path(self._folder.name)
+        self._folder = work = Path(tempfile.mkdtemp(prefix="build-", dir=self.path.parent))
         (work / "layout.h").write_text(header(warp_size))
         self._result, self._messages = work / "engine.so", work / "messages"
         sources = [str(HERE / name) for name in SOURCES]
         command = [path, *(flags or FLAGS), f"-I{work}", *sources, "-o", str(self._result)]
         with open(self._messages, "w") as messages:
             self._process = subprocess.Popen(command, stdout=messages, stderr=messages, stdin=subprocess.DEVNULL)
-        self._stop = weakref.finalize(self, _abandon, self._process)
+        self._stop = weakref.finalize(self, _abandon, self._process, work)
 
     @property
     def running(self) -> bool:
@@ -127,15 +126,16 @@ class Build:
             checksum.write_text(hashlib.sha256(self._result.read_bytes()).hexdigest())
             os.replace(self._result, self.path)
             os.replace(checksum, _checksum(self.path))
-        self._folder.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
         if failed:
             raise ToolError(f"the compiled engine of the golden model does not compile:\n{messages[:2000]}")
         return self.path
 
 
-def _abandon(process: subprocess.Popen) -> None:
+def _abandon(process: subprocess.Popen, folder: Path) -> None:
     process.kill()
     process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def build(warp_size: int, flags: tuple[str, ...] | None = None) -> tuple[Path, float]:
