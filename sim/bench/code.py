@@ -27,7 +27,7 @@ from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.report.console import report_console
 
 from ..report.marks import replace_markdown
-from .ptxas import ARCHITECTURE, Assembler, MissingAssembler, without_unrolling
+from .ptxas import ARCHITECTURE, Assembler, assembler_of, without_unrolling
 
 __all__ = ["LIMIT", "BEGIN", "END", "measure", "judged", "run", "print_report", "markdown", "update_markdown"]
 
@@ -77,13 +77,7 @@ def run(kernels: Sequence[str] = (), ptxas: Path | None = None,
     progress : callable
         Told what goes on.
     """
-    missing, assembler = "", None
-    try:
-        assembler = Assembler(ptxas)
-    except MissingAssembler as error:
-        if ptxas is not None:
-            raise
-        missing = str(error)
+    assembler, missing = assembler_of(ptxas)
     rows = []
     compile_ptx(KERNELS["vecadd"].ptx_path.read_text())  # reads the grammar and the library, once a process
     for name in kernels or (*KERNELS, *DOUBLES):

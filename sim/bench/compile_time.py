@@ -24,7 +24,7 @@ from caesura.software.report.console import report_console
 
 from ..report.marks import replace_markdown
 from . import compile_scaling
-from .ptxas import ARCHITECTURE, Assembler, MissingAssembler, children_seconds
+from .ptxas import ARCHITECTURE, assembler_of, children_seconds
 
 __all__ = ["BEGIN", "END", "LIMIT", "judge", "run", "print_report", "markdown", "update_markdown"]
 
@@ -70,13 +70,7 @@ def judge(rows: Sequence[dict], start: float | None, missing: str = "") -> dict:
 
 def _suite(kernels: Sequence[str], ptxas: Path | None, progress: Callable[[str], None]) -> dict:
     """Measure shipped kernels."""
-    missing, assembler = "", None
-    try:
-        assembler = Assembler(ptxas)
-    except MissingAssembler as error:
-        if ptxas is not None:
-            raise
-        missing = str(error)
+    assembler, missing = assembler_of(ptxas)
     compile_ptx(KERNELS[_STARTED].ptx_path.read_text())  # reads the grammar, once a process
     texts = {name: KERNELS[name].ptx_path.read_text() for name in kernels}
     ours, theirs, sizes, starts = {name: [] for name in texts}, {name: [] for name in texts}, {}, []

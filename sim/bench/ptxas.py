@@ -16,7 +16,8 @@ from pathlib import Path
 
 from caesura.hw.arch.errors import ToolError
 
-__all__ = ["ARCHITECTURE", "MissingAssembler", "Assembler", "Assembly", "without_unrolling", "children_seconds"]
+__all__ = ["ARCHITECTURE", "MissingAssembler", "Assembler", "Assembly", "assembler_of", "without_unrolling",
+           "children_seconds"]
 
 ARCHITECTURE = "sm_75"
 """What ptxas compiles for; it has uniform registers as well."""
@@ -105,6 +106,22 @@ class Assembler:
         before = children_seconds()
         report = _run(self._ptxas, "-v", f"-arch={ARCHITECTURE}", source, "-o", binary)
         return report, children_seconds() - before
+
+
+def assembler_of(path: Path | None) -> tuple[Assembler | None, str]:
+    """Return the assembler of the installed packages, None if there is none, and why; or that at `path`.
+
+    Raises
+    ------
+    MissingAssembler
+        If there is none at `path`.
+    """
+    try:
+        return Assembler(path), ""
+    except MissingAssembler as error:
+        if path is not None:
+            raise
+        return None, str(error)
 
 
 def count_instructions(listing: str) -> dict[str, int]:

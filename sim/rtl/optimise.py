@@ -17,19 +17,17 @@ import os
 import shutil
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from amaranth.lib import wiring
 
-from caesura.cache import locked, seal, whole, work_folder
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
-from caesura.progress import Progress, display, report
+from caesura.progress import Progress, report
 
 from .compile import CompilerFlags, Model, compile_model, runtime_library, verilate
-from .recipe import Recipe, library_path, recipe
+from .recipe import Recipe, kept, library_path, recipe
 from .toolchain import BuildError, run_tool
 
 __all__ = ["GENERATE", "TRAINING_CYCLES", "TRAINING_KERNELS", "USE", "optimised_library", "optimised_path"]
@@ -70,16 +68,8 @@ def optimised_library(g: Geometry, design: Callable[[Geometry], wiring.Component
         If a tool is missing or fails, or the training does.
     """
     made = recipe(g, design, progress=progress)
-    result = optimised_path(made)
-    lock = result.with_suffix(".lock")
-    waiting = f"another process optimises the simulator of {made.name}; waiting for it"
-    with display(), locked(lock, waiting=lambda: progress(waiting)):
-        if not whole(result):
-            started = time.monotonic()
-            with work_folder(lock) as work:
-                os.replace(_build(made, g, work, progress), result)
-            seal(result, "simulator, optimised", made.name, round(time.monotonic() - started, 1))
-    return result
+    return kept(optimised_path(made), made.name, "optimised simulator", lambda work: _build(made, g, work, progress),
+                progress)
 
 
 def _build(made: Recipe, g: Geometry, work: Path, progress: Progress) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -9,16 +11,16 @@ from pathlib import Path
 
 from amaranth.lib import wiring
 
-from caesura.cache import cache_directory, digest
+from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
-from caesura.progress import Progress, report
+from caesura.progress import Progress, display, report
 
 from .compile import VERILATOR_FLAGS, CompilerFlags
 from .design import design_text
 from .toolchain import identity, source_texts, verilator_root
 
-__all__ = ["HARNESS", "Recipe", "library_path", "recipe"]
+__all__ = ["HARNESS", "Recipe", "kept", "library_path", "recipe"]
 
 WAVES = '`verilator_config\ntracing_off -scope "top*"\ntracing_on -scope "top.{scope}*"\n`verilog\n'
 """Restricts waveforms to a block and what is below it."""
@@ -74,3 +76,29 @@ def recipe(g: Geometry, design: Callable[[Geometry], wiring.Component] = Sm, *, 
 def library_path(made: Recipe, *more: str) -> Path:
     """Return where the shared library of a recipe is kept, whether it is there or not; `more` as of `Recipe.key`."""
     return cache_directory() / "verilator" / f"{made.key(*more)}.so"
+
+
+def kept(result: Path, name: str, what: str, build: Callable[[Path], Path], progress: Progress) -> Path:
+    """Return a library of the cache, built if it is not there or not whole; a process builds, others wait for it.
+
+    Parameters
+    ----------
+    result : Path
+        Where it is kept.
+    name, what : str
+        Its design and its kind, as messages and `caesura cache` show them.
+    build : callable
+        Builds it in the empty folder it is given, and returns where.
+    progress : callable
+    """
+    if whole(result):
+        return result
+    lock = result.with_suffix(".lock")
+    waiting = f"another process builds the {what} of {name}; waiting for it"
+    with display(), locked(lock, waiting=lambda: progress(waiting)):
+        if not whole(result):
+            started = time.monotonic()
+            with work_folder(lock) as work:
+                os.replace(build(work), result)
+            seal(result, what, name, round(time.monotonic() - started, 1))
+    return result

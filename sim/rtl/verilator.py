@@ -7,24 +7,22 @@ wait for it. A library that is not what was built (a full disk, a crash) is buil
 
 from __future__ import annotations
 
-import os
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from amaranth.lib import wiring
 
-from caesura.cache import locked, record_of, seal, whole, work_folder
+from caesura.cache import record_of, whole
 from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
-from caesura.progress import Progress, display, report
+from caesura.progress import Progress, report
 
 from .compile import compile_model, runtime_library, verilate
 from .optimise import optimised_path
-from .recipe import Recipe, library_path, recipe
+from .recipe import Recipe, kept, library_path, recipe
 from .toolchain import BuildError, identity, verilator_root
 
 __all__ = ["BuildError", "Recipe", "block_library", "build_seconds", "built", "library", "library_path", "recipe"]
@@ -94,18 +92,7 @@ def build_seconds(library: Path) -> float | None:
 
 def built(made: Recipe, progress: Progress) -> Path:
     """Return the library of a recipe, built if it is not there or not whole."""
-    result = library_path(made)
-    if whole(result):
-        return result
-    lock = result.with_suffix(".lock")
-    waiting = f"another process builds the simulator of {made.name}; waiting for it"
-    with display(), locked(lock, waiting=lambda: progress(waiting)):
-        if not whole(result):
-            started = time.monotonic()
-            with work_folder(lock) as work:
-                os.replace(_build(made, work, progress), result)
-            seal(result, "simulator", made.name, round(time.monotonic() - started, 1))
-    return result
+    return kept(library_path(made), made.name, "simulator", lambda work: _build(made, work, progress), progress)
 
 
 def _build(made: Recipe, work: Path, progress: Progress) -> Path:

@@ -5,11 +5,7 @@ Its name is the hash of what it is made from: sources, flags, the compiler and t
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import hashlib
 import os
-import platform
 import shutil
 import subprocess
 import tempfile
@@ -17,12 +13,13 @@ import time
 import weakref
 from pathlib import Path
 
+from caesura.cache import cache_directory, digest, seal, whole
 from caesura.hw.arch.errors import ToolError
-from caesura.hw.export import cache_directory
+from caesura.sim.rtl.toolchain import identity
 
 from .layout import header
 
-__all__ = ["Build", "build", "compiler", "found", "library_path"]
+__all__ = ["Build", "build", "compiler", "library_path"]
 
 HERE = Path(__file__).resolve().parent
 SOURCES = ("engine.cpp", "directed.cpp")
@@ -37,39 +34,11 @@ def compiler() -> str | None:
     return shutil.which("g++")
 
 
-@functools.cache
-def _processor() -> str:
-    """Return what tells processors apart for which ``-march=native`` means something else."""
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return "\n".join(sorted({line for line in lines if line.startswith(("flags", "Features", "model"))}))
-    return f"{platform.machine()} {platform.processor()}"
-
-
 def library_path(warp_size: int, flags: tuple[str, ...] | None = None) -> Path:
     """Return where the library for warps of `warp_size` lanes is or will be."""
-    path = compiler()
-    identity = ["", 0, 0]
-    if path is not None:
-        real = os.path.realpath(path)
-        status = os.stat(real)
-        identity = [real, status.st_size, status.st_mtime_ns]
     texts = [source.read_text() for source in sorted((*HERE.glob("*.cpp"), *HERE.glob("*.h")))]
-    parts = [*(flags or FLAGS), *map(str, identity), _processor(), header(warp_size), *texts]
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    return cache_directory() / "golden" / f"{digest}.so"
-
-
-def _checksum(path: Path) -> Path:
-    return path.with_suffix(".sha256")
-
-
-def found(path: Path) -> bool:
-    """Return whether a library is there and whole."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest() == _checksum(path).read_text()
-    except OSError:
-        return False
+    made_by = identity() if compiler() else ""
+    return cache_directory() / "golden" / f"{digest([*(flags or FLAGS), made_by, header(warp_size), *texts])}.so"
 
 
 class Build:
@@ -96,6 +65,7 @@ class Build:
                              "`sudo apt-get install g++`")
         self.path = library_path(warp_size, flags) if target is None else target
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._design = f"warps of {warp_size}"
         self._folder = work = Path(tempfile.mkdtemp(prefix="build-", dir=self.path.parent))
         (work / "layout.h").write_text(header(warp_size))
         self._result, self._messages = work / "engine.so", work / "messages"
@@ -122,10 +92,8 @@ class Build:
         self._stop.detach()
         messages = self._messages.read_text(errors="replace")
         if not failed:
-            checksum = self._result.with_suffix(".sha256")
-            checksum.write_text(hashlib.sha256(self._result.read_bytes()).hexdigest())
             os.replace(self._result, self.path)
-            os.replace(checksum, _checksum(self.path))
+            seal(self.path, "engine of the golden model", self._design)
         shutil.rmtree(self._folder, ignore_errors=True)
         if failed:
             raise ToolError(f"the compiled engine of the golden model does not compile:\n{messages[:2000]}")
@@ -147,6 +115,6 @@ def build(warp_size: int, flags: tuple[str, ...] | None = None) -> tuple[Path, f
         If there is no compiler, or it fails.
     """
     path, started = library_path(warp_size, flags), time.perf_counter()
-    if found(path):
+    if whole(path):
         return path, 0.0
     return Build(warp_size, flags).finish(), time.perf_counter() - started

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import time
 
+from caesura.cache import whole
 from caesura.hw.arch.errors import InputError, ToolError
 
-from .build import Build, build, compiler, found, library_path
+from .build import Build, build, compiler, library_path
 from .compiled import load_library
 
 __all__ = ["ENGINES", "Engine"]
@@ -55,7 +56,7 @@ class Engine:
             self.library = load_library(build(warp_size)[0])
         elif kind == "auto":
             path = library_path(warp_size)
-            if found(path):
+            if whole(path):
                 self.library = load_library(path)
 
     def pays(self, cycles: int) -> bool:

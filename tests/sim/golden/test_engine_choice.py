@@ -2,6 +2,7 @@
 
 import pytest
 
+from caesura.cache import whole
 from caesura.hw.arch.errors import InputError, ToolError
 from caesura.hw.arch.geometry import preset
 from caesura.sim.golden.native import build
@@ -97,7 +98,7 @@ def test_what_is_in_the_cache_is_used_at_once_unless_it_is_damaged(empty_cache):
     path.unlink()  # a library in use is not changed in its place
     path.write_bytes(damaged)
     assert Engine("auto", TINY.warp_size).library is None
-    assert Engine("compiled", TINY.warp_size).library is not None and build.found(path)
+    assert Engine("compiled", TINY.warp_size).library is not None and whole(path)
 
 
 def test_unknown_engines_are_refused():
