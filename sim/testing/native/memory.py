@@ -3,7 +3,7 @@
 What a program leaves in memory and registers does not depend on the order in which warps run: plain accesses and
 atomics with results stay in the warp's own output and shared memory (but for exchanges between barriers), and the
 words that all warps change take one commutative operation each. Only a `racing` program changes those by anything
-and uses what it finds there.
+and uses what it finds there, by atomics alone: what happens follows from their order.
 """
 
 from __future__ import annotations
@@ -111,7 +111,10 @@ class Accesses(Computation):
                 fields[name] = self._data(op.size.registers)
         if op.function is AtomicOp.CAS and rng.random() < 0.6:  # one that succeeds
             place = {name: value for name, value in fields.items() if name in ("a", "imm", "base_uniform", "no_base")}
-            self.emit(f"ld.{op.space.name.lower()}.b{8 * op.size.bytes}", d=fields["b"], **place)
+            if common:  # read by an atomic that changes nothing: a plain load has no place in the order of atomics
+                self.emit(op.name, d=fields["b"], b=fields["c"], c=fields["c"], **place)
+            else:
+                self.emit(f"ld.{op.space.name.lower()}.b{8 * op.size.bytes}", d=fields["b"], **place)
         if op.function in (AtomicOp.INC, AtomicOp.DEC) and rng.random() < 0.5:  # one that wraps
             self.emit("and.i", d=fields["b"], a=fields["b"], imm=3)
         if "d" in op.operands:

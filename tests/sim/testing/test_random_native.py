@@ -6,9 +6,10 @@ import pytest
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import OPCODES, AluOp
+from caesura.hw.arch.isa import OPCODES, AluOp, Space
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
+from caesura.sim.testing.native.operands import COMMON, SHARED_SLOT
 from caesura.sim.testing.random_native import random_program
 
 GEOMETRIES = {"tiny": preset("tiny"), "narrow": preset("gtx480").replace(lanes=8, warps=8, tb_slots=2, registers=256)}
@@ -61,3 +62,18 @@ def test_every_instruction_occurs():
 def test_bad_register_count_is_refused():
     with pytest.raises(ValueError, match="12 to 16, not 17"):
         random_program(GEOMETRIES["tiny"], 0, registers=17)
+
+
+def test_racing_programs_touch_common_words_by_atomics_alone():
+    """But between the two barriers of an exchange: else the result depends on more than the order of atomics."""
+    g, atomics = GEOMETRIES["narrow"], 0
+    for seed in range(60):
+        meeting = False
+        for pc, word in enumerate(random_program(g, seed, racing=True).image.code):
+            op, fields = (found := decode(word)).op, found.fields
+            meeting ^= op.barrier is not None
+            shared = op.space is Space.SHARED and fields["no_base"] and fields["imm"] >= 2 * g.warp_size * SHARED_SLOT
+            if shared or op.space is Space.GLOBAL and fields["base_uniform"] and fields["a"] == COMMON:
+                assert op.is_atomic or meeting and not op.store, f"seed {seed}, pc {pc}: {op.name}"
+                atomics += op.is_atomic
+    assert atomics > 100
