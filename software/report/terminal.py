@@ -119,6 +119,8 @@ def _registers(row: InstructionFacts) -> Text:
 
 
 def _points(facts: KernelFacts) -> list[Text]:
+    if not facts.points:
+        return []
     lines = [Text("preemption points", "bold")]
     for point in facts.points:
         more = f" ({point.divergent_bytes} B diverged)" if point.divergent_bytes > point.live_bytes else ""

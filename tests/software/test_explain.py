@@ -215,6 +215,13 @@ def test_text_fits_the_terminal_and_leaves_nothing_out(width):
     assert known == also and len(known) > 20
 
 
+def test_text_has_no_heading_without_anything_below_it():
+    console = Console(file=io.StringIO(), width=150)
+    print_kernel(console, explain(image_of("vecadd", preemption_points=False), G))
+    text = console.file.getvalue()
+    assert "preemption points\n" not in text and "idempotent regions\n" in text
+
+
 def test_wrong_files_are_explained(tmp_path):
     broken = tmp_path / "broken.ptx"
     broken.write_text(".version 7.0\n.target sm_75\n.visible .entry k() {\n  frobnicate.u32 %r1;\n}\n")
