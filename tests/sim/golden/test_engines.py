@@ -67,7 +67,7 @@ def test_state_and_trace_of_random_programs_are_equal_wherever_one_stops(name, s
 @pytest.mark.parametrize("name", ["tiny", "ecp5"])
 def test_a_kernel_preempted_by_one_engine_is_resumed_by_the_other(name, mechanism, seed):
     rng = random.Random(seed)
-    run = Prepared(GEOMETRIES[name], seed, statements=10)
+    run = Prepared(GEOMETRIES[name], seed, statements=20)
     saved = 0
     while run.state is KernelState.RUNNING:
         cycles = rng.randrange(1, 400)
