@@ -51,8 +51,8 @@ class TracePorts(wiring.Signature):
     """What an SM shows of its work to a simulation; not part of the machine.
 
     `slot` is the warp slot; `kernel`, `launch` and `block_warp` say which warp of which thread
-    block (TB) it holds. `last` marks the beat after which the register is complete: a load that needs several
-    segments writes all beats once for each.
+    block (TB) it holds. `last` marks the beat after which the register is complete: a load that
+    needs several segments writes all beats once for each.
 
     Attributes
     ----------
