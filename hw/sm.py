@@ -50,14 +50,29 @@ STATE_BITS = Shape.cast(KernelState).width
 class TracePorts(wiring.Signature):
     """What an SM shows of its work to a simulation; not part of the machine.
 
-    ``retire`` is an instruction that left the issue stage, ``write`` a beat of a vector-register write,
-    ``predicate`` a beat of a predicate write. `slot` is the warp slot; `kernel`, `launch` and `block_warp` say
-    which warp of which thread block (TB) it holds. `last` marks the beat after which the register is complete:
-    a load that needs several segments writes all beats once for each. ``uniform`` is a write of a uniform register.
-    ``atomic_global`` and ``atomic_shared`` are the lanes of atomics, in the order in which memory changes, with what
-    was there before (``old``). ``init`` is a warp put into its slot;
-    ``warps`` has vectors of one bit a warp slot (`FrontEnd`); ``engine`` is `hw.preempt.messages.activity`;
-    ``states`` has the state of each kernel slot and ``tbs`` the number of TBs resident.
+    `slot` is the warp slot; `kernel`, `launch` and `block_warp` say which warp of which thread
+    block (TB) it holds. `last` marks the beat after which the register is complete: a load that
+    needs several segments writes all beats once for each.
+
+    Attributes
+    ----------
+    retire : out
+        An instruction that left the issue stage.
+    write, predicate : out
+        A beat of a vector-register write, of a predicate write.
+    uniform : out
+        A write of a uniform register.
+    atomic_global, atomic_shared : out
+        The lanes of atomics, in the order in which memory changes, with what was there before
+        (``old``).
+    init : out
+        A warp put into its slot.
+    warps : out
+        Vectors of one bit a warp slot (`FrontEnd`).
+    engine : out
+        `hw.preempt.messages.activity`.
+    states, tbs : out
+        The state of each kernel slot; TBs resident.
     """
 
     def __init__(self, g: Geometry):

@@ -86,7 +86,7 @@ def user_work(source: str | Path, job: JobFile, g: Geometry, progress: Callable[
 
 @dataclass(frozen=True)
 class Limit:
-    """A time against its limit (design section 9), in cycles.
+    """A time against its limit (docs/architecture.md, Limits on save and restore time), in cycles.
 
     Attributes
     ----------

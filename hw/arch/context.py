@@ -70,7 +70,7 @@ class State(enum.IntEnum):
 
 
 class Mechanism(enum.IntEnum):
-    """How a TB is preempted (design section 7)."""
+    """How a TB is preempted (docs/architecture.md, Mechanisms)."""
 
     OCCUPIED = 0
     """Stop at the next instruction, save everything allocated."""

@@ -6,7 +6,7 @@ __all__ = ["Fault", "CommandError"]
 
 
 class Fault(enum.IntEnum):
-    """Kind of a fault record (design section 5). A fault ends the TB it happens in."""
+    """Kind of a fault record. A fault ends the TB it happens in (docs/architecture.md, Faults)."""
 
     NONE = 0
     ILLEGAL_OPCODE = 1

@@ -243,7 +243,7 @@ PRESETS: dict[str, Geometry] = {
                  stack_depth=8, constant_lines=2, load_queue=4, atomic_queue=2, sfu_lanes=2),
     )
 }
-"""The named presets (design table of `docs/architecture.md`)."""
+"""The named presets (docs/architecture.md, Presets)."""
 
 
 def preset(name: str) -> Geometry:

@@ -20,7 +20,7 @@ Opcode map
 ======================  ==========================================================================
 
 Every format but ``C`` and ``L`` has a guard predicate. The operations are in `hw.arch.operations`. Source: Lin et al.
-IV-A, design decisions in `docs/architecture.md`.
+IV-A; why it is as it is: docs/architecture.md, Decisions.
 """
 
 from __future__ import annotations

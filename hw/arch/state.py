@@ -23,7 +23,7 @@ class Kind(enum.Enum):
     CONTEXT = enum.auto()
     """Must survive: travels in the context image, in the fields named."""
     TRANSIENT = enum.auto()
-    """Holds nothing of a warp once it is stopped (design section 5)."""
+    """Holds nothing of a warp once it is stopped (docs/architecture.md, Stopped warps)."""
     CACHE = enum.auto()
     """May be lost at any time, or is set to the safe value by a restore."""
     DESCRIPTOR = enum.auto()

@@ -55,12 +55,55 @@ class ExecutePipeline(wiring.Component):
 
     The front end's scoreboard guarantees that no issued instruction reads or writes a register or predicate
     that is still to be written. A conflict-free instruction is taken every `beats` cycles; every ALU operation
-    writes its result ``alu_latency`` cycles after its operands were read. The meaning of each port stands
-    beside it.
+    writes its result ``alu_latency`` cycles after its operands were read.
 
     Parameters
     ----------
     g : Geometry
+
+    Attributes
+    ----------
+    kernels, tbs : arrays, in
+        `interfaces.kernel_info` of the kernel slots, `interfaces.tb_info` of the TB slots.
+    issue : stream of interfaces.issue, in
+        `ready` does not depend on what is offered. Low while registers that share a bank are read
+        in turn, and while an operation waits for its unit.
+    throttle : Signal(1), out
+        Write back is behind: no ALU instruction is to issue in this cycle. Combinational.
+    param_select : out; param_value : Signal(32), in
+        A word of a kernel's parameters, combinational.
+    cycle : Signal(32), in
+        What ``s2r`` of the clock reads.
+    predicate_select : in; predicate_guard, predicate_pa, predicate_pb : Signal(warp_size), out
+        Predicates of a warp in all lanes, combinational; number 7 reads all ones.
+    release_register, release_predicate : out
+        `valid` for one cycle: the scoreboard frees it, and it can be read from the next cycle.
+    global_op, shared_op, constant_op : stream of interfaces.memory_op, out
+        Beats for the memory units, 3 cycles after issue if nothing is in the way.
+    global_write, shared_write, constant_write : stream of interfaces.register_write, in
+        What these units load.
+    uniform_predicate : stream of interfaces.predicate_write, in
+        Predicates set by the uniform data path.
+    f64_room, sfu_room, exchange_room : Signal(1), out
+        One cycle: the unit has its place for an instruction free again.
+    clear : in
+        A warp slot is initialised: from the next cycle its registers are invalid and clean, its
+        predicates unwritten.
+    flags_select : Signal, in; flags_valid, flags_dirty, flags_predicates : Signal, out
+        Of a warp: valid and dirty bits of its registers, predicates written. Combinational.
+    save_predicate_select : Signal, in; save_predicate : Signal(warp_size), out
+        A predicate of warp `flags_select`, combinational.
+    restore_predicate : in
+        A whole predicate, written with `valid`.
+    save_read : stream, in; save_data : out
+        A beat of a register, when no instruction reads its bank; the data one cycle after the
+        transfer, 0 if the register is invalid.
+    restore_write : stream of interfaces.register_write, in; mark_clean : Signal(1), in
+        Beats that are written when nobody else writes; with `mark_clean` the register stays clean.
+    fault : interfaces.fault_report, out
+        `Fault.PARAM_BOUND`.
+    trace_write, trace_predicate : out
+        For simulations: beats written to registers, but by restores, and to predicates.
     """
 
     kernels: data.View

@@ -52,7 +52,7 @@ class FetchUnit(wiring.Component):
         The warp decoded, and where the top of its stack reconverges (combinational).
     skip : Out(valid, warp, pc)
         Moves the PC of a warp.
-    fill : Out(valid, warp, instruction), op : Out(decoded)
+    fill : Out(valid, warp, instruction); op : Out(decoded)
         An instruction for the buffer, and its decoding.
     icache_port : ReadPort
     """

@@ -43,6 +43,64 @@ class FrontEnd(wiring.Component):
     ----------
     g : Geometry
 
+    Attributes
+    ----------
+    kernels, tbs : arrays, in
+        `interfaces.kernel_info` of the kernel slots, `interfaces.tb_info` of the TB slots.
+    warp_init, stack_push : streams, in; start : in
+        Launch and restore: any number of warps are initialised and their stacks pushed, bottom
+        first; then their TB is started (`valid` for one cycle).
+    free, kill : Signal(warps), in
+        Vectors: slots that become empty, whose warps are exited, stopped or killed; warps that
+        issue nothing more and become `exited` when nothing of them is outstanding.
+    pending, stop_now : Signal(kernel_slots), in
+        Vectors: kernels whose warps stop at preemption points and whose full barriers are held;
+        those of them whose warps stop at the next instruction.
+    stopped, exited : Signal(warps), out
+        Vectors, of warps of which nothing is outstanding: parked, or at a barrier while pending;
+        out of lanes or killed.
+    valid, waiting, active : Signal(warps), out
+        Vectors: slots that hold a warp; warps at a barrier; started, and neither out of lanes nor
+        killed.
+    save_select, inspect_select : in; save_view, inspect_view : interfaces.warp_view, out
+        A warp and an entry of its stack, and what is held of them. Combinational.
+    invalidate : Signal(1), in
+        The instruction cache forgets everything.
+    issued : Signal(1), out
+        An instruction retires in this cycle.
+    issue : stream of interfaces.issue, out; throttle : Signal(1), in
+        To `ExecutePipeline`; with `throttle` no ALU instruction issues in this cycle.
+    predicate_select : out; predicate_guard, predicate_pa, predicate_pb : Signal(warp_size), in
+        Predicates of the warp about to issue, combinational.
+    release_register, release_predicate : in
+        `valid` for one cycle: written, no longer pending.
+    global_room, shared_room, constant_room, f64_room, sfu_room, exchange_room : Signal(1), in
+        One cycle: the unit gives a place back. At reset a memory unit has `unit_queue`, the others
+        one.
+    load_done, store_done, atomic_done, shared_done : interfaces.completion, in
+        A global load has written its data; a global store is acknowledged; a global atomic, a
+        shared access is complete.
+    cycle : Signal(32), in
+        What ``us2r`` of the clock reads.
+    uniform_param_select : out; uniform_param_value : Signal(32), in
+        A word of a kernel's parameters, combinational.
+    uniform_write : stream of interfaces.uniform_write, in
+        Constants for uniform registers.
+    uniform_predicate : stream of interfaces.predicate_write, out
+        Predicates set by the uniform data path.
+    save_uniforms : Signal(UNIFORMS), out; save_uniform_select : Signal, in
+    save_uniform : Signal(32), out
+        Of warp `save_select.warp`: uniform registers written, and the value of one. Combinational.
+    restore_uniform : in
+        A uniform register, written with `valid`.
+    fault : interfaces.fault_report, out
+        One a cycle.
+    icache_port : ReadPort, out
+        Of the instruction cache.
+    trace, trace_uniform : out
+        For simulations: an instruction that left the issue stage, a uniform register that was
+        written.
+
     Notes
     -----
     `issue.ready`, `throttle` and the predicates read through `predicate_select` are used within the cycle; the

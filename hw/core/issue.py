@@ -57,6 +57,9 @@ class IssueStage(wiring.Component):
         `interfaces.uniform_op`.
     warp : Signal, out
         The warp chosen; selects `instruction`, `identity` and `top`, which are read in the same cycle.
+    instruction, identity, top : in
+        Of `warp`: what it holds (`buffer.fetched`), which warp it is (`warps.identity`), and the
+        top of its stack (`simt_stack.stack_top`).
     command, overflow
         Of the SIMT stack.
     retire : Signal(warps), out
@@ -67,6 +70,8 @@ class IssueStage(wiring.Component):
         Of that warp.
     waits, parks, arms : Signal(warps), out
         The warp that arrives at barrier `barrier`; passes a `pp.div` that stops it; passes a `pp` that stops it.
+    barrier : Signal, out
+        Id of the barrier that `waits` arrives at.
     live : Out(valid, vector)
         New live vector of `warp`.
     reserve : Out(valid, registers, predicates)

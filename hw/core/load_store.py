@@ -45,6 +45,25 @@ class LoadStore(wiring.Component):
     in none of the kernel's windows (GLOBAL_WINDOW), or answered with an error (BUS_ERROR), is reported at its
     lowest lane; segments before it have been accessed, later ones are not (BUS_ERROR: may be). Registers are
     released and completion is signalled all the same, not before the report.
+
+    Attributes
+    ----------
+    kernels, tbs : arrays, in
+        For the windows and the local memory of a TB.
+    op : stream of interfaces.memory_op, in
+        Beats of global and local accesses.
+    room : Signal(1), out
+        One cycle: a place of the queue has become free.
+    write : stream of interfaces.register_write, out
+        What loads and atomics give; atomics go first.
+    load_done, store_done, atomic_done : interfaces.completion, out
+        All data of a load is written; all segments of a store are acknowledged; an atomic is
+        complete.
+    fault : interfaces.fault_report, out
+    trace_atomic : out
+        For simulations: the lanes of atomics in the order in which they are performed.
+    read_port, atomic_read_port : ReadPort, out; write_port, atomic_write_port : WritePort, out
+        Of loads and stores, and of atomics.
     """
 
     kernels: data.View

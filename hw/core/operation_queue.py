@@ -62,6 +62,10 @@ class OperationQueue(wiring.Component):
         Slot whose data is read.
     data : Out
         What came with a store or an atomic (`interfaces.memory_op`), of every lane, combinational.
+    start, advance, release : Signal(1), in
+        The unit's events, of the oldest instruction each; high for one cycle.
+    room : Signal(1), out
+        With `start`: the front end has a place back.
     """
 
     op: stream.Interface

@@ -11,7 +11,14 @@ __all__ = ["RegisterMerge"]
 
 
 class RegisterMerge(wiring.Component):
-    """Passes whole registers; `first` goes before `second`, but interrupts neither a register nor an offered beat."""
+    """Passes whole registers, `first` before `second`; interrupts no register and no offered beat.
+
+    Attributes
+    ----------
+    first, second : stream of interfaces.register_write, in
+    merged : stream of interfaces.register_write, out
+        Combinational.
+    """
 
     first: stream.Interface
     second: stream.Interface

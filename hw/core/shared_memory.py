@@ -61,6 +61,30 @@ class SharedMemory(wiring.Component):
 
     Faults: MISALIGNED, else SHARED_BOUND, each at its lowest lane, before anything is accessed. Registers are
     released and completion is signalled all the same, after the report.
+
+    Attributes
+    ----------
+    tbs : array, in
+        Where the allocation of each TB begins, and its size.
+    op : stream of interfaces.memory_op, in
+        Beats of shared accesses.
+    room : Signal(1), out
+        One cycle: a place of the queue has become free.
+    write : stream of interfaces.register_write, out
+        What loads and atomics give.
+    done : interfaces.completion, out
+        An instruction is complete; in the order of `op`.
+    fault : interfaces.fault_report, out
+    clear : in
+        Lines `first` to ``first + count - 1`` become invalid and clean, from the next cycle.
+    lines_valid, lines_dirty : Signal(shared_lines), out
+        Vectors: a bit a line.
+    row : stream, in; row_data : out
+        Reads or writes a row, one word of each bank (``128 / (4 * shared_banks)`` rows a line).
+        What is read is valid one cycle after the transfer. A write makes the line valid, and dirty
+        unless `clean`.
+    trace_atomic : out
+        For simulations: the lanes of atomics in the order in which they are performed.
     """
 
     tbs: data.View

@@ -1,4 +1,4 @@
-"""SIMT stacks of all warps: divergence, reconvergence and lane exit (Lin et al. section III).
+"""SIMT stacks of all warps: divergence, reconvergence and lane exit (Lin et al. III).
 
 An entry is (PC, mask, reconvergence PC). The top of each stack is kept apart, in memories that are read
 combinationally; the entries below are in `body`::

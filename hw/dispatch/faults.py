@@ -27,7 +27,7 @@ def fault_record(g: Geometry) -> data.StructLayout:
 
 
 class FaultUnit(wiring.Component):
-    """Kills the TB of a faulting warp (design section 5: faults end the TB, never the machine).
+    """Kills the TB of a faulting warp: a fault ends the TB, never the machine (docs/architecture.md, Faults).
 
     Attributes
     ----------

@@ -90,6 +90,11 @@ class StreamPriority(wiring.Component):
     ----------
     shape : ShapeLike
         Of the payload.
+
+    Attributes
+    ----------
+    first, second : stream, in
+    merged : stream, out
     """
 
     first: stream.Interface

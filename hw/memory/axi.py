@@ -32,7 +32,21 @@ BURSTS_WAITING = 8
 
 
 class Axi4(wiring.Signature):
-    """AXI4 master with the usual signal names, lower case (``awvalid`` ... ``rready``), `ID_BITS` id bits."""
+    """AXI4 master with the usual signal names, lower case; `ID_BITS` id bits.
+
+    Attributes
+    ----------
+    awid, awaddr, awlen, awsize, awburst, awvalid : out; awready : in
+        Write addresses.
+    wdata, wstrb, wlast, wvalid : out; wready : in
+        Write data, in the order of the addresses.
+    bid, bresp, bvalid : in; bready : out
+        Write responses.
+    arid, araddr, arlen, arsize, arburst, arvalid : out; arready : in
+        Read addresses.
+    rid, rdata, rresp, rlast, rvalid : in; rready : out
+        Read data.
+    """
 
     def __init__(self, g: Geometry):
         address = {"id": Out(ID_BITS), "addr": Out(ADDRESS_BITS), "len": Out(8), "size": Out(3), "burst": Out(2),
@@ -101,6 +115,12 @@ class AxiMaster(wiring.Component):
         For the width of the bus.
     readers, writers : int
         Ports of each kind, 1 to 8.
+
+    Attributes
+    ----------
+    readers : list of ReadPort, in; writers : list of WritePort, in
+        In order of priority.
+    axi : Axi4, out
 
     Raises
     ------

@@ -20,7 +20,14 @@ def burst(g: Geometry) -> data.StructLayout:
 
 
 class ReadPort(wiring.Signature):
-    """Master side of a reader: requests out, beats in, in request order; `error` marks a failed beat."""
+    """Master side of a reader: requests out, beats in, in request order.
+
+    Attributes
+    ----------
+    request : stream of burst, out
+    beat : stream, in
+        `data`, `last` of its burst; `error` marks a failed beat.
+    """
 
     def __init__(self, g: Geometry):
         beat = data.StructLayout({"data": 8 * g.bus_bytes, "last": 1, "error": 1})
@@ -40,7 +47,16 @@ class ReadInterface(Protocol):
 
 
 class WritePort(wiring.Signature):
-    """Master side of a writer: requests and beats out, one acknowledgement a burst back, in request order."""
+    """Master side of a writer: requests and beats out, acknowledgements in, in request order.
+
+    Attributes
+    ----------
+    request : stream of burst, out
+    beat : stream, out
+        `data`, `strobe` (a bit a byte), `last` of its burst; in the order of the requests.
+    ack : stream, in
+        One a burst; with `error` it is not known what was written.
+    """
 
     def __init__(self, g: Geometry):
         beat = data.StructLayout({"data": 8 * g.bus_bytes, "strobe": g.bus_bytes, "last": 1})

@@ -58,6 +58,8 @@ class Committer(wiring.Component):
     ----------
     ccb_base, generation : Signal, in
         Of the kernel in hand; constant until `idle`.
+    clear : Signal, in
+        A command begins: forgets `error`.
     opened : Signal, in
         Entries (bit vector) whose data may be written.
     burst, data : stream, in

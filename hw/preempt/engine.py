@@ -59,14 +59,37 @@ class PreemptEngine(wiring.Component):
 
     Attributes
     ----------
-    command : stream, in
-        Ready while idle; `result` is valid for one cycle and ends the command.
-    claim, release, admit, admitted, start
-        See the comments at the ports.
+    kernels, resident : arrays, in
+        `interfaces.kernel_info` of the kernel slots, and the TB table.
+    command : stream of messages.command, in; result : out
+        Ready while idle; `result` is `valid` for one cycle and ends the command.
+    claim : Signal(tb_slots), out
+        Vector: TBs that are being saved; the dispatcher does not free them when they end.
+    release : out
+        `valid` for one cycle: the TB is saved, or is given back by a resume; its resources become
+        free.
+    admit : stream of messages.admission, out; admitted : in; no_room : Signal(1), in
+        A TB that needs room, the answer when there is some; `no_room` while the admission waits for
+        it.
+    warp_init, stack_push : streams, out; start : out
+        Restored warps, and the TB whose warps may run (`valid` for one cycle).
     counters : out
         As in the register map.
     activity : out
         For simulations; not part of the machine.
+    pending, stop_now : Signal(kernel_slots), out; stopped, exited : Signal(warps), in
+    issued : Signal(1), in
+        As in `FrontEnd`.
+    save_select, save_view, save_uniforms, save_uniform_select, save_uniform, restore_uniform
+        As in `FrontEnd`: reads and writes of a warp's state.
+    flags_select, flags_valid, flags_dirty, flags_predicates
+    save_predicate_select, save_predicate, restore_predicate
+    save_read, save_data, restore_write, mark_clean
+        As in `ExecutePipeline`: reads and writes of predicates and registers.
+    lines_valid, lines_dirty, row, row_data
+        As in `SharedMemory`.
+    read_port : ReadPort, out; write_port : WritePort, out
+        Contexts in memory.
     """
 
     kernels: data.View

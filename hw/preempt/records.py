@@ -70,6 +70,19 @@ class RecordWriter(wiring.Component):
         Data to be fetched, in the order of the pieces.
     idle, waiting : Signal, out
         No TB in hand; TB in hand has only running warps left.
+    stopped, exited : Signal(warps), in
+        Vectors: warps that can be saved; warps that have no record.
+    save_select : out; save_view : interfaces.warp_view, in
+        A warp and an entry of its stack, and what the front end holds of them. Combinational.
+    flags_select : Signal, out; flags_valid, flags_predicates : Signal, in
+        A warp, its valid registers and written predicates. Combinational.
+    save_predicate_select : Signal, out; save_predicate : Signal(warp_size), in
+        A predicate of warp `flags_select`, combinational.
+    save_uniforms : Signal(UNIFORMS), in; save_uniform_select : Signal, out
+    save_uniform : Signal(32), in
+        Written uniform registers of warp `save_select.warp`, and the value of one. Combinational.
+    lines_valid : Signal(shared_lines), in
+        Vector: lines of shared memory that hold something.
     """
 
     session: data.View

@@ -39,6 +39,8 @@ class ResumeSequencer(wiring.Component):
 
     Attributes
     ----------
+    session : in
+        The command; constant from `begin` to `done`.
     begin : Signal, in
         Start, with the session set from this cycle on.
     done : out

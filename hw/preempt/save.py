@@ -36,8 +36,7 @@ class SavePipeline(wiring.Component):
     """Writes the streams and the entry bodies of TBs, back to back, as bursts.
 
     Throughput is one bus beat or one register beat a cycle, whichever takes longer, as long as that is no less
-    for each warp than its cycles of metadata (see `RecordWriter`). `idle`: nothing in hand; `flowing`: data is on
-    its way to the bus, as opposed to waiting for warps to stop.
+    for each warp than its cycles of metadata (see `RecordWriter`).
 
     Parameters
     ----------
@@ -45,7 +44,26 @@ class SavePipeline(wiring.Component):
 
     Attributes
     ----------
-    Ports of `RecordWriter`, `Closer`, `RowFetch` and `SegmentWriter`.
+    session : in
+        The command; constant while `idle` is low.
+    target : stream of records.save_target, in
+        The next TB.
+    done : closing.save_tally, out
+        A TB's stream has been closed, and what was saved of it; `valid` for one cycle.
+    stopped, exited, save_select, save_view, flags_select, flags_valid, flags_predicates
+    save_predicate_select, save_predicate, save_uniforms, save_uniform_select, save_uniform
+    lines_valid
+        As in `RecordWriter`.
+    save_read, row : stream, out; save_data, row_data : in
+        Read ports of the register file and of shared memory, as in `RowFetch`.
+    burst, data : stream, out
+        As in `SegmentWriter`.
+    waiting : Signal, out
+        The TB in hand has only running warps left.
+    flowing : Signal, out
+        Data is on its way to the bus, as opposed to waiting for warps to stop.
+    idle : Signal, out
+        Nothing is in hand.
     """
 
     session: data.View

@@ -41,6 +41,8 @@ class SegmentReader(wiring.Component):
         A job of no words is taken and gives nothing.
     beat : stream, out
         `unpacker.word_beat`; the beats of a job follow those of the one before.
+    clear : Signal, in
+        A command begins: forgets `error`.
     error : Signal, out
         Set by a failed beat, from the cycle after it arrives, until `clear`.
     port : ReadPort

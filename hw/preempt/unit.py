@@ -47,6 +47,33 @@ class ControlUnit(wiring.Component):
 
     The ports mirror those of `FrontEnd`, `ExecutePipeline` and `SharedMemory`; the save and restore ports
     are the engine's (`hw.preempt.engine`), the others those of the dispatcher's parts (`hw.dispatch`).
+
+    Attributes
+    ----------
+    address, write, write_data : Signal, in; read_data, interrupt : Signal, out
+        Software's side, as in `Sm`: `write_data` is taken in the cycle of `write`, `read_data`
+        follows `address` by one cycle.
+    kernels, tbs : arrays, out
+        `interfaces.kernel_info` of the kernel slots, `interfaces.tb_info` of the TB slots.
+    warp_init, stack_push, start, free, kill, pending, stop_now, stopped, exited, valid
+    save_select, save_view, inspect_select, inspect_view, invalidate, issued
+    uniform_param_select, uniform_param_value
+    save_uniforms, save_uniform_select, save_uniform, restore_uniform
+        As in `FrontEnd`, from the other side.
+    param_select, param_value, clear, flags_select, flags_valid, flags_dirty, flags_predicates
+    save_predicate_select, save_predicate, restore_predicate
+    save_read, save_data, restore_write, mark_clean
+        As in `ExecutePipeline`, from the other side.
+    cycle : Signal(32), out
+        Cycles since reset.
+    clear_lines, lines_valid, lines_dirty, row, row_data
+        As in `SharedMemory`, where `clear_lines` is `clear`.
+    front_fault, execute_fault, global_fault, shared_fault, constant_fault : in
+        `interfaces.fault_report` of the blocks; of those in one cycle one is recorded.
+    read_port : ReadPort, out; write_port : WritePort, out
+        Contexts in memory.
+    activity, states, tb_count : out
+        For simulations: `messages.activity`, the `KernelState` of each slot, TBs resident.
     """
 
     address: Signal

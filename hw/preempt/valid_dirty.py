@@ -1,8 +1,9 @@
-"""Valid and dirty bits of vector registers: one row of bits for each warp slot (design section 5).
+"""Valid and dirty bits of vector registers: one row of bits for each warp slot.
 
 `valid` masks reads to zero, so that nothing of a former owner can be read; `dirty` selects what a checkpoint
-saves. The rows stand in small memories read combinationally. Clearing a warp takes one cycle for all its
-registers: it sets the warp's bit in `fresh`, and a fresh warp's rows read as zero until its first write.
+saves (docs/architecture.md, Valid and dirty bits). The rows stand in small memories read
+combinationally. Clearing a warp takes one cycle for all its registers: it sets the warp's bit in
+`fresh`, and a fresh warp's rows read as zero until its first write.
 """
 
 from amaranth.hdl import Const, Module, Mux, Signal

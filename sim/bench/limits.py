@@ -1,4 +1,4 @@
-"""Save and restore time of every shipped kernel against the limit of the bus (design: what counts as shown).
+"""Save and restore time of every shipped kernel against the limit of the bus.
 
 ``caesura bench limits`` preempts each kernel at several moments of its run, lets a kernel that overwrites everything
 run, brings the first back, with its TBs starting one by one and in a gang, checks all results, and prints the times

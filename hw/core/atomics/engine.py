@@ -26,9 +26,13 @@ class SegmentEngine(wiring.Component):
     Attributes
     ----------
     waiting : Signal(1), in
-        There is a segment: `entry`, `operands`, `failed` (it could not be read), constant until `finish`.
-    number : out
-        The bus beat of the segment that `row` must hold in the same cycle.
+        There is a segment: `entry`, `operands`, `failed`, constant until `finish`.
+    entry, operands : in
+        `entries.entry`, and `entries.operand` of each lane.
+    failed : Signal(1), in
+        The segment could not be read.
+    number : Signal, out; row : Signal, in
+        A bus beat of the segment, and its data in the same cycle.
     finish : Signal(1), out
         One cycle: the burst has been sent and the registers are written.
     wrote, lost : Signal(1), out

@@ -45,7 +45,7 @@ class ArithmeticLane(wiring.Component):
 
     Attributes
     ----------
-    stage_1 .. stage_5 : in
+    stage_1, stage_2, stage_3, stage_4, stage_5 : in
         Controls; those of stage k come k - 1 cycles after the operands (`FloatUnit` does so).
     a, b, c : Signal(32), in
         Register operands.

@@ -1,7 +1,7 @@
 """What divergence adds to liveness and to the SIMT stack.
 
-**Extended liveness** (Lin et al. III-B, extended to nested divergence as in design section 4). Where a warp stands at a
-point, other lanes of it can wait
+**Extended liveness** (Lin et al. III-B; under nested divergence: docs/architecture.md, Extended liveness). Where a warp
+stands at a point, other lanes of it can wait
 
 1. at either successor of a branch from which the point is reachable before the branch's reconvergence point, and
 2. at the reconvergence point of such a branch.

@@ -3,8 +3,8 @@
 A register is live at a point if
 
 1. some path from the point reads it, and
-2. no operation on that path before the read writes it in every lane: a guarded definition kills nothing
-   (design section 4), and
+2. no operation on that path before the read writes it in every lane: a guarded definition kills nothing,
+   since lanes that do not execute it keep the value, and
 3. the path does not run through ``exit`` without a guard, after which the thread has no state.
 """
 

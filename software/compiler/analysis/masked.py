@@ -8,7 +8,7 @@ other. A uniform register has one word a warp. Lanes wait
 2. at the reconvergence point, while others run towards it from either successor.
 
 Which side runs first depends on the layout of the code; nothing here does. Both sides execute: a uniform register that
-is live where lanes wait interferes with what is defined while they do (design section 4).
+is live where lanes wait interferes with what is defined while they do.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A definition reaches a use of the register it writes if
 
 1. some path leads from it to the use, and
 2. no operation on that path writes the register in every lane: a guarded definition adds its value to the others that
-   reach (design section 4), it replaces none, and
+   reach, it replaces none, and
 3. the value a register has at the start of the kernel, before any definition, counts as a definition too (`ENTRY`).
 
 So a use with one reaching definition is dominated by it, and reads what its last execution wrote.
