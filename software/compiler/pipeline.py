@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Collection, Iterator
 
@@ -165,7 +166,12 @@ def _compile(module: Module, function: Function, options: CompileOptions) -> Ker
     if options.uniform:
         use_uniform_registers(kernel)
         _verify(kernel, "narrow", options)
-    allocate(kernel, options.max_registers)
+    try:
+        allocate(kernel, options.max_registers)
+    except CompileError:
+        if not kernel.routines or options.calls != "auto":
+            raise
+        return _compile(module, function, dataclasses.replace(options, calls="never"))  # inlined, it may be spilled
     tidy(kernel)
     lay_out(kernel)
     _verify(kernel, "machine", options)

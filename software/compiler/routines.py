@@ -8,7 +8,8 @@ calls take `CALL_WORDS` each, a copy its whole length, and a copy is faster. It 
 1. never, if `CompileOptions.calls` is ``"never"``, and always if that is ``"always"``; else
 2. if calling it makes the kernel shorter by at least `LEAST_SAVED` instructions, more for a short function, of whose
    time a call takes a larger part, and
-3. if its longest path leaves room in an interval between preemption points, of which it may take no more than half.
+3. if its longest path leaves room in an interval between preemption points, of which it may take no more than half, and
+4. if the registers of the target suffice: those of a routine are given, while of a copy every value may be spilled.
 """
 
 from __future__ import annotations

@@ -133,6 +133,8 @@ class Claims:
             for index, fact in found.walk(b):
                 self.at[lifted.start[b.label] + index] = [
                     (reg, fact[reg]) for reg in sorted(gaps[index]) if reg in fact and not fact[reg].random]
+        for b in (b for routine in lifted.kernel.routines for b in routine.body.blocks):  # of these nothing is said
+            self.at.update((lifted.start[b.label] + k, []) for k in range(lifted.words[b.label]))
         self.group, self.checked = pattern_group(block[0] if block else 32, warp_size), Counter()
 
     def check(self, warp, pc, active):

@@ -19,7 +19,7 @@ from caesura.software.compiler.codegen.check import check_image
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.codegen.lift import lift
 from caesura.software.compiler.codegen.listing import rows
-from caesura.software.compiler.errors import ImageError
+from caesura.software.compiler.errors import CompileError, ImageError
 from caesura.software.compiler.explain import explain
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.driver import KernelFault
@@ -96,6 +96,15 @@ def test_the_choice_can_be_forced():
         CompileOptions(calls="often")
 
 
+def test_where_registers_do_not_suffice_for_a_routine_it_is_inlined():
+    text = program(divisions(9))
+    few = compiled(text, max_registers=8)
+    assert called(compiled(text)) == [9] and called(few) == [] and few.registers <= 8
+    assert few.code == compiled(text, max_registers=8, calls="never").code
+    with pytest.raises(CompileError, match="needs at least 1[0-9] vector registers"):
+        compiled(text, max_registers=8, calls="always")
+
+
 def test_a_routine_takes_no_more_than_half_an_interval():
     longest = lift(compiled(program(divisions(1)), calls="always")).kernel.ops()
     most = next(op.summary.most for op in longest if op.name == "call")
@@ -162,7 +171,7 @@ def test_what_does_more_than_compute_is_inlined(spoiled):
 def test_random_kernels_compute_what_the_interpreter_says(seed):
     """Divisions and roots of every width in divergent loops and conditionals, under guards; some values in memory."""
     work = random_work(seed, max_registers=(64, 36, 30)[seed % 3], interval=(300, 500)[seed % 2])
-    assert sum(called(work.image)) > 3
+    assert called(work.image)
     assert sum(1 for _ in watch(work)) > 100  # it judges the results
 
 
