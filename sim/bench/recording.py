@@ -102,7 +102,7 @@ class Difference:
         return f"{self.row}: {self.column}: expected {self.expected}, got {self.got}"
 
 
-Line = TypeVar("Line", Row, StateBits)
+Line = TypeVar("Line", bound=Row | StateBits)
 
 
 def compare(where: str, expected: Iterable[Line], got: Iterable[Line]) -> list[Difference]:
