@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: setup demo test test-full lint verilog release time-demo clean
+.PHONY: setup demo test test-full record lint verilog release time-demo clean
 
 # What running needs; developers need more, and only `make test` installs it.
 setup: $(RUN)
@@ -34,6 +34,10 @@ test: lint
 test-full: lint
 	$(BIN)/caesura build --preset gtx480 --optimise
 	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
+
+# What every kernel does in every cycle, recorded anew; the commit says which rows moved and why (docs/verification.md).
+record: $(DEV)
+	$(BIN)/caesura bench cycles tests/regression/recorded --record --jobs 2 $(ARGS)
 
 # SystemVerilog of the presets as part of the package, so that nobody who installs it waits for Amaranth (docs/cache.md).
 verilog: setup

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -23,7 +23,7 @@ from caesura.sim import MEMORY_BYTES
 from caesura.sim.report.mechanisms import print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
-from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, live_bytes, shipped_work, start_job
+from caesura.sim.scenario import PreemptionResult, Work, differences, live_bytes, shipped_work, start_job
 from caesura.sim.testing.everywhere import Campaign
 from caesura.software.driver import Device, TbContext
 from caesura.software.kernels import KERNELS, hostile
@@ -74,24 +74,6 @@ class Task:
     def label(self) -> str:
         """For progress."""
         return f"{self.name}, {self.mechanism.label if self.mechanism is not None else 'overhead of preemption points'}"
-
-
-class _Preemptions(Campaign):
-    """Preemptions at chosen cycles with all that was measured of them."""
-
-    def results(self, mechanism: Mechanism, cycles: Iterable[int]) -> Iterator[tuple[PreemptionResult, bool]]:
-        """Yield each preemption, at ascending cycles, and whether everything came out right."""
-        now, fork = 0, self._origin
-        for cycle in cycles:
-            self._back(fork)
-            self.device.advance(cycle - now)
-            now, fork = cycle, self._fork()
-            result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
-                               max_cycles=self.max_cycles)
-            if not self._launch.finished:
-                self.device.wait(self._launch, self.max_cycles)
-            yield result, result.correct and not self._wrong()
-        self._back(self._origin)
 
 
 def pattern_shares(saved: Sequence[TbContext]) -> dict[str, float]:
@@ -173,7 +155,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     assert task.mechanism is not None
     g = task.geometry
     try:
-        machine = _Preemptions(RtlTransport(g, MEMORY_BYTES), task.work, Work(*hostile(g)), MAX_CYCLES)
+        machine = Campaign(RtlTransport(g, MEMORY_BYTES), task.work, Work(*hostile(g)), MAX_CYCLES)
     except AssertionError as error:  # wrong without any preemption
         progress(str(error))
         return _summary(g, task, [], 0, False)

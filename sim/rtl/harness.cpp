@@ -12,6 +12,7 @@
 
 #include "Vtop.h"
 #include "axi_memory.h"
+#include "beat_digest.h"
 #include "timeline.h"
 #include "trace.h"
 
@@ -56,6 +57,7 @@ using Tracer = Trace<SM_WARPS, SM_LANES, SM_BEATS>;
 struct Snapshot {
     std::vector<uint8_t> model;
     Axi axi;
+    BeatDigest beats;
     Tracer trace;
     Timeline timeline;
     uint64_t cycle;
@@ -81,6 +83,7 @@ public:
     }
 
     Axi axi;
+    BeatDigest beats;
     Tracer trace;
     Timeline timeline;
     uint64_t cycle = 0;
@@ -105,7 +108,9 @@ public:
         dump(0);
         if (trace.enabled) sample_trace();
         if (timeline.interval) sample_timeline();
-        axi.sample(master());
+        const auto m = master();
+        if (beats.enabled) beats.sample(cycle, m, s);
+        axi.sample(m);
         if (top_->trace_engine_draining) axi.drain_bytes += regular_bytes() - before;
         top_->clk = 1;
         top_->eval();
@@ -153,7 +158,7 @@ public:
     }
 
     Snapshot* snapshot() {
-        auto* result = new Snapshot{{}, axi, trace, timeline, cycle};
+        auto* result = new Snapshot{{}, axi, beats, trace, timeline, cycle};
         Saver saver(result->model);
         saver << *top_;
         saver.flush();
@@ -162,6 +167,7 @@ public:
 
     void restore(const Snapshot& snapshot) {
         axi = snapshot.axi;
+        beats = snapshot.beats;
         trace = snapshot.trace;
         timeline = snapshot.timeline;
         cycle = snapshot.cycle;
@@ -322,6 +328,11 @@ void caesura_read_memory(Simulation* sim, uint64_t address, uint8_t* to, uint64_
 }
 void caesura_write_memory(Simulation* sim, uint64_t address, const uint8_t* from, uint64_t size) {
     sim->axi.memory.write(address, from, size);
+}
+
+void caesura_digest_beats(Simulation* sim) { sim->beats.start(sim->cycle); }
+void caesura_beat_digest(Simulation* sim, uint64_t* to) {
+    std::copy(sim->beats.lanes, sim->beats.lanes + 2, to);
 }
 
 void caesura_trace(Simulation* sim, int enabled) { sim->trace.enabled = enabled; }

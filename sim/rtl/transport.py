@@ -35,6 +35,7 @@ _FUNCTIONS = {
     "timing": (None, _POINTER, _LONG, _LONG),
     "error_range": (None, _POINTER, _LONG, _LONG, ctypes.c_int, ctypes.c_int),
     "clear_errors": (None, _POINTER), "traffic": (None, _POINTER, _POINTER),
+    "digest_beats": (None, _POINTER), "beat_digest": (None, _POINTER, _POINTER),
     "cycle": (_LONG, _POINTER), "advance": (None, _POINTER, _LONG), "wait": (_LONG, _POINTER, _LONG),
     "write_register": (None, _POINTER, _WORD, _WORD), "read_register": (_WORD, _POINTER, _WORD),
     "peek_register": (_WORD, _POINTER, _WORD),
@@ -336,6 +337,20 @@ class RtlTransport:
         counts = np.empty(2 * AXI_IDS + 1, np.uint64)
         self._simulation.traffic(counts.ctypes.data)
         return Traffic(tuple(map(int, counts[:AXI_IDS])), tuple(map(int, counts[AXI_IDS:-1])), int(counts[-1]))
+
+    def digest_beats(self) -> None:
+        """Begin a new digest of the bus: of each beat that is taken from now on, and in which cycle from now."""
+        self._simulation.digest_beats()
+
+    @property
+    def beat_digest(self) -> str:
+        """Digest of all AXI beats since `digest_beats`, 32 hexadecimal digits; of none before that: zeros.
+
+        A snapshot takes it along.
+        """
+        lanes = np.empty(2, np.uint64)
+        self._simulation.beat_digest(lanes.ctypes.data)
+        return "".join(f"{lane:016x}" for lane in lanes)
 
     def open_vcd(self, path: str | Path) -> None:
         """Write waveforms to a file from now on; two units of its time are a cycle.

@@ -8,7 +8,8 @@ compared with what the undisturbed run left there; arrays that a job's order-fre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,10 +19,10 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import Format
-from caesura.sim.scenario import Work, differences, judged, start_job
+from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, judged, start_job
 from caesura.sim.testing.random_native import NativeProgram
 from caesura.software.compiler.codegen.image import KernelImage
-from caesura.software.driver import Device, DeviceArray
+from caesura.software.driver import Device, DeviceArray, Launch
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
 
@@ -201,4 +202,29 @@ class Campaign:
             now, fork = cycle, self._fork()
             requests, saved = self._run_to_the_end(mechanism, period)
             yield Outcome(cycle, requests, saved, self._wrong())
+        self._back(self._origin)
+
+    def results(self, mechanism: Mechanism, cycles: Iterable[int], drive: Callable[[Launch], int] | None = None
+                ) -> Iterator[tuple[PreemptionResult, bool]]:
+        """Yield each preemption with all that was measured of it, and whether everything came out right.
+
+        Each is a run of its own, which is at its end while the caller has its result.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+        cycles : iterable of int
+            Of the requests, from the launch, ascending.
+        drive : callable, optional
+            As of `scenario.interrupt`.
+        """
+        now, fork = 0, self._origin
+        for cycle in cycles:
+            self._back(fork)
+            self.device.advance(cycle - now)
+            now, fork = cycle, self._fork()
+            result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
+                               max_cycles=self.max_cycles, drive=drive)
+            rest = 0 if self._launch.finished else self.device.wait(self._launch, self.max_cycles)
+            yield dataclasses.replace(result, rest_cycles=rest), result.correct and not self._wrong()
         self._back(self._origin)

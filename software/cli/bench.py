@@ -10,14 +10,14 @@ from pathlib import Path
 import click
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.geometry import MAX_REGISTERS, Geometry
+from caesura.hw.arch.geometry import MAX_REGISTERS, PRESETS, Geometry
 from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.kernels.fit import refusal
 
 from .common import EXIT_WRONG, Choice, CommandGroup, JsonTarget, examples, json_option, progress_lines
 from .machine import geometry_option
-from .outputs import OUTPUT
+from .outputs import FOLDER, OUTPUT
 
 __all__ = ["bench_group"]
 
@@ -116,6 +116,25 @@ def bench_limits(size, geometry, as_json):
     _check_fit(geometry)
     with progress_lines() as progress:
         _bench("limits", as_json, geometry, size, progress)
+
+
+@bench_group.command("cycles", epilog=examples(
+    "caesura bench cycles tests/regression/recorded --preset gtx480 --kernel vecadd",
+    "caesura bench cycles tests/regression/recorded --record --jobs 2"))
+@click.argument("folder", type=FOLDER)
+@click.option("--preset", "presets", multiple=True, type=Choice(list(PRESETS)),
+              help="May be given more than once  [default: gtx480, gtx980, ecp5]")
+@kernels_option
+@click.option("--record", is_flag=True, help="Replace the rows measured, instead of comparing.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@json_option
+def bench_cycles(folder, presets, kernels, record, jobs, as_json):
+    """Cycles, bus beats and saved contexts of every kernel, next to a recording (docs/verification.md).
+
+    FOLDER holds the recording. What was measured of the same sources is not measured again.
+    """
+    with progress_lines() as progress:
+        _bench("cycles", as_json, folder, presets, kernels, record, jobs, progress)
 
 
 @bench_group.command("mechanisms", epilog=examples(

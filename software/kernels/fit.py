@@ -9,19 +9,31 @@ from caesura.software.driver.fit import check_block, check_fit, check_parameters
 
 from .job import Job, ShippedKernel
 
-__all__ = ["refusal"]
+__all__ = ["check_job", "refusal"]
+
+
+def check_job(kernel: ShippedKernel, g: Geometry, job: Job) -> None:
+    """Check that a job of a shipped kernel can run on an SM.
+
+    Nothing is compiled where the size of a thread block says already that it cannot.
+
+    Raises
+    ------
+    CompileError
+        If the kernel cannot be compiled for it.
+    LaunchError
+        If the SM has no room for the job.
+    """
+    check_block(g, kernel.name, job.grid, job.block)
+    image = kernel.image(CompileOptions(max_registers=g.regs_per_thread))
+    check_fit(g, image, job.grid, job.block, image.shared_bytes + job.shared_bytes)
+    check_parameters(g, image)
 
 
 def refusal(kernel: ShippedKernel, g: Geometry, job: Job) -> str:
-    """Return why a job of a shipped kernel cannot run on an SM; empty if it can.
-
-    Nothing is compiled where the size of a thread block says it already.
-    """
+    """Return why a job of a shipped kernel cannot run on an SM, as `check_job` says it; empty if it can."""
     try:
-        check_block(g, kernel.name, job.grid, job.block)
-        image = kernel.image(CompileOptions(max_registers=g.regs_per_thread))
-        check_fit(g, image, job.grid, job.block, image.shared_bytes + job.shared_bytes)
-        check_parameters(g, image)
+        check_job(kernel, g, job)
     except (CompileError, LaunchError) as error:
         return str(error)
     return ""

@@ -28,12 +28,6 @@ def _fill(register: int) -> int:
     return (0xA5C3_96E1 * (2 * register + 1)) & 0xFFFF_FFFF
 
 
-def _pairs(registers: range) -> list[tuple[int, int]]:
-    """Return the additions (to the first, the second) that leave the sum in the first register, none waiting long."""
-    return [(registers[k], registers[k + step]) for step in (1 << n for n in range(len(registers).bit_length()))
-            for k in range(0, len(registers) - step, 2 * step)]
-
-
 def _occupancy(g: Geometry) -> tuple[int, int, int]:
     """Return TBs, warps of a TB and registers of a thread that fill the register file as far as possible."""
     registers = min(g.regs_per_thread, g.registers)
@@ -82,8 +76,8 @@ def hostile(g: Geometry) -> tuple[KernelImage, Job]:
         code += [make("ld.shared.b32", a=2, d=2)]
     else:
         code += [make("xor.i", d=2, a=2, imm=0x5A5A_5A5A)]
-    code += [make("iadd", d=a, a=a, b=b) for a, b in _pairs(range(2, registers))]
-    code += [make("uiadd", d=a, a=a, b=b) for a, b in _pairs(range(UNIFORMS))]
+    code += [make("iadd", d=2, a=2, b=r) for r in range(3, registers)]
+    code += [make("uiadd", d=0, a=0, b=u) for u in range(1, UNIFORMS)]
     code += [make("iadd", d=2, a=2, b=0, b_uniform=1)]
     for k in range(LOCAL_WORDS):
         code += [make("ld.local.b32", no_base=1, imm=WORD_BYTES * k, d=3), make("iadd", d=2, a=2, b=3)]

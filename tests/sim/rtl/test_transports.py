@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.geometry import PRESETS
-from caesura.sim.memory import ErrorRange, MemoryTiming, ProtocolError
+from caesura.sim.memory import AxiMemory, ErrorRange, MemoryTiming, ProtocolError
+from caesura.sim.rtl import amaranth_sim
 from caesura.sim.rtl.amaranth_sim import AmaranthTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, UNIFORM, WRITE
@@ -42,6 +43,77 @@ def test_both_simulators_agree_in_every_cycle_record_and_byte(g, copier, run_cop
     assert seen[0][:-1] == seen[1][:-1]
     assert np.array_equal(seen[0][-1], seen[1][-1])
     assert seen[0][3][TARGET:TARGET + 128 * SEGMENTS] == pattern(1, 128 * SEGMENTS)
+
+
+class Beats(AxiMemory):
+    """Keeps the words of which the digest of the beats is made."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.words, self.now = [], 0
+
+    def drive(self):
+        self.driven = super().drive().copy()
+        return self.driven
+
+    def sample(self, signals):
+        s = signals | self.driven
+        for number, name in enumerate(("aw", "w", "ar", "r", "b")):
+            if s[f"{name}valid"] and s[f"{name}ready"]:
+                self.words += [8 * self.now + number, *self.payload(name, s)]
+        self.now += 1
+        super().sample(signals)
+
+    def payload(self, name, s):
+        if name in ("aw", "ar"):
+            address, ident, *shape = (s[name + field] for field in ("addr", "id", "len", "size", "burst"))
+            return address, ident << 32 | shape[0] << 16 | shape[1] << 8 | shape[2]
+        if name == "w":
+            return s["wstrb"] << 1 | s["wlast"], s["wdata"]
+        answer = s[name + "id"] << 2 | s[name + "resp"]
+        return (answer << 1 | s["rlast"], s["rdata"]) if name == "r" else (answer,)
+
+    def digest(self):
+        a, b, ones = 0x243F6A8885A308D3, 0x13198A2E03707344, (1 << 64) - 1
+        for word in self.words:
+            a = (a ^ word * 0x9E3779B97F4A7C15) & ones
+            a = (a << 31 | a >> 33) * 0xC2B2AE3D27D4EB4F & ones
+            b = (b + word * 0xD6E8FEB86659FD93) & ones
+            b = (b << 27 | b >> 37) * 0xA0761D6478BD642F & ones
+        return f"{a:016x}{b:016x}"
+
+
+def test_digest_is_of_all_beats_with_their_cycles(copier, run_copy, monkeypatch):
+    monkeypatch.setattr(amaranth_sim, "AxiMemory", Beats)
+    digests = []
+    for kind in (RtlTransport, AmaranthTransport):
+        m = machine(kind, NARROW, copier)
+        if kind is RtlTransport:
+            assert m.beat_digest == 32 * "0"
+            m.digest_beats()
+        run_copy(m, SOURCE, TARGET, 3)
+        m.wait(LIMIT)
+        digests.append(m.beat_digest if kind is RtlTransport else m._memory.digest())
+    assert digests[0] == digests[1]
+
+
+def test_digest_shows_a_byte_a_cycle_and_a_response_but_not_what_was_before(copier, run_copy):
+    def digest(change=lambda m: None, before=0):
+        m = machine(RtlTransport, TINY, copier)
+        change(m)
+        m.advance(before)
+        m.digest_beats()
+        run_copy(m, SOURCE, TARGET, 2)
+        m.wait(LIMIT)
+        return m.beat_digest
+
+    usual = digest()
+    assert digest(before=5) == usual
+    assert usual not in (changed := [
+        digest(lambda m: m.write_memory(SOURCE + 255, bytes([~pattern(1, 256)[255] & 255]))),
+        digest(lambda m: m.set_timing(MemoryTiming.of(TINY.replace(memory_latency=TINY.memory_latency + 1)))),
+        digest(lambda m: m.add_error_range(ErrorRange(TARGET + 128, TARGET + 136, reads=False)))])
+    assert len(set(changed)) == 3
 
 
 def test_copy_takes_the_time_that_latency_and_bandwidth_allow(copier, run_copy):
@@ -92,6 +164,7 @@ def test_trace_joins_beats_and_names_the_warp(copier, run_copy):
 
 def test_resumed_snapshot_repeats_everything_and_leaves_the_snapshot_alone(copier, run_copy):
     m = machine(RtlTransport, TINY, copier, trace=True)
+    m.digest_beats()
     run_copy(m, SOURCE, TARGET, SEGMENTS)
     m.advance(300)
     at = m.snapshot()
@@ -99,7 +172,7 @@ def test_resumed_snapshot_repeats_everything_and_leaves_the_snapshot_alone(copie
     for _ in range(3):
         assert m.cycle == at.cycle == 304
         m.wait(LIMIT)
-        results.append((m.cycle, m.read_memory(0, 1 << 17), m.traffic.read, m.take_trace().tobytes()))
+        results.append((m.cycle, m.read_memory(0, 1 << 17), m.traffic.read, m.take_trace().tobytes(), m.beat_digest))
         m.write_memory(0, bytes(1 << 17))
         m.add_error_range(ErrorRange(0, 1 << 17))
         m.restore(at)

@@ -1,0 +1,39 @@
+"""How much state the SM has: bits of flip-flops and of memories, as Yosys counts them before any optimisation."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from caesura.hw import export
+from caesura.hw.arch.geometry import Geometry
+from caesura.hw.sm import Sm
+
+from .recording import StateBits
+
+__all__ = ["counted", "state_bits"]
+
+SCRIPT = ("read_rtlil d.il; hierarchy -top top; proc -nomux -norom -noopt; "
+          "tee -o stat.json stat -json -width -top top")
+"""What Yosys runs; memories stay memories, so that it counts their bits."""
+_FLIP_FLOP = re.compile(r"\$\w*dff\w*_(\d+)")
+"""A cell with its width, as ``stat -width`` names it."""
+
+
+def state_bits(g: Geometry) -> StateBits:
+    """Return the state of the SM of a geometry; elaborates it.
+
+    Raises
+    ------
+    ExportError
+        If Yosys is missing or fails.
+    """
+    return StateBits(g.name, *map(str, counted(export.rtlil_text(Sm(g), reset=False))))
+
+
+def counted(text: str) -> tuple[int, int]:
+    """Return the bits of flip-flops and of memories of an RTLIL text, every instance of a module counted."""
+    found = json.loads(export.run_yosys(text, SCRIPT, "stat.json"))["design"]
+    cells = found["num_cells_by_type"].items()
+    flip_flops = sum(int(match[1]) * count for name, count in cells if (match := _FLIP_FLOP.fullmatch(name)))
+    return flip_flops, found["num_memory_bits"]
