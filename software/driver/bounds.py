@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .module import Kernel
     from .transport import Transport
 
-__all__ = ["GUARD_BYTES", "Extent", "Violation", "BoundsMonitor", "monitor_of", "declare", "nearest_extent"]
+__all__ = ["GUARD_BYTES", "MemoryObject", "Violation", "BoundsMonitor", "monitor_of", "declare", "nearest_object"]
 
 GUARD_BYTES = 4096
 """Least distance of two arrays where bounds are checked."""
@@ -24,7 +24,7 @@ def _bytes(count: int) -> str:
 
 
 @dataclass(frozen=True)
-class Extent:
+class MemoryObject:
     """Device memory that belongs together: an array, or the global variables of a module.
 
     Attributes
@@ -61,9 +61,9 @@ class Extent:
         return f"{_bytes(beyond)} across the end of {self}" if beyond > 0 else f"in {self}"
 
 
-def nearest_extent(extents: Iterable[Extent], address: int, size: int) -> Extent | None:
-    """Return the extent nearest to an access, None if there are none."""
-    return min(extents, key=lambda extent: extent.distance(address, size), default=None)
+def nearest_object(objects: Iterable[MemoryObject], address: int, size: int) -> MemoryObject | None:
+    """Return the object nearest to an access, None if there are none."""
+    return min(objects, key=lambda item: item.distance(address, size), default=None)
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ class Violation:
         Bytes accessed, and where.
     block, thread : tuple of int
         Indices in x, y, z of the thread that accessed them.
-    expected : Extent or None
+    expected : MemoryObject or None
         The array that its address comes from, None if that is not known.
-    nearest : Extent or None
+    nearest : MemoryObject or None
         The array that is nearest to the access, or in which it is; None if there are none.
     high_word : bool
         The upper word of its 64-bit address is not zero; `address` is none then.
@@ -91,8 +91,8 @@ class Violation:
     address: int
     block: tuple[int, int, int]
     thread: tuple[int, int, int]
-    expected: Extent | None
-    nearest: Extent | None
+    expected: MemoryObject | None
+    nearest: MemoryObject | None
     high_word: bool = False
 
     def __str__(self):
@@ -116,17 +116,17 @@ class Violation:
 class BoundsMonitor(Protocol):
     """The part of a machine that checks bounds."""
 
-    def launch(self, slot: int, extents: Iterable[Extent], pointers: Mapping[int, int]) -> None:
+    def launch(self, slot: int, objects: Iterable[MemoryObject], pointers: Mapping[int, int]) -> None:
         """A kernel is about to start.
 
         Parameters
         ----------
         slot : int
             Kernel slot.
-        extents : iterable of Extent
+        objects : iterable of MemoryObject
             What exists in the memory that it may access.
         pointers : mapping of int to int
-            Words of its parameter space that hold addresses of extents.
+            Words of its parameter space that hold addresses of objects.
         """
         ...
 
@@ -162,6 +162,6 @@ def declare(monitor: BoundsMonitor, slot: int, kernel: Kernel, arguments: Sequen
         else:
             array = kernel.data.textures[binding.name]
             found(binding.offset, array.address, f"the array of texture {binding.name}")
-    extents = [Extent(start, size, names.get(start, "an array that is no argument"))
-               for start, size in kernel.device.heap.extents()]
-    monitor.launch(slot, extents, pointers)
+    objects = [MemoryObject(start, size, names.get(start, "an array that is no argument"))
+               for start, size in kernel.device.heap.allocations()]
+    monitor.launch(slot, objects, pointers)

@@ -114,7 +114,7 @@ class Region:
             if self._owners.get(address, (-1,))[0] == serial:
                 self._remove(address)
 
-    def extents(self) -> list[tuple[int, int]]:
+    def allocations(self) -> list[tuple[int, int]]:
         """Return address and size of each allocation, as it was asked for."""
         return [(start, self._owners[start][1]) for start, _ in self.used()]
 
