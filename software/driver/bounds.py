@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from .memory import DeviceArray
-from .textures import Texture
+from .transport import Transport
 
-if TYPE_CHECKING:
-    from .module import Kernel
-    from .transport import Transport
-
-__all__ = ["GUARD_BYTES", "MemoryObject", "Violation", "BoundsMonitor", "monitor_of", "declare", "nearest_object"]
+__all__ = ["GUARD_BYTES", "MemoryObject", "Violation", "BoundsMonitor", "monitor_of", "nearest_object"]
 
 GUARD_BYTES = 4096
 """Least distance of two arrays where bounds are checked."""
@@ -138,30 +133,3 @@ class BoundsMonitor(Protocol):
 def monitor_of(transport: Transport) -> BoundsMonitor | None:
     """Return what checks bounds on a machine, None if nothing does."""
     return getattr(transport, "bounds", None)
-
-
-def declare(monitor: BoundsMonitor, slot: int, kernel: Kernel, arguments: Sequence) -> None:
-    """Tell a monitor what there is in device memory, and which parameters of a kernel about to start point there."""
-    names: dict[int, str] = {}
-    pointers: dict[int, int] = {}
-
-    def found(offset: int, address: int | None, name: str) -> None:
-        if address is not None:
-            pointers[offset // 4] = address
-            names.setdefault(address, name)
-
-    for parameter, value in zip(kernel.image.parameters, arguments, strict=True):
-        if isinstance(value, Texture):
-            found(parameter.offset, value.descriptor.address, f"the texture of parameter {parameter.name}")
-        elif isinstance(value, DeviceArray):
-            label = f"array {value.label}," if value.label else "the array of"
-            found(parameter.offset, value.address, f"{label} parameter {parameter.name}")
-    for binding in kernel.image.bindings:
-        if binding.kind == "global":
-            found(binding.offset, kernel.data.globals.address, "the module's global variables")
-        else:
-            array = kernel.data.textures[binding.name]
-            found(binding.offset, array.address, f"the array of texture {binding.name}")
-    objects = [MemoryObject(start, size, names.get(start, "an array that is no argument"))
-               for start, size in kernel.device.heap.allocations()]
-    monitor.launch(slot, objects, pointers)
