@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 
-__all__ = ["tb_footprint"]
+__all__ = ["tb_footprint", "local_region_bytes"]
 
 
 def tb_footprint(g: Geometry, grid: tuple[int, int, int], threads: int, registers: int, warps: int,
@@ -29,3 +29,8 @@ def tb_footprint(g: Geometry, grid: tuple[int, int, int], threads: int, register
     fits = (0 not in grid and threads > 0 and warps == -(-threads // g.warp_size) <= g.max_block_warps
             and 1 <= registers <= g.regs_per_thread and rows <= g.register_rows and lines <= g.shared_lines)
     return (rows, lines) if fits else None
+
+
+def local_region_bytes(g: Geometry, warps: int, local_bytes: int) -> int:
+    """Return the bytes of local memory of a TB, whole segments, where a thread has `local_bytes`."""
+    return -(-warps * g.warp_size * local_bytes // SEGMENT_BYTES) * SEGMENT_BYTES

@@ -10,12 +10,15 @@ from pathlib import Path
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import FieldNode, RegNode
 
-__all__ = ["Field", "Register", "Command", "KernelState", "register_map", "RDL_PATH", "ADDRESS_BITS"]
+__all__ = ["Field", "Register", "Command", "KernelState", "register_map", "RDL_PATH", "ADDRESS_BITS",
+           "IDENTIFICATION"]
 
 RDL_PATH = Path(__file__).with_name("registers.rdl")
 """The SystemRDL source."""
 ADDRESS_BITS = 13
 """Bits of a register byte address."""
+IDENTIFICATION = int.from_bytes(b"CAES", "big")
+"""What register ``id`` reads."""
 
 
 class Command(enum.IntEnum):

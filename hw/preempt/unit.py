@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
 from ..arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
-from ..arch.registers import KernelState
+from ..arch.registers import IDENTIFICATION, KernelState
 from ..core import interfaces as payload
 from ..dispatch.admission import Admission
 from ..dispatch.commands import CommandProcessor
@@ -21,7 +21,7 @@ from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .engine import PreemptEngine, counters
 from .messages import activity
 
-__all__ = ["ControlUnit", "IDENTIFICATION"]
+__all__ = ["ControlUnit"]
 
 PASSED = ("save_select", "save_view", "pending", "stop_now", "stopped", "exited", "issued", "flags_select",
           "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select", "save_predicate",
@@ -29,8 +29,6 @@ PASSED = ("save_select", "save_view", "pending", "stop_now", "stopped", "exited"
           "save_data", "restore_write", "mark_clean", "lines_valid", "lines_dirty", "row", "row_data", "read_port",
           "write_port")
 """Ports of the engine that are the unit's."""
-IDENTIFICATION = int.from_bytes(b"CAES", "big")
-"""What the identification register reads."""
 
 
 class ControlUnit(wiring.Component):

@@ -10,21 +10,19 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.registers import Command, KernelState, Register, register_map
+from caesura.hw.arch.registers import IDENTIFICATION, Command, KernelState, Register, register_map
 from caesura.sim.trace import ATOMIC
 
-from .atomics import AtomicOrder
-from .bounds import BoundsChecker
-from .kernel import Descriptor
+from .bounds.checker import BoundsChecker
 from .machine import Machine
 from .native.engine import Engine
+from .semantics.atomic_order import AtomicOrder
+from .state.kernel import Descriptor
 
 __all__ = ["GoldenTransport"]
 
 ENGINE = "auto"
 """What executes unless a transport is told."""
-_REFUSED_EVENT = 1 << 11
-_IDENTIFICATION = 0x43414553
 
 
 class GoldenTransport:
@@ -88,7 +86,7 @@ class GoldenTransport:
                                  resident=len(resident), warps=sum(len(tb.warps) for tb in resident))
         if path == "fault_kind":
             return register.pack(kind=fault.kind, kernel=fault.kernel, warp=fault.warp)
-        live = {"id": _IDENTIFICATION, "geometry_hash": self.geometry.hash, "event": machine.events,
+        live = {"id": IDENTIFICATION, "geometry_hash": self.geometry.hash, "event": machine.events,
                 "cycle_low": machine.cycle & 0xFFFF_FFFF, "cycle_high": machine.cycle >> 32 & 0xFFFF_FFFF,
                 "retired": machine.retired & 0xFFFF_FFFF, "fault_tb": fault.launch, "fault_pc": fault.pc,
                 "fault_address": fault.address, "fault_count": machine.fault_count}
@@ -129,7 +127,7 @@ class GoldenTransport:
         error = self._try(op, kernel, mechanism, scramble)
         if error:
             self.machine.preemption.error = error
-            self.machine.events |= _REFUSED_EVENT
+            self.machine.raise_event("refused")
 
     def _try(self, op: int, index: int, mechanism: int, scramble: int) -> CommandError:
         """Begin a command; return why it was refused, if it was."""
@@ -208,7 +206,7 @@ class GoldenTransport:
         """Do the atomics of what runs from now on in the order in which they stand in another machine's trace.
 
         A warp then stands at an atomic until each of its lanes had its turn. `advance` and `wait` raise
-        `golden.atomics.OrderMismatch` if the model cannot follow.
+        `golden.semantics.atomic_order.OrderMismatch` if the model cannot follow.
         """
         events = trace[trace["kind"] == ATOMIC]
         lanes = [mask.bit_length() - 1 for mask in events["mask"].tolist()]

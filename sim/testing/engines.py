@@ -8,9 +8,8 @@ from typing import Any
 
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim.golden.machine import Machine
-from caesura.sim.golden.tb import ThreadBlock
+from caesura.sim.golden.state.thread_block import ThreadBlock, Warp
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.golden.warp import Warp
 
 __all__ = ["Pair", "machine_state"]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from caesura.hw.arch import context
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
+from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES, SEGMENT_BYTES
 from caesura.hw.arch.registers import Command, KernelState, register_map
 from caesura.software.compiler.codegen.image import KernelImage
@@ -163,7 +164,7 @@ class Bench:
         code = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in image.code)
         code_base = self.store(code)
         ccb_base = self.store(bytes(context.ccb_bytes(g, area)))
-        region = -(-warps * g.warp_size * image.local_bytes // SEGMENT_BYTES) * SEGMENT_BYTES
+        region = local_region_bytes(g, warps, image.local_bytes)
         local_base = self.allocate(g.tb_slots * region) if region else 0
         const_base = self.store(image.constants)
         windows = [(0, transport.memory_bytes)] if windows is None else list(windows)

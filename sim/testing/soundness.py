@@ -19,8 +19,8 @@ import numpy as np
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, PRESETS, Geometry
 from caesura.hw.arch.isa import registers_of_vector
-from caesura.sim.golden.execute import Kind
 from caesura.sim.golden.machine import Machine
+from caesura.sim.golden.semantics.operation import Kind
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench, FaultReport, argument_words
 from caesura.sim.testing.random_ptx import RandomKernel

@@ -11,7 +11,7 @@ from caesura.sim.scenario import Work, differences, start_job
 from caesura.software.driver import Device
 
 if TYPE_CHECKING:
-    from caesura.sim.golden.warp import Warp
+    from caesura.sim.golden.state.thread_block import Warp
 
 __all__ = ["watch"]
 

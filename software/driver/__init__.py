@@ -1,5 +1,15 @@
-"""The driver: devices, modules, kernels, arrays, launches, preemption."""
+"""The driver: devices, modules, kernels, arrays, launches, preemption.
 
+::
+
+    transport  <--  host_interface  <--  memory   <--  loaded    <--  launch     <--  module      <--  device
+    the machine     registers            regions       code           launcher        preemption
+                                         arrays        variables      events          simulated_time
+
+Imports go to the left only. A `Device` is one user of a machine: memory of its own, and kernels in it.
+"""
+
+from .arrays import DeviceArray
 from .context import Contexts, StackEntry, TbContext, WarpContext
 from .device import Device
 from .errors import (
@@ -14,9 +24,10 @@ from .errors import (
     NoSuchKernel,
     OutOfMemory,
 )
-from .launch import Launch, PreemptReport, ResumeReport, WarpState
-from .memory import DeviceArray
+from .inspection import WarpState
+from .launch import Launch
 from .module import Kernel, Module
+from .preemption import PreemptReport, ResumeReport
 from .textures import Texture
 from .transport import Transport
 from .variables import Variable

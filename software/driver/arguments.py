@@ -1,6 +1,9 @@
-"""Numbers and structures as kernel parameters."""
+"""What a launch is given: sizes, and numbers and structures as kernel parameters."""
 
 from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,7 +11,7 @@ from caesura.software.compiler.codegen.image import Parameter
 
 from .errors import LaunchError
 
-__all__ = ["number_bytes"]
+__all__ = ["number_bytes", "triple", "whole_number"]
 
 _RANGES = {"s8": (-128, 255), "s16": (-(1 << 15), (1 << 16) - 1), "s32": (-(1 << 31), (1 << 32) - 1),
            "s64": (-(1 << 63), (1 << 64) - 1)}
@@ -47,3 +50,37 @@ def number_bytes(parameter: Parameter, value, where: str) -> bytes:
     if not low <= int(value) <= high:
         raise LaunchError(f"{where}: {value} does not fit")
     return (int(value) % (1 << 8 * parameter.size)).to_bytes(parameter.size, "little")
+
+
+def triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
+    """Return a grid or block size as (x, y, z).
+
+    Raises
+    ------
+    LaunchError
+        If it is not one to three positive integers.
+    """
+    values = np.atleast_1d(np.asarray(value, dtype=object))
+    whole = all(isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)) and v >= 1
+                for v in values.flat)
+    if values.ndim != 1 or not 1 <= values.size <= 3 or not whole:
+        raise LaunchError(f"{what} must be one to three positive integers, not {value!r}")
+    x, y, z = [int(v) for v in values] + [1] * (3 - values.size)
+    return x, y, z
+
+
+def whole_number(value: int, what: str) -> int:
+    """Return a number from 0.
+
+    Raises
+    ------
+    LaunchError
+        If it is none.
+    """
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = -1
+    if count < 0:
+        raise LaunchError(f"{what} must be a whole number from 0, not {value!r}")
+    return count

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from .memory import DeviceArray
-from .textures import Texture
+from .transport import Transport
 
-if TYPE_CHECKING:
-    from .module import Kernel
-    from .transport import Transport
-
-__all__ = ["GUARD_BYTES", "Extent", "Violation", "BoundsMonitor", "monitor_of", "declare", "nearest_extent"]
+__all__ = ["GUARD_BYTES", "MemoryObject", "Violation", "BoundsMonitor", "monitor_of", "nearest_object"]
 
 GUARD_BYTES = 4096
 """Least distance of two arrays where bounds are checked."""
@@ -24,7 +19,7 @@ def _bytes(count: int) -> str:
 
 
 @dataclass(frozen=True)
-class Extent:
+class MemoryObject:
     """Device memory that belongs together: an array, or the global variables of a module.
 
     Attributes
@@ -61,9 +56,9 @@ class Extent:
         return f"{_bytes(beyond)} across the end of {self}" if beyond > 0 else f"in {self}"
 
 
-def nearest_extent(extents: Iterable[Extent], address: int, size: int) -> Extent | None:
-    """Return the extent nearest to an access, None if there are none."""
-    return min(extents, key=lambda extent: extent.distance(address, size), default=None)
+def nearest_object(objects: Iterable[MemoryObject], address: int, size: int) -> MemoryObject | None:
+    """Return the object nearest to an access, None if there are none."""
+    return min(objects, key=lambda item: item.distance(address, size), default=None)
 
 
 @dataclass(frozen=True)
@@ -78,9 +73,9 @@ class Violation:
         Bytes accessed, and where.
     block, thread : tuple of int
         Indices in x, y, z of the thread that accessed them.
-    expected : Extent or None
+    expected : MemoryObject or None
         The array that its address comes from, None if that is not known.
-    nearest : Extent or None
+    nearest : MemoryObject or None
         The array that is nearest to the access, or in which it is; None if there are none.
     high_word : bool
         The upper word of its 64-bit address is not zero; `address` is none then.
@@ -91,8 +86,8 @@ class Violation:
     address: int
     block: tuple[int, int, int]
     thread: tuple[int, int, int]
-    expected: Extent | None
-    nearest: Extent | None
+    expected: MemoryObject | None
+    nearest: MemoryObject | None
     high_word: bool = False
 
     def __str__(self):
@@ -116,17 +111,17 @@ class Violation:
 class BoundsMonitor(Protocol):
     """The part of a machine that checks bounds."""
 
-    def launch(self, slot: int, extents: Iterable[Extent], pointers: Mapping[int, int]) -> None:
+    def launch(self, slot: int, objects: Iterable[MemoryObject], pointers: Mapping[int, int]) -> None:
         """A kernel is about to start.
 
         Parameters
         ----------
         slot : int
             Kernel slot.
-        extents : iterable of Extent
+        objects : iterable of MemoryObject
             What exists in the memory that it may access.
         pointers : mapping of int to int
-            Words of its parameter space that hold addresses of extents.
+            Words of its parameter space that hold addresses of objects.
         """
         ...
 
@@ -138,30 +133,3 @@ class BoundsMonitor(Protocol):
 def monitor_of(transport: Transport) -> BoundsMonitor | None:
     """Return what checks bounds on a machine, None if nothing does."""
     return getattr(transport, "bounds", None)
-
-
-def declare(monitor: BoundsMonitor, slot: int, kernel: Kernel, arguments: Sequence) -> None:
-    """Tell a monitor what there is in device memory, and which parameters of a kernel about to start point there."""
-    names: dict[int, str] = {}
-    pointers: dict[int, int] = {}
-
-    def found(offset: int, address: int | None, name: str) -> None:
-        if address is not None:
-            pointers[offset // 4] = address
-            names.setdefault(address, name)
-
-    for parameter, value in zip(kernel.image.parameters, arguments, strict=True):
-        if isinstance(value, Texture):
-            found(parameter.offset, value.descriptor.address, f"the texture of parameter {parameter.name}")
-        elif isinstance(value, DeviceArray):
-            label = f"array {value.label}," if value.label else "the array of"
-            found(parameter.offset, value.address, f"{label} parameter {parameter.name}")
-    for binding in kernel.image.bindings:
-        if binding.kind == "global":
-            found(binding.offset, kernel.data.globals.address, "the module's global variables")
-        else:
-            array = kernel.data.textures[binding.name]
-            found(binding.offset, array.address, f"the array of texture {binding.name}")
-    extents = [Extent(start, size, names.get(start, "an array that is no argument"))
-               for start, size in kernel.device.heap.extents()]
-    monitor.launch(slot, extents, pointers)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from .errors import Closed
-
-if TYPE_CHECKING:
-    from .transport import Transport
+from .transport import Transport
 
 __all__ = ["ClosedTransport"]
 

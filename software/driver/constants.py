@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from caesura.software.compiler.codegen.image import MAX_CONSTANT_BYTES, KernelImage
 
 from .errors import LaunchError
+from .memory import DeviceMemory
 from .variables import GlobalVariables, relocated, symbols_of
-
-if TYPE_CHECKING:
-    from .device import Device
 
 __all__ = ["ConstantBank"]
 
@@ -20,7 +16,7 @@ class ConstantBank:
 
     Parameters
     ----------
-    device : Device
+    device : DeviceMemory
     image : KernelImage
         One of the kernels that share the bank.
     variables : GlobalVariables
@@ -43,7 +39,7 @@ class ConstantBank:
 
     what = "constant"
 
-    def __init__(self, device: Device, image: KernelImage, variables: GlobalVariables):
+    def __init__(self, device: DeviceMemory, image: KernelImage, variables: GlobalVariables):
         self.device, self.size = device, len(image.constants)
         if self.size > MAX_CONSTANT_BYTES:
             raise LaunchError(f"kernel {image.name!r} has {self.size} bytes of constants, {MAX_CONSTANT_BYTES} are the "
@@ -64,4 +60,4 @@ class ConstantBank:
 
     def in_use(self) -> bool:
         """Whether a kernel that has not finished may read it."""
-        return any(launch.kernel.bank is self and not launch.finished for launch in self.device.launches.values())
+        return any(user.reads_constants(self) and not user.finished for user in self.device.users.values())

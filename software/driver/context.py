@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caesura.hw.arch import context as image
+from caesura.hw.arch.context import Mechanism, Pattern, State
 
 from .display import html_table
 
@@ -56,7 +56,7 @@ class WarpContext:
     predicates: dict[int, int]
     uniforms: dict[int, int]
     registers: dict[int, np.ndarray]
-    patterns: dict[int, image.Pattern]
+    patterns: dict[int, Pattern]
     metadata_bytes: int
     data_bytes: int
 
@@ -96,10 +96,10 @@ class TbContext:
         Bytes of the stream, and its two parts.
     """
 
-    state: image.State
+    state: State
     launch_id: int
     ctaid: tuple[int, int, int]
-    mechanism: image.Mechanism
+    mechanism: Mechanism
     generation: int
     allocated_registers: int
     pag: int

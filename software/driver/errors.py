@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from caesura.hw.arch.errors import UserError
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.software.compiler.origins import Origin
 
-if TYPE_CHECKING:
-    from .bounds import Violation
+from .bounds import Violation
 
 __all__ = ["DriverError", "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed", "CommandRefused",
            "CycleLimit", "KernelFault", "FaultRecord"]

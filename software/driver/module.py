@@ -1,66 +1,23 @@
-"""Modules and kernels: compiled code on a device, and the check of a launch against it."""
+"""Modules and kernels as a program sees them: compiled code by name, called to be launched."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from caesura.hw.arch.geometry import INSTRUCTION_BYTES
-from caesura.software.compiler.codegen.image import Binding, KernelImage, Parameter
+from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.names import alternatives
 
-from .arguments import number_bytes
-from .constants import ConstantBank
+from .arguments import triple
+from .arrays import DeviceArray
 from .display import html_table
 from .errors import LaunchError, NoSuchKernel
-from .fit import check_parameters
-from .memory import Allocation, DeviceArray
-from .textures import Texture, texture_words
-from .variables import Bank, GlobalVariables, Variable
+from .launch import Launch
+from .launcher import LaunchingDevice
+from .loaded import LoadedKernel, ModuleData
+from .textures import texture_words
+from .variables import Variable
 
-if TYPE_CHECKING:
-    from .device import Device
-    from .launch import Launch
-
-__all__ = ["Module", "Kernel", "triple"]
-
-def triple(value: int | Sequence[int], what: str) -> tuple[int, int, int]:
-    """Return a grid or block size as (x, y, z).
-
-    Raises
-    ------
-    LaunchError
-        If it is not one to three positive integers.
-    """
-    values = np.atleast_1d(np.asarray(value, dtype=object))
-    whole = all(isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)) and v >= 1
-                for v in values.flat)
-    if values.ndim != 1 or not 1 <= values.size <= 3 or not whole:
-        raise LaunchError(f"{what} must be one to three positive integers, not {value!r}")
-    x, y, z = [int(v) for v in values] + [1] * (3 - values.size)
-    return x, y, z
-
-
-class Data:
-    """What kernels of a module share: constants, global variables, and what its textures are bound to."""
-
-    def __init__(self, device: Device, image: KernelImage):
-        self.globals = GlobalVariables(device, image)
-        self.constants = ConstantBank(device, image, self.globals)
-        self.textures: dict[str, DeviceArray] = {}
-
-    @property
-    def banks(self) -> tuple[Bank, Bank]:
-        """The two memories with variables."""
-        return self.constants, self.globals
-
-    def unload(self) -> None:
-        """Let the memory go."""
-        self.globals.unload()
-        self.constants.unload()
-        self.textures.clear()
+__all__ = ["Module", "Kernel"]
 
 
 class Module(Mapping[str, "Kernel"]):
@@ -79,13 +36,13 @@ class Module(Mapping[str, "Kernel"]):
     kernels : mapping of str to Kernel
     """
 
-    def __init__(self, device: Device, images: Iterable[KernelImage]):
-        data: dict[tuple, Data] = {}
+    def __init__(self, device: LaunchingDevice, images: Iterable[KernelImage]):
+        data: dict[tuple, ModuleData] = {}
         kernels: dict[str, Kernel] = {}
         for image in images:
             key = image.constants, image.symbols, image.global_bytes, image.global_data, image.relocations
             if key not in data:
-                data[key] = Data(device, image)
+                data[key] = ModuleData(device, image)
             kernels[image.name] = Kernel(device, image, data[key])
         self.device = device
         self.kernels: Mapping[str, Kernel] = kernels
@@ -174,78 +131,30 @@ class Module(Mapping[str, "Kernel"]):
         return len(self.kernels)
 
 
-class Kernel:
+class Kernel(LoadedKernel):
     """One entry of a module; call it to launch it.
 
     Attributes
     ----------
+    device : Device
     image : KernelImage
-    data : Data
+    data : ModuleData
         What it shares with other kernels of its module.
     """
 
-    def __init__(self, device: Device, image: KernelImage, data: Data | None = None):
-        self.device = device
-        self.image = image
-        self.data = data or Data(device, image)
-        self._code: Allocation | None = device.reserve(len(image.code) * INSTRUCTION_BYTES, device.system)
-        code = np.array(image.code, dtype="<u8")
-        device.transport.write_memory(self._code.address, code.tobytes())
+    def __init__(self, device: LaunchingDevice, image: KernelImage, data: ModuleData | None = None):
+        super().__init__(device, image, data)
+        self._launcher = device.launcher
 
     def __repr__(self):
         size = f"{len(self.image.parameters)} parameters, {len(self.image.code):,} instructions"
         return f"Kernel({self.name}, {size}{', unloaded' if self._code is None else ''})"
 
     @property
-    def name(self) -> str:
-        """Its entry's name."""
-        return self.image.name
-
-    @property
     def signature(self) -> str:
         """Name and parameters, as one would call it."""
         parameters = (f"{p.type}{'*' if p.pointer else ''} {p.name}" for p in self.image.parameters)
         return f"{self.name}({', '.join(parameters)})"
-
-    @property
-    def address(self) -> int:
-        """Of the code in device memory.
-
-        Raises
-        ------
-        LaunchError
-            If its module has been unloaded.
-        """
-        if self._code is None:
-            raise LaunchError(f"kernel {self.name!r}: its module has been unloaded; load it again")
-        return self._code.address
-
-    def unload(self) -> None:
-        """Let the code's memory go; see `Module.unload`."""
-        self._code = None
-
-    def holdings(self, arguments: Sequence) -> list[Allocation]:
-        """Return the memory that a launch with these arguments uses: code, variables, arrays, also by address."""
-        found = [self._code, self.data.globals.memory, self.data.constants.memory]
-        arrays = [self.data.textures[name] for name in self.textures if name in self.data.textures]
-        for value in arguments:
-            if isinstance(value, Texture):
-                arrays += [value.array, value.descriptor]
-            elif isinstance(value, DeviceArray):
-                arrays.append(value)
-            elif isinstance(value, (int, np.integer)):
-                found.append(self.device.heap.holder(int(value)))
-        return [memory for memory in (*found, *(array.memory for array in arrays)) if memory is not None]
-
-    @property
-    def bank(self) -> ConstantBank:
-        """Its constants."""
-        return self.data.constants
-
-    @property
-    def textures(self) -> set[str]:
-        """Names of the texture references that it reads."""
-        return {binding.name for binding in self.image.bindings if binding.kind == "texture"}
 
     def __call__(self, grid, block, arguments: Sequence, shared_bytes: int = 0) -> Launch:
         """Start the kernel and return at once; simulated time passes in `Device.wait` and the like.
@@ -264,55 +173,4 @@ class Kernel:
         LaunchError
             If the arguments do not match the parameters or a TB does not fit the SM.
         """
-        return self.device.launch(self, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes)
-
-    def parameter_words(self, arguments: Sequence) -> list[int]:
-        """Return the parameter space as 32-bit words.
-
-        Raises
-        ------
-        LaunchError
-            If the arguments do not match the parameters, or need more words than the SM has.
-        """
-        parameters = self.image.parameters
-        if not isinstance(arguments, Sequence):
-            raise LaunchError(f"kernel {self.image.name!r}: the arguments must be a list, one for each parameter, "
-                              f"not {type(arguments).__name__}")
-        if len(arguments) != len(parameters):
-            names = ", ".join(f"{p.type} {p.name}" for p in parameters) or "none"
-            raise LaunchError(f"kernel {self.image.name!r} takes {len(parameters)} arguments ({names}), "
-                              f"{len(arguments)} given")
-        size = check_parameters(self.device.geometry, self.image)
-        space = bytearray(size)
-        for parameter, value in zip(parameters, arguments, strict=True):
-            space[parameter.offset:parameter.offset + parameter.size] = self._bytes(parameter, value)
-        for binding in self.image.bindings:
-            words = self._bound(binding)
-            space[binding.offset:binding.offset + 4 * len(words)] = np.array(words, "<u4").tobytes()
-        return [int.from_bytes(space[k:k + 4], "little") for k in range(0, size, 4)]
-
-    def _bound(self, binding: Binding) -> tuple[int, ...]:
-        """Return the words of a binding."""
-        if binding.kind == "global":
-            return (self.data.globals.address,)
-        where = f"kernel {self.image.name!r}, texture {binding.name}"
-        if binding.kind != "texture" or binding.name not in self.data.textures:
-            raise LaunchError(f"{where}: nothing is bound to it; see Module.bind_texture")
-        array = self.data.textures[binding.name]
-        if array.device is not self.device:
-            raise LaunchError(f"{where}: the device array is on another device; copy it to this one")
-        return texture_words(array, where)
-
-    def _bytes(self, parameter: Parameter, value) -> bytes:
-        where = f"kernel {self.image.name!r}, parameter {parameter.name} ({parameter.type})"
-        if isinstance(value, Texture):
-            value = value.descriptor
-        if isinstance(value, DeviceArray):
-            if parameter.size != 8 and not (parameter.pointer and parameter.size == 4):
-                raise LaunchError(f"{where}: a device array was given for a value of {parameter.size} bytes")
-            if value.address is None:
-                raise LaunchError(f"{where}: the device array has been freed")
-            if value.device is not self.device:
-                raise LaunchError(f"{where}: the device array is on another device; copy it to this one")
-            return value.address.to_bytes(parameter.size, "little")
-        return number_bytes(parameter, value, where)
+        return self._launcher.start(self, triple(grid, "grid"), triple(block, "block"), arguments, shared_bytes)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caesura.hw.arch import context as image
+from caesura.hw.arch import context
 from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES
 from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
 
 from .context import Contexts, StackEntry, TbContext, WarpContext
 from .errors import ContextError
-
-if TYPE_CHECKING:
-    from .launch import Launch
-    from .transport import Transport
+from .launch import Launch
+from .transport import Transport
 
 __all__ = ["read_context"]
 
@@ -50,12 +47,12 @@ def read_context(transport: Transport, launch: Launch) -> Contexts:
     """
     found = Contexts()
     for index in range(transport.geometry.tb_slots):
-        address = image.entry_address(launch.ccb_base, index)
-        raw = transport.read_memory(address, image.CCB_ENTRY.size // 8)
-        entry = image.from_words(image.CCB_ENTRY, np.frombuffer(raw, "<u4"))
+        address = context.entry_address(launch.ccb_base, index)
+        raw = transport.read_memory(address, context.CCB_ENTRY.size // 8)
+        entry = context.from_words(context.CCB_ENTRY, np.frombuffer(raw, "<u4"))
         try:
-            _check(entry["state"] in list(image.State), f"its state is {entry['state']}")
-            if entry["state"] == image.State.COMPLETE:
+            _check(entry["state"] in list(context.State), f"its state is {entry['state']}")
+            if entry["state"] == context.State.COMPLETE:
                 _check_entry(launch, entry, index)
                 stream = transport.read_memory(entry["register_image"], entry["length"])
                 found.append(_read_tb(launch, entry, np.frombuffer(stream, "<u4")))
@@ -69,9 +66,9 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
     """Check what an entry says against the launch."""
     g, code = launch.device.geometry, launch.kernel.image
     grid, launch_id = launch.grid, entry["launch_id"]
-    _check(entry["version"] == image.VERSION, f"format version {entry['version']}, not {image.VERSION}")
+    _check(entry["version"] == context.VERSION, f"format version {entry['version']}, not {context.VERSION}")
     _check(entry["geometry_hash"] == g.hash, "it is of another geometry")
-    area = image.area_address(g, launch.ccb_base, launch.area_bytes, index)
+    area = context.area_address(g, launch.ccb_base, launch.area_bytes, index)
     _check(entry["register_image"] == area, f"its stream is said to be at {entry['register_image']:#x}, not {area:#x}")
     _check(entry["length"] <= launch.area_bytes and entry["length"] % WORD_BYTES == 0, f"{entry['length']} bytes long")
     _check(launch_id < math.prod(grid), f"TB {launch_id} of a grid of {math.prod(grid)}")
@@ -81,7 +78,7 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
     _check((entry["registers"], entry["warps"], entry["pag"]) == sizes, "its registers, warps or pattern groups are "
            "not the kernel's")
     _check(0 < entry["live_warps"] < 1 << entry["warps"], f"live warps {entry['live_warps']:#x} of {entry['warps']}")
-    _check(entry["mechanism"] in list(image.Mechanism), f"mechanism {entry['mechanism']}")
+    _check(entry["mechanism"] in list(context.Mechanism), f"mechanism {entry['mechanism']}")
     regions = launch.local_region_bytes
     places = [launch.local_base + k * regions for k in range(g.tb_slots)]
     _check(entry["local_base"] in places, f"no local memory of the launch begins at {entry['local_base']:#x}")
@@ -89,10 +86,10 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
 
 def _read_tb(launch: Launch, entry: dict[str, int], stream: np.ndarray) -> TbContext:
     records, count = entry["live_warps"].bit_count(), -(-launch.shared_bytes // SEGMENT_BYTES)
-    end = len(stream) - image.PATTERN_WORDS * records
+    end = len(stream) - context.PATTERN_WORDS * records
     _check(end >= 0, "its stream ends early")
     words = _Words(stream[:end])
-    table = stream[end:].reshape(records, image.PATTERN_WORDS)
+    table = stream[end:].reshape(records, context.PATTERN_WORDS)
     warps = tuple(_read_warp(launch, words, codes_of(vector), entry["pag"]) for vector in table)
     alive = [warp for warp in range(entry["warps"]) if entry["live_warps"] >> warp & 1]
     _check(sorted(w.warp for w in warps) == alive, "its warps are not those its entry names")
@@ -102,26 +99,26 @@ def _read_tb(launch: Launch, entry: dict[str, int], stream: np.ndarray) -> TbCon
     data = sum(w.data_bytes for w in warps) + SEGMENT_BYTES * len(lines)
     _check(data == entry["data_bytes"], f"{data} bytes of data, {entry['data_bytes']} by its entry")
     return TbContext(
-        image.State(entry["state"]), entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
-        image.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"], entry["pag"], warps,
+        context.State(entry["state"]), entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
+        context.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"], entry["pag"], warps,
         entry["local_base"], lines, entry["length"], entry["data_bytes"], entry["metadata_bytes"])
 
 
 def _read_warp(launch: Launch, words: _Words, codes: np.ndarray, pag: int) -> WarpContext:
     g, code, start = launch.device.geometry, launch.kernel.image, words.at
-    header = image.from_words(image.WARP_HEADER, words.take(image.HEADER_WORDS))
+    header = context.from_words(context.WARP_HEADER, words.take(context.HEADER_WORDS))
     where = f"record of warp {header['warp']}"
     predicates = {p: int(words.take(1)[0]) for p in range(PREDICATES) if header["predicates"] >> p & 1}
     uniforms = {u: int(words.take(1)[0]) for u in range(UNIFORMS) if header["uniforms"] >> u & 1}
     _check(1 <= header["depth"] <= g.stack_depth, f"{where}: stack {header['depth']} deep")
     _check(header["live_lanes"] & ~header["launched_lanes"] == 0, f"{where}: lanes live that were never launched")
-    stack = tuple(StackEntry(*map(int, words.take(image.STACK_WORDS))) for _ in range(header["depth"]))
+    stack = tuple(StackEntry(*map(int, words.take(context.STACK_WORDS))) for _ in range(header["depth"]))
     _check(all(entry.pc <= len(code.code) for entry in stack), f"{where}: a PC beyond the kernel")
     _check(not codes[code.registers:].any() and np.count_nonzero(codes) == header["saved_registers"],
            f"{where}: its patterns are not those of {header['saved_registers']} registers of the kernel")
-    metadata = WORD_BYTES * (words.at - start + image.PATTERN_WORDS)
+    metadata = WORD_BYTES * (words.at - start + context.PATTERN_WORDS)
     registers = read_registers(codes, words.take, pag, g.warp_size)
-    patterns = {r: image.Pattern(int(codes[r])) for r in range(code.registers)}
+    patterns = {r: context.Pattern(int(codes[r])) for r in range(code.registers)}
     data = WORD_BYTES * sum(encoded_words(patterns[r], pag, g.warp_size) for r in registers)
     return WarpContext(header["warp"], header["live_lanes"], header["launched_lanes"],
                        header["barrier"] if header["waiting"] else None, stack, predicates, uniforms, registers,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .arrays import DeviceArray
 from .errors import LaunchError
-from .memory import DeviceArray
 
 __all__ = ["Texture", "texture_words"]
 
@@ -51,5 +51,5 @@ class Texture:
     def __init__(self, array: DeviceArray):
         self.array = array
         words = texture_words(array, "texture")
-        self.descriptor = array.device.empty(4, np.uint32, clear=False)
+        self.descriptor = DeviceArray(array.device, 4, np.uint32, clear=False)
         self.descriptor.set(np.array((*words, 0), np.uint32))

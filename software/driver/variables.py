@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from caesura.hw.arch.errors import InputError
 from caesura.software.compiler.codegen.image import KernelImage, Relocation, Symbol
 
+from .arrays import convert
 from .errors import DriverError, LaunchError
-from .memory import convert
-
-if TYPE_CHECKING:
-    from .device import Device
-    from .memory import Allocation
+from .memory import DeviceMemory
+from .regions import Allocation
 
 __all__ = ["Bank", "GlobalVariables", "Variable", "relocated", "symbols_of"]
 
@@ -25,7 +23,7 @@ _CHUNK = 1 << 20
 class Bank(Protocol):
     """Memory that holds variables: `symbols` of kind `what`, from `address` on."""
 
-    device: Device
+    device: DeviceMemory
     memory: Allocation | None
     symbols: dict[str, Symbol]
     what: str
@@ -81,7 +79,7 @@ class GlobalVariables:
 
     Parameters
     ----------
-    device : Device
+    device : DeviceMemory
     image : KernelImage
         One of the kernels that share them.
 
@@ -100,7 +98,7 @@ class GlobalVariables:
 
     what = "global variable"
 
-    def __init__(self, device: Device, image: KernelImage):
+    def __init__(self, device: DeviceMemory, image: KernelImage):
         size = image.global_bytes
         self.device = device
         self.symbols = symbols_of(image, "global", size, self.what)

@@ -50,9 +50,9 @@ def test_slices_change_nothing(backend, monkeypatch):
     whole, cut, watched = (open_device(backend, "tiny", 1 << 16, trace=True) for _ in range(3))
     expected = story(whole)
     monkeypatch.setattr(pace, "SLICE_SECONDS", 0)
-    monkeypatch.setattr("caesura.software.driver.device.OBSERVER_SECONDS", 0)
+    monkeypatch.setattr("caesura.software.driver.simulated_time.OBSERVER_SECONDS", 0)
     for device in (cut, watched):
-        device._pace._cycles = 1
+        device._time._pace._cycles = 1
     assert story(cut) == expected
     seen = []
     watched.observer = lambda launch, cycle: seen.append((cycle, launch and (launch.peek_progress(), repr(launch))))

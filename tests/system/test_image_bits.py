@@ -8,7 +8,7 @@ from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, PATTERN_WORDS, STAC
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.patterns import codes_of, encoded_words
 from caesura.hw.arch.registers import KernelState
-from caesura.sim.golden.save import read_entry, restore, save
+from caesura.sim.golden.context_image import read_entry, restore, save
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench, argument_words

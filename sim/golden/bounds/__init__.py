@@ -3,15 +3,11 @@
 1. A *tag* says of which array a word is an address: its number; 0: it is a number, or not known to be an address; -1
    (`MIXED`): it comes from addresses of several arrays, or from one by other than moves and sums.
 2. Every lane of a register has a tag, every uniform register, and every word of global, local and shared memory
-   (`tags.WarpTags`, `shadow.Shadow`). They start at parameters (`checker.BoundsChecker.launch`) and go with the values
-   as `rules` says; contexts keep them (`BoundsChecker.saved`).
+   (`state.tags`). They start at parameters (`checker.BoundsChecker.launch`) and go with the values as `rules` says;
+   contexts keep them (`BoundsChecker.saved`).
 3. An access whose address has a number must lie in that array; any other in some array that exists. The driver leaves
    gaps between arrays, so that one that leaves its array by little lies in none.
 
 Machines without a checker have none of it: a checker wraps the operations of a kernel when they are decoded
 (`instrument`).
 """
-
-from .checker import BoundsChecker
-
-__all__ = ["BoundsChecker"]

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.isa import AtomicOp, Space
 
-from ..alu import lanes_of
-from ..atomics import Atomic, Pending
-from ..warp import Warp
-from .rules import MIXED, TAG, added
-from .tags import Shadow, WarpTags
-
-if TYPE_CHECKING:
-    from ..kernel import Kernel
-    from ..machine import Machine
-    from .checker import BoundsChecker
+from ..semantics.atomics import Atomic
+from ..state.kernel import Kernel
+from ..state.lanes import lanes_of
+from ..state.pending import PendingAtomic
+from ..state.sm import Sm
+from ..state.tags import MIXED, TAG
+from ..state.thread_block import Warp
+from .checker import BoundsChecker
+from .operand_tags import address_tags, operand_tags
+from .rules import added
 
 __all__ = ["CheckedAtomic"]
 
@@ -26,27 +24,28 @@ __all__ = ["CheckedAtomic"]
 class CheckedAtomic(Atomic):
     """An atomic whose addresses are checked; its result has the tag of the word before."""
 
-    def __init__(self, checker: BoundsChecker, instruction: Instruction, machine: Machine, kernel: Kernel):
-        super().__init__(instruction, machine, kernel)
+    def __init__(self, checker: BoundsChecker, instruction: Instruction, sm: Sm, kernel: Kernel):
+        super().__init__(instruction, sm, kernel)
         self.checker = checker
-        self._base = None if instruction.get("no_base") else instruction.get("a")
-        self._uniform = bool(instruction.get("base_uniform"))
+        self._instruction = instruction
+        self._address_tags = address_tags(instruction)
 
-    def begin(self, warp: Warp, pc: int, mask: int) -> Pending:
+    def begin(self, warp: Warp, pc: int, mask: int) -> PendingAtomic:
         """Return the atomic with its operands read and memory unchanged; a fault as well if it is out of bounds."""
-        tags = WarpTags.of(warp)
+        tags = warp.bounds_tags()
         if not self.shared:
-            own = 0 if self._base is None else tags.uniform(self._base) if self._uniform else tags.vector(self._base)
+            own = self._address_tags(tags)
             self.checker.check(warp, mask, self.address(warp), own, self.access.bytes, "atomic")
         pending = super().begin(warp, pc, mask)
         pending.shadow = self.checker.shadow(warp, Space.SHARED if self.shared else Space.GLOBAL)
         pending.tags = np.zeros((3, self.size), TAG)
-        pending.tags[1], pending.tags[2] = tags.vector(self.b), tags.vector(self.c)
+        for row, name in enumerate("bc", 1):
+            pending.tags[row] = operand_tags(self._instruction, tags, name, self.size)
         return pending
 
-    def perform(self, pending: Pending, lanes: np.ndarray) -> None:
+    def perform(self, pending: PendingAtomic, lanes: np.ndarray) -> None:
         """Change memory, and its tags, for `lanes`, all at different addresses."""
-        shadow: Shadow = pending.shadow
+        shadow = pending.shadow
         if shadow.used or pending.tags[1:].any():
             words = pending.place[lanes].astype(np.int64) * (2 if self.wide else 1)
             before, b, c = shadow.load(words), pending.tags[1][lanes], pending.tags[2][lanes]
@@ -62,11 +61,11 @@ class CheckedAtomic(Atomic):
             shadow.store(words, after)
         super().perform(pending, lanes)
 
-    def finish(self, warp: Warp, pending: Pending) -> None:
+    def finish(self, warp: Warp, pending: PendingAtomic) -> None:
         """Write the result and its tags."""
         super().finish(warp, pending)
         if self.returns:
-            tags = WarpTags.of(warp)
+            tags = warp.bounds_tags()
             tags.set(self.d, pending.mask, np.where(lanes_of(pending.mask, self.size), pending.tags[0], TAG(0)))
             if self.wide:
                 tags.clear(self.d + 1, pending.mask)

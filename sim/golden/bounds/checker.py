@@ -10,12 +10,12 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import Space
 from caesura.software.compiler.codegen.image import HIGH_WORD
-from caesura.software.driver.bounds import Extent, Violation, nearest_extent
+from caesura.software.driver.bounds import MemoryObject, Violation, nearest_object
 
-from ..alu import lanes_of
-from ..tb import ThreadBlock
-from ..warp import Warp, WarpFault
-from .tags import Shadow, WarpTags
+from ..state.faults import WarpFault
+from ..state.lanes import lanes_of
+from ..state.tags import Shadow, WarpTags
+from ..state.thread_block import ThreadBlock, Warp
 
 __all__ = ["BoundsChecker", "BoundsFault"]
 
@@ -39,10 +39,10 @@ class BoundsFault(WarpFault):
 class _Arrays:
     """The arrays that exist for one kernel, and the tag of each word of its parameters."""
 
-    def __init__(self, extents: Iterable[Extent], tags: Mapping[int, int]):
-        self.extents = sorted(extents, key=lambda extent: extent.start)
-        self.starts = np.array([extent.start for extent in self.extents], np.int64)
-        self.ends = np.array([extent.end for extent in self.extents], np.int64)
+    def __init__(self, objects: Iterable[MemoryObject], tags: Mapping[int, int]):
+        self.objects = sorted(objects, key=lambda item: item.start)
+        self.starts = np.array([item.start for item in self.objects], np.int64)
+        self.ends = np.array([item.end for item in self.objects], np.int64)
         self.tags = dict(tags)
 
 
@@ -63,7 +63,7 @@ class BoundsChecker:
     def __init__(self, g: Geometry, memory_bytes: int):
         self.g = g
         self.memory = Shadow(memory_bytes)
-        self._extents: list[Extent | None] = [None]
+        self._objects: list[MemoryObject | None] = [None]
         self._numbers: dict[tuple[int, int], int] = {}
         self._low, self._high = np.zeros(1, np.int64), np.full(1, _ANYWHERE, np.int64)
         self._kernels: dict[int, _Arrays] = {}
@@ -72,23 +72,23 @@ class BoundsChecker:
 
     # What the driver tells
 
-    def launch(self, slot: int, extents: Iterable[Extent], pointers: Mapping[int, int]) -> None:
+    def launch(self, slot: int, objects: Iterable[MemoryObject], pointers: Mapping[int, int]) -> None:
         """A kernel is about to start; see `BoundsMonitor`."""
-        extents = list(extents)
-        numbers = {extent.start: self._number(extent) for extent in extents}
+        objects = list(objects)
+        numbers = {item.start: self._number(item) for item in objects}
         tags = {word: numbers.get(address, 0) for word, address in pointers.items()}
-        self._kernels[slot] = _Arrays(extents, tags)
+        self._kernels[slot] = _Arrays(objects, tags)
         self._saved = {key: value for key, value in self._saved.items() if key[0] != slot}
 
-    def _number(self, extent: Extent) -> int:
-        """Return the tag of an extent, 0 once there have been more than tags can tell apart."""
-        key = extent.start, extent.size
-        if key not in self._numbers and len(self._extents) <= _MOST_TAGS:
-            self._numbers[key] = len(self._extents)
-            self._extents.append(extent)
-            self._low, self._high = np.append(self._low, extent.start), np.append(self._high, extent.end)
+    def _number(self, item: MemoryObject) -> int:
+        """Return the tag of an object, 0 once there have been more than tags can tell apart."""
+        key = item.start, item.size
+        if key not in self._numbers and len(self._objects) <= _MOST_TAGS:
+            self._numbers[key] = len(self._objects)
+            self._objects.append(item)
+            self._low, self._high = np.append(self._low, item.start), np.append(self._high, item.end)
         elif key in self._numbers:
-            self._extents[self._numbers[key]] = extent
+            self._objects[self._numbers[key]] = item
         return self._numbers.get(key, 0)
 
     def violation(self) -> Violation | None:
@@ -118,12 +118,7 @@ class BoundsChecker:
 
     def shadow(self, warp: Warp, space: Space) -> Shadow:
         """Return the tags of the memory of a space."""
-        if space is not Space.SHARED:
-            return self.memory
-        tb = warp.tb
-        if tb.tags is None:
-            tb.tags = Shadow(len(tb.shared))
-        return tb.tags
+        return warp.tb.bounds_tags() if space is Space.SHARED else self.memory
 
     # Accesses
 
@@ -168,5 +163,5 @@ class BoundsChecker:
         x, y, _ = warp.tb.kernel.block
         linear = warp.index * self.g.warp_size + lane
         return Violation(access, size, address, warp.tb.ctaid, (linear % x, linear // x % y, linear // (x * y)),
-                         self._extents[tag] if tag > 0 else None, nearest_extent(arrays.extents, address, size),
+                         self._objects[tag] if tag > 0 else None, nearest_object(arrays.objects, address, size),
                          HIGH_WORD <= address < HIGH_WORD + 256)

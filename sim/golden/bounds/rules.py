@@ -16,11 +16,10 @@ import numpy as np
 
 from caesura.hw.arch.isa import AluOp
 
-__all__ = ["MIXED", "TAG", "Operands", "result_tags", "added"]
+from ..state.tags import MIXED, TAG
 
-MIXED = -1
-TAG = np.int16
-"""Element type of tags."""
+__all__ = ["Operands", "result_tags", "added"]
+
 _ALIGNMENT = 4096
 """An ``and`` that takes less than this off an address aligns it."""
 

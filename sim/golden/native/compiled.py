@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +14,10 @@ from caesura.hw.arch.registers import KernelState
 from caesura.hw.core.sfu.tables import FUNCTIONS, coefficients, windows
 from caesura.sim.trace import TRACE
 
-from ..warp import StackEntry, Warp, WarpFault
+from ..execution import Execution
+from ..state.faults import WarpFault
+from ..state.kernel import Kernel
+from ..state.thread_block import StackEntry, ThreadBlock, Warp
 from .encode import row
 from .layout import (
     BLOCK,
@@ -29,11 +31,6 @@ from .layout import (
     Handler,
     Status,
 )
-
-if TYPE_CHECKING:
-    from ..kernel import Kernel
-    from ..machine import Machine
-    from ..tb import ThreadBlock
 
 __all__ = ["Compiled", "load_library"]
 
@@ -59,17 +56,17 @@ def _address(array: np.ndarray) -> int:
 class Compiled:
     """The engine at work on one machine.
 
-    Warps are *attached* while the arrays hold their state; `pull` and `pull_block` detach them. `Machine` calls these
+    Warps are *attached* while the arrays hold their state; `pull` and `pull_block` detach them. The machine calls these
     before it looks at a warp that did not execute the last instruction in Python.
 
     Parameters
     ----------
-    machine : Machine
+    machine : Execution
     library : CDLL
         From `load_library`, for the machine's warp size.
     """
 
-    def __init__(self, machine: Machine, library: ctypes.CDLL):
+    def __init__(self, machine: Execution, library: ctypes.CDLL):
         g = machine.g
         self.machine = machine
         self._run = library.run
@@ -166,7 +163,7 @@ class Compiled:
         kernel = warp.tb.kernel
         decoded = self._decoded[kernel.index]
         assert decoded is not None
-        decoded[1][pc] = fields = row(kernel.operation(pc))
+        decoded[1][pc] = fields = row(self.machine.decoder.operation(kernel, pc))
         if fields[0] == Handler.SFU and self._tables is None:
             self._tables = np.array([coefficients(name) for name in FUNCTIONS], np.int64)
             self._state["coefficients"], self._state["angles"] = _address(self._tables), _address(windows())
@@ -206,7 +203,7 @@ class Compiled:
     def _push_block(self, tb: ThreadBlock) -> None:
         kernel, record, lines = tb.kernel, self._blocks[tb.slot], self._lines[tb.slot]
         decoded = self._decoded[kernel.index]
-        if decoded is None or decoded[0] is not kernel.decoded:
+        if decoded is None or decoded[0] is not kernel.descriptor:
             self._push_kernel(kernel)
         lines[:] = np.frombuffer(tb.lines_valid.to_bytes(8 * len(lines), "little"), np.uint64)
         record["shared"], record["lines"] = _address(tb.shared), _address(lines)
@@ -220,7 +217,7 @@ class Compiled:
         record, descriptor = self._kernels[kernel.index], kernel.descriptor
         words = min(descriptor.code_words, len(self.machine.memory) // INSTRUCTION_BYTES)
         operations, params = np.zeros(words, OPERATION), np.array(kernel.params, np.uint32)
-        self._decoded[kernel.index] = kernel.decoded, operations, params
+        self._decoded[kernel.index] = descriptor, operations, params
         record["operations"], record["params"], record["code_words"] = _address(operations), _address(params), words
         record["shared_bytes"], record["local_bytes"] = kernel.shared_bytes, descriptor.local_bytes
         record["const_base"], record["const_bytes"] = descriptor.const_base, descriptor.const_bytes

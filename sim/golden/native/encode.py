@@ -5,8 +5,8 @@ from __future__ import annotations
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.isa import AluOp, ExchangeOp, Format, Unit
 
-from ..alu import TEST, VALUE
-from ..execute import Kind, Operation
+from ..semantics.operation import Kind, Operation
+from ..semantics.operations import TEST, VALUE
 from .layout import OPERATION, Handler, Source
 
 __all__ = ["UNDECODED", "row"]

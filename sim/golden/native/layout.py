@@ -31,7 +31,7 @@ class Handler(enum.IntEnum):
     """What the engine does with an operation."""
 
     UNDECODED = 0
-    """It was never met: `Kernel.operation` decodes it."""
+    """It was never met: the machine's `Decoder` decodes it."""
     PYTHON = 1
     """Left to the numpy model."""
     VALUE = 2

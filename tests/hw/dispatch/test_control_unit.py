@@ -8,8 +8,7 @@ from control_bench import MAP, ControlBench, Kernel
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.hw.arch.registers import Command, KernelState
-from caesura.hw.preempt.unit import IDENTIFICATION
+from caesura.hw.arch.registers import IDENTIFICATION, Command, KernelState
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))]

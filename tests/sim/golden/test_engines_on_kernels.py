@@ -9,7 +9,7 @@ from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Special
 from caesura.hw.arch.registers import KernelState
-from caesura.sim.golden.atomics import OrderMismatch
+from caesura.sim.golden.semantics.atomic_order import OrderMismatch
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import differences, shipped_work, start_job
 from caesura.sim.testing.engines import Pair

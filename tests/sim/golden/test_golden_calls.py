@@ -8,7 +8,6 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE
 from caesura.hw.arch.isa import Format, Special
 from caesura.sim import open_device
-from caesura.sim.golden.bounds.tags import WarpTags
 from caesura.software.compiler import assemble
 
 
@@ -83,5 +82,5 @@ def test_a_return_address_is_no_address_of_an_array():
     machine, tags = device.transport.machine, []
     for _ in range(10):
         device.advance(1)
-        tags += [(warp.stack[-1].pc, WarpTags.of(warp).uniform(1)) for tb in machine.resident() for warp in tb.warps]
+        tags += [(warp.stack[-1].pc, warp.bounds_tags().uniform(1)) for tb in machine.resident() for warp in tb.warps]
     assert dict(tags)[1] > 0 and dict(tags)[3] == 0

@@ -6,7 +6,8 @@ import pytest
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.sim.golden.warp import Warp, WarpFault
+from caesura.sim.golden.state.faults import WarpFault
+from caesura.sim.golden.state.thread_block import Warp
 
 
 class Block:

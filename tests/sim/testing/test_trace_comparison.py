@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.sim.golden.atomics import OrderMismatch
+from caesura.sim.golden.semantics.atomic_order import OrderMismatch
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.lockstep import describe, first_difference, merge_writes

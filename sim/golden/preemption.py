@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from caesura.hw.arch import context
@@ -11,16 +9,13 @@ from caesura.hw.arch.context import CCB_ENTRY, Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.registers import KernelState
 
-from .kernel import Kernel
-from .save import BadImage, read_entry, restore, save
-from .tb import ThreadBlock
-
-if TYPE_CHECKING:
-    from .machine import Machine
+from .context_image import BadImage, read_entry, restore, save
+from .execution import Execution
+from .state.kernel import Kernel
+from .state.thread_block import ThreadBlock
 
 __all__ = ["Preemption"]
 
-_PREEMPTED_EVENT, _RESUMED_EVENT = 1 << 8, 1 << 9
 _ENTRY_WORDS = CCB_ENTRY.size // 32
 _ENTRY_BYTES = 4 * _ENTRY_WORDS + 8  # its first two words are written twice
 
@@ -38,7 +33,7 @@ class Preemption:
         By register name (``save_cycles``, ...).
     """
 
-    def __init__(self, machine: Machine):
+    def __init__(self, machine: Execution):
         self.machine = machine
         self.kernel: Kernel | None = None
         self.error = CommandError.NONE
@@ -61,9 +56,9 @@ class Preemption:
         """
         g, descriptor = self.machine.g, kernel.descriptor
         if descriptor.area_bytes < context.area_bound(g, kernel.warps, kernel.registers, kernel.shared_bytes):
-            return self._end(CommandError.AREA_TOO_SMALL, _PREEMPTED_EVENT)
+            return self._end(CommandError.AREA_TOO_SMALL, "preempted")
         if descriptor.ccb_base + context.ccb_bytes(g, descriptor.area_bytes) > len(self.machine.memory):
-            return self._end(CommandError.BUS_ERROR, _PREEMPTED_EVENT)
+            return self._end(CommandError.BUS_ERROR, "preempted")
         self._begin(kernel)
         self.counters |= dict.fromkeys(("save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
                                         "save_tbs", "save_warps"), 0)
@@ -91,23 +86,20 @@ class Preemption:
                 stream = words[image:image + entry["length"] // 4]
                 waiting.append((index, restore(kernel, entry, stream, scramble)))
         except BadImage:
-            return self._end(CommandError.BAD_IMAGE, _RESUMED_EVENT)
+            return self._end(CommandError.BAD_IMAGE, "resumed")
         self._begin(kernel)
         self._waiting = waiting
         streams = sum(self._entry(kernel, index)["length"] for index, _ in waiting)
         self.counters |= {"restore_bytes": 4 * _ENTRY_WORDS * g.tb_slots + streams, "resume_cycles": 0}
         kernel.state = KernelState.RESUMING
 
-    def abandon(self, kernel: Kernel) -> None:
-        """Bring no more TBs of a kernel back."""
-        if self.kernel is kernel:
-            self._waiting = []
-
     def progress(self) -> None:
         """Save the TBs that have stopped, or bring back those that have room."""
         kernel = self.kernel
         if kernel is None:
             return
+        if kernel.abandoned:
+            self._waiting = []
         if kernel.state is KernelState.PREEMPTING:
             self._save(kernel)
         else:
@@ -125,8 +117,9 @@ class Preemption:
         self.counters |= {"save_cycles": cycles, "drain_cycles": cycles}
         over = kernel.completed == kernel.tbs
         kernel.state = KernelState.FINISHED if over else KernelState.PREEMPTED
-        machine.events |= over << kernel.index
-        self._end(CommandError.NONE, _PREEMPTED_EVENT)
+        if over:
+            machine.raise_event("finished", kernel.index)
+        self._end(CommandError.NONE, "preempted")
 
     def _write(self, tb: ThreadBlock) -> None:
         """Write a TB's image and its committed CCB entry."""
@@ -162,7 +155,7 @@ class Preemption:
         kernel.state = KernelState.RUNNING
         machine.attention = True
         self.counters["restore_cycles"] = machine.cycle - self._began
-        self._end(CommandError.NONE, _RESUMED_EVENT)
+        self._end(CommandError.NONE, "resumed")
 
     def _entry(self, kernel: Kernel, index: int) -> dict[str, int]:
         address = context.entry_address(kernel.descriptor.ccb_base, index) // 4
@@ -173,7 +166,7 @@ class Preemption:
         self._began = self.machine.cycle
         self.machine.attention = True
 
-    def _end(self, error: CommandError, event: int) -> None:
+    def _end(self, error: CommandError, event: str) -> None:
         self.kernel = None
         self.error = error
-        self.machine.events |= event
+        self.machine.raise_event(event)

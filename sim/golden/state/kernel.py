@@ -1,24 +1,15 @@
-"""A kernel slot of the golden model: descriptor, decoded code and progress."""
+"""A kernel slot of the golden model: descriptor and progress."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from caesura.hw.arch.faults import Fault
-from caesura.hw.arch.footprint import tb_footprint
-from caesura.hw.arch.geometry import INSTRUCTION_BYTES, REGISTER_BANKS, SEGMENT_BYTES, Geometry
+from caesura.hw.arch.footprint import local_region_bytes, tb_footprint
+from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import KernelState, Register
 
-from .bounds.instrument import instrument
-from .execute import Kind, Operation, compile_word
-
-if TYPE_CHECKING:
-    from .machine import Machine
-    from .tb import ThreadBlock
-
-__all__ = ["Kernel"]
+__all__ = ["Descriptor", "Kernel"]
 
 
 @dataclass(frozen=True)
@@ -76,52 +67,47 @@ class Kernel:
         TBs so far; those ended by a fault.
     regions : int
         Bit a region of local memory: it belongs to a TB, on the SM or preempted.
-    decoded : dict of int to Operation
-        Instructions met since the descriptor was loaded, by PC: another dictionary after each load.
+    abandoned : bool
+        An access out of bounds has ended all of it.
     """
 
-    def __init__(self, machine: Machine, index: int):
-        self.machine = machine
+    def __init__(self, g: Geometry, index: int):
+        self.g = g
         self.index = index
         self.state = KernelState.IDLE
         self.launched = self.completed = self.faults = self.regions = 0
-        self.decoded: dict[int, Operation] = {}
-
-    def __getstate__(self):
-        return vars(self) | {"decoded": {}}  # decoded operations hold on to the machine they were made for
+        self.abandoned = False
 
     def load(self, descriptor: Descriptor) -> None:
-        """Take a new descriptor and forget the decoded code of the last one."""
+        """Take a new descriptor."""
         self.descriptor = descriptor
         self.grid, self.block = descriptor.grid, tuple(max(n, 1) for n in descriptor.block)
         self.threads, self.registers, self.warps = descriptor.threads, descriptor.registers, descriptor.warps
         self.shared_bytes, self.params = descriptor.shared_bytes, descriptor.params
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
         self.launched = self.completed = self.faults = self.regions = 0
-        self.decoded = {}
+        self.abandoned = False
 
-    def take_region(self, tb: ThreadBlock) -> None:
-        """Give a new TB the lowest free region of local memory."""
+    def take_region(self) -> int:
+        """Return the address of the lowest free region of local memory, which now belongs to a new TB."""
         region = (~self.regions & self.regions + 1).bit_length() - 1
         self.regions |= 1 << region
-        tb.local_base = self.descriptor.local_base + region * self.region_bytes & 0xFFFF_FFFF
+        return self.descriptor.local_base + region * self.region_bytes & 0xFFFF_FFFF
 
     @property
     def region_addresses(self) -> list[int]:
         """Where the regions of local memory begin."""
-        return [self.descriptor.local_base + k * self.region_bytes & 0xFFFF_FFFF
-                for k in range(self.machine.g.tb_slots)]
+        return [self.descriptor.local_base + k * self.region_bytes & 0xFFFF_FFFF for k in range(self.g.tb_slots)]
 
-    def free_region(self, tb: ThreadBlock) -> None:
+    def free_region(self, address: int) -> None:
         """Take the region of a TB that has ended."""
         if self.region_bytes:
-            self.regions &= ~(1 << (tb.local_base - self.descriptor.local_base) // self.region_bytes)
+            self.regions &= ~(1 << (address - self.descriptor.local_base) // self.region_bytes)
 
     @property
     def region_bytes(self) -> int:
         """Local memory of a TB, whole segments."""
-        size = self.warps * self.machine.g.warp_size * self.descriptor.local_bytes
-        return -(-size // SEGMENT_BYTES) * SEGMENT_BYTES
+        return local_region_bytes(self.g, self.warps, self.descriptor.local_bytes)
 
     @property
     def tbs(self) -> int:
@@ -137,23 +123,3 @@ class Kernel:
     def tb_registers(self) -> int:
         """Physical vector registers of a TB, a multiple of the number of banks."""
         return -(-self.warps * self.registers // REGISTER_BANKS) * REGISTER_BANKS
-
-    def operation(self, pc: int) -> Operation:
-        """Return the decoded instruction at `pc`, decoding it when first met."""
-        found = self.decoded.get(pc)
-        if found is None:
-            found = self.decoded[pc] = self._decode(pc)
-        return found
-
-    def _decode(self, pc: int) -> Operation:
-        if pc >= self.descriptor.code_words:
-            return Operation(Kind.FAULT, Fault.FETCH_BOUND)
-        address = self.descriptor.code_base + INSTRUCTION_BYTES * pc
-        memory = self.machine.memory
-        if address + INSTRUCTION_BYTES > len(memory):
-            return Operation(Kind.FAULT, Fault.BUS_ERROR)
-        word = int.from_bytes(memory[address:address + INSTRUCTION_BYTES].tobytes(), "little")
-        operation = compile_word(word, self.machine, self)
-        if self.machine.checker is not None:
-            instrument(self.machine.checker, operation, word, self.machine, self.index)
-        return operation

@@ -1,32 +1,28 @@
-"""Instruction semantics of the golden model: each word is decoded once into an `Operation`."""
+"""Decoded instructions: a word becomes an `Operation`, which knows its effect."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from caesura.hw.arch.encoding import Instruction, decode
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import UNIFORMS
 from caesura.hw.arch.isa import PT, Unit
 
-from .access import constant_to_uniform, memory
+from ..state.kernel import Kernel
+from ..state.sm import Sm
+from ..state.thread_block import Warp
 from .atomics import Atomic
-from .side import exchange, f64, sfu
+from .load_store import constant_to_uniform, load_store
+from .operands import Run
+from .shared_units import exchange, f64, sfu
 from .uniform import call, uniform
 from .vector import alu
-from .warp import Warp
-
-if TYPE_CHECKING:
-    from .kernel import Kernel
-    from .machine import Machine
 
 __all__ = ["Kind", "Operation", "compile_word"]
 
-Run = Callable[[Warp, int], None]
 _UNITS = {Unit.ALU: alu, Unit.F64: f64, Unit.SFU: sfu, Unit.EXCHANGE: exchange, Unit.UNIFORM: uniform,
-          Unit.GLOBAL: memory, Unit.SHARED: memory, Unit.CONSTANT: memory}
+          Unit.GLOBAL: load_store, Unit.SHARED: load_store, Unit.CONSTANT: load_store}
 
 
 class Kind(enum.IntEnum):
@@ -87,7 +83,7 @@ class Operation:
         self.instruction: Instruction | None = None
 
 
-def compile_word(word: int, machine: Machine, kernel: Kernel) -> Operation:
+def compile_word(word: int, sm: Sm, kernel: Kernel) -> Operation:
     """Decode one instruction word of `kernel`.
 
     Static faults (illegal opcode or operand, register bound) become operations of kind `FAULT`.
@@ -104,17 +100,17 @@ def compile_word(word: int, machine: Machine, kernel: Kernel) -> Operation:
     operation = _control(instruction)
     if operation is None and op.is_atomic:
         operation = Operation(Kind.ATOMIC)
-        operation.atomic = Atomic(instruction, machine, kernel)
+        operation.atomic = Atomic(instruction, sm, kernel)
     elif operation is None:
         operation = Operation(Kind.RUN)
         make = constant_to_uniform if "ud" in op.operands and op.size is not None else _UNITS[op.unit]
-        operation.run = make(instruction, machine, kernel)
+        operation.run = make(instruction, sm, kernel)
     operation.instruction = instruction
     if operation.kind is Kind.CALL:
-        operation.run = call(instruction, machine, kernel)
+        operation.run = call(instruction, sm, kernel)
     if op.is_guarded:
         operation.guard = instruction.get("guard")
-        operation.invert = (1 << machine.g.warp_size) - 1 if instruction.get("guard_not") else 0
+        operation.invert = (1 << sm.g.warp_size) - 1 if instruction.get("guard_not") else 0
     return operation
 
 

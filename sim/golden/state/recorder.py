@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
 
-from .alu import lanes_of
-
-if TYPE_CHECKING:
-    from .warp import Warp
+from .lanes import lanes_of
+from .thread_block import Warp
 
 __all__ = ["Recorder"]
 

@@ -1,9 +1,6 @@
-"""Loads and stores of the golden model: global, shared, local and constant memory."""
+"""Loads and stores: global, shared, local and constant memory."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,21 +9,20 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import SEGMENT_BYTES, WORD_BYTES
 from caesura.hw.arch.isa import Size, Space
 
-from .alu import lanes_of
-from .warp import Warp, WarpFault
+from ..state.faults import WarpFault
+from ..state.kernel import Kernel
+from ..state.lanes import lanes_of
+from ..state.sm import Sm
+from ..state.thread_block import Warp
+from .operands import Read, Run
 
-if TYPE_CHECKING:
-    from .kernel import Kernel
-    from .machine import Machine
+__all__ = ["load_store", "constant_to_uniform", "address_of", "check_alignment", "shared_views", "local_address",
+           "load", "store"]
 
-__all__ = ["memory", "constant_to_uniform", "address_of", "check_alignment", "shared_views", "local_address", "load",
-           "store"]
-
-Run = Callable[[Warp, int], None]
 _ADDRESS = (1 << 32) - 1
 
 
-def address_of(instruction: Instruction, size: int) -> Callable[[Warp], np.ndarray]:
+def address_of(instruction: Instruction, size: int) -> Read:
     """Return what computes the address of all lanes: a vector or uniform register plus the immediate, or that alone."""
     base = instruction.get("a")
     imm = np.full(size, instruction.get("imm") & _ADDRESS, np.uint32)
@@ -51,8 +47,8 @@ def _check_bound(address: np.ndarray, size: int, bound: int, fault: Fault) -> No
         raise WarpFault(fault, int(address[beyond.argmax()]))
 
 
-def _check_present(machine: Machine, address: np.ndarray) -> None:
-    absent = address >= len(machine.memory)
+def _check_present(sm: Sm, address: np.ndarray) -> None:
+    absent = address >= len(sm.memory)
     if absent.any():
         raise WarpFault(Fault.BUS_ERROR, int(address[absent.argmax()]))
 
@@ -66,9 +62,9 @@ def shared_views(warp: Warp, address: np.ndarray, access: Size, writes: bool):
     return tb.views
 
 
-def memory(instruction: Instruction, machine: Machine, kernel: Kernel) -> Run:
+def load_store(instruction: Instruction, sm: Sm, kernel: Kernel) -> Run:
     """Build the effect of a load or store."""
-    op, size = instruction.op, machine.g.warp_size
+    op, size = instruction.op, sm.g.warp_size
     assert op.size is not None
     d, full = instruction.get("d"), (1 << size) - 1
     access, end = op.size, d + op.data_registers
@@ -80,7 +76,7 @@ def memory(instruction: Instruction, machine: Machine, kernel: Kernel) -> Run:
         address = address_in(warp)[lanes]
         check_alignment(address, access.bytes)
         data = warp.registers[d:end, lanes] if op.store else None
-        views, address = place(machine, warp, address, lanes, access, data)
+        views, address = place(sm, warp, address, lanes, access, data)
         if data is not None:
             return store(views, address, data, access)
         for register, values in enumerate(load(views, address, access), d):
@@ -88,54 +84,54 @@ def memory(instruction: Instruction, machine: Machine, kernel: Kernel) -> Run:
                 whole = np.zeros(size, np.uint32)
                 whole[lanes] = values
                 values = whole
-            machine.write_register(warp, mask, register, values)
+            sm.write_register(warp, mask, register, values)
     return run
 
 
-def _global(machine, warp, address, lanes, access, data):
+def _global(sm, warp, address, lanes, access, data):
     """Check a global access; a store that faults has done the segments before."""
-    fault = machine.check(warp.tb.kernel, address)
+    fault = sm.access_fault(warp.tb.kernel, address)
     if fault is None:
-        return machine.views, address
+        return sm.views, address
     if data is not None:
         started = _started(address, fault.address)
-        store(machine.views, address[started], data[:, started], access)
+        store(sm.views, address[started], data[:, started], access)
     raise fault
 
 
-def _shared(machine, warp, address, lanes, access, data):
+def _shared(sm, warp, address, lanes, access, data):
     return shared_views(warp, address, access, data is not None), address
 
 
-def _local(machine, warp, address, lanes, access, data):
+def _local(sm, warp, address, lanes, access, data):
     """Translate offsets in the thread's local memory: words of the lanes of a warp interleave."""
     _check_bound(address, access.bytes, warp.tb.kernel.descriptor.local_bytes, Fault.LOCAL_BOUND)
-    address = local_address(machine, warp, address, lanes)
-    _check_present(machine, address)
-    return machine.views, address
+    address = local_address(sm, warp, address, lanes)
+    _check_present(sm, address)
+    return sm.views, address
 
 
-def local_address(machine: Machine, warp: Warp, offset: np.ndarray, lanes) -> np.ndarray:
+def local_address(sm: Sm, warp: Warp, offset: np.ndarray, lanes) -> np.ndarray:
     """Return where offsets in local memory lie: those of `lanes`, an index or mask of all lanes."""
-    size, count = machine.g.warp_size, warp.tb.kernel.descriptor.local_bytes
+    size, count = sm.g.warp_size, warp.tb.kernel.descriptor.local_bytes
     lane = np.arange(size, dtype=np.uint32)[lanes]
     base = np.uint32(warp.tb.local_base + warp.index * count * size & _ADDRESS)
     low = offset & np.uint32(WORD_BYTES - 1)
     return base + (offset - low) * np.uint32(size) + lane * np.uint32(WORD_BYTES) + low
 
 
-def _constant(machine, warp, address, lanes, access, data):
+def _constant(sm, warp, address, lanes, access, data):
     descriptor = warp.tb.kernel.descriptor
     _check_bound(address, access.bytes, descriptor.const_bytes, Fault.CONSTANT_BOUND)
     address = address + np.uint32(descriptor.const_base)
-    _check_present(machine, address)
-    return machine.views, address
+    _check_present(sm, address)
+    return sm.views, address
 
 
 _PLACES = {Space.GLOBAL: _global, Space.SHARED: _shared, Space.LOCAL: _local, Space.CONSTANT: _constant}
 
 
-def constant_to_uniform(instruction: Instruction, machine: Machine, kernel: Kernel) -> Run:
+def constant_to_uniform(instruction: Instruction, sm: Sm, kernel: Kernel) -> Run:
     """Build the effect of a constant load into a uniform register."""
     op, get = instruction.op, instruction.get
     assert op.size is not None
@@ -146,9 +142,9 @@ def constant_to_uniform(instruction: Instruction, machine: Machine, kernel: Kern
         offset = imm if no_base else imm + int(warp.uniforms[base])
         address = np.array([offset & _ADDRESS], np.uint32)
         check_alignment(address, access.bytes)
-        views, address = _constant(machine, warp, address, None, access, None)
+        views, address = _constant(sm, warp, address, None, access, None)
         (value,) = load(views, address, access)
-        machine.write_uniform(warp, d, int(value[0]))
+        sm.write_uniform(warp, d, int(value[0]))
     return run
 
 

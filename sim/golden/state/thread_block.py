@@ -1,29 +1,18 @@
-"""One warp of the golden model: vector registers, predicates and the SIMT stack."""
+"""A thread block (TB) and its warps: vector registers, predicates, SIMT stacks, shared memory and barriers."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from caesura.hw.arch.faults import Fault
-from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry
+from caesura.hw.arch.geometry import PC_NONE, PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 
-if TYPE_CHECKING:
-    from .atomics import Pending
-    from .bounds.tags import WarpTags
-    from .tb import ThreadBlock
+from .faults import WarpFault
+from .kernel import Kernel
+from .pending import PendingAtomic
+from .tags import Shadow, WarpTags
 
-__all__ = ["StackEntry", "Warp", "WarpFault"]
-
-
-class WarpFault(Exception):
-    """The instruction faults; it has no effect (stores of earlier segments excepted)."""
-
-    def __init__(self, kind: Fault, address: int = 0):
-        super().__init__(kind.name)
-        self.kind = kind
-        self.address = address
+__all__ = ["StackEntry", "Warp", "ThreadBlock"]
 
 
 class StackEntry:
@@ -64,7 +53,7 @@ class Warp:
         Value of each predicate, and which of them were written.
     uniforms, uniforms_written : ndarray of uint32, int
         Value of each uniform register, and which of them were written; the others are zero.
-    pending : Pending or None
+    pending : PendingAtomic or None
         The atomic it stands at while the order of a trace is followed.
     waiting, barrier
         At which barrier it waits, if it does.
@@ -76,8 +65,8 @@ class Warp:
         The last instruction was a `pp` that stops the warp: its `pp.div` comes next.
     slot : int
         Warp slot of the SM.
-    tags : bounds.tags.WarpTags or None
-        Of its registers, where bounds are checked.
+    tags : WarpTags or None
+        Of its registers, where bounds are checked and it has executed.
     """
 
     def __init__(self, g: Geometry, tb: ThreadBlock, index: int, launched: int):
@@ -94,7 +83,7 @@ class Warp:
         self.written = 0
         self.uniforms = np.zeros(UNIFORMS, np.uint32)
         self.uniforms_written = 0
-        self.pending: Pending | None = None
+        self.pending: PendingAtomic | None = None
         self.waiting = False
         self.barrier = 0
         self.parked = False
@@ -111,6 +100,12 @@ class Warp:
     def runs(self) -> bool:
         """It can execute its next instruction."""
         return bool(self.live) and not self.waiting and not self.parked and self.pending is None
+
+    def bounds_tags(self) -> WarpTags:
+        """Return the tags of its registers, none of them set when first asked for."""
+        if self.tags is None:
+            self.tags = WarpTags(*self.registers.shape)
+        return self.tags
 
     def jump(self, pc: int) -> None:
         """Continue all active lanes at `pc`, popping entries that have reconverged.
@@ -164,3 +159,95 @@ class Warp:
         """End `lanes`; the others continue at the next word."""
         self.live &= ~lanes
         self.jump(self.stack[-1].pc + 1)
+
+
+class ThreadBlock:
+    """A resident TB.
+
+    Parameters
+    ----------
+    g : Geometry
+    kernel : Kernel
+    launch_id : int
+        Linear index in the grid.
+
+    Attributes
+    ----------
+    ctaid : tuple of int
+        Index in the grid in x, y, z.
+    warps : list of Warp
+    shared : ndarray of uint8
+        Whole lines; lines never written are zero.
+    views : tuple of ndarray
+        The same memory in units of 8, 16, 32 and 64 bits.
+    lines_valid : int
+        Bit a 128-byte line: it was written.
+    slot, base, first_line : int
+        TB slot, first physical register and first shared-memory line on the SM.
+    local_base : int
+        Address of its region of local memory, its own until it ends.
+    tags : Shadow or None
+        Of its shared memory, where bounds are checked and it has been accessed.
+    """
+
+    def __init__(self, g: Geometry, kernel: Kernel, launch_id: int):
+        self.g = g
+        self.kernel = kernel
+        self.launch_id = launch_id
+        x, y, _ = kernel.grid
+        self.ctaid = (launch_id % x, launch_id // x % y, launch_id // (x * y))
+        self.slot = self.base = self.first_line = self.local_base = 0
+        self.warps: list[Warp] = []
+        for index in range(kernel.warps):
+            threads = min(max(kernel.threads - index * g.warp_size, 0), g.warp_size)
+            self.warps.append(Warp(g, self, index, (1 << threads) - 1))
+        self.shared = np.zeros(kernel.lines * SEGMENT_BYTES, np.uint8)
+        self.lines_valid = 0
+        self.tags: Shadow | None = None
+        self._view()
+
+    def _view(self) -> None:
+        self.views = (self.shared, *(self.shared.view(unit) for unit in (np.uint16, np.uint32, np.uint64)))
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "views"}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._view()
+
+    @property
+    def exited(self) -> bool:
+        """Every warp has exited."""
+        return not any(warp.live for warp in self.warps)
+
+    @property
+    def stopped(self) -> bool:
+        """No warp can go on by itself: each has exited, is parked or waits at a barrier."""
+        return not any(warp.runs or warp.pending for warp in self.warps)
+
+    def full_barrier(self) -> list[Warp]:
+        """Return the warps to release: all that have not exited, if each waits at the same barrier.
+
+        Raises
+        ------
+        WarpFault
+            `BARRIER_MISMATCH` if all wait, but at different barriers.
+        """
+        alive = [warp for warp in self.warps if warp.live]
+        if not all(warp.waiting for warp in alive):
+            return []
+        if len({warp.barrier for warp in alive}) > 1:
+            raise WarpFault(Fault.BARRIER_MISMATCH)
+        return alive
+
+    def bounds_tags(self) -> Shadow:
+        """Return the tags of its shared memory, none of them set when first asked for."""
+        if self.tags is None:
+            self.tags = Shadow(len(self.shared))
+        return self.tags
+
+    def mark_written(self, addresses: np.ndarray) -> None:
+        """Set the valid bit of the lines that hold `addresses`."""
+        for line in set((addresses // SEGMENT_BYTES).tolist()):
+            self.lines_valid |= 1 << line

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +14,8 @@ from caesura.hw.arch.isa import liveness_vector, registers_of_vector
 from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
 from caesura.hw.preempt.compressor import Compressor
 
-from .tb import ThreadBlock
-from .warp import StackEntry, Warp
-
-if TYPE_CHECKING:
-    from .kernel import Kernel
+from .state.kernel import Kernel
+from .state.thread_block import StackEntry, ThreadBlock, Warp
 
 __all__ = ["SavedBlock", "save", "restore", "read_entry", "BadImage"]
 
@@ -158,11 +154,11 @@ def restore(kernel: Kernel, entry: dict[str, int], stream: np.ndarray,
     BadImage
         If the stream does not parse as an image of this kernel.
     """
-    g = kernel.machine.g
+    g = kernel.g
     pag = pattern_group(kernel.block[0], g.warp_size)
     if (entry["registers"], entry["warps"], entry["pag"]) != (kernel.registers, kernel.warps, pag):
         raise BadImage("registers, warps or pattern groups are not the kernel's")
-    tb = ThreadBlock(kernel.machine.g, kernel, entry["launch_id"])
+    tb = ThreadBlock(g, kernel, entry["launch_id"])
     tb.ctaid = (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"])
     tb.local_base = entry["local_base"] if kernel.region_bytes else kernel.descriptor.local_base
     if tb.local_base not in kernel.region_addresses:

@@ -1,4 +1,4 @@
-"""Tags of a warp's registers and of memory; what has none costs nothing."""
+"""Tags of a warp's registers and of memory (`golden.bounds` says what they mean); what has none costs nothing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import numpy as np
 
 from caesura.hw.arch.geometry import UNIFORMS
 
-from ..alu import lanes_of
-from ..warp import Warp
-from .rules import MIXED, TAG
+from .lanes import lanes_of
 
-__all__ = ["WarpTags", "Shadow"]
+__all__ = ["MIXED", "TAG", "WarpTags", "Shadow"]
+
+MIXED = -1
+"""Tag of what comes from several arrays, or not by moves and sums alone."""
+TAG = np.int16
+"""Element type of tags."""
 
 
 class WarpTags:
@@ -26,13 +29,6 @@ class WarpTags:
         self._tags = np.zeros((registers, lanes), TAG)
         self._uniform = np.zeros(UNIFORMS, TAG)
         self.tagged = self.uniform_tagged = 0
-
-    @classmethod
-    def of(cls, warp: Warp) -> WarpTags:
-        """Return the tags of a warp."""
-        if warp.tags is None:
-            warp.tags = cls(*warp.registers.shape)
-        return warp.tags
 
     def vector(self, register: int) -> np.ndarray:
         """Return a register's tags; they must not be written."""

@@ -1,4 +1,4 @@
-"""Lanes of the golden model: every `AluOp` on numpy vectors of lanes.
+"""What operations compute: every `AluOp` on numpy vectors of lanes.
 
 Integer operations are written independently of the hardware's; floating-point ones are `FloatUnit.compute`.
 """
@@ -6,30 +6,16 @@ Integer operations are written independently of the hardware's; floating-point o
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
 from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.floating import FloatUnit
 
-__all__ = ["VALUE", "TEST", "add_with_carry", "subtract_with_carry", "lanes_of", "mask_of"]
+__all__ = ["VALUE", "TEST", "add_with_carry", "subtract_with_carry"]
 
 Vector = np.ndarray
-
-
-@lru_cache(maxsize=4096)
-def lanes_of(mask: int, warp_size: int) -> Vector:
-    """Return a lane mask as a read-only array of `warp_size` booleans, lane 0 first."""
-    bits = np.frombuffer(mask.to_bytes(4, "little"), np.uint8)
-    lanes = np.unpackbits(bits, count=warp_size, bitorder="little").view(bool)
-    lanes.flags.writeable = False
-    return lanes
-
-
-def mask_of(lanes: Vector) -> int:
-    """Return an array of booleans as a lane mask, lane 0 in bit 0."""
-    return int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little")
 
 
 def _signed(x: Vector) -> Vector:

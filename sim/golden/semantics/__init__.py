@@ -1,0 +1,1 @@
+"""What each instruction does to the state of an SM."""

@@ -1,0 +1,1 @@
+"""What the golden model's SM holds: warps, thread blocks, kernels, memory; nothing here executes."""

@@ -1,0 +1,174 @@
+"""The state of one SM with its memory: what it holds, and how instructions read and write it."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.faults import Fault
+from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.hw.arch.isa import PT
+from caesura.hw.arch.registers import register_map
+
+from .faults import FaultRecord, WarpFault
+from .kernel import Kernel
+from .lanes import lanes_of
+from .recorder import Recorder
+from .thread_block import ThreadBlock, Warp
+
+__all__ = ["Sm"]
+
+
+class Sm:
+    """One SM.
+
+    Parameters
+    ----------
+    g : Geometry
+    memory_bytes : int
+        Global memory, a multiple of 128.
+    trace : bool
+        Record the retire trace.
+
+    Attributes
+    ----------
+    memory : ndarray of uint8
+    views : tuple of ndarray
+        The same memory in units of 8, 16, 32 and 64 bits.
+    kernels : list of Kernel
+    tbs, slots : list
+        What each TB slot and warp slot holds, or None.
+    ready : deque of Warp
+        Warps that can execute, next first.
+    recorder : Recorder or None
+    cycle, retired : int
+        Cycles and instructions so far.
+    events : int
+        Bits of the event register.
+    fault : FaultRecord
+        The first since the event was cleared.
+    fault_count : int
+    attention : bool
+        A TB may have to be launched, restored or saved before the next instruction.
+    """
+
+    def __init__(self, g: Geometry, memory_bytes: int, trace: bool = False):
+        if memory_bytes <= 0 or memory_bytes % SEGMENT_BYTES:
+            raise InputError(f"memory_bytes must be a positive multiple of {SEGMENT_BYTES}, not {memory_bytes}")
+        self.g = g
+        self.memory = np.zeros(memory_bytes, np.uint8)
+        self._view()
+        self.kernels = [Kernel(g, k) for k in range(g.kernel_slots)]
+        self.tbs: list[ThreadBlock | None] = [None] * g.tb_slots
+        self.slots: list[Warp | None] = [None] * g.warps
+        self.ready: deque[Warp] = deque()
+        self.recorder = Recorder() if trace else None
+        self.cycle = self.retired = self.events = self.fault_count = 0
+        self.fault = FaultRecord()
+        self.attention = False
+
+    def _view(self) -> None:
+        self.views = (self.memory, *(self.memory.view(unit) for unit in (np.uint16, np.uint32, np.uint64)))
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "views"}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._view()
+
+    # Events
+
+    def raise_event(self, name: str, index: int = 0) -> None:
+        """Set bit `index` of a field of the event register."""
+        self.events |= 1 << register_map()["event"].fields[name].low + index
+
+    def event(self, name: str) -> int:
+        """Return a field of the event register."""
+        return register_map()["event"].fields[name].extract(self.events)
+
+    # Residency
+
+    def resident(self, kernel: Kernel | None = None) -> list[ThreadBlock]:
+        """Return the resident TBs, in slot order; of one kernel if given."""
+        return [tb for tb in self.tbs if tb is not None and (kernel is None or tb.kernel is kernel)]
+
+    def has_room(self, kernel: Kernel) -> bool:
+        """A TB of `kernel` can be placed now."""
+        return (None in self.tbs and self.slots.count(None) >= kernel.warps
+                and self._first_fit(kernel.tb_registers, self.g.registers, "base") is not None
+                and self._first_fit(kernel.lines, self.g.shared_lines, "first_line") is not None)
+
+    def _first_fit(self, size: int, capacity: int, start_name: str) -> int | None:
+        """Return the lowest start of a free range of physical registers or shared-memory lines."""
+        start = 0
+        used = [(getattr(tb, start_name), tb.kernel.tb_registers if start_name == "base" else tb.kernel.lines)
+                for tb in self.resident()]
+        for low, length in sorted(used):
+            if low - start >= size:
+                break
+            start = max(start, low + length)
+        return start if start + size <= capacity else None
+
+    def take_slots(self, tb: ThreadBlock) -> None:
+        """Give a TB its slots, registers and shared memory; `has_room` holds."""
+        base = self._first_fit(tb.kernel.tb_registers, self.g.registers, "base")
+        line = self._first_fit(tb.kernel.lines, self.g.shared_lines, "first_line")
+        assert base is not None and line is not None
+        tb.base, tb.first_line = base, line
+        tb.slot = self.tbs.index(None)
+        self.tbs[tb.slot] = tb
+        for warp in tb.warps:
+            warp.slot = self.slots.index(None)
+            self.slots[warp.slot] = warp
+
+    def remove(self, tb: ThreadBlock) -> None:
+        """Free everything a TB holds."""
+        self.tbs[tb.slot] = None
+        for warp in tb.warps:
+            self.slots[warp.slot] = None
+        if any(warp.tb is tb for warp in self.ready):
+            self.ready = deque(warp for warp in self.ready if warp.tb is not tb)
+        self.attention = True
+
+    # Registers and global memory
+
+    def write_register(self, warp: Warp, mask: int, register: int, value: np.ndarray) -> None:
+        """Write a vector register in the lanes `mask` (not zero)."""
+        row = warp.registers[register]
+        warp.valid |= 1 << register
+        if mask == (1 << self.g.warp_size) - 1:
+            row[:] = value
+        else:
+            np.copyto(row, value, where=lanes_of(mask, self.g.warp_size))
+        if self.recorder:
+            self.recorder.write(warp, register, mask, row)
+
+    def write_uniform(self, warp: Warp, register: int, value: int) -> None:
+        """Write a uniform register."""
+        warp.uniforms[register] = value
+        warp.uniforms_written |= 1 << register
+        if self.recorder:
+            self.recorder.uniform(warp, register, value)
+
+    def write_predicate(self, warp: Warp, mask: int, number: int, value: int) -> None:
+        """Write a predicate in the lanes `mask`; `PT` ignores it."""
+        if number == PT:
+            return
+        warp.predicates[number] = warp.predicates[number] & ~mask | value & mask
+        warp.written |= 1 << number
+        if self.recorder:
+            self.recorder.predicate(warp, number, mask, value)
+
+    def access_fault(self, kernel: Kernel, address: np.ndarray) -> WarpFault | None:
+        """Return the fault of the lowest lane whose global access is not allowed, if there is one."""
+        allowed = np.zeros(len(address), bool)
+        for base, end in kernel.windows:
+            allowed |= (address >= base) & (address < end)
+        present = address < len(self.memory)
+        if (allowed & present).all():
+            return None
+        lane = int((allowed & present).argmin())
+        return WarpFault(Fault.BUS_ERROR if allowed[lane] else Fault.GLOBAL_WINDOW, int(address[lane]))

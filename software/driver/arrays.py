@@ -1,0 +1,166 @@
+"""Arrays in device memory, copied to and from numpy."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from caesura.hw.arch.errors import InputError
+
+from .errors import DriverError
+from .memory import DeviceMemory
+from .regions import Allocation
+
+__all__ = ["DeviceArray", "convert"]
+
+
+def _shape(shape) -> tuple[int, ...]:
+    try:
+        sizes = tuple(operator.index(n) for n in (shape if np.iterable(shape) else (shape,)))
+    except TypeError:
+        sizes = (-1,)
+    if any(n < 0 for n in sizes):
+        raise DriverError(f"a shape is whole numbers from 0, not {shape!r}")
+    return sizes
+
+
+def convert(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return values in an element type of device memory; floating-point values are rounded.
+
+    Raises
+    ------
+    ValueError
+        If an integer type would wrap, cut off or not hold one.
+    """
+    try:
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = given.astype(dtype)
+        kept = dtype.kind not in "iub" or bool((values == given).all())
+    except (OverflowError, TypeError, ValueError):
+        kept = False
+    if not kept:
+        raise InputError(f"not all values can be held by a device array of {dtype}; convert them first")
+    return values
+
+
+class DeviceArray:
+    """An array in device memory, little-endian; made by `Device.array`, `Device.zeros` and `Device.empty`.
+
+    The memory is given back when the array is dropped or freed and no launch uses it any more.
+
+    Parameters
+    ----------
+    device : Device
+    shape : int or sequence of int
+    dtype : numpy.dtype
+    clear : bool
+        Fill it with zeros.
+
+    Attributes
+    ----------
+    device : Device
+    shape : tuple of int
+    dtype : numpy.dtype
+    nbytes : int
+    label : str
+        What messages call it, next to the parameter that it is passed for.
+
+    Raises
+    ------
+    DriverError
+        If the shape is none, the elements are no numbers, or there is no room.
+    """
+
+    def __init__(self, device: DeviceMemory, shape, dtype, clear: bool = True):
+        self.shape = _shape(shape)
+        self.dtype = np.dtype(dtype).newbyteorder("<")
+        if self.dtype.hasobject or not self.dtype.itemsize:
+            raise DriverError(f"a device array holds numbers, not {np.dtype(dtype)}")
+        self.device = device
+        self.label = ""
+        self.nbytes = math.prod(self.shape) * self.dtype.itemsize
+        self._memory: Allocation | None = device.reserve(self.nbytes)
+        if clear:
+            device.clear(self._memory.address, self.nbytes)
+
+    def __repr__(self):
+        where = "freed" if self._memory is None else f"at {self._memory.address:#x}"
+        return f"DeviceArray({self.dtype}, shape {self.shape}, {where})"
+
+    @property
+    def address(self) -> int | None:
+        """Device byte address, None once it has been freed."""
+        return None if self._memory is None else self._memory.address
+
+    @property
+    def memory(self) -> Allocation:
+        """What a launch that uses the array holds.
+
+        Raises
+        ------
+        DriverError
+            If the array has been freed.
+        """
+        if self._memory is None:
+            raise DriverError("this device array has been freed")
+        return self._memory
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a device array without dimensions has no length")
+        return self.shape[0]
+
+    def set(self, values) -> None:
+        """Copy from a numpy array of the same shape.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ, or a value cannot be held by the element type (floating-point values are rounded).
+        """
+        given = np.asarray(values)
+        values = convert(given, self.dtype)
+        if values.shape != self.shape:
+            raise InputError(f"array of shape {values.shape} does not fit a device array of shape {self.shape}")
+        self.device.transport.write_memory(self.memory.address, np.ascontiguousarray(values).tobytes())
+
+    def get(self) -> np.ndarray:
+        """Return a copy as a numpy array."""
+        raw = self.device.transport.read_memory(self.memory.address, self.nbytes)
+        return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
+
+    def __array__(self, dtype=None, copy: bool | None = None) -> np.ndarray:
+        """Return a copy, for `numpy.asarray` and the like.
+
+        Raises
+        ------
+        ValueError
+            If no copy is allowed: device memory is not the host's.
+        """
+        if copy is False:
+            raise ValueError("a device array can only be copied: its memory is not the host's")
+        values = self.get()
+        return values if dtype is None else values.astype(dtype, copy=False)
+
+    def free(self) -> None:
+        """Give the memory back; the array cannot be used afterwards. What a launch still uses comes back with its end.
+
+        Raises
+        ------
+        DriverError
+            If it has been freed before.
+        """
+        _ = self.memory
+        self._memory = None

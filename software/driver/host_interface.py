@@ -1,0 +1,71 @@
+"""The host's way to an SM: its registers by name, and what carries them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.registers import Register, register_map
+
+from .closed import ClosedTransport
+from .errors import DriverError
+from .transport import Transport
+
+__all__ = ["HostInterface"]
+
+
+class HostInterface:
+    """The registers of an SM, and its transport until it is closed; whoever uses the SM shares one.
+
+    Parameters
+    ----------
+    transport : Transport
+
+    Attributes
+    ----------
+    transport : Transport
+        One that refuses everything once it is closed.
+    geometry : Geometry
+
+    Raises
+    ------
+    DriverError
+        If the machine has another geometry than it says.
+    """
+
+    def __init__(self, transport: Transport):
+        self.transport = transport
+        self.geometry: Geometry = transport.geometry
+        self._registers: dict[str, Register] = register_map()
+        if self.read("geometry_hash") != self.geometry.hash:
+            raise DriverError(f"the device has another geometry than {self.geometry.name!r}")
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` has been called."""
+        return isinstance(self.transport, ClosedTransport)
+
+    def close(self) -> None:
+        """End the machine; safe to repeat."""
+        if self.closed:
+            return
+        machine, self.transport = self.transport, cast(Transport, ClosedTransport(self.transport))
+        if end := getattr(machine, "close", None):
+            end()
+
+    def read(self, path: str) -> int:
+        """Return a register by path, for example ``"kernel[0].state"``."""
+        return self.transport.read_register(self._registers[path].address)
+
+    def peek(self, path: str) -> int | None:
+        """Return a register without time passing, None on a machine that cannot (Amaranth's simulator)."""
+        return self.transport.peek_register(self._registers[path].address)
+
+    def write(self, path: str, value: int | None = None, **fields: int) -> None:
+        """Write a register as a whole or by fields."""
+        register = self._registers[path]
+        self.transport.write_register(register.address, register.pack(**fields) if value is None else value)
+
+    def fields(self, path: str) -> dict[str, int]:
+        """Return a register's fields."""
+        return self._registers[path].unpack(self.read(path))

@@ -1,0 +1,90 @@
+"""Where the warps on an SM stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from caesura.hw.arch.geometry import PC_NONE
+from caesura.software.compiler import disassemble_word
+
+from .context import StackEntry
+from .host_interface import HostInterface
+from .launch import Launch
+
+__all__ = ["Inspection", "WarpState"]
+
+
+@dataclass(frozen=True)
+class WarpState:
+    """Where a warp on the SM stands.
+
+    Attributes
+    ----------
+    slot, kernel, launch_id, warp : int
+        Warp slot, kernel slot, TB, warp of the TB.
+    state : str
+        ``"running"``, ``"waiting"`` (at a barrier), ``"parked"`` or ``"exited"``.
+    barrier : int or None
+    live_lanes : int
+    stack : tuple of StackEntry
+        From the bottom up.
+    """
+
+    slot: int
+    kernel: int
+    launch_id: int
+    warp: int
+    state: str
+    barrier: int | None
+    live_lanes: int
+    stack: tuple[StackEntry, ...]
+
+
+class Inspection:
+    """Looks at the warps of an SM through its inspection registers; it takes simulated time.
+
+    Parameters
+    ----------
+    host : HostInterface
+    launches : mapping of int to Launch
+        By kernel slot.
+    """
+
+    def __init__(self, host: HostInterface, launches: Mapping[int, Launch]):
+        self._host, self._launches = host, launches
+
+    def warps(self) -> list[WarpState]:
+        """Return where every warp on the SM stands."""
+        found = []
+        for slot in range(self._host.geometry.warps):
+            self._host.write("inspect", warp=slot, entry=0)
+            state = self._host.fields("inspect_state")
+            if not state["valid"]:
+                continue
+            stack = []
+            for entry in range(state["depth"]):
+                self._host.write("inspect", warp=slot, entry=entry)
+                pc = self._host.read("inspect_pc")
+                stack.append(StackEntry(pc, self._host.read("inspect_mask"), PC_NONE))
+            word = next((name for name in ("exited", "waiting", "parked") if state[name]), "running")
+            found.append(WarpState(slot, state["kernel"], self._host.read("inspect_tb"), state["warp"], word,
+                                   state["barrier"] if state["waiting"] else None, self._host.read("inspect_live"),
+                                   tuple(stack)))
+        return found
+
+    def describe_warps(self) -> str:
+        """Return a few lines that say where every warp on the SM stands."""
+        lines = []
+        for warp in self.warps():
+            launch = self._launches.get(warp.kernel)
+            code = launch.kernel.image if launch else None
+            top = warp.stack[-1] if warp.stack else None
+            where = f"PC {top.pc}, lanes {top.mask:#x}" if top else "no lanes"
+            if code and top and top.pc < len(code.code):
+                where += f": {disassemble_word(code.code[top.pc])}"
+                if source := code.where(top.pc):
+                    where += f" ({source})"
+            barrier = f" at barrier {warp.barrier}" if warp.barrier is not None else ""
+            lines.append(f"  TB {warp.launch_id} warp {warp.warp}: {warp.state}{barrier}, {where}")
+        return "\n".join(lines) or "  no warp is on the SM"

@@ -1,0 +1,164 @@
+"""Compiled code in device memory, and what the kernels of a module share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from caesura.hw.arch.geometry import INSTRUCTION_BYTES
+from caesura.software.compiler.codegen.image import Binding, KernelImage, Parameter
+
+from .arguments import number_bytes
+from .arrays import DeviceArray
+from .constants import ConstantBank
+from .errors import LaunchError
+from .fit import check_parameters
+from .memory import DeviceMemory
+from .regions import Allocation
+from .textures import Texture, texture_words
+from .variables import Bank, GlobalVariables
+
+__all__ = ["LoadedKernel", "ModuleData"]
+
+
+class ModuleData:
+    """What kernels of a module share: constants, global variables, and what its textures are bound to."""
+
+    def __init__(self, device: DeviceMemory, image: KernelImage):
+        self.globals = GlobalVariables(device, image)
+        self.constants = ConstantBank(device, image, self.globals)
+        self.textures: dict[str, DeviceArray] = {}
+
+    @property
+    def banks(self) -> tuple[Bank, Bank]:
+        """The two memories with variables."""
+        return self.constants, self.globals
+
+    def unload(self) -> None:
+        """Let the memory go."""
+        self.globals.unload()
+        self.constants.unload()
+        self.textures.clear()
+
+
+class LoadedKernel:
+    """The code of one entry in device memory, and the check of arguments against its parameters.
+
+    Parameters
+    ----------
+    device : DeviceMemory
+    image : KernelImage
+    data : ModuleData, optional
+
+    Attributes
+    ----------
+    device : DeviceMemory
+    image : KernelImage
+    data : ModuleData
+        What it shares with other kernels of its module.
+    """
+
+    def __init__(self, device: DeviceMemory, image: KernelImage, data: ModuleData | None = None):
+        self.device = device
+        self.image = image
+        self.data = data or ModuleData(device, image)
+        self._code: Allocation | None = device.reserve(len(image.code) * INSTRUCTION_BYTES, device.system)
+        code = np.array(image.code, dtype="<u8")
+        device.transport.write_memory(self._code.address, code.tobytes())
+
+    @property
+    def name(self) -> str:
+        """Its entry's name."""
+        return self.image.name
+
+    @property
+    def address(self) -> int:
+        """Of the code in device memory.
+
+        Raises
+        ------
+        LaunchError
+            If its module has been unloaded.
+        """
+        if self._code is None:
+            raise LaunchError(f"kernel {self.name!r}: its module has been unloaded; load it again")
+        return self._code.address
+
+    def unload(self) -> None:
+        """Let the code's memory go; see `Module.unload`."""
+        self._code = None
+
+    def holdings(self, arguments: Sequence) -> list[Allocation]:
+        """Return the memory that a launch with these arguments uses: code, variables, arrays, also by address."""
+        found = [self._code, self.data.globals.memory, self.data.constants.memory]
+        arrays = [self.data.textures[name] for name in self.textures if name in self.data.textures]
+        for value in arguments:
+            if isinstance(value, Texture):
+                arrays += [value.array, value.descriptor]
+            elif isinstance(value, DeviceArray):
+                arrays.append(value)
+            elif isinstance(value, (int, np.integer)):
+                found.append(self.device.heap.holder(int(value)))
+        return [memory for memory in (*found, *(array.memory for array in arrays)) if memory is not None]
+
+    @property
+    def bank(self) -> ConstantBank:
+        """Its constants."""
+        return self.data.constants
+
+    @property
+    def textures(self) -> set[str]:
+        """Names of the texture references that it reads."""
+        return {binding.name for binding in self.image.bindings if binding.kind == "texture"}
+
+    def parameter_words(self, arguments: Sequence) -> list[int]:
+        """Return the parameter space as 32-bit words.
+
+        Raises
+        ------
+        LaunchError
+            If the arguments do not match the parameters, or need more words than the SM has.
+        """
+        parameters = self.image.parameters
+        if not isinstance(arguments, Sequence):
+            raise LaunchError(f"kernel {self.image.name!r}: the arguments must be a list, one for each parameter, "
+                              f"not {type(arguments).__name__}")
+        if len(arguments) != len(parameters):
+            names = ", ".join(f"{p.type} {p.name}" for p in parameters) or "none"
+            raise LaunchError(f"kernel {self.image.name!r} takes {len(parameters)} arguments ({names}), "
+                              f"{len(arguments)} given")
+        size = check_parameters(self.device.geometry, self.image)
+        space = bytearray(size)
+        for parameter, value in zip(parameters, arguments, strict=True):
+            space[parameter.offset:parameter.offset + parameter.size] = self._bytes(parameter, value)
+        for binding in self.image.bindings:
+            words = self._bound(binding)
+            space[binding.offset:binding.offset + 4 * len(words)] = np.array(words, "<u4").tobytes()
+        return [int.from_bytes(space[k:k + 4], "little") for k in range(0, size, 4)]
+
+    def _bound(self, binding: Binding) -> tuple[int, ...]:
+        """Return the words of a binding."""
+        if binding.kind == "global":
+            return (self.data.globals.address,)
+        where = f"kernel {self.image.name!r}, texture {binding.name}"
+        if binding.kind != "texture" or binding.name not in self.data.textures:
+            raise LaunchError(f"{where}: nothing is bound to it; see Module.bind_texture")
+        array = self.data.textures[binding.name]
+        if array.device is not self.device:
+            raise LaunchError(f"{where}: the device array is on another device; copy it to this one")
+        return texture_words(array, where)
+
+    def _bytes(self, parameter: Parameter, value) -> bytes:
+        where = f"kernel {self.image.name!r}, parameter {parameter.name} ({parameter.type})"
+        if isinstance(value, Texture):
+            value = value.descriptor
+        if isinstance(value, DeviceArray):
+            if parameter.size != 8 and not (parameter.pointer and parameter.size == 4):
+                raise LaunchError(f"{where}: a device array was given for a value of {parameter.size} bytes")
+            if value.address is None:
+                raise LaunchError(f"{where}: the device array has been freed")
+            if value.device is not self.device:
+                raise LaunchError(f"{where}: the device array is on another device; copy it to this one")
+            return value.address.to_bytes(parameter.size, "little")
+        return number_bytes(parameter, value, where)

@@ -1,0 +1,39 @@
+"""Which parameters of a kernel point where, for a machine that checks bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .arrays import DeviceArray
+from .bounds import BoundsMonitor, MemoryObject
+from .loaded import LoadedKernel
+from .textures import Texture
+
+__all__ = ["declare"]
+
+
+def declare(monitor: BoundsMonitor, slot: int, kernel: LoadedKernel, arguments: Sequence) -> None:
+    """Tell a monitor what there is in device memory, and which parameters of a kernel about to start point there."""
+    names: dict[int, str] = {}
+    pointers: dict[int, int] = {}
+
+    def found(offset: int, address: int | None, name: str) -> None:
+        if address is not None:
+            pointers[offset // 4] = address
+            names.setdefault(address, name)
+
+    for parameter, value in zip(kernel.image.parameters, arguments, strict=True):
+        if isinstance(value, Texture):
+            found(parameter.offset, value.descriptor.address, f"the texture of parameter {parameter.name}")
+        elif isinstance(value, DeviceArray):
+            label = f"array {value.label}," if value.label else "the array of"
+            found(parameter.offset, value.address, f"{label} parameter {parameter.name}")
+    for binding in kernel.image.bindings:
+        if binding.kind == "global":
+            found(binding.offset, kernel.data.globals.address, "the module's global variables")
+        else:
+            array = kernel.data.textures[binding.name]
+            found(binding.offset, array.address, f"the array of texture {binding.name}")
+    objects = [MemoryObject(start, size, names.get(start, "an array that is no argument"))
+               for start, size in kernel.device.heap.allocations()]
+    monitor.launch(slot, objects, pointers)

@@ -1,0 +1,90 @@
+"""How simulated time passes: for so many cycles, or until a launch has finished."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from caesura.hw.arch.registers import KernelState
+
+from .arguments import whole_number
+from .errors import CycleLimit, DriverError, KernelFault
+from .inspection import Inspection
+from .launch import Launch
+from .launcher import Launcher
+from .pace import Pace
+
+__all__ = ["DEFAULT_CYCLES", "Observer", "SimulatedTime"]
+
+DEFAULT_CYCLES = 10_000_000
+"""Cycle limit of `wait` unless given."""
+OBSERVER_SECONDS = 0.1
+"""Least time between two calls of an observer."""
+
+Observer = Callable[["Launch | None", int], None]
+"""Told what goes on: the launch that is waited for, None if time just passes, and the device's cycle."""
+
+
+class SimulatedTime:
+    """The time of a device.
+
+    Parameters
+    ----------
+    launcher : Launcher
+    inspection : Inspection
+
+    Attributes
+    ----------
+    observer : callable or None
+    """
+
+    def __init__(self, launcher: Launcher, inspection: Inspection):
+        self._launcher, self._inspection = launcher, inspection
+        self._host = launcher.host
+        self.observer: Observer | None = None
+        self._observed = 0.0
+        self._pace = Pace()
+
+    def advance(self, cycles: int) -> int:
+        """Let `cycles` cycles pass; see `Device.advance`."""
+        return self._pass(self._host.transport.advance, whole_number(cycles, "cycles"), None)
+
+    def run(self, launch: Launch, cycles: int) -> int:
+        """Let cycles pass until a launch finishes, at most so many; see `Device.run`."""
+        self._launcher.check_device(launch)
+        return self.wait_until(lambda: launch.finished, whole_number(cycles, "cycles"), launch)
+
+    def wait(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> int:
+        """Let time pass until a launch has finished; see `Device.wait`."""
+        self._launcher.check_device(launch)
+        limit = whole_number(max_cycles, "max_cycles")
+        if launch.state is KernelState.PREEMPTED:
+            raise DriverError(f"kernel {launch.kernel.image.name!r} is preempted and will not go on; resume it first")
+        passed = self.wait_until(lambda: launch.finished, limit, launch)
+        self._launcher.events.take()
+        self._launcher.free_local()
+        if tbs := launch.faulted_tbs:
+            raise KernelFault(launch.fault, launch.kernel.image.name, tbs)
+        if not launch.finished:
+            done, total = launch.progress
+            raise CycleLimit(f"kernel {launch.kernel.image.name!r} has not finished after {passed} cycles "
+                             f"({done} of {total} TBs done)\n" + self._inspection.describe_warps())
+        return passed
+
+    def wait_until(self, done: Callable[[], bool], max_cycles: int, launch: Launch) -> int:
+        """Let time pass until `done`, asked after each event, at most `max_cycles`; return the cycles passed."""
+        passed = 0
+        while not done() and passed < max_cycles:
+            passed += self._pass(self._host.transport.wait, max_cycles - passed, launch)
+            self._launcher.events.take()
+        return passed
+
+    def _pass(self, call: Callable[[int], int], cycles: int, launch: Launch | None) -> int:
+        """Let time pass in slices, and tell the observer."""
+        return self._pace.run(call, cycles, (lambda: self._observe(launch)) if self.observer else None)
+
+    def _observe(self, launch: Launch | None) -> None:
+        now = time.monotonic()
+        if self.observer and now - self._observed >= OBSERVER_SECONDS:
+            self._observed = now
+            self.observer(launch, self._host.transport.cycle)

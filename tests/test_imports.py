@@ -1,0 +1,92 @@
+"""Imports inside a package go one way: no circle, type-checking imports included, and no arrow to a later layer.
+
+``pytest -s tests/test_imports.py`` prints the graphs.
+"""
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import networkx
+import pytest
+
+LAYERS = {
+    "caesura.sim.golden": (
+        "state", "semantics", "bounds", "decoder", "execution", "context_image preemption native", "machine",
+        "transport"),
+    "caesura.software.driver": (
+        "transport bounds errors closed host_interface display pace",
+        "regions memory arrays",
+        "arguments fit textures variables constants loaded",
+        "launch pointers events launcher",
+        "module context saved inspection simulated_time preemption",
+        "device"),
+}
+"""Packages without a circle, and their layers, the lowest first; the modules of one layer may import each other."""
+
+
+def modules(package: str) -> dict[str, Path]:
+    """Return the files of a package by module name, relative to it; "" is the package itself."""
+    (folder,) = importlib.util.find_spec(package).submodule_search_locations
+    files = {".".join(path.relative_to(folder).with_suffix("").parts): path for path in Path(folder).rglob("*.py")}
+    return {name.removesuffix("__init__").removesuffix("."): path for name, path in files.items()}
+
+
+def imported(name: str, path: Path, known: dict[str, Path], package: str) -> set[str]:
+    """Return the modules of a package that one of them names in its imports, wherever they stand."""
+    home = package.split(".") + [part for part in name.split(".") if part]
+    home = home if path.name == "__init__.py" else home[:-1]
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = home[:len(home) + 1 - node.level] if node.level else []
+            base = [*base, *filter(None, [node.module])]
+            whole = [".".join([*base, alias.name]) for alias in node.names]
+            names.update(each if relative(each, package) in known else ".".join(base) for each in whole)
+    return {found for each in names if (found := relative(each, package)) in known and found != name}
+
+
+def relative(name: str, package: str) -> str | None:
+    """Return a module's name inside a package, None if it is not in it."""
+    return name.removeprefix(package).removeprefix(".") if f"{name}.".startswith(f"{package}.") else None
+
+
+def graph(package: str) -> networkx.DiGraph:
+    """Return the imports among the modules of a package, itself left out: that imports for its users."""
+    known = modules(package)
+    found = networkx.DiGraph()
+    for name, path in known.items():
+        if name:
+            found.add_node(name)
+            found.add_edges_from((name, other) for other in imported(name, path, known, package) if other)
+    return found
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_no_circle(package):
+    found = graph(package)
+    print(package, *(f"  {name}: {', '.join(sorted(found[name]))}" for name in sorted(found)), sep="\n")
+    assert [sorted(circle) for circle in networkx.strongly_connected_components(found) if len(circle) > 1] == []
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_no_import_of_a_later_layer(package):
+    level = {name: number for number, layer in enumerate(LAYERS[package]) for name in layer.split()}
+    found = graph(package)
+    place = {name: level[name.split(".")[0]] for name in found}
+    assert [(name, other) for name, other in found.edges if place[other] > place[name]] == []
+    assert set(level) == {name.split(".")[0] for name in found}
+
+
+def test_a_circle_is_found(tmp_path, monkeypatch):
+    """One of a type-checking import and one inside a function, through a subpackage."""
+    (tmp_path / "ring/part").mkdir(parents=True)
+    for name, text in {"__init__": "from .b import x", "part/__init__": "", "a": "from .part import c",
+                       "part/c": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..b import x",
+                       "b": "def f():\n    import ring.a"}.items():
+        (tmp_path / f"ring/{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    circles = [circle for circle in networkx.strongly_connected_components(graph("ring")) if len(circle) > 1]
+    assert circles == [{"a", "b", "part.c"}]
