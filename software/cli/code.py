@@ -12,6 +12,7 @@ from caesura.hw.arch.geometry import MAX_REGISTERS, Geometry
 from caesura.software.compiler import (
     CompileError,
     CompileOptions,
+    KernelImage,
     listing,
     load_elf,
     read_source,
@@ -20,8 +21,7 @@ from caesura.software.compiler import (
 )
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
-from caesura.software.compiler.codegen.image import KernelImage
-from caesura.software.compiler.codegen.origin_table import origin_rows
+from caesura.software.compiler.image.origin_table import origin_rows
 
 from .common import EXIT_INPUT, Command, JsonTarget, check_option, examples, json_option, progress_lines
 from .machine import geometry_option

@@ -9,33 +9,33 @@ from collections.abc import Collection, Iterator
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS
 from caesura.software.names import alternatives
 
-from .codegen.check import check_image
+from .analysis.pointers import mark_pointers
+from .codegen.block_layout import lay_out
 from .codegen.emit import emit
-from .codegen.image import KernelImage
-from .collector import collect_seldom
 from .compiled import Compiled
 from .errors import CompileError
+from .garbage_collection import collect_seldom
+from .image.kernel_image import KernelImage
 from .ir.kernel import Kernel
 from .ir.spec import verify
+from .lower.expand import expand
+from .lower.kernel import lower
+from .lower.legalize import legalize
+from .optimize.condition_chains import chain_conditions
+from .optimize.fixpoint import optimize
+from .optimize.if_conversion import convert_ifs
+from .optimize.select_immediates import select_immediates
+from .optimize.simplify_cfg import simplify_cfg
+from .optimize.sink import sink
+from .optimize.unify_loop_exits import unify_loop_exits
 from .options import CompileOptions
-from .passes.allocate import allocate
-from .passes.conjunctions import chain_conditions
-from .passes.expand import expand
-from .passes.if_conversion import convert_ifs
-from .passes.join_exits import join_loop_exits
-from .passes.layout import lay_out
-from .passes.legalize import legalize
-from .passes.lower import lower
-from .passes.optimize import optimize
-from .passes.placement import place_points, set_barrier_liveness
-from .passes.pointers import mark_pointers
-from .passes.select import select_immediates
-from .passes.sink import sink
-from .passes.tidy import tidy
-from .passes.uniform import use_uniform_registers
+from .preemption.check import check_image
+from .preemption.placement import place_points, set_barrier_liveness
 from .ptx.parser import parse
 from .ptx.syntax import Function, Module
+from .registers.allocate import allocate
 from .routines import Leaves
+from .uniform.scalarize import use_uniform_registers
 
 __all__ = ["compile_ptx", "compile_module", "compile_function", "entries"]
 
@@ -157,8 +157,8 @@ def _compile(module: Module, function: Function, options: CompileOptions) -> Ker
     if convert_ifs(kernel):
         optimize(kernel)
     _verify(kernel, "narrow", options)
-    if join_loop_exits(kernel):
-        tidy(kernel)
+    if unify_loop_exits(kernel):
+        simplify_cfg(kernel)
         _verify(kernel, "narrow", options)
     chain_conditions(kernel)
     select_immediates(kernel)
@@ -172,7 +172,7 @@ def _compile(module: Module, function: Function, options: CompileOptions) -> Ker
         if not kernel.routines or options.calls != "auto":
             raise
         return _compile(module, function, dataclasses.replace(options, calls="never"))  # inlined, it may be spilled
-    tidy(kernel)
+    simplify_cfg(kernel)
     lay_out(kernel)
     _verify(kernel, "machine", options)
     set_barrier_liveness(kernel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from caesura.software.compiler.codegen.image import Parameter
+from caesura.software.compiler import Parameter
 
 from .errors import LaunchError
 

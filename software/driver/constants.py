@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from caesura.software.compiler.codegen.image import MAX_CONSTANT_BYTES, KernelImage
+from caesura.software.compiler import KernelImage
+from caesura.software.compiler.ir.spaces import MAX_CONSTANT_BYTES
 
 from .errors import LaunchError
 from .variables import GlobalVariables, relocated, symbols_of

@@ -16,9 +16,8 @@ from caesura.hw.arch import context as image
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Command, KernelState, Register, register_map
-from caesura.software.compiler import CompileOptions, disassemble_word, read_source
-from caesura.software.compiler.codegen.image import KernelImage
-from caesura.software.compiler.passes.lower.spaces import WINDOWS
+from caesura.software.compiler import CompileOptions, KernelImage, disassemble_word, read_source
+from caesura.software.compiler.ir.spaces import WINDOWS
 
 from .bounds import GUARD_BYTES, declare, monitor_of
 from .closed import ClosedTransport

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
-from caesura.software.compiler.codegen.image import Binding, KernelImage, Parameter
+from caesura.software.compiler import KernelImage, Parameter
+from caesura.software.compiler.ir.variables import Binding
 from caesura.software.names import alternatives
 
 from .arguments import number_bytes

@@ -17,11 +17,11 @@ from caesura.software.compiler.analysis.pressure import needs, pressure
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.spec import verify
 from caesura.software.compiler.ir.text import parse
-from caesura.software.compiler.passes import allocate as allocation
-from caesura.software.compiler.passes.allocate import allocate
-from caesura.software.compiler.passes.board import Board, Pieces, pack
-from caesura.software.compiler.passes.parallel_copy import parallel_copy
-from caesura.software.compiler.passes.separate import separate_operands
+from caesura.software.compiler.registers import allocate as allocation
+from caesura.software.compiler.registers.allocate import allocate
+from caesura.software.compiler.registers.group_copies import separate_operands
+from caesura.software.compiler.registers.parallel_copy import parallel_copy
+from caesura.software.compiler.registers.register_file import Pieces, RegisterFile, pack
 
 GEOMETRY = dataclasses.replace(PRESETS["gtx480"], stack_depth=64)
 
@@ -88,12 +88,12 @@ def test_room_is_always_found(seed):
     pieces.ending = ending
     size = max(len(values), len(values) - len(ending) + len(made))
     places = rng.sample(range(size), len(values))
-    board = Board(size, dict(zip(values, places, strict=True)))
-    board.arrange(pieces)
-    assert all(board.lies(group) for group in (*pieces.whole, *pieces.read))
-    assert sorted(board.place) == sorted(values) and len(set(board.place.values())) == len(values)
-    assert all(board.holder[number] == reg for reg, number in board.place.items())
-    assert board.room(len(made), ending)
+    file = RegisterFile(size, dict(zip(values, places, strict=True)))
+    file.arrange(pieces)
+    assert all(file.lies(group) for group in (*pieces.whole, *pieces.read))
+    assert sorted(file.place) == sorted(values) and len(set(file.place.values())) == len(values)
+    assert all(file.holder[number] == reg for reg, number in file.place.items())
+    assert file.free_groups(len(made), ending)
 
 
 @pytest.mark.parametrize("seed", range(8))
