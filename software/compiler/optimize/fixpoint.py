@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from ..ir.kernel import Kernel
 from .algebraic_simplification import simplify
@@ -15,25 +16,32 @@ from .redundant_flushes import drop_flushes
 from .simplify_cfg import simplify_cfg
 from .value_numbering import number_values
 
-__all__ = ["optimize"]
+__all__ = ["CLEANING", "REDUNDANCY", "optimize"]
 
 _ROUNDS = 20
-_CLEANING = exit_early, drop_flushes, propagate, simplify, eliminate_dead_code, drop_atomic_results, simplify_cfg
+CLEANING: dict[str, Callable[[Kernel], bool]] = {
+    "guarded-exits": exit_early, "redundant-flushes": drop_flushes, "copy-propagation": propagate,
+    "algebraic-simplification": simplify, "dce": eliminate_dead_code, "atomic-reductions": drop_atomic_results,
+    "simplify-cfg": simplify_cfg}
 """Passes that run in turn until none of them changes anything."""
+REDUNDANCY: dict[str, Callable[[Kernel], bool]] = {"reassociate": reassociate, "value-numbering": number_values}
+"""Passes that run then; if one of them changes something, all is done again."""
 
 
-def optimize(kernel: Kernel) -> None:
-    """Simplify `kernel` (stage ``narrow``), or the body of a routine."""
-    simplify_cfg(kernel)
+def optimize(kernel: Kernel, observe: Callable[[str], None] = lambda name: None) -> None:
+    """Simplify `kernel` (stage ``narrow``), or the body of a routine; `observe` is told which passes changed it."""
+    def change(name: str, step: Callable[[Kernel], bool]) -> bool:
+        changed = step(kernel)
+        if changed:
+            observe(name)
+        return changed
+
+    change("simplify-cfg", simplify_cfg)
     for _ in range(_ROUNDS):
-        _clean(kernel)
-        if not (reassociate(kernel) | number_values(kernel)):
-            break
-
-
-def _clean(kernel: Kernel) -> None:
-    idle = 0
-    for step in itertools.islice(itertools.cycle(_CLEANING), _ROUNDS * len(_CLEANING)):
-        idle = 0 if step(kernel) else idle + 1
-        if idle == len(_CLEANING):
+        idle = 0
+        for name, step in itertools.islice(itertools.cycle(CLEANING.items()), _ROUNDS * len(CLEANING)):
+            idle = 0 if change(name, step) else idle + 1
+            if idle == len(CLEANING):
+                break
+        if not any([change(name, step) for name, step in REDUNDANCY.items()]):
             break
