@@ -1,6 +1,6 @@
 """Warp-uniform values move to uniform registers, and their computation to the uniform data path.
 
-`uniform_choice` says which. Each of their registers becomes one of kind ``u``, its operations those of the uniform data
+`selection` says which. Each of their registers becomes one of kind ``u``, its operations those of the uniform data
 path; a comparison of such values sets its predicate from there too. What reads them:
 
 1. A vector operation that has a place for a uniform register (`ir.spec.UNIFORM_PLACES`) names it there, its operands
