@@ -11,9 +11,8 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
-from caesura.software.compiler import CompileOptions, kernel_names, stored_module
+from caesura.software.compiler import CompileOptions, KernelImage, kernel_names, stored_module
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
-from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.codegen.listing import rows
 from caesura.software.compiler.source import source_text
 from caesura.software.driver import Device, DeviceArray, Launch, PreemptReport, ResumeReport, TbContext

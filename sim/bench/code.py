@@ -19,9 +19,9 @@ from pathlib import Path
 
 from rich.table import Column, Table
 
-from caesura.software.compiler import compile_ptx
-from caesura.software.compiler.codegen.image import KernelImage
-from caesura.software.compiler.codegen.lift import lift
+from caesura.software.compiler import KernelImage, compile_ptx
+from caesura.software.compiler.image.lift import lift
+from caesura.software.compiler.preemption.extended_liveness import parts_of
 from caesura.software.kernels import KERNELS
 from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.report.console import report_console
@@ -43,7 +43,7 @@ _POINTS = ("pp", "pp.div")
 
 def most_live(image: KernelImage) -> int:
     """Return the most vector registers that are live at one place of the emitted code."""
-    return max(sum(reg.kind == "R" for reg in live) for part in lift(image).parts() for block in part.kernel.blocks
+    return max(sum(reg.kind == "R" for reg in live) for part in parts_of(lift(image)) for block in part.kernel.blocks
                for live in part.live.gaps(block))
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from caesura.software.compiler.codegen.image import Parameter
+from caesura.software.compiler import Parameter
 from caesura.software.driver.arguments import number_bytes
 from caesura.software.kernels import Job
 

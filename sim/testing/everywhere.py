@@ -21,7 +21,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import Format
 from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, judged, start_job
 from caesura.sim.testing.random_native import NativeProgram
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 from caesura.software.driver import Device, DeviceArray, Launch
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job

@@ -12,7 +12,7 @@ from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES, SEGMENT_BYTES
 from caesura.hw.arch.registers import Command, KernelState, register_map
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 if TYPE_CHECKING:
     from caesura.software.driver.transport import Transport

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import Special
-from caesura.software.compiler.codegen.image import KernelImage, Parameter
+from caesura.software.compiler import KernelImage, Parameter
 
 from . import random_float
 from .native import doubles

@@ -13,19 +13,19 @@ import random
 from collections.abc import Callable
 
 from caesura.hw.arch.isa import Special
+from caesura.software.compiler import KernelImage
+from caesura.software.compiler.codegen.block_layout import lay_out
 from caesura.software.compiler.codegen.emit import emit
-from caesura.software.compiler.codegen.image import KernelImage
 from caesura.software.compiler.ir.cfg import by_label
 from caesura.software.compiler.ir.kernel import Imm, Kernel, Op, Pred
 from caesura.software.compiler.ir.text import parse
-from caesura.software.compiler.passes.allocate import allocate
-from caesura.software.compiler.passes.join_exits import join_loop_exits
-from caesura.software.compiler.passes.layout import lay_out
-from caesura.software.compiler.passes.placement import place_points
-from caesura.software.compiler.passes.select import select_immediates
-from caesura.software.compiler.passes.sink import sink
-from caesura.software.compiler.passes.tidy import tidy
-from caesura.software.compiler.passes.uniform import use_uniform_registers
+from caesura.software.compiler.optimize.select_immediates import select_immediates
+from caesura.software.compiler.optimize.simplify_cfg import simplify_cfg
+from caesura.software.compiler.optimize.sink import sink
+from caesura.software.compiler.optimize.unify_loop_exits import unify_loop_exits
+from caesura.software.compiler.preemption.placement import place_points
+from caesura.software.compiler.registers.allocate import allocate
+from caesura.software.compiler.uniform.scalarize import use_uniform_registers
 
 __all__ = ["RandomUniform"]
 
@@ -173,9 +173,9 @@ class RandomUniform:
             Give loops one place where all lanes meet.
         """
         kernel = parse(self.text)
-        tidy(kernel)
-        if join and join_loop_exits(kernel):
-            tidy(kernel)
+        simplify_cfg(kernel)
+        if join and unify_loop_exits(kernel):
+            simplify_cfg(kernel)
         select_immediates(kernel)
         sink(kernel)
         if uniform:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
+from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import MAX_REGISTERS, Geometry
 from caesura.software.compiler import (
+    Compiled,
     CompileError,
     CompileOptions,
+    KernelImage,
     listing,
     load_elf,
     read_source,
@@ -20,8 +24,7 @@ from caesura.software.compiler import (
 )
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
-from caesura.software.compiler.codegen.image import KernelImage
-from caesura.software.compiler.codegen.origin_table import origin_rows
+from caesura.software.compiler.image.origin_table import origin_rows
 
 from .common import EXIT_INPUT, Command, JsonTarget, check_option, examples, json_option, progress_lines
 from .machine import geometry_option
@@ -32,6 +35,45 @@ __all__ = ["compile_command", "asm_command", "disasm_command", "kernel_option", 
 
 kernel_option = click.option("--kernel", "names", multiple=True,
                              help="Only this one; may be given more than once  [default: all in the file]")
+
+
+class _Passes(click.ParamType):
+    """Names of passes of the compiler, separated by commas.
+
+    The passes are imported when some are named: that takes long.
+
+    Parameters
+    ----------
+    ordered : bool
+        They are to be run in this order. Else they only have to be there, and ``all`` stands for all of them.
+    """
+
+    name = "PASS[,PASS]..."
+
+    def __init__(self, ordered: bool):
+        self.ordered = ordered
+
+    def convert(self, value, param, ctx):
+        """Return a list of names."""
+        from caesura.software.compiler.passes import ALL, check_names, check_order
+
+        names = value.split(",") if isinstance(value, str) else value
+        try:
+            if self.ordered:
+                check_order(names)
+            else:
+                check_names(names, ALL)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+        return names
+
+    def shell_complete(self, ctx, param, incomplete):
+        """Let the shell complete the last name."""
+        from caesura.software.compiler.passes import ALL, PASSES
+
+        before, comma, begun = incomplete.rpartition(",")
+        known = PASSES if self.ordered else (*PASSES, ALL)
+        return [CompletionItem(before + comma + name) for name in known if name.startswith(begun)]
 
 
 def report_refusals(refusals: Mapping[str, CompileError]) -> int:
@@ -76,8 +118,31 @@ def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: Json
             click.echo(f"{image.name}: {len(image.code)} words, {image.registers} registers -> {output}")
 
 
+def _run_passes(source: Path, options: CompileOptions, kernels: Collection[str] | None, passes: Sequence[str] | None,
+                shown: Collection[str]) -> Compiled:
+    """Compile without the cache: by some of the passes, or so that IR is shown; IR that is the result is printed."""
+    from caesura.software.compiler.ir.kernel import Kernel
+    from caesura.software.compiler.ir.text import show
+    from caesura.software.compiler.passes import ALL
+    from caesura.software.compiler.pipeline import compile_module, run_passes
+
+    def observe(name: str, kernel: Kernel) -> None:
+        if name in shown or ALL in shown:
+            click.echo(f"*** after {name} ***\n{show(kernel)}", err=True)
+
+    if passes is None:
+        return compile_module(read_source(source), str(source), options, kernels, observe)
+    found = run_passes(read_source(source), str(source), passes, options, kernels, observe)
+    for result in found.values():
+        if isinstance(result, Kernel):
+            click.echo(show(result))
+    return Compiled(tuple(found), {name: image for name, image in found.items() if isinstance(image, KernelImage)},
+                    {name: error for name, error in found.items() if isinstance(error, CompileError)})
+
+
 @click.command("compile", cls=Command, epilog=examples(
-    "caesura compile my.ptx --show", "caesura compile my.ptx -o my.elf --preset ecp5 --kernel mine"))
+    "caesura compile my.ptx --show", "caesura compile my.ptx -o my.elf --preset ecp5 --kernel mine",
+    "caesura compile my.ptx --passes legalize,optimize", "caesura compile my.ptx --print-after value-numbering,sink"))
 @click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", type=OUTPUT, help="ELF kernel image to write.")
 @click.option("--show", is_flag=True, help="Print the native code with its liveness.")
@@ -86,8 +151,13 @@ def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: Json
               help="Register budget  [default: what the geometry has]")
 @geometry_option(None, f"{MAX_REGISTERS} registers a thread, as all but tiny have")
 @click.option("--preemption-points/--no-preemption-points", default=True, show_default=True)
+@click.option("--passes", type=_Passes(ordered=True),
+              help="Run these passes only, in this order, and print the IR that they leave; code if emit is the last.")
+@click.option("--print-after", "shown", type=_Passes(ordered=False),
+              help="Print the IR on standard error each time one of these passes has run; all: after each.")
 @json_option
-def compile_command(source, output, show, names, registers, geometry: Geometry | None, preemption_points, as_json):
+def compile_command(source, output, show, names, registers, geometry: Geometry | None, preemption_points, passes, shown,
+                    as_json):
     """Compile PTX to native code.
 
     A kernel that is not supported does not keep the others of its file from being compiled: each refusal is
@@ -97,8 +167,13 @@ def compile_command(source, output, show, names, registers, geometry: Geometry |
     if registers is not None and registers > most and geometry:
         raise click.BadParameter(f"{registers} are more than the {most} of {geometry.name}", param_hint="'--registers'")
     options = CompileOptions(max_registers=registers or most, preemption_points=preemption_points)
-    with progress_lines() as progress:
-        compiled = stored_module(read_source(source), str(source), options, list(names) or None, progress)
+    if passes and passes[-1] != "emit" and (output or show or as_json.asked):
+        raise click.UsageError("-o, --show and --json are for code; let --passes end with emit")
+    if passes or shown:
+        compiled = _run_passes(source, options, list(names) or None, passes, shown or ())
+    else:
+        with progress_lines() as progress:
+            compiled = stored_module(read_source(source), str(source), options, list(names) or None, progress)
     _write(compiled.images, output, as_json, show, compiled.refusals)
     sys.exit(report_refusals(compiled.refusals))
 

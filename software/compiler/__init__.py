@@ -8,9 +8,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from .codegen.image import KernelImage, Parameter
 from .compiled import Compiled
 from .errors import CompileError, ImageError
+from .image.kernel_image import KernelImage
+from .ir.variables import Parameter
 from .options import CompileOptions
 from .source import read_source
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from .codegen.disassemble import disassemble, disassemble_word
     from .codegen.elf import load_elf, save_elf
     from .codegen.listing import listing
+    from .kernel_cache import kernel_names, stored_module
     from .pipeline import compile_module, compile_ptx
-    from .stored import kernel_names, stored_module
 
 __all__ = ["AssemblerError", "CompileError", "CompileOptions", "Compiled", "ImageError", "KernelImage", "Parameter",
            "assemble", "compile_module", "compile_ptx", "disassemble", "disassemble_word", "kernel_names", "listing",
@@ -32,7 +33,7 @@ _PLACES = {
     "load_elf": ".codegen.elf", "save_elf": ".codegen.elf",
     "listing": ".codegen.listing",
     "compile_module": ".pipeline", "compile_ptx": ".pipeline",
-    "kernel_names": ".stored", "stored_module": ".stored",
+    "kernel_names": ".kernel_cache", "stored_module": ".kernel_cache",
 }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .codegen.image import KernelImage
 from .errors import CompileError
+from .image.kernel_image import KernelImage
 
 __all__ = ["Compiled"]
 

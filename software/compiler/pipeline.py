@@ -1,43 +1,31 @@
-"""From PTX text to kernel images: the passes in their order, the verifier between them."""
+"""From PTX text to kernel images: what is asked for of a module, through the passes (`passes`)."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TypeVar
 
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS
 from caesura.software.names import alternatives
 
-from .codegen.check import check_image
-from .codegen.emit import emit
-from .codegen.image import KernelImage
-from .collector import collect_seldom
 from .compiled import Compiled
 from .errors import CompileError
+from .garbage_collection import collect_seldom
+from .image.kernel_image import KernelImage
 from .ir.kernel import Kernel
-from .ir.spec import verify
+from .lower.expand import expand
+from .lower.kernel import lower
 from .options import CompileOptions
-from .passes.allocate import allocate
-from .passes.conjunctions import chain_conditions
-from .passes.expand import expand
-from .passes.if_conversion import convert_ifs
-from .passes.join_exits import join_loop_exits
-from .passes.layout import lay_out
-from .passes.legalize import legalize
-from .passes.lower import lower
-from .passes.optimize import optimize
-from .passes.placement import place_points, set_barrier_liveness
-from .passes.pointers import mark_pointers
-from .passes.select import select_immediates
-from .passes.sink import sink
-from .passes.tidy import tidy
-from .passes.uniform import use_uniform_registers
+from .passes import Compilation, Observer, check_order
 from .ptx.parser import parse
 from .ptx.syntax import Function, Module
 from .routines import Leaves
 
-__all__ = ["compile_ptx", "compile_module", "compile_function", "entries"]
+__all__ = ["compile_ptx", "compile_module", "compile_function", "entries", "run_passes"]
+
+Result = TypeVar("Result")
 
 
 def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | None = None,
@@ -66,7 +54,7 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
         too many registers.
     """
     images = {}
-    for name, found in _each(text, filename, options, kernels):
+    for name, found in _each(text, filename, kernels, lambda module, f: compile_function(module, f, options)):
         if isinstance(found, CompileError):
             raise found
         images[name] = found
@@ -74,19 +62,56 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
 
 
 def compile_module(text: str, filename: str = "<ptx>", options: CompileOptions | None = None,
-                   kernels: Collection[str] | None = None) -> Compiled:
+                   kernels: Collection[str] | None = None, observe: Observer = lambda name, kernel: None) -> Compiled:
     """Compile those kernels of a PTX module that can be compiled, and say of the others why they cannot.
 
-    Parameters are those of `compile_ptx`.
+    Parameters
+    ----------
+    text, filename, options, kernels
+        As of `compile_ptx`.
+    observe : callable, optional
+        Told of each pass that has run (`passes.Observer`).
 
     Raises
     ------
     CompileError
         If the text is not PTX, or has no kernel of a name.
     """
-    found = dict(_each(text, filename, options, kernels))
+    found = dict(_each(text, filename, kernels, lambda module, f: compile_function(module, f, options, observe)))
     return Compiled(tuple(found), {name: image for name, image in found.items() if isinstance(image, KernelImage)},
                     {name: error for name, error in found.items() if isinstance(error, CompileError)})
+
+
+def run_passes(text: str, filename: str, passes: Sequence[str], options: CompileOptions | None = None,
+               kernels: Collection[str] | None = None, observe: Observer = lambda name, kernel: None
+               ) -> dict[str, KernelImage | Kernel | CompileError]:
+    """Return what passes of one's own choice make of the kernels of a PTX module.
+
+    Parameters
+    ----------
+    text, filename, options, kernels
+        As of `compile_ptx`.
+    passes : sequence of str
+        Names, in their order (`passes.PASSES`).
+    observe : callable, optional
+        As of `compile_module`.
+
+    Returns
+    -------
+    dict of str to KernelImage, Kernel or CompileError
+        By entry name: the image if ``emit`` is the last pass, else the IR; or why there is none.
+
+    Raises
+    ------
+    InputError
+        If there is no such pass, or one takes IR of another stage.
+    CompileError
+        If the text is not PTX, or has no kernel of a name.
+    """
+    check_order(passes)
+    chosen = options or CompileOptions()
+    return dict(_each(text, filename, kernels, lambda module, function: _run(
+        module, function, chosen, observe, lambda compilation: compilation.run_only(passes))))
 
 
 @collect_seldom()
@@ -107,9 +132,9 @@ def entries(text: str, filename: str = "<ptx>") -> dict[str, tuple[Module, Funct
     return found
 
 
-def _each(text: str, filename: str, options: CompileOptions | None, kernels: Collection[str] | None
-          ) -> Iterator[tuple[str, KernelImage | CompileError]]:
-    """Yield each kernel asked for, or why it is refused, in the order of the file."""
+def _each(text: str, filename: str, kernels: Collection[str] | None, work: Callable[[Module, Function], Result]
+          ) -> Iterator[tuple[str, Result | CompileError]]:
+    """Yield what `work` makes of each kernel asked for, or why it is refused, in the order of the file."""
     known = entries(text, filename)
     for name in kernels if kernels is not None else ():
         if name not in known:
@@ -117,7 +142,7 @@ def _each(text: str, filename: str, options: CompileOptions | None, kernels: Col
     for name, (module, function) in known.items():
         if kernels is None or name in kernels:
             try:
-                yield name, compile_function(module, function, options)
+                yield name, work(module, function)
             except CompileError as error:
                 yield name, error
 
@@ -133,11 +158,26 @@ def _check_block(function: Function, filename: str) -> None:
                                column=function.column)
 
 
-@collect_seldom()
-def compile_function(module: Module, function: Function, options: CompileOptions | None = None) -> KernelImage:
+def compile_function(module: Module, function: Function, options: CompileOptions | None = None,
+                     observe: Observer = lambda name, kernel: None) -> KernelImage:
     """Compile one entry of a parsed module; errors as `compile_ptx`, those of the whole kernel at its name."""
+    return _run(module, function, options or CompileOptions(), observe, Compilation.run)
+
+
+@collect_seldom()
+def _run(module: Module, function: Function, options: CompileOptions, observe: Observer,
+         work: Callable[[Compilation], Result]) -> Result:
+    """Return what `work` makes of an entry, once it is lowered."""
     try:
-        return _compile(module, function, options or CompileOptions())
+        _check_block(function, module.file)
+        compilation = _lowered(module, function, options, observe)
+        try:
+            return work(compilation)
+        except CompileError:
+            if not compilation.kernel.routines or options.calls != "auto":
+                raise
+        inlined = dataclasses.replace(options, calls="never")  # what is inlined may be spilled
+        return work(_lowered(module, function, inlined, observe))
     except CompileError as error:
         if not error.line:
             error = CompileError(error.message, error.file, function.line, supported=error.supported,
@@ -145,47 +185,7 @@ def compile_function(module: Module, function: Function, options: CompileOptions
         raise error.from_origin(module.lines.at(error.line)) from None
 
 
-def _compile(module: Module, function: Function, options: CompileOptions) -> KernelImage:
-    _check_block(function, module.file)
+def _lowered(module: Module, function: Function, options: CompileOptions, observe: Observer) -> Compilation:
     leaves = Leaves(module, options)
     kernel = lower(module, expand(module, function, leaves.wanted), leaves.routine, options.check_addresses)
-    _verify(kernel, "wide", options)
-    mark_pointers(kernel)
-    legalize(kernel)
-    _verify(kernel, "narrow", options)
-    optimize(kernel)
-    if convert_ifs(kernel):
-        optimize(kernel)
-    _verify(kernel, "narrow", options)
-    if join_loop_exits(kernel):
-        tidy(kernel)
-        _verify(kernel, "narrow", options)
-    chain_conditions(kernel)
-    select_immediates(kernel)
-    sink(kernel)
-    if options.uniform:
-        use_uniform_registers(kernel)
-        _verify(kernel, "narrow", options)
-    try:
-        allocate(kernel, options.max_registers)
-    except CompileError:
-        if not kernel.routines or options.calls != "auto":
-            raise
-        return _compile(module, function, dataclasses.replace(options, calls="never"))  # inlined, it may be spilled
-    tidy(kernel)
-    lay_out(kernel)
-    _verify(kernel, "machine", options)
-    set_barrier_liveness(kernel)
-    placed = []
-    if options.preemption_points:
-        placed = place_points(kernel, options.interval)
-        _verify(kernel, "machine", options)
-    image = emit(kernel, placed).with_origins(module.lines.at)
-    if options.verify and options.preemption_points:
-        check_image(image)
-    return image
-
-
-def _verify(kernel: Kernel, stage: str, options: CompileOptions) -> None:
-    if options.verify:
-        verify(kernel, stage)
+    return Compilation(kernel, options, module.lines.at, observe)

@@ -22,25 +22,25 @@ import networkx
 from caesura.hw.arch.geometry import MAX_REGISTERS
 
 from .analysis.calls import summarise
+from .codegen.block_layout import lay_out
 from .errors import CompileError
 from .ir.cfg import graph as flow_graph
 from .ir.cfg import words
 from .ir.kernel import Kernel, Op, Routine, Summary
 from .ir.spec import is_convergent, is_memory, is_pure, verify
 from .library import routine as library_function
+from .lower.expand import routine_program
+from .lower.kernel import lower
+from .lower.legalize import legalize
+from .optimize.condition_chains import chain_conditions
+from .optimize.fixpoint import optimize
+from .optimize.if_conversion import convert_ifs
+from .optimize.select_immediates import select_immediates
+from .optimize.simplify_cfg import simplify_cfg
+from .optimize.sink import sink
 from .options import CompileOptions
-from .passes.allocate import allocate
-from .passes.conjunctions import chain_conditions
-from .passes.expand import routine_program
-from .passes.if_conversion import convert_ifs
-from .passes.layout import lay_out
-from .passes.legalize import legalize
-from .passes.lower import lower
-from .passes.optimize import optimize
-from .passes.select import select_immediates
-from .passes.sink import sink
-from .passes.tidy import tidy
 from .ptx.syntax import Function, Module
+from .registers.allocate import allocate
 
 __all__ = ["CALL_WORDS", "LEAST_SAVED", "LONG", "Leaves"]
 
@@ -134,7 +134,7 @@ def _compiled(module: Module, function: Function, name: str) -> Leaf | None:
         allocate(body, MAX_REGISTERS)
     except CompileError:
         return None  # inlined, it says what is wrong, and where
-    tidy(body)
+    simplify_cfg(body)
     lay_out(body)
     verify(body, "machine")
     return _measured(Routine(name, body))

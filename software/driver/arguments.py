@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from caesura.software.compiler.codegen.image import Parameter
+from caesura.software.compiler import Parameter
 
 from .errors import LaunchError
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from caesura.software.compiler.codegen.image import MAX_CONSTANT_BYTES, KernelImage
+from caesura.software.compiler import KernelImage
+from caesura.software.compiler.ir.spaces import MAX_CONSTANT_BYTES
 
 from .errors import LaunchError
 from .memory import DeviceMemory

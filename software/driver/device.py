@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from caesura.hw.arch.context import Mechanism
-from caesura.software.compiler import CompileOptions, read_source
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import CompileOptions, KernelImage, read_source
 
 from .arrays import DeviceArray
 from .context import Contexts

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from caesura.hw.arch.geometry import REGISTER_BANKS, Geometry
-from caesura.software.compiler.codegen.image import MAX_LOCAL_BYTES, KernelImage
+from caesura.software.compiler import KernelImage
+from caesura.software.compiler.ir.spaces import MAX_LOCAL_BYTES
 
 from .errors import LaunchError
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
-from caesura.software.compiler.codegen.image import Binding, KernelImage, Parameter
+from caesura.software.compiler import KernelImage, Parameter
+from caesura.software.compiler.ir.variables import Binding
 
 from .arguments import number_bytes
 from .arrays import DeviceArray

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
-from caesura.software.compiler.passes.lower.spaces import WINDOWS
+from caesura.software.compiler.ir.spaces import WINDOWS
 
 from .bounds import GUARD_BYTES, monitor_of
 from .errors import Closed, OutOfMemory

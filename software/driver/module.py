@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 from caesura.software.names import alternatives
 
 from .arguments import triple

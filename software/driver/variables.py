@@ -7,7 +7,8 @@ from typing import Protocol
 import numpy as np
 
 from caesura.hw.arch.errors import InputError
-from caesura.software.compiler.codegen.image import KernelImage, Relocation, Symbol
+from caesura.software.compiler import KernelImage
+from caesura.software.compiler.ir.variables import Relocation, Symbol
 
 from .arrays import convert
 from .errors import DriverError, LaunchError

@@ -10,7 +10,7 @@ import numpy as np
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry, preset
-from caesura.software.compiler.codegen.image import KernelImage, Parameter
+from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.kernels import Job
 from caesura.software.names import alternatives
 

@@ -12,7 +12,7 @@ import numpy as np
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PC_NONE, REGISTER_BANKS, UNIFORMS, WORD_BYTES, Geometry
 from caesura.hw.arch.isa import Special
-from caesura.software.compiler.codegen.image import KernelImage, Parameter
+from caesura.software.compiler import KernelImage, Parameter
 
 from .job import Job
 

@@ -20,10 +20,10 @@ from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.testing.watch import watch
 from caesura.software.cli import main
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx, load_elf, save_elf
-from caesura.software.compiler.codegen.check import check_image
 from caesura.software.compiler.codegen.elf import write_elf
 from caesura.software.compiler.codegen.listing import rows
 from caesura.software.compiler.explain import explain
+from caesura.software.compiler.preemption.check import check_image
 from caesura.software.kernels import KERNELS
 from caesura.software.report.terminal import print_kernel
 

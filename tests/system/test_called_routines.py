@@ -19,7 +19,7 @@ from caesura.sim.testing.everywhere import SMALL_SM, Campaign, totals
 from caesura.sim.testing.lockstep import describe, first_difference
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
-from caesura.software.compiler.codegen.lift import lift
+from caesura.software.compiler.image.lift import lift
 from caesura.software.driver import CycleLimit, Device, KernelFault
 from caesura.software.kernels import hostile
 from caesura.software.kernels.job import Job

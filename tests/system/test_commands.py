@@ -8,7 +8,7 @@ from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.registers import Command, KernelState
 from caesura.sim import open_device
 from caesura.sim.testing.launch import Bench
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 TINY = preset("tiny")
 LIMIT = 50_000

@@ -10,7 +10,7 @@ from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.isa import Special
 from caesura.hw.arch.registers import KernelState
 from caesura.sim import open_device
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 from caesura.software.driver import CommandRefused, ContextError
 
 TINY = preset("tiny")

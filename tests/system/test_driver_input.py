@@ -7,8 +7,7 @@ from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.registers import KernelState
 from caesura.sim import open_device
 from caesura.sim.scenario import differences, start_job
-from caesura.software.compiler import CompileError
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import CompileError, KernelImage
 from caesura.software.driver import CommandRefused, DriverError, KernelFault, LaunchError
 from caesura.software.kernels import kernel
 

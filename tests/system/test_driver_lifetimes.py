@@ -11,7 +11,7 @@ import pytest
 
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.sim import open_device
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 from caesura.software.driver import Closed, DriverError, LaunchError, OutOfMemory, Texture
 from caesura.software.kernels import kernel
 

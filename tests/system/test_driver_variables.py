@@ -9,7 +9,7 @@ import pytest
 from caesura.sim import open_device
 from caesura.software.compiler import CompileError, assemble, compile_ptx, disassemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
-from caesura.software.compiler.codegen.image import Binding, Relocation, Symbol
+from caesura.software.compiler.ir.variables import Binding, Relocation, Symbol
 from caesura.software.driver import DriverError, LaunchError, Texture
 
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"

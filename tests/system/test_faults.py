@@ -12,7 +12,7 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 TINY = preset("tiny")
 LIMIT = 50_000

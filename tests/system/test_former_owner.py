@@ -9,7 +9,7 @@ from caesura.hw.arch.isa import Special
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
-from caesura.software.compiler.codegen.image import KernelImage, Parameter
+from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.driver import Device
 
 TINY = preset("tiny")

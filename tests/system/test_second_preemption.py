@@ -10,7 +10,7 @@ from caesura.hw.arch.registers import KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 TINY = preset("tiny")
 LIVE = 0b1111

@@ -9,7 +9,7 @@ import numpy as np
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import Space
-from caesura.software.compiler.codegen.image import HIGH_WORD
+from caesura.software.compiler.ir.spaces import HIGH_WORD
 from caesura.software.driver.bounds import MemoryObject, Violation, nearest_object
 
 from ..state.faults import WarpFault

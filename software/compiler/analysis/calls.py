@@ -17,9 +17,9 @@ import networkx
 from ..ir.cfg import by_label
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Block, Call, Kernel, Op, Reg, Summary
-from .divergence import stack_depth
 from .dominance import reconvergence
 from .liveness import Liveness, liveness
+from .simt_stack import stack_depth
 
 __all__ = ["summarise", "length", "calls_of", "with_callers"]
 
@@ -77,7 +77,7 @@ def with_callers(kernel: Kernel, live: Liveness, waiting: Mapping[str, Iterable[
     live : Liveness
         Of the kernel.
     waiting : mapping of str to collection of Reg
-        What lanes that wait while a warp is in a block need (`analysis.divergence`).
+        What lanes that wait while a warp is in a block need (`preemption.extended_liveness`).
     """
     found: dict[int, tuple[set[Reg], set[Reg]]] = {}
     for block in kernel.blocks:

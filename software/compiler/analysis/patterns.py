@@ -34,9 +34,9 @@ from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Block, Call, Imm, Kernel, Op, Pred, Reg, Use
 from ..ir.spec import is_atomic, is_memory
 from .dataflow import Analysis, solve
-from .divergence import between
 from .dominance import reconvergence
 from .shapes import RANDOM, UNIFORM, Shape, constant, joined, result_shape, strided
+from .simt_stack import between
 
 __all__ = ["Patterns", "patterns", "assumed_rows"]
 

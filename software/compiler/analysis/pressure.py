@@ -7,8 +7,8 @@ An operation needs
 2. *after* it, one for every value that is live, and for every result, wanted or not. If the results form a group, a
    group that is read stays whole as long as one of its words is live: words of two values cannot share an aligned pair.
 
-With live ranges that may be split by copies, as many registers as the largest need are enough (`passes.split`): aligned
-groups of one, two and four registers always fill a register file without gaps, the widest first.
+With live ranges that may be split by copies (`registers.live_range_splitting`), as many registers as the largest need
+are enough: aligned groups of one, two and four registers always fill a register file without gaps, the widest first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Divergence analysis: which registers are warp-uniform, which branches can diverge.
+"""Uniformity analysis: which registers are warp-uniform, which branches can diverge.
 
 A register is *warp-uniform* if, whenever lanes of a warp read it together, all of them read the same value. It is one
 if, for each of its definitions,
@@ -14,10 +14,10 @@ if, for each of its definitions,
       leaves undefined);
 
 2. its guard, if it has one, is uniform: either all active lanes execute the definition or none;
-3. no lane waits where the register is live while other lanes run through the definition (`analysis.masked`): else the
-   lanes that waited keep an older value. So a value that is merged after a divergent branch is not uniform unless both
-   sides leave it alone, and neither is one that a divergent loop changes if it is live behind the loop. Inside such a
-   loop it is: the lanes still there are all in the same iteration.
+3. no lane waits where the register is live while other lanes run through the definition (`analysis.simt_stack`): else
+   the lanes that waited keep an older value. So a value that is merged after a divergent branch is not uniform unless
+   both sides leave it alone, and neither is one that a divergent loop changes if it is live behind the loop. Inside
+   such a loop it is: the lanes still there are all in the same iteration.
 
 A register that may be read before it is written is not uniform.
 
@@ -43,7 +43,7 @@ from ..ir.kernel import Kernel, Op, Reg
 from ..ir.spec import is_atomic, is_convergent
 from .dominance import reconvergence
 from .liveness import Liveness, liveness
-from .masked import sides
+from .simt_stack import sides
 
 __all__ = ["Uniformity", "uniformity"]
 

@@ -26,15 +26,15 @@ import re
 from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.isa import BY_NAME
 
-from ..analysis.divergence import stack_depth
+from ..analysis.simt_stack import stack_depth
 from ..errors import CompileError, ImageError
+from ..image.kernel_image import KernelImage
+from ..image.lift import lift
+from ..image.origin_table import origins_of_rows
+from ..image.validate import check_facts
 from ..ir.cfg import graph as flow_graph
-from .check import check_code
+from ..preemption.check import check_code
 from .directives import Draft, read_directive
-from .facts import check_facts
-from .image import KernelImage
-from .lift import lift
-from .origin_table import origins_of_rows
 from .syntax import parse_guard, parse_number, parse_operand
 
 __all__ = ["AssemblerError", "assemble"]

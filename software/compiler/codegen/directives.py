@@ -31,18 +31,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .facts import RANGES
-from .image import (
-    MAX_CONSTANT_BYTES,
-    MAX_GLOBAL_BYTES,
-    Binding,
-    KernelImage,
-    Parameter,
-    Point,
-    Relocation,
-    Symbol,
-)
-from .origin_table import OriginRow
+from ..image.kernel_image import KernelImage, Point
+from ..image.origin_table import OriginRow
+from ..image.validate import RANGES
+from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES
+from ..ir.variables import Binding, Parameter, Relocation, Symbol
 from .syntax import parse_number
 
 __all__ = ["Draft", "read_directive", "show_directives", "show_point"]

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.geometry import PC_NONE
 
+from ..image.kernel_image import KernelImage
+from ..image.origin_table import origin_rows
 from .directives import show_directives, show_point
-from .image import KernelImage
-from .origin_table import origin_rows
 from .syntax import show_guard, show_operand, shown_fields
 
 __all__ = ["disassemble", "disassemble_word", "instruction_text", "code_labels"]

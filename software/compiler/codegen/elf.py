@@ -30,9 +30,10 @@ from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 
 from ..errors import ImageError
 from ..hints import of_file
-from .facts import check_facts
-from .image import Binding, KernelImage, Parameter, Point, Relocation, Symbol
-from .origin_table import packed_origins, unpacked_origins
+from ..image.kernel_image import KernelImage, Point
+from ..image.origin_table import packed_origins, unpacked_origins
+from ..image.validate import check_facts
+from ..ir.variables import Binding, Parameter, Relocation, Symbol
 
 __all__ = ["MACHINE", "FORMAT_VERSION", "save_elf", "load_elf", "write_elf", "read_elf", "is_elf"]
 
@@ -142,7 +143,7 @@ def read_elf(file: bytes, name: str = "<elf>", check: bool = True) -> dict[str, 
             raise ImageError(f"{where}: bad kernel record: it is of kernel {images[kernel].name!r}")
         check_facts(images[kernel], where)
         if check:
-            from .check import check_code  # the analyses take long to import: only where they are needed
+            from ..preemption.check import check_code  # the analyses take long to import: only where they are needed
 
             check_code(images[kernel], where)
     if not images:

@@ -8,15 +8,15 @@ from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PC_NONE
 from caesura.hw.arch.isa import BY_NAME, PT
 
-from ..analysis.divergence import stack_depth
 from ..analysis.dominance import reconvergence
+from ..analysis.simt_stack import stack_depth
+from ..image.kernel_image import KernelImage, Point
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import words
 from ..ir.kernel import Imm, Kernel, Op, Pred
 from ..ir.spec import machine_opcode
-from ..passes.interference import groups_of
-from ..passes.placement import Placed
-from .image import KernelImage, Point
+from ..preemption.placement import Placed
+from ..registers.interference import groups_of
 
 __all__ = ["emit"]
 

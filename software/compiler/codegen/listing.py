@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from caesura.hw.arch.encoding import decode
 
+from ..image.kernel_image import KernelImage
+from ..image.lift import lift
+from ..preemption.extended_liveness import parts_of
 from .disassemble import code_labels, instruction_text
-from .image import KernelImage
-from .lift import lift
 from .syntax import show_registers
 
 __all__ = ["Row", "rows", "listing"]
@@ -58,7 +59,7 @@ def rows(image: KernelImage) -> list[Row]:
     lifted = lift(image)
     labels = code_labels(image)
     result: list[Row] = []
-    for part in lifted.parts():
+    for part in parts_of(lifted):
         for block in part.kernel.blocks:
             first = lifted.start[block.label]
             addresses = range(first, first + lifted.words[block.label])

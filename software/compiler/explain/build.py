@@ -14,16 +14,17 @@ from caesura.hw.arch.patterns import encoded_words, pattern_group
 
 from ..analysis.calls import calls_of
 from ..analysis.definitions import Place
-from ..analysis.idempotence import Idempotence, idempotence
 from ..analysis.loops import entry_of, loops_of
 from ..analysis.patterns import Fact, patterns
-from ..analysis.points import PointError, is_point, longest_interval
 from ..analysis.reaching import chains
 from ..analysis.shapes import RANDOM
 from ..codegen.disassemble import code_labels, instruction_text
-from ..codegen.image import KernelImage
-from ..codegen.lift import Lifted, Part, lift
+from ..image.kernel_image import KernelImage
+from ..image.lift import Lifted, lift
 from ..ir.kernel import Block, Reg
+from ..preemption.extended_liveness import Part, parts_of
+from ..preemption.idempotence import Idempotence, idempotence
+from ..preemption.points import PointError, is_point, longest_interval
 from .facts import InstructionFacts, KernelFacts, LoopFacts, PointFacts, RegionFacts
 from .stops import Stops, routine_stops, stops
 
@@ -54,7 +55,7 @@ class _Explanation:
         self._image, self._geometry, self._block = image, geometry, block
         self._lifted: Lifted = lift(image)
         self._kernel = self._lifted.kernel
-        self._parts = self._lifted.parts()
+        self._parts = parts_of(self._lifted)
         self._flow: networkx.DiGraph = self._parts[0].flow
         self._patterns = patterns(self._kernel, self._flow, self._lifted.meet, block, geometry.warp_size)
         warp = geometry.warp_size

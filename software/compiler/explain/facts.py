@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..codegen.image import KernelImage, Point
+from ..image.kernel_image import KernelImage, Point
 from ..origins import Origin
 
 __all__ = ["InstructionFacts", "PointFacts", "LoopFacts", "RegionFacts", "KernelFacts"]
@@ -131,7 +131,7 @@ class LoopFacts:
 
 @dataclass(frozen=True)
 class RegionFacts:
-    """The start of an idempotent region (`analysis.idempotence`).
+    """The start of an idempotent region (`preemption.idempotence`).
 
     Attributes
     ----------

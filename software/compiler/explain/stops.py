@@ -11,10 +11,10 @@ import networkx
 from ..analysis.calls import length
 from ..analysis.dataflow import Analysis, solve
 from ..analysis.loops import cycles
-from ..analysis.points import is_point
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import induced
 from ..ir.kernel import Block, Call, Kernel, Op
+from ..preemption.points import is_point
 
 __all__ = ["Stops", "stops", "routine_stops"]
 

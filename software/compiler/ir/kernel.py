@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import networkx
 
-from ..codegen.image import Binding, Parameter, Relocation, Symbol
+from .variables import Binding, Parameter, Relocation, Symbol
 
 __all__ = ["Reg", "Imm", "Pred", "TRUE", "FALSE", "Use", "Op", "Summary", "Call", "Terminator", "Block",
            "Routine", "Kernel"]

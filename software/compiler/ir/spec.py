@@ -3,7 +3,7 @@
 Three stages, each a subset of the one before:
 
 * ``wide``: as lowered; 64-bit registers and operations, constants anywhere (but for register pairs of f64 operations).
-* ``narrow``: after legalisation; 32-bit registers and predicates only, constants anywhere. Once `passes.uniform` has
+* ``narrow``: after legalisation; 32-bit registers and predicates only, constants anywhere. Once `uniform.scalarize` has
   run also uniform registers, physical from the start.
 * ``machine``: after allocation; physical registers, constants only where an encoding has them.
 """

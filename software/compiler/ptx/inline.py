@@ -13,19 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ..errors import CompileError
 from .parameters import variable_bytes
 from .scopes import as_written, of_range
-from .syntax import (
-    Address,
-    Arguments,
-    Function,
-    Guard,
-    Instruction,
-    Label,
-    Name,
-    Number,
-    Operand,
-    Variable,
-    renamed,
-)
+from .syntax import Address, Arguments, Function, Guard, Instruction, Label, Name, Number, Operand, Variable, renamed
 
 __all__ = ["CALL", "ENTER", "MOST_STATEMENTS", "RETURN", "Inliner", "Statement", "callable_signature", "straight"]
 

@@ -11,7 +11,7 @@ from caesura.hw.arch.isa import OPCODES
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.engines import Pair
 from caesura.sim.testing.launch import Bench
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 from caesura.software.driver.bounds import MemoryObject
 
 GTX480 = preset("gtx480")

@@ -15,7 +15,7 @@ from caesura.sim.testing import binary32, binary64
 from caesura.sim.testing.engines import Pair
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.random_instruction import random_instruction
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 GTX480, TINY = preset("gtx480"), preset("tiny").replace(regs_per_thread=64, registers=256)
 CHUNK = 8

@@ -16,8 +16,7 @@ from caesura.sim.testing.engines import Pair
 from caesura.sim.testing.launch import Bench, argument_words
 from caesura.sim.testing.random_native import random_program
 from caesura.sim.testing.random_ptx import RandomKernel
-from caesura.software.compiler import CompileOptions, compile_ptx
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
 from caesura.software.driver import Device
 from caesura.software.kernels import KERNELS
 

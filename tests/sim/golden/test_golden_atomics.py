@@ -13,7 +13,7 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.binary32 import results
 from caesura.sim.testing.launch import Bench
 from caesura.sim.trace import ATOMIC
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 BASE, END = 0x4000, 0x5000
 ATOMICS = [op for op in OPCODES if op.is_atomic]

@@ -11,7 +11,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 LOCAL_BYTES = 20
 CONSTANTS = random.Random(3).randbytes(300)

@@ -11,7 +11,7 @@ from caesura.hw.arch.geometry import UNIFORMS, preset
 from caesura.hw.arch.isa import FIELDS, OPCODES, UNIFORM_SPECIALS, AluOp, Format, Special, Unit
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 G = preset("tiny").replace(warps=8)
 

@@ -12,7 +12,7 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.binary32 import results
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.random_float import IMMEDIATES as FLOATS
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 
 def single_warp(words, registers=16, size="gtx480"):

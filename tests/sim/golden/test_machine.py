@@ -10,7 +10,7 @@ from caesura.hw.arch.isa import PT, Special
 from caesura.hw.arch.registers import Command, KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 TINY = preset("tiny")
 

@@ -9,7 +9,7 @@ from caesura.sim.rtl.amaranth_sim import AmaranthTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.random_native import Assembly, Label
-from caesura.software.compiler.codegen.image import KernelImage
+from caesura.software.compiler import KernelImage
 
 TINY = PRESETS["tiny"]
 

@@ -7,8 +7,8 @@ import pytest
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.ir.spec import verify
 from caesura.software.compiler.ir.text import parse
-from caesura.software.compiler.passes.allocate import allocate
-from caesura.software.compiler.passes.interference import groups_of
+from caesura.software.compiler.registers.allocate import allocate
+from caesura.software.compiler.registers.interference import groups_of
 
 
 def kernel_of(*ops):

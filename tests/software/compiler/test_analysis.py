@@ -3,12 +3,13 @@
 import pytest
 
 from caesura.software.compiler.analysis.definitions import DominatorTree
-from caesura.software.compiler.analysis.divergence import stack_depth, waiting_registers
 from caesura.software.compiler.analysis.dominance import immediate_dominators, reconvergence
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.analysis.loops import loop_depth
+from caesura.software.compiler.analysis.simt_stack import stack_depth
 from caesura.software.compiler.ir.cfg import graph
 from caesura.software.compiler.ir.text import parse
+from caesura.software.compiler.preemption.extended_liveness import waiting_registers
 
 
 def names(registers):

@@ -10,15 +10,8 @@ from hypothesis import strategies as st
 from caesura.hw.arch.encoding import decode, encode
 from caesura.hw.arch.isa import OPCODES
 from caesura.sim.testing.random_instruction import canonical_instruction
-from caesura.software.compiler import (
-    AssemblerError,
-    KernelImage,
-    Parameter,
-    assemble,
-    disassemble,
-    disassemble_word,
-)
-from caesura.software.compiler.codegen.lift import lift
+from caesura.software.compiler import AssemblerError, KernelImage, Parameter, assemble, disassemble, disassemble_word
+from caesura.software.compiler.image.lift import lift
 from caesura.software.kernels import KERNELS
 
 TEXT = """

@@ -3,9 +3,9 @@
 import pytest
 from ir_text import check, straight
 
-from caesura.software.compiler.passes.conjunctions import chain_conditions
-from caesura.software.compiler.passes.if_conversion import LONGEST, convert_ifs
-from caesura.software.compiler.passes.tidy import tidy
+from caesura.software.compiler.optimize.condition_chains import chain_conditions
+from caesura.software.compiler.optimize.if_conversion import LONGEST, convert_ifs
+from caesura.software.compiler.optimize.simplify_cfg import simplify_cfg
 
 TRIANGLE = """
     entry:
@@ -110,7 +110,7 @@ def test_a_side_that_the_first_would_disturb_or_that_does_not_settle_its_result(
     if "%r1, 1" in two:
         check(convert_ifs, text, text)
     else:
-        check(lambda kernel: (convert_ifs(kernel), tidy(kernel)), text, """
+        check(lambda kernel: (convert_ifs(kernel), simplify_cfg(kernel)), text, """
         entry:
           %r0 = ldp
           %r1 = ldp #4

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from caesura.software.compiler import CompileError, CompileOptions, compile_ptx
-from caesura.software.compiler.passes.lower.registry import supported_opcodes
+from caesura.software.compiler.lower.registry import supported_opcodes
 from caesura.software.kernels import KERNELS
 
 FRAME = """.version 8.0

@@ -12,11 +12,10 @@ from caesura.hw.arch.operations import Space
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, start_job
 from caesura.sim.testing.watch import watch
-from caesura.software.compiler import compile_ptx
-from caesura.software.compiler.analysis.idempotence import idempotence
-from caesura.software.compiler.codegen.image import Parameter
-from caesura.software.compiler.codegen.lift import lift
+from caesura.software.compiler import Parameter, compile_ptx
+from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.text import parse
+from caesura.software.compiler.preemption.idempotence import idempotence
 from caesura.software.kernels import KERNELS
 
 POINTERS = tuple(Parameter(name, "u64", 8 * k, 8, pointer=True) for k, name in enumerate("ab"))

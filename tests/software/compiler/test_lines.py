@@ -12,7 +12,7 @@ from caesura.software.compiler import CompileError, ImageError, compile_ptx, lis
 from caesura.software.compiler.codegen.assemble import AssemblerError, assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
-from caesura.software.compiler.codegen.origin_table import (
+from caesura.software.compiler.image.origin_table import (
     OriginRow,
     origin_rows,
     origins_of_rows,

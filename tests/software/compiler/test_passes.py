@@ -6,21 +6,21 @@ import pytest
 from ir_text import check, clean, straight
 
 from caesura.software.compiler.analysis.liveness import liveness
+from caesura.software.compiler.codegen.block_layout import lay_out
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.spec import machine_opcode, verify
 from caesura.software.compiler.ir.text import parse, show
-from caesura.software.compiler.passes import dce
-from caesura.software.compiler.passes.dce import eliminate_dead_code
-from caesura.software.compiler.passes.exits import exit_early
-from caesura.software.compiler.passes.flushes import drop_flushes
-from caesura.software.compiler.passes.join_exits import join_loop_exits
-from caesura.software.compiler.passes.layout import lay_out
-from caesura.software.compiler.passes.legalize import legalize
-from caesura.software.compiler.passes.propagate import propagate
-from caesura.software.compiler.passes.select import WINDOW, select_immediates
-from caesura.software.compiler.passes.simplify import simplify
-from caesura.software.compiler.passes.sink import sink
-from caesura.software.compiler.passes.tidy import tidy
+from caesura.software.compiler.lower.legalize import legalize
+from caesura.software.compiler.optimize import dce
+from caesura.software.compiler.optimize.algebraic_simplification import simplify
+from caesura.software.compiler.optimize.copy_propagation import propagate
+from caesura.software.compiler.optimize.dce import eliminate_dead_code
+from caesura.software.compiler.optimize.guarded_exits import exit_early
+from caesura.software.compiler.optimize.redundant_flushes import drop_flushes
+from caesura.software.compiler.optimize.select_immediates import WINDOW, select_immediates
+from caesura.software.compiler.optimize.simplify_cfg import simplify_cfg
+from caesura.software.compiler.optimize.sink import sink
+from caesura.software.compiler.optimize.unify_loop_exits import unify_loop_exits
 
 
 @pytest.mark.parametrize("before, after", [
@@ -254,7 +254,7 @@ def test_a_constant_in_a_uniform_place_is_another_one_and_so_is_each_word_of_a_p
 
 
 def test_branch_to_the_end_becomes_a_guarded_exit():
-    check(lambda k: (exit_early(k), tidy(k)), """
+    check(lambda k: (exit_early(k), simplify_cfg(k)), """
         entry:
           branch !%p0 done body
         body:
@@ -271,7 +271,7 @@ def test_branch_to_the_end_becomes_a_guarded_exit():
 
 
 def test_tidying_threads_jumps_and_drops_what_is_unreachable():
-    check(tidy, """
+    check(simplify_cfg, """
         entry:
           branch true a b
         a:
@@ -343,7 +343,7 @@ def test_sinking_moves_cheap_operations_to_their_use_but_not_into_loops():
 
 
 def test_loop_with_a_break_inside_a_conditional_gets_a_meeting_block():
-    check(lambda k: (join_loop_exits(k), tidy(k)), """
+    check(lambda k: (unify_loop_exits(k), simplify_cfg(k)), """
         entry:
           %r0 = mov 0
           jump head
@@ -391,7 +391,7 @@ def test_loop_with_a_break_inside_a_conditional_gets_a_meeting_block():
 def test_loop_with_one_exit_stays_as_it_is():
     kernel = parse(clean("entry:\n  jump head\nhead:\n  branch %p0 a b\na:\n  jump b\nb:\n  branch %p1 head done\n"
                          "done:\n  end\n"))
-    assert not join_loop_exits(kernel)
+    assert not unify_loop_exits(kernel)
 
 
 def test_layout_lets_the_untaken_side_fall_through():

@@ -12,7 +12,7 @@ from caesura.sim.testing.watch import watch
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.analysis.patterns import patterns
-from caesura.software.compiler.codegen.lift import lift
+from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.text import parse
 from caesura.software.kernels import KERNELS, Job

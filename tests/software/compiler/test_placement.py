@@ -8,11 +8,11 @@ from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.isa import registers_of_vector
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx
-from caesura.software.compiler.analysis.points import PointError
-from caesura.software.compiler.codegen.check import check_image
-from caesura.software.compiler.codegen.lift import lift
+from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.text import parse
-from caesura.software.compiler.passes.placement import place_points
+from caesura.software.compiler.preemption.check import check_image
+from caesura.software.compiler.preemption.placement import place_points
+from caesura.software.compiler.preemption.points import PointError
 from caesura.software.kernels import KERNELS
 
 SOME = "collatz", "hotspot", "histogram", "warpscan", "lud_perimeter", "mergesort", "reduce"

@@ -6,7 +6,7 @@ from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.definitions import Place
 from caesura.software.compiler.analysis.reaching import ENTRY, chains
-from caesura.software.compiler.codegen.lift import lift
+from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.cfg import graph as flow_graph
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.text import parse

@@ -14,14 +14,14 @@ from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.testing.watch import watch
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx, disassemble
 from caesura.software.compiler.analysis.calls import calls_of
-from caesura.software.compiler.analysis.points import PointError
-from caesura.software.compiler.codegen.check import check_image
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
-from caesura.software.compiler.codegen.lift import lift
 from caesura.software.compiler.codegen.listing import rows
 from caesura.software.compiler.errors import CompileError, ImageError
 from caesura.software.compiler.explain import explain
+from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.kernel import Reg
+from caesura.software.compiler.preemption.check import check_image
+from caesura.software.compiler.preemption.points import PointError
 from caesura.software.driver import KernelFault
 from caesura.software.kernels.job import Job
 

@@ -16,7 +16,7 @@ from caesura.software.compiler import CompileError, compile_ptx, listing
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
-from caesura.software.compiler.codegen.image import Symbol
+from caesura.software.compiler.ir.variables import Symbol
 from caesura.software.driver import KernelFault
 
 THREADS = 64

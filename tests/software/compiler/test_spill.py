@@ -13,11 +13,11 @@ from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import CompileError, CompileOptions, compile_ptx
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.analysis.pressure import pressure
-from caesura.software.compiler.codegen.lift import lift
+from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.spec import verify
 from caesura.software.compiler.ir.text import parse
-from caesura.software.compiler.passes.allocate import TIGHT, allocate
-from caesura.software.compiler.passes.spill import Spiller
+from caesura.software.compiler.registers.allocate import TIGHT, allocate
+from caesura.software.compiler.registers.spill import Spiller
 from caesura.software.kernels import KERNELS, Job, hostile
 
 GEOMETRY = dataclasses.replace(PRESETS["gtx480"], stack_depth=64)

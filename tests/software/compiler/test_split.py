@@ -1,6 +1,7 @@
 """Splitting of live ranges: parallel copies, packings of groups, and as many registers as are needed at once."""
 
 import dataclasses
+import itertools
 import random
 
 import numpy as np
@@ -17,11 +18,11 @@ from caesura.software.compiler.analysis.pressure import needs, pressure
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.spec import verify
 from caesura.software.compiler.ir.text import parse
-from caesura.software.compiler.passes import allocate as allocation
-from caesura.software.compiler.passes.allocate import allocate
-from caesura.software.compiler.passes.board import Board, Pieces, pack
-from caesura.software.compiler.passes.parallel_copy import parallel_copy
-from caesura.software.compiler.passes.separate import separate_operands
+from caesura.software.compiler.registers import allocate as allocation
+from caesura.software.compiler.registers.allocate import allocate
+from caesura.software.compiler.registers.group_copies import separate_operands
+from caesura.software.compiler.registers.parallel_copy import parallel_copy
+from caesura.software.compiler.registers.register_file import Pieces, RegisterFile, pack
 
 GEOMETRY = dataclasses.replace(PRESETS["gtx480"], stack_depth=64)
 
@@ -35,19 +36,59 @@ def executed(ops, values):
     return values
 
 
+def operations_of(moves, busy, size):
+    """Return how many operations moves take: one each, one more a cycle, but 3 n - 3 a cycle of n with nothing free.
+
+    Exclusive-or exchanges two registers in three operations, and n - 1 exchanges make a cycle.
+    """
+    left = {target: source for target, source in moves.items() if target != source}
+    free = not set(range(size)) <= {*busy, *left}  # also one that is only read: once it is, nobody needs it
+    count = len(left)
+    cyclic = set()
+    for start in left:
+        path = [start]
+        while path[-1] in left and left[path[-1]] not in path:
+            path.append(left[path[-1]])
+        if left.get(path[-1]) == start and cyclic.isdisjoint(path):
+            cyclic.update(path)
+            count += 1 if free else 2 * len(path) - 3
+    return count
+
+
+def check_parallel_copy(moves, busy, size):
+    before = [1 << k for k in range(size)]
+    ops = parallel_copy(moves, busy, size)
+    after = executed(ops, list(before))
+    for number in {*busy, *moves}:
+        assert after[number] == before[moves.get(number, number)]
+    assert len(ops) == operations_of(moves, busy, size)
+
+
 @given(st.data())
 @settings(max_examples=150, deadline=None)
 def test_parallel_copies_lose_no_value(data):
     size = data.draw(st.integers(1, 12))
     targets = data.draw(st.lists(st.integers(0, size - 1), unique=True))
     moves = {target: data.draw(st.integers(0, size - 1)) for target in targets}
-    busy = set(data.draw(st.lists(st.integers(0, size - 1)))) | set(moves.values())
-    before = [1 << k for k in range(size)]
-    ops = parallel_copy(moves, busy, size)
-    after = executed(ops, list(before))
-    for number in {*busy, *moves}:
-        assert after[number] == before[moves.get(number, number)]
-    assert len(ops) <= 2 * len(moves)
+    check_parallel_copy(moves, set(data.draw(st.lists(st.integers(0, size - 1)))) | set(moves.values()), size)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_every_parallel_copy_of_a_small_register_file(size):
+    """Whatever moves there are, and whichever of the other registers are in use."""
+    for sources in itertools.product([None, *range(size)], repeat=size):
+        moves = {target: source for target, source in enumerate(sources) if source is not None}
+        stay = {target for target, source in moves.items() if target == source}
+        for others in itertools.product([False, True], repeat=size):
+            check_parallel_copy(moves, {number for number in range(size) if others[number]} | stay, size)
+
+
+@pytest.mark.parametrize("length", range(2, 13))
+def test_a_cycle_with_nothing_free(length):
+    moves = {k: (k + 1) % length for k in range(length)}
+    assert len(parallel_copy(moves, moves, length)) == 3 * length - 3
+    assert len(parallel_copy(moves, moves, length + 1)) == length + 1
+    check_parallel_copy(moves, moves, length)
 
 
 def test_a_full_register_file_is_permuted_by_exclusive_or():
@@ -88,12 +129,12 @@ def test_room_is_always_found(seed):
     pieces.ending = ending
     size = max(len(values), len(values) - len(ending) + len(made))
     places = rng.sample(range(size), len(values))
-    board = Board(size, dict(zip(values, places, strict=True)))
-    board.arrange(pieces)
-    assert all(board.lies(group) for group in (*pieces.whole, *pieces.read))
-    assert sorted(board.place) == sorted(values) and len(set(board.place.values())) == len(values)
-    assert all(board.holder[number] == reg for reg, number in board.place.items())
-    assert board.room(len(made), ending)
+    file = RegisterFile(size, dict(zip(values, places, strict=True)))
+    file.arrange(pieces)
+    assert all(file.lies(group) for group in (*pieces.whole, *pieces.read))
+    assert sorted(file.place) == sorted(values) and len(set(file.place.values())) == len(values)
+    assert all(file.holder[number] == reg for reg, number in file.place.items())
+    assert file.free_groups(len(made), ending)
 
 
 @pytest.mark.parametrize("seed", range(8))

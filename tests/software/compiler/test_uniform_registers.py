@@ -18,7 +18,7 @@ from caesura.software.compiler.analysis.uniformity import uniformity
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.spec import IRError, verify
 from caesura.software.compiler.ir.text import parse, show
-from caesura.software.compiler.passes.uniform import use_uniform_registers
+from caesura.software.compiler.uniform.scalarize import use_uniform_registers
 from caesura.software.kernels import KERNELS
 
 GEOMETRY = PRESETS["gtx480"].replace(stack_depth=64)

@@ -6,10 +6,10 @@ from ir_text import check, clean, straight
 from caesura.software.compiler.analysis.definitions import Definitions, Place
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.text import parse
-from caesura.software.compiler.passes.dce import eliminate_dead_code
-from caesura.software.compiler.passes.propagate import propagate
-from caesura.software.compiler.passes.reassociate import reassociate
-from caesura.software.compiler.passes.value_numbering import number_values
+from caesura.software.compiler.optimize.copy_propagation import propagate
+from caesura.software.compiler.optimize.dce import eliminate_dead_code
+from caesura.software.compiler.optimize.reassociate import reassociate
+from caesura.software.compiler.optimize.value_numbering import number_values
 
 STORES = "; st.global.b32 %r8, %r9; st.global.b32 %r9, %r8"
 

@@ -6,7 +6,7 @@ import pytest
 from caesura.sim import open_device
 from caesura.sim.scenario import start_job
 from caesura.software.compiler import CompileOptions, compile_ptx
-from caesura.software.compiler.codegen.lift import lift
+from caesura.software.compiler.image.lift import lift
 from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.kernels.job import Job
 

@@ -1,0 +1,132 @@
+"""The compiled kernel: what the loader needs, independent of how it is stored."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..ir.variables import Binding, Parameter, Relocation, Symbol
+from ..origins import Origin
+
+__all__ = ["Point", "KernelImage"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """Why a ``pp`` stands where it does (the rules of `preemption.placement`).
+
+    Attributes
+    ----------
+    pc : int
+        Its address.
+    rule : str
+        ``"loop"``: the loop had no preemption point; ``"interval"``: too many instructions without one.
+    loop : int or None
+        Address of the loop's header, of rule ``"loop"``.
+    candidates : int
+        Places it was chosen from.
+    live, most : int
+        Vector registers live at this place, and at the one of the candidates where most are.
+    """
+
+    pc: int
+    rule: str
+    loop: int | None
+    candidates: int
+    live: int
+    most: int
+
+
+@dataclass(frozen=True)
+class KernelImage:
+    """Machine code of one kernel with everything the loader needs.
+
+    Attributes
+    ----------
+    name : str
+        Entry name.
+    code : tuple of int
+        64-bit instruction words.
+    registers : int
+        Vector registers of a thread.
+    predicates : int
+        Predicate registers used.
+    shared_bytes : int
+        Static shared memory of a TB.
+    local_bytes : int
+        Local memory of a thread, a multiple of 4.
+    constants : bytes
+        Contents of the constant bank; kernels of a module that have the same bank and symbols share it.
+    symbols : tuple of Symbol
+        Variables in the bank and among the global variables.
+    global_bytes : int
+        Size of the module's global variables, which all its kernels share.
+    global_data : bytes
+        What they hold at first; zeros beyond.
+    relocations : tuple of Relocation
+    bindings : tuple of Binding
+    stack_depth : int
+        Most SIMT stack entries the kernel needs, checked at launch.
+    parameters : tuple of Parameter
+    max_threads : int
+        Most threads of a TB (from ``.maxntid``/``.reqntid``), 0 if not given.
+    required_block : tuple of int or None
+        From ``.reqntid``.
+    lines : tuple of int
+        Source line (PTX) of each instruction word, 0 where there is none.
+    source : str
+        File the code came from.
+    origins : tuple of Origin
+        What the lines of that file were compiled from, as far as it says so, each once.
+    origin_numbers : tuple of int
+        Of each instruction word, the number of its origin from 1, 0 for none; empty if no word has one.
+    points : tuple of Point
+        The preemption points the compiler placed, ascending; code written by hand has no such record.
+    """
+
+    name: str
+    code: tuple[int, ...]
+    registers: int
+    predicates: int = 0
+    shared_bytes: int = 0
+    stack_depth: int = 1
+    parameters: tuple[Parameter, ...] = ()
+    max_threads: int = 0
+    required_block: tuple[int, int, int] | None = None
+    lines: tuple[int, ...] = field(default=(), repr=False)
+    source: str = ""
+    local_bytes: int = 0
+    constants: bytes = field(default=b"", repr=False)
+    symbols: tuple[Symbol, ...] = ()
+    global_bytes: int = 0
+    global_data: bytes = field(default=b"", repr=False)
+    relocations: tuple[Relocation, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+    points: tuple[Point, ...] = field(default=(), repr=False)
+    origins: tuple[Origin, ...] = field(default=(), repr=False)
+    origin_numbers: tuple[int, ...] = field(default=(), repr=False)
+
+    def origin(self, pc: int) -> Origin | None:
+        """Return what an instruction was compiled from, None if it is not known."""
+        number = self.origin_numbers[pc] if pc < len(self.origin_numbers) else 0
+        return self.origins[number - 1] if number else None
+
+    def where(self, pc: int) -> str:
+        """Return file and line of an instruction, and of what that was compiled from; empty if not known."""
+        line = self.lines[pc] if pc < len(self.lines) else 0
+        places = [f"{self.source}:{line}"] if line else []
+        return ", ".join((*places, *(str(origin) for origin in (self.origin(pc),) if origin)))
+
+    def with_origins(self, find: Callable[[int], Origin | None]) -> KernelImage:
+        """Return the image with the origin that `find` gives for the line of each instruction."""
+        places: dict[Origin, int] = {}
+        found = (find(line) if line else None for line in self.lines)
+        numbers = tuple(places.setdefault(origin, len(places) + 1) if origin else 0 for origin in found)
+        return dataclasses.replace(self, origins=tuple(places), origin_numbers=numbers) if places else self
+
+    @property
+    def parameter_bytes(self) -> int:
+        """Bytes of the parameter space in use."""
+        return max((*(p.offset + p.size for p in self.parameters),
+                    *(b.offset + 4 * b.words for b in self.bindings)), default=0)

@@ -1,0 +1,119 @@
+"""What the facts of a kernel image must be, whoever wrote it: kinds, ranges, and places within what they lie in.
+
+An image from a file is believed only after `check_facts`; the machine code itself is judged by `check`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, MAX_REGISTERS, PREDICATES
+
+from ..errors import ImageError
+from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES, MAX_LOCAL_BYTES, MAX_SHARED_BYTES
+from .kernel_image import KernelImage
+
+__all__ = ["RANGES", "check_facts"]
+
+RANGES = {"registers": (1, MAX_REGISTERS), "predicates": (0, PREDICATES), "shared_bytes": (0, MAX_SHARED_BYTES),
+          "local_bytes": (0, MAX_LOCAL_BYTES), "stack_depth": (1, 64), "max_threads": (0, MAX_BLOCK_THREADS),
+          "global_bytes": (0, MAX_GLOBAL_BYTES)}
+"""Least and greatest value of each number of an image."""
+MAX_PARAMETER_BYTES = 1 << 16
+_MOST_LINE = (1 << 31) - 1
+
+
+class _Checker:
+    """Collects nothing: the first thing that is wrong ends it, with the field's name."""
+
+    def __init__(self, where: str):
+        self.where = where
+
+    def need(self, condition: bool, field: str, wanted: str, value: Any) -> None:
+        if not condition:
+            shown = repr(value)
+            raise ImageError(f"{self.where}: bad kernel record: {field} must be {wanted}, not "
+                             f"{shown if len(shown) < 60 else shown[:57] + '...'}")
+
+    def integer(self, value: Any, field: str, low: int, high: int) -> None:
+        self.need(type(value) is int and low <= value <= high, field, f"an integer from {low} to {high}", value)
+
+    def text(self, value: Any, field: str, empty: bool = True) -> None:
+        fine = isinstance(value, str) and (empty or bool(value)) and value.isprintable()
+        self.need(fine, field, "printable text", value)
+
+    def choice(self, value: Any, field: str, names: tuple[str, ...]) -> None:
+        self.need(isinstance(value, str) and value in names, field, f"one of {', '.join(names)}", value)
+
+    def within(self, item: Any, field: str, size: int, bytes_of: int) -> None:
+        """`item.offset` and `size` bytes from there lie in `bytes_of` bytes."""
+        self.integer(item.offset, f"{field}.offset", 0, bytes_of)
+        self.integer(size, f"{field} size", 0, bytes_of - item.offset)
+
+
+def check_facts(image: KernelImage, where: str) -> None:
+    """Check everything of an image but its code.
+
+    Raises
+    ------
+    ImageError
+        With the field that is wrong; `where` begins the message.
+    """
+    check = _Checker(where)
+    check.text(image.name, "name", empty=False)
+    for field, (low, high) in RANGES.items():
+        check.integer(getattr(image, field), field, low, high)
+    check.need(image.local_bytes % 4 == 0, "local_bytes", "a multiple of 4", image.local_bytes)
+    check.text(image.source, "source")
+    check.need(len(image.constants) <= MAX_CONSTANT_BYTES, "constants", f"at most {MAX_CONSTANT_BYTES} bytes",
+               len(image.constants))
+    check.need(len(image.global_data) <= image.global_bytes, "global_data", f"at most {image.global_bytes} bytes",
+               len(image.global_data))
+    block = image.required_block
+    check.need(block is None or len(block) == 3 and all(type(n) is int and n > 0 for n in block)
+               and math.prod(block) <= MAX_BLOCK_THREADS, "required_block",
+               f"three sizes of at most {MAX_BLOCK_THREADS} threads", block)
+    check.need(len(image.lines) in (0, len(image.code)), "lines", f"none or {len(image.code)}", len(image.lines))
+    for line in image.lines:
+        check.integer(line, "lines", 0, _MOST_LINE)
+    _check_lists(check, image)
+
+
+def _check_lists(check: _Checker, image: KernelImage) -> None:
+    for parameter in image.parameters:
+        check.text(parameter.name, "parameters.name", empty=False)
+        check.text(parameter.type, "parameters.type", empty=False)
+        check.within(parameter, "parameters", parameter.size, MAX_PARAMETER_BYTES)
+        check.need(type(parameter.pointer) is bool, "parameters.pointer", "true or false", parameter.pointer)
+    names = [parameter.name for parameter in image.parameters]
+    check.need(len(set(names)) == len(names), "parameters", "named differently", names)
+    spaces = {"const": len(image.constants), "global": image.global_bytes}
+    for symbol in image.symbols:
+        check.text(symbol.name, "symbols.name", empty=False)
+        check.text(symbol.type, "symbols.type", empty=False)
+        check.choice(symbol.space, "symbols.space", tuple(spaces))
+        check.within(symbol, "symbols", symbol.size, spaces[symbol.space])
+    for relocation in image.relocations:
+        check.choice(relocation.space, "relocations.space", tuple(spaces))
+        check.integer(relocation.width, "relocations.width", 1, 8)
+        check.within(relocation, "relocations", relocation.width, spaces[relocation.space])
+        check.integer(relocation.addend, "relocations.addend", -(1 << 63), (1 << 64) - 1)
+        check.integer(relocation.shift, "relocations.shift", 0, 63)
+    for binding in image.bindings:
+        check.choice(binding.kind, "bindings.kind", ("global", "texture"))
+        check.text(binding.name, "bindings.name")
+        check.within(binding, "bindings", 4 * binding.words, MAX_PARAMETER_BYTES)
+        check.need(binding.offset % 4 == 0, "bindings.offset", "a multiple of 4", binding.offset)
+    for point in image.points:
+        check.integer(point.pc, "points.pc", 0, len(image.code) - 1)
+        check.choice(point.rule, "points.rule", ("loop", "interval"))
+        if point.loop is not None:
+            check.integer(point.loop, "points.loop", 0, len(image.code) - 1)
+        _check_counts(check, (point.candidates, point.live, point.most))
+
+
+def _check_counts(check: _Checker, counts: Iterable[Any]) -> None:
+    for count in counts:
+        check.integer(count, "points", 0, _MOST_LINE)

@@ -1,0 +1,103 @@
+"""Parameters and variables of a kernel, as its IR and its image have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Parameter", "Symbol", "Relocation", "Binding"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One kernel parameter.
+
+    Attributes
+    ----------
+    name : str
+        As in the PTX.
+    type : str
+        PTX scalar type, for example ``"u64"``, ``"s32"``, ``"b8"`` (with `size` > 1 for a byte array).
+    offset, size : int
+        Bytes in the parameter space; 64-bit pointers keep their 8 bytes, little-endian.
+    pointer : bool
+        Known to be used as an address of global memory.
+    """
+
+    name: str
+    type: str
+    offset: int
+    size: int
+    pointer: bool = False
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A variable in the constant bank or in the global variables of the module.
+
+    Attributes
+    ----------
+    name : str
+        As in the PTX.
+    type : str
+        PTX scalar type of its elements.
+    offset, size : int
+        Bytes there; `size` is that of all elements.
+    space : str
+        ``"const"`` or ``"global"``.
+    """
+
+    name: str
+    type: str
+    offset: int
+    size: int
+    space: str = "const"
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """An initial value that is known when the global variables have an address.
+
+    The little-endian word of `width` bytes at `offset` is the low bytes of ``(address + addend) >> shift``.
+
+    Attributes
+    ----------
+    space : str
+        Where it lies: ``"const"`` or ``"global"``.
+    offset, width : int
+        Bytes there.
+    addend : int
+        Offset in the global variables.
+    shift : int
+        Bits.
+    """
+
+    space: str
+    offset: int
+    width: int
+    addend: int
+    shift: int = 0
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Words behind the parameters that the driver fills in at launch.
+
+    Attributes
+    ----------
+    kind : str
+        ``"global"``: a word with the address of the module's global variables. ``"texture"``: three words of a
+        one-dimensional texture: address of the linear memory, texels, 32-bit channels of a texel.
+    name : str
+        Of the texture.
+    offset : int
+        Byte in the parameter space.
+    """
+
+    kind: str
+    name: str
+    offset: int
+
+    @property
+    def words(self) -> int:
+        """32-bit words it takes."""
+        return 3 if self.kind == "texture" else 1

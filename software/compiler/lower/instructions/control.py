@@ -1,0 +1,163 @@
+"""Lowering of branches, barriers and the end of threads (PTX ISA 9.7.12, 9.7.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...ir.kernel import Imm, Pred, Terminator
+from ...ptx.inline import CALL, ENTER, RETURN
+from ...ptx.syntax import Name, Number, Operand
+from ..context import Context
+from ..registry import check_modifiers, lowers
+from ..variables import REDUCTION
+
+__all__: list[str] = []
+
+_BARRIERS = ("bar.sync, barrier.sync and their .red.popc.u32, .red.and.pred, .red.or.pred with a constant id 0 to 15, "
+             "bar.warp.sync")
+
+
+@lowers("bra")
+def _bra(ctx: Context) -> None:
+    ins = ctx.instruction
+    check_modifiers(ctx, {"uni"}, ins.modifiers)
+    if len(ins.operands) != 1 or not isinstance(ins.operands[0], Name):
+        raise ctx.error("a branch has one label")
+    label = ctx.label(ins.operands[0].text)
+    if ctx.guard is None:
+        ctx.close_block(Terminator((label,), None, ins.line))
+    else:
+        ctx.close_block(Terminator((label, ""), ctx.guard, ins.line))
+
+
+@lowers("brx")
+def _indexed(ctx: Context) -> None:
+    """A branch to one of a list of labels: comparisons one after the other; an index beyond takes the last label."""
+    ins = ctx.instruction
+    if ins.modifiers not in (["idx"], ["idx", "uni"]) or len(ins.operands) != 2:
+        raise ctx.error("not a known branch", "brx.idx index, list")
+    index, name = ctx.value(ins.operands[0], 32, "u32"), ins.operands[1]
+    labels = ctx.targets.get(name.text, []) if isinstance(name, Name) else []
+    if not labels:
+        raise ctx.error("a list of labels is wanted", "the name of a .branchtargets of this kernel")
+    guard, ctx.guard = ctx.guard, None
+    after = ctx.fresh_label("skip")
+    if guard is not None:
+        ctx.close_block(Terminator((after, ""), guard.inverted(), ins.line))
+    for k, label in enumerate(labels[:-1]):
+        here = ctx.p()
+        ctx.emit("setp.eq", (here,), (index, Imm(k)))
+        ctx.close_block(Terminator((ctx.label(label), ""), Pred(here), ins.line))
+    ctx.close_block(Terminator((ctx.label(labels[-1]),), None, ins.line))
+    if guard is not None:
+        ctx.open_block(after)
+
+
+@lowers("ret", "exit")
+def _exit(ctx: Context) -> None:
+    check_modifiers(ctx, {"uni"}, ctx.instruction.modifiers)
+    if ctx.guard is None:
+        ctx.close_block(Terminator(line=ctx.instruction.line))
+    else:
+        ctx.emit("exit")
+
+
+@lowers(CALL)
+def _call(ctx: Context) -> None:
+    name, *registers = (operand.text for operand in _names(ctx))
+    number, routine = ctx.routine(name)
+    words = [ctx.register(text) for text in registers]
+    count = 0
+    while sum(1 + (reg.kind == "w") for reg in words[:count]) < len(routine.results):
+        count += 1
+    ctx.emit("routine", tuple(words[:count]), tuple(words[count:]), number)
+
+
+@lowers(ENTER)
+def _enter(ctx: Context) -> None:
+    ctx.emit("enter", tuple(ctx.register(operand.text) for operand in _names(ctx)))
+
+
+@lowers(RETURN)
+def _return(ctx: Context) -> None:
+    ctx.emit("bru", (), tuple(ctx.register(operand.text) for operand in _names(ctx)))
+
+
+def _names(ctx: Context) -> list[Name]:
+    return [operand for operand in ctx.instruction.operands if isinstance(operand, Name)]
+
+
+@lowers("bar", "barrier")
+def _barrier(ctx: Context) -> None:
+    ins = ctx.instruction
+    modifiers = [m for m in ins.modifiers if m not in ("cta", "aligned")]
+    if modifiers == ["warp", "sync"]:
+        ctx.emit("nop")  # lanes run in lockstep; it marks for `preemption.idempotence` where they may exchange memory
+        return
+    if modifiers[:1] == ["red"] and modifiers[1:] in (["popc", "u32"], ["and", "pred"], ["or", "pred"]):
+        _reduction(ctx, modifiers[1])
+        return
+    if modifiers != ["sync"]:
+        raise ctx.error("barrier operation is not supported", _BARRIERS)
+    if len(ins.operands) != 1:
+        raise ctx.error("a barrier for part of the thread block is not supported", _BARRIERS)
+    name = _barrier_name(ctx, ins.operands[0])
+    with _in_all_lanes(ctx):
+        ctx.emit(name)
+
+
+def _barrier_name(ctx: Context, number: Operand) -> str:
+    if not isinstance(number, Number) or number.value is None or not 0 <= number.value < 16:
+        raise ctx.error("the barrier id must be a constant from 0 to 15", _BARRIERS)
+    return f"bar.pp.{number.value}"
+
+
+@contextmanager
+def _in_all_lanes(ctx: Context) -> Iterator[None]:
+    """Emit without a guard, which barriers do not have: branch around. (PTX wants it to be the same in all lanes.)"""
+    guard, ctx.guard = ctx.guard, None
+    skip = ctx.fresh_label("skip")
+    if guard is not None:
+        ctx.close_block(Terminator((skip, ""), guard.inverted(), ctx.instruction.line))
+    yield
+    if guard is not None:
+        ctx.open_block(skip)
+
+
+def _reduction(ctx: Context, kind: str) -> None:
+    """Count, between three barriers, in a word of shared memory, the threads whose predicate holds (or does not).
+
+    The first barrier is for those who still read the word of the last reduction.
+    """
+    operands = ctx.instruction.operands
+    if len(operands) != 3:
+        raise ctx.error("a barrier for part of the thread block is not supported", _BARRIERS)
+    dest, barrier = ctx.dest(operands[0], 32 if kind == "popc" else 1), _barrier_name(ctx, operands[1])
+    predicate = ctx.pred(operands[2])
+    where, zero, one, count = Imm(ctx.symbols[REDUCTION]), ctx.r(), ctx.r(), ctx.r()
+    with _in_all_lanes(ctx):
+        ctx.emit("mov", (zero,), (Imm(0),))
+        ctx.emit("mov", (one,), (Imm(1),))
+        ctx.emit(barrier)
+        ctx.emit("st.shared.b32", (), (where, zero))
+        ctx.emit(barrier)
+        ctx.guard = predicate.inverted() if kind == "and" else predicate
+        ctx.emit("red.shared.add.b32", (), (where, one))
+        ctx.guard = None
+        ctx.emit(barrier)
+        ctx.emit("ld.shared.b32", (count,), (where,))
+        if kind == "popc":
+            ctx.emit("mov", (dest,), (count,))
+        else:
+            ctx.emit("setp.eq" if kind == "and" else "setp.ne", (dest,), (count, Imm(0)))
+
+
+@lowers("trap")
+def _trap(ctx: Context) -> None:
+    ctx.emit("trap")
+
+
+@lowers("nanosleep", "pmevent", "prefetch", "prefetchu")
+def _nothing(ctx: Context) -> None:
+    """Hints: no effect on results."""

@@ -1,0 +1,102 @@
+"""Which function lowers which PTX instruction, and the messages for those that none lowers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..ptx.inline import CALL, ENTER, RETURN
+from ..ptx.syntax import Instruction, Operand
+from ..ptx.types import DATA_TYPES, WIDTHS
+from .context import Context
+
+__all__ = ["lowers", "lowers_f32", "lowers_f64", "handler", "supported_opcodes", "integer_type", "data_type",
+           "check_modifiers", "take_operands"]
+
+Handler = Callable[[Context], None]
+_HANDLERS: dict[str, Handler] = {}
+_FLOAT_HANDLERS: dict[str, dict[str, Handler]] = {"f32": {}, "f64": {}}
+
+
+def _register(table: dict[str, Handler], opcodes: tuple[str, ...]) -> Callable[[Handler], Handler]:
+    def register(function: Handler) -> Handler:
+        for opcode in opcodes:
+            table[opcode] = function
+        return function
+    return register
+
+
+def lowers(*opcodes: str) -> Callable[[Handler], Handler]:
+    """Register a function for PTX instructions with the given base opcodes."""
+    return _register(_HANDLERS, opcodes)
+
+
+def lowers_f32(*opcodes: str) -> Callable[[Handler], Handler]:
+    """Register a function for those instructions of the given base opcodes that have type f32."""
+    return _register(_FLOAT_HANDLERS["f32"], opcodes)
+
+
+def lowers_f64(*opcodes: str) -> Callable[[Handler], Handler]:
+    """Register a function for those instructions of the given base opcodes that have type f64."""
+    return _register(_FLOAT_HANDLERS["f64"], opcodes)
+
+
+def handler(instruction: Instruction) -> Handler | None:
+    """Return the function for an instruction, None if there is none."""
+    base = instruction.base
+    for type, handlers in _FLOAT_HANDLERS.items():
+        if type in instruction.modifiers[-2:] and base in handlers:
+            return handlers[base]
+    if base in _HANDLERS:
+        return _HANDLERS[base]
+    return _only_float if _float_types(base) else None
+
+
+def _float_types(base: str) -> tuple[str, ...]:
+    return tuple(type for type, handlers in _FLOAT_HANDLERS.items() if base in handlers)
+
+
+def _only_float(ctx: Context) -> None:
+    type = ctx.instruction.modifiers[-1] if ctx.instruction.modifiers else ""
+    raise ctx.error(f"type .{type} is not supported" if type else "the type is missing",
+                    "types " + ", ".join(f".{t}" for t in _float_types(ctx.instruction.base)))
+
+
+def supported_opcodes() -> list[str]:
+    """Return the supported base opcodes, without those of `ptx.inline`, which no PTX has."""
+    found = {*_HANDLERS, *_FLOAT_HANDLERS["f32"], *_FLOAT_HANDLERS["f64"]}
+    return sorted(found - {CALL, ENTER, RETURN})
+
+
+def check_modifiers(ctx: Context, allowed: set[str], modifiers: list[str]) -> None:
+    """Refuse modifiers that are not `allowed`."""
+    for modifier in modifiers:
+        if modifier not in allowed:
+            known = ", ".join(f".{m}" for m in sorted(allowed)) or "none"
+            raise ctx.error(f"modifier .{modifier} is not supported here", f"modifiers {known}")
+
+
+def take_operands(ctx: Context, count: int) -> tuple[Operand, ...]:
+    """Return the operands, of which there must be `count`."""
+    operands = ctx.instruction.operands
+    if len(operands) != count:
+        raise ctx.error(f"{len(operands)} operands where {count} belong")
+    return operands
+
+
+def integer_type(ctx: Context, widths: tuple[int, ...], position: int = -1) -> str:
+    """Return the instruction's type modifier, which must be an integer type of one of the `widths`."""
+    return _type(ctx, [t for t, bits in WIDTHS.items() if bits in widths], position, _float_types(ctx.instruction.base))
+
+
+def data_type(ctx: Context, widths: tuple[int, ...]) -> str:
+    """Return the instruction's type modifier: an integer type of one of the `widths`, or a floating-point type."""
+    return _type(ctx, [t for t, bits in DATA_TYPES.items() if bits in widths], -1)
+
+
+def _type(ctx: Context, known: list[str], position: int, others: tuple[str, ...] = ()) -> str:
+    modifiers = ctx.instruction.modifiers
+    type = modifiers[position] if len(modifiers) >= abs(position) else ""
+    if type not in known:
+        raise ctx.error(f"type .{type} is not supported" if type else "the type is missing",
+                        "types " + ", ".join(f".{t}" for t in (*known, *others)))
+    return type

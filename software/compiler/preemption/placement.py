@@ -1,0 +1,214 @@
+"""Preemption-point placement (Lin et al. IV-A).
+
+1. Every barrier is a preemption point already. An innermost loop without one gets a ``pp`` at the point of least
+   liveness among those that every cycle through the loop passes; then the loops around it that still have a cycle
+   without a point.
+2. Outside loops no path runs more than K instructions without one, those of routines included; where it would, a
+   ``pp`` goes to the point of least liveness in the second half of that stretch.
+
+Each ``pp`` carries the plain liveness and its ``pp.div`` the extended one (`preemption.extended_liveness`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from typing import NamedTuple
+
+import networkx
+
+from caesura.hw.arch.isa import liveness_vector
+
+from ..analysis.calls import length
+from ..analysis.dominance import reconvergence
+from ..analysis.liveness import liveness
+from ..analysis.loops import cycles, entry_of
+from ..ir.cfg import by_label, induced
+from ..ir.cfg import graph as flow_graph
+from ..ir.kernel import Block, Kernel, Op, Reg
+from .extended_liveness import waiting_registers
+from .points import is_point
+
+__all__ = ["Placed", "place_points", "set_barrier_liveness"]
+
+
+class Placed(NamedTuple):
+    """A ``pp`` that was put into a kernel, and why.
+
+    Attributes
+    ----------
+    label : str
+        Its block.
+    index : int
+        Its place among the block's operations.
+    rule : str
+        ``"loop"`` (rule 1) or ``"interval"`` (rule 2).
+    loop : str or None
+        Label of the loop's header, of rule 1.
+    candidates : int
+        Places it was chosen from.
+    live, most : int
+        Vector registers live at its place, and at the one of the candidates where most are.
+    """
+
+    label: str
+    index: int
+    rule: str
+    loop: str | None
+    candidates: int
+    live: int
+    most: int
+
+
+class _Placement:
+    def __init__(self, kernel: Kernel, interval: int):
+        self._kernel = kernel
+        self._interval = interval
+        self._flow = flow_graph(kernel)
+        self._blocks = by_label(kernel)
+        self._live = liveness(kernel, self._flow)
+        self._meet = reconvergence(self._flow)
+        self._waiting = waiting_registers(kernel, self._flow, self._live.live_in, self._meet)
+        self._gaps: dict[str, list[frozenset[Reg]]] = {}
+        self._points: dict[str, set[int]] = {block.label: set() for block in kernel.blocks}
+        self._reasons: dict[tuple[str, int], Placed] = {}
+
+    def run(self) -> list[Placed]:
+        self._cut_loops()
+        self._limit_paths()
+        return self._insert()
+
+    def _gap_sets(self, label: str) -> list[frozenset[Reg]]:
+        if label not in self._gaps:
+            vectors = [frozenset(reg for reg in live if reg.kind == "R")
+                       for live in self._live.gaps(self._blocks[label])]
+            self._gaps[label] = vectors
+        return self._gaps[label]
+
+    def _cost(self, label: str, gap: int) -> tuple[int, int, bool]:
+        """Registers live at a gap, with divergence, and whether a reconvergence point follows (it costs a slot)."""
+        live = self._gap_sets(label)[gap]
+        last = gap == len(self._blocks[label].ops)
+        return len(live), len(live | self._waiting[label]), last and not self._blocks[label].end.condition
+
+    def _choose(self, places: list[tuple[str, int]], rule: str, loop: str | None = None) -> int:
+        """Put a point at the cheapest of some gaps, the first of those in (label, gap) order, and return its gap."""
+        costs = {place: self._cost(*place) for place in places}
+        _, (label, gap) = min((cost, place) for place, cost in costs.items())
+        self._points[label].add(gap)
+        most = max(live for live, _, _ in costs.values())
+        self._reasons[label, gap] = Placed(label, gap, rule, loop, len(places), costs[label, gap][0], most)
+        return gap
+
+    # Rule 1
+
+    def _cut(self, label: str) -> bool:
+        return bool(self._points[label]) or any(map(is_point, self._blocks[label].ops))
+
+    def _cut_loops(self) -> None:
+        pending = list(cycles(self._flow))[::-1]
+        while pending:
+            loop = pending.pop()
+            uncut = {label for label in loop if not self._cut(label)}
+            if len(uncut) < len(loop):
+                pending += list(cycles(self._flow, uncut))[::-1]
+                continue
+            header = entry_of(self._flow, loop)
+            inner = list(cycles(self._flow, loop - {header}))
+            if inner:  # these first, then what is left of the loop around them
+                pending += [loop, *inner[::-1]]
+                continue
+            self._choose([(label, gap) for label in self._on_every_cycle(loop, header)
+                          for gap in range(len(self._gap_sets(label)))], "loop", header)
+
+    def _on_every_cycle(self, loop: set[str], header: str) -> list[str]:
+        """Return the blocks that every cycle through a loop without inner loops passes.
+
+        Such a cycle is a path from the header back to it; a block is on all of them if no edge leads past it.
+        """
+        inner = loop - {header}
+        forward = networkx.DiGraph([(a, b) for a in loop for b in self._flow.successors(a) if b in inner])
+        order = list(networkx.lexicographical_topological_sort(forward)) or [header]
+        position = {label: k for k, label in enumerate(order)} | {header: len(order)}
+        reached, found = 0, []
+        for k, label in enumerate(order):
+            if reached <= k:
+                found.append(label)
+            reached = max(reached, *(position[t] for t in self._flow.successors(label) if t in loop))
+        return found
+
+    # Rule 2
+
+    def _limit_paths(self) -> None:
+        plain = [label for label in self._flow if not self._cut(label)]
+        order = list(networkx.topological_sort(induced(self._flow, plain)))
+        inside = set(plain)
+        cut = [label for label in self._flow if label not in inside]
+        leaving = {label: self._after_last_point(self._blocks[label]) for label in cut}
+        for label in (*order, *cut):
+            run = max((leaving[before] for before in self._flow.predecessors(label)), default=0)
+            run = self._walk(self._blocks[label], run)
+            leaving[label] = run
+
+    def _after_last_point(self, block: Block) -> int:
+        points = [k for k, op in enumerate(block.ops) if is_point(op)]
+        start = max((*(k + 1 for k in points), *self._points[block.label]))
+        return sum(map(length, block.ops[start:])) + 1
+
+    def _walk(self, block: Block, run: int) -> int:
+        """Return the instructions since the last point at the end of `block`, with points added on the way."""
+        start = 0  # first gap that belongs to the present stretch
+        lengths = [*map(length, block.ops), 1]
+        reached = [0, *itertools.accumulate(lengths)]  # instructions in the block before each gap
+        for k in range(len(block.ops) + 1):
+            if k in self._points[block.label]:
+                run, start = 0, k
+            if run + lengths[k] > self._interval:
+                half = bisect.bisect_left(reached, reached[k] - self._interval // 2)
+                first = max(start + (start in self._points[block.label]), half)
+                gap = self._choose([(block.label, gap) for gap in range(min(first, k), k + 1)], "interval")
+                run, start = reached[k] - reached[gap], gap
+            run += lengths[k]
+            if k < len(block.ops) and is_point(block.ops[k]):
+                run, start = 0, k + 1
+        return run
+
+    # Words
+
+    def _insert(self) -> list[Placed]:
+        placed = []
+        for block in self._kernel.blocks:
+            gaps = self._gap_sets(block.label)
+            for before, gap in sorted(enumerate(sorted(self._points[block.label])), reverse=True):
+                placed.append(self._reasons[block.label, gap]._replace(index=gap + 2 * before))
+                live = gaps[gap]
+                line = block.ops[gap].line if gap < len(block.ops) else block.end.line
+                block.ops[gap:gap] = [
+                    Op("pp", imm=_vector(live), line=line),
+                    Op("pp.div", imm=_vector(live | self._waiting[block.label]), line=line)]
+        return placed
+
+
+def _vector(live) -> int:
+    return liveness_vector(reg.index for reg in live if reg.kind == "R")
+
+
+def place_points(kernel: Kernel, interval: int) -> list[Placed]:
+    """Insert ``pp`` and ``pp.div`` words into `kernel` (stage ``machine``, laid out); return them with the reasons.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    interval : int
+        K: most instructions between points outside loops.
+    """
+    return _Placement(kernel, interval).run()
+
+
+def set_barrier_liveness(kernel: Kernel) -> None:
+    """Give every barrier the vector of what is live after it (there is no divergence at a barrier)."""
+    live_sets = liveness(kernel)
+    for block in kernel.blocks:
+        for _, op, live in live_sets.backward(block):
+            if op.name.startswith("bar."):
+                op.imm = _vector(live)

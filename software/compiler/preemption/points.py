@@ -1,0 +1,68 @@
+"""The verifier of preemption points: how far a warp can run without passing one.
+
+1. A **point** is a ``pp``, or a barrier. Each ``pp`` is followed by its ``pp.div``.
+2. Every cycle of the control-flow graph has a point.
+3. An **interval** is a path without a point between its ends; it is as long as it has instructions, and begins at the
+   start of the kernel or behind a point. A call counts with the longest path through its routine.
+"""
+
+from __future__ import annotations
+
+import networkx
+
+from ..analysis.calls import length
+from ..ir.cfg import graph as flow_graph
+from ..ir.cfg import induced
+from ..ir.kernel import Block, Kernel, Op
+
+__all__ = ["PointError", "is_point", "longest_interval"]
+
+
+class PointError(AssertionError):
+    """Preemption points are placed wrongly: a bug of the placement, or a foreign image."""
+
+
+def is_point(op: Op) -> bool:
+    """Whether a warp can be stopped at `op`: ``pp``, or a barrier."""
+    return op.name == "pp" or op.name.startswith("bar.")
+
+
+def longest_interval(kernel: Kernel) -> int:
+    """Return the most instructions on a path without a preemption point between its ends.
+
+    Raises
+    ------
+    PointError
+        If a cycle of the control-flow graph has no preemption point, or a ``pp`` is not followed by its ``pp.div``.
+    """
+    flow = flow_graph(kernel)
+    for block in kernel.blocks:
+        for k, op in enumerate(block.ops):
+            if op.name == "pp" and (k + 1 == len(block.ops) or block.ops[k + 1].name != "pp.div"):
+                raise PointError(f"{kernel.name}, block {block.label}: pp without pp.div")
+    plain = induced(flow, [b.label for b in kernel.blocks if not any(map(is_point, b.ops))])
+    if not networkx.is_directed_acyclic_graph(plain):
+        cycle = [a for a, _ in networkx.find_cycle(plain)]
+        raise PointError(f"{kernel.name}: no preemption point in the loop {' -> '.join(cycle)}")
+    blocks = {block.label: block for block in kernel.blocks}
+    leaving = {label: _runs(blocks[label])[-1] for label in flow if label not in plain}
+    longest = 0
+    for label in (*networkx.topological_sort(plain), *leaving):
+        before = max((leaving[x] for x in flow.predecessors(label)), default=0)
+        runs = _runs(blocks[label])
+        longest = max(longest, before + runs[0], *runs[1:]) if len(runs) > 1 else max(longest, before + runs[0])
+        if label in plain:
+            leaving[label] = before + runs[0]
+    return longest
+
+
+def _runs(block: Block) -> list[int]:
+    """Return the lengths of the stretches of instructions before, between and after the block's points."""
+    runs = [0]
+    for op in block.ops:
+        if is_point(op):
+            runs.append(0)
+        elif op.name != "pp.div":
+            runs[-1] += length(op)
+    runs[-1] += 1  # the terminator, or the next block's first word
+    return runs

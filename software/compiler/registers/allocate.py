@@ -1,0 +1,147 @@
+"""Register allocation: vector registers and predicates.
+
+0. Calls get slots (`registers.calling_convention`), which are coloured like everything else.
+1. Predicates are coloured with seven numbers; one that does not fit moves to a vector register.
+2. While more vector registers are needed at once than there may be, values are computed again where they are used, or
+   kept in local memory (`registers.spill`).
+3. Vector registers are coloured, copies coalesced. A register that different operations need in different groups, or
+   places of a group, gets a copy for each; coalescing takes most away again.
+4. If that takes more than `TIGHT` times what is needed at once, or more than there may be, live ranges are split
+   (`registers.live_range_splitting`), with the colouring as a hint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES
+
+from ..analysis.loops import loop_depth
+from ..analysis.pressure import pressure
+from ..errors import CompileError
+from ..ir.kernel import Block, Kernel, Op, Reg
+from ..ir.spec import is_memory
+from .calling_convention import bind_calls, finish_calls, physical
+from .coloring import color
+from .group_copies import in_two_groups, separate_groups, separate_operands
+from .interference import Interference
+from .live_range_splitting import split
+from .spill import Spiller, TooFewRegisters
+from .spill_predicates import spill_predicates
+
+__all__ = ["TIGHT", "allocate"]
+
+TIGHT = 1.05
+"""Registers used, at most, for each that is needed at once."""
+
+
+def allocate(kernel: Kernel, max_registers: int) -> None:
+    """Replace virtual registers by physical ones (stage ``narrow``, immediates selected, to ``machine``).
+
+    Raises
+    ------
+    CompileError
+        If `max_registers` vector registers are too few even with values in local memory; says how many are enough.
+    """
+    slots = bind_calls(kernel)
+    predicates = _color_predicates(kernel, slots.predicates)
+    separate_operands(kernel)
+    needed = pressure(kernel)
+    if needed > max_registers:
+        _spill(kernel, max_registers, slots.vectors)
+        needed = pressure(kernel)
+    limit = min(int(needed * TIGHT), max_registers)
+    hints = _colored(kernel, limit)
+    if hints is not None:
+        split(kernel, limit, hints, slots.vectors)
+    _rename(kernel, predicates)
+    finish_calls(kernel)
+
+
+def _spill(kernel: Kernel, max_registers: int, slots: Collection[Reg]) -> None:
+    """Spill what does not fit, or say how many registers would do."""
+    trial = _copy(kernel)
+    try:
+        return Spiller(kernel, slots).reduce(max_registers)
+    except TooFewRegisters:
+        pass
+    for count in range(max_registers + 1, MAX_REGISTERS + 1):
+        try:
+            Spiller(_copy(trial), slots).reduce(count)
+        except TooFewRegisters:
+            continue
+        raise CompileError(f"kernel {kernel.name} needs at least {count} vector registers, the rest of its values in "
+                           f"local memory; the target has {max_registers}", kernel.source)
+    raise CompileError(f"kernel {kernel.name} needs more than {MAX_REGISTERS} vector registers", kernel.source)
+
+
+def _colored(kernel: Kernel, limit: int) -> dict[Reg, int] | None:
+    """Colour vector registers; if more than `limit` are needed, leave `kernel` as it is and return the colours."""
+    trial = _copy(kernel)
+    separate_groups(trial, in_two_groups(trial))
+    numbers = _color_vectors(trial)
+    if max(numbers.values(), default=-1) >= limit:
+        return numbers
+    kernel.blocks = trial.blocks
+    _rename(kernel, {reg: Reg("R", number) for reg, number in numbers.items()})
+    return None
+
+
+def _copy(kernel: Kernel) -> Kernel:
+    """Return a kernel with operations of its own; fresh registers are those of `kernel`."""
+    blocks = [Block(block.label, [Op(op.name, op.defs, op.uses, op.guard, op.imm, op.line, op.volatile)
+                                  for op in block.ops], block.end) for block in kernel.blocks]
+    copied = Kernel(kernel.name, blocks, source=kernel.source)
+    for op in kernel.ops():
+        for reg in (*op.written(), *op.read()):
+            copied.reserve(reg)
+    return copied
+
+
+def _color_predicates(kernel: Kernel, slots: Collection[Reg]) -> dict[Reg, Reg]:
+    temporaries: set[Reg] = set(slots)
+    while True:
+        graph = Interference(kernel, "p")
+        numbers = color(graph)
+        over = [node for node, number in numbers.items() if number >= PREDICATES]
+        if not over:
+            return {reg: Reg("P", numbers[node]) for node, reg in enumerate(graph.registers)}
+        victims: set[int] = set()
+        for node in over:
+            crowd = [n for n in (node, *graph.neighbours[node]) if graph.registers[n] not in temporaries]
+            if victims.isdisjoint(crowd):
+                if not crowd:
+                    raise CompileError(f"kernel {kernel.name} needs more than {PREDICATES} predicates at once",
+                                       kernel.source)
+                victims.add(max(crowd, key=lambda n: (len(graph.neighbours[n]), n)))
+        temporaries |= spill_predicates(kernel, [graph.registers[n] for n in sorted(victims)])
+
+
+def _color_vectors(kernel: Kernel) -> dict[Reg, int]:
+    """Return the register of each vector register after coalescing, copies in deep loops first."""
+    graph = Interference(kernel, "r")
+    depth = loop_depth(kernel)
+    copies = [(depth[block.label], op) for block in kernel.blocks for op in block.ops
+              if op.name == "mov" and op.uses[0] in graph.numbers]
+    for _, op in sorted(copies, key=lambda x: -x[0]):
+        graph.coalesce(op.dest, op.uses[0])
+    partners: dict[int, set[int]] = {}
+    for op in kernel.ops():
+        if len(op.uses) < 2 or is_memory(op):
+            continue
+        read = {graph.find(graph.numbers[use]) for use in op.uses if use in graph.numbers}
+        for node in read if len(read) > 1 else ():
+            partners.setdefault(node, set()).update(read - {node})
+    numbers = color(graph, partners)
+    return {reg: numbers[graph.find(node)] for reg, node in graph.numbers.items()}
+
+
+def _rename(kernel: Kernel, registers: dict[Reg, Reg]) -> None:
+    for block in kernel.blocks:
+        for op in block.ops:
+            op.defs = tuple([None if d is None else registers.get(d, d) for d in op.defs])
+            if not registers.keys().isdisjoint(op.read()):
+                op.uses = tuple([physical(use, registers) for use in op.uses])
+                op.guard = physical(op.guard, registers)
+        block.ops = [op for op in block.ops if not (op.name == "mov" and op.dest == op.uses[0])]
+        block.end.condition = physical(block.end.condition, registers)

@@ -1,0 +1,217 @@
+"""Which warp-uniform values are kept in uniform registers.
+
+A value can be if every operation that defines it can run on the uniform data path. What it is made of must be in
+uniform registers then: there is no way back from a vector register. Where a vector operation has no place for a uniform
+register, a move is needed. An operation counts ``10 ** d`` inside d loops.
+
+1. A value is chosen, with what it is made of, if that adds no operations.
+2. Then, as long as fewer vector registers are needed at once and the moves are within `BUDGET`, those values are chosen
+   which need the fewest, among the values live where most registers are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from ..analysis.liveness import Liveness
+from ..analysis.loops import loop_depth
+from ..analysis.uniformity import Uniformity
+from ..ir.kernel import Kernel, Op, Reg
+from ..ir.spec import is_constant
+from .operations import is_scalar, misplaced, moves
+
+__all__ = ["BUDGET", "choose"]
+
+BUDGET = 0.02
+"""Moves that may be added to save vector registers, for each operation executed."""
+_DEEPEST = 4
+"""Loops that count in the weight of an operation."""
+_LARGEST = 32
+"""Values chosen together at most."""
+_SWEEPS = 4
+"""Times that rule 1 looks at what stands beside a new choice."""
+_ROUNDS = 40
+"""Registers that rule 2 saves at most."""
+_OPTIONS = 12
+"""Values that rule 2 compares at a place."""
+
+
+def choose(kernel: Kernel, facts: Uniformity, excluded: Collection[Reg] = ()) -> set[Reg]:
+    """Return the registers of `kernel` (stage ``narrow``, immediates selected) that go to uniform registers.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    facts : Uniformity
+        Of the kernel.
+    excluded : collection of Reg
+        Registers that stay vector registers, and with them what is made of them.
+    """
+    choice = _Choice(kernel, facts, excluded)
+    choice.take_free()
+    choice.save_registers()
+    return choice.chosen
+
+
+class _Choice:
+    def __init__(self, kernel: Kernel, facts: Uniformity, excluded: Collection[Reg]):
+        self.chosen: set[Reg] = set()
+        self._kernel = kernel
+        self._facts = facts
+        self._known: dict[Op, int] = {}
+        self._weight: dict[Op, int] = {}
+        self._users: dict[Reg, list[Op]] = {}
+        self._definitions: dict[Reg, list[Op]] = {}
+        depth = loop_depth(kernel)
+        for block in kernel.blocks:
+            for op in block.ops:
+                self._weight[op] = 10 ** min(depth[block.label], _DEEPEST)
+                for reg in op.written():
+                    self._definitions.setdefault(reg, []).append(op)
+                for reg in _operands(op):
+                    self._users.setdefault(reg, []).append(op)
+        self._candidates = self._possible(excluded)
+
+    def _possible(self, excluded: Collection[Reg]) -> dict[Reg, None]:
+        """Return the registers that can be uniform registers, in the order of the code."""
+        found = {reg: None for reg in self._definitions
+                 if reg.kind == "r" and reg in self._facts.registers and reg not in excluded}
+        pending = list(found)
+        while pending:
+            reg = pending.pop()
+            if reg in found and not all(is_scalar(op, found, self._facts.registers) for op in self._definitions[reg]):
+                del found[reg]
+                pending += [d for op in self._users.get(reg, ()) for d in op.written() if d in found]
+        return found
+
+    # Rule 1
+
+    def take_free(self) -> None:
+        """Choose what adds no operations."""
+        pending = dict.fromkeys(self._candidates)
+        for _ in range(_SWEEPS):
+            changed: set[Reg] = set()
+            for reg in reversed(pending):
+                group = self._with_sources(reg)
+                if group and self._added(group) <= 0:
+                    self._choose(group)
+                    changed |= group
+            pending = {reg: None for reg in self._candidates if reg not in self.chosen and self._beside(reg, changed)}
+
+    def _beside(self, reg: Reg, others: Collection[Reg]) -> bool:
+        """Whether an operation that reads or writes `reg` reads or writes one of `others`."""
+        return any(x in others for op in (*self._users.get(reg, ()), *self._definitions[reg])
+                   for x in (*op.defs, *op.uses))
+
+    def _with_sources(self, reg: Reg) -> set[Reg]:
+        """Return `reg` and all it is made of that is not chosen yet; nothing if that is too much to look at."""
+        found: set[Reg] = set()
+        pending = [reg]
+        while pending and len(found) < _LARGEST:
+            reg = pending.pop()
+            if reg not in found and reg not in self.chosen:
+                found.add(reg)
+                pending += [use for op in self._definitions[reg] for use in _operands(op)]
+        return set() if pending else found
+
+    def _added(self, group: set[Reg]) -> int:
+        """Return the operations executed in addition if `group` is chosen too; negative if they become fewer."""
+        new = group - self.chosen
+        self.chosen |= new
+        added = sum(self._weight[op] * (self._cost(op) - self._known.get(op, 0)) for op in self._touched(new))
+        added -= sum(map(self._saved, new))
+        self.chosen -= new
+        return added
+
+    def _touched(self, registers: Collection[Reg]) -> set[Op]:
+        return {op for reg in registers for op in (*self._users.get(reg, ()), *self._definitions[reg])}
+
+    def _choose(self, group: set[Reg]) -> None:
+        self.chosen |= group
+        self._known.update((op, self._cost(op)) for op in self._touched(group))
+
+    def _cost(self, op: Op) -> int:
+        """Return the operations that are needed beside `op` itself."""
+        if moves(op, self.chosen, self._facts.registers):
+            return op.name == "sel" and op.dest not in op.uses
+        return len(misplaced(op, self.chosen)[1])
+
+    def _needs_move(self, reg: Reg, op: Op) -> bool:
+        """Whether `op` needs a move from `reg`, if that is chosen too."""
+        if reg not in op.uses:
+            return False
+        new = reg not in self.chosen
+        self.chosen.add(reg)
+        needs = not moves(op, self.chosen, self._facts.registers) and reg in misplaced(op, self.chosen)[1]
+        if new:
+            self.chosen.discard(reg)
+        return needs
+
+    def _saved(self, reg: Reg) -> int:
+        """Return what is saved if the only definition of `reg` reads nothing: it can leave its loops, or be repeated
+        where a move would be needed."""
+        definition, *others = self._definitions[reg]
+        if others or not is_constant(definition):
+            return 0
+        everywhere = all(self._needs_move(reg, op) for op in self._users.get(reg, ()))
+        return self._weight[definition] - (not everywhere)
+
+    # Rule 2
+
+    def save_registers(self) -> None:
+        """Choose what lowers the number of registers needed at once."""
+        limit = BUDGET * sum(self._weight.values())
+        pressure = _Pressure(self._kernel, self._facts.live, self._candidates)
+        pressure.remove(self.chosen, self._needs_move)
+        for _ in range(_ROUNDS):
+            groups: set[Reg] = set()
+            for crowd in pressure.crowds(self._needs_move):
+                if crowd.isdisjoint(groups):
+                    few = sorted(crowd, key=lambda reg: (len(self._users.get(reg, ())), reg))[:_OPTIONS]
+                    options = [(self._added(group), min(group), group) for reg in few
+                               if (group := self._with_sources(reg))]
+                    if not options:
+                        return
+                    groups |= min(options)[2]
+            added = self._added(groups)
+            if added > limit:
+                return
+            limit -= added
+            self._choose(groups)
+            pressure.remove(groups, self._needs_move)
+
+
+class _Pressure:
+    """How many vector registers are live before each operation, and which candidates are among them."""
+
+    def __init__(self, kernel: Kernel, live: Liveness, candidates: Collection[Reg]):
+        self._ops: list[Op] = []
+        self._count: list[int] = []
+        self._live: list[set[Reg]] = []
+        self._places: dict[Reg, list[int]] = {reg: [] for reg in candidates}
+        for block in kernel.blocks:
+            for _, op, after in live.backward(block):
+                before = {reg for reg in after.difference(op.killed()).union(op.read()) if reg.kind == "r"}
+                inside = before & self._places.keys()
+                for reg in inside:
+                    self._places[reg].append(len(self._ops))
+                self._ops.append(op)
+                self._count.append(len(before))
+                self._live.append(inside)
+
+    def remove(self, registers: Iterable[Reg], needs_move: Callable[[Reg, Op], bool]) -> None:
+        """Take away registers, except where an operation needs a move from them."""
+        for reg in registers:
+            for place in self._places[reg]:
+                self._count[place] -= not needs_move(reg, self._ops[place])
+                self._live[place].discard(reg)
+
+    def crowds(self, needs_move: Callable[[Reg, Op], bool]) -> list[set[Reg]]:
+        """Return, for each place where most are live, the candidates whose removal makes them fewer."""
+        most = max(self._count, default=0)
+        places = (place for place, count in enumerate(self._count) if count == most)
+        return [{reg for reg in self._live[place] if not needs_move(reg, self._ops[place])} for place in places]
+
+
+def _operands(op: Op) -> set[Reg]:
+    return {use for use in op.uses if isinstance(use, Reg)}
