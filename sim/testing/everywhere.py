@@ -225,6 +225,6 @@ class Campaign:
             now, fork = cycle, self._fork()
             result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
                                max_cycles=self.max_cycles, drive=drive)
-            rest = 0 if self._launch.finished else self.device.wait(self._launch, self.max_cycles)
+            rest = self.device.wait(self._launch, self.max_cycles) if result.resume else 0
             yield dataclasses.replace(result, rest_cycles=rest), result.correct and not self._wrong()
         self._back(self._origin)
