@@ -62,7 +62,8 @@ class BarrierUnit(wiring.Component):
         released, mismatched = [], []
         for t in range(self.geometry.tb_slots):
             group = Signal(warps, name=f"group{t}")
-            full, mixed = Signal(name=f"full{t}"), Signal(name=f"mixed{t}")
+            full = Signal(name=f"full{t}")
+            mixed = Signal(name=f"mixed{t}")
             planes = self.barriers
             different = [(group & planes[p]).any() & (group & ~planes[p]).any() for p in range(BARRIER_PLANES)]
             m.d.comb += [

@@ -82,7 +82,8 @@ class InstructionBuffer(wiring.Component):
         m = Module()
         warps = self.geometry.warps
         m.submodules.entries = entries = Memory(shape=fetched(), depth=1 << len(self.warp), init=[])
-        write, read = entries.write_port(), entries.read_port(domain="comb")
+        write = entries.write_port()
+        read = entries.read_port(domain="comb")
         filled = Signal(warps)
         op, instruction = self.op, self.fill.instruction
         usable = Signal()

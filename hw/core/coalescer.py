@@ -72,9 +72,14 @@ class Coalescer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, op, out = self.geometry, self.head.op, self.segment
-        started, rest = Signal(), Signal(g.warp_size)
-        left, found, leader = Signal(g.warp_size), Signal(g.warp_size), Signal(ADDRESS_BITS)
-        faulty, last, go = Signal(), Signal(), Signal()
+        started = Signal()
+        rest = Signal(g.warp_size)
+        left = Signal(g.warp_size)
+        found = Signal(g.warp_size)
+        leader = Signal(ADDRESS_BITS)
+        faulty = Signal()
+        last = Signal()
+        go = Signal()
         lanes = [self.address[i] for i in range(g.warp_size)]
         same = Cat(address[OFFSET_BITS:] == leader[OFFSET_BITS:] for address in lanes)
         m.d.comb += [left.eq(Mux(started, rest, self.mask)), leader.eq(select(lowest(left), lanes)),

@@ -105,9 +105,14 @@ class ConstantUnit(wiring.Component):
         wiring.connect(m, cache.port, wiring.flipped(self.read_port))
         m.d.comb += [self.room.eq(queue.room), cache.invalidate.eq(self.invalidate)]
         self._bound(m, queue)
-        looked, looking, free = Signal(_pass(g)), Signal(), Signal()
+        looked = Signal(_pass(g))
+        looking = Signal()
+        free = Signal()
         self._select(m, queue, looked, looking, free)
-        found, finding, space, spoiled = Signal(_pass(g)), Signal(), Signal(), Signal()
+        found = Signal(_pass(g))
+        finding = Signal()
+        space = Signal()
+        spoiled = Signal()
         self._look_up(m, cache, looked, looking, free, found, finding, space, spoiled)
         self._result(m, cache.row, found, finding, space)
         return m
@@ -115,7 +120,8 @@ class ConstantUnit(wiring.Component):
     def _bound(self, m, queue):
         """Find the lanes of the beat on `op` that reach beyond the kernel's constant bank."""
         op = self.op.payload
-        limit, size = Signal(signed(18)), Signal(17)
+        limit = Signal(signed(18))
+        size = Signal(17)
         with m.If(self.op.valid):
             m.d.comb += [size.eq(pick([kernel.const_bytes for kernel in self.kernels], op.kernel)),
                          limit.eq(size - 1 - extra_bytes(op.size)),
@@ -124,9 +130,19 @@ class ConstantUnit(wiring.Component):
     def _select(self, m, queue, looked, looking, free):
         """Take the oldest instruction apart into passes: register by register, beat by beat, address by address."""
         g, op = self.geometry, queue.head.op
-        beat, k, started, begun = Signal(range(g.beats)), Signal(2), Signal(), Signal()
-        rest, left, take, mask = Signal(g.lanes), Signal(g.lanes), Signal(g.lanes), Signal(g.lanes)
-        bad, go, ends, last, offset = Signal(), Signal(), Signal(), Signal(), Signal(OFFSET_BITS)
+        beat = Signal(range(g.beats))
+        k = Signal(2)
+        started = Signal()
+        begun = Signal()
+        rest = Signal(g.lanes)
+        left = Signal(g.lanes)
+        take = Signal(g.lanes)
+        mask = Signal(g.lanes)
+        bad = Signal()
+        go = Signal()
+        ends = Signal()
+        last = Signal()
+        offset = Signal(OFFSET_BITS)
         offsets = [Signal(OFFSET_BITS, name=f"offset_{i}") for i in range(g.lanes)]
         with m.If(queue.head.valid):
             look_up(m, mask, [queue.mask.word_select(b, g.lanes) for b in range(g.beats)], beat)
@@ -159,8 +175,11 @@ class ConstantUnit(wiring.Component):
 
     def _look_up(self, m, cache, looked, looking, free, found, finding, space, spoiled):
         """Look the pass up until its line has come; report faults."""
-        address, base = Signal(ADDRESS_BITS), Signal(ADDRESS_BITS)
-        wanted, moves, failed = Signal(), Signal(), Signal()
+        address = Signal(ADDRESS_BITS)
+        base = Signal(ADDRESS_BITS)
+        wanted = Signal()
+        moves = Signal()
+        failed = Signal()
         with m.If(looking):
             look_up(m, base, [kernel.const_base for kernel in self.kernels], looked.kernel)
             m.d.comb += [wanted.eq(looked.take.any() & ~(spoiled & ~looked.start)),
@@ -183,7 +202,12 @@ class ConstantUnit(wiring.Component):
     def _result(self, m, row, found, finding, space):
         """Collect the lanes of a beat over its passes and write it, or one value of all passes."""
         g, write, uniform = self.geometry, self.write, self.uniform
-        full, once, leave, move, word, value = Signal(), Signal(), Signal(), Signal(), Signal(32), Signal(32)
+        full = Signal()
+        once = Signal()
+        leave = Signal()
+        move = Signal()
+        word = Signal(32)
+        value = Signal(32)
         with m.If(finding):
             look_up(m, word, [row.word_select(w, 32) for w in range(ROW_BYTES // WORD_BYTES)], found.word)
             m.d.comb += value.eq(extract(word, found.low, found.size))

@@ -125,7 +125,8 @@ class Decoder(wiring.Component):
         odd, beyond = [], []
         for name in ("a", "b", "c"):
             uses, register, pair = out[f"reads_{name}"], out[name], out[f"pair_{name}"]
-            last, higher = Signal(6, name=f"last_{name}"), Signal(6)
+            last = Signal(6, name=f"last_{name}")
+            higher = Signal(6)
             m.d.comb += [last.eq(Cat(register[0] | pair, register[1:])), higher.eq(Mux(uses & (last > top), last, top))]
             top = higher
             odd.append(uses & pair & register[0])

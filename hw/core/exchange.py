@@ -136,7 +136,10 @@ class ExchangeUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        kept, mask, busy, stall = Signal(self._kept), Signal(g.warp_size), Signal(), Signal()
+        kept = Signal(self._kept)
+        mask = Signal(g.warp_size)
+        busy = Signal()
+        stall = Signal()
         picked = Signal(data.StructLayout({
             "valid": 1, "step": Step, "push": 1, "group": index(self._groups), "inside": g.exchange_lanes,
             "lane": data.ArrayLayout(self._bits, g.exchange_lanes),
@@ -179,8 +182,10 @@ class ExchangeUnit(wiring.Component):
     def _choose(self, m, kept, mask, picked, busy):
         """One step: the lanes whose words are read next, and whether they are the result of the group."""
         g, groups, threads = self.geometry, self._groups, self.geometry.exchange_lanes
-        group, scan = Signal(index(groups)), Signal(range(groups + 1))
-        push, last = Signal(), Signal()
+        group = Signal(index(groups))
+        scan = Signal(range(groups + 1))
+        push = Signal()
+        last = Signal()
         port = self._fields.read_port(domain="comb")
         within = exact_log2(g.lanes // threads)
         m.d.comb += [
@@ -210,7 +215,8 @@ class ExchangeUnit(wiring.Component):
 
     def _source(self, m, k, mode, lane, field):
         """Return the lane that thread k of the group reads, and whether it is in range (PTX ISA, ``shfl``)."""
-        source, inside = Signal(self._bits, name=f"source_{k}"), Signal(name=f"inside_{k}")
+        source = Signal(self._bits, name=f"source_{k}")
+        inside = Signal(name=f"inside_{k}")
         first = lane & field.segment
         last = first | field.clamp & ~field.segment
         up, down, other = lane - field.distance, lane + field.distance, lane ^ field.distance
@@ -248,7 +254,8 @@ class ExchangeUnit(wiring.Component):
         """Shift the results of groups together; offer the beat that they complete."""
         g = self.geometry
         write, tested = self.write.payload, self.predicate.payload
-        gathered, passed = Signal(32 * g.lanes, reset_less=True), Signal(g.lanes, reset_less=True)
+        gathered = Signal(32 * g.lanes, reset_less=True)
+        passed = Signal(g.lanes, reset_less=True)
         within = exact_log2(g.lanes // g.exchange_lanes)
         m.d.comb += [write.data.eq(gathered), tested.value.eq(passed & tested.mask)]
         for port in (self.write, self.predicate):

@@ -309,7 +309,8 @@ class ExecutePipeline(wiring.Component):
     def _scalars_and_fault(self, m, operands):
         """Give operand b its constants; report parameter faults; return "faulty", beside the operands."""
         m.submodules.scalars = scalars = ScalarSource(self.geometry)
-        op, faulty = operands.output.payload.operation, Signal()
+        op = operands.output.payload.operation
+        faulty = Signal()
         m.d.comb += [
             scalars.kernels.eq(self.kernels), scalars.tbs.eq(self.tbs), scalars.cycle.eq(self.cycle),
             scalars.operation.eq(operands.arriving), self.param_select.eq(scalars.param_select),

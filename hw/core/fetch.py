@@ -94,7 +94,9 @@ class FetchUnit(wiring.Component):
         m.submodules.cache = cache = InstructionCache(g)
         m.submodules.decoder = decoder = Decoder()
         wiring.connect(m, wiring.flipped(self.icache_port), cache.port)
-        fetching, pc, bound = Signal(), Signal(PC_BITS), Signal()
+        fetching = Signal()
+        pc = Signal(PC_BITS)
+        bound = Signal()
         last = Signal(2)  # words 1 and 2 behind the one looked up are beyond the code
         decoding = Signal(g.warps)  # the warp in cycle 1
         sleeping = Signal(g.warps)
@@ -127,8 +129,12 @@ class FetchUnit(wiring.Component):
 
     def _decode(self, m: Module, response, fetching, pc, bound, last, decoding):
         """Cycle 1: skip a preemption point, and hand an instruction to the buffer."""
-        arrived, idle, pair, behind = Signal(), Signal(), Signal(), Signal()
-        next_pc, second_pc = Signal(PC_BITS), Signal(PC_BITS)
+        arrived = Signal()
+        idle = Signal()
+        pair = Signal()
+        behind = Signal()
+        next_pc = Signal(PC_BITS)
+        second_pc = Signal(PC_BITS)
         instruction, words = self.fill.instruction, response.words
 
         def elsewhere(target):

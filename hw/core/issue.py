@@ -164,14 +164,17 @@ class IssueStage(wiring.Component):
         m.submodules.decoder = decoder = Decoder()
         m.d.comb += [decoder.word.eq(self.instruction.word), self.warp.eq(self._arbiter.index)]
         op = decoder.decoded
-        active, execute = Signal(size), Signal(size)  # active lanes; those whose guard holds
+        active = Signal(size)  # active lanes
+        execute = Signal(size)  # those whose guard holds
         m.d.comb += [
             self.predicate_select.warp.eq(self.warp), self.predicate_select.guard.eq(op.guard),
             self.predicate_select.pa.eq(op.pa), self.predicate_select.pb.eq(op.pb),
             active.eq(self.top.mask),
             execute.eq(active & (self.predicate_guard ^ spread(op.guard_not, size))),
         ]
-        armed, pending, retire = Signal(), Signal(), Signal()
+        armed = Signal()
+        pending = Signal()
+        retire = Signal()
         grant = self._arbiter.grant
         m.d.comb += [armed.eq((grant & self.armed).any()), pending.eq((grant & self.pending_warps).any())]
         fault = self._fault(m, op, active, execute, armed)
@@ -249,7 +252,8 @@ class IssueStage(wiring.Component):
     def _control(self, m: Module, op, armed, pending, retire):
         """Barriers and preemption points."""
         warps = self.geometry.warps
-        stops_at_pp, stops_at_div = Signal(), Signal()
+        stops_at_pp = Signal()
+        stops_at_div = Signal()
         m.d.comb += [
             stops_at_pp.eq(op.is_pp & pending), stops_at_div.eq(op.is_pp_div & armed & pending),
             self.waits.eq(self.retire & spread(op.is_bar, warps)), self.barrier.eq(op.barrier),

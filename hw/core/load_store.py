@@ -138,7 +138,11 @@ class LoadStore(wiring.Component):
     def _dispatch(self, m, queue, found, loads, stores, atomics):
         """Check a segment against the windows and send it on; a faulting one ends its instruction."""
         segment = found.payload
-        kind, bad, dropping, offer, clear = Signal(Fault), Signal(), Signal(), Signal(), Signal()
+        kind = Signal(Fault)
+        bad = Signal()
+        dropping = Signal()
+        offer = Signal()
+        clear = Signal()
         taken = Signal()
         units = ((stores, segment.store), (atomics, segment.atomic), (loads, ~segment.store & ~segment.atomic))
         m.d.comb += [

@@ -81,7 +81,9 @@ class LoadUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        rows_free, copy, gathered = Signal(), Signal(), Signal()
+        rows_free = Signal()
+        copy = Signal()
+        gathered = Signal()
         part = data.StructLayout({"segment": _outstanding(g), "failed": 1, "report": 1})
         current = Signal(part)
         arriving, arrives = self._request(m)
@@ -135,7 +137,9 @@ class LoadUnit(wiring.Component):
     def _complete(self, m, arriving, queue, current, gathered, free):
         """Move on to the next segment after the last beat of this one."""
         beat = self.read_port.beat
-        complete, spoiled, abandoned = Signal(), Signal(), Signal()
+        complete = Signal()
+        spoiled = Signal()
+        abandoned = Signal()
         error = Signal()
         m.d.comb += [
             beat.ready.eq(queue.r_rdy & ~arriving.void & free),
@@ -155,8 +159,13 @@ class LoadUnit(wiring.Component):
     def _write(self, m, words, current, copy, rows_free):
         """Copy the gathered words to the rows, and shift those out of the write port."""
         g, write = self.geometry, self.write
-        busy, final, leave, finish = Signal(), Signal(), Signal(), Signal()
-        mask, k, extra = Signal(g.warp_size), Signal(2), Signal(2)
+        busy = Signal()
+        final = Signal()
+        leave = Signal()
+        finish = Signal()
+        mask = Signal(g.warp_size)
+        k = Signal(2)
+        extra = Signal(2)
         out, done = write.payload, self.done
         m.d.comb += [
             write.valid.eq(busy), leave.eq(busy & write.ready), finish.eq(leave & out.last & (k == extra)),

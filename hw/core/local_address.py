@@ -56,7 +56,9 @@ class LocalAddress(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, op = self.geometry, self.op
-        size, base, limit = Signal(16), Signal(32), Signal(signed(33))
+        size = Signal(16)
+        base = Signal(32)
+        limit = Signal(signed(33))
         m.d.comb += self.address.eq(op.address)
         with m.If(self.valid & (op.space == Space.LOCAL)):
             m.d.comb += [

@@ -166,7 +166,9 @@ class OperandCollector(wiring.Component):
 
     def _collect(self, m, k, stall, granted, constant, number, valid):
         """Load operand register k a cycle after its read; a and b that are not registers are constants."""
-        load, read, shown = (Signal(name=f"{name}_{k}") for name in ("load", "read", "shown"))
+        load = Signal(name=f"load_{k}")
+        read = Signal(name=f"read_{k}")
+        shown = Signal(name=f"shown_{k}")
         bank = Signal(BANK_BITS, name=f"bank_{k}")
         with m.If(~stall):
             m.d.sync += [load.eq(granted | constant if k < 2 else granted), read.eq(granted),

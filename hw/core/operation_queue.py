@@ -102,9 +102,12 @@ class OperationQueue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         op = self.op
-        write_slot, read_slot = Signal(range(self.slots)), Signal(range(self.slots))
-        waiting, used = Signal(range(self.slots + 1)), Signal(range(self.slots + 1))
-        push, complete = Signal(), Signal()
+        write_slot = Signal(range(self.slots))
+        read_slot = Signal(range(self.slots))
+        waiting = Signal(range(self.slots + 1))
+        used = Signal(range(self.slots + 1))
+        push = Signal()
+        complete = Signal()
         m.d.comb += [op.ready.eq(used != self.slots), push.eq(op.valid & op.ready),
                      complete.eq(push & op.payload.last), self.head.valid.eq(waiting != 0),
                      self.room.eq(self.start)]
@@ -119,9 +122,12 @@ class OperationQueue(wiring.Component):
     def _control(self, m, push, write_slot, read_slot):
         """Store what the lanes share, with the fault found in the beats so far."""
         op, g = self.op.payload, self.geometry
-        odd, beyond, chosen = Signal(g.lanes), Signal(g.lanes), Signal(g.lanes)
+        odd = Signal(g.lanes)
+        beyond = Signal(g.lanes)
+        chosen = Signal(g.lanes)
         so_far = data.StructLayout({"kind": Fault, "address": ADDRESS_BITS})
-        before, now = Signal(so_far), Signal(so_far)
+        before = Signal(so_far)
+        now = Signal(so_far)
         m.d.comb += [odd.eq(op.mask & Cat(misaligned(op.address[i], op.size) for i in range(g.lanes))),
                      beyond.eq(op.mask & self.beyond), chosen.eq(lowest(Mux(odd.any(), odd, beyond))), now.eq(before)]
         with m.If((odd.any() & (before.kind != Fault.MISALIGNED)) | (beyond.any() & (before.kind == Fault.NONE))):
@@ -132,7 +138,8 @@ class OperationQueue(wiring.Component):
 
         layout = queued(g, self.slots)
         m.submodules.control = control = memory.Memory(shape=layout, depth=self.slots, init=[])
-        write, read = control.write_port(), control.read_port(domain="comb")
+        write = control.write_port()
+        read = control.read_port(domain="comb")
         m.d.comb += [write.addr.eq(write_slot), write.en.eq(push), write.data.kind.eq(now.kind),
                      write.data.fault_address.eq(now.address), write.data.slot.eq(write_slot),
                      read.addr.eq(read_slot), self.head.op.eq(read.data)]
@@ -159,6 +166,7 @@ class OperationQueue(wiring.Component):
     def _store(self, m, name, value, enable, write_slot, read_slot):
         """A memory of a row a slot; returns the row at `read_slot`."""
         m.submodules[name] = store = memory.Memory(shape=len(value), depth=self.slots, init=[])
-        write, read = store.write_port(), store.read_port(domain="comb")
+        write = store.write_port()
+        read = store.read_port(domain="comb")
         m.d.comb += [write.addr.eq(write_slot), write.data.eq(value), write.en.eq(enable), read.addr.eq(read_slot)]
         return read.data

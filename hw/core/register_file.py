@@ -94,7 +94,9 @@ class RegisterFile(wiring.Component):
         for bank in range(REGISTER_BANKS):
             m.submodules[f"bank_{bank}"] = memory = Memory(shape=32 * g.lanes, depth=g.register_rows * g.beats,
                                                            init=[])
-            read, port, written = self.reads[bank], memory.read_port(), memory.write_port(granularity=32)
+            read = self.reads[bank]
+            port = memory.read_port()
+            written = memory.write_port(granularity=32)
             saved = self.save_read.valid & self.save_read.ready & (save_bank == bank)
             m.d.comb += [
                 port.addr.eq(Mux(read.valid, read.row, save_row)), port.en.eq(read.valid | saved),

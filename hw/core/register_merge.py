@@ -30,7 +30,9 @@ class RegisterMerge(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        bound, owner, chosen = Signal(), Signal(), Signal()
+        bound = Signal()
+        owner = Signal()
+        chosen = Signal()
         merged = self.merged
         m.d.comb += [
             chosen.eq(Mux(bound, owner, ~self.first.valid)), merged.valid.eq(Mux(chosen, self.second.valid,

@@ -95,8 +95,10 @@ class Scoreboard(wiring.Component):
         predicate = Signal(PREDICATES)
         m.d.comb += [register.eq(one_hot(self.release_register.register, g.regs_per_thread)),
                      predicate.eq(one_hot(self.release_predicate.predicate, PREDICATES))]
-        fills, reserves, registers, predicates = (Signal(g.warps, name=name) for name in (
-            "fills", "reserves", "registers_released", "predicates_released"))
+        fills = Signal(g.warps)
+        reserves = Signal(g.warps)
+        registers = Signal(g.warps, name="registers_released")
+        predicates = Signal(g.warps, name="predicates_released")
         for vector, port in ((fills, self.fill), (reserves, self.reserve), (registers, self.release_register),
                              (predicates, self.release_predicate)):
             m.d.comb += vector.eq(one_hot(port.warp, g.warps) & spread(port.valid, g.warps))
@@ -112,7 +114,8 @@ class Scoreboard(wiring.Component):
     @staticmethod
     def _pending(m: Module, name: str, fill, needs, reserve, writes, release, released) -> tuple:
         """State of one warp; return whether it has a hazard, and whether anything is pending."""
-        need, pending = Signal(len(needs), name=f"need_{name}"), Signal(len(needs), name=f"pending_{name}")
+        need = Signal(len(needs), name=f"need_{name}")
+        pending = Signal(len(needs), name=f"pending_{name}")
         with m.If(fill):
             m.d.sync += need.eq(needs)
         with m.If(reserve | release):

@@ -114,7 +114,9 @@ class Serial(wiring.Component):
         g = self.geometry
         waiting = Signal(data.StructLayout({"valid": 1, "function": 7, "mask": g.warp_size, "to": _destination(g)}))
         chosen = Signal(self._token)
-        start, place, drained = Signal(), Signal(), Signal()
+        start = Signal()
+        place = Signal()
+        drained = Signal()
         self._receive(m, waiting, start)
         last = self._pick(m, waiting, start, place, chosen)
         opened = Signal(2)
@@ -148,10 +150,16 @@ class Serial(wiring.Component):
 
     def _pick(self, m, waiting, start, place, chosen):
         """Choose the lowest group left each cycle; return whether an instruction may start."""
-        feeding, fresh, final = Signal(), Signal(), Signal()
-        rest, taken = Signal(self.geometry.warp_size), Signal(self.geometry.warp_size)
-        function, entering, group = Signal(7), Signal(7), Signal(index(self.groups))
-        present, lowest = Signal(self.groups), Signal(self.groups)
+        feeding = Signal()
+        fresh = Signal()
+        final = Signal()
+        rest = Signal(self.geometry.warp_size)
+        taken = Signal(self.geometry.warp_size)
+        function = Signal(7)
+        entering = Signal(7)
+        group = Signal(index(self.groups))
+        present = Signal(self.groups)
+        lowest = Signal(self.groups)
         m.d.comb += [
             present.eq(Cat(rest.word_select(k, self.threads).any() for k in range(self.groups))),
             lowest.eq(present & -present),
@@ -167,7 +175,9 @@ class Serial(wiring.Component):
                          chosen.active.eq(rest.word_select(group, self.threads))]
         with m.If(start):
             m.d.sync += [feeding.eq(1), fresh.eq(1), rest.eq(waiting.mask), function.eq(waiting.function)]
-        beat, shown, read = Signal(index(self.geometry.beats)), Signal(index(self.geometry.beats)), Signal()
+        beat = Signal(index(self.geometry.beats))
+        shown = Signal(index(self.geometry.beats))
+        read = Signal()
         m.d.comb += [beat.eq(group[self._within:]), read.eq(feeding & (fresh | (beat != shown)))]
         with m.If(read):
             m.d.sync += shown.eq(beat)
@@ -177,7 +187,8 @@ class Serial(wiring.Component):
     def _enter(self, m, read, address, chosen, function):
         """Operands: a memory for each word of a lane, of which a beat at a time is shown to the entering groups."""
         op, enter, lanes = self.op, self.enter, range(self.geometry.lanes)
-        place, group = Signal(init=1), Signal(index(1 << self._within))
+        place = Signal(init=1)
+        group = Signal(index(1 << self._within))
         with m.If(op.valid & op.payload.last):
             m.d.sync += place.eq(~place)
         rows = {name: [self._store(m, f"{name}_{lane}", op.valid, Cat(op.payload.beat, place), op.payload[name][lane],
@@ -195,7 +206,8 @@ class Serial(wiring.Component):
     def _store(self, m, name, write_enable, write_address, value, read_enable, read_address):
         """A memory of two places of `beats` words; return the word read in the cycle before."""
         m.submodules[name] = store = memory.Memory(shape=len(value), depth=2 * self.geometry.beats, init=[])
-        write, read = store.write_port(), store.read_port()
+        write = store.write_port()
+        read = store.read_port()
         if self.geometry.beats == 1:  # the number of the beat is a bit that is always 0
             write_address, read_address = write_address[1:], read_address[1:]
         m.d.comb += [write.en.eq(write_enable), write.addr.eq(write_address), write.data.eq(value),
@@ -215,10 +227,18 @@ class Serial(wiring.Component):
     def _drain(self, m, returned, places, drained):
         """When the results of an instruction are complete, write them out, the oldest instruction's first."""
         g, write = self.geometry, self.write
-        complete, draining, place = Signal(2), Signal(), Signal(init=1)
-        to, mask, k = Signal(_destination(g)), Signal(g.warp_size), Signal()
-        beat, following = Signal(index(g.beats)), Signal(index(g.beats))
-        begin, leave, final, blocked = Signal(), Signal(), Signal(), Signal()
+        complete = Signal(2)
+        draining = Signal()
+        place = Signal(init=1)
+        to = Signal(_destination(g))
+        mask = Signal(g.warp_size)
+        k = Signal()
+        beat = Signal(index(g.beats))
+        following = Signal(index(g.beats))
+        begin = Signal()
+        leave = Signal()
+        final = Signal()
+        blocked = Signal()
         finished = returned.valid & returned.last
         with m.If(finished ^ drained):
             m.d.sync += complete.eq(Mux(finished, complete + 1, complete - 1))
@@ -256,7 +276,8 @@ class Serial(wiring.Component):
 
     def _results(self, m, returned, read, address):
         """A memory for each word of a lane; return the words of the beat read in the cycle before."""
-        beat, group = Signal(index(self.geometry.beats)), Signal(index(1 << self._within))
+        beat = Signal(index(self.geometry.beats))
+        group = Signal(index(1 << self._within))
         m.d.comb += [beat.eq(returned.group[self._within:]), group.eq(returned.group[:self._within])]
         words = []
         for lane in range(self.geometry.lanes):

@@ -133,8 +133,11 @@ class SharedMemory(wiring.Component):
         m.d.comb += [self.room.eq(queue.room), queue.beyond.eq(self._beyond(m)), lines.clear.eq(self.clear),
                      self.lines_valid.eq(lines.valid), self.lines_dirty.eq(lines.dirty),
                      self.trace_atomic.eq(atomics.trace), atomics.data.eq(queue.data)]
-        selected, in_banks, go = Signal(_pass(g)), Signal(_pass(g)), Signal()
-        occupied, free = Signal(), Signal()
+        selected = Signal(_pass(g))
+        in_banks = Signal(_pass(g))
+        go = Signal()
+        occupied = Signal()
+        free = Signal()
         claim, row_go, row_read = self._row(m, lines, free, atomics.busy)
         address, prepare = self._select(m, queue, lines, conflicts, atomics, selected, go, free & ~claim)
         banks = [Signal(exact_log2(g.lanes), name=f"bank_{i}") for i in range(g.lanes)]
@@ -165,10 +168,20 @@ class SharedMemory(wiring.Component):
         Returns the lanes' addresses and the zero-fill of `_prepare`.
         """
         g, op = self.geometry, queue.head.op
-        beat, k, begun, started = Signal(range(g.beats)), Signal(2), Signal(), Signal()
-        rest, left, unprepared = Signal(g.lanes), Signal(g.lanes), Signal(g.lanes)
-        bad, ends, last, mask = Signal(), Signal(), Signal(), Signal(g.lanes)
-        upper, extra, wait = Signal(), Signal(2), Signal()
+        beat = Signal(range(g.beats))
+        k = Signal(2)
+        begun = Signal()
+        started = Signal()
+        rest = Signal(g.lanes)
+        left = Signal(g.lanes)
+        unprepared = Signal(g.lanes)
+        bad = Signal()
+        ends = Signal()
+        last = Signal()
+        mask = Signal(g.lanes)
+        upper = Signal()
+        extra = Signal(2)
+        wait = Signal()
         address, line, known = self._places(m, queue, lines, beat)
         after = Signal(g.lanes)
         m.d.comb += [
@@ -205,7 +218,8 @@ class SharedMemory(wiring.Component):
 
     def _atomic(self, m, queue, conflicts, atomics, upper, first, beat, go, wait):
         """Send the lane of a pass to `atomics`; `wait` for those before it where that is needed."""
-        op, chosen, out = queue.head.op, Signal(self.geometry.lanes), atomics.op
+        op, out = queue.head.op, atomics.op
+        chosen = Signal(self.geometry.lanes)
         m.d.comb += wait.eq(atomics.busy & (first | upper))
         with m.If(queue.head.valid & op.atomic & ~upper):
             m.d.comb += [
@@ -222,7 +236,8 @@ class SharedMemory(wiring.Component):
         address = [Signal(range(g.shared_bytes), name=f"address_{i}") for i in range(g.lanes)]
         line = [Signal(range(g.shared_lines), name=f"line_{i}") for i in range(g.lanes)]
         base = Signal(range(g.shared_lines))
-        state, known = Signal(g.shared_lines), [Signal(name=f"known_{i}") for i in range(g.lanes)]
+        state = Signal(g.shared_lines)
+        known = [Signal(name=f"known_{i}") for i in range(g.lanes)]
         m.d.comb += [base.eq(pick([tb.shared_base[LINE_BITS:] for tb in self.tbs], op.tb)),
                      state.eq(Mux(op.store | op.atomic, lines.dirty, lines.valid))]
         with m.If(queue.head.valid):
@@ -253,7 +268,9 @@ class SharedMemory(wiring.Component):
         """Make the line of the lowest unprepared lane valid and dirty; returns its zero-fill of the banks."""
         rows = SEGMENT_BYTES // (self.geometry.lanes * WORD_BYTES)
         fill = Signal(data.StructLayout({"valid": 1, "row": range(self.rows)}))
-        count, chosen, active = Signal(range(rows)), Signal(range(self.geometry.shared_lines)), Signal()
+        count = Signal(range(rows))
+        chosen = Signal(range(self.geometry.shared_lines))
+        active = Signal()
         known = Signal(name="prepared_valid")
         m.d.comb += [active.eq(valid & unprepared.any()), fill.valid.eq(active & ~known),
                      fill.row.eq(Cat(count[:exact_log2(rows)], chosen))]
@@ -271,7 +288,11 @@ class SharedMemory(wiring.Component):
 
         It holds operations up, the lanes of an atomic too, until what is in flight has been written.
         """
-        row, claim, turn, go, read = self.row.payload, Signal(), Signal(init=1), Signal(), Signal()
+        row = self.row.payload
+        claim = Signal()
+        turn = Signal(init=1)
+        go = Signal()
+        read = Signal()
         line = row.row[exact_log2(self.rows // self.geometry.shared_lines):]
         m.d.sync += turn.eq(~go)
         m.d.comb += [claim.eq(self.row.valid & turn), self.row.ready.eq(turn & free & ~busy),
@@ -283,7 +304,8 @@ class SharedMemory(wiring.Component):
     def _row_data(self, m, words, lines, read):
         """Give the row that was read, or zeros if its line was invalid."""
         line = self.row.payload.row[exact_log2(self.rows // self.geometry.shared_lines):]
-        now, known = Signal(name="row_valid"), Signal()
+        now = Signal(name="row_valid")
+        known = Signal()
         with m.If(read):
             look_up_bit(m, now, lines.valid, line)
         m.d.sync += [self.row_data.valid.eq(read), known.eq(now)]
@@ -294,7 +316,8 @@ class SharedMemory(wiring.Component):
         row, words = self.row.payload, []
         for b in range(self.geometry.shared_banks):
             m.submodules[f"bank_{b}"] = bank = memory.Memory(shape=32, depth=self.rows, init=[])
-            read, write = bank.read_port(), bank.write_port(granularity=8)
+            read = bank.read_port()
+            write = bank.write_port(granularity=8)
             wanted, active, commit = conflicts.banks[b], conflicts.active[b], atomics.commit
             pair = atomics.op.chosen.any() & conflicts.active[b - 1] if b & 1 else Const(0)
             place = Mux(row_go, row.row, Mux(pair, conflicts.banks[b & ~1].row, wanted.row))
@@ -317,7 +340,11 @@ class SharedMemory(wiring.Component):
     def _result(self, m, words, atomics, passing, banks, low, occupied, free):
         """Collect the lanes of a beat over its passes, and write it; a silent instruction only completes."""
         g, write, done = self.geometry, self.write, self.done
-        full, final, silent, leave, move = Signal(), Signal(), Signal(), Signal(), Signal()
+        full = Signal()
+        final = Signal()
+        silent = Signal()
+        leave = Signal()
+        move = Signal()
         m.d.comb += [write.valid.eq(full & ~silent), leave.eq(full & (silent | write.ready)),
                      move.eq(occupied & (~full | leave)), free.eq(~occupied | move)]
         m.d.sync += [done.valid.eq(leave & final), done.warp.eq(write.payload.warp)]

@@ -136,8 +136,10 @@ class SimtStack(wiring.Component):
         m.submodules.tops = self._tops = Memory(shape=self._top, depth=slots, init=[])
         m.submodules.lives = self._lives = Memory(shape=g.warp_size, depth=slots, init=[])
         m.submodules.body = self._body = Memory(shape=self._entry, depth=slots << self._level.width, init=[])
-        self._write_pc, self._write_top = self._pcs.write_port(), self._tops.write_port()
-        self._write_live, self._write_body = self._lives.write_port(), self._body.write_port()
+        self._write_pc = self._pcs.write_port()
+        self._write_top = self._tops.write_port()
+        self._write_live = self._lives.write_port()
+        self._write_body = self._body.write_port()
         self._raw = self._read(m, self._tops, self._selected(m))
         self._old = Signal(self._entry)
         self._level_up = Signal(self._level)  # of the present top
@@ -165,7 +167,8 @@ class SimtStack(wiring.Component):
 
     def _selected(self, m: Module):
         """The warp worked on: that of the command, or while busy that of the last one."""
-        self._popping, self._pushing = Signal(), Signal()
+        self._popping = Signal()
+        self._pushing = Signal()
         self._warp = Signal.like(self.warp)
         working = Signal.like(self.warp)
         m.d.comb += [self.busy.eq(self._popping | self._pushing),
@@ -217,8 +220,11 @@ class SimtStack(wiring.Component):
     def _divergence(self, m: Module):
         """Compute a divergence; return the function that carries it out."""
         do, raw, depth = self.command, self._raw, self._raw.depth
-        fall, rest = Signal(PC_BITS), Signal(self.geometry.warp_size)
-        reuse, push_fall, push_target = Signal(), Signal(), Signal()
+        fall = Signal(PC_BITS)
+        rest = Signal(self.geometry.warp_size)
+        reuse = Signal()
+        push_fall = Signal()
+        push_target = Signal()
         new_depth = Signal(range(self.geometry.stack_depth + 3))
         m.d.comb += [
             fall.eq(self.top.pc + 1), rest.eq(self.top.mask & ~do.mask),

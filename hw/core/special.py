@@ -172,8 +172,10 @@ class ThreadIndex(wiring.Component):
 
     def _lane(self, m, lane, first, second, third):
         """Return the value of one lane at stage 4: a row and a plane by two divisions, with their remainders."""
-        row, x, second_row, plane = (Signal(INDEX_BITS, name=f"{name}_{lane}", reset_less=True)
-                                     for name in ("row", "x", "second_row", "plane"))
+        row = Signal(INDEX_BITS, name=f"row_{lane}", reset_less=True)
+        x = Signal(INDEX_BITS, name=f"x_{lane}", reset_less=True)
+        second_row = Signal(INDEX_BITS, name=f"second_row_{lane}", reset_less=True)
+        plane = Signal(INDEX_BITS, name=f"plane_{lane}", reset_less=True)
         with m.If(first.selected):
             m.d.sync += row.eq(self._number(first, lane)[1] * first.by_x >> RECIPROCAL_BITS)
         with m.If(second.selected):

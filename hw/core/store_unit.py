@@ -60,8 +60,13 @@ class StoreUnit(wiring.Component):
         m = Module()
         g, offered, port = self.geometry, self.segment, self.write_port
         taken = offered.payload
-        void, take, busy, free, remembered = Signal(), Signal(), Signal(), Signal(), Signal()
-        beat, last_beat = Signal(range(g.burst_beats)), Signal(range(g.burst_beats))
+        void = Signal()
+        take = Signal()
+        busy = Signal()
+        free = Signal()
+        remembered = Signal()
+        beat = Signal(range(g.burst_beats))
+        last_beat = Signal(range(g.burst_beats))
         m.d.comb += [
             void.eq(taken.kind != Fault.NONE),
             free.eq((~busy | (port.beat.ready & port.beat.payload.last)) & (~port.request.valid | port.request.ready)),
@@ -85,7 +90,8 @@ class StoreUnit(wiring.Component):
     def _beat(self, m, take, beat):
         """Hold the segment's lanes, and build beat number `beat` of it."""
         g, taken, out = self.geometry, self.segment.payload, self.write_port.beat.payload
-        mask, extra = Signal(g.warp_size), Signal(OFFSET_BITS - WORD_BITS)
+        mask = Signal(g.warp_size)
+        extra = Signal(OFFSET_BITS - WORD_BITS)
         offsets = [Signal(OFFSET_BITS, name=f"offset_{i}") for i in range(g.warp_size)]
         strobes = [Signal(WORD_BYTES, name=f"strobe_{i}") for i in range(g.warp_size)]
         words = [[Signal(32, name=f"word_{k}_{i}") for i in range(g.warp_size)] for k in range(4)]
@@ -97,7 +103,8 @@ class StoreUnit(wiring.Component):
                              for k in range(4)]
         for w in range(g.bus_words):
             place = Signal(OFFSET_BITS - WORD_BITS, name=f"place_{w}")
-            k, start = Signal(2, name=f"register_{w}"), Signal.like(place, name=f"start_{w}")
+            k = Signal(2, name=f"register_{w}")
+            start = Signal.like(place, name=f"start_{w}")
             m.d.comb += [place.eq(Cat(Const(w, exact_log2(g.bus_words)), beat)),
                          k.eq(place & extra), start.eq(place & ~extra)]
             lanes = []
@@ -112,9 +119,12 @@ class StoreUnit(wiring.Component):
         g, taken, ack = self.geometry, self.segment.payload, self.write_port.ack
         layout = data.StructLayout({"warp": payload.index(g.warps), "pc": PC_BITS, "address": ADDRESS_BITS,
                                     "last": 1, "void": 1})
-        entry, oldest = Signal(layout), Signal(layout)
+        entry = Signal(layout)
+        oldest = Signal(layout)
         m.submodules.outstanding = queue = fifo.SyncFIFOBuffered(width=layout.size, depth=g.load_queue)
-        reported, report, complete = Signal(), Signal(), Signal()
+        reported = Signal()
+        report = Signal()
+        complete = Signal()
         fault = self.fault
         m.d.comb += [entry[name].eq(taken[name]) for name in ("warp", "pc", "address", "last")]
         m.d.comb += [

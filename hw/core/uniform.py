@@ -108,7 +108,8 @@ class UniformRegisters(wiring.Component):
         fresh = Signal(warps, init=(1 << warps) - 1)  # nothing written, whatever the memory holds
 
         def row(warp, name):
-            port, bits = written.read_port(domain="comb"), Signal(UNIFORMS, name=f"{name}_row")
+            port = written.read_port(domain="comb")
+            bits = Signal(UNIFORMS, name=f"{name}_row")
             m.d.comb += [port.addr.eq(warp), bits.eq(Mux(fresh.bit_select(warp, 1), 0, port.data))]
             return bits
 
@@ -122,8 +123,10 @@ class UniformRegisters(wiring.Component):
         read(self.save_warp, self.save_select, saving, self.save_value)
         m.d.comb += self.written.eq(saving)
 
-        port, flags = values.write_port(), written.write_port()
-        used, cleared = Signal(warps), Signal(warps)
+        port = values.write_port()
+        flags = written.write_port()
+        used = Signal(warps)
+        cleared = Signal(warps)
         m.d.comb += [
             port.addr.eq(Cat(write.register, write.warp)), port.data.eq(write.value), port.en.eq(write.valid),
             flags.addr.eq(write.warp), flags.en.eq(write.valid),
@@ -136,9 +139,11 @@ class UniformRegisters(wiring.Component):
 
     def _choose(self, m: Module):
         """Choose the write of this cycle, and keep account of those to come."""
-        g, restore, write = self.geometry, self.restore, Signal.like(self.trace)
+        g, restore = self.geometry, self.restore
+        write = Signal.like(self.trace)
         unit, constant = self.result, self.constant
-        chosen, taken = Signal(payload.uniform_write(g)), Signal()
+        chosen = Signal(payload.uniform_write(g))
+        taken = Signal()
         m.d.comb += [
             unit.ready.eq(~restore.valid), constant.ready.eq(~restore.valid & ~unit.valid),
             taken.eq(~restore.valid & (unit.valid | constant.valid)),
@@ -230,7 +235,8 @@ class UniformUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.queue = queue = StreamQueue(self._entry, self.LATENCY)
-        taken, left = Signal(), Signal()
+        taken = Signal()
+        left = Signal()
         in_flight = Signal(range(queue.depth + 1))  # operations between `op` and the end of the queue
         m.d.comb += [self.op.ready.eq(in_flight != queue.depth), taken.eq(self.op.valid & self.op.ready)]
         m.d.sync += in_flight.eq(in_flight + taken - left)
@@ -242,7 +248,8 @@ class UniformUnit(wiring.Component):
         """Cycles 1 to 4: operand b, the integer lane and what goes beside it."""
         m.submodules.scalars = scalars = ScalarSource(self.geometry)
         m.submodules.integer = integer = IntegerUnit(self.geometry, lanes=1)
-        op, busy = Signal(payload.uniform_op(self.geometry)), Signal()
+        op = Signal(payload.uniform_op(self.geometry))
+        busy = Signal()
         m.d.sync += busy.eq(taken)
         with m.If(taken):
             m.d.sync += op.eq(self.op.payload)
@@ -258,11 +265,13 @@ class UniformUnit(wiring.Component):
         with m.If(busy):
             m.d.sync += [self.fault.kind.eq(Fault.PARAM_BOUND), self.fault.warp.eq(op.warp), self.fault.pc.eq(op.pc),
                          self.fault.address.eq(op.b)]
-        stage, valid = Signal(self._entry), busy
+        valid = busy
+        stage = Signal(self._entry)
         m.d.comb += [stage[name].eq(op[name]) for name in ("warp", "d", "writes_u", "pd", "writes_pd", "mask")]
         m.d.comb += stage.keep.eq(~scalars.fault)
         for number in range(IntegerLane.LATENCY):
-            later, still = Signal(self._entry, name=f"stage_{number + 1}"), Signal(name=f"valid_{number + 1}")
+            later = Signal(self._entry, name=f"stage_{number + 1}")
+            still = Signal(name=f"valid_{number + 1}")
             m.d.sync += still.eq(valid)
             with m.If(valid):
                 m.d.sync += later.eq(stage)
@@ -274,7 +283,8 @@ class UniformUnit(wiring.Component):
         """Cycle 5: offer the oldest result; return whether it is gone."""
         g, entry = self.geometry, queue.payload
         result, predicate = self.result.payload, self.predicate.payload
-        beat, mask = Signal(payload.index(g.beats)), Signal(g.lanes)
+        beat = Signal(payload.index(g.beats))
+        mask = Signal(g.lanes)
         m.d.comb += [
             self.result.valid.eq(queue.valid & entry.writes_u), result.warp.eq(entry.warp),
             result.register.eq(entry.d), result.keep.eq(entry.keep), result.data.eq(entry.value),

@@ -151,11 +151,14 @@ class WarpTable(wiring.Component):
 
     def _states(self, m: Module, fresh, gone, stopping):
         g = self.geometry
-        started, killed, dead = (Signal(g.warps, name=name) for name in ("started", "killed", "dead"))
+        started = Signal(g.warps)
+        killed = Signal(g.warps)
+        dead = Signal(g.warps)
         starting = Const(0, g.warps)
         for t in range(g.tb_slots):
             starting = starting | self.members[t] & spread(self.start.valid & (self.start.tb == t), g.warps)
-        able, stopped = Signal(g.warps), Signal(g.warps)
+        able = Signal(g.warps)
+        stopped = Signal(g.warps)
         m.d.comb += [
             able.eq(self.active & ~(self.waiting | self.parked | self.faulted | self.kill | self.free)),
             stopped.eq(able & stopping), self.alive.eq(able & ~stopping),
@@ -183,7 +186,8 @@ class WarpTable(wiring.Component):
         slots = 1 << len(self.fetch_warp)
         m.submodules.identities = identities = Memory(shape=identity(g), depth=slots, init=[])
         m.submodules.live_vectors = live_vectors = Memory(shape=LIVE_BITS, depth=slots, init=[])
-        write, write_live = identities.write_port(), live_vectors.write_port()
+        write = identities.write_port()
+        write_live = live_vectors.write_port()
         m.d.comb += [write.addr.eq(self.init.warp), write.en.eq(self.init_valid),
                      write_live.addr.eq(Mux(self.init_valid, self.init.warp, self.live.warp)),
                      write_live.data.eq(Mux(self.init_valid, self.init.live_vector, self.live.vector)),

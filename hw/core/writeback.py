@@ -30,7 +30,8 @@ def hold_back(m: Module, result, waiting, accepting) -> Signal:
     accepting : Value
         The pipeline can take an instruction in this cycle.
     """
-    bubble, throttle = Signal(), Signal(name="held_back")
+    bubble = Signal()
+    throttle = Signal(name="held_back")
     m.d.comb += throttle.eq(result & waiting & ~bubble)
     with m.If(accepting):
         m.d.sync += bubble.eq(throttle)

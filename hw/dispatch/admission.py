@@ -115,12 +115,18 @@ class Admission(wiring.Component):
         current = Signal(engine.admission(g))
         restored = Signal()
         needs = self._needs(m, current.kernel)
-        attempt, enter, found, failed, lost = Signal(), Signal(), Signal(), Signal(), Signal()
+        attempt = Signal()
+        enter = Signal()
+        found = Signal()
+        failed = Signal()
+        lost = Signal()
         self._places(m, current, restored, needs, attempt, enter, found, failed, lost)
         room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
 
-        blocked, freed, leaving = Signal(g.kernel_slots), Signal(), self.remove.any()
+        leaving = self.remove.any()
+        blocked = Signal(g.kernel_slots)
+        freed = Signal()
         m.d.comb += [self.request.eq(self.eligible & ~blocked),
                      self.launching.valid.eq(~restored), self.launching.kernel.eq(current.kernel)]
         with m.If(leaving):

@@ -85,7 +85,8 @@ class AllocationTable(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._search(m)
-        free, place = Signal(self.entries), Signal(self.entries)
+        free = Signal(self.entries)
+        place = Signal(self.entries)
         for i in range(self.entries):
             m.d.comb += free[i].eq(~self.table[i].valid)
         m.d.comb += place.eq(lowest(free))

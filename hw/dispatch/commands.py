@@ -122,7 +122,9 @@ class CommandProcessor(wiring.Component):
                 with m.Case(k):
                     m.d.comb += state.eq(self.states[k])
                     m.d.comb += [fit.kernel[name].eq(self.kernels[k][name]) for name in NEEDS]
-        error, accepted, self._saved = Signal(CommandError), Signal(), Signal()
+        error = Signal(CommandError)
+        accepted = Signal()
+        self._saved = Signal()
         self._check(m, state, fit.fits, error)
         m.d.comb += [accepted.eq(command.valid & (error == CommandError.NONE)),
                      self.refused.eq(command.valid & (error != CommandError.NONE)),
@@ -175,7 +177,8 @@ class CommandProcessor(wiring.Component):
 
     def _engine(self, m: Module, accepted):
         """Hand a preempt or resume to the engine; return when it has ended, and its error."""
-        waiting, concluding = Signal(), Signal()
+        waiting = Signal()
+        concluding = Signal()
         result = Signal(CommandError)
         payload, command = self.engine.payload, self.command
         launching = self.launching.valid & (self.launching.kernel == payload.kernel)

@@ -64,7 +64,8 @@ class Completion(wiring.Component):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]
-        over, ending = Signal(g.tb_slots), Signal(g.tb_slots)
+        over = Signal(g.tb_slots)
+        ending = Signal(g.tb_slots)
         for t, row in enumerate(rows):
             m.d.comb += over[t].eq(row.valid & row.started & ((row.warps & ~self.exited) == 0))
         m.d.sync += ending.eq(lowest(over & ~self.claim & ~self.remove))

@@ -92,7 +92,8 @@ class FaultUnit(wiring.Component):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]
-        killed, struck = Signal(g.tb_slots), Signal(g.tb_slots)
+        killed = Signal(g.tb_slots)
+        struck = Signal(g.tb_slots)
         reports = [Signal(fault_report(g), name=source) for source in SOURCES]
         hits = [Signal(g.tb_slots, name=f"hit_{source}") for source in SOURCES]
         for report, hit, source in zip(reports, hits, SOURCES, strict=True):
@@ -123,9 +124,11 @@ class FaultUnit(wiring.Component):
         depth = self.geometry.warps
         m.submodules.block_warps = block_warps = memory.Memory(
             shape=index(self.geometry.max_block_warps), depth=1 << ceil_log2(depth), init=[])
-        store, load = block_warps.write_port(), block_warps.read_port(domain="comb")
+        store = block_warps.write_port()
+        load = block_warps.read_port(domain="comb")
         report = Signal(fault_report(self.geometry))
-        tb, record = Signal(len(rows)), self.record
+        record = self.record
+        tb = Signal(len(rows))
         m.d.comb += [
             store.addr.eq(self.init.warp), store.data.eq(self.init.block_warp), store.en.eq(self.init.valid),
             report.eq(gather(first, reports)), tb.eq(gather(first, hits)), load.addr.eq(report.warp),

@@ -47,7 +47,9 @@ class Footprint(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, kernel = self.geometry, self.kernel
-        rows, lines, warps = Signal(12), Signal(14), Signal(11)
+        rows = Signal(12)
+        lines = Signal(14)
+        warps = Signal(11)
         m.d.comb += [
             rows.eq((kernel.warps * kernel.registers + (REGISTER_BANKS - 1)) // REGISTER_BANKS),
             lines.eq((kernel.shared_bytes + (SEGMENT_BYTES - 1)) // SEGMENT_BYTES),

@@ -99,7 +99,8 @@ class KernelTable(wiring.Component):
         def mirror_address(place):
             return Cat(place.word[:PARAM_WORD.bit_length() - 1], place.kernel[:slot_bits])
 
-        store, load = params.write_port(), params.read_port()
+        store = params.write_port()
+        load = params.read_port()
         m.d.comb += [
             store.addr.eq(param_address(self.write)), store.data.eq(self.write.data),
             store.en.eq(self.write.valid & in_params(self.write)),
@@ -109,12 +110,14 @@ class KernelTable(wiring.Component):
                               (self.uniform_param_select, self.uniform_param_value)):
             use = params.read_port(domain="comb")
             m.d.comb += [use.addr.eq(Cat(select.word, select.kernel)), value.eq(use.data)]
-        store, back = mirror.write_port(), mirror.read_port()
+        store = mirror.write_port()
+        back = mirror.read_port()
         m.d.comb += [store.addr.eq(mirror_address(self.write)),
                      back.addr.eq(mirror_address(self.select)), back.en.eq(1)]
         self._write_descriptors(m, store)
 
-        from_params, from_mirror = Signal(), Signal()
+        from_params = Signal()
+        from_mirror = Signal()
         m.d.sync += [from_params.eq(in_params(self.select)),
                      from_mirror.eq((self.select.word < PARAM_WORD) & (self.select.kernel < slots))]
         with m.If(from_params):

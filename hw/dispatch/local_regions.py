@@ -75,7 +75,8 @@ class LocalRegions(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        kernel, region = Signal(index(g.kernel_slots)), Signal(g.tb_slots)
+        kernel = Signal(index(g.kernel_slots))
+        region = Signal(g.tb_slots)
         owned = [Signal(g.tb_slots, name=f"owned_{k}") for k in range(g.kernel_slots)]
         taken = Signal(g.tb_slots)
         with m.Switch(kernel):
@@ -89,8 +90,14 @@ class LocalRegions(wiring.Component):
     def _search(self, m: Module, kernel, region, taken):
         """Add up the size of a region, then step over the regions."""
         asked = self.request
-        size, part, warps = Signal(ADDRESS_BITS), Signal(ADDRESS_BITS), Signal(len(asked.warps))
-        wanted, restored, sizing, walking, fits = Signal(ADDRESS_BITS), Signal(), Signal(), Signal(), Signal()
+        size = Signal(ADDRESS_BITS)
+        part = Signal(ADDRESS_BITS)
+        warps = Signal(len(asked.warps))
+        wanted = Signal(ADDRESS_BITS)
+        restored = Signal()
+        sizing = Signal()
+        walking = Signal()
+        fits = Signal()
         lane_bits, line_bits = exact_log2(self.geometry.warp_size), exact_log2(SEGMENT_BYTES)
         m.d.comb += fits.eq((restored & (self.address == wanted)) | (~restored & ~(taken & region).any()))
         with m.If(asked.valid):
@@ -122,7 +129,8 @@ class LocalRegions(wiring.Component):
             with m.If(self.take.valid & (self.take.tb == t)):
                 m.d.sync += [mine.kernel.eq(kernel), mine.region.eq(region)]
         for k, mask in enumerate(owned):
-            given, back = Signal(g.tb_slots, name=f"given_{k}"), Signal(g.tb_slots, name=f"back_{k}")
+            given = Signal(g.tb_slots, name=f"given_{k}")
+            back = Signal(g.tb_slots, name=f"back_{k}")
             with m.If(self.take.valid & (kernel == k)):
                 m.d.comb += given.eq(region)
             for t, mine in enumerate(owners):

@@ -144,7 +144,8 @@ class RegisterBlock(wiring.Component):
         """Register what this block serves; what it does not serve in the slots comes from the table."""
         served = {path: self.values[path] for path in value_layout(self.geometry).members}
         served |= {"event": self.event, "inspect": self.inspect}
-        own, from_table = Signal(32), Signal()
+        own = Signal(32)
+        from_table = Signal()
         with m.Switch(self.address[2:]):
             for path, value in served.items():
                 with m.Case(register_map()[path].address >> 2):

@@ -64,8 +64,10 @@ class ConstantCache(wiring.Component):
         m.submodules.tags = tags = Memory(shape=ADDRESS_BITS - line_end, depth=g.constant_lines, init=[])
         m.submodules.rows = rows = Memory(
             shape=8 * ROW_BYTES, depth=g.constant_lines * SEGMENT_BYTES // ROW_BYTES, init=[])
-        read_tag, read_row = tags.read_port(domain="comb"), rows.read_port()
-        asked, valid = self.request.address, Signal(g.constant_lines)
+        read_tag = tags.read_port(domain="comb")
+        read_row = rows.read_port()
+        asked = self.request.address
+        valid = Signal(g.constant_lines)
         failed = Signal(data.StructLayout({"valid": 1, "line": ADDRESS_BITS - _OFFSET_BITS}))
         with m.If(self.request.valid):
             m.d.comb += [
@@ -81,11 +83,15 @@ class ConstantCache(wiring.Component):
     def _fill(self, m: Module, tags, rows, valid, failed, line_bits):
         """Fetch the line of a miss; its tag and its rows are written as the beats arrive."""
         g, port = self.geometry, self.port
-        line, beat = Signal(ADDRESS_BITS - _OFFSET_BITS), Signal(range(g.burst_beats))
+        line = Signal(ADDRESS_BITS - _OFFSET_BITS)
+        beat = Signal(range(g.burst_beats))
         slot, asked = line[:line_bits], self.request.address[_OFFSET_BITS:]
-        bad, discard, write = Signal(), Signal(), Signal()  # `discard`: invalidated while it came
+        bad = Signal()
+        discard = Signal()  # invalidated while it came
+        write = Signal()
         part_bits = exact_log2(ROW_BYTES // g.bus_bytes)
-        write_tag, write_row = tags.write_port(), rows.write_port(granularity=8 * g.bus_bytes)
+        write_tag = tags.write_port()
+        write_row = rows.write_port(granularity=8 * g.bus_bytes)
         m.d.comb += [
             write_tag.addr.eq(slot), write_tag.data.eq(line[line_bits:]), write_tag.en.eq(write),
             write_row.addr.eq(Cat(beat[part_bits:], slot)),

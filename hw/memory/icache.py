@@ -83,8 +83,10 @@ class InstructionCache(wiring.Component):
         """Look up a word and those after it; return the address looked up in the cycle before."""
         line_end = _OFFSET_BITS + self._line_bits
         asked = self.request.address
-        read_tag, read_banks = tags.read_port(), [bank.read_port() for bank in banks]
-        looked, present = Signal(), Signal()
+        read_tag = tags.read_port()
+        read_banks = [bank.read_port() for bank in banks]
+        looked = Signal()
+        present = Signal()
         address = Signal(ADDRESS_BITS)
         left = ~address[3:_OFFSET_BITS]  # words of the line behind this one
         m.d.comb += [port.en.eq(self.request.valid) for port in (read_tag, *read_banks)]
@@ -131,12 +133,16 @@ class InstructionCache(wiring.Component):
         line = Signal(ADDRESS_BITS - _OFFSET_BITS)
         slot = line[:self._line_bits]
         beat = Signal(range(g.burst_beats))
-        write, ahead, two = Signal(), Signal(), Signal()
+        write = Signal()
+        ahead = Signal()
+        two = Signal()
         discard = Signal()  # invalidated while it came
         error = Signal()
-        arriving, arrived = Signal(), Signal()  # the last beat: in this cycle, in the one before
+        arriving = Signal()  # the last beat, in this cycle
+        arrived = Signal()  # in the one before
         port = self.port
-        write_tag, next_tag = tags.write_port(), tags.read_port()
+        write_tag = tags.write_port()
+        next_tag = tags.read_port()
         self._write_ports(m, banks, slot, beat, write)
         following = Signal.like(line)
         next_slot = following[:self._line_bits]

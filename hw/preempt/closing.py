@@ -101,10 +101,14 @@ class Closer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, skip = self.geometry, body_skip(self.geometry)
-        job, collected = Signal(closing_job(g)), Signal(tb_data(g))
-        data_words, metadata_words = Signal(WORD_COUNT_BITS), Signal(WORD_COUNT_BITS)
-        number, out = Signal(range(g.max_block_warps + 1)), self.chunk.payload
-        parts, part = -(-ENTRY_BODY_BYTES // (WORD_BYTES * CHUNK_WORDS)), Signal(2)
+        job = Signal(closing_job(g))
+        collected = Signal(tb_data(g))
+        data_words = Signal(WORD_COUNT_BITS)
+        metadata_words = Signal(WORD_COUNT_BITS)
+        out = self.chunk.payload
+        number = Signal(range(g.max_block_warps + 1))
+        parts = -(-ENTRY_BODY_BYTES // (WORD_BYTES * CHUNK_WORDS))
+        part = Signal(2)
         body = Signal(32 * CHUNK_WORDS * parts)
         m.d.comb += body.eq(self._body(m, job, data_words, metadata_words, collected.words))
         m.d.comb += [
@@ -161,7 +165,8 @@ class Closer(wiring.Component):
 
     def _body(self, m, job, data_words, metadata_words, register_words):
         """Return words 2 to 15 of the entry."""
-        s, body = self.session, Signal(CCB_ENTRY)
+        s = self.session
+        body = Signal(CCB_ENTRY)
         m.d.comb += [
             body.register_image.eq(job.area), body.stack_image.eq(job.area),
             body.length.eq((data_words + metadata_words) * WORD_BYTES), body.mechanism.eq(s.mechanism),

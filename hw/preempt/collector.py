@@ -97,9 +97,16 @@ class Collector(wiring.Component):
         for name, queue in (("rows", rows), ("words", words), ("items", items)):
             wiring.connect(m, queue.output, wiring.flipped(getattr(self, name)))
 
-        random, ends, second, more = Signal(), Signal(), Signal(), Signal()
-        row_goes, chunk_goes, item_goes, go = Signal(), Signal(), Signal(), Signal()
-        count, small = Signal(item_rows(g)), Value.cast(entering.words)[:32 * 2 * group_count(g)]
+        random = Signal()
+        ends = Signal()
+        second = Signal()
+        more = Signal()
+        row_goes = Signal()
+        chunk_goes = Signal()
+        item_goes = Signal()
+        go = Signal()
+        small = Value.cast(entering.words)[:32 * 2 * group_count(g)]
+        count = Signal(item_rows(g))
         m.d.comb += [
             random.eq(entering.code == Pattern.RANDOM),
             ends.eq(entering.last & entering.tag.ends & ~entering.tag.shared),
@@ -128,8 +135,11 @@ class Collector(wiring.Component):
         """Keep the pattern vectors; count words and items of both banks."""
         g, entering = self.geometry, self.input.payload
         m.submodules.vectors = vectors = Memory(shape=2 * MAX_REGISTERS, depth=1 << record_number(g).size, init=[])
-        write, read = vectors.write_port(), vectors.read_port(domain="comb")
-        vector, updated, of = Signal(2 * MAX_REGISTERS), Signal(2 * MAX_REGISTERS), entering.tag.of
+        write = vectors.write_port()
+        read = vectors.read_port(domain="comb")
+        of = entering.tag.of
+        vector = Signal(2 * MAX_REGISTERS)
+        updated = Signal(2 * MAX_REGISTERS)
         m.d.comb += [
             updated.eq(vector | (Mux(entering.last, entering.code, 0) << 2 * entering.tag.register)),
             write.addr.eq(of), write.data.eq(updated), write.en.eq(go & ends),

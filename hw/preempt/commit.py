@@ -109,8 +109,10 @@ class Committer(wiring.Component):
         m.submodules.grants = grants = StreamQueue(self._request, 4)
         m.submodules.marks = marks = StreamQueue(self._mark, 2 * g.tb_slots)
         self._wanted = Signal(g.tb_slots)
-        valid, request = Signal(), Signal(self._request)
-        sent, issued = Signal(), Signal(NUMBER_BITS)
+        valid = Signal()
+        request = Signal(self._request)
+        sent = Signal()
+        issued = Signal(NUMBER_BITS)
         out = self.port.request
         m.d.comb += [
             out.valid.eq(valid & grants.input.ready & marks.input.ready), sent.eq(out.valid & out.ready),
@@ -134,8 +136,11 @@ class Committer(wiring.Component):
     def _choose(self, m, valid, request, free):
         """Load the request register: completions first, then other heads, then data."""
         g = self.geometry
-        take_wanted, take_head, take_burst = Signal(), Signal(), Signal()
-        entry, burst = Signal(index(g.tb_slots)), self.burst.payload
+        take_wanted = Signal()
+        take_head = Signal()
+        take_burst = Signal()
+        burst = self.burst.payload
+        entry = Signal(index(g.tb_slots))
         opened = self.opened.bit_select(burst.entry, 1)
         m.d.comb += [take_wanted.eq(self._wanted.any()), take_head.eq(self.head.valid & ~take_wanted),
                      take_burst.eq(self.burst.valid & opened & ~self.head.valid & ~take_wanted),
@@ -161,10 +166,12 @@ class Committer(wiring.Component):
     def _beats(self, m, grant):
         """Write the beats of the granted bursts; a head is words 0 and 1."""
         g = self.geometry
-        beat, count = self.port.beat, Signal(range(g.burst_beats))
+        beat = self.port.beat
+        count = Signal(range(g.burst_beats))
         of = grant.payload
         words = Cat(of.state, Const(0, 5), Const(VERSION, 8), of.generation, Const(g.hash, 32))
-        go, last = Signal(), Signal()
+        go = Signal()
+        last = Signal()
         m.d.comb += [
             last.eq(count == of.extra_beats), beat.payload.last.eq(last),
             beat.valid.eq(grant.valid & (of.head | self.data.valid)), go.eq(beat.valid & beat.ready),
@@ -181,8 +188,11 @@ class Committer(wiring.Component):
 
     def _acknowledge(self, m, marks):
         """Count acknowledgements; the one of a marked burst is an event, or makes a completion wanted."""
-        number, entry = Signal(NUMBER_BITS), marks.payload.entry
-        ack, failed, marked = self.port.ack, Signal(), Signal()
+        entry = marks.payload.entry
+        number = Signal(NUMBER_BITS)
+        ack = self.port.ack
+        failed = Signal()
+        marked = Signal()
         m.d.comb += [
             ack.ready.eq(1), failed.eq(ack.valid & ack.payload.error),
             marked.eq(ack.valid & marks.valid & (marks.payload.number == number)), marks.ready.eq(marked),

@@ -122,8 +122,11 @@ class Compressor(wiring.Component):
         m.d.comb += [verdicts.input.payload[name].eq(value) for name, value in verdict.items()]
         m.d.comb += Value.cast(verdicts.input.payload.tag).eq(Value.cast(stage.tag))
 
-        out, head, part = self.output, verdicts.output.payload, Signal(range(max(2, beats)))
-        random, final, drop = Signal(), Signal(), Signal()
+        out, head = self.output, verdicts.output.payload
+        part = Signal(range(max(2, beats)))
+        random = Signal()
+        final = Signal()
+        drop = Signal()
         m.d.comb += [
             random.eq(head.code == Pattern.RANDOM), final.eq(part == beats - 1), drop.eq(~random & (part != 0)),
             out.valid.eq(verdicts.output.valid & ~drop), out.payload.code.eq(head.code),
@@ -154,11 +157,14 @@ class Compressor(wiring.Component):
 
     def _subtract(self, m, advances):
         """First stage: the words, their steps from the lane before, and which of these count."""
-        g, beat = self.geometry, Signal(range(max(2, self.geometry.beats)))
+        g = self.geometry
+        beat = Signal(range(max(2, self.geometry.beats)))
         stage = Signal(data.StructLayout({
             "valid": 1, "words": data.ArrayLayout(32, g.lanes), "steps": data.ArrayLayout(32, g.lanes),
             "launched": g.lanes, "pairs": g.lanes, "raw": 1, "beat": beat.shape(), "last": 1, "tag": self.tag}))
-        ready, entering, word_before = Signal(), self.input.payload, Signal(32)
+        entering = self.input.payload
+        ready = Signal()
+        word_before = Signal(32)
         m.d.comb += [ready.eq(~stage.valid | advances), self.input.ready.eq(ready)]
         with m.If(ready):
             m.d.sync += stage.valid.eq(self.input.valid)
@@ -176,8 +182,12 @@ class Compressor(wiring.Component):
         """Second stage: compare the steps, take bases and steps of the groups; return the register's verdict."""
         g, count = self.geometry, group_count(self.geometry)
         go, first = stage.valid & advances, stage.beat == 0
-        step_before, pair_before = Signal(32), Signal()
-        uniform, strided, so_uniform, so_strided = Signal(), Signal(), Signal(), Signal()
+        step_before = Signal(32)
+        pair_before = Signal()
+        uniform = Signal()
+        strided = Signal()
+        so_uniform = Signal()
+        so_strided = Signal()
         steps = [step_before, *stage.steps]
         pairs = Cat(pair_before, stage.pairs)
         changes = Cat(steps[k] != steps[k + 1] for k in range(g.lanes))
@@ -188,7 +198,8 @@ class Compressor(wiring.Component):
             m.d.sync += [step_before.eq(stage.steps[g.lanes - 1]), pair_before.eq(stage.pairs[g.lanes - 1]),
                          so_uniform.eq(uniform), so_strided.eq(strided)]
 
-        bases, strides = Signal(data.ArrayLayout(32, count)), Signal(data.ArrayLayout(32, count))
+        bases = Signal(data.ArrayLayout(32, count))
+        strides = Signal(data.ArrayLayout(32, count))
         for k in range(count):
             beat, lane = divmod(SMALLEST_PAG * k, g.lanes)
             for what, held, taken in (("base", bases[k], Mux(stage.launched[lane], stage.words[lane], 0)),

@@ -63,7 +63,9 @@ class PreemptCounters(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         c, tally = self.counters, self.tally
-        time, unresumed, running = Signal(32), Signal(), Signal()
+        time = Signal(32)
+        unresumed = Signal()
+        running = Signal()
         m.d.sync += time.eq(time + 1)
         with m.If(self.begin_save | self.begin_restore):
             m.d.sync += time.eq(2)

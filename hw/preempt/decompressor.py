@@ -60,7 +60,10 @@ class Decompressor(wiring.Component):
         m = Module()
         g, beats = self.geometry, self.geometry.beats
         entering, out = self.input.payload, self.output.payload
-        beat, final, free, go = Signal(range(max(2, beats))), Signal(), Signal(), Signal()
+        beat = Signal(range(max(2, beats)))
+        final = Signal()
+        free = Signal()
+        go = Signal()
         random = entering.code == Pattern.RANDOM
         m.d.comb += [free.eq(~self.output.valid | self.output.ready), go.eq(self.input.valid & free),
                      final.eq(beat == beats - 1), self.input.ready.eq(free & (random | final))]
@@ -79,7 +82,8 @@ class Decompressor(wiring.Component):
         strided = code == Pattern.STRIDED
         eights = []  # base and step of each eight lanes, the offset into their group added
         for k in range(group_count(g)):
-            base, step = Signal(32, name=f"base_{k}"), Signal(32, name=f"step_{k}")
+            base = Signal(32, name=f"base_{k}")
+            step = Signal(32, name=f"step_{k}")
             group = Mux(self.pag[3], k, Mux(self.pag[4], k // 2, k // 4))
             offset = Mux(self.pag[3], 0, Mux(self.pag[4], SMALLEST_PAG * (k % 2), SMALLEST_PAG * (k % 4)))
             first = Mux(strided, words[2 * group], words[group])

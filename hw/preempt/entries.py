@@ -80,8 +80,10 @@ class EntryBuffer(wiring.Component):
         g = self.geometry
         rows = g.tb_slots * ENTRY_ROWS
         m.submodules.memory = memory = Memory(shape=32 * CHUNK_WORDS, depth=rows, init=[])
-        write, read = memory.write_port(), memory.read_port(domain="comb")
-        count, go = Signal(range(rows + 1), init=rows), Signal()
+        write = memory.write_port()
+        read = memory.read_port(domain="comb")
+        count = Signal(range(rows + 1), init=rows)
+        go = Signal()
         m.d.comb += [
             self.full.eq(count == rows), go.eq(~self.full & (self.level == CHUNK_WORDS)),
             write.addr.eq(count), write.data.eq(Value.cast(self.words)), write.en.eq(go),
@@ -105,7 +107,10 @@ class EntryBuffer(wiring.Component):
     def _check(self, m, row, number):
         """Judge the row that arrives; rows of an entry that is not complete do not matter."""
         g, s, words = self.geometry, self.session, Value.cast(self.words)
-        found, current, wrong, length = Signal(), Signal(), Signal(), Signal(32)
+        found = Signal()
+        current = Signal()
+        wrong = Signal()
+        length = Signal(32)
         part = 32 * CHUNK_WORDS
         fields = [data.View(CCB_ENTRY, Cat(Const(0, part * k), words, Const(0, CCB_ENTRY.size - part * (k + 1))))
                   for k in range(ENTRY_ROWS)]

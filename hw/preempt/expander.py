@@ -89,11 +89,19 @@ class Expander(wiring.Component):
         wiring.connect(m, chunks.output, unpacker.beat)
         wiring.connect(m, decompressor.output, wiring.flipped(self.output))
 
-        job, left, out = Signal(expansion(g)), Signal(MAX_REGISTERS), decompressor.input
-        bit, count, rest = Signal(range(MAX_REGISTERS)), Signal(range(2 * group_count(g) + 1)), Signal(MAX_REGISTERS)
-        some, need, there = Signal(), Signal(range(CHUNK_WORDS + 1)), Signal()
-        uniform, strided, early = job.uniform.bit_select(bit, 1), job.strided.bit_select(bit, 1), Signal()
-        held, second = Signal(32 * CHUNK_WORDS), Signal()
+        out = decompressor.input
+        job = Signal(expansion(g))
+        left = Signal(MAX_REGISTERS)
+        bit = Signal(range(MAX_REGISTERS))
+        count = Signal(range(2 * group_count(g) + 1))
+        rest = Signal(MAX_REGISTERS)
+        some = Signal()
+        need = Signal(range(CHUNK_WORDS + 1))
+        there = Signal()
+        uniform, strided = job.uniform.bit_select(bit, 1), job.strided.bit_select(bit, 1)
+        early = Signal()
+        held = Signal(32 * CHUNK_WORDS)
+        second = Signal()
         words = Value.cast(unpacker.words)
         m.d.comb += [
             some.eq(left.any()), bit.eq(lowest(left)), rest.eq(without_lowest(left)), decompressor.pag.eq(self.pag),

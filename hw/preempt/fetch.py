@@ -103,9 +103,13 @@ class RowFetch(wiring.Component):
         wiring.connect(m, wiring.flipped(self.item), items.input)
         wiring.connect(m, rows.output, wiring.flipped(self.output))
 
-        item, credits = Signal(fetch_item(g)), Signal(range(ROW_CREDITS + 1), init=ROW_CREDITS)
+        item = Signal(fetch_item(g))
+        credits = Signal(range(ROW_CREDITS + 1), init=ROW_CREDITS)
         part = Signal(range(max(g.beats, rows_per_line(g))))
-        bit, can, go, last = Signal(range(MAX_REGISTERS)), Signal(), Signal(), Signal()
+        bit = Signal(range(MAX_REGISTERS))
+        can = Signal()
+        go = Signal()
+        last = Signal()
         m.d.comb += [
             bit.eq(lowest(item.mask)), can.eq(item.mask.any() & (credits != 0)),
             last.eq(part == Mux(item.shared, rows_per_line(g) - 1, g.beats - 1)),
@@ -118,7 +122,9 @@ class RowFetch(wiring.Component):
             items.output.ready.eq(~item.mask.any()),
             self.busy.eq(items.output.valid | item.mask.any() | (credits != ROW_CREDITS)),
         ]
-        zero, row = Signal(), Signal(register_beat(g, row_tag(g)))  # of the row that was asked for, but its words
+        # Of the row that was asked for, but its words.
+        zero = Signal()
+        row = Signal(register_beat(g, row_tag(g)))
         shared = row.tag.shared
         with m.If(go):
             m.d.sync += [

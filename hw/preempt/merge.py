@@ -54,8 +54,11 @@ class Merge(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         pieces, words, closing = self.pieces, self.words, self.closing
-        left, taken = Signal.like(pieces.payload.tag.rows), Signal.like(self.items.payload)
-        in_item, closes, go = Signal(), Signal(), Signal()
+        left = Signal.like(pieces.payload.tag.rows)
+        taken = Signal.like(self.items.payload)
+        in_item = Signal()
+        closes = Signal()
+        go = Signal()
         lines, rows = left != 0, in_item & ~(self.items.valid & (taken == self.items.payload))
         m.d.comb += go.eq(self.chunk.valid & self.chunk.ready)
         with m.If(lines | rows):
@@ -90,7 +93,8 @@ class Merge(wiring.Component):
     def _row(self, m, go):
         """Pass on four words of a row; return whether they are its last."""
         parts, out = self.geometry.lanes // CHUNK_WORDS, self.chunk.payload
-        part, last = Signal(range(max(2, parts))), Signal()
+        part = Signal(range(max(2, parts)))
+        last = Signal()
         words = Value.cast(self.rows.payload)
         m.d.comb += [last.eq(part == parts - 1), self.chunk.valid.eq(self.rows.valid),
                      self.rows.ready.eq(self.chunk.ready & last), out.count.eq(CHUNK_WORDS),

@@ -66,12 +66,17 @@ class Packer(wiring.Component):
         m = Module()
         n = self.words_out
         capacity = n + CHUNK_WORDS - 1
-        words, strobe = Signal(32 * capacity), Signal(capacity)
-        level, left = Signal(range(capacity + 1)), Signal(range(capacity + 1))
-        flushing, tag = Signal(), Signal(self.tag)
+        words = Signal(32 * capacity)
+        strobe = Signal(capacity)
+        level = Signal(range(capacity + 1))
+        left = Signal(range(capacity + 1))
+        flushing = Signal()
+        tag = Signal(self.tag)
         entering, group = self.chunk.payload, self.beat.payload
-        full, ends = Signal(), Signal()
-        leave, enter = Signal(), Signal()
+        full = Signal()
+        ends = Signal()
+        leave = Signal()
+        enter = Signal()
         m.d.comb += [
             full.eq(level >= n), ends.eq(flushing & (level <= n)),
             self.beat.valid.eq(full | flushing), leave.eq(self.beat.valid & self.beat.ready),
@@ -81,12 +86,14 @@ class Packer(wiring.Component):
             self.chunk.ready.eq(Mux(flushing, leave & ends, left < n)),
             enter.eq(self.chunk.valid & self.chunk.ready),
         ]
-        fresh, fresh_strobe = Signal(32 * CHUNK_WORDS), Signal(CHUNK_WORDS)
+        fresh = Signal(32 * CHUNK_WORDS)
+        fresh_strobe = Signal(CHUNK_WORDS)
         m.d.comb += [
             fresh_strobe.eq(Cat(enter & (k < entering.count) & ~entering.skip for k in range(CHUNK_WORDS))),
             fresh.eq(Cat(Mux(enter & (k < entering.count), entering.words[k], 0) for k in range(CHUNK_WORDS))),
         ]
-        placed, placed_strobe = Signal(32 * capacity), Signal(capacity)
+        placed = Signal(32 * capacity)
+        placed_strobe = Signal(capacity)
         with m.Switch(left):
             for place in range(n):
                 with m.Case(place):

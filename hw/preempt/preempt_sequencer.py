@@ -97,11 +97,17 @@ class PreemptSequencer(wiring.Component):
         m = Module()
         g = self.geometry
         slots = g.tb_slots
-        active, rows = Signal(), [self.resident[k] for k in range(slots)]
-        self._ours, self._over = Signal(slots), Signal(slots)
-        self._still, self._some = Signal(slots), Signal(slots)
-        self._saving, self._free = Signal(slots), Signal(slots)
-        self._begun, self._finished, self._early = Signal(slots), Signal(slots), Signal(slots)
+        rows = [self.resident[k] for k in range(slots)]
+        active = Signal()
+        self._ours = Signal(slots)
+        self._over = Signal(slots)
+        self._still = Signal(slots)
+        self._some = Signal(slots)
+        self._saving = Signal(slots)
+        self._free = Signal(slots)
+        self._begun = Signal(slots)
+        self._finished = Signal(slots)
+        self._early = Signal(slots)
         busy = [row.started & (row.warps & ~self.stopped & ~self.exited).any() for row in rows]
         left = [(row.warps & ~self.exited).any() for row in rows]
         m.d.comb += [
@@ -131,8 +137,11 @@ class PreemptSequencer(wiring.Component):
 
     def _claims(self, m, active):
         """Claim what belongs to the kernel; release what is committed; drop what has ended."""
-        event, slot = self.head_event, Signal.like(self.claim)
-        new, committed, freed = Signal.like(slot), Signal(), Signal()
+        event = self.head_event
+        slot = Signal.like(self.claim)
+        new = Signal.like(slot)
+        committed = Signal()
+        freed = Signal()
         m.d.comb += [
             slot.eq(1 << event.entry),
             new.eq(Mux(active & ~self.write_error, self._ours & ~self.claim & ~self._finished, 0)),
@@ -153,7 +162,9 @@ class PreemptSequencer(wiring.Component):
 
     def _heads(self, m):
         """Write the heads of newly claimed entries and of those whose TB has ended."""
-        head, which, written = self.head, Signal.like(self._free), Signal.like(self._free)
+        head = self.head
+        which = Signal.like(self._free)
+        written = Signal.like(self._free)
         first = self._saving.any()
         m.d.comb += [
             which.eq(Mux(first, self._saving, self._free)), head.valid.eq(which.any()),
@@ -168,8 +179,12 @@ class PreemptSequencer(wiring.Component):
 
     def _choose(self, m, active):
         """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped, else one with a stopped warp."""
-        ready, whole, pick = Signal.like(self._begun), Signal.like(self._begun), Signal(index(self.geometry.tb_slots))
-        chosen, tb, take = Signal(), Signal.like(pick), Signal()
+        ready = Signal.like(self._begun)
+        whole = Signal.like(self._begun)
+        pick = Signal(index(self.geometry.tb_slots))
+        chosen = Signal()
+        tb = Signal.like(pick)
+        take = Signal()
         waiting = Mux(active, self.claim & ~self._begun, 0)
         m.d.comb += [
             self._early.eq(waiting & self._over), ready.eq(waiting & ~self._over & (self._some | self._still)),

@@ -126,17 +126,29 @@ class RecordWriter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        self._tb, self._row, self._warp = Signal(index(g.tb_slots)), Signal(resident_tb(g)), Signal(index(g.warps))
-        self._area, self._saved, self._live_warps = Signal(ADDRESS_BITS), Signal(g.warps), Signal(32)
-        self._mask, self._valid = Signal(MAX_REGISTERS), Signal(MAX_REGISTERS)
-        self._count, self._predicates = Signal(range(MAX_REGISTERS + 1)), Signal(PREDICATES)
-        self._uniforms, self._headed = Signal(UNIFORMS), Signal()
+        self._tb = Signal(index(g.tb_slots))
+        self._row = Signal(resident_tb(g))
+        self._warp = Signal(index(g.warps))
+        self._area = Signal(ADDRESS_BITS)
+        self._saved = Signal(g.warps)
+        self._live_warps = Signal(32)
+        self._mask = Signal(MAX_REGISTERS)
+        self._valid = Signal(MAX_REGISTERS)
+        self._count = Signal(range(MAX_REGISTERS + 1))
+        self._predicates = Signal(PREDICATES)
+        self._uniforms = Signal(UNIFORMS)
+        self._headed = Signal()
         self._entry = Signal(6)
-        self._group, self._lines = Signal(range(g.shared_lines + 1)), Signal(range(g.shared_lines + 1))
-        self._metadata_words, self._shared_words = Signal(WORD_COUNT_BITS), Signal(WORD_COUNT_BITS)
-        self._records, self._items = Signal(range(g.max_block_warps + 1)), Signal(range(g.max_block_warps + 1))
-        self._listed, self._registers = Signal(g.max_block_warps), Signal(32)
-        self._bank, self._ended = Signal(), Signal()
+        self._group = Signal(range(g.shared_lines + 1))
+        self._lines = Signal(range(g.shared_lines + 1))
+        self._metadata_words = Signal(WORD_COUNT_BITS)
+        self._shared_words = Signal(WORD_COUNT_BITS)
+        self._records = Signal(range(g.max_block_warps + 1))
+        self._items = Signal(range(g.max_block_warps + 1))
+        self._listed = Signal(g.max_block_warps)
+        self._registers = Signal(32)
+        self._bank = Signal()
+        self._ended = Signal()
 
         m.d.comb += [self.save_select.warp.eq(self._warp), self.save_select.entry.eq(self._entry),
                      self.flags_select.eq(self._warp), self.save_predicate_select.eq(lowest(self._predicates)),
@@ -176,7 +188,8 @@ class RecordWriter(wiring.Component):
     def _select(self, m):
         """Take a TB, then its warps one by one as they stop."""
         g, row, s = self.geometry, self._row, self.session
-        running, ready = Signal(g.warps), Signal(g.warps)
+        running = Signal(g.warps)
+        ready = Signal(g.warps)
         m.d.comb += [running.eq(row.warps & ~self._saved & ~self.exited), ready.eq(running & self.stopped)]
         with m.State("IDLE"):
             m.d.comb += [self.idle.eq(1), self.target.ready.eq(1)]
@@ -213,7 +226,8 @@ class RecordWriter(wiring.Component):
     def _record(self, m):
         """List the registers of one warp and write the first words of its record."""
         s, view, item = self.session, self.save_view, self.item.payload
-        live, header = Signal(MAX_REGISTERS), Signal(WARP_HEADER)
+        live = Signal(MAX_REGISTERS)
+        header = Signal(WARP_HEADER)
         m.d.comb += [
             live.eq(Cat(view.live_vector[:LIVE_REST], view.live_vector[LIVE_REST].replicate(
                 MAX_REGISTERS - LIVE_REST))),
@@ -286,8 +300,12 @@ class RecordWriter(wiring.Component):
     def _shared(self, m):
         """Write the bitmap of the shared lines, then list the lines."""
         g, s, item = self.geometry, self.session, self.item.payload
-        first, left = Signal(range(g.shared_lines + 1)), Signal(range(g.shared_lines + 1))
-        bits, valid, lines, last = Signal(GROUP), Signal(GROUP), Signal.like(self._lines), Signal()
+        first = Signal(range(g.shared_lines + 1))
+        left = Signal(range(g.shared_lines + 1))
+        bits = Signal(GROUP)
+        valid = Signal(GROUP)
+        lines = Signal.like(self._lines)
+        last = Signal()
         m.d.comb += [
             first.eq(self._row.first_line + self._group * GROUP), left.eq(s.lines - self._group * GROUP),
             last.eq(left <= GROUP), valid.eq(self.lines_valid.bit_select(first, GROUP)),

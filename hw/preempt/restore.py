@@ -118,23 +118,36 @@ class RestorePipeline(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        self._job, self._left, self._bad = Signal(restore_job(g)), Signal(WORD_COUNT_BITS), Signal()
-        self._todo, self._vacant = Signal(g.max_block_warps), Signal(g.max_block_warps)
-        self._header, self._warp = Signal(WARP_HEADER), Signal(index(g.warps))
-        self._base, self._predicates = Signal.like(self.warp_init.payload.base), Signal(PREDICATES)
-        self._depth, self._uniforms = Signal(8), Signal(UNIFORMS)
-        self._targets, self._small_words = Signal(MAX_REGISTERS), Signal(range(2 * MAX_REGISTERS * group_count(g) + 1))
-        self._skip, self._number = Signal(2), Signal(range(g.max_block_warps + 1))
-        self._group, self._shared = Signal(range(g.shared_lines + 1)), Signal()
-        self._part, self._unit = Signal(3), Signal(range(max(g.beats, rows_per_line(g))))
-        self._held, self._out = Signal(), Signal(self._target)
-        self._free, self._skipping = Signal(), Signal()
+        self._job = Signal(restore_job(g))
+        self._left = Signal(WORD_COUNT_BITS)
+        self._bad = Signal()
+        self._todo = Signal(g.max_block_warps)
+        self._vacant = Signal(g.max_block_warps)
+        self._header = Signal(WARP_HEADER)
+        self._warp = Signal(index(g.warps))
+        self._base = Signal.like(self.warp_init.payload.base)
+        self._predicates = Signal(PREDICATES)
+        self._depth = Signal(8)
+        self._uniforms = Signal(UNIFORMS)
+        self._targets = Signal(MAX_REGISTERS)
+        self._small_words = Signal(range(2 * MAX_REGISTERS * group_count(g) + 1))
+        self._skip = Signal(2)
+        self._number = Signal(range(g.max_block_warps + 1))
+        self._group = Signal(range(g.shared_lines + 1))
+        self._shared = Signal()
+        self._part = Signal(3)
+        self._unit = Signal(range(max(g.beats, rows_per_line(g))))
+        self._held = Signal()
+        self._out = Signal(self._target)
+        self._free = Signal()
+        self._skipping = Signal()
         m.submodules.patterns = self._patterns = Memory(shape=2 * MAX_REGISTERS, depth=g.max_block_warps, init=[])
         expander = Expander(g)
         m.submodules.expander = ResetInserter(self._skipping)(expander)
         self._expander = expander
         m.submodules.bitmap = self._bitmap = Memory(shape=GROUP, depth=-(-g.shared_lines // GROUP), init=[])
-        self._bitmap_in, self._bitmap_out = self._bitmap.write_port(), self._bitmap.read_port(domain="comb")
+        self._bitmap_in = self._bitmap.write_port()
+        self._bitmap_out = self._bitmap.read_port(domain="comb")
 
         m.d.sync += self._left.eq(self._left - self.take)
         self._outputs(m)
@@ -154,7 +167,8 @@ class RestorePipeline(wiring.Component):
 
         Returns whether the words are there, and whether they are taken.
         """
-        there, taken = Signal(), Signal()
+        there = Signal()
+        taken = Signal()
         m.d.comb += [there.eq((self.level >= count) & (self._left >= count)), taken.eq(there & also)]
         with m.If(taken):
             m.d.comb += self.take.eq(count)
@@ -214,7 +228,9 @@ class RestorePipeline(wiring.Component):
         """Parse the header of a warp, its last word while the warp is initialised."""
         g, s = self.geometry, self.session
         words, header = Value.cast(self.words), self._header
-        coming, first, number = Signal(WARP_HEADER), Signal(index(g.max_block_warps)), Signal(8)
+        coming = Signal(WARP_HEADER)
+        first = Signal(index(g.max_block_warps))
+        number = Signal(8)
         m.d.comb += [coming.as_value().eq(words), first.eq(coming.warp), number.eq(header.warp)]
         with m.State("RECORD"):
             with m.If(self.failed):
@@ -232,7 +248,9 @@ class RestorePipeline(wiring.Component):
                 with m.If(s.lines != 0):
                     m.next = "BITMAP"
         uniform, strided, saved = self._masks(m)
-        impossible, absurd, init = Signal(), Signal(), self.warp_init.payload
+        init = self.warp_init.payload
+        impossible = Signal()
+        absurd = Signal()
         m.d.comb += [
             impossible.eq((number >= g.max_block_warps) | ~self._todo.bit_select(number[:len(first)], 1)
                           | (header.depth == 0) | (header.depth > g.stack_depth)),
@@ -294,8 +312,11 @@ class RestorePipeline(wiring.Component):
 
     def _masks(self, m):
         """Read the patterns of the record in hand; return uniform, strided and all saved registers."""
-        s, read, job = self.session, self._patterns.read_port(domain="comb"), self._expander.job.payload
-        uniform, strided, saved = (Signal(MAX_REGISTERS, name=name) for name in ("uniform", "strided", "saved"))
+        s, job = self.session, self._expander.job.payload
+        read = self._patterns.read_port(domain="comb")
+        uniform = Signal(MAX_REGISTERS)
+        strided = Signal(MAX_REGISTERS)
+        saved = Signal(MAX_REGISTERS)
         codes = [read.data[2 * r:2 * r + 2] for r in range(MAX_REGISTERS)]
         m.d.comb += [
             read.addr.eq(self._number - 1), uniform.eq(Cat(code == Pattern.UNIFORM for code in codes)),
@@ -337,8 +358,11 @@ class RestorePipeline(wiring.Component):
         """Gather the registers or lines in `targets`, the lowest first, row by row."""
         g, out = self.geometry, self._out
         parts = g.lanes // CHUNK_WORDS
-        bit, part, unit = Signal(range(MAX_REGISTERS)), self._part, self._unit
-        complete, last, rest = Signal(), Signal(), Signal(MAX_REGISTERS)
+        part, unit = self._part, self._unit
+        bit = Signal(range(MAX_REGISTERS))
+        complete = Signal()
+        last = Signal()
+        rest = Signal(MAX_REGISTERS)
         line = self._job.place.first_line + (self._group - 1) * GROUP + bit
         m.d.comb += [bit.eq(lowest(self._targets)), rest.eq(without_lowest(self._targets)),
                      last.eq(unit == Mux(self._shared, rows_per_line(g) - 1, g.beats - 1))]
@@ -363,7 +387,8 @@ class RestorePipeline(wiring.Component):
     def _lines(self, m):
         """Keep the bitmap, then go through it word by word."""
         s, word = self.session, self.words[0]
-        left, allowed = Signal.like(s.lines), Signal(GROUP)
+        left = Signal.like(s.lines)
+        allowed = Signal(GROUP)
         m.d.comb += [
             left.eq(s.lines - self._group * GROUP),
             allowed.eq(Mux(left < GROUP, (Const(1, 1) << left[:5]) - 1, ~Const(0, GROUP))),
@@ -409,7 +434,9 @@ class RestorePipeline(wiring.Component):
         g, out, write, row, extra = self.geometry, self._out, self.restore_write, self.row, self._expander.output
         parts = [Signal(32 * CHUNK_WORDS, name=f"part_{k}") for k in range(g.lanes // CHUNK_WORDS)]
         noise = [Signal(32, init=seed, name=f"noise_{k}") for k, seed in enumerate(LFSR_SEEDS)]
-        self._gather, gone, gathered = Signal(len(parts)), Signal(), Signal()
+        self._gather = Signal(len(parts))
+        gone = Signal()
+        gathered = Signal()
         for k, part in enumerate(parts):
             with m.If(self._gather[k]):
                 m.d.sync += part.eq(Value.cast(self.words))

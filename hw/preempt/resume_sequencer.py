@@ -106,10 +106,15 @@ class ResumeSequencer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        self._waiting, self._admitted = Signal(g.tb_slots), Signal(g.tb_slots)
-        self._parsed, self._demoted, self._started = Signal(g.tb_slots), Signal(g.tb_slots), Signal(g.tb_slots)
+        self._waiting = Signal(g.tb_slots)
+        self._admitted = Signal(g.tb_slots)
+        self._parsed = Signal(g.tb_slots)
+        self._demoted = Signal(g.tb_slots)
+        self._started = Signal(g.tb_slots)
         self._tb_of = Signal(data.ArrayLayout(index(g.tb_slots), g.tb_slots))
-        self._broken, self._entry, self._place = Signal(), Signal(index(g.tb_slots)), Signal(admitted(g))
+        self._broken = Signal()
+        self._entry = Signal(index(g.tb_slots))
+        self._place = Signal(admitted(g))
         self._number = Signal(range(g.tb_slots + 1))
         m.d.comb += [self.failed.eq(self._broken | self.read_error | self.write_error), self.select.eq(self._entry)]
         self._track(m)
@@ -121,8 +126,10 @@ class ResumeSequencer(wiring.Component):
 
     def _track(self, m):
         """Note what has happened to each entry's TB; start those that are ready."""
-        event, started = self.head_event, Signal(index(self.geometry.tb_slots))
-        ready, hold = Signal.like(self._started), Signal()
+        event = self.head_event
+        started = Signal(index(self.geometry.tb_slots))
+        ready = Signal.like(self._started)
+        hold = Signal()
         coming = self._waiting.any() | (self._admitted & ~(self._parsed & self._demoted)).any()
         m.d.comb += [hold.eq(self.session.gang & coming & ~self.no_room & ~self.failed),
                      ready.eq(Mux(hold, 0, self._parsed & self._demoted & ~self._started)), started.eq(lowest(ready)),
@@ -165,8 +172,11 @@ class ResumeSequencer(wiring.Component):
     def _admit(self, m):
         """Give each complete entry's TB room, then queue its table, its stream and its demotion."""
         g, entry, admit = self.geometry, self.entry, self.admit
-        words, table = Signal(WORD_COUNT_BITS), Signal(range(PATTERN_WORDS * g.max_block_warps + 1))
-        before, at, skip = Signal.like(words), Signal(ADDRESS_BITS), Signal(2)
+        words = Signal(WORD_COUNT_BITS)
+        table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))
+        before = Signal.like(words)
+        at = Signal(ADDRESS_BITS)
+        skip = Signal(2)
         m.d.sync += [table.eq(popcount(entry.live_warps[:g.max_block_warps]) * PATTERN_WORDS),
                      words.eq(entry.length // WORD_BYTES)]
         m.d.comb += [before.eq(words - table), at.eq(entry.register_image + before * WORD_BYTES),

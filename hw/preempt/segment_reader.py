@@ -78,8 +78,10 @@ class SegmentReader(wiring.Component):
         with m.Elif(self.port.beat.valid & self.port.beat.ready & self.port.beat.payload.error):
             m.d.sync += self.error.eq(1)
 
-        taken, left = Signal(WORD_COUNT_BITS), Signal(WORD_COUNT_BITS)
-        last, go = Signal(), Signal()
+        taken = Signal(WORD_COUNT_BITS)
+        left = Signal(WORD_COUNT_BITS)
+        last = Signal()
+        go = Signal()
         m.d.comb += [
             left.eq(lengths.output.payload - taken), last.eq(left <= n),
             self.beat.valid.eq(beats.output.valid & lengths.output.valid), go.eq(self.beat.valid & self.beat.ready),
@@ -94,10 +96,14 @@ class SegmentReader(wiring.Component):
     def _request(self, m, lengths, beats):
         """Cut the job in hand into bursts, each when the buffer has room for it."""
         g = self.geometry
-        address, beats_left = Signal(ADDRESS_BITS), Signal(WORD_COUNT_BITS)
-        in_segment, burst = Signal(range(g.burst_beats + 1)), Signal(range(g.burst_beats + 1))
+        address = Signal(ADDRESS_BITS)
+        beats_left = Signal(WORD_COUNT_BITS)
+        in_segment = Signal(range(g.burst_beats + 1))
+        burst = Signal(range(g.burst_beats + 1))
         reserved = Signal(range(self.depth + 1))
-        request, sent, freed = self.port.request, Signal(), Signal()
+        request = self.port.request
+        sent = Signal()
+        freed = Signal()
         job = self.job.payload
         low = (g.bus_bytes - 1).bit_length()
         m.d.comb += [

@@ -73,10 +73,16 @@ class SegmentWriter(wiring.Component):
         wiring.connect(m, beats.output, wiring.flipped(self.data))
         wiring.connect(m, bursts.output, wiring.flipped(self.burst))
 
-        opened, address, first = Signal(), Signal(ADDRESS_BITS), Signal(ADDRESS_BITS)
-        count, entry = Signal(range(g.burst_beats + 1)), Signal(index(g.tb_slots))
+        opened = Signal()
+        address = Signal(ADDRESS_BITS)
+        first = Signal(ADDRESS_BITS)
+        count = Signal(range(g.burst_beats + 1))
+        entry = Signal(index(g.tb_slots))
         beat = self.beat.payload
-        stored, closes, go, total = Signal(), Signal(), Signal(), Signal.like(count)
+        stored = Signal()
+        closes = Signal()
+        go = Signal()
+        total = Signal.like(count)
         at_end = (address[:SEGMENT_BYTES.bit_length() - 1] == SEGMENT_BYTES - g.bus_bytes)
         m.d.comb += [
             stored.eq(beat.strobe.any()), total.eq(count + stored),

@@ -82,7 +82,8 @@ class Sequencer(wiring.Component):
         m = Module()
         g, s, wanted = self.geometry, self.session, self.command.payload
         kernel = Signal(kernel_info(g))
-        bound, error = Signal(32), Signal(CommandError)
+        bound = Signal(32)
+        error = Signal(CommandError)
         m.d.comb += kernel.eq(self.kernels[wanted.kernel])
         m.d.sync += [s.allocated.eq((Const(1, 1) << s.registers) - 1),
                      bound.eq(area_bound(g, s.warps, s.registers, s.lines))]

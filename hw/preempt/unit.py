@@ -330,7 +330,8 @@ class ControlUnit(wiring.Component):
 
     def _status(self, m: Module, values, commands, tb_table, engine):
         """Identification, status, time and the engine's counters."""
-        cycle, retired = Signal(64), Signal(32)
+        cycle = Signal(64)
+        retired = Signal(32)
         m.d.sync += [cycle.eq(cycle + 1), retired.eq(retired + self.issued)]
         m.d.comb += [
             values["id"].value.eq(IDENTIFICATION), values["geometry_hash"].value.eq(self.geometry.hash),

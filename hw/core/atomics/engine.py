@@ -72,8 +72,11 @@ class SegmentEngine(wiring.Component):
         m = Module()
         g, here = self.geometry, self.entry
         words = [Signal(32, name=f"word_{w}") for w in range(WORDS)]
-        changed, rest, abandoned = Signal(WORDS), Signal(g.warp_size), Signal()
-        filling, performing = Signal(), Signal()
+        changed = Signal(WORDS)
+        rest = Signal(g.warp_size)
+        abandoned = Signal()
+        filling = Signal()
+        performing = Signal()
         m.submodules.pipeline = pipeline = AtomicPipeline(PLACE_BITS, payload.index(g.warp_size))
         writer = self._writer(m, pipeline, words, changed)
         broken = here.void | self.failed | abandoned
@@ -122,7 +125,8 @@ class SegmentEngine(wiring.Component):
     def _lanes(self, m, pipeline, performing, rest):
         """Give the pipeline the lowest lane that is left, unless its word is in flight."""
         g, here, op = self.geometry, self.entry, pipeline.op
-        chosen, lane = Signal(g.warp_size), Signal(payload.index(g.warp_size))
+        chosen = Signal(g.warp_size)
+        lane = Signal(payload.index(g.warp_size))
         row = Signal(operand())
         with m.If(performing):
             m.d.comb += [chosen.eq(lowest(rest)), op.valid.eq(~pipeline.holds)]
@@ -137,7 +141,8 @@ class SegmentEngine(wiring.Component):
     def _words(self, m, pipeline, filling, words, changed):
         """The words of the segment, filled from `row`, and read and written by the pipeline."""
         g, read, result = self.geometry, pipeline.read, pipeline.result
-        low, high = Signal(32), Signal(32)
+        low = Signal(32)
+        high = Signal(32)
         with m.If(read.valid):
             look_up(m, low, words, read.place)
             look_up(m, high, words[1::2], read.place[1:])

@@ -90,7 +90,10 @@ class GlobalAtomics(wiring.Component):
         wiring.connect(m, engine.write, wiring.flipped(self.write))
         wiring.connect(m, engine.port.request, wiring.flipped(self.write_port.request))
         wiring.connect(m, engine.port.beat, wiring.flipped(self.write_port.beat))
-        push, ask, arrive, leave = Signal(), Signal(), Signal(), Signal()
+        push = Signal()
+        ask = Signal()
+        arrive = Signal()
+        leave = Signal()
         events = {"tail": push, "asking": ask, "arriving": arrive, "working": engine.finish, "head": leave}
         pointers = {name: Signal(payload.index(g.atomic_queue), name=name) for name in events}
         for name, pointer in pointers.items():
@@ -139,7 +142,8 @@ class GlobalAtomics(wiring.Component):
         """The memory of what lane `i` has of its own."""
         g, offered = self.geometry, self.segment.payload
         m.submodules[f"operands_{i}"] = store = memory.Memory(shape=operand(), depth=g.atomic_queue, init=[])
-        write, read = store.write_port(), store.read_port(domain="comb")
+        write = store.write_port()
+        read = store.read_port(domain="comb")
         m.d.comb += [
             write.addr.eq(pointers["tail"]), write.en.eq(push), write.data.place.eq(offered.offset[i][WORD_BITS:]),
             write.data.b.eq(Cat(self.data[0][i], self.data[2][i])),
@@ -152,7 +156,8 @@ class GlobalAtomics(wiring.Component):
         g, request = self.geometry, self.read_port.request
         number = asked.address[OFFSET_BITS:]
         places = [Signal(len(number), name=f"segment_{i}") for i in range(g.atomic_queue)]
-        in_flight, conflict = Signal(g.atomic_queue), Signal()
+        in_flight = Signal(g.atomic_queue)
+        conflict = Signal()
         with m.If(waiting):
             m.d.comb += conflict.eq(Cat(in_flight[i] & (place == number) for i, place in enumerate(places)).any())
         m.d.comb += [
@@ -170,10 +175,13 @@ class GlobalAtomics(wiring.Component):
     def _arrivals(self, m, engine, arriving, pointers, waiting, arrive):
         """Store the beats as they come, so that the bus never waits, and show the engine those it wants."""
         g, beat = self.geometry, self.read_port.beat
-        number, here, begun = (Signal(range(g.burst_beats)), Signal(range(g.burst_beats)), Signal())
+        number = Signal(range(g.burst_beats))
+        here = Signal(range(g.burst_beats))
+        begun = Signal()
         spoiled = Signal(g.atomic_queue)
         m.submodules.beats = store = memory.Memory(shape=8 * g.bus_bytes, depth=g.atomic_queue * g.burst_beats, init=[])
-        write, read = store.write_port(), store.read_port(domain="comb")
+        write = store.write_port()
+        read = store.read_port(domain="comb")
         m.d.comb += [
             beat.ready.eq(waiting & ~arriving.void), here.eq(Mux(begun, number, arriving.first)),
             arrive.eq(waiting & (arriving.void | (beat.valid & beat.payload.last))),
@@ -190,8 +198,12 @@ class GlobalAtomics(wiring.Component):
     def _leave(self, m, engine, oldest, pointers, waiting, leave):
         """Entries leave in order, those with a burst when it is acknowledged."""
         g, ack, fault = self.geometry, self.write_port.ack, self.fault
-        wrote, lost = Signal(g.atomic_queue), Signal(g.atomic_queue)
-        awaits, failed, reported, report = Signal(), Signal(), Signal(), Signal()
+        wrote = Signal(g.atomic_queue)
+        lost = Signal(g.atomic_queue)
+        awaits = Signal()
+        failed = Signal()
+        reported = Signal()
+        report = Signal()
         for i in range(g.atomic_queue):
             with m.If(engine.finish & (pointers["working"] == i)):
                 m.d.sync += [wrote[i].eq(engine.wrote), lost[i].eq(engine.lost)]

@@ -95,7 +95,8 @@ class AtomicLane(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         is_float = self.function == AtomicOp.FADD
-        before, after = Signal(64), Signal(64)
+        before = Signal(64)
+        after = Signal(64)
         old, b, value = self._operands(m)
         self._integer(m, old, b, value)
         with m.If(self.valid & ~is_float):
@@ -111,7 +112,8 @@ class AtomicLane(wiring.Component):
         m.d.comb += signed.eq((self.function == AtomicOp.MIN_S) | (self.function == AtomicOp.MAX_S))
         extended = []
         for name in ("old", "b"):
-            word, wider = getattr(self, name), Signal(64, name=f"{name}_wider")
+            word = getattr(self, name)
+            wider = Signal(64, name=f"{name}_wider")
             with m.If(self.valid):
                 m.d.comb += wider.eq(Cat(word[:32], Mux(self.wide, word[32:], (signed & word[31]).replicate(32))))
             extended.append(Cat(wider, signed & wider[63]).as_signed())
@@ -119,7 +121,9 @@ class AtomicLane(wiring.Component):
 
     def _integer(self, m, old, b, value):
         """The result of every operation but FADD."""
-        less, equal, nothing = Signal(), Signal(), Signal()
+        less = Signal()
+        equal = Signal()
+        nothing = Signal()
         with m.If(self.valid):
             m.d.comb += [less.eq(old < b), equal.eq(old == b), nothing.eq(old == 0)]
         results = {

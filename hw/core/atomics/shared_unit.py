@@ -77,7 +77,8 @@ class SharedAtomics(wiring.Component):
         g, op = self.geometry, self.op
         tag = data.StructLayout({"warp": payload.index(g.warps), "pc": PC_BITS, "lane": payload.index(g.warp_size)})
         m.submodules.pipeline = pipeline = AtomicPipeline(self.place.size, tag)
-        row, lane = Signal(data.ArrayLayout(32, 4)), self._lane(op)
+        lane = self._lane(op)
+        row = Signal(data.ArrayLayout(32, 4))
         with m.If(op.chosen.any()):
             look_up(m, row, [Cat(words[i] for words in self.data) for i in range(g.warp_size)], lane)
         read, result = pipeline.read, pipeline.result
@@ -104,7 +105,9 @@ class SharedAtomics(wiring.Component):
     def _old(self, m, pipeline):
         """Give the pipeline the word it reads, and keep the upper half."""
         g, read = self.geometry, pipeline.read
-        place, low, high = Signal(self.place), Signal(32), Signal(32)
+        place = Signal(self.place)
+        low = Signal(32)
+        high = Signal(32)
         m.d.comb += place.eq(read.place)
         with m.If(read.valid):
             look_up(m, low, [self.words[b] for b in range(g.lanes)], place.bank)
@@ -112,7 +115,8 @@ class SharedAtomics(wiring.Component):
                 look_up(m, high, [self.words[b] for b in range(1, g.lanes, 2)], place.bank[1:])
         m.d.comb += pipeline.old.eq(Cat(low, high))
         m.submodules.upper = upper = memory.Memory(shape=32 * g.lanes, depth=g.beats, init=[])
-        write, kept = upper.write_port(granularity=32), upper.read_port(domain="comb")
+        write = upper.write_port(granularity=32)
+        kept = upper.read_port(domain="comb")
         bits = exact_log2(g.lanes)
         m.d.comb += [write.addr.eq(read.tag.lane[bits:]), write.data.eq(high.replicate(g.lanes)),
                      write.en.eq(Mux(read.valid & read.wide, Const(1, g.lanes) << read.tag.lane[:bits], 0)),

@@ -71,7 +71,9 @@ class SegmentWriter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        asking, sending, writing = Signal(), Signal(), Signal()
+        asking = Signal()
+        sending = Signal()
+        writing = Signal()
         m.d.comb += self.idle.eq(~asking & ~sending & ~writing)
         self._burst(m, asking, sending)
         self._registers(m, writing)
@@ -80,8 +82,12 @@ class SegmentWriter(wiring.Component):
     def _burst(self, m, asking, sending):
         """The burst to memory; a request and its first beat are offered together."""
         g, port = self.geometry, self.port
-        first, last, number = (Signal(range(g.burst_beats), name=name) for name in ("first", "last", "number"))
-        touched, low, high = (Signal(g.burst_beats, name=name) for name in ("touched", "low", "high"))
+        first = Signal(range(g.burst_beats))
+        last = Signal(range(g.burst_beats))
+        number = Signal(range(g.burst_beats))
+        touched = Signal(g.burst_beats)
+        low = Signal(g.burst_beats)
+        high = Signal(g.burst_beats)
         m.d.comb += touched.eq(Cat(self.changed.word_select(b, g.bus_words).any() for b in range(g.burst_beats)))
         with m.If(port.request.ready):
             m.d.sync += asking.eq(0)
@@ -106,7 +112,8 @@ class SegmentWriter(wiring.Component):
     def _registers(self, m, writing):
         """The registers, low words first; what is not written is 0."""
         g, out = self.geometry, self.write.payload
-        beat, upper = Signal(payload.index(g.beats)), Signal()
+        beat = Signal(payload.index(g.beats))
+        upper = Signal()
         mask = Signal(g.lanes)
         rows = [self._store(m, name, self.old.value[low:low + 32], beat)
                 for name, low in (("low", 0), ("high", 32))]
@@ -130,7 +137,8 @@ class SegmentWriter(wiring.Component):
         """A word of each lane; returns the row of `beat`."""
         g = self.geometry
         m.submodules[name] = store = memory.Memory(shape=32 * g.lanes, depth=g.beats, init=[])
-        write, read = store.write_port(granularity=32), store.read_port(domain="comb")
+        write = store.write_port(granularity=32)
+        read = store.read_port(domain="comb")
         lane_bits = exact_log2(g.lanes)
         m.d.comb += [write.addr.eq(self.old.lane[lane_bits:]), write.data.eq(value.replicate(g.lanes)),
                      read.addr.eq(beat)]

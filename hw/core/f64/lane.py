@@ -113,7 +113,9 @@ class F64Lane(wiring.Component):
     def _select(self, m, control, _):
         """Stage 1: operands of the multiply-add x * y + z; those of a conversion are 0, 1 and what is converted."""
         a, b = self.a, self.b
-        order, negative, z = Order(m, a, b), Signal(), Signal(64)
+        order = Order(m, a, b)
+        negative = Signal()
+        z = Signal(64)
         integer = Cat(b[:32], Mux(control.word, negative.replicate(32), b[32:]))
         take_a = (order.less ^ control.maximum) & ~order.a_nan | order.b_nan
         m.d.comb += negative.eq(control.signed & Mux(control.word, b[31], b[63]))
@@ -135,10 +137,16 @@ class F64Lane(wiring.Component):
         """Stage 2."""
         x, y = Number(m, "x", s["x"]), Number(m, "y", s["y"])
         z_sign, z_exponent, z_significand, z_infinite, z_nan = self._addend(m, control, s)
-        product_sign, subtract, infinite, above, below = (
-            Signal(name=n) for n in ("product_sign", "subtract", "infinite", "above", "below"))
-        top, distance = Signal(range(-BIAS + 2, 2 * 2047 - BIAS + 2)), Signal(range(-3100, 4096))
-        far, place, highest = Signal(12), Signal(11), Signal(12)
+        product_sign = Signal()
+        subtract = Signal()
+        infinite = Signal()
+        above = Signal()
+        below = Signal()
+        top = Signal(range(-BIAS + 2, 2 * 2047 - BIAS + 2))
+        distance = Signal(range(-3100, 4096))
+        far = Signal(12)
+        place = Signal(11)
+        highest = Signal(12)
         special = Signal(SPECIAL)
         with m.Switch(control.place):
             for kind, exponent in PLACES.items():
@@ -164,8 +172,11 @@ class F64Lane(wiring.Component):
     def _addend(self, m, control, s):
         """Stage 2: sign, exponent, significand in the 64 highest bits, infinite, not a number."""
         wide, single = Number(m, "wide", s["z"]), Number(m, "single", s["z"][:32])
-        sign, exponent, significand = Signal(), Signal(11), Signal(64)
-        infinite, nan = Signal(), Signal()
+        sign = Signal()
+        exponent = Signal(11)
+        significand = Signal(64)
+        infinite = Signal()
+        nan = Signal()
         with m.If(control.addend == Addend.INTEGER):
             m.d.comb += [sign.eq(s["negative"]), exponent.eq(PLACES[Place.INTEGER]), significand.eq(s["z"])]
         with m.Elif(control.from_single):
@@ -194,7 +205,9 @@ class F64Lane(wiring.Component):
 
     def _align(self, m, control, s):
         """Stage 5."""
-        product, addend, lower = (Signal(WINDOW, name=name) for name in ("product_window", "addend_window", "lower"))
+        product = Signal(WINDOW, name="product_window")
+        addend = Signal(WINDOW, name="addend_window")
+        lower = Signal(WINDOW)
         m.d.comb += [product.eq(Cat(Const(0, WINDOW - 106), s["product"])),
                      addend.eq(Cat(Const(0, POINT), s["addend"])), lower.eq(Mux(s["below"], product, addend))]
         moved, sticky = shift_right_sticky(lower, s["count"])
@@ -205,7 +218,10 @@ class F64Lane(wiring.Component):
     def _add(self, m, control, s):
         """Stage 6. What was lost below makes a difference smaller, so then no 1 completes the complement."""
         upper, lower, sticky, subtract = s["upper"], s["lower"], s["sticky"], s["subtract"]
-        total, integer, negative, fixed = Signal(WINDOW + 1), Signal(64), Signal(), Signal()
+        total = Signal(WINDOW + 1)
+        integer = Signal(64)
+        negative = Signal()
+        fixed = Signal()
         lowest = increment(control, s["sign"], lower[POINT], lower[POINT - 1], lower[:POINT - 1].any() | sticky)
         m.d.comb += [
             total.eq(upper + Mux(subtract, ~lower, lower) + (subtract & ~sticky)),
@@ -221,7 +237,8 @@ class F64Lane(wiring.Component):
 
     def _count(self, m, control, s):
         """Stage 7. A one where the exponent reaches its minimum ends the search for the leading one."""
-        magnitude, exponent, zero = s["magnitude"], s["exponent"], Signal()
+        magnitude, exponent = s["magnitude"], s["exponent"]
+        zero = Signal()
         limited = Signal(128)
         lowest = Const(1 << 127, 128) >> Mux(exponent > 127, 127, exponent)[:7]
         m.d.comb += [limited.eq(Cat(Const(0, 127 - WINDOW), magnitude) | lowest), zero.eq(magnitude == 0)]
@@ -238,7 +255,8 @@ class F64Lane(wiring.Component):
         shifted = Signal(128, name="shifted_7")
         m.d.comb += shifted.eq(Cat(Const(0, 127 - WINDOW), s["magnitude"]))
         for bit in reversed(range(7)):
-            before, shifted = shifted, Signal(128, name=f"shifted_{bit}")
+            before = shifted
+            shifted = Signal(128, name=f"shifted_{bit}")
             m.d.comb += shifted.eq(Mux(s["count"][bit], before << (1 << bit), before))
         wide, single = 128 - 54, 128 - 25
         kept = Signal(64)
@@ -265,7 +283,8 @@ class F64Lane(wiring.Component):
         kept, sign, special, single = s["kept"], s["sign"], s["special"], control.to_single
         lowest = increment(control, sign, kept[1], kept[0], s["rest"])
         base = Mux(single, s["exponent"] << 23, s["exponent"] << 52)
-        packed, result = Signal(65), Signal(64)
+        packed = Signal(65)
+        result = Signal(64)
         m.d.comb += packed.eq(base + kept[1:54] + lowest)
         to_infinity = special.infinite | control.nearest | Mux(sign, control.down, control.up)
         overflow = Mux(single, packed[23:] >= 255, packed[52:] >= 2047)

@@ -39,7 +39,8 @@ class ComparisonLane(wiring.Component):
         control, a, b = self.control, self.a, self.b
         order = Order(m, a, b)
         a_nan, b_nan, less = order.a_nan, order.b_nan, order.less
-        take_a, chosen = Signal(name="take_a"), Signal(32, name="chosen")
+        take_a = Signal(name="take_a")
+        chosen = Signal(32, name="chosen")
         result = Signal(32, reset_less=True)
         predicate = Signal(reset_less=True)
         m.d.comb += [self.result.eq(result), self.predicate.eq(predicate)]

@@ -84,7 +84,9 @@ class ArithmeticLane(wiring.Component):
     def _unpack(self, m, _):
         """Stage 1: operands of the multiply-add; those of a conversion are 0, 1 and b."""
         control, a, b = self.stage_1, self.a, self.b
-        x_bits, y_bits, z_bits = (Signal(32, name=name) for name in ("x_bits", "y_bits", "z_bits"))
+        x_bits = Signal(32)
+        y_bits = Signal(32)
+        z_bits = Signal(32)
         m.d.comb += [x_bits.eq(Mux(control.convert, 0, a)), y_bits.eq(Mux(control.multiply, b, int(ONE)))]
         with m.Switch(control.addend):
             for kind, value in ((Addend.ZERO, Cat(Const(0, 31), a[31] ^ b[31])), (Addend.B, b),
@@ -93,8 +95,11 @@ class ArithmeticLane(wiring.Component):
                     m.d.comb += z_bits.eq(value)
         x, y, z = Number(m, "x", x_bits), Number(m, "y", y_bits), Number(m, "z", z_bits)
 
-        product_sign, subtract, infinite, above, below = (
-            Signal(name=n) for n in ("product_sign", "subtract", "infinite", "above", "below"))
+        product_sign = Signal()
+        subtract = Signal()
+        infinite = Signal()
+        above = Signal()
+        below = Signal()
         top = Signal(range(-BIAS + 2, 2 * 255 - BIAS + 2))
         distance = Signal(range(-400, 512))
         far = Signal(range(512))
@@ -122,7 +127,9 @@ class ArithmeticLane(wiring.Component):
 
     def _align(self, m, s):
         """Stage 2."""
-        product, addend, lower = (Signal(WINDOW, name=name) for name in ("product_window", "addend_window", "lower"))
+        product = Signal(WINDOW, name="product_window")
+        addend = Signal(WINDOW, name="addend_window")
+        lower = Signal(WINDOW)
         m.d.comb += [product.eq(Cat(Const(0, WINDOW - 48), s["product"])),
                      addend.eq(Cat(Const(0, POINT), s["addend"])), lower.eq(Mux(s["below"], product, addend))]
         moved, sticky = shift_right_sticky(lower, s["count"])
@@ -135,7 +142,10 @@ class ArithmeticLane(wiring.Component):
     def _add(self, m, s):
         """Stage 3. What was lost below makes a difference smaller, so then no 1 completes the complement."""
         control, upper, lower, sticky, subtract = self.stage_3, s["upper"], s["lower"], s["sticky"], s["subtract"]
-        total, integer, negative, fixed = Signal(WINDOW + 1), Signal(32), Signal(), Signal()
+        total = Signal(WINDOW + 1)
+        integer = Signal(32)
+        negative = Signal()
+        fixed = Signal()
         lowest = increment(control, s["sign"], lower[POINT], lower[POINT - 1], lower[:POINT - 1].any() | sticky)
         m.d.comb += [
             total.eq(upper + Mux(subtract, ~lower, lower) + (subtract & ~sticky)),
@@ -154,7 +164,8 @@ class ArithmeticLane(wiring.Component):
         """Stage 4. A one where the exponent reaches its minimum ends the search for the leading one."""
         control, magnitude, sign, exponent, special = (
             self.stage_4, s["magnitude"], s["sign"], s["exponent"], s["special"])
-        limited, zero = Signal(64), Signal()
+        limited = Signal(64)
+        zero = Signal()
         lowest = Const(1 << 63, 64) >> Mux(exponent > 63, 63, exponent)[:6]
         m.d.comb += [limited.eq(magnitude | lowest), zero.eq(magnitude == 0)]
         count = leading_zeros(m, limited, "empty")
@@ -181,7 +192,8 @@ class ArithmeticLane(wiring.Component):
         """Stage 5."""
         control, kept, sign, special = self.stage_5, s["kept"], s["sign"], s["special"]
         lowest = increment(control, sign, kept[1], kept[0], s["rest"])
-        packed, result = Signal(33), Signal(32)
+        packed = Signal(33)
+        result = Signal(32)
         m.d.comb += packed.eq(Cat(Const(0, FRACTION_BITS), s["exponent"]) + kept[1:25] + lowest)
         to_infinity = control.nearest | Mux(sign, control.down, control.up)
         greatest = Mux(special.infinite | to_infinity, int(INFINITY), int(INFINITY) - 1)

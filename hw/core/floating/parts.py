@@ -52,7 +52,10 @@ class Order:
     """
 
     def __init__(self, m: Module, a: Value, b: Value):
-        self.a_nan, self.b_nan, self.equal, self.less = (Signal(name=n) for n in ("a_nan", "b_nan", "equal", "less"))
+        self.a_nan = Signal()
+        self.b_nan = Signal()
+        self.equal = Signal()
+        self.less = Signal()
         infinity = _infinity(a)
         m.d.comb += [
             self.a_nan.eq(a[:-1] > infinity), self.b_nan.eq(b[:-1] > infinity),

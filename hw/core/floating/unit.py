@@ -97,7 +97,8 @@ class FloatUnit(wiring.Component):
         stages = [delayed(m, f"control_{number}", self._decode(m, f"stage_{number}", layout, rows), number - 1)
                   for number, (layout, rows) in enumerate(((stage, ARITHMETIC_ROWS) for stage in STAGES), 1)]
         control = self._decode(m, "comparison", COMPARISON, COMPARISON_ROWS)
-        chosen, tested = Signal(words), Signal(g.lanes)
+        chosen = Signal(words)
+        tested = Signal(g.lanes)
         for lane in range(g.lanes):
             m.submodules[f"lane_{lane}"] = arithmetic = ArithmeticLane()
             m.submodules[f"comparison_{lane}"] = comparison = ComparisonLane()

@@ -96,7 +96,8 @@ class IntegerLane(wiring.Component):
         with m.If(self.stage_1.enable):
             total, differ = self._adder(m)
             shifted, other, mask = self._shifter(m), self._logic(m), self._mask(m)
-            pa, pb = Signal(reset_less=True), Signal(reset_less=True)
+            pa = Signal(reset_less=True)
+            pb = Signal(reset_less=True)
             m.d.sync += [pa.eq(self.pa), pb.eq(self.pb)]
         product, addend = self._multiplier(m)
         with m.If(self.stage_2.enable):

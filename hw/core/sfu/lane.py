@@ -96,7 +96,9 @@ class SpecialFunctionLane(wiring.Component):
         """Stage 1."""
         op, b = s["op"], s["b"]
         wide = _is(op, *WIDE)
-        subnormal, fraction, count = Signal(), Signal(23), Signal(5)
+        subnormal = Signal()
+        fraction = Signal(23)
+        count = Signal(5)
         exponent = Signal(signed(12))
         m.d.comb += [subnormal.eq(~wide & (b[23:31] == 0)),
                      count.eq(leading_zeros(m, Cat(Const(1, 9), b[:23]), "zeros"))]
@@ -118,7 +120,10 @@ class SpecialFunctionLane(wiring.Component):
         """Return whether an operand's result comes from no table, and that result."""
         magnitude, negative = b[:31], b[31]
         infinity = Mux(wide, WIDE_INFINITY, INFINITY)
-        zero, infinite, nan, special = (Signal(name=name) for name in ("zero", "infinite", "nan", "special"))
+        zero = Signal()
+        infinite = Signal()
+        nan = Signal()
+        special = Signal()
         override = Signal(32)
         m.d.comb += [
             zero.eq(Mux(wide, b[20:31] == 0, magnitude == 0)), infinite.eq(magnitude == infinity),
@@ -143,9 +148,12 @@ class SpecialFunctionLane(wiring.Component):
 
     def _reduce(self, m, s, enable):
         """Stage 2: all but the top of an angle's product falls to whole turns, so it is not made."""
-        significand, window = Signal(24), self._window
-        power, count = Signal(LARGE_POWER + 25), Signal(range(-LARGE_POWER - 128, 256))
-        low, high = Signal(24 + HALF_WINDOW, reset_less=True), Signal(HALF_WINDOW, reset_less=True)
+        window = self._window
+        significand = Signal(24)
+        power = Signal(LARGE_POWER + 25)
+        count = Signal(range(-LARGE_POWER - 128, 256))
+        low = Signal(24 + HALF_WINDOW, reset_less=True)
+        high = Signal(HALF_WINDOW, reset_less=True)
         shifted = Signal(len(power), reset_less=True)
         m.d.comb += [significand.eq(Cat(s["fraction"], 1)), count.eq(LARGE_POWER - 1 - s["exponent"]),
                      power.eq(Cat(Const(0, LARGE_POWER + 1), significand) >> Mux(count > 63, 63, count)[:6])]
@@ -161,9 +169,13 @@ class SpecialFunctionLane(wiring.Component):
         """Stage 3."""
         op, fraction, x_exponent = s["op"], s["fraction"], s["exponent"]
         low, high, shifted = self._products
-        turns, quadrant = Signal(WINDOW_BITS), Signal(2)
-        power, row = Signal(signed(len(shifted) + 1)), Signal(range(max(ROW_OF.values()) + 1))
-        place, exponent, negative = Signal(PLACE_BITS), Signal(signed(12)), Signal()
+        turns = Signal(WINDOW_BITS)
+        quadrant = Signal(2)
+        power = Signal(signed(len(shifted) + 1))
+        row = Signal(range(max(ROW_OF.values()) + 1))
+        place = Signal(PLACE_BITS)
+        exponent = Signal(signed(12))
+        negative = Signal()
         m.d.comb += [
             turns.eq(low + (high << HALF_WINDOW)), quadrant.eq(turns[FRACTION_BITS:] + _is(op, SfuOp.COS)),
             power.eq(Mux(s["negative"], -shifted, shifted)),
@@ -237,8 +249,11 @@ class SpecialFunctionLane(wiring.Component):
     def _round(self, m, s, enable):
         """Stage 8: to nearest, ties up."""
         kept, exponent, wide = s["kept"], s["exponent"], s["wide"]
-        below, count, rounded = Signal(signed(14)), Signal(5), Signal(KEPT)
-        packed, result = Signal(signed(38)), Signal(32)
+        below = Signal(signed(14))
+        count = Signal(5)
+        rounded = Signal(KEPT)
+        packed = Signal(signed(38))
+        result = Signal(32)
         m.d.comb += [
             below.eq(1 - exponent), count.eq(Mux(below > 31, 31, Mux(below < 0, 0, below))),
             rounded.eq(((kept >> Mux(wide, 3, count)) + 1) >> 1),
