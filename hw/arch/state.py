@@ -314,7 +314,7 @@ _ENGINE = {
                      _COMMAND),
     ),
     "control.engine.entries": (_bookkeeping("memory[] count complete bad step entry length", _COMMAND),),
-    "control.engine.commit": (_bookkeeping("_wanted valid request issued count entry error", _COMMAND),),
+    "control.engine.commit": (_bookkeeping("_wanted valid request issued count number error", _COMMAND),),
     "control.engine.save.records": (
         _bookkeeping("fsm_state _tb _row _warp _area _saved _live_warps _mask _valid _count _predicates _entry _group "
                      "_lines _metadata_words _registers _ended _bank _items _listed _records _shared_words _uniforms "
@@ -327,7 +327,7 @@ _ENGINE = {
     ),
     "control.engine.save.collector": (_bookkeeping("collected count second vector vectors[]", _STREAM),),
     "control.engine.save.closer": (
-        _bookkeeping("fsm_state job out part data_words metadata_words", _STREAM),
+        _bookkeeping("fsm_state job number part data_words metadata_words", _STREAM),
     ),
     "control.engine.save.metadata control.engine.save.packer control.engine.save.collector.packer": (
         _bookkeeping("words strobe level flushing tag", _STREAM),
@@ -336,7 +336,7 @@ _ENGINE = {
     "control.engine.save.writer": (_bookkeeping("opened address first count entry", _STREAM),),
     "control.engine.reader": (_bookkeeping("address beats_left reserved taken error", _STREAM),),
     "control.engine.unpacker control.engine.restore.expander.unpacker": (_bookkeeping("words level", _STREAM),),
-    "control.engine.restore.expander": (_bookkeeping("job held second out", _STREAM),),
+    "control.engine.restore.expander": (_bookkeeping("job left held second", _STREAM),),
     "control.engine.restore.expander.decompressor": (_bookkeeping("beat output__payload output__valid", _STREAM),),
     "control.engine.restore": (
         _bookkeeping("fsm_state _job _left _bad _todo _vacant _header _warp _base _predicates _uniforms _depth "

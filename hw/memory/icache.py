@@ -83,15 +83,17 @@ class InstructionCache(wiring.Component):
         """Look up a word and those after it; return the address looked up in the cycle before."""
         line_end = _OFFSET_BITS + self._line_bits
         asked = self.request.address
-        read_tag = tags.read_port()
-        read_banks = [bank.read_port() for bank in banks]
         looked = Signal()
         present = Signal()
         address = Signal(ADDRESS_BITS)
         left = ~address[3:_OFFSET_BITS]  # words of the line behind this one
-        m.d.comb += [port.en.eq(self.request.valid) for port in (read_tag, *read_banks)]
-        m.d.comb += read_tag.addr.eq(asked[_OFFSET_BITS:line_end])
-        m.d.comb += [port.addr.eq(asked[5:line_end] + (asked[3:5] > number)) for number, port in enumerate(read_banks)]
+        read_tag = tags.read_port()
+        m.d.comb += [read_tag.en.eq(self.request.valid), read_tag.addr.eq(asked[_OFFSET_BITS:line_end])]
+        words = []  # of each bank
+        for number, bank in enumerate(banks):
+            read = bank.read_port()
+            m.d.comb += [read.en.eq(self.request.valid), read.addr.eq(asked[5:line_end] + (asked[3:5] > number))]
+            words.append(read.data)
         m.d.sync += looked.eq(self.request.valid)
         with m.If(self.request.valid):
             m.d.sync += [address.eq(asked),
@@ -105,8 +107,7 @@ class InstructionCache(wiring.Component):
         with m.Switch(address[3:5]):
             for first in range(_BANKS):
                 with m.Case(first):
-                    m.d.comb += [self.response.words[k].eq(read_banks[(first + k) % _BANKS].data)
-                                 for k in range(WORDS)]
+                    m.d.comb += [self.response.words[k].eq(words[(first + k) % _BANKS]) for k in range(WORDS)]
         return address
 
     def _write_ports(self, m: Module, banks, slot, beat, write):

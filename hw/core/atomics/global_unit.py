@@ -132,11 +132,16 @@ class GlobalAtomics(wiring.Component):
         with m.If(push):
             first, last = touched_beats(m, g, offered)
             m.d.comb += [write.data.first.eq(first), write.data.last_beat.eq(last)]
-        ports = [entries.read_port(domain="comb") for _ in range(4)]
-        m.d.comb += [port.addr.eq(pointers[name])
-                     for port, name in zip(ports, ("asking", "arriving", "head", "working"), strict=True)]
-        m.d.comb += engine.entry.eq(ports[3].data)
-        return [port.data for port in ports[:3]]
+        to_ask = entries.read_port(domain="comb")
+        to_arrive = entries.read_port(domain="comb")
+        oldest = entries.read_port(domain="comb")
+        working = entries.read_port(domain="comb")
+        m.d.comb += [
+            to_ask.addr.eq(pointers["asking"]), to_arrive.addr.eq(pointers["arriving"]),
+            oldest.addr.eq(pointers["head"]), working.addr.eq(pointers["working"]),
+            engine.entry.eq(working.data),
+        ]
+        return to_ask.data, to_arrive.data, oldest.data
 
     def _operands(self, m, i, engine, push, pointers):
         """The memory of what lane `i` has of its own."""
