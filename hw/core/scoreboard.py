@@ -23,8 +23,8 @@ def register_masks(g: Geometry, op) -> tuple:
     Returns
     -------
     tuple of four Value
-        Vectors: registers read, predicates read (the guard included), registers written, predicates written.
-        Registers from `regs_per_thread` up are left out (they fault).
+        Vectors: registers read, predicates read (the guard included), registers written, predicates
+        written. Registers from `regs_per_thread` up are left out (they fault).
     """
     count = g.regs_per_thread
 
@@ -47,7 +47,8 @@ def register_masks(g: Geometry, op) -> tuple:
 
 
 class Scoreboard(wiring.Component):
-    """Pending writes of every warp, and whether the instruction each warp holds has to wait for one.
+    """Pending writes of every warp, and whether the instruction each warp holds has to wait for
+    one.
 
     Parameters
     ----------
@@ -99,13 +100,16 @@ class Scoreboard(wiring.Component):
         reserves = Signal(g.warps)
         registers = Signal(g.warps, name="registers_released")
         predicates = Signal(g.warps, name="predicates_released")
-        for vector, port in ((fills, self.fill), (reserves, self.reserve), (registers, self.release_register),
+        for vector, port in ((fills, self.fill), (reserves, self.reserve),
+                             (registers, self.release_register),
                              (predicates, self.release_predicate)):
             m.d.comb += vector.eq(one_hot(port.warp, g.warps) & spread(port.valid, g.warps))
         for w in range(g.warps):
-            with_registers = self._pending(m, f"registers{w}", fills[w], self.fill.registers, reserves[w],
+            with_registers = self._pending(m, f"registers{w}", fills[w],
+                                           self.fill.registers, reserves[w],
                                            self.reserve.registers, registers[w], register)
-            with_predicates = self._pending(m, f"predicates{w}", fills[w], self.fill.predicates, reserves[w],
+            with_predicates = self._pending(m, f"predicates{w}", fills[w],
+                                            self.fill.predicates, reserves[w],
                                             self.reserve.predicates, predicates[w], predicate)
             m.d.comb += [self.hazard[w].eq(with_registers[0] | with_predicates[0]),
                          self.pending[w].eq(with_registers[1] | with_predicates[1])]
@@ -125,7 +129,8 @@ class Scoreboard(wiring.Component):
 
 
 class OutstandingOperations(wiring.Component):
-    """Memory operations issued and not completed, of every warp; up to `LIMIT` of a kind, one global atomic.
+    """Memory operations issued and not completed, of every warp; up to `LIMIT` of a kind, one
+    global atomic.
 
     Attributes
     ----------
@@ -174,11 +179,13 @@ class OutstandingOperations(wiring.Component):
         m = Module()
         warps = self.geometry.warps
         for kind, name in self._kinds.items():
-            m.submodules[name] = counters = BitSlicedCounters(warps, 1 if kind == "atomic" else self.BITS)
+            m.submodules[name] = counters = BitSlicedCounters(warps,
+                                                              1 if kind == "atomic" else self.BITS)
             done = getattr(self, f"{kind}_done")
             m.d.comb += [
                 counters.up.eq(getattr(self, f"issue_{kind}")),
                 counters.down.eq(one_hot(done.warp, warps) & spread(done.valid, warps)),
-                getattr(self, name).eq(counters.any), getattr(self, f"{name}_full").eq(counters.full),
+                getattr(self, name).eq(counters.any),
+                getattr(self, f"{name}_full").eq(counters.full),
             ]
         return m

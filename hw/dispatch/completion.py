@@ -13,7 +13,8 @@ __all__ = ["Completion"]
 
 
 class Completion(wiring.Component):
-    """Frees a started TB once all its warps have exited, and a TB that the engine has saved, one a cycle.
+    """Frees a started TB once all its warps have exited, and a TB that the engine has saved, one a
+    cycle.
 
     Attributes
     ----------
@@ -27,7 +28,8 @@ class Completion(wiring.Component):
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; its count becomes 0.
     remove : Signal(tb_slots), out
-        At most one bit: this TB leaves the SM in this cycle; a TB that ends does two cycles after its last warp.
+        At most one bit: this TB leaves the SM in this cycle; a TB that ends does two cycles after
+        its last warp.
     ended : Signal(tb_slots), out
         As `remove`, of TBs that end only.
     free : Signal(warps), out

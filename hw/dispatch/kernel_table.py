@@ -18,8 +18,9 @@ PARAM_WORD = (register_map()["kernel[0].param[0]"].address - KERNEL_BASE) >> 2
 def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
     """Return, by word of a kernel slot, the fields it holds and where in `kernel_info` each goes.
 
-    A register of one field has that register's name there, ``block`` and ``sizes`` give several members,
-    ``window_base[w]`` and ``window_end[w]`` are windows; windows beyond the geometry's do not exist.
+    A register of one field has that register's name there, ``block`` and ``sizes`` give several
+    members, ``window_base[w]`` and ``window_end[w]`` are windows; windows beyond the geometry's do
+    not exist.
     """
     prefix = "kernel[0]."
     words = {}
@@ -45,9 +46,10 @@ def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
 class KernelTable(wiring.Component):
     """Storage behind the writable registers of the kernel slots.
 
-    Descriptors are read by the whole SM at once and stand in flip-flops; what software reads back comes from
-    a memory that mirrors the writes. Slots, windows and parameters beyond the geometry read 0 and are not
-    written. A reset clears the descriptors that the hardware uses, but neither mirror nor parameters.
+    Descriptors are read by the whole SM at once and stand in flip-flops; what software reads back
+    comes from a memory that mirrors the writes. Slots, windows and parameters beyond the geometry
+    read 0 and are not written. A reset clears the descriptors that the hardware uses, but neither
+    mirror nor parameters.
 
     Attributes
     ----------
@@ -86,8 +88,10 @@ class KernelTable(wiring.Component):
         m = Module()
         slots, words = self.geometry.kernel_slots, self.geometry.param_words
         slot_bits, word_bits = index(slots).width, index(words).width
-        m.submodules.mirror = mirror = memory.Memory(shape=32, depth=PARAM_WORD << slot_bits, init=[])
-        m.submodules.params = params = memory.Memory(shape=32, depth=1 << slot_bits + word_bits, init=[])
+        m.submodules.mirror = mirror = memory.Memory(shape=32,
+                                                     depth=PARAM_WORD << slot_bits, init=[])
+        m.submodules.params = params = memory.Memory(shape=32,
+                                                     depth=1 << slot_bits + word_bits, init=[])
 
         def in_params(place):
             return ((place.word >= PARAM_WORD) & (place.word < PARAM_WORD + words)
@@ -144,6 +148,7 @@ class KernelTable(wiring.Component):
         with m.Switch(write.word):
             for word, places in words.items():
                 with m.Case(word):
-                    m.d.comb += store.data.eq(write.data & sum((1 << f.width) - 1 << f.low for f, _ in places))
+                    m.d.comb += store.data.eq(write.data
+                                              & sum((1 << f.width) - 1 << f.low for f, _ in places))
             with m.Default():
                 m.d.comb += store.en.eq(0)

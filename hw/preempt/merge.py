@@ -16,8 +16,8 @@ __all__ = ["Merge"]
 class Merge(wiring.Component):
     """Puts each piece of metadata and what follows it into one stream; one chunk a cycle.
 
-    After a piece come the rows of shared memory that its tag counts, or with ``tag.registers`` the rows and then
-    the words of one item, or with ``tag.closes`` the closing chunks of its TB.
+    After a piece come the rows of shared memory that its tag counts, or with ``tag.registers`` the
+    rows and then the words of one item, or with ``tag.closes`` the closing chunks of its TB.
 
     Parameters
     ----------
@@ -47,8 +47,10 @@ class Merge(wiring.Component):
         super().__init__({
             "pieces": In(stream.Signature(packed(CHUNK_WORDS, piece(g)))),
             "rows": In(stream.Signature(data.ArrayLayout(32, g.lanes))),
-            "words": In(stream.Signature(packed(CHUNK_WORDS))), "items": In(stream.Signature(item_rows(g))),
-            "closing": In(stream.Signature(chunk(closing_tag()))), "chunk": Out(stream.Signature(chunk())),
+            "words": In(stream.Signature(packed(CHUNK_WORDS))),
+            "items": In(stream.Signature(item_rows(g))),
+            "closing": In(stream.Signature(chunk(closing_tag()))),
+            "chunk": Out(stream.Signature(chunk())),
         })
 
     def elaborate(self, platform):

@@ -1,4 +1,5 @@
-"""Preempt sequencer: claims the kernel's TBs, has them saved as they stop, releases them as they are committed."""
+"""Preempt sequencer: claims the kernel's TBs, has them saved as they stop,
+releases them as they are committed."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -21,11 +22,11 @@ __all__ = ["PreemptSequencer"]
 class PreemptSequencer(wiring.Component):
     """Runs one preempt; the number of a TB's CCB entry is that of its slot.
 
-    Each TB of the kernel is claimed and has its entry written `State.SAVING`, all in a row while warps still
-    run. They are saved one at a time, TBs with no running warp first; what is written waits until the
-    entry is in `opened`. A TB that has ended by
-    itself has its entry written `State.FREE` and its claim dropped. After a write error no further TB is
-    begun; when everything under way is acknowledged the remaining claims are dropped, and those TBs stay.
+    Each TB of the kernel is claimed and has its entry written `State.SAVING`, all in a row while
+    warps still run. They are saved one at a time, TBs with no running warp first; what is written
+    waits until the entry is in `opened`. A TB that has ended by itself has its entry written
+    `State.FREE` and its claim dropped. After a write error no further TB is begun; when everything
+    under way is acknowledged the remaining claims are dropped, and those TBs stay.
 
     Parameters
     ----------
@@ -89,7 +90,8 @@ class PreemptSequencer(wiring.Component):
             "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "draining": Out(1),
             "target": Out(stream.Signature(save_target(g))), "tally": In(save_tally(g)),
             "waiting": In(1), "flowing": In(1), "save_idle": In(1),
-            "head": Out(stream.Signature(head(g))), "head_event": In(head_event(g)), "write_error": In(1),
+            "head": Out(stream.Signature(head(g))),
+            "head_event": In(head_event(g)), "write_error": In(1),
             "sending": In(1), "commit_idle": In(1),
         })
 
@@ -112,7 +114,8 @@ class PreemptSequencer(wiring.Component):
         left = [(row.warps & ~self.exited).any() for row in rows]
         m.d.comb += [
             self._ours.eq(Cat(row.valid & (row.kernel == self.session.kernel) for row in rows)),
-            self._over.eq(~self._ours | Cat(row.started & ~k for row, k in zip(rows, left, strict=True))),
+            self._over.eq(~self._ours
+                          | Cat(row.started & ~k for row, k in zip(rows, left, strict=True))),
             self._still.eq(Cat(row.started & ~k for row, k in zip(rows, busy, strict=True))),
             self._some.eq(Cat(row.started & (row.warps & self.stopped).any() for row in rows)),
         ]
@@ -151,7 +154,8 @@ class PreemptSequencer(wiring.Component):
             self.release.valid.eq(committed), self.release.tb.eq(event.entry),
         ]
         gone = Mux(self.dropped, slot, 0)
-        m.d.sync += [self.claim.eq((self.claim | new) & ~gone), self._finished.eq(self._finished | gone)]
+        m.d.sync += [self.claim.eq((self.claim | new) & ~gone),
+                     self._finished.eq(self._finished | gone)]
         with m.If(active & event.valid & (event.state == State.SAVING)):
             m.d.sync += self.opened.eq(self.opened | slot)
         self._new = new
@@ -168,7 +172,8 @@ class PreemptSequencer(wiring.Component):
         first = self._saving.any()
         m.d.comb += [
             which.eq(Mux(first, self._saving, self._free)), head.valid.eq(which.any()),
-            head.payload.entry.eq(lowest(which)), head.payload.generation.eq(self.session.generation),
+            head.payload.entry.eq(lowest(which)),
+            head.payload.generation.eq(self.session.generation),
             head.payload.state.eq(Mux(first, State.SAVING, State.FREE)),
         ]
         with m.If(head.valid & head.ready):
@@ -178,7 +183,8 @@ class PreemptSequencer(wiring.Component):
                      self._free.eq((self._free & ~Mux(first, 0, written)) | ended | self._early)]
 
     def _choose(self, m, active):
-        """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped, else one with a stopped warp."""
+        """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped,
+        else one with a stopped warp."""
         ready = Signal.like(self._begun)
         whole = Signal.like(self._begun)
         pick = Signal(index(self.geometry.tb_slots))
@@ -187,10 +193,12 @@ class PreemptSequencer(wiring.Component):
         take = Signal()
         waiting = Mux(active, self.claim & ~self._begun, 0)
         m.d.comb += [
-            self._early.eq(waiting & self._over), ready.eq(waiting & ~self._over & (self._some | self._still)),
+            self._early.eq(waiting & self._over),
+            ready.eq(waiting & ~self._over & (self._some | self._still)),
             whole.eq(ready & self._still), pick.eq(lowest(Mux(whole.any(), whole, ready))),
             take.eq(ready.any() & ~chosen & self.target.ready & ~self.write_error),
-            self.target.valid.eq(chosen), self.target.payload.tb.eq(tb), self.target.payload.row.eq(self.resident[tb]),
+            self.target.valid.eq(chosen), self.target.payload.tb.eq(tb),
+            self.target.payload.row.eq(self.resident[tb]),
         ]
         m.d.sync += self._begun.eq(self._begun | self._early | Mux(take, 1 << pick, 0))
         with m.If(take):

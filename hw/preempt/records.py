@@ -1,8 +1,10 @@
-"""Record writer: the words of a TB's image that are not data, and the list of the data to be fetched.
+"""Record writer: the words of a TB's image that are not data, and the list of the data to be
+fetched.
 
-For each warp as it stops a record header, predicates, uniform registers and SIMT stack; then the bitmap of shared lines
-(`arch.context`; Lin et al. IV-B and Fig. 13, left). The data (registers, lines) follows each piece: the tag of its
-last chunk says what. What ends a TB is the `Closer`'s, since it depends on how the registers were compressed.
+For each warp as it stops a record header, predicates, uniform registers and SIMT stack; then the
+bitmap of shared lines (`arch.context`; Lin et al. IV-B and Fig. 13, left). The data (registers,
+lines) follows each piece: the tag of its last chunk says what. What ends a TB is the `Closer`'s,
+since it depends on how the registers were compressed.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
@@ -34,7 +36,8 @@ def piece(g: Geometry) -> data.StructLayout:
 
     `rows` rows of shared memory, or the `registers` of one item, or what `closes` the TB.
     """
-    return data.StructLayout({"rows": range(g.shared_lines * rows_per_line(g) + 1), "registers": 1, "closes": 1})
+    return data.StructLayout({"rows": range(g.shared_lines * rows_per_line(g) + 1),
+                              "registers": 1, "closes": 1})
 
 
 def save_target(g: Geometry) -> data.StructLayout:
@@ -45,10 +48,11 @@ def save_target(g: Geometry) -> data.StructLayout:
 class RecordWriter(wiring.Component):
     """Walks one TB at a time.
 
-    Warps are taken as they stop; exited warps have no record. A TB none of whose warps is left when it would
-    be completed (it finished, or was killed by a fault) has `ended`: its stream is closed, its entry gets no
-    body. A warp takes 4 cycles, and one for each predicate, uniform register and stack entry, while the data of the
-    one before is fetched and written; the last word of its header goes with what follows it.
+    Warps are taken as they stop; exited warps have no record. A TB none of whose warps is left when
+    it would be completed (it finished, or was killed by a fault) has `ended`: its stream is closed,
+    its entry gets no body. A warp takes 4 cycles, and one for each predicate, uniform register and
+    stack entry, while the data of the one before is fetched and written; the last word of its
+    header goes with what follows it.
 
     Parameters
     ----------
@@ -118,8 +122,10 @@ class RecordWriter(wiring.Component):
             "flags_select": Out(index(g.warps)), "flags_valid": In(MAX_REGISTERS),
             "flags_predicates": In(PREDICATES), "save_predicate_select": Out(range(PREDICATES + 1)),
             "save_predicate": In(g.warp_size), "save_uniforms": In(UNIFORMS),
-            "save_uniform_select": Out(range(UNIFORMS)), "save_uniform": In(32), "lines_valid": In(g.shared_lines),
-            "job": Out(stream.Signature(write_job(g))), "chunk": Out(stream.Signature(chunk(piece(g)))),
+            "save_uniform_select": Out(range(UNIFORMS)),
+            "save_uniform": In(32), "lines_valid": In(g.shared_lines),
+            "job": Out(stream.Signature(write_job(g))),
+            "chunk": Out(stream.Signature(chunk(piece(g)))),
             "item": Out(stream.Signature(fetch_item(g))), "idle": Out(1), "waiting": Out(1),
         })
 
@@ -151,7 +157,8 @@ class RecordWriter(wiring.Component):
         self._ended = Signal()
 
         m.d.comb += [self.save_select.warp.eq(self._warp), self.save_select.entry.eq(self._entry),
-                     self.flags_select.eq(self._warp), self.save_predicate_select.eq(lowest(self._predicates)),
+                     self.flags_select.eq(self._warp),
+                     self.save_predicate_select.eq(lowest(self._predicates)),
                      self.save_uniform_select.eq(lowest(self._uniforms))]
         sent = self.chunk.valid & self.chunk.ready
         with m.If(sent):
@@ -168,17 +175,21 @@ class RecordWriter(wiring.Component):
         """Offer the facts that the `Closer` needs."""
         close = self.close.payload
         m.d.comb += [
-            close.tb.eq(self._tb), close.area.eq(self._area), close.bank.eq(self._bank), close.ended.eq(self._ended),
-            close.written.eq(self._saved.any()), close.live_warps.eq(self._live_warps), close.records.eq(self._records),
-            close.listed.eq(self._listed), close.items.eq(self._items), close.registers.eq(self._registers),
-            close.metadata_words.eq(self._metadata_words), close.shared_words.eq(self._shared_words),
-            close.lines.eq(self._lines),
+            close.tb.eq(self._tb), close.area.eq(self._area),
+            close.bank.eq(self._bank), close.ended.eq(self._ended),
+            close.written.eq(self._saved.any()),
+            close.live_warps.eq(self._live_warps), close.records.eq(self._records),
+            close.listed.eq(self._listed), close.items.eq(self._items),
+            close.registers.eq(self._registers),
+            close.metadata_words.eq(self._metadata_words),
+            close.shared_words.eq(self._shared_words), close.lines.eq(self._lines),
         ]
-        m.d.comb += [close[name].eq(self._row[name]) for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z",
-                                                                "local_base")]
+        m.d.comb += [close[name].eq(self._row[name])
+                     for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")]
 
     def _emit(self, m, words, count, last: ValueLike = 0, **tag: ValueLike):
-        """Offer a chunk; `last` ends its piece, with the given fields of the tag. Returns its `ready`."""
+        """Offer a chunk; `last` ends its piece, with the given fields of the tag.
+        Returns its `ready`."""
         payload = self.chunk.payload
         m.d.comb += [self.chunk.valid.eq(1), Value.cast(payload.words).eq(Cat(words)),
                      payload.count.eq(count), payload.flush.eq(last)]
@@ -190,13 +201,16 @@ class RecordWriter(wiring.Component):
         g, row, s = self.geometry, self._row, self.session
         running = Signal(g.warps)
         ready = Signal(g.warps)
-        m.d.comb += [running.eq(row.warps & ~self._saved & ~self.exited), ready.eq(running & self.stopped)]
+        m.d.comb += [running.eq(row.warps & ~self._saved & ~self.exited),
+                     ready.eq(running & self.stopped)]
         with m.State("IDLE"):
             m.d.comb += [self.idle.eq(1), self.target.ready.eq(1)]
-            m.d.sync += [self._tb.eq(self.target.payload.tb), row.eq(self.target.payload.row), self._saved.eq(0),
-                         self._live_warps.eq(0), self._metadata_words.eq(0), self._shared_words.eq(0),
-                         self._registers.eq(0), self._lines.eq(0), self._group.eq(0), self._records.eq(0),
-                         self._items.eq(0), self._listed.eq(0), self._ended.eq(0)]
+            m.d.sync += [
+                self._tb.eq(self.target.payload.tb),
+                row.eq(self.target.payload.row), self._saved.eq(0),
+                self._live_warps.eq(0), self._metadata_words.eq(0), self._shared_words.eq(0),
+                self._registers.eq(0), self._lines.eq(0), self._group.eq(0), self._records.eq(0),
+                self._items.eq(0), self._listed.eq(0), self._ended.eq(0)]
             with m.If(self.target.valid):
                 m.next = "OPEN"
         with m.State("OPEN"):
@@ -218,8 +232,8 @@ class RecordWriter(wiring.Component):
                     m.d.sync += self._shared_words.eq(self._metadata_words)
                     m.next = "BITMAP"
         with m.State("STREAM"):
-            m.d.comb += [self.job.payload.address.eq(self._area), self.job.payload.entry.eq(self._tb),
-                         self.job.valid.eq(1)]
+            m.d.comb += [self.job.payload.address.eq(self._area),
+                         self.job.payload.entry.eq(self._tb), self.job.valid.eq(1)]
             with m.If(self.job.ready):
                 m.next = "VIEW"
 
@@ -229,30 +243,38 @@ class RecordWriter(wiring.Component):
         live = Signal(MAX_REGISTERS)
         header = Signal(WARP_HEADER)
         m.d.comb += [
-            live.eq(Cat(view.live_vector[:LIVE_REST], view.live_vector[LIVE_REST].replicate(
-                MAX_REGISTERS - LIVE_REST))),
-            header.warp.eq(view.block_warp), header.depth.eq(view.depth), header.predicates.eq(self._predicates),
-            header.waiting.eq(view.waiting), header.barrier.eq(view.barrier), header.live_lanes.eq(view.live),
+            live.eq(Cat(view.live_vector[:LIVE_REST],
+                        view.live_vector[LIVE_REST].replicate(MAX_REGISTERS - LIVE_REST))),
+            header.warp.eq(view.block_warp), header.depth.eq(view.depth),
+            header.predicates.eq(self._predicates),
+            header.waiting.eq(view.waiting),
+            header.barrier.eq(view.barrier), header.live_lanes.eq(view.live),
             header.launched_lanes.eq(view.launched), header.saved_registers.eq(self._count),
             header.uniforms.eq(self.save_uniforms),
         ]
         with m.State("VIEW"):
-            m.d.sync += [self._valid.eq(self.flags_valid), self._predicates.eq(self.flags_predicates),
-                         self._uniforms.eq(self.save_uniforms), self._headed.eq(0), self._mask.eq(s.allocated)]
+            m.d.sync += [self._valid.eq(self.flags_valid),
+                         self._predicates.eq(self.flags_predicates),
+                         self._uniforms.eq(self.save_uniforms),
+                         self._headed.eq(0), self._mask.eq(s.allocated)]
             with m.If(s.mechanism != Mechanism.OCCUPIED):
-                m.d.sync += self._mask.eq(s.allocated & live & (self.flags_valid | s.scramble.replicate(MAX_REGISTERS)))
+                m.d.sync += self._mask.eq(s.allocated & live & (
+                    self.flags_valid | s.scramble.replicate(MAX_REGISTERS)))
             m.next = "ITEM"
         with m.State("ITEM"):
             count, some = popcount(self._mask), self._mask.any()
             m.d.comb += [
-                item.warp.eq(self._warp), item.base.eq(view.base), item.mask.eq(self._mask), item.valid.eq(self._valid),
+                item.warp.eq(self._warp), item.base.eq(view.base),
+                item.mask.eq(self._mask), item.valid.eq(self._valid),
                 item.raw.eq(s.mechanism != Mechanism.LIVE_CP), item.launched.eq(view.launched),
-                item.of.record.eq(self._records), item.of.bank.eq(self._bank), self.item.valid.eq(some)]
+                item.of.record.eq(self._records),
+                item.of.bank.eq(self._bank), self.item.valid.eq(some)]
             m.d.sync += self._count.eq(count)
             with m.If(self.item.ready | ~some):
-                m.d.sync += [
-                    self._registers.eq(self._registers + count), self._records.eq(self._records + 1),
-                    self._items.eq(self._items + some), self._listed.eq(self._listed | (some << self._records))]
+                m.d.sync += [self._registers.eq(self._registers + count),
+                             self._records.eq(self._records + 1),
+                             self._items.eq(self._items + some),
+                             self._listed.eq(self._listed | (some << self._records))]
                 m.next = "HEADER"
         first, last = header.as_value()[:32 * CHUNK_WORDS], header.as_value()[32 * CHUNK_WORDS:]
         with m.State("HEADER"):
@@ -269,7 +291,8 @@ class RecordWriter(wiring.Component):
         g, view = self.geometry, self.save_view
 
         def follow(words, count, **also: ValueLike):
-            taken = self._emit(m, Mux(self._headed, words, Cat(last_header_word, words)), count + ~self._headed, **also)
+            taken = self._emit(m, Mux(self._headed, words, Cat(last_header_word, words)),
+                               count + ~self._headed, **also)
             with m.If(taken):
                 m.d.sync += self._headed.eq(1)
             return taken
@@ -290,7 +313,8 @@ class RecordWriter(wiring.Component):
             last = self._entry + 1 >= view.depth
             entry = Cat(view.pc, Const(0, 32 - len(view.pc)), view.mask, Const(0, 32 - g.warp_size),
                         view.reconv, Const(0, 32 - len(view.reconv)))
-            with m.If(follow(entry, Mux(view.depth == 0, 0, STACK_WORDS), last=last, registers=self._count != 0)):
+            with m.If(follow(entry, Mux(view.depth == 0, 0, STACK_WORDS),
+                             last=last, registers=self._count != 0)):
                 m.d.sync += self._entry.eq(self._entry + 1)
                 with m.If(last):
                     m.d.sync += [self._saved.eq(self._saved | (1 << self._warp)),
@@ -307,7 +331,8 @@ class RecordWriter(wiring.Component):
         lines = Signal.like(self._lines)
         last = Signal()
         m.d.comb += [
-            first.eq(self._row.first_line + self._group * GROUP), left.eq(s.lines - self._group * GROUP),
+            first.eq(self._row.first_line + self._group * GROUP),
+            left.eq(s.lines - self._group * GROUP),
             last.eq(left <= GROUP), valid.eq(self.lines_valid.bit_select(first, GROUP)),
             bits.eq(Mux(last, (Const(1, 1) << left[:6]) - 1, ~Const(0, GROUP))
                     & (valid | (s.mechanism == Mechanism.OCCUPIED).replicate(GROUP))),
@@ -319,24 +344,25 @@ class RecordWriter(wiring.Component):
                 with m.If(last):
                     m.next = "LINES"
         with m.State("LINES"):
-            m.d.comb += [item.shared.eq(1), item.line.eq(first), item.mask.eq(bits), item.valid.eq(valid),
-                         self.item.valid.eq(bits.any())]
+            m.d.comb += [item.shared.eq(1), item.line.eq(first), item.mask.eq(bits),
+                         item.valid.eq(valid), self.item.valid.eq(bits.any())]
             with m.If(self.item.ready | ~bits.any()):
                 m.d.sync += self._group.eq(self._group + 1)
                 with m.If(last):
                     m.next = "END"
 
     def _finish(self, m):
-        """Leave the rest of the TB to the `Closer`; the entry has a body unless the TB has ended meanwhile."""
+        """Leave the rest of the TB to the `Closer`;
+        the entry has a body unless the TB has ended meanwhile."""
         s, skip = self.session, body_skip(self.geometry)
         with m.State("END"):
             m.d.sync += self._ended.eq(~(self._row.warps & ~self.exited).any())
             with m.If(self._emit(m, Const(0), 0, last=1, closes=1)):
                 m.next = "BODY"
         with m.State("BODY"):
-            m.d.comb += [
-                self.job.valid.eq(~self._ended), self.job.payload.entry.eq(self._tb), self.job.payload.address.eq(
-                    s.ccb_base + self._tb * ENTRY_BYTES + HEAD_BYTES - skip * WORD_BYTES)]
+            m.d.comb += [self.job.valid.eq(~self._ended), self.job.payload.entry.eq(self._tb),
+                         self.job.payload.address.eq(
+                             s.ccb_base + self._tb * ENTRY_BYTES + HEAD_BYTES - skip * WORD_BYTES)]
             with m.If(self._ended | self.job.ready):
                 m.next = "CLOSE"
         with m.State("CLOSE"):

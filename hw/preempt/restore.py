@@ -1,4 +1,5 @@
-"""Restore pipeline: the words of a context image become warps with their state, registers and shared lines.
+"""Restore pipeline: the words of a context image become warps with their state, registers and
+shared lines.
 
 The inverse of the save pipeline (Lin et al. Fig. 13, restoring; image in `arch.context`)::
 
@@ -41,7 +42,8 @@ def restore_job(g: Geometry) -> data.StructLayout:
 
     `skip` words come before its pattern table, the table before the rest of the stream.
     """
-    return data.StructLayout({"entry": index(g.tb_slots), "place": admitted(g), "live_warps": g.max_block_warps,
+    return data.StructLayout({"entry": index(g.tb_slots), "place": admitted(g),
+                              "live_warps": g.max_block_warps,
                               "words": WORD_COUNT_BITS, "skip": 2})
 
 
@@ -53,14 +55,15 @@ def restored(g: Geometry) -> data.StructLayout:
 class RestorePipeline(wiring.Component):
     """Parses streams one after the other, up to four words a cycle.
 
-    Warps that had exited are initialised first, with no live lane; then the pattern table is kept. Each record takes
-    two cycles, one for each predicate, uniform register and stack entry, then one for four words; registers that are
-    not random are written meanwhile, or while the next record is parsed. With ``session.scramble`` every dead register
-    is written with pseudo-random bits.
+    Warps that had exited are initialised first, with no live lane; then the pattern table is kept.
+    Each record takes two cycles, one for each predicate, uniform register and stack entry, then one
+    for four words; registers that are not random are written meanwhile, or while the next record is
+    parsed. With ``session.scramble`` every dead register is written with pseudo-random bits.
 
-    A TB is bad if `failed` was set before its end, if its stream is too short or too long, or if a record
-    names a warp that is not to come, a depth that cannot be, or has patterns of registers that the kernel has not
-    or of another number of registers than the record says; the rest of its stream is then skipped.
+    A TB is bad if `failed` was set before its end, if its stream is too short or too long, or if a
+    record names a warp that is not to come, a depth that cannot be, or has patterns of registers
+    that the kernel has not or of another number of registers than the record says; the rest of its
+    stream is then skipped.
 
     Parameters
     ----------
@@ -102,9 +105,11 @@ class RestorePipeline(wiring.Component):
             "session": In(session(g)), "job": In(stream.Signature(restore_job(g))),
             "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "level": In(range(CHUNK_WORDS + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "failed": In(1),
-            "warp_init": Out(stream.Signature(warp_init(g))), "stack_push": Out(stream.Signature(stack_push(g))),
+            "warp_init": Out(stream.Signature(warp_init(g))),
+            "stack_push": Out(stream.Signature(stack_push(g))),
             "restore_predicate": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1), "value": g.warp_size})),
+                "valid": 1, "warp": index(g.warps),
+                "predicate": range(PREDICATES + 1), "value": g.warp_size})),
             "restore_uniform": Out(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "register": range(UNIFORMS), "value": 32})),
             "restore_write": Out(stream.Signature(register_write(g))),
@@ -141,11 +146,13 @@ class RestorePipeline(wiring.Component):
         self._out = Signal(self._target)
         self._free = Signal()
         self._skipping = Signal()
-        m.submodules.patterns = self._patterns = Memory(shape=2 * MAX_REGISTERS, depth=g.max_block_warps, init=[])
+        m.submodules.patterns = self._patterns = Memory(shape=2 * MAX_REGISTERS,
+                                                        depth=g.max_block_warps, init=[])
         expander = Expander(g)
         m.submodules.expander = ResetInserter(self._skipping)(expander)
         self._expander = expander
-        m.submodules.bitmap = self._bitmap = Memory(shape=GROUP, depth=-(-g.shared_lines // GROUP), init=[])
+        m.submodules.bitmap = self._bitmap = Memory(shape=GROUP,
+                                                    depth=-(-g.shared_lines // GROUP), init=[])
         self._bitmap_in = self._bitmap.write_port()
         self._bitmap_out = self._bitmap.read_port(domain="comb")
 
@@ -169,7 +176,8 @@ class RestorePipeline(wiring.Component):
         """
         there = Signal()
         taken = Signal()
-        m.d.comb += [there.eq((self.level >= count) & (self._left >= count)), taken.eq(there & also)]
+        m.d.comb += [there.eq((self.level >= count) & (self._left >= count)),
+                     taken.eq(there & also)]
         with m.If(taken):
             m.d.comb += self.take.eq(count)
         with m.If(self._left < count):
@@ -185,22 +193,27 @@ class RestorePipeline(wiring.Component):
         job, s, init = self.job.payload, self.session, self.warp_init.payload
         m.d.comb += [
             init.warp.eq(self._warp), init.tb.eq(self._job.place.tb), init.kernel.eq(s.kernel),
-            init.block_warp.eq(self._header.warp), init.base.eq(self._base), init.registers.eq(s.registers),
+            init.block_warp.eq(self._header.warp),
+            init.base.eq(self._base), init.registers.eq(s.registers),
         ]
         with m.State("IDLE"):
             m.d.comb += [self.idle.eq(1), self.job.ready.eq(1)]
             with m.If(self.job.valid):
-                m.d.sync += [self._job.eq(job), self._left.eq(job.words + job.skip), self._todo.eq(job.live_warps),
+                m.d.sync += [self._job.eq(job), self._left.eq(job.words + job.skip),
+                             self._todo.eq(job.live_warps),
                              self._vacant.eq(~job.live_warps & ((Const(1, 1) << s.warps) - 1)),
-                             self._bad.eq(0), self._group.eq(0), self._shared.eq(0), self._part.eq(0), self._unit.eq(0),
+                             self._bad.eq(0), self._group.eq(0),
+                             self._shared.eq(0), self._part.eq(0), self._unit.eq(0),
                              self._skip.eq(job.skip), self._number.eq(0)]
                 m.next = "VACANT"
         with m.State("VACANT"):
             number = Signal(index(self.geometry.max_block_warps))
             m.d.comb += number.eq(lowest(self._vacant))
             with m.If(self._vacant.any()):
-                m.d.comb += [self.warp_init.valid.eq(1), init.warp.eq(self._job.place.slots[number]),
-                             init.block_warp.eq(number), init.base.eq(self._job.place.base + number * s.registers)]
+                m.d.comb += [self.warp_init.valid.eq(1),
+                             init.warp.eq(self._job.place.slots[number]),
+                             init.block_warp.eq(number),
+                             init.base.eq(self._job.place.base + number * s.registers)]
                 with m.If(self.warp_init.ready):
                     m.d.sync += self._vacant.eq(without_lowest(self._vacant))
             with m.Else():
@@ -238,10 +251,11 @@ class RestorePipeline(wiring.Component):
             with m.Elif(self._todo.any()):
                 _, taken = self._need(m, CHUNK_WORDS)
                 with m.If(taken):
-                    m.d.sync += [
-                        header.eq(coming), self._number.eq(self._number + 1), self._depth.eq(coming.depth),
-                        self._predicates.eq(coming.predicates), self._warp.eq(self._job.place.slots[first]),
-                        self._base.eq(self._job.place.base + first * s.registers)]
+                    m.d.sync += [header.eq(coming), self._number.eq(self._number + 1),
+                                 self._depth.eq(coming.depth),
+                                 self._predicates.eq(coming.predicates),
+                                 self._warp.eq(self._job.place.slots[first]),
+                                 self._base.eq(self._job.place.base + first * s.registers)]
                     m.next = "INIT"
             with m.Else():
                 m.next = "FINISH"
@@ -252,17 +266,20 @@ class RestorePipeline(wiring.Component):
         impossible = Signal()
         absurd = Signal()
         m.d.comb += [
-            impossible.eq((number >= g.max_block_warps) | ~self._todo.bit_select(number[:len(first)], 1)
+            impossible.eq((number >= g.max_block_warps)
+                          | ~self._todo.bit_select(number[:len(first)], 1)
                           | (header.depth == 0) | (header.depth > g.stack_depth)),
-            absurd.eq(impossible | (saved & ~s.allocated).any() | (header.saved_registers != popcount(saved))),
+            absurd.eq(impossible | (saved & ~s.allocated).any()
+                      | (header.saved_registers != popcount(saved))),
         ]
         with m.State("INIT"):
             m.d.comb += [init.launched.eq(header.launched_lanes),
                          init.live.eq(header.live_lanes), init.waiting.eq(header.waiting),
                          init.barrier.eq(header.barrier),
                          init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any()))]
-            m.d.sync += [self._targets.eq(saved & ~uniform & ~strided), self._uniforms.eq(words), self._small_words.eq(
-                (popcount(uniform) + (popcount(strided) << 1)) * group_words(g, s.pag))]
+            m.d.sync += [self._targets.eq(saved & ~uniform & ~strided), self._uniforms.eq(words),
+                         self._small_words.eq((popcount(uniform) + (popcount(strided) << 1))
+                                              * group_words(g, s.pag))]
             there, taken = self._need(m, 1, also=self.warp_init.ready & ~absurd)
             m.d.comb += self.warp_init.valid.eq(there & ~absurd)
             with m.If(absurd):
@@ -277,12 +294,14 @@ class RestorePipeline(wiring.Component):
 
     def _rest(self, m):
         """Parse the predicates, the uniform registers and the stack of a warp."""
-        words, predicate, register = Value.cast(self.words), self.restore_predicate, self.restore_uniform
+        words, predicate = Value.cast(self.words), self.restore_predicate
+        register = self.restore_uniform
         with m.State("PREDICATE"):
             _, taken = self._need(m, 1)
             rest = without_lowest(self._predicates)
             m.d.comb += [predicate.valid.eq(taken), predicate.warp.eq(self._warp),
-                         predicate.predicate.eq(lowest(self._predicates)), predicate.value.eq(words)]
+                         predicate.predicate.eq(lowest(self._predicates)),
+                         predicate.value.eq(words)]
             with m.If(taken):
                 m.d.sync += self._predicates.eq(rest)
                 with m.If(~rest.any()):
@@ -301,7 +320,8 @@ class RestorePipeline(wiring.Component):
         push, entry = self.stack_push, data.View(STACK_ENTRY, words[:32 * STACK_WORDS])
         with m.State("STACK"):
             there, taken = self._need(m, STACK_WORDS, also=push.ready)
-            m.d.comb += [push.valid.eq(there), push.payload.warp.eq(self._warp), push.payload.pc.eq(entry.pc),
+            m.d.comb += [push.valid.eq(there), push.payload.warp.eq(self._warp),
+                         push.payload.pc.eq(entry.pc),
                          push.payload.mask.eq(entry.mask), push.payload.reconv.eq(entry.reconv)]
             with m.If(taken):
                 m.d.sync += self._depth.eq(self._depth - 1)
@@ -311,7 +331,8 @@ class RestorePipeline(wiring.Component):
                         m.next = "DATA"
 
     def _masks(self, m):
-        """Read the patterns of the record in hand; return uniform, strided and all saved registers."""
+        """Read the patterns of the record in hand;
+        return uniform, strided and all saved registers."""
         s, job = self.session, self._expander.job.payload
         read = self._patterns.read_port(domain="comb")
         uniform = Signal(MAX_REGISTERS)
@@ -319,10 +340,12 @@ class RestorePipeline(wiring.Component):
         saved = Signal(MAX_REGISTERS)
         codes = [read.data[2 * r:2 * r + 2] for r in range(MAX_REGISTERS)]
         m.d.comb += [
-            read.addr.eq(self._number - 1), uniform.eq(Cat(code == Pattern.UNIFORM for code in codes)),
+            read.addr.eq(self._number - 1),
+            uniform.eq(Cat(code == Pattern.UNIFORM for code in codes)),
             strided.eq(Cat(code == Pattern.STRIDED for code in codes)),
             saved.eq(Cat(code != Pattern.DEAD for code in codes)),
-            job.warp.eq(self._warp), job.base.eq(self._base), job.uniform.eq(uniform), job.strided.eq(strided),
+            job.warp.eq(self._warp), job.base.eq(self._base),
+            job.uniform.eq(uniform), job.strided.eq(strided),
             job.dead.eq(s.allocated & ~saved & s.scramble.replicate(MAX_REGISTERS)),
         ]
         self._expands = (job.uniform | job.strided | job.dead).any()
@@ -338,8 +361,8 @@ class RestorePipeline(wiring.Component):
         """Hand the registers that are not random over to the expander, with their words."""
         job, chunk, left = self._expander.job, self._expander.words, self._small_words
         count = Signal(range(CHUNK_WORDS + 1))
-        m.d.comb += [count.eq(Mux(left < CHUNK_WORDS, left, CHUNK_WORDS)), chunk.payload.count.eq(count),
-                     chunk.payload.words.eq(self.words)]
+        m.d.comb += [count.eq(Mux(left < CHUNK_WORDS, left, CHUNK_WORDS)),
+                     chunk.payload.count.eq(count), chunk.payload.words.eq(self.words)]
         with m.State("JOB"):
             m.d.comb += job.valid.eq(1)
             with m.If(job.ready):
@@ -373,10 +396,11 @@ class RestorePipeline(wiring.Component):
                 m.d.sync += part.eq(Mux(part == parts - 1, 0, part + 1))
             m.d.comb += complete.eq(taken & (part == parts - 1))
             with m.If(complete):
-                m.d.sync += [
-                    self._held.eq(1), out.shared.eq(self._shared), out.register.eq(bit),
-                    out.warp.eq(self._warp), out.base.eq(self._base), out.beat.eq(unit), out.last.eq(last),
-                    out.row.eq((line << exact_log2(rows_per_line(g))) + unit), unit.eq(Mux(last, 0, unit + 1))]
+                m.d.sync += [self._held.eq(1), out.shared.eq(self._shared), out.register.eq(bit),
+                             out.warp.eq(self._warp), out.base.eq(self._base),
+                             out.beat.eq(unit), out.last.eq(last),
+                             out.row.eq((line << exact_log2(rows_per_line(g))) + unit),
+                             unit.eq(Mux(last, 0, unit + 1))]
                 with m.If(last):
                     m.d.sync += self._targets.eq(rest)
                     with m.If(~rest.any()):
@@ -413,7 +437,8 @@ class RestorePipeline(wiring.Component):
                 m.next = "DATA"
 
     def _end(self, m):
-        """See that the stream has ended, or skip its rest; report when the last row has been written."""
+        """See that the stream has ended, or skip its rest;
+        report when the last row has been written."""
         with m.State("FINISH"):
             with m.If(self._left != 0):
                 self._give_up(m)
@@ -431,7 +456,8 @@ class RestorePipeline(wiring.Component):
 
     def _outputs(self, m):
         """Offer the gathered row until it is taken; when there is none, what the expander has."""
-        g, out, write, row, extra = self.geometry, self._out, self.restore_write, self.row, self._expander.output
+        g, out, write = self.geometry, self._out, self.restore_write
+        row, extra = self.row, self._expander.output
         parts = [Signal(32 * CHUNK_WORDS, name=f"part_{k}") for k in range(g.lanes // CHUNK_WORDS)]
         noise = [Signal(32, init=seed, name=f"noise_{k}") for k, seed in enumerate(LFSR_SEEDS)]
         self._gather = Signal(len(parts))
@@ -443,15 +469,19 @@ class RestorePipeline(wiring.Component):
         m.d.comb += [
             gathered.eq(self._held & ~out.shared), write.valid.eq(gathered | extra.valid),
             row.valid.eq(self._held & out.shared), extra.ready.eq(write.ready & ~gathered),
-            gone.eq(self._held & Mux(out.shared, row.ready, write.ready)), self._free.eq(~self._held | gone),
+            gone.eq(self._held & Mux(out.shared, row.ready, write.ready)),
+            self._free.eq(~self._held | gone),
             write.payload.mask.eq(~Const(0, g.lanes)), self._expander.pag.eq(self.session.pag),
-            row.payload.row.eq(out.row), row.payload.write.eq(1), Value.cast(row.payload.data).eq(Cat(parts)),
+            row.payload.row.eq(out.row), row.payload.write.eq(1),
+            Value.cast(row.payload.data).eq(Cat(parts)),
         ]
         with m.If(gathered):
-            m.d.comb += [write.payload[name].eq(out[name]) for name in ("warp", "base", "register", "beat", "last")]
+            m.d.comb += [write.payload[name].eq(out[name])
+                         for name in ("warp", "base", "register", "beat", "last")]
             m.d.comb += Value.cast(write.payload.data).eq(Cat(parts))
         with m.Else():
-            m.d.comb += [write.payload[name].eq(extra.payload.tag[name]) for name in ("warp", "base", "register")]
+            m.d.comb += [write.payload[name].eq(extra.payload.tag[name])
+                         for name in ("warp", "base", "register")]
             m.d.comb += [write.payload[name].eq(extra.payload[name]) for name in ("beat", "last")]
             m.d.comb += Value.cast(write.payload.data).eq(Mux(extra.payload.dead, Cat(
                 noise[lane % len(noise)].rotate_left(lane) for lane in range(g.lanes)),
@@ -459,4 +489,5 @@ class RestorePipeline(wiring.Component):
         with m.If(gone):
             m.d.sync += self._held.eq(0)
         with m.If(write.valid & write.ready):
-            m.d.sync += [lfsr.eq((lfsr >> 1) ^ (lfsr[0].replicate(32) & LFSR_TAPS)) for lfsr in noise]
+            m.d.sync += [lfsr.eq((lfsr >> 1) ^ (lfsr[0].replicate(32) & LFSR_TAPS))
+                         for lfsr in noise]

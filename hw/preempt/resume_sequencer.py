@@ -1,9 +1,10 @@
 """Resume sequencer: entries in, checks, then a TB at a time: room, stream, demotion, start.
 
-Every TB passes ``admitted`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its entry is no
-longer resumable, acknowledged), and then starts: at once, or with ``session.gang`` when all have got there or the
-next one finds no room. Of each TB the pattern table is read first, then the rest of its stream; streams follow each
-other without a gap; TBs are admitted while earlier ones are still being read.
+Every TB passes ``admitted`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its
+entry is no longer resumable, acknowledged), and then starts: at once, or with ``session.gang`` when
+all have got there or the next one finds no room. Of each TB the pattern table is read first, then
+the rest of its stream; streams follow each other without a gap; TBs are admitted while earlier ones
+are still being read.
 """
 
 from amaranth.hdl import Module, Mux, Signal
@@ -28,10 +29,10 @@ __all__ = ["ResumeSequencer"]
 class ResumeSequencer(wiring.Component):
     """Runs one resume.
 
-    On a bus error while the entries are read, or a bad entry, nothing is restored. On an error later (bus, or
-    a stream that makes no sense) no more TBs are admitted; TBs already in place start; every other one that
-    had been given room has its entry written `State.COMPLETE` again and, when that is acknowledged, is given
-    back through `release`: it can still be resumed.
+    On a bus error while the entries are read, or a bad entry, nothing is restored. On an error
+    later (bus, or a stream that makes no sense) no more TBs are admitted; TBs already in place
+    start; every other one that had been given room has its entry written `State.COMPLETE` again
+    and, when that is acknowledged, is given back through `release`: it can still be resumed.
 
     Parameters
     ----------
@@ -97,9 +98,10 @@ class ResumeSequencer(wiring.Component):
             "read_job": Out(stream.Signature(read_job())),
             "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
             "restore_idle": In(1),
-            "head": Out(stream.Signature(head(g))), "head_event": In(head_event(g)), "commit_idle": In(1),
-            "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)), "no_room": In(1),
-            "start": Out(data.StructLayout({"valid": 1, "tb": tb})),
+            "head": Out(stream.Signature(head(g))),
+            "head_event": In(head_event(g)), "commit_idle": In(1),
+            "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
+            "no_room": In(1), "start": Out(data.StructLayout({"valid": 1, "tb": tb})),
             "release": Out(data.StructLayout({"valid": 1, "tb": tb})),
         })
 
@@ -116,7 +118,8 @@ class ResumeSequencer(wiring.Component):
         self._entry = Signal(index(g.tb_slots))
         self._place = Signal(admitted(g))
         self._number = Signal(range(g.tb_slots + 1))
-        m.d.comb += [self.failed.eq(self._broken | self.read_error | self.write_error), self.select.eq(self._entry)]
+        m.d.comb += [self.failed.eq(self._broken | self.read_error | self.write_error),
+                     self.select.eq(self._entry)]
         self._track(m)
         with m.FSM():
             self._read_entries(m)
@@ -132,13 +135,15 @@ class ResumeSequencer(wiring.Component):
         hold = Signal()
         coming = self._waiting.any() | (self._admitted & ~(self._parsed & self._demoted)).any()
         m.d.comb += [hold.eq(self.session.gang & coming & ~self.no_room & ~self.failed),
-                     ready.eq(Mux(hold, 0, self._parsed & self._demoted & ~self._started)), started.eq(lowest(ready)),
+                     ready.eq(Mux(hold, 0, self._parsed & self._demoted & ~self._started)),
+                     started.eq(lowest(ready)),
                      self.start.valid.eq(ready.any()), self.start.tb.eq(self._tb_of[started])]
         m.d.sync += self._started.eq(self._started | Mux(ready.any(), 1 << started, 0))
         with m.If(self.admitted.valid & self.admitted.bad):
             m.d.sync += self._broken.eq(1)
         with m.Elif(self.admitted.valid):
-            m.d.sync += [self._place.eq(self.admitted), self._tb_of[self._entry].eq(self.admitted.tb),
+            m.d.sync += [self._place.eq(self.admitted),
+                         self._tb_of[self._entry].eq(self.admitted.tb),
                          self._admitted.eq(self._admitted | (1 << self._entry)),
                          self._waiting.eq(self._waiting & ~(1 << self._entry))]
         with m.If(self.restored.valid & self.restored.bad):
@@ -148,7 +153,8 @@ class ResumeSequencer(wiring.Component):
         with m.If(event.valid & (event.state == State.DEMOTED) & ~event.error):
             m.d.sync += self._demoted.eq(self._demoted | (1 << event.entry))
         with m.If(self.begin):
-            m.d.sync += [self._admitted.eq(0), self._parsed.eq(0), self._demoted.eq(0), self._started.eq(0),
+            m.d.sync += [self._admitted.eq(0), self._parsed.eq(0),
+                         self._demoted.eq(0), self._started.eq(0),
                          self._broken.eq(0), self._number.eq(0)]
 
     def _read_entries(self, m):
@@ -158,7 +164,8 @@ class ResumeSequencer(wiring.Component):
             with m.If(self.begin):
                 m.next = "ENTRIES"
         with m.State("ENTRIES"):
-            m.d.comb += [job.valid.eq(self._number != g.tb_slots), job.payload.words.eq(ENTRY_WORDS),
+            m.d.comb += [job.valid.eq(self._number != g.tb_slots),
+                         job.payload.words.eq(ENTRY_WORDS),
                          job.payload.address.eq(self.session.ccb_base + self._number * ENTRY_BYTES)]
             with m.If(job.valid & job.ready):
                 m.d.sync += self._number.eq(self._number + 1)
@@ -192,8 +199,10 @@ class ResumeSequencer(wiring.Component):
         with m.State("LOADING"):
             with m.If(self.loaded):
                 m.next = "ADMIT"
-        m.d.comb += [admit.payload.kernel.eq(self.session.kernel), admit.payload.launch_id.eq(entry.launch_id),
-                     admit.payload.ctaid_x.eq(entry.ctaid_x), admit.payload.ctaid_y.eq(entry.ctaid_y),
+        m.d.comb += [admit.payload.kernel.eq(self.session.kernel),
+                     admit.payload.launch_id.eq(entry.launch_id),
+                     admit.payload.ctaid_x.eq(entry.ctaid_x),
+                     admit.payload.ctaid_y.eq(entry.ctaid_y),
                      admit.payload.ctaid_z.eq(entry.ctaid_z),
                      admit.payload.local_base.eq(entry.local_base)]
         with m.State("ADMIT"):
@@ -214,14 +223,16 @@ class ResumeSequencer(wiring.Component):
             with m.If(job.ready):
                 m.next = "READ"
         with m.State("READ"):
-            m.d.comb += [job.valid.eq(1), job.payload.address.eq(entry.register_image), job.payload.words.eq(before)]
+            m.d.comb += [job.valid.eq(1), job.payload.address.eq(entry.register_image),
+                         job.payload.words.eq(before)]
             with m.If(job.ready):
                 m.next = "PARSE"
         with m.State("PARSE"):
-            m.d.comb += [self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(self._entry),
-                         self.restore_job.payload.place.eq(self._place),
-                         self.restore_job.payload.live_warps.eq(entry.live_warps),
-                         self.restore_job.payload.words.eq(words), self.restore_job.payload.skip.eq(skip)]
+            m.d.comb += [
+                self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(self._entry),
+                self.restore_job.payload.place.eq(self._place),
+                self.restore_job.payload.live_warps.eq(entry.live_warps),
+                self.restore_job.payload.words.eq(words), self.restore_job.payload.skip.eq(skip)]
             with m.If(self.restore_job.ready):
                 m.next = "DEMOTE"
         with m.State("DEMOTE"):
@@ -230,7 +241,8 @@ class ResumeSequencer(wiring.Component):
 
     def _head(self, m, state):
         m.d.comb += [self.head.valid.eq(1), self.head.payload.entry.eq(self._entry),
-                     self.head.payload.state.eq(state), self.head.payload.generation.eq(self.entry.generation)]
+                     self.head.payload.state.eq(state),
+                     self.head.payload.generation.eq(self.entry.generation)]
         return self.head.ready
 
     def _settle(self, m):
@@ -253,7 +265,8 @@ class ResumeSequencer(wiring.Component):
                     m.next = "RELEASE"
         with m.State("RELEASE"):
             event = self.head_event
-            m.d.comb += [self.release.valid.eq(event.valid), self.release.tb.eq(self._tb_of[self._entry])]
+            m.d.comb += [self.release.valid.eq(event.valid),
+                         self.release.tb.eq(self._tb_of[self._entry])]
             with m.If(event.valid):
                 m.d.sync += self._admitted.eq(self._admitted & ~(1 << self._entry))
                 m.next = "SETTLE"

@@ -40,8 +40,8 @@ class StreamQueue(wiring.Component):
             raise ValueError(f"depth must be {1 + buffered} or more, not {depth}")
         self.depth, self.buffered = depth, buffered
         self.width = Shape.cast(shape).width
-        super().__init__({"input": In(stream.Signature(shape)), "output": Out(stream.Signature(shape)),
-                          "level": Out(range(depth + 1))})
+        super().__init__({"input": In(stream.Signature(shape)),
+                          "output": Out(stream.Signature(shape)), "level": Out(range(depth + 1))})
 
     def elaborate(self, platform):
         m = Module()

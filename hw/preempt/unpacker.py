@@ -1,4 +1,5 @@
-"""Word unpacker: bus beats in; the consumer takes up to four words a cycle (Lin et al. Fig. 13, restoring)."""
+"""Word unpacker: bus beats in; the consumer takes up to four words a cycle
+(Lin et al. Fig. 13, restoring)."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring

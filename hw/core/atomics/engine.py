@@ -20,8 +20,8 @@ __all__ = ["SegmentEngine"]
 class SegmentEngine(wiring.Component):
     """Fetches the words of a segment, performs its lanes, and has the result written.
 
-    Two cycles, one for each bus beat fetched, one a lane (a lane on the word of the one before it: 3, of an f32 sum:
-    7), three for the last lane to end, one for each beat written.
+    Two cycles, one for each bus beat fetched, one a lane (a lane on the word of the one before it:
+    3, of an f32 sum: 7), three for the last lane to end, one for each beat written.
 
     Attributes
     ----------
@@ -36,7 +36,8 @@ class SegmentEngine(wiring.Component):
     finish : Signal(1), out
         One cycle: the burst has been sent and the registers are written.
     wrote, lost : Signal(1), out
-        With `finish`: there was a burst; nothing was done as the segment, or one before it, had failed.
+        With `finish`: there was a burst; nothing was done as the segment, or one before it, had
+        failed.
     write : stream of register_write, out
     port : WritePort, out
         Without the acknowledgements, which the user takes.
@@ -83,8 +84,8 @@ class SegmentEngine(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.waiting):
-                    m.d.sync += [rest.eq(Mux(broken, 0, here.mask)), changed.eq(0), self.lost.eq(broken),
-                                 self.number.eq(here.first)]
+                    m.d.sync += [rest.eq(Mux(broken, 0, here.mask)), changed.eq(0),
+                                 self.lost.eq(broken), self.number.eq(here.first)]
                     m.next = "FILL"
             with m.State("FILL"):
                 m.d.comb += filling.eq(1)
@@ -113,9 +114,11 @@ class SegmentEngine(wiring.Component):
         wiring.connect(m, writer.write, wiring.flipped(self.write))
         wiring.connect(m, writer.port, wiring.flipped(self.port))
         m.d.comb += [
-            writer.changed.eq(changed), writer.address.eq(here.address[OFFSET_BITS:]), writer.failed.eq(self.lost),
+            writer.changed.eq(changed), writer.address.eq(here.address[OFFSET_BITS:]),
+            writer.failed.eq(self.lost),
             writer.warp.eq(here.warp), writer.base.eq(here.base), writer.register.eq(here.d),
-            writer.registers.eq(Cat(here.writes_d, here.wide & here.writes_d)), writer.mask.eq(here.mask),
+            writer.registers.eq(Cat(here.writes_d, here.wide & here.writes_d)),
+            writer.mask.eq(here.mask),
             writer.release.eq(here.last), writer.old.valid.eq(pipeline.read.valid),
             writer.old.lane.eq(pipeline.read.tag), writer.old.value.eq(pipeline.old),
         ]
@@ -133,7 +136,8 @@ class SegmentEngine(wiring.Component):
             m.d.comb += lane.eq(Cat(Cat(chosen[i] for i in range(g.warp_size) if i >> bit & 1).any()
                                     for bit in range(len(lane))))
             look_up(m, row, [self.operands[i] for i in range(g.warp_size)], lane)
-        m.d.comb += [op.function.eq(here.function), op.wide.eq(here.wide), op.tag.eq(lane), op.b.eq(row.b),
+        m.d.comb += [op.function.eq(here.function), op.wide.eq(here.wide),
+                     op.tag.eq(lane), op.b.eq(row.b),
                      op.c.eq(row.c), op.place.eq(row.place)]
         with m.If(op.valid):
             m.d.sync += rest.eq(rest & ~chosen)
@@ -146,7 +150,8 @@ class SegmentEngine(wiring.Component):
         with m.If(read.valid):
             look_up(m, low, words, read.place)
             look_up(m, high, words[1::2], read.place[1:])
-        m.d.comb += [pipeline.old.eq(Cat(low, Mux(read.wide, high, 0))), self.trace.valid.eq(read.valid),
+        m.d.comb += [pipeline.old.eq(Cat(low, Mux(read.wide, high, 0))),
+                     self.trace.valid.eq(read.valid),
                      self.trace.warp.eq(self.entry.warp), self.trace.pc.eq(self.entry.pc),
                      self.trace.lane.eq(read.tag), self.trace.old.eq(pipeline.old)]
         with m.If(filling):

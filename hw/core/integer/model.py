@@ -68,7 +68,8 @@ def _insert(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _reverse(b: np.ndarray) -> np.ndarray:
-    for count, mask in ((1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0F0F_0F0F), (8, 0x00FF_00FF), (16, 0xFFFF)):
+    for count, mask in ((1, 0x5555_5555), (2, 0x3333_3333),
+                        (4, 0x0F0F_0F0F), (8, 0x00FF_00FF), (16, 0xFFFF)):
         b = b >> np.uint32(count) & np.uint32(mask) | (b & np.uint32(mask)) << np.uint32(count)
     return b
 
