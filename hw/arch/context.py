@@ -118,29 +118,29 @@ class Pattern(enum.IntEnum):
 
 
 CCB_ENTRY = data.StructLayout({
-    "state": 8, "version": 8, "generation": 16,                                  # word 0
-    "geometry_hash": 32,                                                         # word 1
-    "register_image": 32,                                                        # word 2: address of the stream
-    "shared_image": 32,                                                          # word 3: 0 if none
-    "stack_image": 32,                                                           # word 4: same stream
-    "length": 32,                                                                # word 5: bytes of the stream
-    "launch_id": 32,                                                             # word 6: linear TB index
-    "ctaid_x": 32, "ctaid_y": 32, "ctaid_z": 32,                                 # words 7 to 9
-    "live_warps": 32,                                                            # word 10: bit per warp of the TB
-    "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,                        # word 11: lanes of a group in pag
-    "local_base": 32,                                                            # word 12: the TB's region, 0 if none
-    "data_bytes": 32,                                                            # word 13: registers and shared
-    "metadata_bytes": 32,                                                        # word 14: the rest of the stream
-    "shared_lines": 32,                                                          # word 15: lines saved
+    "state": 8, "version": 8, "generation": 16,             # word 0
+    "geometry_hash": 32,                                    # word 1
+    "register_image": 32,                                   # word 2: address of the stream
+    "shared_image": 32,                                     # word 3: 0 if none
+    "stack_image": 32,                                      # word 4: same stream
+    "length": 32,                                           # word 5: bytes of the stream
+    "launch_id": 32,                                        # word 6: linear TB index
+    "ctaid_x": 32, "ctaid_y": 32, "ctaid_z": 32,            # words 7 to 9
+    "live_warps": 32,                                       # word 10: bit per warp of the TB
+    "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,   # word 11: lanes of a group in pag
+    "local_base": 32,                                       # word 12: the TB's region, 0 if none
+    "data_bytes": 32,                                       # word 13: registers and shared
+    "metadata_bytes": 32,                                   # word 14: the rest of the stream
+    "shared_lines": 32,                                     # word 15: lines saved
 })
 """A CCB entry; words 16 to 31 of its 128 bytes are reserved and not written."""
 
 WARP_HEADER = data.StructLayout({
-    "warp": 8, "depth": 8, "predicates": 8, "waiting": 4, "barrier": 4,          # word 0
-    "live_lanes": 32,                                                            # word 1: not exited
-    "launched_lanes": 32,                                                        # word 2
-    "saved_registers": 32,                                                       # word 3: registers that follow
-    "uniforms": 32,                                                              # word 4: bit per written one
+    "warp": 8, "depth": 8, "predicates": 8, "waiting": 4, "barrier": 4,# word 0
+    "live_lanes": 32,                                       # word 1: not exited
+    "launched_lanes": 32,                                   # word 2
+    "saved_registers": 32,                                  # word 3: registers that follow
+    "uniforms": 32,                                         # word 4: bit per written one
 })
 """First words of a warp record. `predicates` and `uniforms` have a bit for each written predicate
 and uniform register; `waiting` is 1 at a barrier."""

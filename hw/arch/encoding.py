@@ -60,8 +60,8 @@ class Instruction:
         for x in ("a", "b", "c"):
             if x in names and not (x == "b" and self.get("b_uniform")):
                 found += [self.get(x) + k for k in range(2 if x in op.pairs else 1)]
-        if ("mem" in names and not self.get("no_base") and not self.get("base_uniform")
-            and "ud" not in names):
+        if ("mem" in names and not self.get("no_base")
+                and not self.get("base_uniform") and "ud" not in names):
             found.append(self.get("a"))
         if "data" in names:
             found += [self.get("d") + k for k in range(op.data_registers)]
@@ -81,8 +81,8 @@ class Instruction:
         found = [self.get(x) for x in ("a", "b", "c") if "u" + x in names]
         if "b" in names and self.get("b_uniform"):
             found.append(self.get("b"))
-        if "mem" in names and not self.get("no_base") and (self.get("base_uniform")
-                                                           or "ud" in names):
+        if ("mem" in names and not self.get("no_base")
+                and (self.get("base_uniform") or "ud" in names)):
             found.append(self.get("a"))
         return tuple(found)
 

@@ -238,20 +238,23 @@ class Geometry:
 PRESETS: dict[str, Geometry] = {
     g.name: g
     for g in (
-        # Lin et al. Table I: 177 GB/s over 15 SMs at 700 MHz is 16.9 B/cycle/SM; the port carries
-        # 16.
-        Geometry("gtx480", warp_size=32, lanes=32, warps=48, tb_slots=8, registers=1024, regs_per_thread=64,
-                 shared_bytes=48 * 1024, bus_bytes=16, bytes_per_cycle=16.0, memory_latency=200, clock_mhz=700.0),
+        # Lin et al. Table I: 177 GB/s over 15 SMs at 700 MHz is 16.9 B/cycle/SM;
+        # the port carries 16.
+        Geometry("gtx480", warp_size=32, lanes=32, warps=48, tb_slots=8, registers=1024,
+                 regs_per_thread=64, shared_bytes=48 * 1024, bus_bytes=16, bytes_per_cycle=16.0,
+                 memory_latency=200, clock_mhz=700.0),
         # PEP Table II: 224 GB/s over 16 SMs at 1216 MHz.
-        Geometry("gtx980", warp_size=32, lanes=32, warps=64, tb_slots=32, registers=2048, regs_per_thread=64,
-                 shared_bytes=96 * 1024, bus_bytes=16, bytes_per_cycle=224e9 / 16 / 1216e6, memory_latency=250,
-                 clock_mhz=1216.0),
-        Geometry("ecp5", warp_size=32, lanes=8, warps=8, tb_slots=4, registers=256, regs_per_thread=64,
-                 shared_bytes=16 * 1024, bus_bytes=8, bytes_per_cycle=8.0, memory_latency=30, icache_lines=16,
-                 constant_lines=8, load_queue=4, atomic_queue=4, sfu_lanes=1),
-        Geometry("tiny", warp_size=8, lanes=8, warps=4, tb_slots=2, registers=64, regs_per_thread=16,
-                 shared_bytes=1024, bus_bytes=8, bytes_per_cycle=8.0, memory_latency=10, icache_lines=4,
-                 stack_depth=8, constant_lines=2, load_queue=4, atomic_queue=2, sfu_lanes=2),
+        Geometry("gtx980", warp_size=32, lanes=32, warps=64, tb_slots=32, registers=2048,
+                 regs_per_thread=64, shared_bytes=96 * 1024, bus_bytes=16,
+                 bytes_per_cycle=224e9 / 16 / 1216e6, memory_latency=250, clock_mhz=1216.0),
+        Geometry("ecp5", warp_size=32, lanes=8, warps=8, tb_slots=4, registers=256,
+                 regs_per_thread=64, shared_bytes=16 * 1024, bus_bytes=8, bytes_per_cycle=8.0,
+                 memory_latency=30, icache_lines=16, constant_lines=8, load_queue=4,
+                 atomic_queue=4, sfu_lanes=1),
+        Geometry("tiny", warp_size=8, lanes=8, warps=4, tb_slots=2, registers=64,
+                 regs_per_thread=16, shared_bytes=1024, bus_bytes=8, bytes_per_cycle=8.0,
+                 memory_latency=10, icache_lines=4, stack_depth=8, constant_lines=2,
+                 load_queue=4, atomic_queue=2, sfu_lanes=2),
     )
 }
 """The named presets (docs/architecture.md, Presets)."""

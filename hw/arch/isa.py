@@ -13,8 +13,9 @@ Opcode map
 ``0x180 .. 0x1ff``      control (formats ``B``, ``G`` and ``C``)
 ``0x200 .. 0x27f``      f64 (format ``R``): low 7 bits are `F64Op`
 ``0x280 .. 0x2bf``      special functions (format ``R``): low 6 bits are `SfuOp`
-``0x2c0 .. 0x2ff``      exchange between lanes (formats ``R`` and ``I``): low 6 bits are `ExchangeOp`
-``0x300 .. 0x33f``      atomics with a result (format ``A``): bit 5 `Space`, bit 4 64-bit, bits 3..0 `AtomicOp`
+``0x2c0 .. 0x2ff``      exchange between lanes (formats ``R``, ``I``): low 6 bits are `ExchangeOp`
+``0x300 .. 0x33f``      atomics with a result (format ``A``): bit 5 `Space`, bit 4 64-bit,
+                        bits 3..0 `AtomicOp`
 ``0x340 .. 0x37f``      uniform data path (formats ``R``, ``I``, ``M``): bit 5 immediate form
 ``0x380 .. 0x39f``      preemption (format ``L``): ``pp``, ``pp.div``, and ``bar.pp`` in 16 opcodes
 ``0x3c0 .. 0x3ff``      atomics without a result (format ``A``), as those with one
@@ -31,7 +32,18 @@ import re
 from dataclasses import dataclass
 
 from .geometry import PC_BITS
-from .operations import UNIFORM_SPECIALS, AluOp, AtomicOp, ExchangeOp, F64Op, SfuOp, Size, Space, Special, Unit
+from .operations import (
+    UNIFORM_SPECIALS,
+    AluOp,
+    AtomicOp,
+    ExchangeOp,
+    F64Op,
+    SfuOp,
+    Size,
+    Space,
+    Special,
+    Unit,
+)
 
 __all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special",
            "Format", "Unit", "Opcode", "FIELDS", "OPCODES", "BY_NAME", "BY_CODE", "PT", "LIVE_BITS",
@@ -155,10 +167,12 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.ISUB, "isub", "d a b", "d a imm", "d = a - b"),
     (AluOp.IRSUB, "irsub", "d a b", "d a imm", "d = b - a"),
     (AluOp.IADDC, "iaddc", "d pd a b pa", "", "{pd, d} = a + b + pa"),
-    (AluOp.ISUBC, "isubc", "d pd a b pa", "", "{pd, d} = a + ~b + pa; pd is carry, that is, no borrow"),
+    (AluOp.ISUBC, "isubc", "d pd a b pa", "",
+     "{pd, d} = a + ~b + pa; pd is carry, that is, no borrow"),
     (AluOp.IMUL_LO, "imul.lo", "d a b", "d a imm", "d = low half of a * b"),
     (AluOp.IMUL_HI_S, "imul.hi.s", "d a b", "d a imm", "d = high half of the signed product a * b"),
-    (AluOp.IMUL_HI_U, "imul.hi.u", "d a b", "d a imm", "d = high half of the unsigned product a * b"),
+    (AluOp.IMUL_HI_U, "imul.hi.u", "d a b", "d a imm",
+     "d = high half of the unsigned product a * b"),
     (AluOp.IMAD_LO, "imad.lo", "d a b c", "", "d = low half of a * b, plus c"),
     (AluOp.AND, "and", "d a b", "d a imm", "d = a & b"),
     (AluOp.OR, "or", "d a b", "d a imm", "d = a | b"),
@@ -166,7 +180,8 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.NOT, "not", "d b", "", "d = ~b"),
     (AluOp.SHL, "shl", "d a b", "d a imm", "d = a << b, 0 if b (unsigned) is above 31"),
     (AluOp.SHR_U, "shr.u", "d a b", "d a imm", "d = a >> b, 0 if b (unsigned) is above 31"),
-    (AluOp.SHR_S, "shr.s", "d a b", "d a imm", "d = signed a >> b, all sign bits if b (unsigned) is above 31"),
+    (AluOp.SHR_S, "shr.s", "d a b", "d a imm",
+     "d = signed a >> b, all sign bits if b (unsigned) is above 31"),
     (AluOp.SHF_L, "shf.l", "d a b c", "", "d = high word of {b, a} << (c mod 32)"),
     (AluOp.SHF_R, "shf.r", "d a b c", "", "d = low word of {b, a} >> (c mod 32)"),
     (AluOp.IMIN_S, "imin.s", "d a b", "d a imm", "d = signed minimum of a and b"),
@@ -180,13 +195,16 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.BFE_U, "bfe.u", "d a b", "d a imm",
      "d = field of a: b[15:8] bits from bit b[7:0] up, zeros above; bits of a above 31 are zero"),
     (AluOp.BFE_S, "bfe.s", "d a b", "d a imm",
-     "d = field of a as bfe.u, sign-extended from its highest bit (bit 31 if it ends above); 0 if it is empty"),
-    (AluOp.BFI, "bfi", "d a b c", "", "d = c with b[15:8] bits from bit b[7:0] up replaced by the low bits of a"),
+     "d = field of a as bfe.u, sign-extended from its highest bit (bit 31 if it ends above); "
+     "0 if it is empty"),
+    (AluOp.BFI, "bfi", "d a b c", "",
+     "d = c with b[15:8] bits from bit b[7:0] up replaced by the low bits of a"),
     (AluOp.PRMT, "prmt", "d a b c", "",
      "byte i of d = byte c[4i+2:4i] of {b, a}, or eight copies of its highest bit if c[4i+3]"),
     (AluOp.CLZ, "clz", "d b", "", "d = leading zeros of b, 0 to 32"),
     (AluOp.POPC, "popc", "d b", "", "d = ones of b"),
-    (AluOp.BALLOT, "ballot", "d pa", "", "d = a bit a lane: those that execute the instruction and whose pa holds"),
+    (AluOp.BALLOT, "ballot", "d pa", "",
+     "d = a bit a lane: those that execute the instruction and whose pa holds"),
     (AluOp.SEL, "sel", "d a b pa", "d a imm pa", "d = pa ? a : b"),
     (AluOp.SETP_EQ, "setp.eq", "pd a b", "pd a imm", "pd = a == b"),
     (AluOp.SETP_NE, "setp.ne", "pd a b", "pd a imm", "pd = a != b"),
@@ -233,8 +251,10 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.FSETP_GEU, "fsetp.geu", "pd a b", "pd a imm", "pd = a >= b; true if one is a NaN"),
     (AluOp.FSETP_NUM, "fsetp.num", "pd a b", "", "pd = neither is a NaN"),
     (AluOp.FSETP_NAN, "fsetp.nan", "pd a b", "", "pd = one is a NaN"),
-    (AluOp.FMIN, "fmin", "d a b", "d a imm", "d = minimum of a and b; of a NaN and a number the number; -0 < +0"),
-    (AluOp.FMAX, "fmax", "d a b", "d a imm", "d = maximum of a and b; of a NaN and a number the number; -0 < +0"),
+    (AluOp.FMIN, "fmin", "d a b", "d a imm",
+     "d = minimum of a and b; of a NaN and a number the number; -0 < +0"),
+    (AluOp.FMAX, "fmax", "d a b", "d a imm",
+     "d = maximum of a and b; of a NaN and a number the number; -0 < +0"),
     (AluOp.FNEG, "fneg", "d b", "", "d = b with its sign inverted"),
     (AluOp.FABS, "fabs", "d b", "", "d = b with its sign cleared"),
     (AluOp.FSAT, "fsat", "d b", "", "d = b clamped to 0 .. 1, a NaN to +0"),
@@ -309,11 +329,13 @@ def _f64_opcodes():
 
 
 def _side_opcodes():
-    functions = {SfuOp.RCP: "1 / b", SfuOp.RSQ: "1 / sqrt(b)", SfuOp.SQRT: "sqrt(b)", SfuOp.EX2: "2 ** b",
-                 SfuOp.LG2: "log2(b)", SfuOp.SIN: "sin(b), b in radians", SfuOp.COS: "cos(b), b in radians",
-                 SfuOp.RCP64H: "high word of an approximation of 1 / x, b the high word of f64 x; subnormals are zero",
-                 SfuOp.RSQ64H: "high word of an approximation of 1 / sqrt(x), b the high word of f64 x; subnormals "
-                               "are zero"}
+    functions = {SfuOp.RCP: "1 / b", SfuOp.RSQ: "1 / sqrt(b)", SfuOp.SQRT: "sqrt(b)",
+                 SfuOp.EX2: "2 ** b", SfuOp.LG2: "log2(b)",
+                 SfuOp.SIN: "sin(b), b in radians", SfuOp.COS: "cos(b), b in radians",
+                 SfuOp.RCP64H: "high word of an approximation of 1 / x, "
+                               "b the high word of f64 x; subnormals are zero",
+                 SfuOp.RSQ64H: "high word of an approximation of 1 / sqrt(x), "
+                               "b the high word of f64 x; subnormals are zero"}
     for op, meaning in functions.items():
         yield Opcode(f"mufu.{op.name.lower()}", 0x280 | op, Format.R, Unit.SFU, ("d", "b"),
                      f"d = {meaning}" if op in (SfuOp.RCP64H, SfuOp.RSQ64H)
@@ -325,14 +347,15 @@ def _side_opcodes():
                          "d = a bit a lane: those that execute the instruction with the same a",
                          function=op)
         elif op.name.endswith("_I"):
-            yield Opcode("shfl." + op.name[5:-2].lower() + ".i",
-                         0x2c0 | op, Format.I, Unit.EXCHANGE,
-                         ("d", "a", "imm"),
+            yield Opcode("shfl." + op.name[5:-2].lower() + ".i", 0x2c0 | op, Format.I,
+                         Unit.EXCHANGE, ("d", "a", "imm"),
                          "as the register form, with b = imm[7:0] and c = imm[31:8]", function=op)
         else:
             yield Opcode("shfl." + op.name[5:].lower(), 0x2c0 | op, Format.R, Unit.EXCHANGE,
-                         ("d", "pd", "a", "b", "c"), "d = a of the lane that PTX shfl computes from b and c, pd = it "
-                         "is in range; of a lane that does not execute the instruction: the lane's own a, pd false",
+                         ("d", "pd", "a", "b", "c"),
+                         "d = a of the lane that PTX shfl computes from b and c, "
+                         "pd = it is in range; of a lane that does not execute the instruction: "
+                         "the lane's own a, pd false",
                          function=op)
 
 
@@ -401,8 +424,7 @@ def _memory_opcodes():
                 name = f"b{8 * size.bytes}"
                 yield Opcode(f"st.{where}.{name}", code | 8, Format.M, unit, ("mem", "data"),
                              f"{size.bytes}-byte {where} store of d at a + imm; "
-                             "of lanes that write one byte the "
-                             "highest wins",
+                             "of lanes that write one byte the highest wins",
                              space=space, size=size, store=True)
 
 

@@ -45,7 +45,8 @@ class InstructionBuffer(wiring.Component):
         Entries that become empty; wins over `fill`.
     held : Signal(warps), out
         Entries that hold an instruction.
-    alu, load, store, atomic, shared, constant, f64, sfu, exchange, uniform, uses_u, sync : Signal(warps), out
+    alu, load, store, atomic, shared, constant : Signal(warps), out
+    f64, sfu, exchange, uniform, uses_u, sync : Signal(warps), out
         Entries whose instruction is of the class; others may hold an old value where `held` is
         clear.
     warp, instruction

@@ -3,11 +3,11 @@ equal one (match).
 
 ::
 
-    op --beats--> words, fields, mask (one warp) --> choose --+--> picked --> words of the chosen lanes --+
-                                                     group    |                                           |
-                                                              |     match: targets == words --> found ----+
-                                                              |                                           v
-    room <----------------------------------------------------+                 write, predicate <-- gathered
+    op --beats--> words, fields, mask --> choose --+--> picked --> words of the chosen lanes --+
+                  (of one warp)           group    |                                           |
+                                                   |     match: targets == words --> found ----+
+                                                   |                                           v
+    room <-----------------------------------------+                 write, predicate <-- gathered
 """
 
 from __future__ import annotations
@@ -90,8 +90,10 @@ class ExchangeUnit(wiring.Component):
         self._groups = g.warp_size // g.exchange_lanes
         self._field = data.StructLayout({"distance": self._bits,
                                          "clamp": self._bits, "segment": self._bits})
-        self._kept = data.StructLayout({"match": 1, "mode": Mode} | {name: lane_op(g, ())[
-            name].shape for name in ("warp", "base", "d", "writes_d", "pd", "writes_pd")})
+        self._kept = data.StructLayout(
+            {"match": 1, "mode": Mode}
+            | {name: lane_op(g, ())[name].shape
+               for name in ("warp", "base", "d", "writes_d", "pd", "writes_pd")})
         super().__init__({
             "op": In(stream.Signature(lane_op(g, self.OPERANDS))), "room": Out(1),
             "write": Out(stream.Signature(register_write(g))),

@@ -3,10 +3,12 @@
 ::
 
     cycle 0   issue transfers
-    cycle 1   OperandCollector reads the banks of RegisterFile and the valid bits (more cycles on conflicts)
-    cycle 2   bank data -> operand registers; ScalarSource gives immediates, parameters, special registers
-    cycle 3   operands -> IntegerUnit stage 1, FloatUnit stage 1    or  a memory unit, or one of
-                                                                        F64Unit, SpecialFunctionUnit, ExchangeUnit
+    cycle 1   OperandCollector reads the banks of RegisterFile and the valid bits
+              (more cycles on conflicts)
+    cycle 2   bank data -> operand registers;
+              ScalarSource gives immediates, parameters, special registers
+    cycle 3   operands -> IntegerUnit stage 1, FloatUnit stage 1    or  a memory unit, or F64Unit,
+                                                         SpecialFunctionUnit, ExchangeUnit
     cycle 4                           stage 2,           stage 2
     cycle 5                           stage 3,           stage 3    (ThreadIndex beside them)
     cycle 6                                              stage 4
@@ -154,7 +156,8 @@ class ExecutePipeline(wiring.Component):
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
             "issue": In(stream.Signature(payload.issue(g))),
             "throttle": Out(1),
-            "param_select": Out(data.StructLayout({"kernel": index(g.kernel_slots), "word": index(g.param_words)})),
+            "param_select": Out(data.StructLayout({"kernel": index(g.kernel_slots),
+                                                   "word": index(g.param_words)})),
             "param_value": In(32),   # combinational
             "cycle": In(32),         # for s2r CLOCK
             # predicates, read by the front end
@@ -163,36 +166,43 @@ class ExecutePipeline(wiring.Component):
             "predicate_guard": Out(g.warp_size),
             "predicate_pa": Out(g.warp_size),
             "predicate_pb": Out(g.warp_size),
-            "release_register": Out(data.StructLayout({"valid": 1, "warp": index(g.warps), "register": 6})),
+            "release_register": Out(data.StructLayout({"valid": 1, "warp": index(g.warps),
+                                                       "register": 6})),
             "release_predicate": Out(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1)})),
             # memory units, uniform data path
             **{f"{name}_op": Out(stream.Signature(self._memory_op(unit)))
                for unit, name in MEMORY_UNITS.items()},
-            **{f"{name}_write": In(stream.Signature(payload.register_write(g))) for name in MEMORY_UNITS.values()},
+            **{f"{name}_write": In(stream.Signature(payload.register_write(g)))
+               for name in MEMORY_UNITS.values()},
             "uniform_predicate": In(stream.Signature(payload.predicate_write(g))),
             # the place of one instruction in a unit is free again
             **{f"{name}_room": Out(1) for name in SIDE_UNITS.values()},
             # preemption unit
-            "clear": In(data.StructLayout({"valid": 1, "warp": index(g.warps)})),  # a warp slot is initialised:
-            #   its registers become invalid and clean, its predicates unwritten
+            # a warp slot is initialised: registers become invalid and clean, predicates unwritten
+            "clear": In(data.StructLayout({"valid": 1, "warp": index(g.warps)})),
             "flags_select": In(index(g.warps)),
-            "flags_valid": Out(MAX_REGISTERS),       # valid bits of the selected warp, combinational
+            # valid bits of the selected warp, combinational
+            "flags_valid": Out(MAX_REGISTERS),
             "flags_dirty": Out(MAX_REGISTERS),
             "flags_predicates": Out(PREDICATES),     # predicates written
             "save_predicate_select": In(range(PREDICATES + 1)),
             "save_predicate": Out(g.warp_size),      # of warp `flags_select`, combinational
             "restore_predicate": In(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1), "value": g.warp_size})),
+                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1),
+                "value": g.warp_size})),
             "save_read": In(stream.Signature(data.StructLayout({  # lowest priority reader
-                "warp": index(g.warps), "base": payload.physical(g), "register": 6, "beat": index(g.beats)}))),
+                "warp": index(g.warps), "base": payload.physical(g), "register": 6,
+                "beat": index(g.beats)}))),
             "save_data": Out(data.StructLayout({     # one cycle after the transfer of `save_read`
                 "valid": 1, "data": data.ArrayLayout(32, g.lanes)})),
-            "restore_write": In(stream.Signature(payload.register_write(g))),  # lowest priority writer
+            # lowest priority writer
+            "restore_write": In(stream.Signature(payload.register_write(g))),
             "mark_clean": In(1),     # with restore_write: leave the dirty bit clear
             "fault": Out(payload.fault_report(g)),   # PARAM_BOUND
             "trace_write": Out(data.StructLayout({"valid": 1, "write": payload.register_write(g)})),
-            "trace_predicate": Out(data.StructLayout({"valid": 1, "write": payload.predicate_write(g)})),
+            "trace_predicate": Out(data.StructLayout({"valid": 1,
+                                                      "write": payload.predicate_write(g)})),
         })
 
     def _memory_op(self, unit):

@@ -2,8 +2,8 @@
 
 ::
 
-    FetchUnit (cache, decoder, idle pp) --fill--> InstructionBuffer --> IssueStage --issue--> ExecutePipeline
-        ^   |                                 Scoreboard --hazard-->  ^   |   |
+    FetchUnit (cache, decoder, idle pp) --fill--> InstructionBuffer --> IssueStage --issue-->
+        ^   |                                 Scoreboard --hazard-->  ^   |   |   ExecutePipeline
         |   |              UniformRegisters <--> UniformUnit <--------+   |   |
         |   +---------skip----> SimtStack <---------command-----------|---+   |
         +---alive--- WarpTable <---waits, parks, faults ... ----------+-------+
@@ -180,8 +180,10 @@ class FrontEnd(wiring.Component):
             "warp_init": In(stream.Signature(payload.warp_init(g))),
             "stack_push": In(stream.Signature(payload.stack_push(g))),
             "start": In(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
-            "free": In(g.warps),     # vector: these slots become empty (their warps are exited, stopped or killed)
-            "kill": In(g.warps),     # vector: these warps issue nothing more and become `exited` when quiet
+            # vector: these slots become empty (their warps are exited, stopped or killed)
+            "free": In(g.warps),
+            # vector: these warps issue nothing more and become `exited` when quiet
+            "kill": In(g.warps),
             # preemption
             "pending": In(g.kernel_slots),   # stop at preemption points; full barriers are held
             "stop_now": In(g.kernel_slots),  # stop at the next instruction (implies pending)
@@ -198,13 +200,15 @@ class FrontEnd(wiring.Component):
             "issued": Out(1),         # an instruction issued (retired) this cycle
             # to the execution pipeline
             "issue": Out(stream.Signature(payload.issue(g))),
-            "throttle": In(1),        # write back is behind: do not issue an ALU instruction this cycle
+            # write back is behind: do not issue an ALU instruction this cycle
+            "throttle": In(1),
             "predicate_select": Out(data.StructLayout({
                 "warp": index(g.warps), "guard": 3, "pa": 3, "pb": 3})),
             "predicate_guard": In(g.warp_size),  # combinational; index 7 reads all ones
             "predicate_pa": In(g.warp_size),
             "predicate_pb": In(g.warp_size),
-            "release_register": In(data.StructLayout({"valid": 1, "warp": index(g.warps), "register": 6})),
+            "release_register": In(data.StructLayout({"valid": 1, "warp": index(g.warps),
+                                                      "register": 6})),
             "release_predicate": In(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1)})),
             # from the units: one gives back a place (at reset: `unit_queue` in a memory unit, one
@@ -221,7 +225,8 @@ class FrontEnd(wiring.Component):
             "uniform_param_value": In(32),  # combinational
             "uniform_write": In(stream.Signature(payload.uniform_write(g))),  # constants
             "uniform_predicate": Out(stream.Signature(payload.predicate_write(g))),
-            "save_uniforms": Out(UNIFORMS),          # uniform registers written, of warp `save_select.warp`
+            # uniform registers written, of warp `save_select.warp`
+            "save_uniforms": Out(UNIFORMS),
             "save_uniform_select": In(range(UNIFORMS)),
             "save_uniform": Out(32),                 # of the same warp, combinational
             "restore_uniform": In(uniform),

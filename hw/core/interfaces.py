@@ -2,11 +2,11 @@
 
 ::
 
-            KernelInfo, TbInfo, warp_init / stack_push / start                 (preempt.unit)
-                 |                                                                  ^
-                 v                                                                  | views, register and
-    icache -> FrontEnd --issue--> ExecutePipeline --global_op--> LoadStore ----+    | shared-memory ports
-      fetch, decode,     |  |       operands, ALU,  --shared_op--> SharedMemory |
+            KernelInfo, TbInfo, warp_init / stack_push / start               (preempt.unit)
+                 |                                                                ^
+                 v                                                                | views, register
+    icache -> FrontEnd --issue--> ExecutePipeline --global_op--> LoadStore ----+  | and shared-
+      fetch, decode,     |  |       operands, ALU,  --shared_op--> SharedMemory |  | memory ports
       scoreboard, SIMT   |  |       F64, SFU,       --constant_op-> ConstantUnit|
       stack, barriers    |  |       exchange,                       |          |
                          |  |       predicates,                     |          |

@@ -43,7 +43,8 @@ class IssueStage(wiring.Component):
     ----------
     ready : Signal(warps), in
         Warps that hold an instruction that has nothing to wait for but room in its unit.
-    uses_alu, uses_global, uses_shared, uses_constant, uses_f64, uses_sfu, uses_exchange, uses_uniform : in
+    uses_alu, uses_global, uses_shared, uses_constant : Signal(warps), in
+    uses_f64, uses_sfu, uses_exchange, uses_uniform : Signal(warps), in
         Which of them need which unit, a bit a warp each.
     hold : Signal(), in
         No issue in this cycle.

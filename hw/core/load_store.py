@@ -2,11 +2,14 @@
 
 ::
 
-    op -> LocalAddress -> OperationQueue -> Coalescer -> window check --+-> LoadUnit  -> read_port, write
-                              |                                         |
-                              +-- data of stores and atomics -----------+-> StoreUnit -> write_port
-                                                                        |
-                                                                        +-> GlobalAtomics -> atomic ports, write
+    op -> LocalAddress -> OperationQueue -> Coalescer -> window check
+                              |                               |
+                              +-- data of stores, atomics ----+-> LoadUnit -> read_port, write
+                                                              |
+                                                              +-> StoreUnit -> write_port
+                                                              |
+                                                              +-> GlobalAtomics -> atomic ports,
+                                                                                 write
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -95,7 +98,8 @@ class LoadStore(wiring.Component):
             "store_done": Out(payload.completion(g)),
             "atomic_done": Out(payload.completion(g)),
             "fault": Out(payload.fault_report(g)),
-            "trace_atomic": Out(trace_atomic(g)),   # the lanes of atomics in the order in which they are performed
+            # the lanes of atomics in the order in which they are performed
+            "trace_atomic": Out(trace_atomic(g)),
             "read_port": Out(ReadPort(g)),
             "write_port": Out(WritePort(g)),
             "atomic_read_port": Out(ReadPort(g)),

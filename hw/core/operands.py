@@ -3,8 +3,8 @@
 ::
 
     issue -> slot -> bank reads -> (a cycle) bank data -> operand registers -> output
-             beat,                 `arriving`             a | b d0 | c d1 | high b d2 | high c d3 | high a
-             operands left
+             beat,                 `arriving`             a | b d0 | c d1 |
+             operands left                                high b d2 | high c d3 | high a
 
 An instruction whose operands are in different banks takes `beats` cycles; registers that share a
 bank are read in turn, in the order of the operand registers.

@@ -38,7 +38,8 @@ class Serial(wiring.Component):
         m.submodules.serial = serial = Serial(g, threads=2, operands=("b",), registers=1, latency=4)
         wiring.connect(m, wiring.flipped(self.op), serial.op)
         wiring.connect(m, serial.write, wiring.flipped(self.write))
-        m.d.comb += [self.room.eq(serial.room), lane.b.eq(serial.enter.b[0]), serial.result[0][0].eq(lane.result)]
+        m.d.comb += [self.room.eq(serial.room), lane.b.eq(serial.enter.b[0]),
+                     serial.result[0][0].eq(lane.result)]
 
     Groups of `threads` neighbouring threads enter in ascending order, one a cycle; groups without
     an active thread are left out. There is room for one instruction whose groups enter and one that

@@ -2,7 +2,7 @@
 
 ::
 
-    op -> OperationQueue -> select lanes of a pass --> banks (synchronous RAM) --> gather --> result --> write
+    op -> OperationQueue -> select lanes of a pass --> banks (synchronous RAM) --> gather --> write
                             |  (BankConflicts)          ^                |         by bank
                             |                           +- SharedAtomics +
                             +- prepare the line of a store (LineState)
@@ -17,7 +17,17 @@ from ..arch.faults import Fault
 from ..arch.geometry import SEGMENT_BYTES, WORD_BYTES, Geometry
 from ..arch.isa import Size
 from . import interfaces as payload
-from .access import extra_bytes, extra_registers, extract, look_up, lowest, pick, replicate, select, strobe
+from .access import (
+    extra_bytes,
+    extra_registers,
+    extract,
+    look_up,
+    lowest,
+    pick,
+    replicate,
+    select,
+    strobe,
+)
 from .atomics.entries import trace_atomic
 from .atomics.shared_unit import SharedAtomics
 from .bank_conflicts import BankConflicts
@@ -123,10 +133,12 @@ class SharedMemory(wiring.Component):
                 "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
             "lines_valid": Out(g.shared_lines),
             "lines_dirty": Out(g.shared_lines),
-            "trace_atomic": Out(trace_atomic(g)),   # the lanes of atomics in the order in which they are performed
+            # the lanes of atomics in the order in which they are performed
+            "trace_atomic": Out(trace_atomic(g)),
             "row": In(stream.Signature(data.StructLayout({
                 "row": range(self.rows), "write": 1, "clean": 1, "data": row_data}))),
-            "row_data": Out(data.StructLayout({"valid": 1, "data": row_data})),  # one cycle after a read transfers
+            # one cycle after a read transfers
+            "row_data": Out(data.StructLayout({"valid": 1, "data": row_data})),
         })
 
     def elaborate(self, platform):

@@ -125,9 +125,8 @@ class SimtStack(wiring.Component):
             "waiter_warp": In(warp), "waiter_pc": Out(PC_BITS),
             "view_select": In(data.ArrayLayout(data.StructLayout({"warp": warp, "entry": 6}), 2)),
             "view": Out(data.ArrayLayout(data.StructLayout({
-                                             "depth": depth, "live": g.warp_size, "pc": PC_BITS,
-                                             "mask": g.warp_size, "reconv": PC_BITS}),
-                                         2)),
+                "depth": depth, "live": g.warp_size, "pc": PC_BITS, "mask": g.warp_size,
+                "reconv": PC_BITS}), 2)),
         })
         self._level = payload.index(g.stack_depth)
         self._entry = data.StructLayout({"pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS})

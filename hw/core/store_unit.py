@@ -85,8 +85,9 @@ class StoreUnit(wiring.Component):
             first, last = touched_beats(m, g, taken)
             m.d.sync += [busy.eq(1), port.request.valid.eq(1), beat.eq(first), last_beat.eq(last),
                          port.request.payload.extra_beats.eq(last - first),
-                         port.request.payload.address.eq(Cat(Const(0, exact_log2(g.bus_bytes)),
-                                                             first, taken.address[OFFSET_BITS:]))]
+                         port.request.payload.address.eq(
+                             Cat(Const(0, exact_log2(g.bus_bytes)), first,
+                                 taken.address[OFFSET_BITS:]))]
         self._beat(m, take, beat)
         self._acknowledge(m, remembered)
         return m

@@ -3,8 +3,8 @@ warp.
 
 ::
 
-    cycle 0   IssueStage reads U[a], U[b], U[c]; a uniform instruction transfers (vector and memory instructions
-              that use a uniform register get it as their immediate, and go elsewhere)
+    cycle 0   IssueStage reads U[a], U[b], U[c]; a uniform instruction transfers (vector and memory
+              instructions that use a uniform register get it as their immediate, and go elsewhere)
     cycle 1   ScalarSource -> operand b; IntegerUnit stage 1
     cycle 2   stage 2   (a fault of ``uldp`` is reported)
     cycle 3   stage 3

@@ -48,7 +48,8 @@ class WriteBack(wiring.Component):
     result : in
         Beat of an ALU result, taken in the cycle of `valid`; unless `kept` it releases its register
         without writing it.
-    global_write, shared_write, constant_write, f64_write, sfu_write, exchange_write, restore_write : in stream
+    global_write, shared_write, constant_write, f64_write, sfu_write, exchange_write : in stream
+    restore_write : in stream
         Beats of the `WRITERS` and of the preemption unit.
     mark_clean : Signal(1), in
         With `restore_write`: leave the dirty bit.

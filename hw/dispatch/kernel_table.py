@@ -59,8 +59,10 @@ class KernelTable(wiring.Component):
         `read_data` follows `select` by one cycle.
     kernels : array of kernel_info, out
         The descriptors; a write is visible one cycle later.
-    param_select, uniform_param_select : struct, in; param_value, uniform_param_value : Signal(32), out
-        Parameter word of a kernel, combinational: for the lanes and for the uniform data path.
+    param_select, uniform_param_select : struct, in
+        Parameter words wanted: by the lanes, by the uniform data path.
+    param_value, uniform_param_value : Signal(32), out
+        These words of the kernels, combinational.
     """
 
     write: data.View

@@ -5,9 +5,11 @@ acknowledgement.
 
     burst (final?) --+                      +--> request
                      +--> request register -+
-    head ------------+         |            +--> grants --> beats (of the data, or composed for a head)
-    wanted (COMPLETE)          |
-                               +--> marks (entry, number of the burst) --- ack number --> event, `wanted`
+    head ------------+         |            +--> grants --> beats (of the data,
+    wanted (COMPLETE)          |                                   or composed for a head)
+                               |
+                               +--> marks (entry, number of the burst)
+                                             `--- ack number --> event, `wanted`
 
 Acknowledgements come in order, so a burst's number says when all before it are acknowledged. See
 `arch.context` for the protocol; Lin et al. IV-B for the CCB.

@@ -2,7 +2,7 @@
 
     input --> subtractors --> [words, steps] --> comparators --> [row], [verdict] --> output
               lane - lane before                  all steps 0?          rows if random, else
-                                                  all steps equal?      bases and steps of the groups
+                                                  all steps equal?      bases and steps of groups
 
 Patterns and their encoding are those of `hw.arch.patterns`.
 """
@@ -28,8 +28,8 @@ def group_count(g: Geometry) -> int:
     return g.warp_size // SMALLEST_PAG
 
 
-# noqa: B008 - immutable
-def register_beat(g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:
+def register_beat(
+        g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008 - immutable
     """One beat of a register; `launched` has a bit for each of its lanes.
     A `raw` register is called random."""
     return data.StructLayout({"words": data.ArrayLayout(32, g.lanes),

@@ -14,8 +14,8 @@ from .compressor import PAG_BITS, encoded, group_count
 __all__ = ["decoded_beat", "Decompressor"]
 
 
-# noqa: B008 - immutable
-def decoded_beat(g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:
+def decoded_beat(
+        g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008 - immutable
     """Beat `beat` of a register; `last` marks the final one.
     The words of a dead register are zero."""
     return data.StructLayout({"words": data.ArrayLayout(32, g.lanes),

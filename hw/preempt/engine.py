@@ -147,13 +147,17 @@ class PreemptEngine(wiring.Component):
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             # from and to the dispatcher
             "command": In(stream.Signature(command(g))),   # ready while idle
-            "result": Out(data.StructLayout({"valid": 1, "error": CommandError})),  # one cycle, ends the command
-            "claim": Out(g.tb_slots),   # vector: being saved; the dispatcher does not free these when they finish
-            "release": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),  # saved: free its resources
+            # one cycle, ends the command
+            "result": Out(data.StructLayout({"valid": 1, "error": CommandError})),
+            # vector: being saved; the dispatcher does not free these when they finish
+            "claim": Out(g.tb_slots),
+            # saved: free its resources
+            "release": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
             "admit": Out(stream.Signature(admission(g))),
             "admitted": In(admitted(g)),
             "no_room": In(1),   # the admission waits for room
-            "warp_init": Out(stream.Signature(payload.warp_init(g))),   # restored warps (the dispatcher adds `clear`)
+            # restored warps (the dispatcher adds `clear`)
+            "warp_init": Out(stream.Signature(payload.warp_init(g))),
             "stack_push": Out(stream.Signature(payload.stack_push(g))),
             "start": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
             "counters": Out(counters()),
@@ -179,9 +183,11 @@ class PreemptEngine(wiring.Component):
             "save_predicate_select": Out(range(PREDICATES + 1)),
             "save_predicate": In(g.warp_size),
             "restore_predicate": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1), "value": g.warp_size})),
+                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1),
+                "value": g.warp_size})),
             "save_read": Out(stream.Signature(data.StructLayout({
-                "warp": index(g.warps), "base": payload.physical(g), "register": 6, "beat": index(g.beats)}))),
+                "warp": index(g.warps), "base": payload.physical(g), "register": 6,
+                "beat": index(g.beats)}))),
             "save_data": In(data.StructLayout({"valid": 1, "data": data.ArrayLayout(32, g.lanes)})),
             "restore_write": Out(stream.Signature(payload.register_write(g))),
             "mark_clean": Out(1),

@@ -2,9 +2,11 @@
 
     RecordWriter --chunks--> Packer(4) --> queue -------------------+
       |      |                                                      |
-      |      +-- items --> RowFetch --> Compressor --> Collector ---+--> Merge --> Packer(bus) --> SegmentWriter
-      |                                                    |        |                                  |
-      +--------- TBs listed --------------------------> Closer -----+                                bursts
+      |      +-- items --> RowFetch --> Compressor --> Collector ---+--> Merge --> Packer(bus)
+      |                                                    |        |                  |
+      +--------- TBs listed --------------------------> Closer -----+            SegmentWriter
+                                                                                       |
+                                                                                     bursts
 """
 
 from amaranth.hdl import Module, Signal

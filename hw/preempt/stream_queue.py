@@ -52,6 +52,7 @@ class StreamQueue(wiring.Component):
             self.input.ready.eq(queue.w_rdy),
             Value.cast(self.output.payload).eq(queue.r_data), self.output.valid.eq(queue.r_rdy),
             queue.r_en.eq(self.output.ready),
-            self.level.eq(queue.level),  # pyright: ignore[reportAttributeAccessIssue] - the stubs lack it
+            # The stubs lack the level.
+            self.level.eq(queue.level),  # pyright: ignore[reportAttributeAccessIssue]
         ]
         return m

@@ -38,12 +38,13 @@ class ControlUnit(wiring.Component):
 
     ::
 
-        registers --command--> commands --start--> grid --next--> admission --fresh--> launcher --+
-            |                      |                               ^     |                        v
-        kernel_table            engine ------admit-----------------+     +--> tb_table     warp_init, stack_push,
-                                   |  `-------warp_init, stack_push, start ------^------->  start (engine first)
-                                   `--release--> completion --remove-------------'
-                                                 faults --kill
+        registers --command--> commands --start--> grid --next--> admission --fresh--> launcher
+            |                      |                               ^     |                 |
+        kernel_table            engine ------admit-----------------+     +--> tb_table     v
+                                   |  |                                          ^   warp_init,
+                                   |  `-------warp_init, stack_push, start ------|-> stack_push,
+                                   `--release--> completion --remove-------------'   start
+                                                 faults --kill                  (engine first)
 
     The ports mirror those of `FrontEnd`, `ExecutePipeline` and `SharedMemory`; the save and restore
     ports are the engine's (`hw.preempt.engine`), the others those of the dispatcher's parts
@@ -178,7 +179,8 @@ class ControlUnit(wiring.Component):
             "invalidate": Out(1),
             "issued": In(1),
             # execution pipeline (mirrors ExecutePipeline)
-            "param_select": In(data.StructLayout({"kernel": index(g.kernel_slots), "word": index(g.param_words)})),
+            "param_select": In(data.StructLayout({"kernel": index(g.kernel_slots),
+                                                  "word": index(g.param_words)})),
             "param_value": Out(32),
             "cycle": Out(32),
             "clear": Out(data.StructLayout({"valid": 1, "warp": index(g.warps)})),
@@ -189,9 +191,11 @@ class ControlUnit(wiring.Component):
             "save_predicate_select": Out(range(PREDICATES + 1)),
             "save_predicate": In(g.warp_size),
             "restore_predicate": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1), "value": g.warp_size})),
+                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1),
+                "value": g.warp_size})),
             "save_read": Out(stream.Signature(data.StructLayout({
-                "warp": index(g.warps), "base": payload.physical(g), "register": 6, "beat": index(g.beats)}))),
+                "warp": index(g.warps), "base": payload.physical(g), "register": 6,
+                "beat": index(g.beats)}))),
             "save_data": In(data.StructLayout({"valid": 1, "data": data.ArrayLayout(32, g.lanes)})),
             "restore_write": Out(stream.Signature(payload.register_write(g))),
             "mark_clean": Out(1),

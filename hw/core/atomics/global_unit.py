@@ -2,10 +2,10 @@
 
 ::
 
-    segment --> entries (atomic_queue) --> read_port.request          (not while the segment is in flight)
-                                                                    +--> write_port     (changed words only)
-    read_port.beat --> arrived (atomic_queue) --> SegmentEngine ----+--> write          (what was there)
-                                                                    +--> trace
+    segment --> entries (atomic_queue) --> read_port.request   (not while the segment is in flight)
+                                                                +--> write_port  (changed words)
+    read_port.beat --> arrived (atomic_queue) --> SegmentEngine +--> write       (what was there)
+                                                                +--> trace
     write_port.ack --> entries leave, in order --> done, fault
 """
 

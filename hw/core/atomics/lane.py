@@ -89,8 +89,9 @@ class AtomicLane(wiring.Component):
         if function in (AtomicOp.MAX_S, AtomicOp.MAX_U):
             return np.where(less, b, old)
         return mask & {
-            AtomicOp.ADD: lambda: old + b, AtomicOp.AND: lambda: old & b, AtomicOp.OR: lambda: old | b,
-            AtomicOp.XOR: lambda: old ^ b, AtomicOp.EXCH: lambda: b.copy(),
+            AtomicOp.ADD: lambda: old + b, AtomicOp.AND: lambda: old & b,
+            AtomicOp.OR: lambda: old | b, AtomicOp.XOR: lambda: old ^ b,
+            AtomicOp.EXCH: lambda: b.copy(),
             AtomicOp.CAS: lambda: np.where(old == b, c, old),
             AtomicOp.INC: lambda: np.where(old >= b, zero, old + one),
             AtomicOp.DEC: lambda: np.where((old == 0) | (old > b), b, old - one),

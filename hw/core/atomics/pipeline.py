@@ -16,7 +16,8 @@ class AtomicPipeline(wiring.Component):
 
     ::
 
-        op --> read (1 cycle later), old --> lane --> result (2 cycles after op; FADD 1 + FLOAT_LATENCY)
+        op --> read (1 cycle later), old --> lane --> result (2 cycles after op;
+                                                              FADD 1 + FLOAT_LATENCY)
 
     What `read` names is expected on `old` in the same cycle, and what `result` names must be
     written in its cycle, so that an operation taken in the next one reads it. Hence operations on

@@ -76,7 +76,8 @@ _ROUNDED: dict[str, dict[str, Any]] = {
     "L2F_U": _FROM_INTEGER | {"to_single": 1},
 }
 ROWS: dict[F64Op, dict[str, Any]] = {
-    F64Op[f"{name}_{mode}"]: row | controls for name, row in _ROUNDED.items() for mode, controls in _MODES.items()
+    F64Op[f"{name}_{mode}"]: row | controls
+    for name, row in _ROUNDED.items() for mode, controls in _MODES.items()
 } | {
     F64Op.F2D: {"convert": 1, "addend": Addend.B, "from_single": 1},
     F64Op.I2D_S: _FROM_INTEGER | {"signed": 1, "word": 1},
@@ -84,6 +85,7 @@ ROWS: dict[F64Op, dict[str, Any]] = {
     F64Op.DMIN: _CHOICE,
     F64Op.DMAX: _CHOICE | {"maximum": 1},
 } | {
-    F64Op[f"D{op.name[1:]}"]: row for op, row in COMPARISON_ROWS.items() if op.name.startswith("FSETP")
+    F64Op[f"D{op.name[1:]}"]: row
+    for op, row in COMPARISON_ROWS.items() if op.name.startswith("FSETP")
 }
 """Controls by operation; what is left out is 0."""

@@ -7,9 +7,9 @@
     stage 3   nine partial products of x * y
     stage 4   their sum
     stage 5   the operand of lower exponent moves right, what falls out is kept in one sticky bit
-    stage 6   sum or difference                          |  or: rounding to an integer at a fixed place
+    stage 6   sum or difference                 |  or: rounding to an integer at a fixed place
     stage 7   leading zeros, as far as the exponent allows
-    stage 8   normalisation                              |  or: clamping of the integer
+    stage 8   normalisation                     |  or: clamping of the integer
     stage 9   rounding, packing
 
 The method is that of `floating.lane`. The window has 110 bits: 106 of the product, and enough below
@@ -224,8 +224,10 @@ class F64Lane(wiring.Component):
                      lower.eq(Mux(s["below"], product, addend))]
         moved, sticky = shift_right_sticky(lower, s["count"])
         return {
-            "upper": (WINDOW, Mux(s["below"], addend, product)), "lower": (WINDOW, moved), "sticky": (1, sticky),
-        } | {name: (s[name].shape(), s[name]) for name in ("exponent", "subtract", "sign", "special")}
+            "upper": (WINDOW, Mux(s["below"], addend, product)), "lower": (WINDOW, moved),
+            "sticky": (1, sticky),
+        } | {name: (s[name].shape(), s[name])
+             for name in ("exponent", "subtract", "sign", "special")}
 
     def _add(self, m, control, s):
         """Stage 6. What was lost below makes a difference smaller,

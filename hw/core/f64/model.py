@@ -139,8 +139,9 @@ def _multiply_add(mode, a, b, c):
 
 def _exact(mode: Rounding, a: int, b: int, c: int) -> int:
     """Return a * b + c, rounded once."""
-    (a_sign, a_number, a_place), (b_sign, b_number, b_place), (c_sign, c_number,
-                                                               c_place) = map(_unpack, (a, b, c))
+    a_sign, a_number, a_place = _unpack(a)
+    b_sign, b_number, b_place = _unpack(b)
+    c_sign, c_number, c_place = _unpack(c)
     sign = a_sign ^ b_sign
     if a_number is None or b_number is None or c_number is None:
         return _not_finite(sign, a, b, c)
@@ -260,7 +261,8 @@ _ROUNDED: dict[str, Callable[..., Bits]] = {
     "L2F_U": partial(_from_integer_to_single, False),
 }
 VALUES: dict[F64Op, Callable[[Bits, Bits, Bits], Bits]] = {
-    F64Op[f"{name}_{mode.name}"]: partial(function, mode) for name, function in _ROUNDED.items() for mode in Rounding
+    F64Op[f"{name}_{mode.name}"]: partial(function, mode)
+    for name, function in _ROUNDED.items() for mode in Rounding
 } | {
     F64Op.F2D: lambda a, b, c: _pattern(_single(b)),
     F64Op.I2D_S: partial(_from_word, np.int32), F64Op.I2D_U: partial(_from_word, np.uint32),

@@ -2,7 +2,8 @@
 
 ::
 
-    op --> Serial --a, b, c of a few threads--> F64Lane, 9 stages --results--> Serial --> write, predicate
+    op --> Serial --a, b, c of a few threads--> F64Lane, 9 stages --results--> Serial --> write,
+                                                                                          predicate
 """
 
 from __future__ import annotations

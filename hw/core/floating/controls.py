@@ -69,12 +69,13 @@ _RELATIONS: dict[str, tuple[str, ...]] = {
     "GT": ("on_greater",), "GE": ("on_greater", "on_equal"),
 }
 ARITHMETIC_ROWS: dict[AluOp, dict[str, Any]] = {
-    AluOp[f"{name}_{mode}"]: row | controls for name, row in _ROUNDED.items()
-    for mode, controls in _MODES.items()
+    AluOp[f"{name}_{mode}"]: row | controls
+    for name, row in _ROUNDED.items() for mode, controls in _MODES.items()
 }
 """Controls by operation; what is left out is 0. Each stage takes the names that its layout has."""
 COMPARISON_ROWS: dict[AluOp, dict[str, Any]] = {
-    AluOp[f"FSETP_{name}{suffix}"]: dict.fromkeys((*relations, *unordered), 1) for name, relations in _RELATIONS.items()
+    AluOp[f"FSETP_{name}{suffix}"]: dict.fromkeys((*relations, *unordered), 1)
+    for name, relations in _RELATIONS.items()
     for suffix, unordered in (("", ()), ("U", ("on_unordered",)))
 } | {
     AluOp.FSETP_NUM: {"on_less": 1, "on_equal": 1, "on_greater": 1},

@@ -5,8 +5,8 @@ through.
 
     stage 1   unpack x, y, z; product x * y; distance of the exponents
     stage 2   the operand of lower exponent moves right, what falls out is kept in one sticky bit
-    stage 3   sum or difference                          |  or: rounding to an integer at a fixed place
-    stage 4   normalisation, as far as the exponent allows   |  or: clamping of the integer
+    stage 3   sum or difference                      |  or: rounding to an integer at a fixed place
+    stage 4   normalisation, as the exponent allows  |  or: clamping of the integer
     stage 5   rounding, packing
 
 An addition multiplies by 1, a multiplication adds 0. The window of 62 bits suffices for exact

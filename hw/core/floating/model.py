@@ -143,7 +143,8 @@ _ROUNDED: dict[str, Callable[..., Bits]] = {
     "I2F_U": partial(_from_integer, np.uint32), "FRND": _round_integral,
 }
 VALUES: dict[AluOp, Callable[[Bits, Bits, Bits], Bits]] = {
-    AluOp[f"{name}_{mode.name}"]: partial(function, mode) for name, function in _ROUNDED.items() for mode in Rounding
+    AluOp[f"{name}_{mode.name}"]: partial(function, mode)
+    for name, function in _ROUNDED.items() for mode in Rounding
 } | {
     AluOp.FMIN: partial(_choose, True),
     AluOp.FMAX: partial(_choose, False),

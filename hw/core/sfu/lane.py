@@ -3,7 +3,7 @@
 ::
 
     stage 1   unpack, normalise a subnormal operand; results of special operands; window of 2 / pi
-    stage 2   angle times window                            |  or: exponent of a power of two to fixed point
+    stage 2   angle times window       |  or: exponent of a power of two to fixed point
     stage 3   place in the table: interval and t; exponent
     stage 4   coefficients; t * t
     stage 5   c1 * t; c2 * t * t
@@ -20,7 +20,17 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.isa import SfuOp
 from ..floating.parts import leading_zeros, shift_left
-from .model import INFINITY, KEPT, LARGE_POWER, NAN, ROW_OF, SMALL_SINE, TRIGONOMETRIC, WIDE, WIDE_INFINITY
+from .model import (
+    INFINITY,
+    KEPT,
+    LARGE_POWER,
+    NAN,
+    ROW_OF,
+    SMALL_SINE,
+    TRIGONOMETRIC,
+    WIDE,
+    WIDE_INFINITY,
+)
 from .tables import (
     C1_BITS,
     C2_BITS,

@@ -10,7 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from ...arch.isa import SfuOp
-from .tables import C1_BITS, C2_BITS, FRACTION_BITS, FUNCTIONS, INDEX_BITS, T_BITS, VALUE_BITS, coefficients, windows
+from .tables import (
+    C1_BITS,
+    C2_BITS,
+    FRACTION_BITS,
+    FUNCTIONS,
+    INDEX_BITS,
+    T_BITS,
+    VALUE_BITS,
+    coefficients,
+    windows,
+)
 
 __all__ = ["WIDE", "TRIGONOMETRIC", "SMALL_SINE", "ROW_OF", "evaluate", "interpolate"]
 
