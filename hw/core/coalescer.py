@@ -73,13 +73,13 @@ class Coalescer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, op, out = self.geometry, self.head.op, self.segment
-        started = Signal()
-        rest = Signal(g.warp_size)
-        left = Signal(g.warp_size)
-        found = Signal(g.warp_size)
-        leader = Signal(ADDRESS_BITS)
+        started = Signal()  # a segment of the instruction was found
+        rest = Signal(g.warp_size)  # lanes left then
+        left = Signal(g.warp_size)  # lanes left now
+        found = Signal(g.warp_size)  # those in the segment of the `leader`
+        leader = Signal(ADDRESS_BITS)  # address of the lowest lane left
         faulty = Signal()
-        last = Signal()
+        last = Signal()  # no lane is left behind them
         go = Signal()
         lanes = [self.address[i] for i in range(g.warp_size)]
         same = Cat(address[OFFSET_BITS:] == leader[OFFSET_BITS:] for address in lanes)

@@ -138,18 +138,18 @@ class ConstantUnit(wiring.Component):
         """Take the oldest instruction apart into passes:
         register by register, beat by beat, address by address."""
         g, op = self.geometry, queue.head.op
-        beat = Signal(range(g.beats))
-        k = Signal(2)
-        started = Signal()
-        begun = Signal()
-        rest = Signal(g.lanes)
-        left = Signal(g.lanes)
-        take = Signal(g.lanes)
+        beat = Signal(range(g.beats))  # whose lanes are in hand
+        k = Signal(2)  # register of a group
+        started = Signal()  # a pass of this beat was taken
+        begun = Signal()  # a pass of the instruction was taken
+        rest = Signal(g.lanes)  # lanes left of a beat that has been started
+        left = Signal(g.lanes)  # lanes left before this pass
+        take = Signal(g.lanes)  # lanes of this pass: those that read `offset`
         mask = Signal(g.lanes)
         bad = Signal()
         go = Signal()
-        ends = Signal()
-        last = Signal()
+        ends = Signal()  # last pass of the beat
+        last = Signal()  # last pass of the instruction
         offset = Signal(OFFSET_BITS)
         offsets = [Signal(OFFSET_BITS, name=f"offset_{i}") for i in range(g.lanes)]
         with m.If(queue.head.valid):

@@ -173,13 +173,13 @@ class LoadUnit(wiring.Component):
     def _write(self, m, words, current, copy, rows_free):
         """Copy the gathered words to the rows, and shift those out of the write port."""
         g, write = self.geometry, self.write
-        busy = Signal()
-        final = Signal()
+        busy = Signal()  # rows are written
+        final = Signal()  # they are the instruction's last
         leave = Signal()
-        finish = Signal()
-        mask = Signal(g.warp_size)
-        k = Signal(2)
-        extra = Signal(2)
+        finish = Signal()  # the last row of the segment
+        mask = Signal(g.warp_size)  # lanes left, this beat's lowest
+        k = Signal(2)  # which register
+        extra = Signal(2)  # registers less one
         out, done = write.payload, self.done
         m.d.comb += [
             write.valid.eq(busy), leave.eq(busy & write.ready),

@@ -106,8 +106,8 @@ class OperationQueue(wiring.Component):
         op = self.op
         write_slot = Signal(range(self.slots))
         read_slot = Signal(range(self.slots))
-        waiting = Signal(range(self.slots + 1))
-        used = Signal(range(self.slots + 1))
+        waiting = Signal(range(self.slots + 1))  # instructions not advanced past
+        used = Signal(range(self.slots + 1))  # slots not released
         push = Signal()
         complete = Signal()
         m.d.comb += [op.ready.eq(used != self.slots), push.eq(op.valid & op.ready),

@@ -160,16 +160,16 @@ class Serial(wiring.Component):
 
     def _pick(self, m, waiting, start, place, chosen):
         """Choose the lowest group left each cycle; return whether an instruction may start."""
-        feeding = Signal()
-        fresh = Signal()
-        final = Signal()
-        rest = Signal(self.geometry.warp_size)
-        taken = Signal(self.geometry.warp_size)
-        function = Signal(7)
-        entering = Signal(7)
-        group = Signal(index(self.groups))
-        present = Signal(self.groups)
-        lowest = Signal(self.groups)
+        feeding = Signal()  # groups enter
+        fresh = Signal()  # none has entered yet
+        final = Signal()  # the last one enters
+        rest = Signal(self.geometry.warp_size)  # threads left
+        taken = Signal(self.geometry.warp_size)  # those of the group that enters
+        function = Signal(7)  # of the instruction whose groups enter
+        entering = Signal(7)  # of the `chosen` group
+        group = Signal(index(self.groups))  # its number
+        present = Signal(self.groups)  # groups with threads left
+        lowest = Signal(self.groups)  # the lowest of them, one-hot
         m.d.comb += [
             present.eq(Cat(rest.word_select(k, self.threads).any() for k in range(self.groups))),
             lowest.eq(present & -present),
@@ -243,18 +243,18 @@ class Serial(wiring.Component):
         """When the results of an instruction are complete, write them out,
         the oldest instruction's first."""
         g, write = self.geometry, self.write
-        complete = Signal(2)
-        draining = Signal()
-        place = Signal(init=1)
-        to = Signal(_destination(g))
-        mask = Signal(g.warp_size)
-        k = Signal()
+        complete = Signal(2)  # instructions whose results are all there
+        draining = Signal()  # one of them is written out
+        place = Signal(init=1)  # its place
+        to = Signal(_destination(g))  # where to
+        mask = Signal(g.warp_size)  # lanes left to be written, this beat's lowest
+        k = Signal()  # which register
         beat = Signal(index(g.beats))
-        following = Signal(index(g.beats))
-        begin = Signal()
-        leave = Signal()
+        following = Signal(index(g.beats))  # the beat to be read for the next cycle
+        begin = Signal()  # the next instruction's turn
+        leave = Signal()  # a beat is written
         final = Signal()
-        blocked = Signal()
+        blocked = Signal()  # a beat waits
         finished = returned.valid & returned.last
         with m.If(finished ^ drained):
             m.d.sync += complete.eq(Mux(finished, complete + 1, complete - 1))

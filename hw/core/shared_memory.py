@@ -189,20 +189,20 @@ class SharedMemory(wiring.Component):
         Returns the lanes' addresses and the zero-fill of `_prepare`.
         """
         g, op = self.geometry, queue.head.op
-        beat = Signal(range(g.beats))
-        k = Signal(2)
-        begun = Signal()
-        started = Signal()
-        rest = Signal(g.lanes)
-        left = Signal(g.lanes)
-        unprepared = Signal(g.lanes)
+        beat = Signal(range(g.beats))  # whose lanes are in hand
+        k = Signal(2)  # register of a group
+        begun = Signal()  # the instruction was started
+        started = Signal()  # a pass of this beat was taken
+        rest = Signal(g.lanes)  # lanes left of a beat that has been started
+        left = Signal(g.lanes)  # lanes left before this pass
+        unprepared = Signal(g.lanes)  # those whose line is not ready for a store
         bad = Signal()
-        ends = Signal()
-        last = Signal()
+        ends = Signal()  # last pass of the beat
+        last = Signal()  # last pass of the instruction
         mask = Signal(g.lanes)
-        upper = Signal()
-        extra = Signal(2)
-        wait = Signal()
+        upper = Signal()  # writes upper halves that atomics found
+        extra = Signal(2)  # registers less one
+        wait = Signal()  # for the atomics in flight
         address, line, known = self._places(m, queue, lines, beat)
         after = Signal(g.lanes)
         m.d.comb += [

@@ -62,11 +62,11 @@ class StoreUnit(wiring.Component):
         m = Module()
         g, offered, port = self.geometry, self.segment, self.write_port
         taken = offered.payload
-        void = Signal()
-        take = Signal()
-        busy = Signal()
-        free = Signal()
-        remembered = Signal()
+        void = Signal()  # the segment makes no burst
+        take = Signal()  # its burst begins
+        busy = Signal()  # a burst is sent
+        free = Signal()  # the next may begin
+        remembered = Signal()  # there is a place among the acknowledgements
         beat = Signal(range(g.burst_beats))
         last_beat = Signal(range(g.burst_beats))
         m.d.comb += [

@@ -97,14 +97,14 @@ class LocalRegions(wiring.Component):
     def _search(self, m: Module, kernel, region, taken):
         """Add up the size of a region, then step over the regions."""
         asked = self.request
-        size = Signal(ADDRESS_BITS)
-        part = Signal(ADDRESS_BITS)
+        size = Signal(ADDRESS_BITS)  # of a region, added up bit by bit
+        part = Signal(ADDRESS_BITS)  # size of as many warps as the lowest bit of `warps` stands for
         warps = Signal(len(asked.warps))
-        wanted = Signal(ADDRESS_BITS)
+        wanted = Signal(ADDRESS_BITS)  # address of a `restored` TB's region
         restored = Signal()
-        sizing = Signal()
-        walking = Signal()
-        fits = Signal()
+        sizing = Signal()  # the size is added up
+        walking = Signal()  # the regions are stepped over
+        fits = Signal()  # this region is the answer
         lane_bits, line_bits = exact_log2(self.geometry.warp_size), exact_log2(SEGMENT_BYTES)
         m.d.comb += fits.eq((restored & (self.address == wanted))
                             | (~restored & ~(taken & region).any()))

@@ -101,14 +101,14 @@ class Collector(wiring.Component):
         for name, queue in (("rows", rows), ("words", words), ("items", items)):
             wiring.connect(m, queue.output, wiring.flipped(getattr(self, name)))
 
-        random = Signal()
-        ends = Signal()
-        second = Signal()
-        more = Signal()
+        random = Signal()  # the row, not its compressed words, is kept
+        ends = Signal()  # the last register of an item
+        second = Signal()  # the first four compressed words were taken
+        more = Signal()  # these are the first four of more
         row_goes = Signal()
         chunk_goes = Signal()
         item_goes = Signal()
-        go = Signal()
+        go = Signal()  # the register is taken
         small = Value.cast(entering.words)[:32 * 2 * group_count(g)]
         count = Signal(item_rows(g))
         m.d.comb += [

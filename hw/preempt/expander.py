@@ -94,13 +94,13 @@ class Expander(wiring.Component):
 
         out = decompressor.input
         job = Signal(expansion(g))
-        left = Signal(MAX_REGISTERS)
-        bit = Signal(range(MAX_REGISTERS))
-        count = Signal(range(2 * group_count(g) + 1))
-        rest = Signal(MAX_REGISTERS)
-        some = Signal()
-        need = Signal(range(CHUNK_WORDS + 1))
-        there = Signal()
+        left = Signal(MAX_REGISTERS)  # registers left of the job
+        bit = Signal(range(MAX_REGISTERS))  # the lowest of them
+        count = Signal(range(2 * group_count(g) + 1))  # its words
+        rest = Signal(MAX_REGISTERS)  # those left after it
+        some = Signal()  # one is left
+        need = Signal(range(CHUNK_WORDS + 1))  # words of it to take in this cycle
+        there = Signal()  # they have come
         uniform, strided = job.uniform.bit_select(bit, 1), job.strided.bit_select(bit, 1)
         early = Signal()
         held = Signal(32 * CHUNK_WORDS)

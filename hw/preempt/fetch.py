@@ -108,12 +108,12 @@ class RowFetch(wiring.Component):
         wiring.connect(m, rows.output, wiring.flipped(self.output))
 
         item = Signal(fetch_item(g))
-        credits = Signal(range(ROW_CREDITS + 1), init=ROW_CREDITS)
-        part = Signal(range(max(g.beats, rows_per_line(g))))
-        bit = Signal(range(MAX_REGISTERS))
+        credits = Signal(range(ROW_CREDITS + 1), init=ROW_CREDITS)  # free places of `rows`
+        part = Signal(range(max(g.beats, rows_per_line(g))))  # of the register or line
+        bit = Signal(range(MAX_REGISTERS))  # the register or line, counted from the item's first
         can = Signal()
         go = Signal()
-        last = Signal()
+        last = Signal()  # the last part
         m.d.comb += [
             bit.eq(lowest(item.mask)), can.eq(item.mask.any() & (credits != 0)),
             last.eq(part == Mux(item.shared, rows_per_line(g) - 1, g.beats - 1)),

@@ -56,10 +56,10 @@ class Merge(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         pieces, words, closing = self.pieces, self.words, self.closing
-        left = Signal.like(pieces.payload.tag.rows)
-        taken = Signal.like(self.items.payload)
-        in_item = Signal()
-        closes = Signal()
+        left = Signal.like(pieces.payload.tag.rows)  # rows of lines left
+        taken = Signal.like(self.items.payload)  # rows of registers taken of an item
+        in_item = Signal()  # an item follows its record
+        closes = Signal()  # what closes the TB comes next
         go = Signal()
         lines, rows = left != 0, in_item & ~(self.items.valid & (taken == self.items.payload))
         m.d.comb += go.eq(self.chunk.valid & self.chunk.ready)

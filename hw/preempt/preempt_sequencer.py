@@ -101,15 +101,15 @@ class PreemptSequencer(wiring.Component):
         slots = g.tb_slots
         rows = [self.resident[k] for k in range(slots)]
         active = Signal()
-        self._ours = Signal(slots)
-        self._over = Signal(slots)
-        self._still = Signal(slots)
-        self._some = Signal(slots)
-        self._saving = Signal(slots)
-        self._free = Signal(slots)
-        self._begun = Signal(slots)
-        self._finished = Signal(slots)
-        self._early = Signal(slots)
+        self._ours = Signal(slots)  # resident TBs of the kernel
+        self._over = Signal(slots)  # ended, or another kernel's
+        self._still = Signal(slots)  # no warp runs
+        self._some = Signal(slots)  # a warp has stopped
+        self._saving = Signal(slots)  # head `SAVING` to be written
+        self._free = Signal(slots)  # head `FREE` to be written
+        self._begun = Signal(slots)  # handed to the save pipeline, or ended before
+        self._finished = Signal(slots)  # saved or ended
+        self._early = Signal(slots)  # ended before they were handed over
         busy = [row.started & (row.warps & ~self.stopped & ~self.exited).any() for row in rows]
         left = [(row.warps & ~self.exited).any() for row in rows]
         m.d.comb += [
@@ -185,10 +185,10 @@ class PreemptSequencer(wiring.Component):
     def _choose(self, m, active):
         """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped,
         else one with a stopped warp."""
-        ready = Signal.like(self._begun)
-        whole = Signal.like(self._begun)
-        pick = Signal(index(self.geometry.tb_slots))
-        chosen = Signal()
+        ready = Signal.like(self._begun)  # may be saved
+        whole = Signal.like(self._begun)  # without waiting for a warp
+        pick = Signal(index(self.geometry.tb_slots))  # the next
+        chosen = Signal()  # `tb` is offered
         tb = Signal.like(pick)
         take = Signal()
         waiting = Mux(active, self.claim & ~self._begun, 0)

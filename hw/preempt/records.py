@@ -132,12 +132,16 @@ class RecordWriter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
+        # The TB in hand: its slot, its row of the TB table, its area, and its warps saved so far.
         self._tb = Signal(index(g.tb_slots))
         self._row = Signal(resident_tb(g))
-        self._warp = Signal(index(g.warps))
         self._area = Signal(ADDRESS_BITS)
         self._saved = Signal(g.warps)
         self._live_warps = Signal(32)
+        self._bank = Signal()
+        self._ended = Signal()
+        # The warp in hand: registers to be saved, how many, and what of its record is left.
+        self._warp = Signal(index(g.warps))
         self._mask = Signal(MAX_REGISTERS)
         self._valid = Signal(MAX_REGISTERS)
         self._count = Signal(range(MAX_REGISTERS + 1))
@@ -145,16 +149,16 @@ class RecordWriter(wiring.Component):
         self._uniforms = Signal(UNIFORMS)
         self._headed = Signal()
         self._entry = Signal(6)
+        # The bitmap word in hand, and the lines listed.
         self._group = Signal(range(g.shared_lines + 1))
         self._lines = Signal(range(g.shared_lines + 1))
+        # What the `Closer` is told.
         self._metadata_words = Signal(WORD_COUNT_BITS)
         self._shared_words = Signal(WORD_COUNT_BITS)
         self._records = Signal(range(g.max_block_warps + 1))
         self._items = Signal(range(g.max_block_warps + 1))
         self._listed = Signal(g.max_block_warps)
         self._registers = Signal(32)
-        self._bank = Signal()
-        self._ended = Signal()
 
         m.d.comb += [self.save_select.warp.eq(self._warp), self.save_select.entry.eq(self._entry),
                      self.flags_select.eq(self._warp),
@@ -324,12 +328,12 @@ class RecordWriter(wiring.Component):
     def _shared(self, m):
         """Write the bitmap of the shared lines, then list the lines."""
         g, s, item = self.geometry, self.session, self.item.payload
-        first = Signal(range(g.shared_lines + 1))
-        left = Signal(range(g.shared_lines + 1))
-        bits = Signal(GROUP)
+        first = Signal(range(g.shared_lines + 1))  # first line of the group, in the SM
+        left = Signal(range(g.shared_lines + 1))  # lines from there to the TB's end
+        bits = Signal(GROUP)  # lines saved
         valid = Signal(GROUP)
-        lines = Signal.like(self._lines)
-        last = Signal()
+        lines = Signal.like(self._lines)  # saved up to here
+        last = Signal()  # the last group
         m.d.comb += [
             first.eq(self._row.first_line + self._group * GROUP),
             left.eq(s.lines - self._group * GROUP),

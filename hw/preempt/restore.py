@@ -123,29 +123,33 @@ class RestorePipeline(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
+        # The stream in hand: words left, warps with a record to come and without one.
         self._job = Signal(restore_job(g))
         self._left = Signal(WORD_COUNT_BITS)
+        self._skip = Signal(2)
         self._bad = Signal()
+        self._skipping = Signal()
         self._todo = Signal(g.max_block_warps)
         self._vacant = Signal(g.max_block_warps)
+        # Number of a pattern vector; the record in hand, and what of it is left.
+        self._number = Signal(range(g.max_block_warps + 1))
         self._header = Signal(WARP_HEADER)
         self._warp = Signal(index(g.warps))
         self._base = Signal.like(self.warp_init.payload.base)
         self._predicates = Signal(PREDICATES)
-        self._depth = Signal(8)
         self._uniforms = Signal(UNIFORMS)
-        self._targets = Signal(MAX_REGISTERS)
+        self._depth = Signal(8)
         self._small_words = Signal(range(2 * MAX_REGISTERS * group_count(g) + 1))
-        self._skip = Signal(2)
-        self._number = Signal(range(g.max_block_warps + 1))
-        self._group = Signal(range(g.shared_lines + 1))
+        # Registers, or lines of a bitmap word, whose rows are gathered, and how far.
+        self._targets = Signal(MAX_REGISTERS)
         self._shared = Signal()
+        self._group = Signal(range(g.shared_lines + 1))
         self._part = Signal(3)
         self._unit = Signal(range(max(g.beats, rows_per_line(g))))
+        # The gathered row.
         self._held = Signal()
         self._out = Signal(self._target)
         self._free = Signal()
-        self._skipping = Signal()
         m.submodules.patterns = self._patterns = Memory(shape=2 * MAX_REGISTERS,
                                                         depth=g.max_block_warps, init=[])
         expander = Expander(g)

@@ -108,16 +108,16 @@ class ResumeSequencer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        self._waiting = Signal(g.tb_slots)
-        self._admitted = Signal(g.tb_slots)
-        self._parsed = Signal(g.tb_slots)
-        self._demoted = Signal(g.tb_slots)
-        self._started = Signal(g.tb_slots)
-        self._tb_of = Signal(data.ArrayLayout(index(g.tb_slots), g.tb_slots))
-        self._broken = Signal()
-        self._entry = Signal(index(g.tb_slots))
-        self._place = Signal(admitted(g))
-        self._number = Signal(range(g.tb_slots + 1))
+        self._waiting = Signal(g.tb_slots)  # entries whose TB has no room yet
+        self._admitted = Signal(g.tb_slots)  # has a slot
+        self._parsed = Signal(g.tb_slots)  # is read back
+        self._demoted = Signal(g.tb_slots)  # and its entry written
+        self._started = Signal(g.tb_slots)  # runs
+        self._tb_of = Signal(data.ArrayLayout(index(g.tb_slots), g.tb_slots))  # the slot
+        self._broken = Signal()  # the resume fails
+        self._entry = Signal(index(g.tb_slots))  # the entry in hand
+        self._place = Signal(admitted(g))  # its TB's place
+        self._number = Signal(range(g.tb_slots + 1))  # entries requested
         m.d.comb += [self.failed.eq(self._broken | self.read_error | self.write_error),
                      self.select.eq(self._entry)]
         self._track(m)
@@ -179,11 +179,11 @@ class ResumeSequencer(wiring.Component):
     def _admit(self, m):
         """Give each complete entry's TB room, then queue its table, its stream and its demotion."""
         g, entry, admit = self.geometry, self.entry, self.admit
-        words = Signal(WORD_COUNT_BITS)
-        table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))
-        before = Signal.like(words)
-        at = Signal(ADDRESS_BITS)
-        skip = Signal(2)
+        words = Signal(WORD_COUNT_BITS)  # of the stream
+        table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))  # of its pattern table
+        before = Signal.like(words)  # of what precedes the table
+        at = Signal(ADDRESS_BITS)  # address of the table
+        skip = Signal(2)  # words of the bus beat before it
         m.d.sync += [table.eq(popcount(entry.live_warps[:g.max_block_warps]) * PATTERN_WORDS),
                      words.eq(entry.length // WORD_BYTES)]
         m.d.comb += [before.eq(words - table), at.eq(entry.register_image + before * WORD_BYTES),

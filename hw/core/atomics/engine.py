@@ -73,9 +73,9 @@ class SegmentEngine(wiring.Component):
         m = Module()
         g, here = self.geometry, self.entry
         words = [Signal(32, name=f"word_{w}") for w in range(WORDS)]
-        changed = Signal(WORDS)
-        rest = Signal(g.warp_size)
-        abandoned = Signal()
+        changed = Signal(WORDS)  # words that lanes have changed
+        rest = Signal(g.warp_size)  # lanes left
+        abandoned = Signal()  # a segment of this instruction was lost before
         filling = Signal()
         performing = Signal()
         m.submodules.pipeline = pipeline = AtomicPipeline(PLACE_BITS, payload.index(g.warp_size))

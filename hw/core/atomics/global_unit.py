@@ -215,12 +215,12 @@ class GlobalAtomics(wiring.Component):
     def _leave(self, m, engine, oldest, pointers, waiting, leave):
         """Entries leave in order, those with a burst when it is acknowledged."""
         g, ack, fault = self.geometry, self.write_port.ack, self.fault
-        wrote = Signal(g.atomic_queue)
-        lost = Signal(g.atomic_queue)
-        awaits = Signal()
-        failed = Signal()
-        reported = Signal()
-        report = Signal()
+        wrote = Signal(g.atomic_queue)  # entries with a burst
+        lost = Signal(g.atomic_queue)  # entries whose read failed
+        awaits = Signal()  # the oldest has a burst
+        failed = Signal()  # it was not read
+        reported = Signal()  # an error of its instruction was reported
+        report = Signal()  # one is to be reported
         for i in range(g.atomic_queue):
             with m.If(engine.finish & (pointers["working"] == i)):
                 m.d.sync += [wrote[i].eq(engine.wrote), lost[i].eq(engine.lost)]
