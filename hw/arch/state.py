@@ -386,11 +386,11 @@ _ENGINE = {
         _bookkeeping("counters time unresumed running", "read by the driver"),
     ),
     "control.engine.preempt": (
-        _bookkeeping("active claim opened _saving _free _begun _finished chosen tb", _COMMAND),
+        _bookkeeping("active claim opened saving free begun finished chosen tb", _COMMAND),
     ),
     "control.engine.resume": (
-        _bookkeeping("fsm_state _waiting _admitted _parsed _demoted _started _tb_of _broken _entry "
-                     "_place _number table words", _COMMAND),
+        _bookkeeping("fsm_state waiting placed parsed demoted running tb_of broken current place "
+                     "requested table words", _COMMAND),
     ),
     "control.engine.entries": (
         _bookkeeping("memory[] count complete bad step entry length", _COMMAND),
@@ -399,9 +399,9 @@ _ENGINE = {
         _bookkeeping("_wanted valid request issued count number error", _COMMAND),
     ),
     "control.engine.save.records": (
-        _bookkeeping("fsm_state _tb _row _warp _area _saved _live_warps _mask _valid _count "
-                     "_predicates _entry _group _lines _metadata_words _registers _ended _bank "
-                     "_items _listed _records _shared_words _uniforms _headed", _COMMAND),
+        _bookkeeping("fsm_state tb row warp area saved live_warps mask valid count predicates "
+                     "uniforms headed entry group lines metadata_words shared_words registers "
+                     "ended bank items listed records", _COMMAND),
     ),
     "control.engine.save.fetch": (_bookkeeping("item credits part row zero", _STREAM),),
     "control.engine.save.compressor": (
@@ -429,9 +429,9 @@ _ENGINE = {
         _bookkeeping("beat output__payload output__valid", _STREAM),
     ),
     "control.engine.restore": (
-        _bookkeeping("fsm_state _job _left _bad _todo _vacant _header _warp _base _predicates "
-                     "_uniforms _depth _targets _skip _number _small_words _group _shared _part "
-                     "_unit _held _out part_# bitmap[] patterns[]", _STREAM),
+        _bookkeeping("fsm_state stream words_left skip bad todo vacant record header warp base "
+                     "predicates uniforms depth small_words targets shared group part unit held "
+                     "out part_# bitmap[] patterns[]", _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
     ),
     "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs "

@@ -1,6 +1,6 @@
 """Resume sequencer: entries in, checks, then a TB at a time: room, stream, demotion, start.
 
-Every TB passes ``admitted`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its
+Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its
 entry is no longer resumable, acknowledged), and then starts: at once, or with ``session.gang`` when
 all have got there or the next one finds no room. Of each TB the pattern table is read first, then
 the rest of its stream; streams follow each other without a gap; TBs are admitted while earlier ones
@@ -24,6 +24,22 @@ from .segment_reader import WORD_COUNT_BITS, read_job
 from .session import session
 
 __all__ = ["ResumeSequencer"]
+
+
+class _Registers:
+    """What is remembered of the entries, and of the one in hand."""
+
+    def __init__(self, g: Geometry):
+        self.waiting = Signal(g.tb_slots)  # entries whose TB has no room yet
+        self.placed = Signal(g.tb_slots)  # it is in a slot
+        self.parsed = Signal(g.tb_slots)  # it is read back
+        self.demoted = Signal(g.tb_slots)  # its entry is written
+        self.running = Signal(g.tb_slots)  # it was started
+        self.tb_of = Signal(data.ArrayLayout(index(g.tb_slots), g.tb_slots))  # its slot
+        self.broken = Signal()  # the resume fails
+        self.current = Signal(index(g.tb_slots))  # the entry in hand
+        self.place = Signal(admitted(g))  # its TB's place
+        self.requested = Signal(range(g.tb_slots + 1))  # entries requested
 
 
 class ResumeSequencer(wiring.Component):
@@ -108,75 +124,67 @@ class ResumeSequencer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        self._waiting = Signal(g.tb_slots)  # entries whose TB has no room yet
-        self._admitted = Signal(g.tb_slots)  # has a slot
-        self._parsed = Signal(g.tb_slots)  # is read back
-        self._demoted = Signal(g.tb_slots)  # and its entry written
-        self._started = Signal(g.tb_slots)  # runs
-        self._tb_of = Signal(data.ArrayLayout(index(g.tb_slots), g.tb_slots))  # the slot
-        self._broken = Signal()  # the resume fails
-        self._entry = Signal(index(g.tb_slots))  # the entry in hand
-        self._place = Signal(admitted(g))  # its TB's place
-        self._number = Signal(range(g.tb_slots + 1))  # entries requested
-        m.d.comb += [self.failed.eq(self._broken | self.read_error | self.write_error),
-                     self.select.eq(self._entry)]
-        self._track(m)
+        regs = _Registers(g)
+        m.d.comb += [self.failed.eq(regs.broken | self.read_error | self.write_error),
+                     self.select.eq(regs.current)]
+        self._track(m, regs)
         with m.FSM():
-            self._read_entries(m)
-            self._admit(m)
-            self._settle(m)
+            self._read_entries(m, regs)
+            self._admit(m, regs)
+            self._settle(m, regs)
         return m
 
-    def _track(self, m):
+    def _track(self, m, regs):
         """Note what has happened to each entry's TB; start those that are ready."""
         event = self.head_event
         started = Signal(index(self.geometry.tb_slots))
-        ready = Signal.like(self._started)
+        ready = Signal.like(regs.running)
         hold = Signal()
-        coming = self._waiting.any() | (self._admitted & ~(self._parsed & self._demoted)).any()
+        coming = regs.waiting.any() | (regs.placed & ~(regs.parsed & regs.demoted)).any()
         m.d.comb += [hold.eq(self.session.gang & coming & ~self.no_room & ~self.failed),
-                     ready.eq(Mux(hold, 0, self._parsed & self._demoted & ~self._started)),
+                     ready.eq(Mux(hold, 0, regs.parsed & regs.demoted & ~regs.running)),
                      started.eq(lowest(ready)),
-                     self.start.valid.eq(ready.any()), self.start.tb.eq(self._tb_of[started])]
-        m.d.sync += self._started.eq(self._started | Mux(ready.any(), 1 << started, 0))
+                     self.start.valid.eq(ready.any()), self.start.tb.eq(regs.tb_of[started])]
+        m.d.sync += regs.running.eq(regs.running | Mux(ready.any(), 1 << started, 0))
         with m.If(self.admitted.valid & self.admitted.bad):
-            m.d.sync += self._broken.eq(1)
+            m.d.sync += regs.broken.eq(1)
         with m.Elif(self.admitted.valid):
-            m.d.sync += [self._place.eq(self.admitted),
-                         self._tb_of[self._entry].eq(self.admitted.tb),
-                         self._admitted.eq(self._admitted | (1 << self._entry)),
-                         self._waiting.eq(self._waiting & ~(1 << self._entry))]
+            m.d.sync += [regs.place.eq(self.admitted),
+                         regs.tb_of[regs.current].eq(self.admitted.tb),
+                         regs.placed.eq(regs.placed | (1 << regs.current)),
+                         regs.waiting.eq(regs.waiting & ~(1 << regs.current))]
         with m.If(self.restored.valid & self.restored.bad):
-            m.d.sync += self._broken.eq(1)
+            m.d.sync += regs.broken.eq(1)
         with m.If(self.restored.valid & ~self.restored.bad):
-            m.d.sync += self._parsed.eq(self._parsed | (1 << self.restored.entry))
+            m.d.sync += regs.parsed.eq(regs.parsed | (1 << self.restored.entry))
         with m.If(event.valid & (event.state == State.DEMOTED) & ~event.error):
-            m.d.sync += self._demoted.eq(self._demoted | (1 << event.entry))
+            m.d.sync += regs.demoted.eq(regs.demoted | (1 << event.entry))
         with m.If(self.begin):
-            m.d.sync += [self._admitted.eq(0), self._parsed.eq(0),
-                         self._demoted.eq(0), self._started.eq(0),
-                         self._broken.eq(0), self._number.eq(0)]
+            m.d.sync += [regs.placed.eq(0), regs.parsed.eq(0),
+                         regs.demoted.eq(0), regs.running.eq(0),
+                         regs.broken.eq(0), regs.requested.eq(0)]
 
-    def _read_entries(self, m):
+    def _read_entries(self, m, regs):
         """Read all entries back to back; judge them together."""
         g, job = self.geometry, self.read_job
         with m.State("IDLE"):
             with m.If(self.begin):
                 m.next = "ENTRIES"
         with m.State("ENTRIES"):
-            m.d.comb += [job.valid.eq(self._number != g.tb_slots),
+            m.d.comb += [job.valid.eq(regs.requested != g.tb_slots),
                          job.payload.words.eq(ENTRY_WORDS),
-                         job.payload.address.eq(self.session.ccb_base + self._number * ENTRY_BYTES)]
+                         job.payload.address.eq(
+                             self.session.ccb_base + regs.requested * ENTRY_BYTES)]
             with m.If(job.valid & job.ready):
-                m.d.sync += self._number.eq(self._number + 1)
-            m.d.sync += self._waiting.eq(self.complete)
+                m.d.sync += regs.requested.eq(regs.requested + 1)
+            m.d.sync += regs.waiting.eq(self.complete)
             with m.If(self.entries_full & ~job.valid):
                 m.next = "NEXT"
                 with m.If(self.read_error | self.bad):
-                    m.d.sync += self._broken.eq(self.bad)
+                    m.d.sync += regs.broken.eq(self.bad)
                     m.next = "FINISH"
 
-    def _admit(self, m):
+    def _admit(self, m, regs):
         """Give each complete entry's TB room, then queue its table, its stream and its demotion."""
         g, entry, admit = self.geometry, self.entry, self.admit
         words = Signal(WORD_COUNT_BITS)  # of the stream
@@ -189,9 +197,9 @@ class ResumeSequencer(wiring.Component):
         m.d.comb += [before.eq(words - table), at.eq(entry.register_image + before * WORD_BYTES),
                      skip.eq(at % g.bus_bytes // WORD_BYTES)]
         with m.State("NEXT"):
-            m.d.sync += self._entry.eq(lowest(self._waiting))
+            m.d.sync += regs.current.eq(lowest(regs.waiting))
             m.next = "SETTLE"
-            with m.If(self._waiting.any() & ~self.failed):
+            with m.If(regs.waiting.any() & ~self.failed):
                 m.next = "LOAD"
         with m.State("LOAD"):
             m.d.comb += self.load.eq(1)
@@ -229,29 +237,29 @@ class ResumeSequencer(wiring.Component):
                 m.next = "PARSE"
         with m.State("PARSE"):
             m.d.comb += [
-                self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(self._entry),
-                self.restore_job.payload.place.eq(self._place),
+                self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(regs.current),
+                self.restore_job.payload.place.eq(regs.place),
                 self.restore_job.payload.live_warps.eq(entry.live_warps),
                 self.restore_job.payload.words.eq(words), self.restore_job.payload.skip.eq(skip)]
             with m.If(self.restore_job.ready):
                 m.next = "DEMOTE"
         with m.State("DEMOTE"):
-            with m.If(self._head(m, State.DEMOTED)):
+            with m.If(self._head(m, regs, State.DEMOTED)):
                 m.next = "NEXT"
 
-    def _head(self, m, state):
-        m.d.comb += [self.head.valid.eq(1), self.head.payload.entry.eq(self._entry),
+    def _head(self, m, regs, state):
+        m.d.comb += [self.head.valid.eq(1), self.head.payload.entry.eq(regs.current),
                      self.head.payload.state.eq(state),
                      self.head.payload.generation.eq(self.entry.generation)]
         return self.head.ready
 
-    def _settle(self, m):
+    def _settle(self, m, regs):
         """Wait until all have started; after a failure give back those that cannot."""
-        left = Signal.like(self._admitted)
-        m.d.comb += left.eq(self._admitted & ~self._started)
-        quiet = self.restore_idle & self.commit_idle & ~(self._parsed & self._demoted & left).any()
+        left = Signal.like(regs.placed)
+        m.d.comb += left.eq(regs.placed & ~regs.running)
+        quiet = self.restore_idle & self.commit_idle & ~(regs.parsed & regs.demoted & left).any()
         with m.State("SETTLE"):
-            m.d.sync += self._entry.eq(lowest(left))
+            m.d.sync += regs.current.eq(lowest(left))
             with m.If(quiet):
                 m.next = "FINISH"
                 with m.If(left.any()):
@@ -261,17 +269,17 @@ class ResumeSequencer(wiring.Component):
             m.next = "RELOADING"
         with m.State("RELOADING"):
             with m.If(self.loaded):
-                with m.If(self._head(m, State.COMPLETE)):
+                with m.If(self._head(m, regs, State.COMPLETE)):
                     m.next = "RELEASE"
         with m.State("RELEASE"):
             event = self.head_event
             m.d.comb += [self.release.valid.eq(event.valid),
-                         self.release.tb.eq(self._tb_of[self._entry])]
+                         self.release.tb.eq(regs.tb_of[regs.current])]
             with m.If(event.valid):
-                m.d.sync += self._admitted.eq(self._admitted & ~(1 << self._entry))
+                m.d.sync += regs.placed.eq(regs.placed & ~(1 << regs.current))
                 m.next = "SETTLE"
         with m.State("FINISH"):
             m.d.comb += [self.done.valid.eq(1), self.done.error.eq(Mux(
                 self.read_error | self.write_error, CommandError.BUS_ERROR,
-                Mux(self._broken, CommandError.BAD_IMAGE, CommandError.NONE)))]
+                Mux(regs.broken, CommandError.BAD_IMAGE, CommandError.NONE)))]
             m.next = "IDLE"
