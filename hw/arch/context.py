@@ -1,37 +1,42 @@
-"""The context image: what a preempted thread block (TB) looks like in memory, and how it is committed.
+"""The context image: what a preempted thread block (TB) looks like in memory, and how it is
+committed.
 
-A kernel's context control block (CCB) is an array of one 128-byte entry for each TB slot, followed by one
-save area for each entry (Lin et al. IV-B, Fig. 12)::
+A kernel's context control block (CCB) is an array of one 128-byte entry for each TB slot, followed
+by one save area for each entry (Lin et al. IV-B, Fig. 12)::
 
     ccb_base                    entry 0 | entry 1 | ... | entry tb_slots-1
     ccb_base + 128 * tb_slots   area 0 (area_bytes) | area 1 | ...
 
 An area holds one unbroken stream of 32-bit little-endian words:
 
-* for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (5 words), one word (a bit a
-  lane) for each written predicate in ascending order, one word for each written uniform register in ascending order,
-  the SIMT stack from the bottom up (3 words an entry: next
-  PC, active mask, reconvergence PC), then the saved registers, encoded as `hw.arch.patterns` says: the random ones
-  (``warp_size`` words each) in ascending order, then the uniform and strided ones in ascending order;
-* then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved), then the
-  saved lines in ascending order. Absent if the TB has no shared memory;
-* then the **pattern table**: the pattern vector (4 words, a `Pattern` a register) of each warp record, in the order
-  of the records. It begins ``16 * popcount(live_warps)`` bytes before the end of the stream.
+* for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (5 words), one
+  word (a bit a lane) for each written predicate in ascending order, one word for each written
+  uniform register in ascending order, the SIMT stack from the bottom up (3 words an entry: next PC,
+  active mask, reconvergence PC), then the saved registers, encoded as `hw.arch.patterns` says: the
+  random ones (``warp_size`` words each) in ascending order, then the uniform and strided ones in
+  ascending order;
+* then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved),
+  then the saved lines in ascending order. Absent if the TB has no shared memory;
+* then the **pattern table**: the pattern vector (4 words, a `Pattern` a register) of each warp
+  record, in the order of the records. It begins ``16 * popcount(live_warps)`` bytes before the end
+  of the stream.
 
-A register's pattern is known only after it was read, so a save that reads each register once cannot put it before
-the data; a restore finds the table from the entry and reads it first. Random registers stand before the others of
-their warp so that a save and a restore move several compressed words in one bus beat while the register port
-takes one register a cycle: neither waits for the other in a warp that has both kinds.
+A register's pattern is known only after it was read, so a save that reads each register once cannot
+put it before the data; a restore finds the table from the entry and reads it first. Random
+registers stand before the others of their warp so that a save and a restore move several compressed
+words in one bus beat while the register port takes one register a cycle: neither waits for the
+other in a warp that has both kinds.
 
 Commit protocol
 ---------------
-1. Write words 0 and 1 of the entry with state `State.SAVING` and the new generation (8 bytes, one burst);
-   wait for the acknowledgement.
+1. Write words 0 and 1 of the entry with state `State.SAVING` and the new generation (8 bytes, one
+   burst); wait for the acknowledgement.
 2. Write the stream, then words 2 to 15 of the entry; wait for all acknowledgements.
-3. Write words 0 and 1 with `State.COMPLETE` in a single beat; wait; only then free the TB's resources.
+3. Write words 0 and 1 with `State.COMPLETE` in a single beat; wait; only then free the TB's
+   resources.
 
-Before a resumed TB issues its first instruction its entry is written back as `State.DEMOTED` (words 0 and 1)
-and acknowledged. Only `State.COMPLETE` is resumable.
+Before a resumed TB issues its first instruction its entry is written back as `State.DEMOTED` (words
+0 and 1) and acknowledged. Only `State.COMPLETE` is resumable.
 """
 
 from __future__ import annotations
@@ -45,10 +50,9 @@ from amaranth.lib import data
 from .errors import InputError
 from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 
-__all__ = ["VERSION", "State", "Mechanism", "Pattern", "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES",
-           "PATTERN_VECTOR", "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound", "ccb_bytes",
-           "entry_address", "area_address",
-           "to_words", "from_words"]
+__all__ = ["VERSION", "State", "Mechanism", "Pattern", "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY",
+           "ENTRY_BYTES", "PATTERN_VECTOR", "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS",
+           "area_bound", "ccb_bytes", "entry_address", "area_address", "to_words", "from_words"]
 
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""
@@ -75,7 +79,8 @@ class Mechanism(enum.IntEnum):
     OCCUPIED = 0
     """Stop at the next instruction, save everything allocated."""
     LIVE = 1
-    """Run to a preemption point, save live and valid registers and valid shared lines (Lin et al. III-B)."""
+    """Run to a preemption point, save live and valid registers and valid shared lines
+    (Lin et al. III-B)."""
     LIVE_CP = 2
     """As `LIVE`, each register compressed by its pattern (Lin et al. III-C, warp level)."""
 
@@ -113,32 +118,32 @@ class Pattern(enum.IntEnum):
 
 
 CCB_ENTRY = data.StructLayout({
-    "state": 8, "version": 8, "generation": 16,                                  # word 0
-    "geometry_hash": 32,                                                         # word 1
-    "register_image": 32,                                                        # word 2: address of the stream
-    "shared_image": 32,                                                          # word 3: 0 if none
-    "stack_image": 32,                                                           # word 4: same stream
-    "length": 32,                                                                # word 5: bytes of the stream
-    "launch_id": 32,                                                             # word 6: linear TB index
-    "ctaid_x": 32, "ctaid_y": 32, "ctaid_z": 32,                                 # words 7 to 9
-    "live_warps": 32,                                                            # word 10: bit per warp of the TB
-    "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,                        # word 11: lanes of a group in pag
-    "local_base": 32,                                                            # word 12: the TB's region, 0 if none
-    "data_bytes": 32,                                                            # word 13: registers and shared
-    "metadata_bytes": 32,                                                        # word 14: the rest of the stream
-    "shared_lines": 32,                                                          # word 15: lines saved
+    "state": 8, "version": 8, "generation": 16,             # word 0
+    "geometry_hash": 32,                                    # word 1
+    "register_image": 32,                                   # word 2: address of the stream
+    "shared_image": 32,                                     # word 3: 0 if none
+    "stack_image": 32,                                      # word 4: same stream
+    "length": 32,                                           # word 5: bytes of the stream
+    "launch_id": 32,                                        # word 6: linear TB index
+    "ctaid_x": 32, "ctaid_y": 32, "ctaid_z": 32,            # words 7 to 9
+    "live_warps": 32,                                       # word 10: bit per warp of the TB
+    "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,   # word 11: lanes of a group in pag
+    "local_base": 32,                                       # word 12: the TB's region, 0 if none
+    "data_bytes": 32,                                       # word 13: registers and shared
+    "metadata_bytes": 32,                                   # word 14: the rest of the stream
+    "shared_lines": 32,                                     # word 15: lines saved
 })
 """A CCB entry; words 16 to 31 of its 128 bytes are reserved and not written."""
 
 WARP_HEADER = data.StructLayout({
-    "warp": 8, "depth": 8, "predicates": 8, "waiting": 4, "barrier": 4,          # word 0
-    "live_lanes": 32,                                                            # word 1: not exited
-    "launched_lanes": 32,                                                        # word 2
-    "saved_registers": 32,                                                       # word 3: registers that follow
-    "uniforms": 32,                                                              # word 4: bit per written one
+    "warp": 8, "depth": 8, "predicates": 8, "waiting": 4, "barrier": 4,# word 0
+    "live_lanes": 32,                                       # word 1: not exited
+    "launched_lanes": 32,                                   # word 2
+    "saved_registers": 32,                                  # word 3: registers that follow
+    "uniforms": 32,                                         # word 4: bit per written one
 })
-"""First words of a warp record. `predicates` and `uniforms` have a bit for each written predicate and uniform
-register; `waiting` is 1 at a barrier."""
+"""First words of a warp record. `predicates` and `uniforms` have a bit for each written predicate
+and uniform register; `waiting` is 1 at a barrier."""
 
 STACK_ENTRY = data.StructLayout({"pc": 32, "mask": 32, "reconv": 32})
 """A SIMT stack entry as saved (Lin et al. III: next PC, active mask, reconvergence PC)."""
@@ -152,7 +157,8 @@ PATTERN_WORDS = PATTERN_VECTOR.size // 32
 
 
 def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> int:
-    """Return the bytes a TB's save area must have: uncompressed worst case, metadata, deepest stack.
+    """Return the bytes a TB's save area must have: uncompressed worst case, metadata, deepest
+    stack.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ class Instruction:
     op : Opcode
         Its row of the table.
     fields : dict of str to int
-        Values of the format's fields (`isa.FIELDS`), unsigned; fields left out are 0, except that predicate
-        numbers (``guard``, ``pa``, ``pb``, ``pd``) left out are `PT`.
+        Values of the format's fields (`isa.FIELDS`), unsigned; fields left out are 0, except that
+        predicate numbers (``guard``, ``pa``, ``pb``, ``pd``) left out are `PT`.
     """
 
     op: Opcode
@@ -47,7 +47,8 @@ class Instruction:
 
     @property
     def guard(self) -> tuple[int, bool] | None:
-        """Guard predicate and whether it is negated; None when the instruction is always executed."""
+        """Guard predicate and whether it is negated;
+        None when the instruction is always executed."""
         if not self.op.is_guarded or (self.get("guard") == PT and not self.get("guard_not")):
             return None
         return self.get("guard"), bool(self.get("guard_not"))
@@ -59,7 +60,8 @@ class Instruction:
         for x in ("a", "b", "c"):
             if x in names and not (x == "b" and self.get("b_uniform")):
                 found += [self.get(x) + k for k in range(2 if x in op.pairs else 1)]
-        if "mem" in names and not self.get("no_base") and not self.get("base_uniform") and "ud" not in names:
+        if ("mem" in names and not self.get("no_base")
+                and not self.get("base_uniform") and "ud" not in names):
             found.append(self.get("a"))
         if "data" in names:
             found += [self.get("d") + k for k in range(op.data_registers)]
@@ -79,7 +81,8 @@ class Instruction:
         found = [self.get(x) for x in ("a", "b", "c") if "u" + x in names]
         if "b" in names and self.get("b_uniform"):
             found.append(self.get("b"))
-        if "mem" in names and not self.get("no_base") and (self.get("base_uniform") or "ud" in names):
+        if ("mem" in names and not self.get("no_base")
+                and (self.get("base_uniform") or "ud" in names)):
             found.append(self.get("a"))
         return tuple(found)
 
@@ -133,13 +136,15 @@ def encode(instruction: Instruction) -> int:
     groups = {"d": op.data_registers} | {x: 2 for x in op.pairs if x in op.operands}
     for name, group in groups.items():
         if group > 1 and instruction.get(name) % group:
-            raise ValueError(f"{op.name}: register {instruction.get(name)} is not a multiple of {group}")
+            raise ValueError(f"{op.name}: register {instruction.get(name)} is not a multiple of "
+                             f"{group}")
     if "b" in op.pairs and instruction.get("b_uniform"):
         raise ValueError(f"{op.name}: a pair of registers cannot be uniform")
     for name in "dabc":
         uniform = "u" + name in op.operands or name == "b" and instruction.get("b_uniform") or (
-            name == "a" and "mem" in op.operands and (
-                instruction.get("base_uniform") or "ud" in op.operands and not instruction.get("no_base")))
+            name == "a" and "mem" in op.operands
+            and (instruction.get("base_uniform")
+                 or "ud" in op.operands and not instruction.get("no_base")))
         if uniform and instruction.get(name) >= UNIFORMS:
             raise ValueError(f"{op.name}: there is no uniform register {instruction.get(name)}")
     return word

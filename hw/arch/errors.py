@@ -1,9 +1,9 @@
 """What a user can mend, told from what is wrong with us.
 
-An exception of class `UserError` is a message for the user: ``str()`` of it says in one line what is wrong, where, and
-what to do. The command line prints it and exits with 2 (or the exit code of its class); whatever else arrives there
-is a defect of ours, and says what to report. So a function that refuses what a user gave it raises a `UserError`, not
-a bare `ValueError`.
+An exception of class `UserError` is a message for the user: ``str()`` of it says in one line what
+is wrong, where, and what to do. The command line prints it and exits with 2 (or the exit code of
+its class); whatever else arrives there is a defect of ours, and says what to report. So a function
+that refuses what a user gave it raises a `UserError`, not a bare `ValueError`.
 """
 
 __all__ = ["UserError", "InputError", "ToolError"]

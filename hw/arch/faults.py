@@ -56,4 +56,5 @@ class CommandError(enum.IntEnum):
     BAD_IMAGE = 6
     """A CCB entry has another format version or geometry hash; nothing was restored."""
     BUS_ERROR = 7
-    """The memory answered a save or restore with an error; the TBs concerned stay where they were."""
+    """The memory answered a save or restore with an error;
+    the TBs concerned stay where they were."""

@@ -1,7 +1,7 @@
 """Geometry of one streaming multiprocessor (SM): every size in the project, once.
 
-Nothing else in the project holds a size. A `Geometry` is frozen and validated; the named presets are
-in `PRESETS`; tests derive variants with `dataclasses.replace(preset, warps=8)`.
+Nothing else in the project holds a size. A `Geometry` is frozen and validated; the named presets
+are in `PRESETS`; tests derive variants with `dataclasses.replace(preset, warps=8)`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ REGISTER_BANKS = 4
 MAX_REGISTERS = 64
 """Architectural vector registers a thread can name."""
 MIN_REGISTERS = 8
-"""Vector registers a thread can have at least: with fewer there are kernels that no spilling makes room for."""
+"""Vector registers a thread can have at least:
+with fewer there are kernels that no spilling makes room for."""
 MAX_SHARED_BYTES = (1 << 20) - SEGMENT_BYTES
 """Bytes of shared memory: those of a TB are counted in 20 bits."""
 MAX_PARAM_WORDS = 64
@@ -61,7 +62,8 @@ class Geometry:
     warp_size : int
         Threads of a warp (8, 16 or 32).
     lanes : int
-        Threads executed a cycle; divides `warp_size`. A warp instruction takes ``warp_size / lanes`` beats.
+        Threads executed a cycle; divides `warp_size`. A warp instruction takes
+        ``warp_size / lanes`` beats.
     warps : int
         Warp slots of the SM, 1 to 64.
     tb_slots : int
@@ -101,8 +103,8 @@ class Geometry:
     atomic_queue : int
         Global segments of atomics outstanding to memory.
     f64_lanes, sfu_lanes, exchange_lanes : int
-        Threads that the f64 unit, the special-function unit and the exchange unit take a cycle; powers of two, at
-        most `lanes`.
+        Threads that the f64 unit, the special-function unit and the exchange unit take a cycle;
+        powers of two, at most `lanes`.
     """
 
     name: str
@@ -142,16 +144,22 @@ class Geometry:
         check(1 <= self.warps <= 64, f"warps must be 1 to 64, not {self.warps}")
         check(1 <= self.tb_slots <= 32, f"tb_slots must be 1 to 32, not {self.tb_slots}")
         check(_is_power_of_two(self.registers) and 16 <= self.registers <= 64 * MAX_REGISTERS,
-              f"registers must be a power of two from 16 to {64 * MAX_REGISTERS}, not {self.registers}")
+              f"registers must be a power of two from 16 to {64 * MAX_REGISTERS}, "
+              f"not {self.registers}")
         check(MIN_REGISTERS <= self.regs_per_thread <= MAX_REGISTERS,
-              f"regs_per_thread must be {MIN_REGISTERS} to {MAX_REGISTERS}, not {self.regs_per_thread}")
+              f"regs_per_thread must be {MIN_REGISTERS} to {MAX_REGISTERS}, "
+              f"not {self.regs_per_thread}")
         check(self.shared_bytes % SEGMENT_BYTES == 0 and 0 < self.shared_bytes <= MAX_SHARED_BYTES,
-              f"shared_bytes must be a multiple of {SEGMENT_BYTES} up to {MAX_SHARED_BYTES}, not {self.shared_bytes}")
+              f"shared_bytes must be a multiple of {SEGMENT_BYTES} up to {MAX_SHARED_BYTES}, "
+              f"not {self.shared_bytes}")
         check(self.bus_bytes in (4, 8, 16), f"bus_bytes must be 4, 8 or 16, not {self.bus_bytes}")
         check(1 / 64 <= self.bytes_per_cycle <= self.bus_bytes,
-              f"bytes_per_cycle must be 1/64 or more and at most bus_bytes, not {self.bytes_per_cycle}")
-        check(1 <= self.memory_latency <= 4096, f"memory_latency must be 1 to 4096, not {self.memory_latency}")
-        check(self.clock_mhz is None or self.clock_mhz > 0, f"clock_mhz must be above 0, not {self.clock_mhz}")
+              "bytes_per_cycle must be 1/64 or more and at most bus_bytes, "
+              f"not {self.bytes_per_cycle}")
+        check(1 <= self.memory_latency <= 4096,
+              f"memory_latency must be 1 to 4096, not {self.memory_latency}")
+        check(self.clock_mhz is None or self.clock_mhz > 0,
+              f"clock_mhz must be above 0, not {self.clock_mhz}")
         for name in ("icache_lines", "constant_lines"):
             lines = getattr(self, name)
             check(_is_power_of_two(lines) and 2 <= lines <= 4096,
@@ -161,9 +169,10 @@ class Geometry:
         check(1 <= self.param_words <= MAX_PARAM_WORDS,
               f"param_words must be 1 to {MAX_PARAM_WORDS}, not {self.param_words}")
         check(1 <= self.windows <= 8, f"windows must be 1 to 8, not {self.windows}")
-        for name, least, most in (("alu_latency", 6, 64), ("unit_queue", 1, 64), ("load_queue", 2, 256),
-                                  ("atomic_queue", 2, 256)):
-            check(least <= getattr(self, name) <= most, f"{name} must be {least} to {most}, not {getattr(self, name)}")
+        for name, least, most in (("alu_latency", 6, 64), ("unit_queue", 1, 64),
+                                  ("load_queue", 2, 256), ("atomic_queue", 2, 256)):
+            check(least <= getattr(self, name) <= most,
+                  f"{name} must be {least} to {most}, not {getattr(self, name)}")
         for name in ("f64_lanes", "sfu_lanes", "exchange_lanes"):
             count = getattr(self, name)
             check(_is_power_of_two(count) and count <= self.lanes,
@@ -217,7 +226,8 @@ class Geometry:
     @property
     def hash(self) -> int:
         """32-bit fingerprint of what a context image depends on."""
-        facts = (self.warp_size, self.regs_per_thread, self.shared_bytes, self.stack_depth, self.bus_bytes)
+        facts = (self.warp_size, self.regs_per_thread, self.shared_bytes, self.stack_depth,
+                 self.bus_bytes)
         return int.from_bytes(hashlib.sha256(repr(facts).encode()).digest()[:4], "little")
 
     def replace(self, **changes) -> Geometry:
@@ -228,19 +238,23 @@ class Geometry:
 PRESETS: dict[str, Geometry] = {
     g.name: g
     for g in (
-        # Lin et al. Table I: 177 GB/s over 15 SMs at 700 MHz is 16.9 B/cycle/SM; the port carries 16.
-        Geometry("gtx480", warp_size=32, lanes=32, warps=48, tb_slots=8, registers=1024, regs_per_thread=64,
-                 shared_bytes=48 * 1024, bus_bytes=16, bytes_per_cycle=16.0, memory_latency=200, clock_mhz=700.0),
+        # Lin et al. Table I: 177 GB/s over 15 SMs at 700 MHz is 16.9 B/cycle/SM;
+        # the port carries 16.
+        Geometry("gtx480", warp_size=32, lanes=32, warps=48, tb_slots=8, registers=1024,
+                 regs_per_thread=64, shared_bytes=48 * 1024, bus_bytes=16, bytes_per_cycle=16.0,
+                 memory_latency=200, clock_mhz=700.0),
         # PEP Table II: 224 GB/s over 16 SMs at 1216 MHz.
-        Geometry("gtx980", warp_size=32, lanes=32, warps=64, tb_slots=32, registers=2048, regs_per_thread=64,
-                 shared_bytes=96 * 1024, bus_bytes=16, bytes_per_cycle=224e9 / 16 / 1216e6, memory_latency=250,
-                 clock_mhz=1216.0),
-        Geometry("ecp5", warp_size=32, lanes=8, warps=8, tb_slots=4, registers=256, regs_per_thread=64,
-                 shared_bytes=16 * 1024, bus_bytes=8, bytes_per_cycle=8.0, memory_latency=30, icache_lines=16,
-                 constant_lines=8, load_queue=4, atomic_queue=4, sfu_lanes=1),
-        Geometry("tiny", warp_size=8, lanes=8, warps=4, tb_slots=2, registers=64, regs_per_thread=16,
-                 shared_bytes=1024, bus_bytes=8, bytes_per_cycle=8.0, memory_latency=10, icache_lines=4,
-                 stack_depth=8, constant_lines=2, load_queue=4, atomic_queue=2, sfu_lanes=2),
+        Geometry("gtx980", warp_size=32, lanes=32, warps=64, tb_slots=32, registers=2048,
+                 regs_per_thread=64, shared_bytes=96 * 1024, bus_bytes=16,
+                 bytes_per_cycle=224e9 / 16 / 1216e6, memory_latency=250, clock_mhz=1216.0),
+        Geometry("ecp5", warp_size=32, lanes=8, warps=8, tb_slots=4, registers=256,
+                 regs_per_thread=64, shared_bytes=16 * 1024, bus_bytes=8, bytes_per_cycle=8.0,
+                 memory_latency=30, icache_lines=16, constant_lines=8, load_queue=4,
+                 atomic_queue=4, sfu_lanes=1),
+        Geometry("tiny", warp_size=8, lanes=8, warps=4, tb_slots=2, registers=64,
+                 regs_per_thread=16, shared_bytes=1024, bus_bytes=8, bytes_per_cycle=8.0,
+                 memory_latency=10, icache_lines=4, stack_depth=8, constant_lines=2,
+                 load_queue=4, atomic_queue=2, sfu_lanes=2),
     )
 }
 """The named presets (docs/architecture.md, Presets)."""

@@ -1,4 +1,5 @@
-"""The instruction set: one table from which decoder, assembler, golden model and documentation derive.
+"""The instruction set: one table from which decoder, assembler, golden model and documentation
+derive.
 
 A word has 64 bits: a 10-bit opcode in bits 63..54 and a 54-bit payload (Lin et al. IV-A), so that a
 preemption point carries a whole liveness vector.
@@ -12,15 +13,16 @@ Opcode map
 ``0x180 .. 0x1ff``      control (formats ``B``, ``G`` and ``C``)
 ``0x200 .. 0x27f``      f64 (format ``R``): low 7 bits are `F64Op`
 ``0x280 .. 0x2bf``      special functions (format ``R``): low 6 bits are `SfuOp`
-``0x2c0 .. 0x2ff``      exchange between lanes (formats ``R`` and ``I``): low 6 bits are `ExchangeOp`
-``0x300 .. 0x33f``      atomics with a result (format ``A``): bit 5 `Space`, bit 4 64-bit, bits 3..0 `AtomicOp`
+``0x2c0 .. 0x2ff``      exchange between lanes (formats ``R``, ``I``): low 6 bits are `ExchangeOp`
+``0x300 .. 0x33f``      atomics with a result (format ``A``): bit 5 `Space`, bit 4 64-bit,
+                        bits 3..0 `AtomicOp`
 ``0x340 .. 0x37f``      uniform data path (formats ``R``, ``I``, ``M``): bit 5 immediate form
 ``0x380 .. 0x39f``      preemption (format ``L``): ``pp``, ``pp.div``, and ``bar.pp`` in 16 opcodes
 ``0x3c0 .. 0x3ff``      atomics without a result (format ``A``), as those with one
 ======================  ==========================================================================
 
-Every format but ``C`` and ``L`` has a guard predicate. The operations are in `hw.arch.operations`. Source: Lin et al.
-IV-A; why it is as it is: docs/architecture.md, Decisions.
+Every format but ``C`` and ``L`` has a guard predicate. The operations are in `hw.arch.operations`.
+Source: Lin et al. IV-A; why it is as it is: docs/architecture.md, Decisions.
 """
 
 from __future__ import annotations
@@ -30,11 +32,22 @@ import re
 from dataclasses import dataclass
 
 from .geometry import PC_BITS
-from .operations import UNIFORM_SPECIALS, AluOp, AtomicOp, ExchangeOp, F64Op, SfuOp, Size, Space, Special, Unit
+from .operations import (
+    UNIFORM_SPECIALS,
+    AluOp,
+    AtomicOp,
+    ExchangeOp,
+    F64Op,
+    SfuOp,
+    Size,
+    Space,
+    Special,
+    Unit,
+)
 
-__all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special", "Format", "Unit", "Opcode",
-           "FIELDS", "OPCODES", "BY_NAME", "BY_CODE", "PT", "LIVE_BITS", "LIVE_REST", "UNIFORM_SPECIALS",
-           "liveness_vector", "registers_of_vector"]
+__all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special",
+           "Format", "Unit", "Opcode", "FIELDS", "OPCODES", "BY_NAME", "BY_CODE", "PT", "LIVE_BITS",
+           "LIVE_REST", "UNIFORM_SPECIALS", "liveness_vector", "registers_of_vector"]
 
 PT = 7
 """Predicate number that always reads true and ignores writes."""
@@ -61,22 +74,23 @@ _GUARD = {"guard": (50, 3), "guard_not": (53, 1)}
 
 FIELDS: dict[Format, dict[str, tuple[int, int]]] = {
     Format.R: _GUARD | {"d": (44, 6), "a": (38, 6), "b": (32, 6), "c": (26, 6),
-                        "pa": (22, 3), "pa_not": (25, 1), "pb": (18, 3), "pb_not": (21, 1), "pd": (15, 3),
-                        "b_uniform": (14, 1)},
-    Format.I: _GUARD | {"d": (44, 6), "pd": (44, 3), "a": (38, 6), "pa": (34, 3), "pa_not": (37, 1),
-                        "imm": (0, 32)},
-    Format.M: _GUARD | {"d": (44, 6), "a": (38, 6), "base_uniform": (33, 1), "no_base": (32, 1), "imm": (0, 32)},
-    Format.A: _GUARD | {"d": (44, 6), "a": (38, 6), "b": (32, 6), "c": (26, 6), "base_uniform": (25, 1),
+                        "pa": (22, 3), "pa_not": (25, 1), "pb": (18, 3),
+                        "pb_not": (21, 1), "pd": (15, 3), "b_uniform": (14, 1)},
+    Format.I: _GUARD | {"d": (44, 6), "pd": (44, 3), "a": (38, 6),
+                        "pa": (34, 3), "pa_not": (37, 1), "imm": (0, 32)},
+    Format.M: _GUARD | {"d": (44, 6), "a": (38, 6), "base_uniform": (33, 1),
+                        "no_base": (32, 1), "imm": (0, 32)},
+    Format.A: _GUARD | {"d": (44, 6), "a": (38, 6), "b": (32, 6),
+                        "c": (26, 6), "base_uniform": (25, 1),
                         "no_base": (24, 1), "imm": (0, 24)},
     Format.B: _GUARD | {"target": (PC_BITS, PC_BITS), "reconv": (0, PC_BITS)},
-    Format.G: dict(_GUARD),
-    Format.C: {"d": (44, 6), "a": (38, 6), "target": (0, PC_BITS)},
+    Format.G: dict(_GUARD), Format.C: {"d": (44, 6), "a": (38, 6), "target": (0, PC_BITS)},
     Format.L: {"live": (0, LIVE_BITS)},
 }
 """Field name to (lowest payload bit, width) for each format.
 
-`b_uniform`: operand b is uniform register b. `base_uniform`: the address is U[a] + imm (`no_base` must be 0). The
-24-bit `imm` of an atomic is signed.
+`b_uniform`: operand b is uniform register b. `base_uniform`: the address is U[a] + imm (`no_base`
+must be 0). The 24-bit `imm` of an atomic is signed.
 """
 
 
@@ -95,9 +109,10 @@ class Opcode:
     unit : Unit
         Where it executes.
     operands : tuple of str
-        Operands in assembly order. ``d a b c`` vector registers, ``ud ua ub uc`` uniform registers in the same
-        fields, ``pd pa pb`` predicates, ``imm``, ``sreg`` and ``param`` (both in the immediate), ``mem``
-        (``[a + imm]``), ``data`` (register field ``d`` read, of a store), ``target``, ``reconv``, ``live``.
+        Operands in assembly order. ``d a b c`` vector registers, ``ud ua ub uc`` uniform registers
+        in the same fields, ``pd pa pb`` predicates, ``imm``, ``sreg`` and ``param`` (both in the
+        immediate), ``mem`` (``[a + imm]``), ``data`` (register field ``d`` read, of a store),
+        ``target``, ``reconv``, ``live``.
     semantics : str
         One line.
     alu : AluOp or None
@@ -145,16 +160,19 @@ class Opcode:
 
 
 _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
-    # operation, mnemonic, operands of the register form, of the immediate form ("" = none), semantics
+    # operation, mnemonic, operands of the register form, of the immediate form ("" = none),
+    # semantics
     (AluOp.MOV, "mov", "d b", "d imm", "d = b"),
     (AluOp.IADD, "iadd", "d a b", "d a imm", "d = a + b"),
     (AluOp.ISUB, "isub", "d a b", "d a imm", "d = a - b"),
     (AluOp.IRSUB, "irsub", "d a b", "d a imm", "d = b - a"),
     (AluOp.IADDC, "iaddc", "d pd a b pa", "", "{pd, d} = a + b + pa"),
-    (AluOp.ISUBC, "isubc", "d pd a b pa", "", "{pd, d} = a + ~b + pa; pd is carry, that is, no borrow"),
+    (AluOp.ISUBC, "isubc", "d pd a b pa", "",
+     "{pd, d} = a + ~b + pa; pd is carry, that is, no borrow"),
     (AluOp.IMUL_LO, "imul.lo", "d a b", "d a imm", "d = low half of a * b"),
     (AluOp.IMUL_HI_S, "imul.hi.s", "d a b", "d a imm", "d = high half of the signed product a * b"),
-    (AluOp.IMUL_HI_U, "imul.hi.u", "d a b", "d a imm", "d = high half of the unsigned product a * b"),
+    (AluOp.IMUL_HI_U, "imul.hi.u", "d a b", "d a imm",
+     "d = high half of the unsigned product a * b"),
     (AluOp.IMAD_LO, "imad.lo", "d a b c", "", "d = low half of a * b, plus c"),
     (AluOp.AND, "and", "d a b", "d a imm", "d = a & b"),
     (AluOp.OR, "or", "d a b", "d a imm", "d = a | b"),
@@ -162,7 +180,8 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.NOT, "not", "d b", "", "d = ~b"),
     (AluOp.SHL, "shl", "d a b", "d a imm", "d = a << b, 0 if b (unsigned) is above 31"),
     (AluOp.SHR_U, "shr.u", "d a b", "d a imm", "d = a >> b, 0 if b (unsigned) is above 31"),
-    (AluOp.SHR_S, "shr.s", "d a b", "d a imm", "d = signed a >> b, all sign bits if b (unsigned) is above 31"),
+    (AluOp.SHR_S, "shr.s", "d a b", "d a imm",
+     "d = signed a >> b, all sign bits if b (unsigned) is above 31"),
     (AluOp.SHF_L, "shf.l", "d a b c", "", "d = high word of {b, a} << (c mod 32)"),
     (AluOp.SHF_R, "shf.r", "d a b c", "", "d = low word of {b, a} >> (c mod 32)"),
     (AluOp.IMIN_S, "imin.s", "d a b", "d a imm", "d = signed minimum of a and b"),
@@ -176,13 +195,16 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.BFE_U, "bfe.u", "d a b", "d a imm",
      "d = field of a: b[15:8] bits from bit b[7:0] up, zeros above; bits of a above 31 are zero"),
     (AluOp.BFE_S, "bfe.s", "d a b", "d a imm",
-     "d = field of a as bfe.u, sign-extended from its highest bit (bit 31 if it ends above); 0 if it is empty"),
-    (AluOp.BFI, "bfi", "d a b c", "", "d = c with b[15:8] bits from bit b[7:0] up replaced by the low bits of a"),
+     "d = field of a as bfe.u, sign-extended from its highest bit (bit 31 if it ends above); "
+     "0 if it is empty"),
+    (AluOp.BFI, "bfi", "d a b c", "",
+     "d = c with b[15:8] bits from bit b[7:0] up replaced by the low bits of a"),
     (AluOp.PRMT, "prmt", "d a b c", "",
      "byte i of d = byte c[4i+2:4i] of {b, a}, or eight copies of its highest bit if c[4i+3]"),
     (AluOp.CLZ, "clz", "d b", "", "d = leading zeros of b, 0 to 32"),
     (AluOp.POPC, "popc", "d b", "", "d = ones of b"),
-    (AluOp.BALLOT, "ballot", "d pa", "", "d = a bit a lane: those that execute the instruction and whose pa holds"),
+    (AluOp.BALLOT, "ballot", "d pa", "",
+     "d = a bit a lane: those that execute the instruction and whose pa holds"),
     (AluOp.SEL, "sel", "d a b pa", "d a imm pa", "d = pa ? a : b"),
     (AluOp.SETP_EQ, "setp.eq", "pd a b", "pd a imm", "pd = a == b"),
     (AluOp.SETP_NE, "setp.ne", "pd a b", "pd a imm", "pd = a != b"),
@@ -229,8 +251,10 @@ _ALU_ROWS: tuple[tuple[AluOp, str, str, str, str], ...] = (
     (AluOp.FSETP_GEU, "fsetp.geu", "pd a b", "pd a imm", "pd = a >= b; true if one is a NaN"),
     (AluOp.FSETP_NUM, "fsetp.num", "pd a b", "", "pd = neither is a NaN"),
     (AluOp.FSETP_NAN, "fsetp.nan", "pd a b", "", "pd = one is a NaN"),
-    (AluOp.FMIN, "fmin", "d a b", "d a imm", "d = minimum of a and b; of a NaN and a number the number; -0 < +0"),
-    (AluOp.FMAX, "fmax", "d a b", "d a imm", "d = maximum of a and b; of a NaN and a number the number; -0 < +0"),
+    (AluOp.FMIN, "fmin", "d a b", "d a imm",
+     "d = minimum of a and b; of a NaN and a number the number; -0 < +0"),
+    (AluOp.FMAX, "fmax", "d a b", "d a imm",
+     "d = maximum of a and b; of a NaN and a number the number; -0 < +0"),
     (AluOp.FNEG, "fneg", "d b", "", "d = b with its sign inverted"),
     (AluOp.FABS, "fabs", "d b", "", "d = b with its sign cleared"),
     (AluOp.FSAT, "fsat", "d b", "", "d = b clamped to 0 .. 1, a NaN to +0"),
@@ -265,14 +289,16 @@ def _with_immediate(semantics: str) -> str:
 def _alu_opcodes():
     for op, name, register, immediate, semantics in _ALU_ROWS:
         if register:
-            yield Opcode(name, int(op), Format.R, Unit.ALU, tuple(register.split()), semantics, alu=op)
+            yield Opcode(name, int(op), Format.R, Unit.ALU,
+                         tuple(register.split()), semantics, alu=op)
         if immediate:
             suffix = "" if op in (AluOp.S2R, AluOp.LDP) else ".i"
             yield Opcode(name + suffix, 0x80 | op, Format.I, Unit.ALU, tuple(immediate.split()),
                          _with_immediate(semantics) if suffix else semantics, alu=op)
 
 
-_F64_TYPES = {"D": ("f64", 2), "F": ("f32", 1), "I": ("32-bit integer", 1), "L": ("64-bit integer", 2)}
+_F64_TYPES = {"D": ("f64", 2), "F": ("f32", 1),
+              "I": ("32-bit integer", 1), "L": ("64-bit integer", 2)}
 
 
 def _f64_opcodes():
@@ -280,7 +306,8 @@ def _f64_opcodes():
         name = op.name.lower()
         for mode in ("rn", "rz", "rm", "rp", "s", "u"):
             name = name.replace(f"_{mode}", f".{mode}")
-        return Opcode(name.replace("_", "."), 0x200 | op, Format.R, Unit.F64, tuple(operands.split()), semantics,
+        return Opcode(name.replace("_", "."), 0x200 | op, Format.R,
+                      Unit.F64, tuple(operands.split()), semantics,
                       function=op, pairs=pairs)
 
     sums = {"DADD": "a + b", "DSUB": "a - b", "DMUL": "a * b", "DFMA": "a * b + c, rounded once",
@@ -288,8 +315,8 @@ def _f64_opcodes():
     for op in F64Op:
         stem = op.name.split("_")[0]
         if stem in sums:
-            yield opcode(op, "d a b c" if stem == "DFMA" else "d a b", "dabc" if stem == "DFMA" else "dab",
-                         f"d = {sums[stem]}")
+            yield opcode(op, "d a b c" if stem == "DFMA" else "d a b",
+                         "dabc" if stem == "DFMA" else "dab", f"d = {sums[stem]}")
         elif stem == "DSETP":
             yield opcode(op, "pd a b", "ab", f"as f{op.name[1:].lower().replace('_', '.')} of f64")
         elif stem == "DRND":
@@ -302,26 +329,33 @@ def _f64_opcodes():
 
 
 def _side_opcodes():
-    functions = {SfuOp.RCP: "1 / b", SfuOp.RSQ: "1 / sqrt(b)", SfuOp.SQRT: "sqrt(b)", SfuOp.EX2: "2 ** b",
-                 SfuOp.LG2: "log2(b)", SfuOp.SIN: "sin(b), b in radians", SfuOp.COS: "cos(b), b in radians",
-                 SfuOp.RCP64H: "high word of an approximation of 1 / x, b the high word of f64 x; subnormals are zero",
-                 SfuOp.RSQ64H: "high word of an approximation of 1 / sqrt(x), b the high word of f64 x; subnormals "
-                               "are zero"}
+    functions = {SfuOp.RCP: "1 / b", SfuOp.RSQ: "1 / sqrt(b)", SfuOp.SQRT: "sqrt(b)",
+                 SfuOp.EX2: "2 ** b", SfuOp.LG2: "log2(b)",
+                 SfuOp.SIN: "sin(b), b in radians", SfuOp.COS: "cos(b), b in radians",
+                 SfuOp.RCP64H: "high word of an approximation of 1 / x, "
+                               "b the high word of f64 x; subnormals are zero",
+                 SfuOp.RSQ64H: "high word of an approximation of 1 / sqrt(x), "
+                               "b the high word of f64 x; subnormals are zero"}
     for op, meaning in functions.items():
         yield Opcode(f"mufu.{op.name.lower()}", 0x280 | op, Format.R, Unit.SFU, ("d", "b"),
-                     f"d = {meaning}" if op in (SfuOp.RCP64H, SfuOp.RSQ64H) else f"d = {meaning}, approximately",
+                     f"d = {meaning}" if op in (SfuOp.RCP64H, SfuOp.RSQ64H)
+                     else f"d = {meaning}, approximately",
                      function=op)
     for op in ExchangeOp:
         if op is ExchangeOp.MATCH:
             yield Opcode("match", 0x2c0 | op, Format.R, Unit.EXCHANGE, ("d", "a"),
-                         "d = a bit a lane: those that execute the instruction with the same a", function=op)
+                         "d = a bit a lane: those that execute the instruction with the same a",
+                         function=op)
         elif op.name.endswith("_I"):
-            yield Opcode("shfl." + op.name[5:-2].lower() + ".i", 0x2c0 | op, Format.I, Unit.EXCHANGE,
-                         ("d", "a", "imm"), "as the register form, with b = imm[7:0] and c = imm[31:8]", function=op)
+            yield Opcode("shfl." + op.name[5:-2].lower() + ".i", 0x2c0 | op, Format.I,
+                         Unit.EXCHANGE, ("d", "a", "imm"),
+                         "as the register form, with b = imm[7:0] and c = imm[31:8]", function=op)
         else:
             yield Opcode("shfl." + op.name[5:].lower(), 0x2c0 | op, Format.R, Unit.EXCHANGE,
-                         ("d", "pd", "a", "b", "c"), "d = a of the lane that PTX shfl computes from b and c, pd = it "
-                         "is in range; of a lane that does not execute the instruction: the lane's own a, pd false",
+                         ("d", "pd", "a", "b", "c"),
+                         "d = a of the lane that PTX shfl computes from b and c, "
+                         "pd = it is in range; of a lane that does not execute the instruction: "
+                         "the lane's own a, pd false",
                          function=op)
 
 
@@ -337,21 +371,25 @@ def _atomic_opcodes():
                 operands = ("mem", "b", "c") if op is AtomicOp.CAS else ("mem", "b")
                 code = space << 5 | (size is Size.B64) << 4 | op
                 wide = "dbc" if size is Size.B64 else ""
-                what = {AtomicOp.EXCH: "to b", AtomicOp.CAS: "to c if it equals b"}.get(op, f"by {op.name} with b")
+                what = {AtomicOp.EXCH: "to b",
+                        AtomicOp.CAS: "to c if it equals b"}.get(op, f"by {op.name} with b")
                 text = f"change {size.bytes} bytes of {space.name.lower()} memory at a + imm {what}"
                 yield Opcode("atom." + name, 0x300 | code, Format.A, unit, ("d", *operands),
-                             f"d = what was there; {text}; lanes in ascending order", function=op, pairs=wide,
+                             f"d = what was there; {text}; lanes in ascending order",
+                             function=op, pairs=wide,
                              space=space, size=size)
                 if op not in (AtomicOp.EXCH, AtomicOp.CAS):
-                    yield Opcode("red." + name, 0x3c0 | code, Format.A, unit, operands, text, function=op,
+                    yield Opcode("red." + name, 0x3c0 | code, Format.A,
+                                 unit, operands, text, function=op,
                                  pairs=wide.replace("d", ""), space=space, size=size)
 
 
 _UNIFORM_OPS = (
-    AluOp.MOV, AluOp.IADD, AluOp.ISUB, AluOp.IRSUB, AluOp.IMUL_LO, AluOp.IMUL_HI_S, AluOp.IMUL_HI_U, AluOp.IMAD_LO,
-    AluOp.AND, AluOp.OR, AluOp.XOR, AluOp.NOT, AluOp.SHL, AluOp.SHR_U, AluOp.SHR_S, AluOp.IMIN_S, AluOp.IMIN_U,
-    AluOp.IMAX_S, AluOp.IMAX_U, AluOp.SETP_EQ, AluOp.SETP_NE, AluOp.SETP_LT_S, AluOp.SETP_LE_S, AluOp.SETP_GT_S,
-    AluOp.SETP_GE_S, AluOp.SETP_LT_U, AluOp.SETP_LE_U, AluOp.SETP_GT_U, AluOp.SETP_GE_U, AluOp.S2R, AluOp.LDP)
+    AluOp.MOV, AluOp.IADD, AluOp.ISUB, AluOp.IRSUB, AluOp.IMUL_LO, AluOp.IMUL_HI_S, AluOp.IMUL_HI_U,
+    AluOp.IMAD_LO, AluOp.AND, AluOp.OR, AluOp.XOR, AluOp.NOT, AluOp.SHL, AluOp.SHR_U, AluOp.SHR_S,
+    AluOp.IMIN_S, AluOp.IMIN_U, AluOp.IMAX_S, AluOp.IMAX_U, AluOp.SETP_EQ, AluOp.SETP_NE,
+    AluOp.SETP_LT_S, AluOp.SETP_LE_S, AluOp.SETP_GT_S, AluOp.SETP_GE_S, AluOp.SETP_LT_U,
+    AluOp.SETP_LE_U, AluOp.SETP_GT_U, AluOp.SETP_GE_U, AluOp.S2R, AluOp.LDP)
 
 
 def _uniform_opcodes():
@@ -362,8 +400,10 @@ def _uniform_opcodes():
             if operands:
                 names = tuple("u" + x if x in ("d", "a", "b", "c") else x for x in operands.split())
                 suffix = ".i" if form is Format.I and register else ""
-                yield Opcode("u" + name + suffix, 0x340 | (form is Format.I) << 5 | number, form, Unit.UNIFORM, names,
-                             "once a warp: " + (_with_immediate(semantics) if suffix else semantics), alu=op)
+                yield Opcode(
+                    "u" + name + suffix, 0x340 | (form is Format.I) << 5 | number,
+                    form, Unit.UNIFORM, names,
+                    "once a warp: " + (_with_immediate(semantics) if suffix else semantics), alu=op)
     yield Opcode("uld.const.b32", 0x340 | 0x3f, Format.M, Unit.CONSTANT, ("ud", "mem"),
                  "once a warp: d = 4-byte constant load at a + imm; the base is a uniform register",
                  space=Space.CONSTANT, size=Size.B32)
@@ -383,8 +423,9 @@ def _memory_opcodes():
             if size not in (Size.S8, Size.S16) and space is not Space.CONSTANT:
                 name = f"b{8 * size.bytes}"
                 yield Opcode(f"st.{where}.{name}", code | 8, Format.M, unit, ("mem", "data"),
-                             f"{size.bytes}-byte {where} store of d at a + imm; of lanes that write one byte the "
-                             "highest wins", space=space, size=size, store=True)
+                             f"{size.bytes}-byte {where} store of d at a + imm; "
+                             "of lanes that write one byte the highest wins",
+                             space=space, size=size, store=True)
 
 
 def _control_opcodes():
@@ -393,24 +434,29 @@ def _control_opcodes():
                  "lanes whose guard holds go to target; on divergence all meet again at reconv")
     yield Opcode("exit", 0x181, Format.G, control, (), "lanes whose guard holds end")
     yield Opcode("nop", 0x182, Format.G, control, (), "nothing")
-    yield Opcode("membar", 0x183, Format.G, control, (), "wait until the warp's stores are acknowledged")
+    yield Opcode("membar", 0x183, Format.G, control, (),
+                 "wait until the warp's stores are acknowledged")
     yield Opcode("trap", 0x184, Format.G, control, (), "fault if any lane's guard holds")
     yield Opcode("call", 0x185, Format.C, Unit.UNIFORM, ("ud", "target"),
-                 "d = address of the next word, relative to the kernel's first; all active lanes go to target")
+                 "d = address of the next word, relative to the kernel's first; "
+                 "all active lanes go to target")
     yield Opcode("bru", 0x186, Format.C, control, ("ua",),
                  "all active lanes go to address a, relative to the kernel's first word")
     yield Opcode("pp", 0x380, Format.L, control, ("live",),
-                 "preemption point: if a preempt is pending, stop; live says what to save; a pp.div follows")
+                 "preemption point: if a preempt is pending, stop; live says what to save; "
+                 "a pp.div follows")
     yield Opcode("pp.div", 0x381, Format.L, control, ("live",),
                  "second word of pp: what to save if the SIMT stack is deeper than one entry")
     for barrier in range(16):
-        yield Opcode(f"bar.pp.{barrier}", 0x390 | barrier, Format.L, control, ("live",),
-                     f"wait at barrier {barrier} for every warp of the TB; a preemption point while waiting",
-                     barrier=barrier)
+        yield Opcode(
+            f"bar.pp.{barrier}", 0x390 | barrier, Format.L, control, ("live",),
+            f"wait at barrier {barrier} for every warp of the TB; a preemption point while waiting",
+            barrier=barrier)
 
 
-OPCODES: tuple[Opcode, ...] = (*_alu_opcodes(), *_memory_opcodes(), *_atomic_opcodes(), *_f64_opcodes(),
-                              *_side_opcodes(), *_uniform_opcodes(), *_control_opcodes())
+OPCODES: tuple[Opcode, ...] = (*_alu_opcodes(), *_memory_opcodes(),
+                               *_atomic_opcodes(), *_f64_opcodes(),
+                               *_side_opcodes(), *_uniform_opcodes(), *_control_opcodes())
 """Every instruction, in opcode groups."""
 BY_NAME: dict[str, Opcode] = {op.name: op for op in OPCODES}
 BY_CODE: dict[int, Opcode] = {op.code: op for op in OPCODES}
@@ -418,7 +464,8 @@ assert len(BY_NAME) == len(BY_CODE) == len(OPCODES)
 
 
 def liveness_vector(registers) -> int:
-    """Return the 54-bit vector that saves at least `registers` (an iterable of register numbers)."""
+    """Return the 54-bit vector that saves at least `registers`
+    (an iterable of register numbers)."""
     vector = 0
     for register in registers:
         vector |= 1 << min(register, LIVE_REST)

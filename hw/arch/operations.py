@@ -1,21 +1,25 @@
-"""Operations of the instruction set: what each unit can do, where an instruction executes, what it addresses.
+"""Operations of the instruction set: what each unit can do, where an instruction executes, what it
+addresses.
 
-The values of the enumerations are the bits that stand in opcodes; `hw.arch.isa` makes the instructions of them.
+The values of the enumerations are the bits that stand in opcodes; `hw.arch.isa` makes the
+instructions of them.
 """
 
 from __future__ import annotations
 
 import enum
 
-__all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special", "UNIFORM_SPECIALS", "Unit"]
+__all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special",
+           "UNIFORM_SPECIALS", "Unit"]
 
 
 class AluOp(enum.IntEnum):
     """Operation of a lane; the low 7 bits of an ALU opcode. Those from 64 up are `AluOp.is_float`.
 
-    `a`, `b`, `c` are 32-bit operands, `pa` and `pb` predicate operands (already negated if so encoded).
-    Integer arithmetic is modulo 2**32. Floating point is IEEE 754 binary32 with subnormals; RN, RZ, RM, RP round
-    to nearest even, to zero, down, up; a result that is not a number is ``0x7fffffff``, but for `FNEG` and `FABS`.
+    `a`, `b`, `c` are 32-bit operands, `pa` and `pb` predicate operands (already negated if so
+    encoded). Integer arithmetic is modulo 2**32. Floating point is IEEE 754 binary32 with
+    subnormals; RN, RZ, RM, RP round to nearest even, to zero, down, up; a result that is not a
+    number is ``0x7fffffff``, but for `FNEG` and `FABS`.
     """
 
     MOV = 0
@@ -134,8 +138,9 @@ class AluOp(enum.IntEnum):
 class F64Op(enum.IntEnum):
     """Operation of the f64 unit; the low 7 bits of its opcode.
 
-    IEEE 754 binary64 (and binary32) with subnormals; RN, RZ, RM, RP as in `AluOp`; a result that is not a number is
-    ``0x7fff_ffff_ffff_ffff`` (binary32: ``0x7fffffff``). D is binary64, F binary32, I a 32-bit and L a 64-bit integer.
+    IEEE 754 binary64 (and binary32) with subnormals; RN, RZ, RM, RP as in `AluOp`; a result that is
+    not a number is ``0x7fff_ffff_ffff_ffff`` (binary32: ``0x7fffffff``). D is binary64, F binary32,
+    I a 32-bit and L a 64-bit integer.
     """
 
     DADD_RN = 0
@@ -224,7 +229,8 @@ class F64Op(enum.IntEnum):
 
 
 class SfuOp(enum.IntEnum):
-    """Operation of the special-function unit; the low 6 bits of its opcode. Maximum errors: `hw.core.sfu`."""
+    """Operation of the special-function unit; the low 6 bits of its opcode. Maximum errors:
+    `hw.core.sfu`."""
 
     RCP = 0
     RSQ = 1
@@ -238,7 +244,8 @@ class SfuOp(enum.IntEnum):
 
 
 class ExchangeOp(enum.IntEnum):
-    """Operation of the exchange unit; the low 6 bits of its opcode. Those with bit 3 set are immediate forms."""
+    """Operation of the exchange unit; the low 6 bits of its opcode.
+    Those with bit 3 set are immediate forms."""
 
     SHFL_IDX = 0
     SHFL_UP = 1
@@ -252,9 +259,11 @@ class ExchangeOp(enum.IntEnum):
 
 
 class AtomicOp(enum.IntEnum):
-    """What an atomic does to a word of memory; the low 4 bits of its opcode. Its result is the word before.
+    """What an atomic does to a word of memory; the low 4 bits of its opcode. Its result is the word
+    before.
 
-    `b` and `c` are the operands; `INC` and `DEC` are CUDA's (wrap at b). `FADD` is binary32, round to nearest even.
+    `b` and `c` are the operands; `INC` and `DEC` are CUDA's (wrap at b). `FADD` is binary32, round
+    to nearest even.
     """
 
     ADD = 0
@@ -306,7 +315,8 @@ class Size(enum.IntEnum):
 
 
 class Special(enum.IntEnum):
-    """Special registers, read by ``s2r``. `SMID` and `CLOCK` are volatile: a migrated TB may see them change."""
+    """Special registers, read by ``s2r``. `SMID` and `CLOCK` are volatile:
+    a migrated TB may see them change."""
 
     LANEID = 0
     WARPID = 1

@@ -1,7 +1,9 @@
-"""Patterns of vector registers and how a context image encodes them (Lin et al. III-C, Fig. 7 and Fig. 10).
+"""Patterns of vector registers and how a context image encodes them (Lin et al. III-C, Fig. 7 and
+Fig. 10).
 
-A register is analysed in *pattern analysing groups* (PAG) of neighbouring lanes; arithmetic is modulo 2^32. The
-lanes of a warp that were launched are a prefix of it; what the others hold does not matter.
+A register is analysed in *pattern analysing groups* (PAG) of neighbouring lanes; arithmetic is
+modulo 2^32. The lanes of a warp that were launched are a prefix of it; what the others hold does
+not matter.
 
 ======= ==================================== ==================================================
 pattern every group is                       words of the register
@@ -31,7 +33,8 @@ SMALLEST_PAG = 8
 
 
 def pattern_group(block_x: int, warp_size: int) -> int:
-    """Return the lanes of a group: the largest of 32, 16, 8 that divides `block_x`, else 32; at most `warp_size`."""
+    """Return the lanes of a group: the largest of 32, 16, 8 that divides `block_x`, else 32;
+    at most `warp_size`."""
     fitting = [size for size in (32, 16, SMALLEST_PAG) if block_x % size == 0]
     return min(warp_size, fitting[0] if fitting else 32)
 
@@ -39,8 +42,8 @@ def pattern_group(block_x: int, warp_size: int) -> int:
 def encoded_words(pattern: int, pag: int, warp_size: int) -> int:
     """Return the words of a register of `pattern`."""
     groups = warp_size // pag
-    return {Pattern.DEAD: 0, Pattern.UNIFORM: groups, Pattern.STRIDED: 2 * groups, Pattern.RANDOM: warp_size}[
-        Pattern(pattern)]
+    return {Pattern.DEAD: 0, Pattern.UNIFORM: groups, Pattern.STRIDED: 2 * groups,
+            Pattern.RANDOM: warp_size}[Pattern(pattern)]
 
 
 def expand(codes: np.ndarray, words: np.ndarray, pag: int) -> np.ndarray:
@@ -73,7 +76,8 @@ def expand(codes: np.ndarray, words: np.ndarray, pag: int) -> np.ndarray:
 
 def codes_of(vector: np.ndarray) -> np.ndarray:
     """Return the `Pattern` code of each register of a pattern vector (4 words)."""
-    return (np.asarray(vector, np.uint32)[:, None] >> np.arange(0, 32, 2, dtype=np.uint32) & 3).ravel()
+    return (np.asarray(vector, np.uint32)[:, None] >> np.arange(0, 32, 2, dtype=np.uint32)
+            & 3).ravel()
 
 
 def read_registers(codes: np.ndarray, take: Callable[[int], np.ndarray], pag: int, warp_size: int

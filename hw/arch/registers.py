@@ -10,8 +10,8 @@ from pathlib import Path
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import FieldNode, RegNode
 
-__all__ = ["Field", "Register", "Command", "KernelState", "register_map", "RDL_PATH", "ADDRESS_BITS",
-           "IDENTIFICATION"]
+__all__ = ["Field", "Register", "Command", "KernelState", "register_map", "RDL_PATH",
+           "ADDRESS_BITS", "IDENTIFICATION"]
 
 RDL_PATH = Path(__file__).with_name("registers.rdl")
 """The SystemRDL source."""
@@ -109,6 +109,7 @@ def register_map() -> dict[str, Register]:
         fields = {f.inst_name: Field(f.inst_name, f.low, f.width, f.get_property("desc") or "")
                   for f in node.children() if isinstance(f, FieldNode)}
         clears = any(f.get_property("onwrite") is not None for f in node.fields())
-        registers[path] = Register(path, node.absolute_address, node.has_sw_readable, node.has_sw_writable,
-                                   clears, node.get_property("desc") or node.get_property("name"), fields)
+        registers[path] = Register(
+            path, node.absolute_address, node.has_sw_readable, node.has_sw_writable,
+            clears, node.get_property("desc") or node.get_property("name"), fields)
     return registers

@@ -1,12 +1,13 @@
 """Every stateful element of the SM, and which of them are a thread block's (TB's) context.
 
-The bug that real context switches suffer from is forgotten state. So each flip-flop and memory of `hw.sm.Sm` stands
-here once; a test elaborates the SM and compares. An element is named by the submodules down to it and its own name:
-``front.stack._second``. ``#`` stands for a number (lanes, slots, banks), ``[]`` ends the name of a memory,
-``[].read0`` is the register of its first synchronous read port.
+The bug that real context switches suffer from is forgotten state. So each flip-flop and memory of
+`hw.sm.Sm` stands here once; a test elaborates the SM and compares. An element is named by the
+submodules down to it and its own name: ``front.stack._second``. ``#`` stands for a number (lanes,
+slots, banks), ``[]`` ends the name of a memory, ``[].read0`` is the register of its first
+synchronous read port.
 
-A new element belongs to the kind that answers: if it were lost, or kept for whoever comes next, between the stop of a
-warp and its resumption (another kernel in between), would anybody see it?
+A new element belongs to the kind that answers: if it were lost, or kept for whoever comes next,
+between the stop of a warp and its resumption (another kernel in between), would anybody see it?
 """
 
 import enum
@@ -27,7 +28,8 @@ class Kind(enum.Enum):
     CACHE = enum.auto()
     """May be lost at any time, or is set to the safe value by a restore."""
     DESCRIPTOR = enum.auto()
-    """Of a kernel slot (the driver's; stays while the kernel is preempted), or made anew at admission."""
+    """Of a kernel slot (the driver's;
+    stays while the kernel is preempted), or made anew at admission."""
     BOOKKEEPING = enum.auto()
     """Of the machine or of the command in hand, not of a TB."""
 
@@ -40,19 +42,23 @@ class Elements(NamedTuple):
     """Separated by blanks."""
     why: str
     fields: str = ""
-    """Fields of the layouts of `context` that carry the elements, ``LAYOUT.field``, separated by blanks."""
+    """Fields of the layouts of `context` that carry the elements, ``LAYOUT.field``,
+    separated by blanks."""
 
 
 _context, _transient, _cache, _descriptor, _bookkeeping = (partial(Elements, kind) for kind in Kind)
 
-_QUIET = "a stopped warp has no pending register or predicate write, and what has no destination has no effect"
+_QUIET = ("a stopped warp has no pending register or predicate write, "
+          "and what has no destination has no effect")
 _NO_LOADS = "a stopped warp has no unreturned load"
 _NO_STORES = "a stopped warp has no unacknowledged store"
-_NO_ATOMICS = "a stopped warp has no atomic outstanding; one of shared memory is written before a row is read"
+_NO_ATOMICS = ("a stopped warp has no atomic outstanding; "
+               "one of shared memory is written before a row is read")
 _NO_ACCESS = "a stopped warp has no memory operation outstanding"
 _NO_SHARED = "a stopped warp has no shared access outstanding; idle values are set by the next one"
 _COMMAND = "of the command in hand: set when it begins, or empty when the one before has ended"
-_STREAM = "words of the TB being saved or restored, shown with a level or valid bit; empty when the command ends"
+_STREAM = ("words of the TB being saved or restored, shown with a level or valid bit; "
+           "empty when the command ends")
 _UNIFORM = "a stopped warp has no pending write of a uniform register or predicate"
 _FIFO = "consume produce level storage[]"
 _BUFFERED_FIFO = "consume produce inner_level r_rdy storage[] storage[].read0"
@@ -61,28 +67,41 @@ _FRONT = {
     "front": (_transient("fault", "a report on its way: its TB ends"),),
     "front.stack": (
         _context("pcs[]", "of the top entry", "STACK_ENTRY.pc"),
-        _context("tops[]", "of the top entry", "STACK_ENTRY.mask STACK_ENTRY.reconv WARP_HEADER.depth"),
-        _context("body[]", "entries below the top; those at or above the depth are a former owner's and not reached",
+        _context("tops[]", "of the top entry",
+                 "STACK_ENTRY.mask STACK_ENTRY.reconv WARP_HEADER.depth"),
+        _context("body[]",
+                 "entries below the top; "
+                 "those at or above the depth are a former owner's and not reached",
                  "STACK_ENTRY.pc STACK_ENTRY.mask STACK_ENTRY.reconv"),
         _context("lives[]", "lanes that have not exited", "WARP_HEADER.live_lanes"),
-        _transient("_popping _pushing _second working", "a warp whose stack settles is not stopped"),
+        _transient("_popping _pushing _second working",
+                   "a warp whose stack settles is not stopped"),
     ),
     "front.table": (
         _context("identities[]", "TB, kernel, base and registers are given anew at admission",
                  "WARP_HEADER.warp WARP_HEADER.launched_lanes"),
-        _context("live_vectors[]", "a warp restored at a barrier saves the same again; others set it when they stop",
+        _context("live_vectors[]",
+                 "a warp restored at a barrier saves the same again; others set it when they stop",
                  "PATTERN_VECTOR.pattern WARP_HEADER.saved_registers"),
         _context("waiting", "arrived at a barrier", "WARP_HEADER.waiting"),
-        _context("barriers__#", "at which; meaningful with `waiting`, set with it", "WARP_HEADER.barrier"),
-        _context("dead", "a warp without a record is initialised with no live lane", "CCB_ENTRY.live_warps"),
-        _transient("killed faulted", "a TB with such a warp ends, and is not completed; cleared with the slot"),
+        _context("barriers__#", "at which; meaningful with `waiting`, set with it",
+                 "WARP_HEADER.barrier"),
+        _context("dead", "a warp without a record is initialised with no live lane",
+                 "CCB_ENTRY.live_warps"),
+        _transient("killed faulted",
+                   "a TB with such a warp ends, and is not completed; cleared with the slot"),
         _transient("parked", "is the stop itself: a resumed warp runs; cleared with the slot"),
-        _transient("armed", "between `pp` and its `pp.div`: cleared when either parks the warp or the warp is stopped"),
-        _descriptor("valid started kernel# members__#", "who has the slot: set by warp_init and start, ended by free"),
+        _transient("armed",
+                   "between `pp` and its `pp.div`: "
+                   "cleared when either parks the warp or the warp is stopped"),
+        _descriptor("valid started kernel# members__#",
+                    "who has the slot: set by warp_init and start, ended by free"),
     ),
     "front.buffer": (
-        _transient("held alu load store atomic shared constant f64 sfu exchange uniform uses_u sync entries[]",
-                   "a warp that may not issue drops its instruction and fetches it again; classes count while held"),
+        _transient("held alu load store atomic shared constant f64 sfu exchange uniform uses_u "
+                   "sync entries[]",
+                   "a warp that may not issue drops its instruction and fetches it again; "
+                   "classes count while held"),
     ),
     "front.scoreboard": (
         _transient("pending_registers# pending_predicates#", _QUIET),
@@ -93,23 +112,31 @@ _FRONT = {
                    "counters that are 0 when a warp is stopped or exited"),
     ),
     "front.issue": (
-        _bookkeeping("global_places shared_places constant_places f64_places sfu_places exchange_places",
+        _bookkeeping("global_places shared_places constant_places f64_places sfu_places "
+                     "exchange_places",
                      "places of the units: each operation gives its own back"),
         _bookkeeping("arbiter.above", "whose turn it is"),
     ),
     "front.uniforms": (
-        _context("values[]", "a word for each written uniform register follows the predicates", "WARP_HEADER.uniforms"),
-        _context("written[] fresh", "a uniform register not written reads as zero", "WARP_HEADER.uniforms"),
+        _context("values[]", "a word for each written uniform register follows the predicates",
+                 "WARP_HEADER.uniforms"),
+        _context("written[] fresh", "a uniform register not written reads as zero",
+                 "WARP_HEADER.uniforms"),
         _transient("outstanding", "a stopped warp has no pending write of a uniform register"),
     ),
     "front.uniform": (
         _transient("op busy stage_# valid_# in_flight beat", _UNIFORM),
         _transient("fault", "a report on its way: its TB ends"),
     ),
-    "front.uniform.queue": (_transient(" ".join(f"fifo.{name}" for name in _FIFO.split()), _UNIFORM),),
+    "front.uniform.queue": (
+        _transient(" ".join(f"fifo.{name}" for name in _FIFO.split()), _UNIFORM),
+    ),
     "front.fetch": (
-        _transient("fetching pc bound last decoding decode_warp", "one cycle; dropped unless the warp may still issue"),
-        _transient("sleeping", "ends with any line fill, one of which is under way; the slot's next owner waits too"),
+        _transient("fetching pc bound last decoding decode_warp",
+                   "one cycle; dropped unless the warp may still issue"),
+        _transient("sleeping",
+                   "ends with any line fill, one of which is under way; "
+                   "the slot's next owner waits too"),
         _bookkeeping("arbiter.above", "whose turn it is"),
     ),
     "front.fetch.cache": (
@@ -122,62 +149,78 @@ _FRONT = {
 }
 
 _EXECUTE = {
-    "execute": (_transient("stage_# faulty is_float_# integer_result_# integer_predicate_#", _QUIET),),
+    "execute": (
+        _transient("stage_# faulty is_float_# integer_result_# integer_predicate_#", _QUIET),
+    ),
     "execute.operands": (
-        _transient("slot full beat left finished arriving bank_# load_# read_# shown_# operand_# output__payload "
-                   "output__valid", _QUIET),
+        _transient("slot full beat left finished arriving bank_# load_# read_# shown_# operand_# "
+                   "output__payload output__valid", _QUIET),
     ),
     "execute.integer front.uniform.integer": (_transient("stage_# last_#", _QUIET),),
     "execute.integer.lane_# front.uniform.integer.lane_#": (
-        _transient("pa pb simple predicate result final total differ shifted other mask product_# product first addend",
-                   _QUIET),
+        _transient("pa pb simple predicate result final total differ shifted other mask product_# "
+                   "product first addend", _QUIET),
     ),
-    "execute.integer.lane_#.digits front.uniform.integer.lane_#.digits": (_transient("counts", _QUIET),),
+    "execute.integer.lane_#.digits front.uniform.integer.lane_#.digits": (
+        _transient("counts", _QUIET),
+    ),
     "execute.exchange": (
-        _transient("words[] fields[] mask kept busy group scan picked targets found_# gathered passed write__payload "
-                   "write__valid predicate__payload predicate__valid", _QUIET),
+        _transient("words[] fields[] mask kept busy group scan picked targets found_# gathered "
+                   "passed write__payload write__valid predicate__payload predicate__valid",
+                   _QUIET),
     ),
     "execute.float": (_transient("control_#_# compared_# chosen_# tested_#", _QUIET),),
     "execute.float.lane_#": (
-        _transient("product_# addend_# below_# count_# exponent_# subtract_# sign_# special_# upper_# lower_# sticky_# "
-                   "magnitude_# kept_# rest_# result_#", _QUIET),
+        _transient("product_# addend_# below_# count_# exponent_# subtract_# sign_# special_# "
+                   "upper_# lower_# sticky_# magnitude_# kept_# rest_# result_#", _QUIET),
     ),
     "execute.float.comparison_#": (_transient("result predicate", _QUIET),),
     "execute.sfu.serial": (
-        _transient("waiting feeding fresh rest function entering chosen shown enter token_# place_# opened complete "
-                   "draining to mask k beat place@elaborate place@_enter place@_drain b_#[] b_#[].read0 result_#_#[] "
-                   "result_#_#[].read0", _QUIET),
+        _transient("waiting feeding fresh rest function entering chosen shown enter token_# "
+                   "place_# opened complete draining to mask k beat place@elaborate place@_enter "
+                   "place@_drain b_#[] b_#[].read0 result_#_#[] result_#_#[].read0", _QUIET),
     ),
     "execute.sfu.lane_#": (
         _bookkeeping("table[] windows[]", "constants: nothing writes them"),
-        _transient("table[].read0 windows[].read0 enable_# op_# fraction_# exponent_# negative_# special_# override_# "
-                   "low high shifted place_# row_# wide_# logarithm_# t_# square_# c0_# first_# second_# magnitude_# "
-                   "kept_# result_#", _QUIET),
+        _transient("table[].read0 windows[].read0 enable_# op_# fraction_# exponent_# negative_# "
+                   "special_# override_# low high shifted place_# row_# wide_# logarithm_# t_# "
+                   "square_# c0_# first_# second_# magnitude_# kept_# result_#", _QUIET),
     ),
     "execute.f64.serial": (
-        _transient("waiting feeding fresh rest function entering chosen shown enter token_# place_# opened complete "
-                   "draining to mask k beat place@elaborate place@_enter place@_drain row tests_# a_#[] a_#[].read0 "
-                   "b_#[] b_#[].read0 c_#[] c_#[].read0 high_a_#[] high_a_#[].read0 high_b_#[] high_b_#[].read0 "
-                   "high_c_#[] high_c_#[].read0 result_#_#[] result_#_#[].read0", _QUIET),
+        _transient("waiting feeding fresh rest function entering chosen shown enter token_# "
+                   "place_# opened complete draining to mask k beat place@elaborate place@_enter "
+                   "place@_drain row tests_# a_#[] a_#[].read0 b_#[] b_#[].read0 c_#[] c_#[].read0 "
+                   "high_a_#[] high_a_#[].read0 high_b_#[] high_b_#[].read0 high_c_#[] "
+                   "high_c_#[].read0 result_#_#[] result_#_#[].read0", _QUIET),
     ),
     "execute.f64.lane_#": (
-        _transient("control_# x_# y_# z_# negative_# tested_# addend_# below_# count_# exponent_# subtract_# special_# "
-                   "sign_# part_#_# product_# upper_# lower_# sticky_# magnitude_# kept_# rest_# result_#", _QUIET),
+        _transient("control_# x_# y_# z_# negative_# tested_# addend_# below_# count_# exponent_# "
+                   "subtract_# special_# sign_# part_#_# product_# upper_# lower_# sticky_# "
+                   "magnitude_# kept_# rest_# result_#", _QUIET),
     ),
-    "execute.threads": (_transient("first second third selected result row_# x_# second_row_# plane_#", _QUIET),),
+    "execute.threads": (
+        _transient("first second third selected result row_# x_# second_row_# plane_#", _QUIET),
+    ),
     "execute.registers": (
-        _context("bank_#[]", "the registers that `pattern` names follow the record; others read as zero until written",
+        _context("bank_#[]",
+                 "the registers that `pattern` names follow the record; "
+                 "others read as zero until written",
                  "WARP_HEADER.saved_registers CCB_ENTRY.data_bytes"),
         _transient("bank_#[].read0 save_data saved_bank shown", "the read of one cycle"),
     ),
     "execute.flags": (
-        _context("valid[]", "what is saved is valid again; an invalid register is not saved", "PATTERN_VECTOR.pattern"),
-        _context("fresh", "masks the rows of a slot until its first write; set by warp_init", "PATTERN_VECTOR.pattern"),
-        _cache("dirty[]", "whatever a restore writes is dirty again, which saves too much, never too little"),
+        _context("valid[]", "what is saved is valid again; an invalid register is not saved",
+                 "PATTERN_VECTOR.pattern"),
+        _context("fresh", "masks the rows of a slot until its first write; set by warp_init",
+                 "PATTERN_VECTOR.pattern"),
+        _cache("dirty[]",
+               "whatever a restore writes is dirty again, which saves too much, never too little"),
     ),
     "execute.predicates": (
-        _context("values[]", "a word for each written predicate follows the header", "WARP_HEADER.predicates"),
-        _context("written[] fresh", "a predicate not written reads as zero", "WARP_HEADER.predicates"),
+        _context("values[]", "a word for each written predicate follows the header",
+                 "WARP_HEADER.predicates"),
+        _context("written[] fresh", "a predicate not written reads as zero",
+                 "WARP_HEADER.predicates"),
     ),
     "execute.predicate_write_back": (_bookkeeping("bubble arbiter.above", "whose turn it is"),),
     "execute.write_back": (_bookkeeping("bubble arbiter.above", "whose turn it is"),),
@@ -185,14 +228,19 @@ _EXECUTE = {
 
 _MEMORY = {
     "load_store.queue shared.queue constant.queue": (
-        _transient("write_slot read_slot waiting used before control[] mask_#[] address_#[]", _NO_ACCESS),
+        _transient("write_slot read_slot waiting used before control[] mask_#[] address_#[]",
+                   _NO_ACCESS),
     ),
     "load_store.queue shared.queue": (_transient("data_#_#[]", _NO_ACCESS),),
-    "load_store": (_transient("dropping", "ends with the last segment of the instruction that faulted"),),
-    "load_store.coalescer": (_transient("started rest segment__payload segment__valid", _NO_ACCESS),),
+    "load_store": (
+        _transient("dropping", "ends with the last segment of the instruction that faulted"),
+    ),
+    "load_store.coalescer": (
+        _transient("started rest segment__payload segment__valid", _NO_ACCESS),
+    ),
     "load_store.loads": (
-        _transient("number@_gather number@_write spoiled abandoned current gathered busy final mask k extra done "
-                   "row_#_# word_#_# write__payload", _NO_LOADS),
+        _transient("number@_gather number@_write spoiled abandoned current gathered busy final "
+                   "mask k extra done row_#_# word_#_# write__payload", _NO_LOADS),
     ),
     "load_store.stores": (
         _transient("busy beat last_beat mask extra offset_# strobe_# word_#_# reported done "
@@ -200,34 +248,42 @@ _MEMORY = {
     ),
     "load_store.merge": (_bookkeeping("owner bound", "whose register is being written"),),
     "load_store.atomics": (
-        _transient("tail asking arriving working head used unasked expected arrived finished segment_# in_flight "
-                   "number begun spoiled wrote lost done reported entries[] operands_#[] beats[]", _NO_ATOMICS),
+        _transient("tail asking arriving working head used unasked expected arrived finished "
+                   "segment_# in_flight number begun spoiled wrote lost done reported entries[] "
+                   "operands_#[] beats[]", _NO_ATOMICS),
     ),
-    "load_store.atomics.engine": (_transient("fsm_state rest changed lost number abandoned word_#", _NO_ATOMICS),),
+    "load_store.atomics.engine": (
+        _transient("fsm_state rest changed lost number abandoned word_#", _NO_ATOMICS),
+    ),
     "load_store.atomics.engine.writer": (
         _transient("asking number sending first last writing beat upper low[] high[]", _NO_ATOMICS),
     ),
-    "load_store.atomics.engine.pipeline shared.atomics.pipeline": (_transient("reading stage_#", _NO_ATOMICS),),
+    "load_store.atomics.engine.pipeline shared.atomics.pipeline": (
+        _transient("reading stage_#", _NO_ATOMICS),
+    ),
     "load_store.atomics.engine.pipeline.lane shared.atomics.pipeline.lane": (
         _transient("before after adding_#", _NO_ATOMICS),
     ),
     "load_store.atomics.engine.pipeline.lane.adder shared.atomics.pipeline.lane.adder": (
-        _transient("product_# addend_# below_# count_# exponent_# subtract_# sign_# special_# upper_# lower_# sticky_# "
-                   "magnitude_# kept_# rest_# result_#", _NO_ATOMICS),
+        _transient("product_# addend_# below_# count_# exponent_# subtract_# sign_# special_# "
+                   "upper_# lower_# sticky_# magnitude_# kept_# rest_# result_#", _NO_ATOMICS),
     ),
     "shared.atomics": (_transient("upper[]", _NO_ATOMICS),),
-    "load_store.loads.outstanding load_store.stores.outstanding": (_transient(_BUFFERED_FIFO, _NO_ACCESS),),
+    "load_store.loads.outstanding load_store.stores.outstanding": (
+        _transient(_BUFFERED_FIFO, _NO_ACCESS),
+    ),
     "shared": (
-        _context("bank_#[]", "lines whose bit is set in the bitmap; the others read as zero until written",
+        _context("bank_#[]",
+                 "lines whose bit is set in the bitmap; the others read as zero until written",
                  "CCB_ENTRY.shared_image CCB_ENTRY.shared_lines"),
         _transient("bank_#[].read0 row_data known", "the read of one cycle"),
-        _transient("beat k begun started rest count in_banks occupied bank_# low_# full final silent done "
-                   "write__payload", _NO_SHARED),
+        _transient("beat k begun started rest count in_banks occupied bank_# low_# full final "
+                   "silent done write__payload", _NO_SHARED),
         _bookkeeping("turn", "whether a row access may take a cycle"),
     ),
     "constant": (
-        _transient("beat k begun started rest looked looking found finding spoiled full once write__payload "
-                   "uniform__payload", _QUIET),
+        _transient("beat k begun started rest looked looking found finding spoiled full once "
+                   "write__payload uniform__payload", _QUIET),
     ),
     "constant.cache": (
         _cache("tags[] rows[] valid failed", "invalidated when a kernel is started or resumed"),
@@ -235,33 +291,43 @@ _MEMORY = {
         _transient("fsm_state line beat bad discard", "the fill under way"),
     ),
     "shared.lines": (
-        _context("valid", "what is saved is valid again; cleared at admission", "CCB_ENTRY.shared_lines"),
-        _cache("dirty", "whatever a restore writes is dirty again, which saves too much, never too little"),
+        _context("valid", "what is saved is valid again; cleared at admission",
+                 "CCB_ENTRY.shared_lines"),
+        _cache("dirty",
+               "whatever a restore writes is dirty again, which saves too much, never too little"),
     ),
     "bus": (
-        _transient("axi__araddr axi__arid axi__arlen axi__arvalid axi__awaddr axi__awid axi__awlen axi__awvalid "
-                   "axi__wdata axi__wlast axi__wstrb axi__wvalid", "each burst is counted by who asked for it"),
+        _transient("axi__araddr axi__arid axi__arlen axi__arvalid axi__awaddr axi__awid axi__awlen "
+                   "axi__awvalid axi__wdata axi__wlast axi__wstrb axi__wvalid",
+                   "each burst is counted by who asked for it"),
     ),
-    "bus.order": (_transient(_FIFO, "whose beats come next; each burst is counted by who asked for it"),),
+    "bus.order": (
+        _transient(_FIFO, "whose beats come next; each burst is counted by who asked for it"),
+    ),
 }
 
 _DISPATCH = {
     "": (_bookkeeping("owner_#", "for the trace ports only; set by warp_init"),),
     "control": (_bookkeeping("cycle retired", "counters since reset; `%clock` is volatile"),),
     "control.registers": (
-        _bookkeeping("own from_table event inspect", "the bus's read register; events; what is inspected"),
+        _bookkeeping("own from_table event inspect",
+                     "the bus's read register; events; what is inspected"),
     ),
     "control.kernel_table": (
-        _descriptor("kernels params[] mirror[]", "written by the driver before a start; constant until the end"),
-        _bookkeeping("params[].read0 mirror[].read0 from_params from_mirror", "the bus's read register"),
+        _descriptor("kernels params[] mirror[]",
+                    "written by the driver before a start; constant until the end"),
+        _bookkeeping("params[].read0 mirror[].read0 from_params from_mirror",
+                     "the bus's read register"),
     ),
     "control.commands": (
-        _descriptor("states footprints", "stay with the kernel slot while the kernel is preempted; set by a start"),
+        _descriptor("states footprints",
+                    "stay with the kernel slot while the kernel is preempted; set by a start"),
         _bookkeeping("waiting busy _saved concluding result engine__payload error", _COMMAND),
     ),
     "control.grid": (
         _descriptor("place# launched exhausted",
-                    "TBs not yet launched need no image: the kernel slot keeps count; cleared by a start"),
+                    "TBs not yet launched need no image: the kernel slot keeps count; "
+                    "cleared by a start"),
         _bookkeeping("last", "whose turn it is"),
     ),
     "control.completion": (
@@ -269,8 +335,10 @@ _DISPATCH = {
         _bookkeeping("ending", "the TB that leaves in this cycle"),
     ),
     "control.tb_table": (
-        _context("resident", "the place (base, lines, warp slots) is given anew; an insertion sets all of it",
-                 "CCB_ENTRY.launch_id CCB_ENTRY.ctaid_x CCB_ENTRY.ctaid_y CCB_ENTRY.ctaid_z CCB_ENTRY.local_base"),
+        _context("resident",
+                 "the place (base, lines, warp slots) is given anew; an insertion sets all of it",
+                 "CCB_ENTRY.launch_id CCB_ENTRY.ctaid_x CCB_ENTRY.ctaid_y CCB_ENTRY.ctaid_z "
+                 "CCB_ENTRY.local_base"),
         _descriptor("tbs", "bytes of shared memory, from the kernel slot at admission"),
         _bookkeeping("tb_count warp_count warps#", "what is resident"),
     ),
@@ -279,13 +347,18 @@ _DISPATCH = {
         _bookkeeping("blocked freed", "which kernels wait for room; cleared whenever a TB leaves"),
     ),
     "control.admission.registers control.admission.shared": (
-        _descriptor("table", "who owns which range; entered at admission, freed when the TB leaves"),
+        _descriptor("table",
+                    "who owns which range; entered at admission, freed when the TB leaves"),
         _bookkeeping("size searching done fits start", "of the TB being admitted"),
     ),
-    "control.admission.warp_slots": (_bookkeeping("count picked mask slots", "of the TB being admitted"),),
+    "control.admission.warp_slots": (
+        _bookkeeping("count picked mask slots", "of the TB being admitted"),
+    ),
     "control.admission.local_regions": (
-        _descriptor("owned_# owner_#", "which TB has which local memory, from its launch to its end"),
-        _bookkeeping("kernel region address size part warps wanted restored sizing walking done found",
+        _descriptor("owned_# owner_#",
+                    "which TB has which local memory, from its launch to its end"),
+        _bookkeeping("kernel region address size part warps wanted restored sizing walking done "
+                     "found",
                      "of the TB being admitted"),
     ),
     "control.launcher": (_bookkeeping("fsm_state warp threads base", "of the TB being launched"),),
@@ -297,73 +370,92 @@ _DISPATCH = {
                    "reports on their way: their TBs end"),
         _transient("killed", "a TB that is killed is not completed; cleared when it leaves"),
         _bookkeeping("record count faults", "read by the driver"),
-        _descriptor("block_warps[]", "warp of the TB in each slot, for the record; set by warp_init"),
+        _descriptor("block_warps[]",
+                    "warp of the TB in each slot, for the record; set by warp_init"),
     ),
 }
 
 _ENGINE = {
     "control.engine.sequencer": (
         _bookkeeping("fsm_state bound error resume pending stop_now", _COMMAND),
-        _bookkeeping("session", "of the command in hand, but for `generation`, which counts preempts since reset"),
+        _bookkeeping("session",
+                     "of the command in hand, but for `generation`, "
+                     "which counts preempts since reset"),
     ),
-    "control.engine.counts": (_bookkeeping("counters time unresumed running", "read by the driver"),),
-    "control.engine.preempt": (_bookkeeping("active claim opened _saving _free _begun _finished chosen tb", _COMMAND),),
+    "control.engine.counts": (
+        _bookkeeping("counters time unresumed running", "read by the driver"),
+    ),
+    "control.engine.preempt": (
+        _bookkeeping("active claim opened saving free begun finished chosen tb", _COMMAND),
+    ),
     "control.engine.resume": (
-        _bookkeeping("fsm_state _waiting _admitted _parsed _demoted _started _tb_of _broken _entry _place _number "
-                     "table words",
-                     _COMMAND),
+        _bookkeeping("fsm_state waiting placed parsed demoted running tb_of broken current place "
+                     "requested table words", _COMMAND),
     ),
-    "control.engine.entries": (_bookkeeping("memory[] count complete bad step entry length", _COMMAND),),
-    "control.engine.commit": (_bookkeeping("_wanted valid request issued count entry error", _COMMAND),),
+    "control.engine.entries": (
+        _bookkeeping("memory[] count complete bad step entry length", _COMMAND),
+    ),
+    "control.engine.commit": (
+        _bookkeeping("_wanted valid request issued count number error", _COMMAND),
+    ),
     "control.engine.save.records": (
-        _bookkeeping("fsm_state _tb _row _warp _area _saved _live_warps _mask _valid _count _predicates _entry _group "
-                     "_lines _metadata_words _registers _ended _bank _items _listed _records _shared_words _uniforms "
-                     "_headed", _COMMAND),
+        _bookkeeping("fsm_state tb row warp area saved live_warps mask valid count predicates "
+                     "uniforms headed entry group lines metadata_words shared_words registers "
+                     "ended bank items listed records", _COMMAND),
     ),
     "control.engine.save.fetch": (_bookkeeping("item credits part row zero", _STREAM),),
     "control.engine.save.compressor": (
-        _bookkeeping("stage beat part word_before step_before pair_before so_uniform so_strided base_# stride_#",
-                     _STREAM),
+        _bookkeeping("stage beat part word_before step_before pair_before so_uniform so_strided "
+                     "base_# stride_#", _STREAM),
     ),
-    "control.engine.save.collector": (_bookkeeping("collected count second vector vectors[]", _STREAM),),
+    "control.engine.save.collector": (
+        _bookkeeping("collected count second vector vectors[]", _STREAM),
+    ),
     "control.engine.save.closer": (
-        _bookkeeping("fsm_state job out part data_words metadata_words", _STREAM),
+        _bookkeeping("fsm_state job number part data_words metadata_words", _STREAM),
     ),
-    "control.engine.save.metadata control.engine.save.packer control.engine.save.collector.packer": (
+    "control.engine.save.metadata control.engine.save.packer "
+    "control.engine.save.collector.packer": (
         _bookkeeping("words strobe level flushing tag", _STREAM),
     ),
     "control.engine.save.merge": (_bookkeeping("left part in_item taken closes", _STREAM),),
     "control.engine.save.writer": (_bookkeeping("opened address first count entry", _STREAM),),
     "control.engine.reader": (_bookkeeping("address beats_left reserved taken error", _STREAM),),
-    "control.engine.unpacker control.engine.restore.expander.unpacker": (_bookkeeping("words level", _STREAM),),
-    "control.engine.restore.expander": (_bookkeeping("job held second out", _STREAM),),
-    "control.engine.restore.expander.decompressor": (_bookkeeping("beat output__payload output__valid", _STREAM),),
+    "control.engine.unpacker control.engine.restore.expander.unpacker": (
+        _bookkeeping("words level", _STREAM),
+    ),
+    "control.engine.restore.expander": (_bookkeeping("job left held second", _STREAM),),
+    "control.engine.restore.expander.decompressor": (
+        _bookkeeping("beat output__payload output__valid", _STREAM),
+    ),
     "control.engine.restore": (
-        _bookkeeping("fsm_state _job _left _bad _todo _vacant _header _warp _base _predicates _uniforms _depth "
-                     "_targets _skip _number _small_words _group _shared _part _unit _held _out part_# bitmap[] "
-                     "patterns[]",
-                     _STREAM),
+        _bookkeeping("fsm_state stream words_left skip bad todo vacant record header warp base "
+                     "predicates uniforms depth small_words targets shared group part unit held "
+                     "out part_# bitmap[] patterns[]", _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
     ),
-    "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs control.engine.save.jobs "
-    "control.engine.save.pieces control.engine.save.fetch.items control.engine.save.fetch.rows "
-    "control.engine.save.writer.bursts control.engine.reader.lengths control.engine.save.compressor.rows "
+    "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs "
+    "control.engine.save.jobs control.engine.save.pieces control.engine.save.fetch.items "
+    "control.engine.save.fetch.rows control.engine.save.writer.bursts "
+    "control.engine.reader.lengths control.engine.save.compressor.rows "
     "control.engine.save.compressor.verdicts control.engine.save.collector.items "
     "control.engine.restore.expander.jobs": (
         _bookkeeping(" ".join(f"fifo.{name}" for name in _FIFO.split()), _STREAM),
     ),
-    "control.engine.save.writer.beats control.engine.reader.beats control.engine.save.collector.rows "
-    "control.engine.save.collector.words control.engine.restore.expander.chunks": (
+    "control.engine.save.writer.beats control.engine.reader.beats "
+    "control.engine.save.collector.rows control.engine.save.collector.words "
+    "control.engine.restore.expander.chunks": (
         _bookkeeping(" ".join(f"fifo.{name}" for name in _BUFFERED_FIFO.split()), _STREAM),
     ),
 }
 
 STATE: dict[str, tuple[Elements, ...]] = _FRONT | _EXECUTE | _MEMORY | _DISPATCH | _ENGINE
-"""By block (several, separated by blanks, if they have the same elements; the SM itself is ``""``)."""
+"""By block (several, separated by blanks, if they have the same elements;
+the SM itself is ``""``)."""
 
 ABOUT_THE_IMAGE = frozenset(f"CCB_ENTRY.{name}" for name in (
-    "state version generation geometry_hash register_image stack_image length mechanism pag registers warps "
-    "metadata_bytes").split())
+    "state version generation geometry_hash register_image stack_image length mechanism pag "
+    "registers warps metadata_bytes").split())
 """Fields that carry no element: they describe the image, or repeat the kernel's descriptor."""
 
 

@@ -1,15 +1,16 @@
 """What an access size means: alignment, place in a word, sign; shared by the memory units.
 
-All take the 3-bit `size` field (`Size`) as a value and the low bits of a byte address. A "register count" or a
-"byte count" is given less one, which for powers of two is also the mask of the bits below it.
+All take the 3-bit `size` field (`Size`) as a value and the low bits of a byte address. A "register
+count" or a "byte count" is given less one, which for powers of two is also the mask of the bits
+below it.
 """
 
 from amaranth.hdl import Array, Cat, Mux, Value
 
 from ..arch.isa import Size
 
-__all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe", "lowest", "select",
-           "pick", "look_up"]
+__all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe",
+           "lowest", "select", "pick", "look_up"]
 
 
 def extra_bytes(size) -> Value:
@@ -28,17 +29,21 @@ def misaligned(address, size) -> Value:
 
 
 def extract(word, low, size) -> Value:
-    """The register value that a load of `size` at byte `low` (2 bits) of the 32-bit `word` gives."""
+    """The register value that a load of `size` at byte `low` (2 bits) of the 32-bit `word`
+    gives."""
     half = Mux(low[1], word[16:32], word[0:16])
     byte = Mux(low[0], half[8:16], half[0:8])
     signed = size[0]
     return Mux(size >= Size.B32, word,
-               Mux(size[1], Cat(half, (half[15] & signed).replicate(16)), Cat(byte, (byte[7] & signed).replicate(24))))
+               Mux(size[1], Cat(half, (half[15] & signed).replicate(16)),
+                   Cat(byte, (byte[7] & signed).replicate(24))))
 
 
 def replicate(value, size) -> Value:
-    """The 32-bit word to put on the bus for a store of register `value`: each possible place holds it."""
-    return Mux(size >= Size.B32, value, Mux(size[1], value[0:16].replicate(2), value[0:8].replicate(4)))
+    """The 32-bit word to put on the bus for a store of register `value`:
+    each possible place holds it."""
+    return Mux(size >= Size.B32, value,
+               Mux(size[1], value[0:16].replicate(2), value[0:8].replicate(4)))
 
 
 def strobe(low, size) -> Value:
@@ -62,12 +67,14 @@ def select(one_hot, values) -> Value:
 
 
 def pick(values, index) -> Value:
-    """``values[index]``; assign it to a signal where it is used more than once, as each use is a multiplexer."""
+    """``values[index]``; assign it to a signal where it is used more than once,
+    as each use is a multiplexer."""
     return Value.cast(Array(values)[index])
 
 
 def look_up(m, target, values, index):
-    """Assign ``values[index]`` to `target`, 0 beyond the end; inside ``m.If`` it costs nothing else in simulation."""
+    """Assign ``values[index]`` to `target`, 0 beyond the end;
+    inside ``m.If`` it costs nothing else in simulation."""
     with m.Switch(index):
         for number, value in enumerate(values):
             with m.Case(number):

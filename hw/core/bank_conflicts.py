@@ -1,4 +1,5 @@
-"""Shared-memory bank conflicts: which lanes are served in one pass, and what each bank does for them."""
+"""Shared-memory bank conflicts: which lanes are served in one pass,
+and what each bank does for them."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -20,9 +21,9 @@ def bank_access(g: Geometry, rows: int) -> data.StructLayout:
 class BankConflicts(wiring.Component):
     """Picks the lanes of one pass; combinational.
 
-    In each bank the lowest lane that is left wins and chooses the row. With `share` (loads) every lane of the
-    same word is served with it; without, only the winner, so that later passes overwrite earlier ones and the
-    highest lane's store stays.
+    In each bank the lowest lane that is left wins and chooses the row. With `share` (loads) every
+    lane of the same word is served with it; without, only the winner, so that later passes
+    overwrite earlier ones and the highest lane's store stays.
 
     Attributes
     ----------
@@ -74,7 +75,8 @@ class BankConflicts(wiring.Component):
         same = Signal(len(lanes))
         with m.If(self.left.any()):
             for b in lanes:
-                m.d.comb += self.banks[b].eq(_either([Mux(won[i][b], self.access[i].as_value(), 0) for i in lanes]))
+                m.d.comb += self.banks[b].eq(_either([Mux(won[i][b], self.access[i].as_value(), 0)
+                                                      for i in lanes]))
             for i in lanes:
                 look_up(m, rows[i], [self.banks[b].row for b in lanes], self.bank[i])
                 m.d.comb += same[i].eq(self.access[i].row == rows[i])

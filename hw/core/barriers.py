@@ -16,8 +16,9 @@ BARRIER_PLANES = (BARRIERS - 1).bit_length()
 class BarrierUnit(wiring.Component):
     """Finds full barriers, all TBs at once; combinational.
 
-    The warps of a TB that count are the `active` ones. When each of them waits, none has faulted and no
-    preempt is pending for them, they are released if they wait at the same barrier, else it is a mismatch.
+    The warps of a TB that count are the `active` ones. When each of them waits, none has faulted
+    and no preempt is pending for them, they are released if they wait at the same barrier, else it
+    is a mismatch.
 
     Attributes
     ----------
@@ -50,8 +51,10 @@ class BarrierUnit(wiring.Component):
         self.geometry = g
         super().__init__({
             "members": In(g.warps).array(g.tb_slots), "active": In(g.warps), "waiting": In(g.warps),
-            "faulted": In(g.warps), "pending": In(g.warps), "barriers": In(g.warps).array(BARRIER_PLANES),
-            "release": Out(g.warps), "mismatch": Out(g.warps), "mismatch_index": Out(range(max(2, g.warps))),
+            "faulted": In(g.warps), "pending": In(g.warps),
+            "barriers": In(g.warps).array(BARRIER_PLANES),
+            "release": Out(g.warps), "mismatch": Out(g.warps),
+            "mismatch_index": Out(range(max(2, g.warps))),
         })
 
     def elaborate(self, platform):
@@ -62,9 +65,11 @@ class BarrierUnit(wiring.Component):
         released, mismatched = [], []
         for t in range(self.geometry.tb_slots):
             group = Signal(warps, name=f"group{t}")
-            full, mixed = Signal(name=f"full{t}"), Signal(name=f"mixed{t}")
+            full = Signal(name=f"full{t}")
+            mixed = Signal(name=f"mixed{t}")
             planes = self.barriers
-            different = [(group & planes[p]).any() & (group & ~planes[p]).any() for p in range(BARRIER_PLANES)]
+            different = [(group & planes[p]).any() & (group & ~planes[p]).any()
+                         for p in range(BARRIER_PLANES)]
             m.d.comb += [
                 group.eq(self.members[t] & self.active),
                 full.eq(group.any() & ~(group & blocked).any()),

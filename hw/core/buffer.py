@@ -12,17 +12,19 @@ from .vectors import one_hot, spread
 
 __all__ = ["InstructionBuffer", "fetched", "CLASSES"]
 
-CLASSES = ("alu", "load", "store", "atomic", "shared", "constant", "f64", "sfu", "exchange", "uniform", "uses_u",
-           "sync")
+CLASSES = ("alu", "load", "store", "atomic", "shared", "constant", "f64", "sfu", "exchange",
+           "uniform", "uses_u", "sync")
 """Instruction classes that issue depends on.
 
-ALU; load, store and atomic of the global unit; shared access; constant load; f64, special function, exchange; uniform
-data path; any instruction that reads or writes a uniform register; `bar.pp` or `membar`.
+ALU; load, store and atomic of the global unit; shared access; constant load; f64, special function,
+exchange; uniform data path; any instruction that reads or writes a uniform register; `bar.pp` or
+`membar`.
 """
 
 
 def fetched() -> data.StructLayout:
-    """A fetched word, or why there is none: PC out of the code (`bound`), memory error (`bus_error`)."""
+    """A fetched word, or why there is none:
+    PC out of the code (`bound`), memory error (`bus_error`)."""
     return data.StructLayout({"word": 8 * INSTRUCTION_BYTES, "bound": 1, "bus_error": 1})
 
 
@@ -43,8 +45,10 @@ class InstructionBuffer(wiring.Component):
         Entries that become empty; wins over `fill`.
     held : Signal(warps), out
         Entries that hold an instruction.
-    alu, load, store, atomic, shared, constant, f64, sfu, exchange, uniform, uses_u, sync : Signal(warps), out
-        Entries whose instruction is of the class; others may hold an old value where `held` is clear.
+    alu, load, store, atomic, shared, constant : Signal(warps), out
+    f64, sfu, exchange, uniform, uses_u, sync : Signal(warps), out
+        Entries whose instruction is of the class; others may hold an old value where `held` is
+        clear.
     warp, instruction
         Combinational read port.
     """
@@ -82,7 +86,8 @@ class InstructionBuffer(wiring.Component):
         m = Module()
         warps = self.geometry.warps
         m.submodules.entries = entries = Memory(shape=fetched(), depth=1 << len(self.warp), init=[])
-        write, read = entries.write_port(), entries.read_port(domain="comb")
+        write = entries.write_port()
+        read = entries.read_port(domain="comb")
         filled = Signal(warps)
         op, instruction = self.op, self.fill.instruction
         usable = Signal()

@@ -8,7 +8,8 @@ __all__ = ["delayed"]
 
 
 def delayed(m: Module, name: str, value: Any, cycles: int) -> Any:
-    """Return `value` (a signal or view) after `cycles` registers, named ``<name>_1``, ``<name>_2``, ..."""
+    """Return `value` (a signal or view) after `cycles` registers, named ``<name>_1``, ``<name>_2``,
+    ..."""
     for cycle in range(cycles):
         later = Signal(value.shape(), name=f"{name}_{cycle + 1}")
         m.d.sync += later.eq(value)

@@ -1,12 +1,13 @@
-"""Exchange unit: threads of a warp read each other's registers (shuffles), or find those with an equal one (match).
+"""Exchange unit: threads of a warp read each other's registers (shuffles), or find those with an
+equal one (match).
 
 ::
 
-    op --beats--> words, fields, mask (one warp) --> choose --+--> picked --> words of the chosen lanes --+
-                                                     group    |                                           |
-                                                              |     match: targets == words --> found ----+
-                                                              |                                           v
-    room <----------------------------------------------------+                 write, predicate <-- gathered
+    op --beats--> words, fields, mask --> choose --+--> picked --> words of the chosen lanes --+
+                  (of one warp)           group    |                                           |
+                                                   |     match: targets == words --> found ----+
+                                                   |                                           v
+    room <-----------------------------------------+                 write, predicate <-- gathered
 """
 
 from __future__ import annotations
@@ -46,17 +47,20 @@ class Step(enum.Enum, shape=2):
 class ExchangeUnit(wiring.Component):
     """Shuffles and matches of one warp instruction at a time, `exchange_lanes` threads a cycle.
 
-    A shuffle follows the pseudo-code of PTX ISA 9.7.9, ``shfl``, with lane numbers of log2(`warp_size`) bits: of
-    operand b, of the clamp (c from bit 0) and of the segment mask (c from bit 8) that many bits count, so that a warp
-    of fewer than 32 lanes behaves as the lowest lanes of one whose clamp is its highest lane. A lane whose source is
-    out of range or does not execute the instruction keeps its own a, and its predicate is false. An immediate form
-    has b in bits 7..0 of its operand b and c in the bits above. A match gives each lane a bit for every lane that
-    executes the instruction with the same a; each group of threads is compared with one group a cycle.
+    A shuffle follows the pseudo-code of PTX ISA 9.7.9, ``shfl``, with lane numbers of
+    log2(`warp_size`) bits: of operand b, of the clamp (c from bit 0) and of the segment mask (c
+    from bit 8) that many bits count, so that a warp of fewer than 32 lanes behaves as the lowest
+    lanes of one whose clamp is its highest lane. A lane whose source is out of range or does not
+    execute the instruction keeps its own a, and its predicate is false. An immediate form has b in
+    bits 7..0 of its operand b and c in the bits above. A match gives each lane a bit for every lane
+    that executes the instruction with the same a; each group of threads is compared with one group
+    a cycle.
 
-    With W = `warp_size`, E = `exchange_lanes` and writes that are accepted at once: a shuffle's first write is offered
-    ``lanes / E + 2`` cycles after its last beat, its last one ``W / E + 2``; those of a match
-    ``(lanes / E) * (W / E + 1) + 2`` and ``(W / E) * (W / E + 1) + 2``. `room` comes two cycles before the last write,
-    and the next beat is taken from the cycle of that write on.
+    With W = `warp_size`, E = `exchange_lanes` and writes that are accepted at once: a shuffle's
+    first write is offered ``lanes / E + 2`` cycles after its last beat, its last one ``W / E + 2``;
+    those of a match ``(lanes / E) * (W / E + 1) + 2`` and ``(W / E) * (W / E + 1) + 2``. `room`
+    comes two cycles before the last write, and the next beat is taken from the cycle of that write
+    on.
 
     Parameters
     ----------
@@ -84,10 +88,12 @@ class ExchangeUnit(wiring.Component):
         self.geometry = g
         self._bits = exact_log2(g.warp_size)
         self._groups = g.warp_size // g.exchange_lanes
-        self._field = data.StructLayout({"distance": self._bits, "clamp": self._bits, "segment": self._bits})
+        self._field = data.StructLayout({"distance": self._bits,
+                                         "clamp": self._bits, "segment": self._bits})
         self._kept = data.StructLayout(
-            {"match": 1, "mode": Mode} | {name: lane_op(g, ())[name].shape
-                                          for name in ("warp", "base", "d", "writes_d", "pd", "writes_pd")})
+            {"match": 1, "mode": Mode}
+            | {name: lane_op(g, ())[name].shape
+               for name in ("warp", "base", "d", "writes_d", "pd", "writes_pd")})
         super().__init__({
             "op": In(stream.Signature(lane_op(g, self.OPERANDS))), "room": Out(1),
             "write": Out(stream.Signature(register_write(g))),
@@ -109,13 +115,15 @@ class ExchangeUnit(wiring.Component):
         Returns
         -------
         tuple of numpy.ndarray
-            Register result (uint32) and predicate result (bool, all false of a match); zeros outside the mask.
+            Register result (uint32) and predicate result (bool, all false of a match); zeros
+            outside the mask.
         """
         a, b, c = (np.asarray(x, np.uint32) for x in (a, b, c))
         mask = np.asarray(mask, bool)
         if op is ExchangeOp.MATCH:
             equal = (a[:, None] == a) & mask[:, None] & mask
-            return (equal.astype(np.uint32) << np.arange(len(a), dtype=np.uint32)).sum(1, dtype=np.uint32), mask & False
+            return (equal.astype(np.uint32)
+                    << np.arange(len(a), dtype=np.uint32)).sum(1, dtype=np.uint32), mask & False
         top = len(a) - 1
         if op.name.endswith("_I"):
             b, c = b & np.uint32(255), b >> np.uint32(8)
@@ -136,14 +144,18 @@ class ExchangeUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        kept, mask, busy, stall = Signal(self._kept), Signal(g.warp_size), Signal(), Signal()
+        kept = Signal(self._kept)
+        mask = Signal(g.warp_size)
+        busy = Signal()
+        stall = Signal()
         picked = Signal(data.StructLayout({
-            "valid": 1, "step": Step, "push": 1, "group": index(self._groups), "inside": g.exchange_lanes,
-            "lane": data.ArrayLayout(self._bits, g.exchange_lanes),
+            "valid": 1, "step": Step, "push": 1, "group": index(self._groups),
+            "inside": g.exchange_lanes, "lane": data.ArrayLayout(self._bits, g.exchange_lanes),
         }))
         m.d.comb += [
             self.op.ready.eq(~busy & ~picked.valid),
-            stall.eq(self.write.valid & ~self.write.ready | self.predicate.valid & ~self.predicate.ready),
+            stall.eq(self.write.valid & ~self.write.ready
+                     | self.predicate.valid & ~self.predicate.ready),
         ]
         self._receive(m, kept, mask, busy)
         with m.If(~stall):
@@ -165,31 +177,36 @@ class ExchangeUnit(wiring.Component):
         for lane in range(g.lanes):
             b, c = op.b[lane], op.c[lane]
             c = Mux(op.function[3], b[8:], c)
-            m.d.comb += [row[lane].distance.eq(b), row[lane].clamp.eq(c), row[lane].segment.eq(c[8:])]
+            m.d.comb += [row[lane].distance.eq(b), row[lane].clamp.eq(c),
+                         row[lane].segment.eq(c[8:])]
         for memory, value in ((self._words, op.a), (self._fields, row)):
             port = memory.write_port()
             m.d.comb += [port.addr.eq(op.beat), port.data.eq(value), port.en.eq(take)]
         with m.If(take):
-            m.d.sync += [kept[name].eq(op[name]) for name in ("warp", "base", "d", "writes_d", "pd", "writes_pd")]
+            m.d.sync += [kept[name].eq(op[name])
+                         for name in ("warp", "base", "d", "writes_d", "pd", "writes_pd")]
             m.d.sync += [
                 kept.match.eq(op.function[:3] == ExchangeOp.MATCH), kept.mode.eq(op.function[:2]),
                 mask.word_select(op.beat, g.lanes).eq(op.mask), busy.eq(op.last),
             ]
 
     def _choose(self, m, kept, mask, picked, busy):
-        """One step: the lanes whose words are read next, and whether they are the result of the group."""
+        """One step: the lanes whose words are read next, and whether they are the result of the
+        group."""
         g, groups, threads = self.geometry, self._groups, self.geometry.exchange_lanes
-        group, scan = Signal(index(groups)), Signal(range(groups + 1))
-        push, last = Signal(), Signal()
+        group = Signal(index(groups))
+        scan = Signal(range(groups + 1))
+        push = Signal()
+        last = Signal()
         port = self._fields.read_port(domain="comb")
         within = exact_log2(g.lanes // threads)
         m.d.comb += [
-            port.addr.eq(group[within:]), push.eq(~kept.match | (scan == groups)), last.eq(group == groups - 1),
-            self.room.eq(push & last),
+            port.addr.eq(group[within:]), push.eq(~kept.match | (scan == groups)),
+            last.eq(group == groups - 1), self.room.eq(push & last),
         ]
         m.d.sync += [
-            picked.group.eq(group), picked.push.eq(push), group.eq(group + push), busy.eq(~(push & last)),
-            scan.eq(Mux(push, 0, scan + 1)),
+            picked.group.eq(group), picked.push.eq(push), group.eq(group + push),
+            busy.eq(~(push & last)), scan.eq(Mux(push, 0, scan + 1)),
             picked.step.eq(Mux(~kept.match, Step.SHUFFLE,
                                Mux(push, Step.FOUND, Mux(scan == 0, Step.TARGETS, Step.COMPARE)))),
         ]
@@ -197,10 +214,12 @@ class ExchangeUnit(wiring.Component):
             m.d.sync += group.eq(0)
         compared = Mux(scan == 0, group, (scan - 1)[:len(group)])
         for k in range(threads):
-            place, other = (Cat(C(k, exact_log2(threads)), number)[:self._bits] for number in (group, compared))
+            place, other = (Cat(C(k, exact_log2(threads)), number)[:self._bits]
+                            for number in (group, compared))
             field = Signal(self._field, name=f"field_{k}")
-            m.d.comb += field.eq(Cat(port.data[lane] for lane in range(k, g.lanes, threads)).word_select(
-                group[:within], self._field.size))
+            m.d.comb += field.eq(
+                Cat(port.data[lane] for lane in range(k, g.lanes, threads)).word_select(
+                    group[:within], self._field.size))
             source, inside = self._source(m, k, kept.mode, place, field)
             reads = inside & mask.bit_select(source, 1)
             m.d.sync += [
@@ -209,21 +228,25 @@ class ExchangeUnit(wiring.Component):
             ]
 
     def _source(self, m, k, mode, lane, field):
-        """Return the lane that thread k of the group reads, and whether it is in range (PTX ISA, ``shfl``)."""
-        source, inside = Signal(self._bits, name=f"source_{k}"), Signal(name=f"inside_{k}")
+        """Return the lane that thread k of the group reads,
+        and whether it is in range (PTX ISA, ``shfl``)."""
+        source = Signal(self._bits, name=f"source_{k}")
+        inside = Signal(name=f"inside_{k}")
         first = lane & field.segment
         last = first | field.clamp & ~field.segment
         up, down, other = lane - field.distance, lane + field.distance, lane ^ field.distance
         chosen = first | field.distance & ~field.segment
         with m.Switch(mode):
-            for kind, value, within in ((Mode.IDX, chosen, chosen <= last), (Mode.UP, up, up >= last),
-                                        (Mode.DOWN, down, down <= last), (Mode.BFLY, other, other <= last)):
+            for kind, value, within in (
+                (Mode.IDX, chosen, chosen <= last), (Mode.UP, up, up >= last),
+                (Mode.DOWN, down, down <= last), (Mode.BFLY, other, other <= last)):
                 with m.Case(kind):
                     m.d.comb += [source.eq(value), inside.eq(within)]
         return source, inside
 
     def _read(self, m, picked, go):
-        """Return the result of each thread of the group: the word it reads, or the lanes found to have its word."""
+        """Return the result of each thread of the group:
+        the word it reads, or the lanes found to have its word."""
         g, threads = self.geometry, range(self.geometry.exchange_lanes)
         within = exact_log2(g.lanes)
         words = []
@@ -248,7 +271,8 @@ class ExchangeUnit(wiring.Component):
         """Shift the results of groups together; offer the beat that they complete."""
         g = self.geometry
         write, tested = self.write.payload, self.predicate.payload
-        gathered, passed = Signal(32 * g.lanes, reset_less=True), Signal(g.lanes, reset_less=True)
+        gathered = Signal(32 * g.lanes, reset_less=True)
+        passed = Signal(g.lanes, reset_less=True)
         within = exact_log2(g.lanes // g.exchange_lanes)
         m.d.comb += [write.data.eq(gathered), tested.value.eq(passed & tested.mask)]
         for port in (self.write, self.predicate):

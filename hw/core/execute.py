@@ -3,22 +3,24 @@
 ::
 
     cycle 0   issue transfers
-    cycle 1   OperandCollector reads the banks of RegisterFile and the valid bits (more cycles on conflicts)
-    cycle 2   bank data -> operand registers; ScalarSource gives immediates, parameters, special registers
-    cycle 3   operands -> IntegerUnit stage 1, FloatUnit stage 1    or  a memory unit, or one of
-                                                                        F64Unit, SpecialFunctionUnit, ExchangeUnit
+    cycle 1   OperandCollector reads the banks of RegisterFile and the valid bits
+              (more cycles on conflicts)
+    cycle 2   bank data -> operand registers;
+              ScalarSource gives immediates, parameters, special registers
+    cycle 3   operands -> IntegerUnit stage 1, FloatUnit stage 1    or  a memory unit, or F64Unit,
+                                                         SpecialFunctionUnit, ExchangeUnit
     cycle 4                           stage 2,           stage 2
     cycle 5                           stage 3,           stage 3    (ThreadIndex beside them)
     cycle 6                                              stage 4
     cycle 7                                              stage 5
     cycle 8   WriteBack, PredicateFile, releases    (cycle 2 + alu_latency)
 
-Integer results wait for the stages that only floating point has, so that every ALU operation takes as long and the
-write port needs no arbitration among them.
+Integer results wait for the stages that only floating point has, so that every ALU operation takes
+as long and the write port needs no arbitration among them.
 
-A released register or predicate can be read from the next cycle. Operations of other units leave at cycle 3; while
-the unit does not take one, the stages before it stand still and ALU operations behind it go on to complete. Those
-units write registers and predicates when the ALU does not.
+A released register or predicate can be read from the next cycle. Operations of other units leave at
+cycle 3; while the unit does not take one, the stages before it stand still and ALU operations
+behind it go on to complete. Those units write registers and predicates when the ALU does not.
 """
 
 from amaranth.hdl import Module, Signal
@@ -53,9 +55,10 @@ SIDE_UNITS = {Unit.F64: "f64", Unit.SFU: "sfu", Unit.EXCHANGE: "exchange"}
 class ExecutePipeline(wiring.Component):
     """Executes issued warp instructions, holds registers, predicates and their valid bits.
 
-    The front end's scoreboard guarantees that no issued instruction reads or writes a register or predicate
-    that is still to be written. A conflict-free instruction is taken every `beats` cycles; every ALU operation
-    writes its result ``alu_latency`` cycles after its operands were read.
+    The front end's scoreboard guarantees that no issued instruction reads or writes a register or
+    predicate that is still to be written. A conflict-free instruction is taken every `beats`
+    cycles; every ALU operation writes its result ``alu_latency`` cycles after its operands were
+    read.
 
     Parameters
     ----------
@@ -153,7 +156,8 @@ class ExecutePipeline(wiring.Component):
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
             "issue": In(stream.Signature(payload.issue(g))),
             "throttle": Out(1),
-            "param_select": Out(data.StructLayout({"kernel": index(g.kernel_slots), "word": index(g.param_words)})),
+            "param_select": Out(data.StructLayout({"kernel": index(g.kernel_slots),
+                                                   "word": index(g.param_words)})),
             "param_value": In(32),   # combinational
             "cycle": In(32),         # for s2r CLOCK
             # predicates, read by the front end
@@ -162,36 +166,43 @@ class ExecutePipeline(wiring.Component):
             "predicate_guard": Out(g.warp_size),
             "predicate_pa": Out(g.warp_size),
             "predicate_pb": Out(g.warp_size),
-            "release_register": Out(data.StructLayout({"valid": 1, "warp": index(g.warps), "register": 6})),
+            "release_register": Out(data.StructLayout({"valid": 1, "warp": index(g.warps),
+                                                       "register": 6})),
             "release_predicate": Out(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1)})),
             # memory units, uniform data path
             **{f"{name}_op": Out(stream.Signature(self._memory_op(unit)))
                for unit, name in MEMORY_UNITS.items()},
-            **{f"{name}_write": In(stream.Signature(payload.register_write(g))) for name in MEMORY_UNITS.values()},
+            **{f"{name}_write": In(stream.Signature(payload.register_write(g)))
+               for name in MEMORY_UNITS.values()},
             "uniform_predicate": In(stream.Signature(payload.predicate_write(g))),
             # the place of one instruction in a unit is free again
             **{f"{name}_room": Out(1) for name in SIDE_UNITS.values()},
             # preemption unit
-            "clear": In(data.StructLayout({"valid": 1, "warp": index(g.warps)})),  # a warp slot is initialised:
-            #   its registers become invalid and clean, its predicates unwritten
+            # a warp slot is initialised: registers become invalid and clean, predicates unwritten
+            "clear": In(data.StructLayout({"valid": 1, "warp": index(g.warps)})),
             "flags_select": In(index(g.warps)),
-            "flags_valid": Out(MAX_REGISTERS),       # valid bits of the selected warp, combinational
+            # valid bits of the selected warp, combinational
+            "flags_valid": Out(MAX_REGISTERS),
             "flags_dirty": Out(MAX_REGISTERS),
             "flags_predicates": Out(PREDICATES),     # predicates written
             "save_predicate_select": In(range(PREDICATES + 1)),
             "save_predicate": Out(g.warp_size),      # of warp `flags_select`, combinational
             "restore_predicate": In(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1), "value": g.warp_size})),
+                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1),
+                "value": g.warp_size})),
             "save_read": In(stream.Signature(data.StructLayout({  # lowest priority reader
-                "warp": index(g.warps), "base": payload.physical(g), "register": 6, "beat": index(g.beats)}))),
+                "warp": index(g.warps), "base": payload.physical(g), "register": 6,
+                "beat": index(g.beats)}))),
             "save_data": Out(data.StructLayout({     # one cycle after the transfer of `save_read`
                 "valid": 1, "data": data.ArrayLayout(32, g.lanes)})),
-            "restore_write": In(stream.Signature(payload.register_write(g))),  # lowest priority writer
+            # lowest priority writer
+            "restore_write": In(stream.Signature(payload.register_write(g))),
             "mark_clean": In(1),     # with restore_write: leave the dirty bit clear
             "fault": Out(payload.fault_report(g)),   # PARAM_BOUND
             "trace_write": Out(data.StructLayout({"valid": 1, "write": payload.register_write(g)})),
-            "trace_predicate": Out(data.StructLayout({"valid": 1, "write": payload.predicate_write(g)})),
+            "trace_predicate": Out(data.StructLayout({"valid": 1,
+                                                      "write": payload.predicate_write(g)})),
         })
 
     def _memory_op(self, unit):
@@ -212,7 +223,8 @@ class ExecutePipeline(wiring.Component):
         self._connect_predicates(m, predicates, predicate_back)
         self._memory_operations(m, operands.output)
         self._side_units(m, operands.output, write_back, predicate_back)
-        m.d.comb += [write_back.accepting.eq(self.issue.ready), predicate_back.accepting.eq(self.issue.ready),
+        m.d.comb += [write_back.accepting.eq(self.issue.ready),
+                     predicate_back.accepting.eq(self.issue.ready),
                      self.throttle.eq(write_back.throttle | predicate_back.throttle)]
 
         faulty = self._scalars_and_fault(m, operands)
@@ -220,10 +232,12 @@ class ExecutePipeline(wiring.Component):
         result, predicate = self._results(m, operands)
         tested = predicate_back.result
         m.d.comb += [
-            write_back.result.valid.eq(stage.valid & stage.writes_d), write_back.result.kept.eq(~stage.faulty),
+            write_back.result.valid.eq(stage.valid & stage.writes_d),
+            write_back.result.kept.eq(~stage.faulty),
             write_back.result.write.eq(self._register_write(m, stage, result)),
             tested.valid.eq(stage.valid & stage.writes_pd & (stage.pd != PT)),
-            tested.write.warp.eq(stage.warp), tested.write.predicate.eq(stage.pd), tested.write.beat.eq(stage.beat),
+            tested.write.warp.eq(stage.warp),
+            tested.write.predicate.eq(stage.pd), tested.write.beat.eq(stage.beat),
             tested.write.last.eq(stage.last), tested.write.mask.eq(stage.mask),
             tested.write.value.eq(predicate & stage.mask),
         ]
@@ -248,7 +262,8 @@ class ExecutePipeline(wiring.Component):
     def _connect_writes(self, m, write_back, registers, flags):
         """Connect register writes, valid bits and releases."""
         for name in (*MEMORY_UNITS.values(), "restore"):
-            wiring.connect(m, wiring.flipped(getattr(self, f"{name}_write")), getattr(write_back, f"{name}_write"))
+            wiring.connect(m, wiring.flipped(getattr(self, f"{name}_write")),
+                           getattr(write_back, f"{name}_write"))
         m.d.comb += [
             write_back.mark_clean.eq(self.mark_clean), registers.write.eq(write_back.write),
             flags.write.eq(write_back.flag), write_back.flag_valid.eq(flags.write_valid),
@@ -256,7 +271,8 @@ class ExecutePipeline(wiring.Component):
         ]
 
     def _connect_predicates(self, m, predicates, write_back):
-        """Connect predicate writes and releases, the front end's and the preemption unit's side of the predicates."""
+        """Connect predicate writes and releases, the front end's and the preemption unit's side of
+        the predicates."""
         wiring.connect(m, wiring.flipped(self.uniform_predicate), write_back.uniform_predicate)
         m.d.comb += [
             predicates.write.eq(write_back.write), self.trace_predicate.eq(write_back.write),
@@ -266,21 +282,25 @@ class ExecutePipeline(wiring.Component):
             predicates.select.eq(self.predicate_select), self.predicate_guard.eq(predicates.guard),
             self.predicate_pa.eq(predicates.pa), self.predicate_pb.eq(predicates.pb),
             predicates.restore.eq(self.restore_predicate), predicates.clear.eq(self.clear),
-            predicates.save_warp.eq(self.flags_select), predicates.save_select.eq(self.save_predicate_select),
-            self.save_predicate.eq(predicates.save_value), self.flags_predicates.eq(predicates.written),
+            predicates.save_warp.eq(self.flags_select),
+            predicates.save_select.eq(self.save_predicate_select),
+            self.save_predicate.eq(predicates.save_value),
+            self.flags_predicates.eq(predicates.written),
         ]
 
     def _memory_operations(self, m, output):
         """Offer beats of loads, stores and atomics to their unit, with the address of each lane."""
         op, operands = output.payload.operation, output.payload.operands
         address = Signal(data.ArrayLayout(32, self.geometry.lanes))
-        m.d.comb += [address[lane].eq(operands[0][lane] + op.imm) for lane in range(self.geometry.lanes)]
+        m.d.comb += [address[lane].eq(operands[0][lane] + op.imm)
+                     for lane in range(self.geometry.lanes)]
         m.d.comb += output.ready.eq(1)
         for unit, name in MEMORY_UNITS.items():
             port = getattr(self, f"{name}_op")
             beat = port.payload
             fields = beat.shape().members
-            m.d.comb += [beat[field].eq(op[field]) for field in fields if field not in ("address", "data")]
+            m.d.comb += [beat[field].eq(op[field]) for field in fields
+                         if field not in ("address", "data")]
             m.d.comb += [beat.address.eq(address), port.valid.eq(output.valid & (op.unit == unit))]
             if "data" in fields:
                 m.d.comb += [words.eq(operands[1 + k]) for k, words in enumerate(beat.data)]
@@ -288,7 +308,8 @@ class ExecutePipeline(wiring.Component):
                 m.d.comb += output.ready.eq(port.ready)
 
     def _side_units(self, m, output, write_back, predicate_back):
-        """Instantiate the units that take an instruction for several cycles, and offer them beats with operands."""
+        """Instantiate the units that take an instruction for several cycles,
+        and offer them beats with operands."""
         g, op, operands = self.geometry, output.payload.operation, output.payload.operands
         m.submodules.f64 = f64 = F64Unit(g)
         m.submodules.sfu = sfu = SpecialFunctionUnit(g)
@@ -307,16 +328,19 @@ class ExecutePipeline(wiring.Component):
         wiring.connect(m, exchange.predicate, predicate_back.exchange_predicate)
 
     def _scalars_and_fault(self, m, operands):
-        """Give operand b its constants; report parameter faults; return "faulty", beside the operands."""
+        """Give operand b its constants; report parameter faults;
+        return "faulty", beside the operands."""
         m.submodules.scalars = scalars = ScalarSource(self.geometry)
-        op, faulty = operands.output.payload.operation, Signal()
+        op = operands.output.payload.operation
+        faulty = Signal()
         m.d.comb += [
-            scalars.kernels.eq(self.kernels), scalars.tbs.eq(self.tbs), scalars.cycle.eq(self.cycle),
+            scalars.kernels.eq(self.kernels),
+            scalars.tbs.eq(self.tbs), scalars.cycle.eq(self.cycle),
             scalars.operation.eq(operands.arriving), self.param_select.eq(scalars.param_select),
             scalars.param_value.eq(self.param_value), operands.immediate.eq(scalars.value),
             self.fault.valid.eq(operands.output.valid & faulty & (op.beat == 0)),
-            self.fault.kind.eq(Fault.PARAM_BOUND), self.fault.warp.eq(op.warp), self.fault.pc.eq(op.pc),
-            self.fault.address.eq(op.imm),
+            self.fault.kind.eq(Fault.PARAM_BOUND), self.fault.warp.eq(op.warp),
+            self.fault.pc.eq(op.pc), self.fault.address.eq(op.imm),
         ]
         with m.If(operands.arriving_last):
             m.d.sync += faulty.eq(scalars.fault & (operands.arriving.unit == Unit.ALU))
@@ -326,14 +350,16 @@ class ExecutePipeline(wiring.Component):
         """Carry what write back needs beside the lanes; return it as it is at write back."""
         g, op = self.geometry, output.payload.operation
         names = ("warp", "base", "d", "writes_d", "pd", "writes_pd", "beat", "last", "mask")
-        layout = data.StructLayout({"valid": 1, "faulty": 1} | {name: operation(g)[name].shape for name in names})
+        layout = data.StructLayout({"valid": 1, "faulty": 1}
+                                   | {name: operation(g)[name].shape for name in names})
         stage = Signal(layout)
         m.d.comb += [stage.valid.eq(output.valid & (op.unit == Unit.ALU)), stage.faulty.eq(faulty)]
         m.d.comb += [stage[name].eq(op[name]) for name in names]
         return delayed(m, "stage", stage, g.alu_latency - 1)
 
     def _results(self, m, operands):
-        """Instantiate the lanes and the thread index; return register and predicate results at write back."""
+        """Instantiate the lanes and the thread index;
+        return register and predicate results at write back."""
         g, collected = self.geometry, operands.output.payload
         op = collected.operation
         m.submodules.integer = integer = IntegerUnit(g)
@@ -345,7 +371,8 @@ class ExecutePipeline(wiring.Component):
             threads.enable.eq(operands.arriving_last),
         ]
         for unit in (integer, floating):
-            m.d.comb += [unit.op.eq(op.alu), unit.valid.eq(operands.output.valid & (op.unit == Unit.ALU))]
+            m.d.comb += [unit.op.eq(op.alu),
+                         unit.valid.eq(operands.output.valid & (op.unit == Unit.ALU))]
             m.d.comb += [getattr(unit, name).eq(words)
                          for name, words in zip("abc", collected.operands, strict=False)]
         chosen = Signal(data.ArrayLayout(32, g.lanes))
@@ -358,7 +385,8 @@ class ExecutePipeline(wiring.Component):
         predicate = Signal(g.lanes)
         is_float = Signal()
         m.d.comb += [
-            is_float.eq(op.alu >= AluOp.FADD_RN), result.eq(delayed(m, "integer_result", chosen, wait)),
+            is_float.eq(op.alu >= AluOp.FADD_RN),
+            result.eq(delayed(m, "integer_result", chosen, wait)),
             predicate.eq(delayed(m, "integer_predicate", integer.predicate, wait)),
         ]
         with m.If(delayed(m, "is_float", is_float, FloatUnit.LATENCY)):
@@ -369,6 +397,8 @@ class ExecutePipeline(wiring.Component):
     def _register_write(self, m, stage, result):
         """Return the register write of an ALU result."""
         write = Signal(payload.register_write(self.geometry))
-        m.d.comb += [write[name].eq(stage[name]) for name in ("warp", "base", "beat", "last", "mask")]
-        m.d.comb += [write.register.eq(stage.d), write.release.eq(stage.last), write.data.eq(result)]
+        m.d.comb += [write[name].eq(stage[name])
+                     for name in ("warp", "base", "beat", "last", "mask")]
+        m.d.comb += [write.register.eq(stage.d),
+                     write.release.eq(stage.last), write.data.eq(result)]
         return write

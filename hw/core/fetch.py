@@ -1,4 +1,5 @@
-"""Instruction fetch: one lookup of the instruction cache a cycle, and the skipping of idle preemption points.
+"""Instruction fetch: one lookup of the instruction cache a cycle, and the skipping of idle
+preemption points.
 
 ::
 
@@ -25,12 +26,14 @@ __all__ = ["FetchUnit"]
 
 
 class FetchUnit(wiring.Component):
-    """Fetches for every warp that may execute and holds no instruction; latency 2 cycles with a hit.
+    """Fetches for every warp that may execute and holds no instruction; latency 2 cycles with a
+    hit.
 
-    A `pp` or `pp.div` of a kernel that is not being preempted is skipped here, without an issue slot, unless the
-    next PC is where the top of the warp's stack reconverges (the issue stage then pops the stack) or the warp is
-    between a `pp` that was not idle and its `pp.div`. The two words of a point are skipped together when they are
-    in one cache line; if the instruction behind them is there too, the point costs no cycle.
+    A `pp` or `pp.div` of a kernel that is not being preempted is skipped here, without an issue
+    slot, unless the next PC is where the top of the warp's stack reconverges (the issue stage then
+    pops the stack) or the warp is between a `pp` that was not idle and its `pp.div`. The two words
+    of a point are skipped together when they are in one cache line; if the instruction behind them
+    is there too, the point costs no cycle.
 
     Parameters
     ----------
@@ -80,7 +83,8 @@ class FetchUnit(wiring.Component):
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             **{name: In(g.warps) for name in ("wanting", "alive", "armed", "pending_warps")},
             "invalidate": In(1),
-            "fetch_warp": Out(warp), "fetch_pc": In(PC_BITS), "fetch_kernel": In(payload.index(g.kernel_slots)),
+            "fetch_warp": Out(warp), "fetch_pc": In(PC_BITS),
+            "fetch_kernel": In(payload.index(g.kernel_slots)),
             "decode_warp": Out(warp), "decode_reconv": In(PC_BITS),
             "skip": Out(data.StructLayout({"valid": 1, "warp": warp, "pc": PC_BITS})),
             "fill": Out(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched()})),
@@ -94,18 +98,21 @@ class FetchUnit(wiring.Component):
         m.submodules.cache = cache = InstructionCache(g)
         m.submodules.decoder = decoder = Decoder()
         wiring.connect(m, wiring.flipped(self.icache_port), cache.port)
-        fetching, pc, bound = Signal(), Signal(PC_BITS), Signal()
+        fetching = Signal()
+        pc = Signal(PC_BITS)
+        bound = Signal()
         last = Signal(2)  # words 1 and 2 behind the one looked up are beyond the code
         decoding = Signal(g.warps)  # the warp in cycle 1
         sleeping = Signal(g.warps)
-        m.d.comb += [cache.invalidate.eq(self.invalidate), decoder.word.eq(self.fill.instruction.word),
-                     self.op.eq(decoder.decoded)]
+        m.d.comb += [cache.invalidate.eq(self.invalidate),
+                     decoder.word.eq(self.fill.instruction.word), self.op.eq(decoder.decoded)]
 
         self._pick(m, cache, sleeping, fetching, pc, bound, last, decoding)
         self._decode(m, cache.response, fetching, pc, bound, last, decoding)
 
         missed = fetching & ~bound & ~cache.response.hit & ~cache.response.error
-        m.d.sync += sleeping.eq((sleeping | decoding & spread(missed, g.warps)) & ~spread(cache.filled, g.warps))
+        m.d.sync += sleeping.eq((sleeping | decoding & spread(missed, g.warps))
+                                & ~spread(cache.filled, g.warps))
         return m
 
     def _pick(self, m: Module, cache, sleeping, fetching, pc, bound, last, decoding):
@@ -121,14 +128,19 @@ class FetchUnit(wiring.Component):
             cache.request.valid.eq(arbiter.valid & ~out_of_code),
             cache.request.address.eq(code_base + Cat(Const(0, 3), self.fetch_pc)),
         ]
-        m.d.sync += [fetching.eq(arbiter.valid), decoding.eq(arbiter.grant), self.decode_warp.eq(arbiter.index),
+        m.d.sync += [fetching.eq(arbiter.valid), decoding.eq(arbiter.grant),
+                     self.decode_warp.eq(arbiter.index),
                      pc.eq(self.fetch_pc), bound.eq(out_of_code),
                      last.eq(Cat(self.fetch_pc + k >= code_words for k in (1, 2)))]
 
     def _decode(self, m: Module, response, fetching, pc, bound, last, decoding):
         """Cycle 1: skip a preemption point, and hand an instruction to the buffer."""
-        arrived, idle, pair, behind = Signal(), Signal(), Signal(), Signal()
-        next_pc, second_pc = Signal(PC_BITS), Signal(PC_BITS)
+        arrived = Signal()
+        idle = Signal()
+        pair = Signal()
+        behind = Signal()
+        next_pc = Signal(PC_BITS)
+        second_pc = Signal(PC_BITS)
         instruction, words = self.fill.instruction, response.words
 
         def elsewhere(target):
@@ -140,10 +152,12 @@ class FetchUnit(wiring.Component):
         point = [word_is(k, "pp") | word_is(k, "pp.div") for k in (0, 2)]
         m.d.comb += [
             next_pc.eq(pc + 1), second_pc.eq(pc + 2),
-            arrived.eq(fetching & (bound | response.hit | response.error) & (decoding & self.alive).any()),
+            arrived.eq(fetching & (bound | response.hit | response.error)
+                       & (decoding & self.alive).any()),
             idle.eq(point[0] & ~instruction.bound & ~instruction.bus_error & elsewhere(next_pc)
                     & ~(decoding & (self.pending_warps | self.armed)).any()),
-            pair.eq(word_is(0, "pp") & (response.more != 0) & ~last[0] & elsewhere(second_pc) & word_is(1, "pp.div")),
+            pair.eq(word_is(0, "pp") & (response.more != 0) & ~last[0] & elsewhere(second_pc)
+                    & word_is(1, "pp.div")),
             behind.eq(idle & pair & (response.more == 2) & ~last[1] & ~point[1]),
             self.skip.valid.eq(arrived & idle), self.skip.warp.eq(self.decode_warp),
             self.skip.pc.eq(Mux(pair, second_pc, next_pc)),

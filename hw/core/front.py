@@ -2,8 +2,8 @@
 
 ::
 
-    FetchUnit (cache, decoder, idle pp) --fill--> InstructionBuffer --> IssueStage --issue--> ExecutePipeline
-        ^   |                                 Scoreboard --hazard-->  ^   |   |
+    FetchUnit (cache, decoder, idle pp) --fill--> InstructionBuffer --> IssueStage --issue-->
+        ^   |                                 Scoreboard --hazard-->  ^   |   |   ExecutePipeline
         |   |              UniformRegisters <--> UniformUnit <--------+   |   |
         |   +---------skip----> SimtStack <---------command-----------|---+   |
         +---alive--- WarpTable <---waits, parks, faults ... ----------+-------+
@@ -33,11 +33,12 @@ __all__ = ["FrontEnd"]
 
 
 class FrontEnd(wiring.Component):
-    """Everything of the SM before the operands are read: all per-warp control state, one issue slot a cycle.
+    """Everything of the SM before the operands are read: all per-warp control state, one issue slot
+    a cycle.
 
-    A warp has at most one instruction between fetch and issue, so nothing is speculative. Fetch takes 2 cycles
-    with a cache hit, issue 1: a warp by itself issues every third cycle. Initialising a warp or pushing a stack
-    entry takes the issue slot of its cycle.
+    A warp has at most one instruction between fetch and issue, so nothing is speculative. Fetch
+    takes 2 cycles with a cache hit, issue 1: a warp by itself issues every third cycle.
+    Initialising a warp or pushing a stack entry takes the issue slot of its cycle.
 
     Parameters
     ----------
@@ -103,13 +104,14 @@ class FrontEnd(wiring.Component):
 
     Notes
     -----
-    `issue.ready`, `throttle` and the predicates read through `predicate_select` are used within the cycle; the
-    first two must not depend on `issue.valid` or its payload. A warp has one write of a uniform register outstanding
-    at most: whatever touches its uniform registers waits for it (`UniformUnit.LATENCY` cycles). A global atomic waits
-    for the warp's global loads, stores and atomics, and they wait for it. Faults are reported one cycle after the
-    instruction would have issued (of ``uldp`` three), one a cycle; a faulted warp issues nothing more, and is `exited`
-    only once it is killed. A barrier mismatch is reported with the PC of the barrier that one of the waiting warps is
-    at.
+    `issue.ready`, `throttle` and the predicates read through `predicate_select` are used within the
+    cycle; the first two must not depend on `issue.valid` or its payload. A warp has one write of a
+    uniform register outstanding at most: whatever touches its uniform registers waits for it
+    (`UniformUnit.LATENCY` cycles). A global atomic waits for the warp's global loads, stores and
+    atomics, and they wait for it. Faults are reported one cycle after the instruction would have
+    issued (of ``uldp`` three), one a cycle; a faulted warp issues nothing more, and is `exited`
+    only once it is killed. A barrier mismatch is reported with the PC of the barrier that one of
+    the waiting warps is at.
     """
 
     kernels: data.View
@@ -167,17 +169,21 @@ class FrontEnd(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         index = payload.index
-        uniform = data.StructLayout({"valid": 1, "warp": index(g.warps), "register": range(UNIFORMS), "value": 32})
+        uniform = data.StructLayout({"valid": 1, "warp": index(g.warps),
+                                     "register": range(UNIFORMS), "value": 32})
         super().__init__({
             # the kernels and TBs
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
-            # launch and restore: any number of warps are initialised, their stacks pushed, then their TB is started
+            # launch and restore: any number of warps are initialised, their stacks pushed, then
+            # their TB is started
             "warp_init": In(stream.Signature(payload.warp_init(g))),
             "stack_push": In(stream.Signature(payload.stack_push(g))),
             "start": In(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
-            "free": In(g.warps),     # vector: these slots become empty (their warps are exited, stopped or killed)
-            "kill": In(g.warps),     # vector: these warps issue nothing more and become `exited` when quiet
+            # vector: these slots become empty (their warps are exited, stopped or killed)
+            "free": In(g.warps),
+            # vector: these warps issue nothing more and become `exited` when quiet
+            "kill": In(g.warps),
             # preemption
             "pending": In(g.kernel_slots),   # stop at preemption points; full barriers are held
             "stop_now": In(g.kernel_slots),  # stop at the next instruction (implies pending)
@@ -194,16 +200,19 @@ class FrontEnd(wiring.Component):
             "issued": Out(1),         # an instruction issued (retired) this cycle
             # to the execution pipeline
             "issue": Out(stream.Signature(payload.issue(g))),
-            "throttle": In(1),        # write back is behind: do not issue an ALU instruction this cycle
+            # write back is behind: do not issue an ALU instruction this cycle
+            "throttle": In(1),
             "predicate_select": Out(data.StructLayout({
                 "warp": index(g.warps), "guard": 3, "pa": 3, "pb": 3})),
             "predicate_guard": In(g.warp_size),  # combinational; index 7 reads all ones
             "predicate_pa": In(g.warp_size),
             "predicate_pb": In(g.warp_size),
-            "release_register": In(data.StructLayout({"valid": 1, "warp": index(g.warps), "register": 6})),
+            "release_register": In(data.StructLayout({"valid": 1, "warp": index(g.warps),
+                                                      "register": 6})),
             "release_predicate": In(data.StructLayout({
                 "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1)})),
-            # from the units: one gives back a place (at reset: `unit_queue` in a memory unit, one in the others)
+            # from the units: one gives back a place (at reset: `unit_queue` in a memory unit, one
+            # in the others)
             **{f"{unit}_room": In(1) for unit in PLACES},
             "load_done": In(payload.completion(g)),    # global load complete (all data written)
             "store_done": In(payload.completion(g)),   # global store acknowledged
@@ -216,7 +225,8 @@ class FrontEnd(wiring.Component):
             "uniform_param_value": In(32),  # combinational
             "uniform_write": In(stream.Signature(payload.uniform_write(g))),  # constants
             "uniform_predicate": Out(stream.Signature(payload.predicate_write(g))),
-            "save_uniforms": Out(UNIFORMS),          # uniform registers written, of warp `save_select.warp`
+            # uniform registers written, of warp `save_select.warp`
+            "save_uniforms": Out(UNIFORMS),
             "save_uniform_select": In(range(UNIFORMS)),
             "save_uniform": Out(32),                 # of the same warp, combinational
             "restore_uniform": In(uniform),
@@ -251,11 +261,14 @@ class FrontEnd(wiring.Component):
 
         quiet = Signal(g.warps)
         m.d.comb += [
-            quiet.eq(~(scoreboard.pending | outstanding.loads | outstanding.stores | outstanding.shared
+            quiet.eq(~(scoreboard.pending | outstanding.loads | outstanding.stores
+                       | outstanding.shared
                        | outstanding.atomics | uniforms.outstanding | stack.settling)),
             self.exited.eq(table.ended & quiet),
-            self.stopped.eq((table.parked | table.waiting & table.pending_warps) & quiet & ~table.ended),
-            self.valid.eq(table.valid), self.waiting.eq(table.waiting), self.active.eq(table.active),
+            self.stopped.eq((table.parked | table.waiting & table.pending_warps) & quiet
+                            & ~table.ended),
+            self.valid.eq(table.valid), self.waiting.eq(table.waiting),
+            self.active.eq(table.active),
         ]
         return m
 
@@ -265,7 +278,8 @@ class FrontEnd(wiring.Component):
         reads, predicates, writes, predicates_written = register_masks(self.geometry, fetch.op)
         m.d.comb += [
             fetch.kernels.eq(self.kernels), fetch.invalidate.eq(self.invalidate),
-            fetch.alive.eq(table.alive), fetch.armed.eq(table.armed), fetch.pending_warps.eq(table.pending_warps),
+            fetch.alive.eq(table.alive), fetch.armed.eq(table.armed),
+            fetch.pending_warps.eq(table.pending_warps),
             fetch.wanting.eq(table.alive & ~buffer.held & ~stack.settling),
             table.fetch_warp.eq(fetch.fetch_warp), fetch.fetch_kernel.eq(table.fetch_kernel),
             stack.fetch_warp.eq(fetch.fetch_warp), fetch.fetch_pc.eq(stack.fetch_pc),
@@ -283,28 +297,34 @@ class FrontEnd(wiring.Component):
         m.d.comb += [
             issue.uses_global.eq(buffer.load | buffer.store | buffer.atomic),
             issue.armed.eq(table.armed), issue.pending_warps.eq(table.pending_warps),
-            issue.throttle.eq(self.throttle), issue.overflow.eq(stack.overflow), issue.top.eq(stack.top),
+            issue.throttle.eq(self.throttle),
+            issue.overflow.eq(stack.overflow), issue.top.eq(stack.top),
             buffer.warp.eq(issue.warp), issue.instruction.eq(buffer.instruction),
             buffer.drop.eq(~table.alive | issue.retire | issue.faults),
             table.issue_warp.eq(issue.warp), issue.identity.eq(table.issue_identity),
-            self.predicate_select.eq(issue.predicate_select), issue.predicate_guard.eq(self.predicate_guard),
+            self.predicate_select.eq(issue.predicate_select),
+            issue.predicate_guard.eq(self.predicate_guard),
             issue.predicate_pa.eq(self.predicate_pa), issue.predicate_pb.eq(self.predicate_pb),
             self.trace.eq(issue.trace), self.issued.eq(issue.trace.valid),
         ]
-        m.d.comb += [getattr(issue, f"uses_{unit}").eq(getattr(buffer, unit)) for unit in UNITS if unit != "global"]
-        m.d.comb += [getattr(issue, f"{unit}_room").eq(getattr(self, f"{unit}_room")) for unit in PLACES]
+        m.d.comb += [getattr(issue, f"uses_{unit}").eq(getattr(buffer, unit)) for unit in UNITS
+                     if unit != "global"]
+        m.d.comb += [getattr(issue, f"{unit}_room").eq(getattr(self, f"{unit}_room"))
+                     for unit in PLACES]
 
     def _dependences(self, m: Module, issue, buffer, scoreboard, outstanding, table, uniforms):
         """What the instructions held depend on, and what an issued one leaves behind."""
         loads, stores, atomics = outstanding.loads, outstanding.stores, outstanding.atomics
         blocked = (buffer.load & (stores | atomics | outstanding.loads_full)
                    | buffer.store & (loads | atomics | outstanding.stores_full)
-                   | buffer.atomic & (loads | stores | atomics) | buffer.shared & outstanding.shared_full
+                   | buffer.atomic & (loads | stores | atomics)
+                   | buffer.shared & outstanding.shared_full
                    | buffer.uses_u & uniforms.outstanding
                    | buffer.sync & (loads | stores | atomics | outstanding.shared))
         m.d.comb += [
             issue.ready.eq(buffer.held & table.alive & ~scoreboard.hazard & ~blocked),
-            scoreboard.reserve.valid.eq(issue.reserve.valid), scoreboard.reserve.warp.eq(issue.warp),
+            scoreboard.reserve.valid.eq(issue.reserve.valid),
+            scoreboard.reserve.warp.eq(issue.warp),
             scoreboard.reserve.registers.eq(issue.reserve.registers),
             scoreboard.reserve.predicates.eq(issue.reserve.predicates),
             scoreboard.release_register.eq(self.release_register),
@@ -312,8 +332,8 @@ class FrontEnd(wiring.Component):
             outstanding.issue_load.eq(issue.loads), outstanding.issue_store.eq(issue.stores),
             outstanding.issue_shared.eq(issue.shared), outstanding.issue_atomic.eq(issue.atomics),
             outstanding.load_done.eq(self.load_done), outstanding.store_done.eq(self.store_done),
-            outstanding.shared_done.eq(self.shared_done), outstanding.atomic_done.eq(self.atomic_done),
-            uniforms.reserve.eq(issue.uniform_writes),
+            outstanding.shared_done.eq(self.shared_done),
+            outstanding.atomic_done.eq(self.atomic_done), uniforms.reserve.eq(issue.uniform_writes),
         ]
 
     def _uniform(self, m: Module, issue, uniforms, uniform):
@@ -325,11 +345,15 @@ class FrontEnd(wiring.Component):
         m.d.comb += [
             uniforms.select.eq(issue.uniform_select), issue.uniform_a.eq(uniforms.a),
             issue.uniform_b.eq(uniforms.b), issue.uniform_c.eq(uniforms.c),
-            uniform.kernels.eq(self.kernels), uniform.tbs.eq(self.tbs), uniform.cycle.eq(self.cycle),
-            self.uniform_param_select.eq(uniform.param_select), uniform.param_value.eq(self.uniform_param_value),
+            uniform.kernels.eq(self.kernels),
+            uniform.tbs.eq(self.tbs), uniform.cycle.eq(self.cycle),
+            self.uniform_param_select.eq(uniform.param_select),
+            uniform.param_value.eq(self.uniform_param_value),
             uniforms.clear.valid.eq(self.warp_init.valid & self.warp_init.ready),
-            uniforms.clear.warp.eq(self.warp_init.payload.warp), uniforms.restore.eq(self.restore_uniform),
-            uniforms.save_warp.eq(self.save_select.warp), uniforms.save_select.eq(self.save_uniform_select),
+            uniforms.clear.warp.eq(self.warp_init.payload.warp),
+            uniforms.restore.eq(self.restore_uniform),
+            uniforms.save_warp.eq(self.save_select.warp),
+            uniforms.save_select.eq(self.save_uniform_select),
             self.save_uniforms.eq(uniforms.written), self.save_uniform.eq(uniforms.save_value),
             self.trace_uniform.eq(uniforms.trace),
         ]
@@ -340,7 +364,8 @@ class FrontEnd(wiring.Component):
         starting = Signal()
         m.d.comb += [
             init.ready.eq(~stack.busy), push.ready.eq(~stack.busy & ~init.valid),
-            starting.eq(init.valid | push.valid), issue.hold.eq(stack.busy | starting | uniform.fault.valid),
+            starting.eq(init.valid | push.valid),
+            issue.hold.eq(stack.busy | starting | uniform.fault.valid),
             table.init.eq(init.payload), table.init_valid.eq(init.valid & init.ready),
             table.start.eq(self.start), table.free.eq(self.free), table.kill.eq(self.kill),
             table.pending.eq(self.pending), table.stop_now.eq(self.stop_now),
@@ -349,7 +374,8 @@ class FrontEnd(wiring.Component):
             m.d.comb += [stack.warp.eq(init.payload.warp), do.kind.eq(StackCommand.INIT),
                          do.live.eq(init.payload.live)]
         with m.Elif(push.valid):
-            m.d.comb += [stack.warp.eq(push.payload.warp), do.kind.eq(StackCommand.PUSH), do.pc.eq(push.payload.pc),
+            m.d.comb += [stack.warp.eq(push.payload.warp),
+                         do.kind.eq(StackCommand.PUSH), do.pc.eq(push.payload.pc),
                          do.mask.eq(push.payload.mask), do.reconv.eq(push.payload.reconv)]
         with m.Else():
             m.d.comb += [stack.warp.eq(issue.warp), do.eq(issue.command)]
@@ -359,25 +385,31 @@ class FrontEnd(wiring.Component):
         m.d.comb += [
             barriers.active.eq(table.active), barriers.waiting.eq(table.waiting),
             barriers.faulted.eq(table.faulted), barriers.pending.eq(table.pending_warps),
-            table.waits.eq(issue.waits), table.barrier.eq(issue.barrier), table.releases.eq(barriers.release),
+            table.waits.eq(issue.waits), table.barrier.eq(issue.barrier),
+            table.releases.eq(barriers.release),
             table.parks.eq(issue.parks), table.arms.eq(issue.arms), table.disarms.eq(issue.retire),
             table.live.valid.eq(issue.live.valid), table.live.warp.eq(issue.warp),
             table.live.vector.eq(issue.live.vector), table.emptied.eq(stack.emptied),
             stack.waiter_warp.eq(barriers.mismatch_index),
         ]
-        m.d.comb += [mine.eq(theirs) for mine, theirs in zip(barriers.members, table.members, strict=True)]
-        m.d.comb += [mine.eq(theirs) for mine, theirs in zip(barriers.barriers, table.barriers, strict=True)]
+        m.d.comb += [mine.eq(theirs)
+                     for mine, theirs in zip(barriers.members, table.members, strict=True)]
+        m.d.comb += [mine.eq(theirs)
+                     for mine, theirs in zip(barriers.barriers, table.barriers, strict=True)]
 
     def _report(self, m: Module, barriers, issue, stack, table, uniform):
-        """Fault reports: the uniform unit's (nothing issues in that cycle), the issue stage's, a barrier mismatch."""
+        """Fault reports: the uniform unit's (nothing issues in that cycle), the issue stage's,
+        a barrier mismatch."""
         warps, fault = self.geometry.warps, issue.faults.any()
         mismatch = barriers.mismatch.any() & ~fault & ~uniform.fault.valid
         report = Signal.like(self.fault)
         with m.If(uniform.fault.valid):
-            m.d.comb += [report.eq(uniform.fault), table.faults.eq(one_hot(uniform.fault.warp, warps))]
+            m.d.comb += [report.eq(uniform.fault),
+                         table.faults.eq(one_hot(uniform.fault.warp, warps))]
         with m.Else():
             m.d.comb += [
-                report.valid.eq(mismatch | fault), table.faults.eq(Mux(mismatch, barriers.mismatch, issue.faults)),
+                report.valid.eq(mismatch | fault),
+                table.faults.eq(Mux(mismatch, barriers.mismatch, issue.faults)),
                 report.kind.eq(Mux(mismatch, Fault.BARRIER_MISMATCH, issue.fault.kind)),
                 report.warp.eq(Mux(mismatch, barriers.mismatch_index, issue.warp)),
                 report.pc.eq(Mux(mismatch, stack.waiter_pc - 1, issue.fault.pc)),
@@ -401,6 +433,7 @@ class FrontEnd(wiring.Component):
                 view.depth.eq(entry.depth), view.live.eq(entry.live), view.pc.eq(entry.pc),
                 view.mask.eq(entry.mask), view.reconv.eq(entry.reconv),
             ]
-            m.d.comb += [view[name].eq(who[name]) for name in ("tb", "kernel", "block_warp", "base", "registers",
-                                                               "launched")]
-            m.d.comb += [view.barrier[plane].eq(bit(vector)) for plane, vector in enumerate(table.barriers)]
+            m.d.comb += [view[name].eq(who[name]) for name in ("tb", "kernel", "block_warp", "base",
+                                                               "registers", "launched")]
+            m.d.comb += [view.barrier[plane].eq(bit(vector))
+                         for plane, vector in enumerate(table.barriers)]

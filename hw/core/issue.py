@@ -1,4 +1,5 @@
-"""Issue stage: one warp instruction a cycle; resolves branches, exits, barriers and preemption points itself."""
+"""Issue stage: one warp instruction a cycle;
+resolves branches, exits, barriers and preemption points itself."""
 
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -17,9 +18,10 @@ from .warps import identity
 
 __all__ = ["IssueStage", "UNITS", "PLACES"]
 
-PLACES = {"global": Unit.GLOBAL, "shared": Unit.SHARED, "constant": Unit.CONSTANT, "f64": Unit.F64, "sfu": Unit.SFU,
-          "exchange": Unit.EXCHANGE}
-"""Units that hold a number of instructions: `Geometry.unit_queue` the first three, one the others."""
+PLACES = {"global": Unit.GLOBAL, "shared": Unit.SHARED, "constant": Unit.CONSTANT,
+          "f64": Unit.F64, "sfu": Unit.SFU, "exchange": Unit.EXCHANGE}
+"""Units that hold a number of instructions:
+`Geometry.unit_queue` the first three, one the others."""
 UNITS = ("alu", *PLACES, "uniform")
 """Units that an instruction is issued to only when they can take it."""
 
@@ -27,11 +29,11 @@ UNITS = ("alu", *PLACES, "uniform")
 class IssueStage(wiring.Component):
     """Picks a ready warp (round robin) and retires its instruction in the same cycle.
 
-    Instructions with at least one lane whose guard holds go down `issue`, those of the uniform data path to
-    `uniform_op`; what `Unit.CONTROL` executes ends here. A uniform register that operand b or the address of another
-    unit's instruction needs is put into, or added to, the immediate. A ``call`` jumps here, and is a move of its return
-    address for the uniform unit; a ``bru`` faults if no PC can be what it reads. A faulting instruction has no effect
-    but `fault`.
+    Instructions with at least one lane whose guard holds go down `issue`, those of the uniform data
+    path to `uniform_op`; what `Unit.CONTROL` executes ends here. A uniform register that operand b
+    or the address of another unit's instruction needs is put into, or added to, the immediate. A
+    ``call`` jumps here, and is a move of its return address for the uniform unit; a ``bru`` faults
+    if no PC can be what it reads. A faulting instruction has no effect but `fault`.
 
     Parameters
     ----------
@@ -41,7 +43,8 @@ class IssueStage(wiring.Component):
     ----------
     ready : Signal(warps), in
         Warps that hold an instruction that has nothing to wait for but room in its unit.
-    uses_alu, uses_global, uses_shared, uses_constant, uses_f64, uses_sfu, uses_exchange, uses_uniform : in
+    uses_alu, uses_global, uses_shared, uses_constant : Signal(warps), in
+    uses_f64, uses_sfu, uses_exchange, uses_uniform : Signal(warps), in
         Which of them need which unit, a bit a warp each.
     hold : Signal(), in
         No issue in this cycle.
@@ -49,14 +52,15 @@ class IssueStage(wiring.Component):
         Of the warp table.
     throttle, issue, predicate_select, predicate_guard, predicate_pa, predicate_pb, trace
     global_room, shared_room, constant_room, f64_room, sfu_room, exchange_room
-        As in `FrontEnd`. `issue.ready`, `uniform_op.ready` and `throttle` must not depend on what is issued within
-        the cycle: they take part in the choice of the warp.
+        As in `FrontEnd`. `issue.ready`, `uniform_op.ready` and `throttle` must not depend on what
+        is issued within the cycle: they take part in the choice of the warp.
     uniform_select, uniform_a, uniform_b, uniform_c : out, in
         Uniform registers of the instruction, combinational.
     uniform_op : out stream
         `interfaces.uniform_op`.
     warp : Signal, out
-        The warp chosen; selects `instruction`, `identity` and `top`, which are read in the same cycle.
+        The warp chosen; selects `instruction`, `identity` and `top`, which are read in the same
+        cycle.
     instruction, identity, top : in
         Of `warp`: what it holds (`buffer.fetched`), which warp it is (`warps.identity`), and the
         top of its stack (`simt_stack.stack_top`).
@@ -69,7 +73,8 @@ class IssueStage(wiring.Component):
     fault : Out(kind, pc)
         Of that warp.
     waits, parks, arms : Signal(warps), out
-        The warp that arrives at barrier `barrier`; passes a `pp.div` that stops it; passes a `pp` that stops it.
+        The warp that arrives at barrier `barrier`; passes a `pp.div` that stops it; passes a `pp`
+        that stops it.
     barrier : Signal, out
         Id of the barrier that `waits` arrives at.
     live : Out(valid, vector)
@@ -77,8 +82,8 @@ class IssueStage(wiring.Component):
     reserve : Out(valid, registers, predicates)
         What the issued instruction will write.
     loads, stores, atomics, shared, uniform_writes : Signal(warps), out
-        The warp that issues such an instruction (a global load, store or atomic; a shared access; one that writes a
-        uniform register), one-hot.
+        The warp that issues such an instruction (a global load, store or atomic; a shared access;
+        one that writes a uniform register), one-hot.
     """
 
     ready: Signal
@@ -137,21 +142,27 @@ class IssueStage(wiring.Component):
         index = payload.index
         warp = index(g.warps)
         super().__init__({
-            **{name: In(g.warps) for name in ("ready", "armed", "pending_warps", *(f"uses_{unit}" for unit in UNITS))},
+            **{name: In(g.warps) for name in ("ready", "armed", "pending_warps",
+                                              *(f"uses_{unit}" for unit in UNITS))},
             "hold": In(1), "throttle": In(1), **{f"{unit}_room": In(1) for unit in PLACES},
-            "warp": Out(warp), "instruction": In(fetched()), "identity": In(identity(g)), "top": In(stack_top(g)),
-            "predicate_select": Out(data.StructLayout({"warp": warp, "guard": 3, "pa": 3, "pb": 3})),
+            "warp": Out(warp), "instruction": In(fetched()),
+            "identity": In(identity(g)), "top": In(stack_top(g)),
+            "predicate_select": Out(data.StructLayout({"warp": warp, "guard": 3,
+                                                       "pa": 3, "pb": 3})),
             **{f"predicate_{name}": In(g.warp_size) for name in ("guard", "pa", "pb")},
-            "uniform_select": Out(data.StructLayout({"warp": warp, **{x: range(UNIFORMS) for x in "abc"}})),
+            "uniform_select": Out(data.StructLayout({"warp": warp,
+                                                     **{x: range(UNIFORMS) for x in "abc"}})),
             **{f"uniform_{x}": In(32) for x in "abc"},
             "uniform_op": Out(stream.Signature(payload.uniform_op(g))),
             "command": Out(command(g)), "overflow": In(1),
-            **{name: Out(g.warps) for name in ("retire", "faults", "waits", "parks", "arms", "loads", "stores",
-                                               "atomics", "shared", "uniform_writes")},
+            **{name: Out(g.warps)
+               for name in ("retire", "faults", "waits", "parks", "arms", "loads", "stores",
+                            "atomics", "shared", "uniform_writes")},
             "barrier": Out(index(BARRIERS)),
             "live": Out(data.StructLayout({"valid": 1, "vector": LIVE_BITS})),
             "fault": Out(data.StructLayout({"kind": Fault, "pc": PC_BITS})),
-            "reserve": Out(data.StructLayout({"valid": 1, "registers": g.regs_per_thread, "predicates": PREDICATES})),
+            "reserve": Out(data.StructLayout({"valid": 1, "registers": g.regs_per_thread,
+                                              "predicates": PREDICATES})),
             "issue": Out(stream.Signature(payload.issue(g))),
             "trace": Out(data.StructLayout({
                 "valid": 1, "warp": warp, "pc": PC_BITS, "mask": g.warp_size, "op": OPCODE_BITS})),
@@ -164,16 +175,20 @@ class IssueStage(wiring.Component):
         m.submodules.decoder = decoder = Decoder()
         m.d.comb += [decoder.word.eq(self.instruction.word), self.warp.eq(self._arbiter.index)]
         op = decoder.decoded
-        active, execute = Signal(size), Signal(size)  # active lanes; those whose guard holds
+        active = Signal(size)  # active lanes
+        execute = Signal(size)  # those whose guard holds
         m.d.comb += [
             self.predicate_select.warp.eq(self.warp), self.predicate_select.guard.eq(op.guard),
             self.predicate_select.pa.eq(op.pa), self.predicate_select.pb.eq(op.pb),
             active.eq(self.top.mask),
             execute.eq(active & (self.predicate_guard ^ spread(op.guard_not, size))),
         ]
-        armed, pending, retire = Signal(), Signal(), Signal()
+        armed = Signal()
+        pending = Signal()
+        retire = Signal()
         grant = self._arbiter.grant
-        m.d.comb += [armed.eq((grant & self.armed).any()), pending.eq((grant & self.pending_warps).any())]
+        m.d.comb += [armed.eq((grant & self.armed).any()),
+                     pending.eq((grant & self.pending_warps).any())]
         fault = self._fault(m, op, active, execute, armed)
         m.d.comb += [retire.eq(self._arbiter.valid & ~fault),
                      self.retire.eq(grant & spread(retire, self.geometry.warps))]
@@ -188,8 +203,8 @@ class IssueStage(wiring.Component):
             self.trace.valid.eq(retire & (op.unit != Unit.CONTROL) | retire & (
                 op.is_bra | op.is_bru | op.is_exit | op.is_bar | op.is_membar | op.is_trap
                 | pending & (op.is_pp | op.is_pp_div & armed))),
-            self.trace.warp.eq(self.warp), self.trace.pc.eq(self.top.pc), self.trace.mask.eq(execute),
-            self.trace.op.eq(self.instruction.word[LIVE_BITS:]),
+            self.trace.warp.eq(self.warp), self.trace.pc.eq(self.top.pc),
+            self.trace.mask.eq(execute), self.trace.op.eq(self.instruction.word[LIVE_BITS:]),
         ]
         return m
 
@@ -200,7 +215,8 @@ class IssueStage(wiring.Component):
         for name, unit in PLACES.items():
             most = g.unit_queue if unit in (Unit.GLOBAL, Unit.SHARED, Unit.CONSTANT) else 1
             places = Signal(range(most + 1), init=most, name=f"{name}_places")
-            m.d.sync += places.eq(places + getattr(self, f"{name}_room") - (send & (op.unit == unit)))
+            m.d.sync += places.eq(places + getattr(self, f"{name}_room")
+                                  - (send & (op.unit == unit)))
             shut[name] = ~places.any() | ~self.issue.ready
         blocked = Const(0, g.warps)
         for name in UNITS:
@@ -240,7 +256,8 @@ class IssueStage(wiring.Component):
         diverge = branch & (execute != active)
         straight = Mux(branch | op.is_call, op.target, self.top.pc + 1)
         m.d.comb += [
-            do.pc.eq(Mux(op.is_bru, self.uniform_a, straight)), do.mask.eq(execute), do.reconv.eq(op.reconv),
+            do.pc.eq(Mux(op.is_bru, self.uniform_a, straight)),
+            do.mask.eq(execute), do.reconv.eq(op.reconv),
             do.live.eq(Mux(op.is_exit, self.top.live & ~execute, self.top.live)),
         ]
         with m.If(self._arbiter.valid & ~fault):
@@ -249,13 +266,15 @@ class IssueStage(wiring.Component):
     def _control(self, m: Module, op, armed, pending, retire):
         """Barriers and preemption points."""
         warps = self.geometry.warps
-        stops_at_pp, stops_at_div = Signal(), Signal()
+        stops_at_pp = Signal()
+        stops_at_div = Signal()
         m.d.comb += [
             stops_at_pp.eq(op.is_pp & pending), stops_at_div.eq(op.is_pp_div & armed & pending),
             self.waits.eq(self.retire & spread(op.is_bar, warps)), self.barrier.eq(op.barrier),
             self.arms.eq(self.retire & spread(stops_at_pp, warps)),
             self.parks.eq(self.retire & spread(stops_at_div, warps)),
-            self.live.valid.eq(retire & (op.is_bar | stops_at_pp | stops_at_div & (self.top.depth > 1))),
+            self.live.valid.eq(retire
+                               & (op.is_bar | stops_at_pp | stops_at_div & (self.top.depth > 1))),
             self.live.vector.eq(op.live),
         ]
 
@@ -264,7 +283,8 @@ class IssueStage(wiring.Component):
         warps, size = self.geometry.warps, self.geometry.warp_size
         out, who = self.issue.payload, self.identity
         to_uniform = op.unit == Unit.UNIFORM
-        immediate = Mux(op.b_uniform, self.uniform_b, op.imm + Mux(op.base_uniform, self.uniform_a, 0))
+        immediate = Mux(op.b_uniform, self.uniform_b,
+                        op.imm + Mux(op.base_uniform, self.uniform_a, 0))
         m.d.comb += [
             self.issue.valid.eq(send & ~to_uniform), out.op.eq(op), out.op.imm.eq(immediate),
             out.op.use_imm.eq(op.use_imm | op.b_uniform), out.warp.eq(self.warp), out.tb.eq(who.tb),
@@ -277,9 +297,10 @@ class IssueStage(wiring.Component):
         m.d.comb += [self.reserve.valid.eq(send), self.reserve.registers.eq(registers),
                      self.reserve.predicates.eq(predicates)]
         is_global = op.unit == Unit.GLOBAL
-        for vector, kind in ((self.loads, is_global & ~op.store & ~op.atomic), (self.stores, is_global & op.store),
-                             (self.atomics, is_global & op.atomic), (self.shared, op.unit == Unit.SHARED),
-                             (self.uniform_writes, op.writes_u)):
+        for vector, kind in (
+            (self.loads, is_global & ~op.store & ~op.atomic), (self.stores, is_global & op.store),
+            (self.atomics, is_global & op.atomic), (self.shared, op.unit == Unit.SHARED),
+            (self.uniform_writes, op.writes_u)):
             m.d.comb += vector.eq(self.retire & spread(send & kind, warps))
 
     def _send_uniform(self, m: Module, op, execute, send):
@@ -292,5 +313,6 @@ class IssueStage(wiring.Component):
             out.b.eq(Mux(op.is_call, self.top.pc + 1, Mux(op.use_imm, op.imm, self.uniform_b))),
             out.c.eq(self.uniform_c),
         ]
-        m.d.comb += [out[name].eq(op[name]) for name in ("alu", "d", "writes_u", "pd", "writes_pd", "imm")]
+        m.d.comb += [out[name].eq(op[name])
+                     for name in ("alu", "d", "writes_u", "pd", "writes_pd", "imm")]
         m.d.comb += [out[name].eq(who[name]) for name in ("tb", "kernel", "block_warp")]

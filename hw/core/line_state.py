@@ -46,16 +46,21 @@ class LineState(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lines = self.geometry.shared_lines
-        kept, marked, everything = Signal(lines), Signal(lines), Const((1 << lines) - 1, lines)
+        everything = Const((1 << lines) - 1, lines)
+        kept = Signal(lines)
+        marked = Signal(lines)
         m.d.comb += kept.eq(everything)
         with m.If(self.clear.valid):
-            from_first, from_end = Signal(range(lines + 1)), Signal(range(lines + 1))
-            m.d.comb += [from_first.eq(lines - self.clear.first), from_end.eq(from_first - self.clear.count),
+            from_first = Signal(range(lines + 1))
+            from_end = Signal(range(lines + 1))
+            m.d.comb += [from_first.eq(lines - self.clear.first),
+                         from_end.eq(from_first - self.clear.count),
                          kept.eq(~(everything >> from_end) | (everything >> from_first))]
         with m.If(self.mark.valid):
             for group, low in enumerate(range(0, lines, GROUP)):
                 m.d.comb += marked[low:low + GROUP].eq(
-                    Mux(self.mark.line[GROUP_BITS:] == group, Const(1, GROUP) << self.mark.line[:GROUP_BITS], 0))
+                    Mux(self.mark.line[GROUP_BITS:] == group,
+                        Const(1, GROUP) << self.mark.line[:GROUP_BITS], 0))
         m.d.sync += [self.valid.eq(self.valid & kept | marked),
                      self.dirty.eq(self.dirty & kept | Mux(self.mark.dirty, marked, 0))]
         return m

@@ -2,11 +2,14 @@
 
 ::
 
-    op -> LocalAddress -> OperationQueue -> Coalescer -> window check --+-> LoadUnit  -> read_port, write
-                              |                                         |
-                              +-- data of stores and atomics -----------+-> StoreUnit -> write_port
-                                                                        |
-                                                                        +-> GlobalAtomics -> atomic ports, write
+    op -> LocalAddress -> OperationQueue -> Coalescer -> window check
+                              |                               |
+                              +-- data of stores, atomics ----+-> LoadUnit -> read_port, write
+                                                              |
+                                                              +-> StoreUnit -> write_port
+                                                              |
+                                                              +-> GlobalAtomics -> atomic ports,
+                                                                                 write
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -33,18 +36,20 @@ __all__ = ["LoadStore"]
 class LoadStore(wiring.Component):
     """Executes global and local loads and stores, and global atomics.
 
-    An instruction is taken apart into aligned 128-byte segments, lowest lane first, one segment a cycle. Loads
-    read whole segments, of any warps at once, up to `load_queue` outstanding, at one bus beat a cycle; stores
-    write one bus beat a cycle. From the last beat on `op` to the first request are 2 cycles; from the last bus
-    beat of a segment to its first register write 2. An instruction that needs several segments writes each
-    destination register once for each, with that segment's lanes. `GlobalAtomics` says what atomics take; loads and
-    stores of other warps do not wait for them.
+    An instruction is taken apart into aligned 128-byte segments, lowest lane first, one segment a
+    cycle. Loads read whole segments, of any warps at once, up to `load_queue` outstanding, at one
+    bus beat a cycle; stores write one bus beat a cycle. From the last beat on `op` to the first
+    request are 2 cycles; from the last bus beat of a segment to its first register write 2. An
+    instruction that needs several segments writes each destination register once for each, with
+    that segment's lanes. `GlobalAtomics` says what atomics take; loads and stores of other warps do
+    not wait for them.
 
-    Faults: an instruction with a misaligned lane accesses nothing (MISALIGNED at the lowest such lane), nor does one
-    with a lane beyond its local memory (LOCAL_BOUND; the address reported of a local access is the offset). A segment
-    in none of the kernel's windows (GLOBAL_WINDOW), or answered with an error (BUS_ERROR), is reported at its
-    lowest lane; segments before it have been accessed, later ones are not (BUS_ERROR: may be). Registers are
-    released and completion is signalled all the same, not before the report.
+    Faults: an instruction with a misaligned lane accesses nothing (MISALIGNED at the lowest such
+    lane), nor does one with a lane beyond its local memory (LOCAL_BOUND; the address reported of a
+    local access is the offset). A segment in none of the kernel's windows (GLOBAL_WINDOW), or
+    answered with an error (BUS_ERROR), is reported at its lowest lane; segments before it have been
+    accessed, later ones are not (BUS_ERROR: may be). Registers are released and completion is
+    signalled all the same, not before the report.
 
     Attributes
     ----------
@@ -93,7 +98,8 @@ class LoadStore(wiring.Component):
             "store_done": Out(payload.completion(g)),
             "atomic_done": Out(payload.completion(g)),
             "fault": Out(payload.fault_report(g)),
-            "trace_atomic": Out(trace_atomic(g)),   # the lanes of atomics in the order in which they are performed
+            # the lanes of atomics in the order in which they are performed
+            "trace_atomic": Out(trace_atomic(g)),
             "read_port": Out(ReadPort(g)),
             "write_port": Out(WritePort(g)),
             "atomic_read_port": Out(ReadPort(g)),
@@ -114,14 +120,18 @@ class LoadStore(wiring.Component):
         wiring.connect(m, atomics.write, merge.first)
         wiring.connect(m, merge.merged, wiring.flipped(self.write))
         for port, outer in ((loads.read_port, self.read_port), (stores.write_port, self.write_port),
-                            (atomics.read_port, self.atomic_read_port), (atomics.write_port, self.atomic_write_port)):
+                            (atomics.read_port, self.atomic_read_port),
+                            (atomics.write_port, self.atomic_write_port)):
             wiring.connect(m, port, wiring.flipped(outer))
         m.d.comb += [
-            self.room.eq(queue.room), self.load_done.eq(loads.done), self.store_done.eq(stores.done),
+            self.room.eq(queue.room), self.load_done.eq(loads.done),
+            self.store_done.eq(stores.done),
             self.atomic_done.eq(atomics.done), self.trace_atomic.eq(atomics.trace),
-            coalescer.head.eq(queue.head), coalescer.mask.eq(queue.mask), coalescer.address.eq(queue.address),
+            coalescer.head.eq(queue.head), coalescer.mask.eq(queue.mask),
+            coalescer.address.eq(queue.address),
             queue.start.eq(coalescer.start), queue.advance.eq(coalescer.advance),
-            queue.data_slot.eq(coalescer.segment.payload.slot), stores.data.eq(queue.data), atomics.data.eq(queue.data),
+            queue.data_slot.eq(coalescer.segment.payload.slot),
+            stores.data.eq(queue.data), atomics.data.eq(queue.data),
         ]
         self._dispatch(m, queue, coalescer.segment, loads, stores, atomics)
         return m
@@ -136,14 +146,21 @@ class LoadStore(wiring.Component):
                      queue.op.payload.address.eq(local.address)]
 
     def _dispatch(self, m, queue, found, loads, stores, atomics):
-        """Check a segment against the windows and send it on; a faulting one ends its instruction."""
+        """Check a segment against the windows and send it on;
+        a faulting one ends its instruction."""
         segment = found.payload
-        kind, bad, dropping, offer, clear = Signal(Fault), Signal(), Signal(), Signal(), Signal()
+        kind = Signal(Fault)
+        bad = Signal()
+        dropping = Signal()
+        offer = Signal()
+        clear = Signal()
         taken = Signal()
-        units = ((stores, segment.store), (atomics, segment.atomic), (loads, ~segment.store & ~segment.atomic))
+        units = ((stores, segment.store), (atomics, segment.atomic),
+                 (loads, ~segment.store & ~segment.atomic))
         m.d.comb += [
             kind.eq(Mux(segment.kind != Fault.NONE, segment.kind,
-                        Mux(segment.local | self._in_window(segment), Fault.NONE, Fault.GLOBAL_WINDOW))),
+                        Mux(segment.local | self._in_window(segment),
+                            Fault.NONE, Fault.GLOBAL_WINDOW))),
             bad.eq(kind != Fault.NONE), clear.eq(~Cat(unit.fault.valid for unit, _ in units).any()),
             offer.eq(found.valid & ~dropping & (clear | ~bad)),
             taken.eq(Cat(mine & unit.segment.ready for unit, mine in units).any()),
@@ -152,7 +169,8 @@ class LoadStore(wiring.Component):
         ]
         for unit, mine in units:
             m.d.comb += [unit.segment.valid.eq(offer & mine), unit.segment.payload.eq(segment),
-                         unit.segment.payload.kind.eq(kind), unit.segment.payload.last.eq(segment.last | bad)]
+                         unit.segment.payload.kind.eq(kind),
+                         unit.segment.payload.last.eq(segment.last | bad)]
         with m.If(found.valid & found.ready):
             m.d.sync += dropping.eq((dropping | bad) & ~segment.last)
         self._report(m, segment, kind, offer & bad & found.ready, (stores, loads, atomics))
@@ -169,13 +187,16 @@ class LoadStore(wiring.Component):
         return Cat(inside).any()
 
     def _report(self, m, segment, kind, refused, units):
-        """Put one fault a cycle on the port: those of the units in turn, then that of `segment` if `refused`."""
+        """Put one fault a cycle on the port:
+        those of the units in turn, then that of `segment` if `refused`."""
         fault, earlier = self.fault, 0
         for unit in units:
             m.d.comb += unit.fault.ready.eq(~earlier)
             earlier = earlier | unit.fault.valid
-        m.d.comb += [fault.valid.eq(earlier | refused), fault.kind.eq(kind), fault.warp.eq(segment.warp),
+        m.d.comb += [fault.valid.eq(earlier | refused),
+                     fault.kind.eq(kind), fault.warp.eq(segment.warp),
                      fault.pc.eq(segment.pc), fault.address.eq(segment.address)]
         for unit in units[::-1]:
             with m.If(unit.fault.valid):
-                m.d.comb += [fault[name].eq(unit.fault.payload[name]) for name in ("kind", "warp", "pc", "address")]
+                m.d.comb += [fault[name].eq(unit.fault.payload[name])
+                             for name in ("kind", "warp", "pc", "address")]

@@ -1,4 +1,5 @@
-"""Where a thread's local memory lies: word-interleaved, so that lanes at one offset share segments."""
+"""Where a thread's local memory lies: word-interleaved, so that lanes at one offset share
+segments."""
 
 from amaranth.hdl import Cat, Const, Module, Signal, signed
 from amaranth.lib import data, wiring
@@ -17,10 +18,12 @@ WORD_BITS = exact_log2(WORD_BYTES)
 
 
 class LocalAddress(wiring.Component):
-    """Turns the offsets of a local access into global addresses; combinational, other addresses pass.
+    """Turns the offsets of a local access into global addresses; combinational, other addresses
+    pass.
 
-    Offset A of lane L in warp W of a TB is byte ``local_base + W * local_bytes * warp_size + (A >> 2) * 4 * warp_size +
-    4 * L + (A & 3)``, so a word of a whole warp is ``4 * warp_size`` bytes in a row. An offset that is misaligned or
+    Offset A of lane L in warp W of a TB is byte
+    ``local_base + W * local_bytes * warp_size + (A >> 2) * 4 * warp_size + 4 * L + (A & 3)``, so a
+    word of a whole warp is ``4 * warp_size`` bytes in a row. An offset that is misaligned or
     `beyond` passes as it is, for the fault report.
 
     Attributes
@@ -56,13 +59,16 @@ class LocalAddress(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, op = self.geometry, self.op
-        size, base, limit = Signal(16), Signal(32), Signal(signed(33))
+        size = Signal(16)
+        base = Signal(32)
+        limit = Signal(signed(33))
         m.d.comb += self.address.eq(op.address)
         with m.If(self.valid & (op.space == Space.LOCAL)):
             m.d.comb += [
                 size.eq(pick([kernel.local_bytes for kernel in self.kernels], op.kernel)),
                 limit.eq(size - 1 - extra_bytes(op.size)),
-                base.eq(pick([tb.local_base for tb in self.tbs], op.tb) + op.block_warp * size * g.warp_size),
+                base.eq(pick([tb.local_base for tb in self.tbs], op.tb)
+                        + op.block_warp * size * g.warp_size),
             ]
             for i in range(g.lanes):
                 offset = op.address[i]

@@ -3,11 +3,11 @@
 ::
 
     issue -> slot -> bank reads -> (a cycle) bank data -> operand registers -> output
-             beat,                 `arriving`             a | b d0 | c d1 | high b d2 | high c d3 | high a
-             operands left
+             beat,                 `arriving`             a | b d0 | c d1 |
+             operands left                                high b d2 | high c d3 | high a
 
-An instruction whose operands are in different banks takes `beats` cycles; registers that share a bank are
-read in turn, in the order of the operand registers.
+An instruction whose operands are in different banks takes `beats` cycles; registers that share a
+bank are read in turn, in the order of the operand registers.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -22,7 +22,8 @@ from .register_file import BANK_BITS, bank_row, row_of, select_bank
 __all__ = ["OperandCollector", "operation", "collected", "OPERANDS"]
 
 OPERANDS = 6
-"""Operand registers: a, b, c and the upper words of b, c, a where they are pairs; a and up to four words of a store."""
+"""Operand registers: a, b, c and the upper words of b, c, a where they are pairs;
+a and up to four words of a store."""
 
 
 def operation(g: Geometry) -> data.StructLayout:
@@ -31,22 +32,26 @@ def operation(g: Geometry) -> data.StructLayout:
     `ballot` are the lanes of the whole warp that execute it and whose pa holds.
     """
     return data.StructLayout({
-        "unit": Unit, "alu": AluOp, "function": 7, "space": Space, "size": Size, "store": 1, "atomic": 1, "d": 6,
+        "unit": Unit, "alu": AluOp, "function": 7, "space": Space,
+        "size": Size, "store": 1, "atomic": 1, "d": 6,
         "writes_d": 1, "writes_u": 1, "data_registers": 3, "pd": 3, "writes_pd": 1, "imm": 32,
         "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
         "block_warp": index(g.max_block_warps), "base": physical(g), "pc": 25,
-        "beat": index(g.beats), "last": 1, "mask": g.lanes, "pa": g.lanes, "pb": g.lanes, "ballot": g.warp_size,
+        "beat": index(g.beats), "last": 1, "mask": g.lanes,
+        "pa": g.lanes, "pb": g.lanes, "ballot": g.warp_size,
     })
 
 
 def collected(g: Geometry) -> data.StructLayout:
     """One beat of an instruction with its operands, in the order of `OPERANDS`."""
     return data.StructLayout({"operation": operation(g),
-                              "operands": data.ArrayLayout(data.ArrayLayout(32, g.lanes), OPERANDS)})
+                              "operands": data.ArrayLayout(data.ArrayLayout(32, g.lanes),
+                                                           OPERANDS)})
 
 
 class OperandCollector(wiring.Component):
-    """Turns issued instructions into beats with operands, in order, two cycles after the transfer of `issue`.
+    """Turns issued instructions into beats with operands, in order, two cycles after the transfer
+    of `issue`.
 
     Attributes
     ----------
@@ -82,9 +87,9 @@ class OperandCollector(wiring.Component):
         words = data.ArrayLayout(32, g.lanes)
         super().__init__({
             "issue": In(stream.Signature(issue(g))),
-            "reads": Out(data.ArrayLayout(data.StructLayout({"valid": 1, "row": bank_row(g)}), REGISTER_BANKS)),
-            "hold": Out(1),
-            "bank_data": In(data.ArrayLayout(words, REGISTER_BANKS)),
+            "reads": Out(data.ArrayLayout(data.StructLayout({"valid": 1, "row": bank_row(g)}),
+                                          REGISTER_BANKS)),
+            "hold": Out(1), "bank_data": In(data.ArrayLayout(words, REGISTER_BANKS)),
             "valid_warp": Out(index(g.warps)), "valid_row": In(MAX_REGISTERS),
             "arriving": Out(operation(g)), "arriving_last": Out(1),
             "immediate": In(32),
@@ -110,7 +115,8 @@ class OperandCollector(wiring.Component):
             self.valid_warp.eq(slot.warp),
         ]
         with m.If(self.issue.ready):
-            m.d.sync += [full.eq(self.issue.valid), beat.eq(0), left.eq(self._needed(self.issue.payload.op))]
+            m.d.sync += [full.eq(self.issue.valid), beat.eq(0),
+                         left.eq(self._needed(self.issue.payload.op))]
         with m.Elif(~stall & complete):
             m.d.sync += [beat.eq(beat + 1), left.eq(needed)]
         with m.Elif(~stall):
@@ -127,7 +133,8 @@ class OperandCollector(wiring.Component):
         finished = Signal()
         m.d.comb += self.arriving_last.eq(finished & ~stall)
         with m.If(~stall):
-            m.d.sync += [*self._operation(slot, beat, last), finished.eq(complete), self.output.valid.eq(finished)]
+            m.d.sync += [*self._operation(slot, beat, last),
+                         finished.eq(complete), self.output.valid.eq(finished)]
         with m.If(self.arriving_last):
             m.d.sync += self.output.payload.operation.eq(self.arriving)
         return m
@@ -137,14 +144,15 @@ class OperandCollector(wiring.Component):
         """Return which operands are read from the register file."""
         two, four = op.data_registers[1:].any(), op.data_registers[2]
         return Cat(op.reads_a, op.reads_b | op.reads_d, op.reads_c | op.reads_d & two,
-                   op.reads_d & four | op.reads_b & op.pair_b, op.reads_d & four | op.reads_c & op.pair_c,
-                   op.reads_a & op.pair_a)
+                   op.reads_d & four | op.reads_b & op.pair_b,
+                   op.reads_d & four | op.reads_c & op.pair_c, op.reads_a & op.pair_a)
 
     def _registers(self, m, slot):
         """Return the physical register number of each operand, and its valid bit."""
         op, found = slot.op, []
         sources = (op.a, Mux(op.reads_d, op.d, op.b), Mux(op.reads_d, op.d + 1, op.c),
-                   Mux(op.reads_d, op.d + 2, op.b + 1), Mux(op.reads_d, op.d + 3, op.c + 1), op.a + 1)
+                   Mux(op.reads_d, op.d + 2, op.b + 1),
+                   Mux(op.reads_d, op.d + 3, op.c + 1), op.a + 1)
         for k, source in enumerate(sources):
             register = Signal(6, name=f"register_{k}")
             number = Signal(physical(self.geometry), name=f"physical_{k}")
@@ -153,9 +161,11 @@ class OperandCollector(wiring.Component):
         return found
 
     def _grant(self, m, left, numbers, beat, granted):
-        """Let each bank read the first operand left in it, for every operand that is the same register."""
+        """Let each bank read the first operand left in it, for every operand that is the same
+        register."""
         for k, number in enumerate(numbers):
-            clash = [granted[j] & (numbers[j][:BANK_BITS] == number[:BANK_BITS]) & (numbers[j] != number)
+            clash = [granted[j] & (numbers[j][:BANK_BITS] == number[:BANK_BITS])
+                     & (numbers[j] != number)
                      for j in range(k)]
             m.d.comb += granted[k].eq(left[k] & ~Cat(clash).any())
         for bank in range(REGISTER_BANKS):
@@ -165,8 +175,11 @@ class OperandCollector(wiring.Component):
                     m.d.comb += [read.valid.eq(1), read.row.eq(row_of(self.geometry, number, beat))]
 
     def _collect(self, m, k, stall, granted, constant, number, valid):
-        """Load operand register k a cycle after its read; a and b that are not registers are constants."""
-        load, read, shown = (Signal(name=f"{name}_{k}") for name in ("load", "read", "shown"))
+        """Load operand register k a cycle after its read;
+        a and b that are not registers are constants."""
+        load = Signal(name=f"load_{k}")
+        read = Signal(name=f"read_{k}")
+        shown = Signal(name=f"shown_{k}")
         bank = Signal(BANK_BITS, name=f"bank_{k}")
         with m.If(~stall):
             m.d.sync += [load.eq(granted | constant if k < 2 else granted), read.eq(granted),
@@ -178,16 +191,19 @@ class OperandCollector(wiring.Component):
                 value = self.immediate.replicate(self.geometry.lanes) if k == 1 else 0
                 m.d.sync += operand.eq(value)
             with m.Elif(shown):
-                m.d.sync += operand.eq(select_bank([word.as_value() for word in self.bank_data], bank))
+                m.d.sync += operand.eq(select_bank([word.as_value() for word in self.bank_data],
+                                                   bank))
             with m.Else():
                 m.d.sync += operand.eq(0)
 
     def _operation(self, slot, beat, last):
         """Return the assignments that put one beat of the slot's instruction into `arriving`."""
         op, lanes = slot.op, self.geometry.lanes
-        values = {name: op[name] for name in ("unit", "alu", "function", "space", "size", "store", "atomic", "d",
-                                              "writes_d", "writes_u", "data_registers", "pd", "writes_pd", "imm")}
-        values |= {name: slot[name] for name in ("warp", "tb", "kernel", "block_warp", "base", "pc")}
+        values = {name: op[name]
+                  for name in ("unit", "alu", "function", "space", "size", "store", "atomic", "d",
+                               "writes_d", "writes_u", "data_registers", "pd", "writes_pd", "imm")}
+        values |= {name: slot[name]
+                   for name in ("warp", "tb", "kernel", "block_warp", "base", "pc")}
         values |= {name: slot[name].word_select(beat, lanes) for name in ("mask", "pa", "pb")}
         values |= {"beat": beat, "last": last, "ballot": slot.mask & slot.pa}
         return [self.arriving[name].eq(value) for name, value in values.items()]

@@ -25,8 +25,8 @@ def _valid_write(g: Geometry) -> data.StructLayout:
 class PredicateWriteBack(wiring.Component):
     """Chooses one predicate beat to write each cycle; combinational.
 
-    ALU results cannot wait; the other units take turns. While one of them waits for an ALU result, `throttle` holds
-    back one ALU instruction in two.
+    ALU results cannot wait; the other units take turns. While one of them waits for an ALU result,
+    `throttle` holds back one ALU instruction in two.
 
     Attributes
     ----------
@@ -52,8 +52,10 @@ class PredicateWriteBack(wiring.Component):
 
     def __init__(self, g: Geometry):
         super().__init__({
-            "result": In(_valid_write(g)), "accepting": In(1), "throttle": Out(1), "write": Out(_valid_write(g)),
-            **{f"{name}_predicate": In(stream.Signature(predicate_write(g))) for name in PREDICATE_WRITERS},
+            "result": In(_valid_write(g)), "accepting": In(1),
+            "throttle": Out(1), "write": Out(_valid_write(g)),
+            **{f"{name}_predicate": In(stream.Signature(predicate_write(g)))
+               for name in PREDICATE_WRITERS},
         })
 
     def elaborate(self, platform):
@@ -61,19 +63,21 @@ class PredicateWriteBack(wiring.Component):
         m.submodules.arbiter = arbiter = RoundRobin(len(PREDICATE_WRITERS))
         streams = [getattr(self, f"{name}_predicate") for name in PREDICATE_WRITERS]
         waiting = Cat(unit.valid for unit in streams)
-        m.d.comb += [arbiter.requests.eq(Mux(self.result.valid, 0, waiting)), self.write.eq(self.result),
-                     self.throttle.eq(hold_back(m, self.result.valid, waiting.any(), self.accepting))]
+        m.d.comb += [
+            arbiter.requests.eq(Mux(self.result.valid, 0, waiting)), self.write.eq(self.result),
+            self.throttle.eq(hold_back(m, self.result.valid, waiting.any(), self.accepting))]
         for number, unit in enumerate(streams):
             with m.If(arbiter.grant[number]):
-                m.d.comb += [self.write.valid.eq(1), self.write.write.eq(unit.payload), unit.ready.eq(1)]
+                m.d.comb += [self.write.valid.eq(1),
+                             self.write.write.eq(unit.payload), unit.ready.eq(1)]
         return m
 
 
 class PredicateFile(wiring.Component):
     """Predicates with a "written" bit each; every read is combinational.
 
-    A predicate that was not written since `clear` reads 0; number `PT` reads all ones. The first write to an
-    unwritten predicate writes 0 to the lanes outside its mask.
+    A predicate that was not written since `clear` reads 0; number `PT` reads all ones. The first
+    write to an unwritten predicate writes 0 to the lanes outside its mask.
 
     Attributes
     ----------
@@ -110,7 +114,8 @@ class PredicateFile(wiring.Component):
             "select": In(data.StructLayout({"warp": warp, "guard": 3, "pa": 3, "pb": 3})),
             "guard": Out(g.warp_size), "pa": Out(g.warp_size), "pb": Out(g.warp_size),
             "write": In(_valid_write(g)),
-            "restore": In(data.StructLayout({"valid": 1, "warp": warp, "predicate": number, "value": g.warp_size})),
+            "restore": In(data.StructLayout({"valid": 1, "warp": warp,
+                                             "predicate": number, "value": g.warp_size})),
             "clear": In(data.StructLayout({"valid": 1, "warp": warp})),
             "save_warp": In(warp), "save_select": In(number), "save_value": Out(g.warp_size),
             "written": Out(PREDICATES),
@@ -158,8 +163,8 @@ class PredicateFile(wiring.Component):
         fresh = Signal(warps, init=(1 << warps) - 1)
         m.submodules.written = memory = Memory(shape=8, depth=warps, init=[])
         rows = []
-        for name, warp in (("select", self.select.warp), ("save", self.save_warp), ("write", write.warp),
-                           ("restore", restore.warp)):
+        for name, warp in (("select", self.select.warp), ("save", self.save_warp),
+                           ("write", write.warp), ("restore", restore.warp)):
             port = memory.read_port(domain="comb")
             row = Signal(8, name=f"{name}_row")
             m.d.comb += [port.addr.eq(warp), row.eq(Mux(fresh.bit_select(warp, 1), 0, port.data))]
@@ -168,8 +173,8 @@ class PredicateFile(wiring.Component):
         used = Signal(warps)
         for source, row, done in ((write, rows[2], finished), (restore, rows[3], restore.valid)):
             port = memory.write_port()
-            m.d.comb += [port.addr.eq(source.warp), port.data.eq(row | (Const(1, 1) << source.predicate)),
-                         port.en.eq(done)]
+            m.d.comb += [port.addr.eq(source.warp),
+                         port.data.eq(row | (Const(1, 1) << source.predicate)), port.en.eq(done)]
         m.d.comb += [cleared.eq(self.clear.valid << self.clear.warp),
                      used.eq(finished << write.warp | restore.valid << restore.warp)]
         m.d.sync += fresh.eq(fresh & ~used | cleared)

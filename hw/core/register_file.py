@@ -54,7 +54,8 @@ class RegisterFile(wiring.Component):
     save_data : out
         What was read, one cycle after the transfer of `save_read`.
     write : in
-        Beat written to physical register `register` in the lanes of `mask`; visible to a read in the next cycle.
+        Beat written to physical register `register` in the lanes of `mask`; visible to a read in
+        the next cycle.
     """
 
     reads: View
@@ -69,14 +70,15 @@ class RegisterFile(wiring.Component):
         self.geometry = g
         words = data.ArrayLayout(32, g.lanes)
         super().__init__({
-            "reads": In(data.ArrayLayout(data.StructLayout({"valid": 1, "row": bank_row(g)}), REGISTER_BANKS)),
-            "hold": In(1),
-            "data": Out(data.ArrayLayout(words, REGISTER_BANKS)),
+            "reads": In(data.ArrayLayout(data.StructLayout({"valid": 1, "row": bank_row(g)}),
+                                         REGISTER_BANKS)),
+            "hold": In(1), "data": Out(data.ArrayLayout(words, REGISTER_BANKS)),
             "save_read": In(stream.Signature(data.StructLayout({
-                "warp": index(g.warps), "base": physical(g), "register": 6, "beat": index(g.beats)}))),
-            "save_masked": In(1),
-            "save_data": Out(data.StructLayout({"valid": 1, "data": words})),
-            "write": In(data.StructLayout({"valid": 1, "register": physical(g), "beat": index(g.beats),
+                "warp": index(g.warps), "base": physical(g),
+                "register": 6, "beat": index(g.beats)}))),
+            "save_masked": In(1), "save_data": Out(data.StructLayout({"valid": 1, "data": words})),
+            "write": In(data.StructLayout({"valid": 1, "register": physical(g),
+                                           "beat": index(g.beats),
                                            "mask": g.lanes, "data": words})),
         })
 
@@ -88,13 +90,17 @@ class RegisterFile(wiring.Component):
         save_bank = Signal(BANK_BITS)
         busy = Cat(read.valid for read in self.reads)
         m.d.comb += [
-            register.eq(wanted.base + wanted.register), save_row.eq(row_of(g, register, wanted.beat)),
-            save_bank.eq(register), self.save_read.ready.eq(~self.hold & ~busy.bit_select(save_bank, 1)),
+            register.eq(wanted.base + wanted.register),
+            save_row.eq(row_of(g, register, wanted.beat)),
+            save_bank.eq(register),
+            self.save_read.ready.eq(~self.hold & ~busy.bit_select(save_bank, 1)),
         ]
         for bank in range(REGISTER_BANKS):
-            m.submodules[f"bank_{bank}"] = memory = Memory(shape=32 * g.lanes, depth=g.register_rows * g.beats,
-                                                           init=[])
-            read, port, written = self.reads[bank], memory.read_port(), memory.write_port(granularity=32)
+            m.submodules[f"bank_{bank}"] = memory = Memory(shape=32 * g.lanes,
+                                                           depth=g.register_rows * g.beats, init=[])
+            read = self.reads[bank]
+            port = memory.read_port()
+            written = memory.write_port(granularity=32)
             saved = self.save_read.valid & self.save_read.ready & (save_bank == bank)
             m.d.comb += [
                 port.addr.eq(Mux(read.valid, read.row, save_row)), port.en.eq(read.valid | saved),
@@ -109,5 +115,6 @@ class RegisterFile(wiring.Component):
         m.d.sync += [self.save_data.valid.eq(self.save_read.valid & self.save_read.ready),
                      saved_bank.eq(save_bank), shown.eq(~self.save_masked)]
         with m.If(self.save_data.valid & shown):
-            m.d.comb += self.save_data.data.eq(select_bank([word.as_value() for word in self.data], saved_bank))
+            m.d.comb += self.save_data.data.eq(select_bank([word.as_value() for word in self.data],
+                                                           saved_bank))
         return m

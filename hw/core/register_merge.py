@@ -26,16 +26,20 @@ class RegisterMerge(wiring.Component):
 
     def __init__(self, g: Geometry):
         signature = stream.Signature(register_write(g))
-        super().__init__({"first": In(signature), "second": In(signature), "merged": Out(signature)})
+        super().__init__({"first": In(signature), "second": In(signature),
+                          "merged": Out(signature)})
 
     def elaborate(self, platform):
         m = Module()
-        bound, owner, chosen = Signal(), Signal(), Signal()
+        bound = Signal()
+        owner = Signal()
+        chosen = Signal()
         merged = self.merged
         m.d.comb += [
-            chosen.eq(Mux(bound, owner, ~self.first.valid)), merged.valid.eq(Mux(chosen, self.second.valid,
-                                                                                 self.first.valid)),
-            self.first.ready.eq(merged.ready & ~chosen), self.second.ready.eq(merged.ready & chosen),
+            chosen.eq(Mux(bound, owner, ~self.first.valid)),
+            merged.valid.eq(Mux(chosen, self.second.valid, self.first.valid)),
+            self.first.ready.eq(merged.ready & ~chosen),
+            self.second.ready.eq(merged.ready & chosen),
         ]
         with m.If(chosen):
             m.d.comb += merged.payload.eq(self.second.payload)

@@ -23,8 +23,8 @@ def register_masks(g: Geometry, op) -> tuple:
     Returns
     -------
     tuple of four Value
-        Vectors: registers read, predicates read (the guard included), registers written, predicates written.
-        Registers from `regs_per_thread` up are left out (they fault).
+        Vectors: registers read, predicates read (the guard included), registers written, predicates
+        written. Registers from `regs_per_thread` up are left out (they fault).
     """
     count = g.regs_per_thread
 
@@ -47,7 +47,8 @@ def register_masks(g: Geometry, op) -> tuple:
 
 
 class Scoreboard(wiring.Component):
-    """Pending writes of every warp, and whether the instruction each warp holds has to wait for one.
+    """Pending writes of every warp, and whether the instruction each warp holds has to wait for
+    one.
 
     Parameters
     ----------
@@ -95,15 +96,20 @@ class Scoreboard(wiring.Component):
         predicate = Signal(PREDICATES)
         m.d.comb += [register.eq(one_hot(self.release_register.register, g.regs_per_thread)),
                      predicate.eq(one_hot(self.release_predicate.predicate, PREDICATES))]
-        fills, reserves, registers, predicates = (Signal(g.warps, name=name) for name in (
-            "fills", "reserves", "registers_released", "predicates_released"))
-        for vector, port in ((fills, self.fill), (reserves, self.reserve), (registers, self.release_register),
+        fills = Signal(g.warps)
+        reserves = Signal(g.warps)
+        registers = Signal(g.warps, name="registers_released")
+        predicates = Signal(g.warps, name="predicates_released")
+        for vector, port in ((fills, self.fill), (reserves, self.reserve),
+                             (registers, self.release_register),
                              (predicates, self.release_predicate)):
             m.d.comb += vector.eq(one_hot(port.warp, g.warps) & spread(port.valid, g.warps))
         for w in range(g.warps):
-            with_registers = self._pending(m, f"registers{w}", fills[w], self.fill.registers, reserves[w],
+            with_registers = self._pending(m, f"registers{w}", fills[w],
+                                           self.fill.registers, reserves[w],
                                            self.reserve.registers, registers[w], register)
-            with_predicates = self._pending(m, f"predicates{w}", fills[w], self.fill.predicates, reserves[w],
+            with_predicates = self._pending(m, f"predicates{w}", fills[w],
+                                            self.fill.predicates, reserves[w],
                                             self.reserve.predicates, predicates[w], predicate)
             m.d.comb += [self.hazard[w].eq(with_registers[0] | with_predicates[0]),
                          self.pending[w].eq(with_registers[1] | with_predicates[1])]
@@ -112,7 +118,8 @@ class Scoreboard(wiring.Component):
     @staticmethod
     def _pending(m: Module, name: str, fill, needs, reserve, writes, release, released) -> tuple:
         """State of one warp; return whether it has a hazard, and whether anything is pending."""
-        need, pending = Signal(len(needs), name=f"need_{name}"), Signal(len(needs), name=f"pending_{name}")
+        need = Signal(len(needs), name=f"need_{name}")
+        pending = Signal(len(needs), name=f"pending_{name}")
         with m.If(fill):
             m.d.sync += need.eq(needs)
         with m.If(reserve | release):
@@ -122,7 +129,8 @@ class Scoreboard(wiring.Component):
 
 
 class OutstandingOperations(wiring.Component):
-    """Memory operations issued and not completed, of every warp; up to `LIMIT` of a kind, one global atomic.
+    """Memory operations issued and not completed, of every warp; up to `LIMIT` of a kind, one
+    global atomic.
 
     Attributes
     ----------
@@ -171,11 +179,13 @@ class OutstandingOperations(wiring.Component):
         m = Module()
         warps = self.geometry.warps
         for kind, name in self._kinds.items():
-            m.submodules[name] = counters = BitSlicedCounters(warps, 1 if kind == "atomic" else self.BITS)
+            m.submodules[name] = counters = BitSlicedCounters(warps,
+                                                              1 if kind == "atomic" else self.BITS)
             done = getattr(self, f"{kind}_done")
             m.d.comb += [
                 counters.up.eq(getattr(self, f"issue_{kind}")),
                 counters.down.eq(one_hot(done.warp, warps) & spread(done.valid, warps)),
-                getattr(self, name).eq(counters.any), getattr(self, f"{name}_full").eq(counters.full),
+                getattr(self, name).eq(counters.any),
+                getattr(self, f"{name}_full").eq(counters.full),
             ]
         return m

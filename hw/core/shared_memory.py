@@ -2,7 +2,7 @@
 
 ::
 
-    op -> OperationQueue -> select lanes of a pass --> banks (synchronous RAM) --> gather --> result --> write
+    op -> OperationQueue -> select lanes of a pass --> banks (synchronous RAM) --> gather --> write
                             |  (BankConflicts)          ^                |         by bank
                             |                           +- SharedAtomics +
                             +- prepare the line of a store (LineState)
@@ -17,7 +17,17 @@ from ..arch.faults import Fault
 from ..arch.geometry import SEGMENT_BYTES, WORD_BYTES, Geometry
 from ..arch.isa import Size
 from . import interfaces as payload
-from .access import extra_bytes, extra_registers, extract, look_up, lowest, pick, replicate, select, strobe
+from .access import (
+    extra_bytes,
+    extra_registers,
+    extract,
+    look_up,
+    lowest,
+    pick,
+    replicate,
+    select,
+    strobe,
+)
 from .atomics.entries import trace_atomic
 from .atomics.shared_unit import SharedAtomics
 from .bank_conflicts import BankConflicts
@@ -31,13 +41,16 @@ LINE_BITS = exact_log2(SEGMENT_BYTES)
 
 
 def _pass(g: Geometry) -> data.StructLayout:
-    """A pass on its way through the banks to the result; of a `silent` instruction only the `final` one is left.
+    """A pass on its way through the banks to the result; of a `silent` instruction only the `final`
+    one is left.
 
-    `first` and `complete` mark the first and last pass of a beat. `take` are the lanes served, `known` those of
-    them whose line is valid; the rest is what the register write says. `upper` ones have upper halves of atomics.
+    `first` and `complete` mark the first and last pass of a beat. `take` are the lanes served,
+    `known` those of them whose line is valid; the rest is what the register write says. `upper`
+    ones have upper halves of atomics.
     """
     return data.StructLayout({
-        "warp": payload.index(g.warps), "base": payload.physical(g), "register": 6, "beat": payload.index(g.beats),
+        "warp": payload.index(g.warps), "base": payload.physical(g),
+        "register": 6, "beat": payload.index(g.beats),
         "last": 1, "mask": g.lanes, "size": Size, "silent": 1, "upper": 1,
         "first": 1, "complete": 1, "final": 1, "take": g.lanes, "known": g.lanes,
     })
@@ -46,21 +59,24 @@ def _pass(g: Geometry) -> data.StructLayout:
 class SharedMemory(wiring.Component):
     """Executes shared-memory loads, stores and atomics, one pass a cycle.
 
-    A pass serves the lanes of a beat that do not conflict (`BankConflicts`); a 64- or 128-bit access takes its
-    words in successive rounds. Without conflicts a 32-bit access takes ``beats`` cycles, and a load's first write
-    comes 3 cycles after its last beat on `op`. Instructions complete in order.
+    A pass serves the lanes of a beat that do not conflict (`BankConflicts`); a 64- or 128-bit
+    access takes its words in successive rounds. Without conflicts a 32-bit access takes ``beats``
+    cycles, and a load's first write comes 3 cycles after its last beat on `op`. Instructions
+    complete in order.
 
-    An atomic takes a pass a lane, lowest first; lanes that follow each other on one word take 3 cycles each (f32 sums:
-    7), and the next instruction waits for the last lane, 2 cycles (6). 64-bit ones then write the upper halves of what
-    they found, a beat a cycle. An atomic prepares lines as a store does.
+    An atomic takes a pass a lane, lowest first; lanes that follow each other on one word take 3
+    cycles each (f32 sums: 7), and the next instruction waits for the last lane, 2 cycles (6).
+    64-bit ones then write the upper halves of what they found, a beat a cycle. An atomic prepares
+    lines as a store does.
 
-    Addresses are relative to the TB's allocation. A read of an invalid line gives zeros. The first store to a line
-    that is not dirty takes the cycle(s) before it to mark the line, and to write zeros to all of it if it was
-    invalid. A row access holds operations up while the lanes of atomics in flight are written, then takes a cycle,
-    at most every other one: TBs that run cannot hold up a save or a restore.
+    Addresses are relative to the TB's allocation. A read of an invalid line gives zeros. The first
+    store to a line that is not dirty takes the cycle(s) before it to mark the line, and to write
+    zeros to all of it if it was invalid. A row access holds operations up while the lanes of
+    atomics in flight are written, then takes a cycle, at most every other one: TBs that run cannot
+    hold up a save or a restore.
 
-    Faults: MISALIGNED, else SHARED_BOUND, each at its lowest lane, before anything is accessed. Registers are
-    released and completion is signalled all the same, after the report.
+    Faults: MISALIGNED, else SHARED_BOUND, each at its lowest lane, before anything is accessed.
+    Registers are released and completion is signalled all the same, after the report.
 
     Attributes
     ----------
@@ -111,15 +127,18 @@ class SharedMemory(wiring.Component):
             "write": Out(stream.Signature(payload.register_write(g))),
             "done": Out(payload.completion(g)),
             "fault": Out(payload.fault_report(g)),
-            # preemption unit; a row is one word of each bank, `128 / (4 * shared_banks)` rows a line
+            # preemption unit; a row is one word of each bank, `128 / (4 * shared_banks)` rows a
+            # line
             "clear": In(data.StructLayout({     # a range of lines becomes invalid and clean
                 "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
             "lines_valid": Out(g.shared_lines),
             "lines_dirty": Out(g.shared_lines),
-            "trace_atomic": Out(trace_atomic(g)),   # the lanes of atomics in the order in which they are performed
+            # the lanes of atomics in the order in which they are performed
+            "trace_atomic": Out(trace_atomic(g)),
             "row": In(stream.Signature(data.StructLayout({
                 "row": range(self.rows), "write": 1, "clean": 1, "data": row_data}))),
-            "row_data": Out(data.StructLayout({"valid": 1, "data": row_data})),  # one cycle after a read transfers
+            # one cycle after a read transfers
+            "row_data": Out(data.StructLayout({"valid": 1, "data": row_data})),
         })
 
     def elaborate(self, platform):
@@ -130,13 +149,18 @@ class SharedMemory(wiring.Component):
         m.submodules.conflicts = conflicts = BankConflicts(g, self.rows)
         m.submodules.atomics = atomics = SharedAtomics(g, self.rows)
         wiring.connect(m, wiring.flipped(self.op), queue.op)
-        m.d.comb += [self.room.eq(queue.room), queue.beyond.eq(self._beyond(m)), lines.clear.eq(self.clear),
+        m.d.comb += [self.room.eq(queue.room), queue.beyond.eq(self._beyond(m)),
+                     lines.clear.eq(self.clear),
                      self.lines_valid.eq(lines.valid), self.lines_dirty.eq(lines.dirty),
                      self.trace_atomic.eq(atomics.trace), atomics.data.eq(queue.data)]
-        selected, in_banks, go = Signal(_pass(g)), Signal(_pass(g)), Signal()
-        occupied, free = Signal(), Signal()
+        selected = Signal(_pass(g))
+        in_banks = Signal(_pass(g))
+        go = Signal()
+        occupied = Signal()
+        free = Signal()
         claim, row_go, row_read = self._row(m, lines, free, atomics.busy)
-        address, prepare = self._select(m, queue, lines, conflicts, atomics, selected, go, free & ~claim)
+        address, prepare = self._select(m, queue, lines, conflicts, atomics, selected, go,
+                                        free & ~claim)
         banks = [Signal(exact_log2(g.lanes), name=f"bank_{i}") for i in range(g.lanes)]
         low = [Signal(WORD_BITS, name=f"low_{i}") for i in range(g.lanes)]
         with m.If(free):
@@ -145,8 +169,8 @@ class SharedMemory(wiring.Component):
             m.d.sync += in_banks.eq(selected)
             for i in range(g.lanes):
                 m.d.sync += [banks[i].eq(conflicts.bank[i]), low[i].eq(address[i])]
-        words = self._banks(m, conflicts, atomics, go & ~selected.upper, queue.head.op.store, prepare, row_go,
-                            row_read)
+        words = self._banks(m, conflicts, atomics, go & ~selected.upper,
+                            queue.head.op.store, prepare, row_go, row_read)
         self._result(m, words, atomics, in_banks, banks, low, occupied, free)
         self._row_data(m, words, lines, row_read)
         return m
@@ -165,22 +189,35 @@ class SharedMemory(wiring.Component):
         Returns the lanes' addresses and the zero-fill of `_prepare`.
         """
         g, op = self.geometry, queue.head.op
-        beat, k, begun, started = Signal(range(g.beats)), Signal(2), Signal(), Signal()
-        rest, left, unprepared = Signal(g.lanes), Signal(g.lanes), Signal(g.lanes)
-        bad, ends, last, mask = Signal(), Signal(), Signal(), Signal(g.lanes)
-        upper, extra, wait = Signal(), Signal(2), Signal()
+        beat = Signal(range(g.beats))  # whose lanes are in hand
+        k = Signal(2)  # register of a group
+        begun = Signal()  # the instruction was started
+        started = Signal()  # a pass of this beat was taken
+        rest = Signal(g.lanes)  # lanes left of a beat that has been started
+        left = Signal(g.lanes)  # lanes left before this pass
+        unprepared = Signal(g.lanes)  # those whose line is not ready for a store
+        bad = Signal()
+        ends = Signal()  # last pass of the beat
+        last = Signal()  # last pass of the instruction
+        mask = Signal(g.lanes)
+        upper = Signal()  # writes upper halves that atomics found
+        extra = Signal(2)  # registers less one
+        wait = Signal()  # for the atomics in flight
         address, line, known = self._places(m, queue, lines, beat)
         after = Signal(g.lanes)
         m.d.comb += [
             bad.eq(op.kind != Fault.NONE), queue.data_slot.eq(op.slot),
-            mask.eq(Mux(bad, 0, pick([queue.mask.word_select(b, g.lanes) for b in range(g.beats)], beat))),
+            mask.eq(Mux(bad, 0,
+                        pick([queue.mask.word_select(b, g.lanes) for b in range(g.beats)], beat))),
             left.eq(Mux(queue.head.valid, Mux(started, rest, mask), 0)),
-            upper.eq(op.atomic & k.any()), extra.eq(Mux(op.atomic & ~op.writes_d, 0, extra_registers(op.size))),
+            upper.eq(op.atomic & k.any()),
+            extra.eq(Mux(op.atomic & ~op.writes_d, 0, extra_registers(op.size))),
             unprepared.eq(Mux((op.store | op.atomic) & ~upper, left & ~known, 0)),
             go.eq(queue.head.valid & free & ~unprepared.any() & ~wait),
             after.eq(Mux(upper, 0, left & ~conflicts.served)),
             ends.eq(after == 0), last.eq(ends & (beat == g.beats - 1) & (k == extra)),
-            queue.start.eq(queue.head.valid & ~begun), queue.advance.eq(go & last), queue.release.eq(go & last),
+            queue.start.eq(queue.head.valid & ~begun),
+            queue.advance.eq(go & last), queue.release.eq(go & last),
             self.fault.eq(Cat(queue.start & bad, op.kind, op.warp, op.pc, op.fault_address)),
         ]
         with m.If(queue.head.valid):
@@ -192,42 +229,51 @@ class SharedMemory(wiring.Component):
                 with m.If(beat == g.beats - 1):
                     m.d.sync += k.eq(Mux(last, 0, k + 1))
         self._want(m, queue, conflicts, address, line, left, beat, k)
-        self._atomic(m, queue, conflicts, atomics, upper, ~started & ~beat.any() & ~k.any(), beat, go, wait)
+        self._atomic(m, queue, conflicts, atomics, upper,
+                     ~started & ~beat.any() & ~k.any(), beat, go, wait)
         m.d.comb += [
             selected.warp.eq(op.warp), selected.base.eq(op.base), selected.register.eq(op.d | k),
             selected.beat.eq(beat), selected.last.eq(beat == g.beats - 1), selected.mask.eq(mask),
             selected.size.eq(op.size), selected.silent.eq(op.store | (op.atomic & ~op.writes_d)),
             selected.upper.eq(upper), selected.first.eq(~started),
-            selected.complete.eq(ends), selected.final.eq(last), selected.take.eq(Mux(upper, mask, conflicts.served)),
+            selected.complete.eq(ends), selected.final.eq(last),
+            selected.take.eq(Mux(upper, mask, conflicts.served)),
             selected.known.eq(known | upper.replicate(g.lanes)),
         ]
-        return address, self._prepare(m, lines, queue.head.valid & free & ~atomics.busy, unprepared, line)
+        return address, self._prepare(m, lines, queue.head.valid & free & ~atomics.busy,
+                                      unprepared, line)
 
     def _atomic(self, m, queue, conflicts, atomics, upper, first, beat, go, wait):
         """Send the lane of a pass to `atomics`; `wait` for those before it where that is needed."""
-        op, chosen, out = queue.head.op, Signal(self.geometry.lanes), atomics.op
+        op, out = queue.head.op, atomics.op
+        chosen = Signal(self.geometry.lanes)
         m.d.comb += wait.eq(atomics.busy & (first | upper))
         with m.If(queue.head.valid & op.atomic & ~upper):
             m.d.comb += [
-                chosen.eq(conflicts.left), wait.eq((atomics.busy & first) | (chosen.any() & atomics.holds)),
-                out.valid.eq(go & chosen.any()), out.function.eq(op.function), out.wide.eq(op.size == Size.B64),
+                chosen.eq(conflicts.left),
+                wait.eq((atomics.busy & first) | (chosen.any() & atomics.holds)),
+                out.valid.eq(go & chosen.any()), out.function.eq(op.function),
+                out.wide.eq(op.size == Size.B64),
                 out.warp.eq(op.warp), out.pc.eq(op.pc), out.beat.eq(beat), out.chosen.eq(chosen),
                 out.place.bank.eq(select(chosen, conflicts.bank)),
                 out.place.row.eq(select(chosen, [access.row for access in conflicts.access])),
             ]
 
     def _places(self, m, queue, lines, beat):
-        """Address, line, and whether the line is valid (loads) or dirty (others), of each lane of a beat."""
+        """Address, line, and whether the line is valid (loads) or dirty (others),
+        of each lane of a beat."""
         g, op = self.geometry, queue.head.op
         address = [Signal(range(g.shared_bytes), name=f"address_{i}") for i in range(g.lanes)]
         line = [Signal(range(g.shared_lines), name=f"line_{i}") for i in range(g.lanes)]
         base = Signal(range(g.shared_lines))
-        state, known = Signal(g.shared_lines), [Signal(name=f"known_{i}") for i in range(g.lanes)]
+        state = Signal(g.shared_lines)
+        known = [Signal(name=f"known_{i}") for i in range(g.lanes)]
         m.d.comb += [base.eq(pick([tb.shared_base[LINE_BITS:] for tb in self.tbs], op.tb)),
                      state.eq(Mux(op.store | op.atomic, lines.dirty, lines.valid))]
         with m.If(queue.head.valid):
             for i in range(g.lanes):
-                look_up(m, address[i], [queue.address[b * g.lanes + i] for b in range(g.beats)], beat)
+                look_up(m, address[i],
+                        [queue.address[b * g.lanes + i] for b in range(g.beats)], beat)
                 m.d.comb += line[i].eq(address[i][LINE_BITS:] + base)
                 look_up_bit(m, known[i], state, line[i])
         return address, line, Cat(known)
@@ -236,7 +282,8 @@ class SharedMemory(wiring.Component):
         """Ask for bank, row, word and bytes of each lane that is left."""
         g, op = self.geometry, queue.head.op
         bank_end = WORD_BITS + exact_log2(g.lanes)
-        m.d.comb += [conflicts.left.eq(Mux(op.atomic, lowest(left), left)), conflicts.share.eq(~op.store)]
+        m.d.comb += [conflicts.left.eq(Mux(op.atomic, lowest(left), left)),
+                     conflicts.share.eq(~op.store)]
         for i in range(g.lanes):
             access = conflicts.access[i]
             word = Signal(32, name=f"store_word_{i}")
@@ -250,10 +297,13 @@ class SharedMemory(wiring.Component):
                                  access.strobe.eq(strobe(address[i][:2], op.size))]
 
     def _prepare(self, m, lines, valid, unprepared, line):
-        """Make the line of the lowest unprepared lane valid and dirty; returns its zero-fill of the banks."""
+        """Make the line of the lowest unprepared lane valid and dirty;
+        returns its zero-fill of the banks."""
         rows = SEGMENT_BYTES // (self.geometry.lanes * WORD_BYTES)
         fill = Signal(data.StructLayout({"valid": 1, "row": range(self.rows)}))
-        count, chosen, active = Signal(range(rows)), Signal(range(self.geometry.shared_lines)), Signal()
+        count = Signal(range(rows))
+        chosen = Signal(range(self.geometry.shared_lines))
+        active = Signal()
         known = Signal(name="prepared_valid")
         m.d.comb += [active.eq(valid & unprepared.any()), fill.valid.eq(active & ~known),
                      fill.row.eq(Cat(count[:exact_log2(rows)], chosen))]
@@ -267,38 +317,49 @@ class SharedMemory(wiring.Component):
         return fill
 
     def _row(self, m, lines, free, busy):
-        """Take a row access; return whether operations must wait for it, its transfer, and whether it reads.
+        """Take a row access; return whether operations must wait for it, its transfer, and whether
+        it reads.
 
-        It holds operations up, the lanes of an atomic too, until what is in flight has been written.
+        It holds operations up, the lanes of an atomic too, until what is in flight has been
+        written.
         """
-        row, claim, turn, go, read = self.row.payload, Signal(), Signal(init=1), Signal(), Signal()
+        row = self.row.payload
+        claim = Signal()
+        turn = Signal(init=1)
+        go = Signal()
+        read = Signal()
         line = row.row[exact_log2(self.rows // self.geometry.shared_lines):]
         m.d.sync += turn.eq(~go)
         m.d.comb += [claim.eq(self.row.valid & turn), self.row.ready.eq(turn & free & ~busy),
                      go.eq(self.row.valid & self.row.ready), read.eq(go & ~row.write)]
         with m.If(go & row.write):
-            m.d.comb += [lines.mark.line.eq(line), lines.mark.dirty.eq(~row.clean), lines.mark.valid.eq(1)]
+            m.d.comb += [lines.mark.line.eq(line),
+                         lines.mark.dirty.eq(~row.clean), lines.mark.valid.eq(1)]
         return claim, go, read
 
     def _row_data(self, m, words, lines, read):
         """Give the row that was read, or zeros if its line was invalid."""
         line = self.row.payload.row[exact_log2(self.rows // self.geometry.shared_lines):]
-        now, known = Signal(name="row_valid"), Signal()
+        now = Signal(name="row_valid")
+        known = Signal()
         with m.If(read):
             look_up_bit(m, now, lines.valid, line)
         m.d.sync += [self.row_data.valid.eq(read), known.eq(now)]
         m.d.comb += [self.row_data.data[b].eq(Mux(known, word, 0)) for b, word in enumerate(words)]
 
     def _banks(self, m, conflicts, atomics, go, store, fill, row_go, row_read):
-        """The RAM of each bank; returns the words read in the cycle before. An atomic reads 64 bits."""
+        """The RAM of each bank; returns the words read in the cycle before.
+        An atomic reads 64 bits."""
         row, words = self.row.payload, []
         for b in range(self.geometry.shared_banks):
             m.submodules[f"bank_{b}"] = bank = memory.Memory(shape=32, depth=self.rows, init=[])
-            read, write = bank.read_port(), bank.write_port(granularity=8)
+            read = bank.read_port()
+            write = bank.write_port(granularity=8)
             wanted, active, commit = conflicts.banks[b], conflicts.active[b], atomics.commit
             pair = atomics.op.chosen.any() & conflicts.active[b - 1] if b & 1 else Const(0)
             place = Mux(row_go, row.row, Mux(pair, conflicts.banks[b & ~1].row, wanted.row))
-            m.d.comb += [read.addr.eq(place), read.en.eq(row_read | (go & (active | pair) & ~store)),
+            m.d.comb += [read.addr.eq(place),
+                         read.en.eq(row_read | (go & (active | pair) & ~store)),
                          write.addr.eq(Mux(fill.valid, fill.row, place)),
                          write.data.eq(Mux(fill.valid, 0, Mux(row_go, row.data[b], wanted.data)))]
             with m.If(fill.valid | (row_go & row.write)):
@@ -306,24 +367,32 @@ class SharedMemory(wiring.Component):
             with m.Elif(go & active & store):
                 m.d.comb += write.en.eq(wanted.strobe)
             with m.If(commit.valid & (commit.place.bank == b)):
-                m.d.comb += [write.addr.eq(commit.place.row), write.data.eq(commit.low), write.en.eq(0b1111)]
+                m.d.comb += [write.addr.eq(commit.place.row),
+                             write.data.eq(commit.low), write.en.eq(0b1111)]
             if b & 1:
                 with m.If(commit.valid & commit.wide & (commit.place.bank == b - 1)):
-                    m.d.comb += [write.addr.eq(commit.place.row), write.data.eq(commit.high), write.en.eq(0b1111)]
+                    m.d.comb += [write.addr.eq(commit.place.row),
+                                 write.data.eq(commit.high), write.en.eq(0b1111)]
             words.append(read.data)
         m.d.comb += [atomics.words[b].eq(word) for b, word in enumerate(words)]
         return words
 
     def _result(self, m, words, atomics, passing, banks, low, occupied, free):
-        """Collect the lanes of a beat over its passes, and write it; a silent instruction only completes."""
+        """Collect the lanes of a beat over its passes, and write it;
+        a silent instruction only completes."""
         g, write, done = self.geometry, self.write, self.done
-        full, final, silent, leave, move = Signal(), Signal(), Signal(), Signal(), Signal()
+        full = Signal()
+        final = Signal()
+        silent = Signal()
+        leave = Signal()
+        move = Signal()
         m.d.comb += [write.valid.eq(full & ~silent), leave.eq(full & (silent | write.ready)),
                      move.eq(occupied & (~full | leave)), free.eq(~occupied | move)]
         m.d.sync += [done.valid.eq(leave & final), done.warp.eq(write.payload.warp)]
         m.d.comb += atomics.beat.eq(passing.beat)
         with m.If(move):
-            m.d.sync += [full.eq(passing.complete), final.eq(passing.final), silent.eq(passing.silent)]
+            m.d.sync += [full.eq(passing.complete),
+                         final.eq(passing.final), silent.eq(passing.silent)]
             m.d.sync += [write.payload[name].eq(passing[name])
                          for name in ("warp", "base", "register", "beat", "last", "mask")]
             m.d.sync += write.payload.release.eq(passing.last)

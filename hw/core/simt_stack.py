@@ -1,13 +1,13 @@
 """SIMT stacks of all warps: divergence, reconvergence and lane exit (Lin et al. III).
 
-An entry is (PC, mask, reconvergence PC). The top of each stack is kept apart, in memories that are read
-combinationally; the entries below are in `body`::
+An entry is (PC, mask, reconvergence PC). The top of each stack is kept apart, in memories that are
+read combinationally; the entries below are in `body`::
 
     level      0        1             depth-2      depth-1
              body[0]  body[1]  ...   body[depth-2]   top: pc, mask, reconv
 
-Masks are stored as pushed; the effective mask is ``mask & live``, where `live` are the lanes that have not
-exited. An entry that exits have emptied is popped when it becomes the top.
+Masks are stored as pushed; the effective mask is ``mask & live``, where `live` are the lanes that
+have not exited. An entry that exits have emptied is popped when it becomes the top.
 """
 
 import enum
@@ -35,20 +35,20 @@ class StackCommand(enum.IntEnum):
     JUMP = 3
     """The active lanes that are in `live`, the new set of live lanes, continue at `pc`."""
     DIVERGE = 4
-    """Lanes `mask` (some, not all, of the active ones) go to `pc`, the others to the next word; all meet
-    at `reconv`. No effect when `overflow`."""
+    """Lanes `mask` (some, not all, of the active ones) go to `pc`, the others to the next word; all
+    meet at `reconv`. No effect when `overflow`."""
 
 
 def command(g: Geometry) -> data.StructLayout:
     """Payload of a command; `StackCommand` says which fields count."""
-    return data.StructLayout({"kind": StackCommand, "pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS,
-                              "live": g.warp_size})
+    return data.StructLayout({"kind": StackCommand, "pc": PC_BITS, "mask": g.warp_size,
+                              "reconv": PC_BITS, "live": g.warp_size})
 
 
 def stack_top(g: Geometry) -> data.StructLayout:
     """Top of a stack; `mask` is the effective mask."""
-    return data.StructLayout({"pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS, "live": g.warp_size,
-                              "depth": range(g.stack_depth + 1)})
+    return data.StructLayout({"pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS,
+                              "live": g.warp_size, "depth": range(g.stack_depth + 1)})
 
 
 def _reconverged(pc, reconv):
@@ -58,9 +58,9 @@ def _reconverged(pc, reconv):
 class SimtStack(wiring.Component):
     """One SIMT stack a warp, one command a cycle while not `busy`.
 
-    A command takes effect at the end of its cycle. When the new top is finished (no lane left, or at its
-    reconvergence PC), the following cycles pop one entry each; a divergence that pushes two entries below
-    a kept one takes one more cycle.
+    A command takes effect at the end of its cycle. When the new top is finished (no lane left, or
+    at its reconvergence PC), the following cycles pop one entry each; a divergence that pushes two
+    entries below a kept one takes one more cycle.
 
     Parameters
     ----------
@@ -75,21 +75,23 @@ class SimtStack(wiring.Component):
     command : View(command(g)), in
         Ignored while `busy`.
     overflow : Signal(), out
-        ``DIVERGE`` with these operands would exceed `stack_depth`, whatever the command's kind; combinational.
+        ``DIVERGE`` with these operands would exceed `stack_depth`, whatever the command's kind;
+        combinational.
     busy : Signal(), out
         Still working on the last command.
     settling : Signal(warps), out
         The warp that is worked on, one-hot.
     emptied : Signal(warps), out
-        The warp that loses its last live lane in this cycle, one-hot. Its stack is empty afterwards. Live lanes
-        that run off the bottom of the stack instead continue at `PC_NONE`, which no code reaches.
+        The warp that loses its last live lane in this cycle, one-hot. Its stack is empty
+        afterwards. Live lanes that run off the bottom of the stack instead continue at `PC_NONE`,
+        which no code reaches.
     skip : In(valid, warp, pc)
         Moves the PC of a warp; another warp than that of the command.
     fetch_warp, fetch_pc, decode_warp, decode_reconv, waiter_warp, waiter_pc
         Combinational read ports of top-of-stack fields.
     view_select, view
-        Two combinational read ports of the stack as a context image shows it: `depth`, `live`, and entry
-        `entry` with its effective mask.
+        Two combinational read ports of the stack as a context image shows it: `depth`, `live`, and
+        entry `entry` with its effective mask.
     """
 
     warp: Signal
@@ -114,7 +116,8 @@ class SimtStack(wiring.Component):
         warp = payload.index(g.warps)
         depth = range(g.stack_depth + 1)
         super().__init__({
-            "warp": In(warp), "top": Out(stack_top(g)), "command": In(command(g)), "overflow": Out(1),
+            "warp": In(warp), "top": Out(stack_top(g)),
+            "command": In(command(g)), "overflow": Out(1),
             "busy": Out(1), "settling": Out(g.warps), "emptied": Out(g.warps),
             "skip": In(data.StructLayout({"valid": 1, "warp": warp, "pc": PC_BITS})),
             "fetch_warp": In(warp), "fetch_pc": Out(PC_BITS),
@@ -122,7 +125,8 @@ class SimtStack(wiring.Component):
             "waiter_warp": In(warp), "waiter_pc": Out(PC_BITS),
             "view_select": In(data.ArrayLayout(data.StructLayout({"warp": warp, "entry": 6}), 2)),
             "view": Out(data.ArrayLayout(data.StructLayout({
-                "depth": depth, "live": g.warp_size, "pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS}), 2)),
+                "depth": depth, "live": g.warp_size, "pc": PC_BITS, "mask": g.warp_size,
+                "reconv": PC_BITS}), 2)),
         })
         self._level = payload.index(g.stack_depth)
         self._entry = data.StructLayout({"pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS})
@@ -135,9 +139,12 @@ class SimtStack(wiring.Component):
         m.submodules.pcs = self._pcs = Memory(shape=PC_BITS, depth=slots, init=[])
         m.submodules.tops = self._tops = Memory(shape=self._top, depth=slots, init=[])
         m.submodules.lives = self._lives = Memory(shape=g.warp_size, depth=slots, init=[])
-        m.submodules.body = self._body = Memory(shape=self._entry, depth=slots << self._level.width, init=[])
-        self._write_pc, self._write_top = self._pcs.write_port(), self._tops.write_port()
-        self._write_live, self._write_body = self._lives.write_port(), self._body.write_port()
+        m.submodules.body = self._body = Memory(shape=self._entry,
+                                                depth=slots << self._level.width, init=[])
+        self._write_pc = self._pcs.write_port()
+        self._write_top = self._tops.write_port()
+        self._write_live = self._lives.write_port()
+        self._write_body = self._body.write_port()
         self._raw = self._read(m, self._tops, self._selected(m))
         self._old = Signal(self._entry)
         self._level_up = Signal(self._level)  # of the present top
@@ -146,8 +153,8 @@ class SimtStack(wiring.Component):
             self.top.pc.eq(self._read(m, self._pcs, self._warp)), self.top.reconv.eq(raw.reconv),
             self.top.live.eq(self._read(m, self._lives, self._warp)), self.top.depth.eq(raw.depth),
             self.top.mask.eq(raw.mask & self.top.live),
-            self._old.pc.eq(self.top.pc), self._old.mask.eq(raw.mask), self._old.reconv.eq(raw.reconv),
-            self._level_up.eq(raw.depth - 1),
+            self._old.pc.eq(self.top.pc), self._old.mask.eq(raw.mask),
+            self._old.reconv.eq(raw.reconv), self._level_up.eq(raw.depth - 1),
         ]
         for port in (self._write_pc, self._write_top, self._write_live):
             m.d.comb += port.addr.eq(self._warp)
@@ -165,12 +172,14 @@ class SimtStack(wiring.Component):
 
     def _selected(self, m: Module):
         """The warp worked on: that of the command, or while busy that of the last one."""
-        self._popping, self._pushing = Signal(), Signal()
+        self._popping = Signal()
+        self._pushing = Signal()
         self._warp = Signal.like(self.warp)
         working = Signal.like(self.warp)
         m.d.comb += [self.busy.eq(self._popping | self._pushing),
                      self._warp.eq(Mux(self.busy, working, self.warp)),
-                     self.settling.eq(one_hot(working, self.geometry.warps) & spread(self.busy, self.geometry.warps))]
+                     self.settling.eq(one_hot(working, self.geometry.warps)
+                                      & spread(self.busy, self.geometry.warps))]
         m.d.sync += working.eq(self._warp)
         return self._warp
 
@@ -188,7 +197,8 @@ class SimtStack(wiring.Component):
 
     def _set_top(self, m: Module, pc, mask, reconv, depth):
         top = self._write_top
-        m.d.comb += [top.en.eq(1), top.data.mask.eq(mask), top.data.reconv.eq(reconv), top.data.depth.eq(depth),
+        m.d.comb += [top.en.eq(1), top.data.mask.eq(mask),
+                     top.data.reconv.eq(reconv), top.data.depth.eq(depth),
                      self._write_pc.en.eq(1), self._write_pc.data.eq(pc)]
 
     def _execute(self, m: Module):
@@ -210,34 +220,41 @@ class SimtStack(wiring.Component):
                 warps = self.geometry.warps
                 m.d.comb += [self._write_live.en.eq(1),
                              self.emptied.eq(one_hot(self.warp, warps) & spread(gone, warps))]
-                m.d.sync += self._popping.eq(~gone & (~(raw.mask & do.live).any() | _reconverged(do.pc, raw.reconv)))
+                m.d.sync += self._popping.eq(~gone & (~(raw.mask & do.live).any()
+                                                      | _reconverged(do.pc, raw.reconv)))
             with m.Case(StackCommand.DIVERGE):
                 diverge()
 
     def _divergence(self, m: Module):
         """Compute a divergence; return the function that carries it out."""
         do, raw, depth = self.command, self._raw, self._raw.depth
-        fall, rest = Signal(PC_BITS), Signal(self.geometry.warp_size)
-        reuse, push_fall, push_target = Signal(), Signal(), Signal()
+        fall = Signal(PC_BITS)
+        rest = Signal(self.geometry.warp_size)
+        reuse = Signal()
+        push_fall = Signal()
+        push_target = Signal()
         new_depth = Signal(range(self.geometry.stack_depth + 3))
         m.d.comb += [
             fall.eq(self.top.pc + 1), rest.eq(self.top.mask & ~do.mask),
-            reuse.eq(raw.reconv == do.reconv), push_fall.eq(fall != do.reconv), push_target.eq(do.pc != do.reconv),
+            reuse.eq(raw.reconv == do.reconv), push_fall.eq(fall != do.reconv),
+            push_target.eq(do.pc != do.reconv),
             new_depth.eq(depth + push_fall + push_target - reuse),
             self.overflow.eq(new_depth > self.geometry.stack_depth),
         ]
 
         def carry_out():
-            m.d.sync += [self._second.pc.eq(fall), self._second.mask.eq(rest), self._second.reconv.eq(do.reconv)]
+            m.d.sync += [self._second.pc.eq(fall), self._second.mask.eq(rest),
+                         self._second.reconv.eq(do.reconv)]
             kept = Signal(self._entry)
-            m.d.comb += [kept.pc.eq(Mux(reuse, fall, do.reconv)), kept.mask.eq(Mux(reuse, rest, raw.mask)),
-                         kept.reconv.eq(raw.reconv)]
+            m.d.comb += [kept.pc.eq(Mux(reuse, fall, do.reconv)),
+                         kept.mask.eq(Mux(reuse, rest, raw.mask)), kept.reconv.eq(raw.reconv)]
             with m.If(~push_fall & ~push_target & reuse):
                 m.d.sync += self._popping.eq(1)
             with m.Elif(~push_fall & ~push_target):
                 self._set_top(m, do.reconv, raw.mask, raw.reconv, depth)
             with m.Elif(~self.overflow):
-                self._set_top(m, Mux(push_target, do.pc, fall), Mux(push_target, do.mask, rest), do.reconv, new_depth)
+                self._set_top(m, Mux(push_target, do.pc, fall),
+                              Mux(push_target, do.mask, rest), do.reconv, new_depth)
                 m.d.sync += self._pushing.eq(~reuse & push_fall & push_target)
                 with m.If(~reuse | push_fall & push_target):
                     self._store(m, self._level_up, kept)
@@ -248,10 +265,12 @@ class SimtStack(wiring.Component):
         depth = self._raw.depth
         below = Signal(self._entry)
         level = Signal(self._level)
-        m.d.comb += [level.eq(depth - 2), below.eq(self._read(m, self._body, Cat(level, self._warp)))]
+        m.d.comb += [level.eq(depth - 2),
+                     below.eq(self._read(m, self._body, Cat(level, self._warp)))]
         with m.If(depth > 1):
             self._set_top(m, below.pc, below.mask, below.reconv, depth - 1)
-            m.d.sync += self._popping.eq(~(below.mask & self.top.live).any() | _reconverged(below.pc, below.reconv))
+            m.d.sync += self._popping.eq(~(below.mask & self.top.live).any()
+                                         | _reconverged(below.pc, below.reconv))
         with m.Else():
             self._set_top(m, PC_NONE, 0, PC_NONE, 0)
             m.d.sync += self._popping.eq(0)
@@ -274,6 +293,7 @@ class SimtStack(wiring.Component):
             is_top = select.entry == (top.depth - 1)[:len(top.depth)]
             m.d.comb += [
                 view.depth.eq(top.depth), view.live.eq(live),
-                view.pc.eq(Mux(is_top, pc, entry.pc)), view.reconv.eq(Mux(is_top, top.reconv, entry.reconv)),
+                view.pc.eq(Mux(is_top, pc, entry.pc)),
+                view.reconv.eq(Mux(is_top, top.reconv, entry.reconv)),
                 view.mask.eq(Mux(is_top, top.mask, entry.mask) & live),
             ]

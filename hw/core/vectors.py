@@ -1,4 +1,5 @@
-"""Per-warp state as vectors of one bit a warp: the operations on such vectors, and a round-robin arbiter."""
+"""Per-warp state as vectors of one bit a warp:
+the operations on such vectors, and a round-robin arbiter."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -24,7 +25,8 @@ def lowest(vector: Value) -> Value:
 def encode(vector: Value) -> Value:
     """Return the number of the set bit of a vector that has at most one."""
     width = len(vector)
-    groups = [Const(sum(1 << i for i in range(width) if i >> bit & 1), width) for bit in range(ceil_log2(width))]
+    groups = [Const(sum(1 << i for i in range(width) if i >> bit & 1), width)
+              for bit in range(ceil_log2(width))]
     # the OR makes it one net of several bits, in the export too
     return Cat((vector & group).any() for group in groups) | Const(0, max(1, len(groups)))
 
@@ -112,7 +114,8 @@ class BitSlicedCounters(wiring.Component):
     def __init__(self, width: int, bits: int):
         self.width = width
         self.bits = bits
-        super().__init__({"up": In(width), "down": In(width), "any": Out(width), "full": Out(width)})
+        super().__init__({"up": In(width), "down": In(width),
+                          "any": Out(width), "full": Out(width)})
 
     def elaborate(self, platform):
         m = Module()

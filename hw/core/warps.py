@@ -18,7 +18,8 @@ def identity(g: Geometry) -> data.StructLayout:
     """What `warp_init` says of a warp that never changes."""
     index = payload.index
     return data.StructLayout({
-        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots), "block_warp": index(g.max_block_warps),
+        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
+        "block_warp": index(g.max_block_warps),
         "base": payload.physical(g), "registers": 7, "launched": g.warp_size,
     })
 
@@ -43,8 +44,9 @@ class WarpTable(wiring.Component):
     start, free, kill, pending, stop_now : in
         As in `FrontEnd`.
     waits, parks, arms, disarms, faults, emptied, releases : Signal(warps), in
-        Warps that arrive at `barrier`; that passed a `pp.div` while pending; that passed a `pp` while pending; that
-        retire another instruction; that faulted; that lost their last lane; whose barrier is full.
+        Warps that arrive at `barrier`; that passed a `pp.div` while pending; that passed a `pp`
+        while pending; that retire another instruction; that faulted; that lost their last lane;
+        whose barrier is full.
     barrier : Signal, in
         Id of the barrier `waits` arrives at.
     live : In(valid, warp, vector)
@@ -108,17 +110,20 @@ class WarpTable(wiring.Component):
         super().__init__({
             "init": In(payload.warp_init(g)), "init_valid": In(1),
             "start": In(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
-            "free": In(g.warps), "kill": In(g.warps), "pending": In(g.kernel_slots), "stop_now": In(g.kernel_slots),
-            **{name: In(g.warps) for name in ("waits", "parks", "arms", "disarms", "faults", "emptied", "releases")},
+            "free": In(g.warps), "kill": In(g.warps),
+            "pending": In(g.kernel_slots), "stop_now": In(g.kernel_slots),
+            **{name: In(g.warps)
+               for name in ("waits", "parks", "arms", "disarms", "faults", "emptied", "releases")},
             "barrier": In(index(BARRIERS)),
             "live": In(data.StructLayout({"valid": 1, "warp": warp, "vector": LIVE_BITS})),
-            **{name: Out(g.warps) for name in ("alive", "valid", "waiting", "parked", "armed", "faulted", "active",
-                                               "ended", "pending_warps")},
+            **{name: Out(g.warps) for name in ("alive", "valid", "waiting", "parked", "armed",
+                                               "faulted", "active", "ended", "pending_warps")},
             "barriers": Out(g.warps).array(BARRIER_PLANES),
             "members": Out(g.warps).array(g.tb_slots),
             "fetch_warp": In(warp), "fetch_kernel": Out(index(g.kernel_slots)),
             "issue_warp": In(warp), "issue_identity": Out(identity(g)),
-            "view_warp": In(data.ArrayLayout(warp, 2)), "view_identity": Out(data.ArrayLayout(identity(g), 2)),
+            "view_warp": In(data.ArrayLayout(warp, 2)),
+            "view_identity": Out(data.ArrayLayout(identity(g), 2)),
             "view_live": Out(data.ArrayLayout(LIVE_BITS, 2)),
         })
 
@@ -140,7 +145,8 @@ class WarpTable(wiring.Component):
         pending = stopping = Const(0, g.warps)
         for k in range(g.kernel_slots):
             of_kernel = Signal(g.warps, name=f"kernel{k}")
-            m.d.sync += of_kernel.eq(of_kernel & ~gone | fresh & spread(self.init.kernel == k, g.warps))
+            m.d.sync += of_kernel.eq(of_kernel & ~gone
+                                     | fresh & spread(self.init.kernel == k, g.warps))
             pending = pending | of_kernel & spread(self.pending[k] | self.stop_now[k], g.warps)
             stopping = stopping | of_kernel & spread(self.stop_now[k], g.warps)
         for t in range(g.tb_slots):
@@ -151,13 +157,18 @@ class WarpTable(wiring.Component):
 
     def _states(self, m: Module, fresh, gone, stopping):
         g = self.geometry
-        started, killed, dead = (Signal(g.warps, name=name) for name in ("started", "killed", "dead"))
+        started = Signal(g.warps)
+        killed = Signal(g.warps)
+        dead = Signal(g.warps)
         starting = Const(0, g.warps)
         for t in range(g.tb_slots):
-            starting = starting | self.members[t] & spread(self.start.valid & (self.start.tb == t), g.warps)
-        able, stopped = Signal(g.warps), Signal(g.warps)
+            starting = starting | self.members[t] & spread(self.start.valid & (self.start.tb == t),
+                                                           g.warps)
+        able = Signal(g.warps)
+        stopped = Signal(g.warps)
         m.d.comb += [
-            able.eq(self.active & ~(self.waiting | self.parked | self.faulted | self.kill | self.free)),
+            able.eq(self.active
+                    & ~(self.waiting | self.parked | self.faulted | self.kill | self.free)),
             stopped.eq(able & stopping), self.alive.eq(able & ~stopping),
             self.active.eq(started & ~self.ended), self.ended.eq(self.valid & (dead | killed)),
         ]
@@ -175,19 +186,22 @@ class WarpTable(wiring.Component):
         ]
         for p in range(BARRIER_PLANES):
             plane = self.barriers[p]
-            m.d.sync += plane.eq(plane & ~(fresh | self.waits) | fresh & spread(self.init.barrier[p], g.warps)
-                                 | self.waits & spread(self.barrier[p], g.warps))
+            m.d.sync += plane.eq(plane & ~(fresh | self.waits) | fresh & spread(
+                self.init.barrier[p], g.warps) | self.waits & spread(self.barrier[p], g.warps))
 
     def _memories(self, m: Module):
         g = self.geometry
         slots = 1 << len(self.fetch_warp)
         m.submodules.identities = identities = Memory(shape=identity(g), depth=slots, init=[])
         m.submodules.live_vectors = live_vectors = Memory(shape=LIVE_BITS, depth=slots, init=[])
-        write, write_live = identities.write_port(), live_vectors.write_port()
+        write = identities.write_port()
+        write_live = live_vectors.write_port()
+        # an initialisation takes the issue slot
         m.d.comb += [write.addr.eq(self.init.warp), write.en.eq(self.init_valid),
                      write_live.addr.eq(Mux(self.init_valid, self.init.warp, self.live.warp)),
-                     write_live.data.eq(Mux(self.init_valid, self.init.live_vector, self.live.vector)),
-                     write_live.en.eq(self.init_valid | self.live.valid)]  # an initialisation takes the issue slot
+                     write_live.data.eq(Mux(self.init_valid, self.init.live_vector,
+                                            self.live.vector)),
+                     write_live.en.eq(self.init_valid | self.live.valid)]
         m.d.comb += [write.data[name].eq(self.init[name]) for name, _ in identity(g)]
 
         def read(memory, address):

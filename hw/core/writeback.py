@@ -1,7 +1,8 @@
 """Write back: the one write port of the vector register file, and what its users must know of it.
 
-ALU results cannot wait; then come the other units (in turn), then the preemption unit's restores. While one
-of these waits for an ALU result, `throttle` holds back one ALU instruction in two, so it gets the port.
+ALU results cannot wait; then come the other units (in turn), then the preemption unit's restores.
+While one of these waits for an ALU result, `throttle` holds back one ALU instruction in two, so it
+gets the port.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -20,7 +21,8 @@ WRITERS = ("global", "shared", "constant", "f64", "sfu", "exchange")
 
 
 def hold_back(m: Module, result, waiting, accepting) -> Signal:
-    """Return the throttle of a write port: one ALU instruction in two is held back while somebody waits.
+    """Return the throttle of a write port: one ALU instruction in two is held back while somebody
+    waits.
 
     Parameters
     ----------
@@ -30,7 +32,8 @@ def hold_back(m: Module, result, waiting, accepting) -> Signal:
     accepting : Value
         The pipeline can take an instruction in this cycle.
     """
-    bubble, throttle = Signal(), Signal(name="held_back")
+    bubble = Signal()
+    throttle = Signal(name="held_back")
     m.d.comb += throttle.eq(result & waiting & ~bubble)
     with m.If(accepting):
         m.d.sync += bubble.eq(throttle)
@@ -43,9 +46,10 @@ class WriteBack(wiring.Component):
     Attributes
     ----------
     result : in
-        Beat of an ALU result, taken in the cycle of `valid`; unless `kept` it releases its register without
-        writing it.
-    global_write, shared_write, constant_write, f64_write, sfu_write, exchange_write, restore_write : in stream
+        Beat of an ALU result, taken in the cycle of `valid`; unless `kept` it releases its register
+        without writing it.
+    global_write, shared_write, constant_write, f64_write, sfu_write, exchange_write : in stream
+    restore_write : in stream
         Beats of the `WRITERS` and of the preemption unit.
     mark_clean : Signal(1), in
         With `restore_write`: leave the dirty bit.
@@ -54,7 +58,8 @@ class WriteBack(wiring.Component):
     throttle : Signal(1), out
         Issue no ALU instruction in this cycle.
     write : out
-        Beat for the register file: an invalid register is written in all lanes, with 0 outside the mask.
+        Beat for the register file: an invalid register is written in all lanes, with 0 outside the
+        mask.
     flag : out
         Register whose valid (and dirty) bit is to be set: with the last beat of each register.
     flag_valid : Signal(1), in
@@ -90,8 +95,9 @@ class WriteBack(wiring.Component):
             **{f"{name}_write": In(stream.Signature(write)) for name in WRITERS},
             "restore_write": In(stream.Signature(write)),
             "mark_clean": In(1), "accepting": In(1), "throttle": Out(1),
-            "write": Out(data.StructLayout({"valid": 1, "register": physical(g), "beat": index(g.beats),
-                                            "mask": g.lanes, "data": data.ArrayLayout(32, g.lanes)})),
+            "write": Out(data.StructLayout({
+                "valid": 1, "register": physical(g), "beat": index(g.beats),
+                "mask": g.lanes, "data": data.ArrayLayout(32, g.lanes)})),
             "flag": Out(data.StructLayout({"valid": 1, "warp": warp, "register": 6, "dirty": 1})),
             "flag_valid": In(1),
             "release": Out(data.StructLayout({"valid": 1, "warp": warp, "register": 6})),
@@ -113,8 +119,10 @@ class WriteBack(wiring.Component):
             self.write.beat.eq(chosen.beat), self.write.data.eq(masked),
             self.write.mask.eq(chosen.mask | (~self.flag_valid).replicate(g.lanes)),
             self.flag.valid.eq(valid & final), self.flag.warp.eq(chosen.warp),
-            self.flag.register.eq(chosen.register), self.flag.dirty.eq(~(restoring & self.mark_clean)),
-            self.trace.valid.eq(valid & ~restoring), self.trace.write.eq(chosen), self.trace.write.data.eq(masked),
+            self.flag.register.eq(chosen.register),
+            self.flag.dirty.eq(~(restoring & self.mark_clean)),
+            self.trace.valid.eq(valid & ~restoring),
+            self.trace.write.eq(chosen), self.trace.write.data.eq(masked),
             self.release.warp.eq(chosen.warp), self.release.register.eq(chosen.register),
             self.release.valid.eq((valid | self.result.valid) & chosen.release & ~restoring),
         ]
@@ -133,6 +141,8 @@ class WriteBack(wiring.Component):
             with m.Elif(arbiter.grant[number]):
                 m.d.comb += [chosen.eq(unit.payload), valid.eq(1), unit.ready.eq(1)]
         with m.Else():
-            m.d.comb += [chosen.eq(restore.payload), valid.eq(restore.valid), restore.ready.eq(1), restoring.eq(1)]
+            m.d.comb += [chosen.eq(restore.payload), valid.eq(restore.valid),
+                         restore.ready.eq(1), restoring.eq(1)]
 
-        m.d.comb += self.throttle.eq(hold_back(m, result.valid, waiting.any() | restore.valid, self.accepting))
+        m.d.comb += self.throttle.eq(hold_back(m, result.valid,
+                                               waiting.any() | restore.valid, self.accepting))

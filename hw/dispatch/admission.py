@@ -21,24 +21,28 @@ __all__ = ["Admission", "fresh_tb"]
 def fresh_tb(g: Geometry) -> data.StructLayout:
     """A resident TB whose warps are to be initialised; warp k goes into slot ``slots[k]``."""
     return data.StructLayout({
-        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots), "base": physical(g), "registers": 7,
+        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
+        "base": physical(g), "registers": 7,
         "warps": 6, "threads": 11, "slots": data.ArrayLayout(index(g.warps), g.max_block_warps)})
 
 
 class Admission(wiring.Component):
-    """Gives TBs a TB slot, warp slots, registers, shared memory and a region of local memory, one TB at a time.
+    """Gives TBs a TB slot, warp slots, registers, shared memory and a region of local memory, one
+    TB at a time.
 
-    A restored TB goes before fresh ones and waits until there is room, with no fresh TB admitted meanwhile,
-    so that it cannot starve. A fresh TB for which there is no room gives way to the other kernels; its kernel
-    is tried again when a TB has left the SM. An attempt takes ``max(warps, ranges + 1)`` cycles and a few,
-    or as long as `LocalRegions` does. A restored TB whose local memory is none of the kernel's is answered as `bad`.
+    A restored TB goes before fresh ones and waits until there is room, with no fresh TB admitted
+    meanwhile, so that it cannot starve. A fresh TB for which there is no room gives way to the
+    other kernels; its kernel is tried again when a TB has left the SM. An attempt takes
+    ``max(warps, ranges + 1)`` cycles and a few, or as long as `LocalRegions` does. A restored TB
+    whose local memory is none of the kernel's is answered as `bad`.
 
     Attributes
     ----------
     kernels, footprints : arrays, in
         Constant while a kernel is started.
     eligible : Signal(kernel_slots), in
-        Vector: kernels of which fresh TBs may be launched. An attempt ends when its kernel no longer is.
+        Vector: kernels of which fresh TBs may be launched. An attempt ends when its kernel no
+        longer is.
     request : Signal(kernel_slots), out; next_valid, next : in; advance : struct, out
         The grid walker.
     admit : stream, in; admitted : struct, out
@@ -115,12 +119,18 @@ class Admission(wiring.Component):
         current = Signal(engine.admission(g))
         restored = Signal()
         needs = self._needs(m, current.kernel)
-        attempt, enter, found, failed, lost = Signal(), Signal(), Signal(), Signal(), Signal()
+        attempt = Signal()
+        enter = Signal()
+        found = Signal()
+        failed = Signal()
+        lost = Signal()
         self._places(m, current, restored, needs, attempt, enter, found, failed, lost)
         room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
 
-        blocked, freed, leaving = Signal(g.kernel_slots), Signal(), self.remove.any()
+        leaving = self.remove.any()
+        blocked = Signal(g.kernel_slots)
+        freed = Signal()
         m.d.comb += [self.request.eq(self.eligible & ~blocked),
                      self.launching.valid.eq(~restored), self.launching.kernel.eq(current.kernel)]
         with m.If(leaving):
@@ -190,13 +200,16 @@ class Admission(wiring.Component):
             for k in range(g.kernel_slots):
                 with m.Case(k):
                     m.d.comb += [needs[name].eq(self.kernels[k][name]) for name in from_kernel]
-                    m.d.comb += [needs[name].eq(self.footprints[k][name]) for name in footprint(g).members]
+                    m.d.comb += [needs[name].eq(self.footprints[k][name])
+                                 for name in footprint(g).members]
         return needs
 
     def _places(self, m: Module, current, restored, needs, attempt, enter, found, failed, lost):
-        """Search for registers, shared lines, warp slots and local memory after `attempt`; take them with `enter`."""
+        """Search for registers, shared lines, warp slots and local memory after `attempt`;
+        take them with `enter`."""
         g = self.geometry
-        m.submodules.registers = registers = AllocationTable(g.register_rows, g.tb_slots, 2 * g.tb_slots)
+        m.submodules.registers = registers = AllocationTable(g.register_rows,
+                                                             g.tb_slots, 2 * g.tb_slots)
         m.submodules.shared = shared = AllocationTable(g.shared_lines, g.tb_slots, 2 * g.tb_slots)
         m.submodules.warp_slots = warps = WarpSlots(g)
         m.submodules.local_regions = local = LocalRegions(g)
@@ -213,28 +226,34 @@ class Admission(wiring.Component):
         m.d.comb += [
             local.request.valid.eq(attempt), local.request.kernel.eq(current.kernel),
             local.request.restored.eq(restored), local.request.address.eq(current.local_base),
-            *(local.request[name].eq(needs[name]) for name in ("warps", "local_base", "local_bytes")),
-            local.take.valid.eq(enter), local.take.tb.eq(tb), local.ended.eq(self.ended), local.start.eq(self.start),
+            *(local.request[name].eq(needs[name])
+              for name in ("warps", "local_base", "local_bytes")),
+            local.take.valid.eq(enter), local.take.tb.eq(tb),
+            local.ended.eq(self.ended), local.start.eq(self.start),
         ]
         base = Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start)
         row, insert = self.insert.row, self.insert
         m.d.comb += [
-            warps.taken.eq(self.warps_taken), warps.pick.valid.eq(attempt), warps.pick.count.eq(needs.warps),
+            warps.taken.eq(self.warps_taken),
+            warps.pick.valid.eq(attempt), warps.pick.count.eq(needs.warps),
             found.eq(registers.done & shared.done & warps.done & local.done & local.found),
             failed.eq(registers.done & ~registers.fits | shared.done & ~shared.fits),
             lost.eq(local.done & ~local.found),
 
             insert.valid.eq(enter), insert.tb.eq(tb), insert.warps.eq(needs.warps),
             insert.shared_bytes.eq(needs.shared_bytes), row.kernel.eq(current.kernel),
-            row.launch_id.eq(current.launch_id), row.ctaid_x.eq(current.ctaid_x), row.ctaid_y.eq(current.ctaid_y),
+            row.launch_id.eq(current.launch_id),
+            row.ctaid_x.eq(current.ctaid_x), row.ctaid_y.eq(current.ctaid_y),
             row.ctaid_z.eq(current.ctaid_z), row.base.eq(base), row.first_line.eq(shared.start),
             row.lines.eq(needs.lines), row.warps.eq(warps.mask), row.local_base.eq(local.address),
-            self.clear_lines.valid.eq(enter & (needs.lines != 0)), self.clear_lines.first.eq(shared.start),
+            self.clear_lines.valid.eq(enter & (needs.lines != 0)),
+            self.clear_lines.first.eq(shared.start),
             self.clear_lines.count.eq(needs.lines), self.advance.kernel.eq(current.kernel),
 
-            self.admitted.tb.eq(tb), self.admitted.base.eq(base), self.admitted.first_line.eq(shared.start),
-            self.admitted.slots.eq(warps.slots),
-            *(self.fresh.payload[name].eq(needs[name]) for name in ("registers", "warps", "threads")),
+            self.admitted.tb.eq(tb), self.admitted.base.eq(base),
+            self.admitted.first_line.eq(shared.start), self.admitted.slots.eq(warps.slots),
+            *(self.fresh.payload[name].eq(needs[name])
+              for name in ("registers", "warps", "threads")),
             self.fresh.payload.kernel.eq(current.kernel), self.fresh.payload.tb.eq(tb),
             self.fresh.payload.base.eq(base), self.fresh.payload.slots.eq(warps.slots),
         ]

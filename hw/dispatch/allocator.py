@@ -19,7 +19,8 @@ def allocation(capacity: int, owners: int) -> data.StructLayout:
 
 
 def first_fit(capacity: int, ranges: Iterable[tuple[int, int]], size: int) -> int | None:
-    """Return the lowest start at which `size` units fit between the (start, size) `ranges`, None if nowhere."""
+    """Return the lowest start at which `size` units fit between the (start, size) `ranges`,
+    None if nowhere."""
     start = 0
     for begin, length in sorted(ranges):
         if begin < start + size and start < begin + length:
@@ -30,8 +31,8 @@ def first_fit(capacity: int, ranges: Iterable[tuple[int, int]], size: int) -> in
 class AllocationTable(wiring.Component):
     """Owner, start and size of every allocated range of one resource, with a first-fit search.
 
-    The search starts at 0 and moves to the end of an overlapping range until none overlaps, one step a
-    cycle: `done` rises at most ``entries + 1`` cycles after the request.
+    The search starts at 0 and moves to the end of an overlapping range until none overlaps, one
+    step a cycle: `done` rises at most ``entries + 1`` cycles after the request.
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ class AllocationTable(wiring.Component):
     request : struct, in
         Begins a search for `size` units; one that runs is dropped.
     done, fits, start : Signal, out
-        The answer, held until the next request; ranges released meanwhile do not spoil it. Size 0 fits at 0.
+        The answer, held until the next request; ranges released meanwhile do not spoil it. Size 0
+        fits at 0.
     insert : struct, in
         Enters a range; size 0 takes no entry. There must be a free entry.
     release : Signal(owners), in
@@ -85,7 +87,8 @@ class AllocationTable(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._search(m)
-        free, place = Signal(self.entries), Signal(self.entries)
+        free = Signal(self.entries)
+        place = Signal(self.entries)
         for i in range(self.entries):
             m.d.comb += free[i].eq(~self.table[i].valid)
         m.d.comb += place.eq(lowest(free))
@@ -108,9 +111,11 @@ class AllocationTable(wiring.Component):
         for i in range(self.entries):
             entry = self.table[i]
             ends.append((entry.start + entry.size)[:len(self.start)])
-            m.d.comb += overlaps[i].eq(entry.valid & (size != 0) & (entry.start < end) & (self.start < ends[i]))
+            m.d.comb += overlaps[i].eq(entry.valid & (size != 0) & (entry.start < end)
+                                       & (self.start < ends[i]))
         with m.If(self.request.valid):
-            m.d.sync += [self.start.eq(0), size.eq(self.request.size), searching.eq(1), self.done.eq(0)]
+            m.d.sync += [self.start.eq(0), size.eq(self.request.size),
+                         searching.eq(1), self.done.eq(0)]
         with m.Elif(searching):
             with m.If((end > self.capacity) | ~overlaps.any()):
                 m.d.sync += [searching.eq(0), self.done.eq(1), self.fits.eq(end <= self.capacity)]

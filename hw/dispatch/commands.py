@@ -26,12 +26,12 @@ class CommandProcessor(wiring.Component):
                                ^                                    resuming-+
                                +--------------- ended well ------------+
 
-    A preempt that ends badly after a TB has been saved also leads to preempted: its other TBs run on, and a
-    resume brings the saved ones back.
+    A preempt that ends badly after a TB has been saved also leads to preempted: its other TBs run
+    on, and a resume brings the saved ones back.
 
-    A command is checked and takes effect in the cycle it is written. Preempts and resumes go to the engine,
-    one at a time; a preempt waits until no TB of the kernel is half launched, and has ended when its TBs
-    have left the table.
+    A command is checked and takes effect in the cycle it is written. Preempts and resumes go to the
+    engine, one at a time; a preempt waits until no TB of the kernel is half launched, and has ended
+    when its TBs have left the table.
 
     Attributes
     ----------
@@ -122,7 +122,9 @@ class CommandProcessor(wiring.Component):
                 with m.Case(k):
                     m.d.comb += state.eq(self.states[k])
                     m.d.comb += [fit.kernel[name].eq(self.kernels[k][name]) for name in NEEDS]
-        error, accepted, self._saved = Signal(CommandError), Signal(), Signal()
+        error = Signal(CommandError)
+        accepted = Signal()
+        self._saved = Signal()
         self._check(m, state, fit.fits, error)
         m.d.comb += [accepted.eq(command.valid & (error == CommandError.NONE)),
                      self.refused.eq(command.valid & (error != CommandError.NONE)),
@@ -135,11 +137,13 @@ class CommandProcessor(wiring.Component):
         for k in range(g.kernel_slots):
             state = self.states[k]
             m.d.comb += [self.eligible[k].eq(state == KernelState.RUNNING),
-                         self.start[k].eq(accepted & (command.op == Command.START) & (command.kernel == k))]
+                         self.start[k].eq(accepted & (command.op == Command.START)
+                                          & (command.kernel == k))]
             with m.If(self.start[k]):
                 m.d.sync += [state.eq(KernelState.RUNNING), self.footprints[k].eq(fit.size)]
             with m.Elif(accepted & (command.kernel == k)):
-                m.d.sync += state.eq(Mux(command.op == Command.PREEMPT, KernelState.PREEMPTING, KernelState.RESUMING))
+                m.d.sync += state.eq(Mux(command.op == Command.PREEMPT,
+                                         KernelState.PREEMPTING, KernelState.RESUMING))
             with m.Elif(ended & (target == k)):
                 self._end(m, k, result)
             with m.Elif((state == KernelState.RUNNING) & self.done[k]):
@@ -175,15 +179,17 @@ class CommandProcessor(wiring.Component):
 
     def _engine(self, m: Module, accepted):
         """Hand a preempt or resume to the engine; return when it has ended, and its error."""
-        waiting, concluding = Signal(), Signal()
+        waiting = Signal()
+        concluding = Signal()
         result = Signal(CommandError)
         payload, command = self.engine.payload, self.command
         launching = self.launching.valid & (self.launching.kernel == payload.kernel)
         with m.If(accepted & (command.op != Command.START)):
-            m.d.sync += [waiting.eq(1), self.busy.eq(1), self._saved.eq(0), payload.kernel.eq(command.kernel),
+            m.d.sync += [waiting.eq(1), self.busy.eq(1), self._saved.eq(0),
+                         payload.kernel.eq(command.kernel),
                          payload.resume.eq(command.op == Command.RESUME),
-                         payload.mechanism.eq(command.mechanism), payload.scramble.eq(command.scramble),
-                         payload.gang.eq(command.gang)]
+                         payload.mechanism.eq(command.mechanism),
+                         payload.scramble.eq(command.scramble), payload.gang.eq(command.gang)]
         m.d.comb += self.engine.valid.eq(waiting & ~launching)
         with m.If(self.engine.valid & self.engine.ready):
             m.d.sync += waiting.eq(0)
@@ -193,7 +199,8 @@ class CommandProcessor(wiring.Component):
         with m.If(self.result.valid):
             m.d.sync += [concluding.eq(1), result.eq(self.result.error)]
         ended = Signal()
-        left = payload.resume | (result != CommandError.NONE) | ~self.present.bit_select(payload.kernel, 1)
+        left = (payload.resume | (result != CommandError.NONE)
+                | ~self.present.bit_select(payload.kernel, 1))
         m.d.comb += ended.eq(concluding & left)
         with m.If(ended):
             m.d.comb += [self.preempted.eq(~payload.resume), self.resumed.eq(payload.resume)]

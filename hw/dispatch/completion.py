@@ -13,7 +13,8 @@ __all__ = ["Completion"]
 
 
 class Completion(wiring.Component):
-    """Frees a started TB once all its warps have exited, and a TB that the engine has saved, one a cycle.
+    """Frees a started TB once all its warps have exited, and a TB that the engine has saved, one a
+    cycle.
 
     Attributes
     ----------
@@ -27,7 +28,8 @@ class Completion(wiring.Component):
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; its count becomes 0.
     remove : Signal(tb_slots), out
-        At most one bit: this TB leaves the SM in this cycle; a TB that ends does two cycles after its last warp.
+        At most one bit: this TB leaves the SM in this cycle; a TB that ends does two cycles after
+        its last warp.
     ended : Signal(tb_slots), out
         As `remove`, of TBs that end only.
     free : Signal(warps), out
@@ -64,7 +66,8 @@ class Completion(wiring.Component):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]
-        over, ending = Signal(g.tb_slots), Signal(g.tb_slots)
+        over = Signal(g.tb_slots)
+        ending = Signal(g.tb_slots)
         for t, row in enumerate(rows):
             m.d.comb += over[t].eq(row.valid & row.started & ((row.warps & ~self.exited) == 0))
         m.d.sync += ending.eq(lowest(over & ~self.claim & ~self.remove))

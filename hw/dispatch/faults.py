@@ -22,12 +22,14 @@ SOURCES = ("global_fault", "shared_fault", "constant_fault", "execute_fault", "f
 
 def fault_record(g: Geometry) -> data.StructLayout:
     """What the driver can read of a fault; `warp` is the warp of the TB, `tb` its launch id."""
-    return data.StructLayout({"kind": Fault, "kernel": index(g.kernel_slots), "warp": index(g.max_block_warps),
+    return data.StructLayout({"kind": Fault, "kernel": index(g.kernel_slots),
+                              "warp": index(g.max_block_warps),
                               "tb": 32, "pc": PC_BITS, "address": ADDRESS_BITS})
 
 
 class FaultUnit(wiring.Component):
-    """Kills the TB of a faulting warp: a fault ends the TB, never the machine (docs/architecture.md, Faults).
+    """Kills the TB of a faulting warp: a fault ends the TB, never the machine
+    (docs/architecture.md, Faults).
 
     Attributes
     ----------
@@ -50,7 +52,8 @@ class FaultUnit(wiring.Component):
     faults : array, out
         TBs of each kernel ended by a fault since its start.
     kill : Signal(warps), out
-        Vector: warps of TBs that are ended, from two cycles after the report until the TB is removed.
+        Vector: warps of TBs that are ended, from two cycles after the report until the TB is
+        removed.
     """
 
     global_fault: data.View
@@ -92,13 +95,15 @@ class FaultUnit(wiring.Component):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]
-        killed, struck = Signal(g.tb_slots), Signal(g.tb_slots)
+        killed = Signal(g.tb_slots)
+        struck = Signal(g.tb_slots)
         reports = [Signal(fault_report(g), name=source) for source in SOURCES]
         hits = [Signal(g.tb_slots, name=f"hit_{source}") for source in SOURCES]
         for report, hit, source in zip(reports, hits, SOURCES, strict=True):
             m.d.sync += report.eq(getattr(self, source))
             with m.If(report.valid):
-                m.d.comb += hit.eq(Cat(row.valid & row.warps.bit_select(report.warp, 1) for row in rows) & ~killed)
+                m.d.comb += hit.eq(Cat(row.valid & row.warps.bit_select(report.warp, 1)
+                                       for row in rows) & ~killed)
         m.d.comb += struck.eq(functools.reduce(operator.or_, hits))
         added = sum((struck[t] for t in range(g.tb_slots)), Const(0))
         m.d.comb += [self.event.eq(struck.any()),
@@ -123,12 +128,16 @@ class FaultUnit(wiring.Component):
         depth = self.geometry.warps
         m.submodules.block_warps = block_warps = memory.Memory(
             shape=index(self.geometry.max_block_warps), depth=1 << ceil_log2(depth), init=[])
-        store, load = block_warps.write_port(), block_warps.read_port(domain="comb")
+        store = block_warps.write_port()
+        load = block_warps.read_port(domain="comb")
         report = Signal(fault_report(self.geometry))
-        tb, record = Signal(len(rows)), self.record
+        record = self.record
+        tb = Signal(len(rows))
         m.d.comb += [
-            store.addr.eq(self.init.warp), store.data.eq(self.init.block_warp), store.en.eq(self.init.valid),
-            report.eq(gather(first, reports)), tb.eq(gather(first, hits)), load.addr.eq(report.warp),
+            store.addr.eq(self.init.warp),
+            store.data.eq(self.init.block_warp), store.en.eq(self.init.valid),
+            report.eq(gather(first, reports)),
+            tb.eq(gather(first, hits)), load.addr.eq(report.warp),
         ]
         with m.If(self.event & (~self.pending | self.clear)):
             m.d.sync += [

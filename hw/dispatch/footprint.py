@@ -15,11 +15,13 @@ NEEDS = ("grid_x", "grid_y", "grid_z", "threads", "registers", "warps", "shared_
 
 def footprint(g: Geometry) -> data.StructLayout:
     """Rows of vector registers and lines of shared memory of a TB."""
-    return data.StructLayout({"rows": range(g.register_rows + 1), "lines": range(g.shared_lines + 1)})
+    return data.StructLayout({"rows": range(g.register_rows + 1),
+                              "lines": range(g.shared_lines + 1)})
 
 
 class Footprint(wiring.Component):
-    """Computes a kernel's footprint from its descriptor; combinational. Its model is `arch.footprint.tb_footprint`.
+    """Computes a kernel's footprint from its descriptor; combinational. Its model is
+    `arch.footprint.tb_footprint`.
 
     Attributes
     ----------
@@ -47,7 +49,9 @@ class Footprint(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, kernel = self.geometry, self.kernel
-        rows, lines, warps = Signal(12), Signal(14), Signal(11)
+        rows = Signal(12)
+        lines = Signal(14)
+        warps = Signal(11)
         m.d.comb += [
             rows.eq((kernel.warps * kernel.registers + (REGISTER_BANKS - 1)) // REGISTER_BANKS),
             lines.eq((kernel.shared_bytes + (SEGMENT_BYTES - 1)) // SEGMENT_BYTES),
@@ -55,7 +59,8 @@ class Footprint(wiring.Component):
             self.size.rows.eq(rows),
             self.size.lines.eq(lines),
             self.fits.eq((kernel.grid_x != 0) & (kernel.grid_y != 0) & (kernel.grid_z != 0)
-                         & (kernel.threads != 0) & (kernel.warps == warps) & (warps <= g.max_block_warps)
+                         & (kernel.threads != 0) & (kernel.warps == warps)
+                         & (warps <= g.max_block_warps)
                          & (kernel.registers != 0) & (kernel.registers <= g.regs_per_thread)
                          & (rows <= g.register_rows) & (lines <= g.shared_lines)),
         ]

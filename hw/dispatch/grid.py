@@ -73,7 +73,8 @@ class GridWalker(wiring.Component):
         with m.Switch(self.next.kernel):
             for k, where in enumerate(places):
                 with m.Case(k):
-                    m.d.comb += [self.next.launch_id.eq(self.launched[k]), self.next.ctaid_x.eq(where.x),
+                    m.d.comb += [self.next.launch_id.eq(self.launched[k]),
+                                 self.next.ctaid_x.eq(where.x),
                                  self.next.ctaid_y.eq(where.y), self.next.ctaid_z.eq(where.z)]
 
         with m.If(self.advance.valid):

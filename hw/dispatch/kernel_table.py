@@ -18,8 +18,9 @@ PARAM_WORD = (register_map()["kernel[0].param[0]"].address - KERNEL_BASE) >> 2
 def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
     """Return, by word of a kernel slot, the fields it holds and where in `kernel_info` each goes.
 
-    A register of one field has that register's name there, ``block`` and ``sizes`` give several members,
-    ``window_base[w]`` and ``window_end[w]`` are windows; windows beyond the geometry's do not exist.
+    A register of one field has that register's name there, ``block`` and ``sizes`` give several
+    members, ``window_base[w]`` and ``window_end[w]`` are windows; windows beyond the geometry's do
+    not exist.
     """
     prefix = "kernel[0]."
     words = {}
@@ -45,9 +46,10 @@ def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
 class KernelTable(wiring.Component):
     """Storage behind the writable registers of the kernel slots.
 
-    Descriptors are read by the whole SM at once and stand in flip-flops; what software reads back comes from
-    a memory that mirrors the writes. Slots, windows and parameters beyond the geometry read 0 and are not
-    written. A reset clears the descriptors that the hardware uses, but neither mirror nor parameters.
+    Descriptors are read by the whole SM at once and stand in flip-flops; what software reads back
+    comes from a memory that mirrors the writes. Slots, windows and parameters beyond the geometry
+    read 0 and are not written. A reset clears the descriptors that the hardware uses, but neither
+    mirror nor parameters.
 
     Attributes
     ----------
@@ -57,8 +59,10 @@ class KernelTable(wiring.Component):
         `read_data` follows `select` by one cycle.
     kernels : array of kernel_info, out
         The descriptors; a write is visible one cycle later.
-    param_select, uniform_param_select : struct, in; param_value, uniform_param_value : Signal(32), out
-        Parameter word of a kernel, combinational: for the lanes and for the uniform data path.
+    param_select, uniform_param_select : struct, in
+        Parameter words wanted: by the lanes, by the uniform data path.
+    param_value, uniform_param_value : Signal(32), out
+        These words of the kernels, combinational.
     """
 
     write: data.View
@@ -86,8 +90,10 @@ class KernelTable(wiring.Component):
         m = Module()
         slots, words = self.geometry.kernel_slots, self.geometry.param_words
         slot_bits, word_bits = index(slots).width, index(words).width
-        m.submodules.mirror = mirror = memory.Memory(shape=32, depth=PARAM_WORD << slot_bits, init=[])
-        m.submodules.params = params = memory.Memory(shape=32, depth=1 << slot_bits + word_bits, init=[])
+        m.submodules.mirror = mirror = memory.Memory(shape=32,
+                                                     depth=PARAM_WORD << slot_bits, init=[])
+        m.submodules.params = params = memory.Memory(shape=32,
+                                                     depth=1 << slot_bits + word_bits, init=[])
 
         def in_params(place):
             return ((place.word >= PARAM_WORD) & (place.word < PARAM_WORD + words)
@@ -99,7 +105,8 @@ class KernelTable(wiring.Component):
         def mirror_address(place):
             return Cat(place.word[:PARAM_WORD.bit_length() - 1], place.kernel[:slot_bits])
 
-        store, load = params.write_port(), params.read_port()
+        store = params.write_port()
+        load = params.read_port()
         m.d.comb += [
             store.addr.eq(param_address(self.write)), store.data.eq(self.write.data),
             store.en.eq(self.write.valid & in_params(self.write)),
@@ -109,12 +116,14 @@ class KernelTable(wiring.Component):
                               (self.uniform_param_select, self.uniform_param_value)):
             use = params.read_port(domain="comb")
             m.d.comb += [use.addr.eq(Cat(select.word, select.kernel)), value.eq(use.data)]
-        store, back = mirror.write_port(), mirror.read_port()
+        store = mirror.write_port()
+        back = mirror.read_port()
         m.d.comb += [store.addr.eq(mirror_address(self.write)),
                      back.addr.eq(mirror_address(self.select)), back.en.eq(1)]
         self._write_descriptors(m, store)
 
-        from_params, from_mirror = Signal(), Signal()
+        from_params = Signal()
+        from_mirror = Signal()
         m.d.sync += [from_params.eq(in_params(self.select)),
                      from_mirror.eq((self.select.word < PARAM_WORD) & (self.select.kernel < slots))]
         with m.If(from_params):
@@ -141,6 +150,7 @@ class KernelTable(wiring.Component):
         with m.Switch(write.word):
             for word, places in words.items():
                 with m.Case(word):
-                    m.d.comb += store.data.eq(write.data & sum((1 << f.width) - 1 << f.low for f, _ in places))
+                    m.d.comb += store.data.eq(write.data
+                                              & sum((1 << f.width) - 1 << f.low for f, _ in places))
             with m.Default():
                 m.d.comb += store.en.eq(0)

@@ -12,7 +12,8 @@ __all__ = ["Launcher", "StreamPriority"]
 
 
 class Launcher(wiring.Component):
-    """Initialises each warp with its lanes, pushes its first stack entry (PC 0), then starts the TB.
+    """Initialises each warp with its lanes, pushes its first stack entry (PC 0), then starts the
+    TB.
 
     Two cycles a warp and one for the start, when `warp_init` and `stack_push` are ready.
 
@@ -53,8 +54,10 @@ class Launcher(wiring.Component):
         init, push = self.warp_init.payload, self.stack_push.payload
         slot = tb.slots[warp]
         m.d.comb += [
-            init.warp.eq(slot), init.tb.eq(tb.tb), init.kernel.eq(tb.kernel), init.block_warp.eq(warp),
-            init.base.eq(base), init.registers.eq(tb.registers), init.launched.eq(mask), init.live.eq(mask),
+            init.warp.eq(slot), init.tb.eq(tb.tb),
+            init.kernel.eq(tb.kernel), init.block_warp.eq(warp),
+            init.base.eq(base), init.registers.eq(tb.registers),
+            init.launched.eq(mask), init.live.eq(mask),
             push.warp.eq(slot), push.pc.eq(0), push.mask.eq(mask), push.reconv.eq(PC_NONE),
             self.start.tb.eq(tb.tb),
         ]
@@ -70,7 +73,8 @@ class Launcher(wiring.Component):
             with m.State("PUSH"):
                 m.d.comb += self.stack_push.valid.eq(1)
                 with m.If(self.stack_push.ready):
-                    m.d.sync += [warp.eq(warp + 1), threads.eq(threads - g.warp_size), base.eq(base + tb.registers)]
+                    m.d.sync += [warp.eq(warp + 1), threads.eq(threads - g.warp_size),
+                                 base.eq(base + tb.registers)]
                     m.next = "INIT"
                     with m.If(warp + 1 == tb.warps):
                         m.next = "START"
@@ -103,7 +107,8 @@ class StreamPriority(wiring.Component):
 
     def __init__(self, shape):
         signature = stream.Signature(shape)
-        super().__init__({"first": In(signature), "second": In(signature), "merged": Out(signature)})
+        super().__init__({"first": In(signature), "second": In(signature),
+                          "merged": Out(signature)})
 
     def elaborate(self, platform):
         m = Module()
@@ -114,6 +119,7 @@ class StreamPriority(wiring.Component):
             m.d.comb += [self.merged.valid.eq(1), self.merged.payload.eq(self.second.payload),
                          self.second.ready.eq(self.merged.ready)]
         with m.Else():
-            m.d.comb += [self.merged.valid.eq(self.first.valid), self.merged.payload.eq(self.first.payload),
+            m.d.comb += [self.merged.valid.eq(self.first.valid),
+                         self.merged.payload.eq(self.first.payload),
                          self.first.ready.eq(self.merged.ready)]
         return m

@@ -1,4 +1,5 @@
-"""Local memory of thread blocks (TBs): who owns which region, from launch to end, on the SM or preempted."""
+"""Local memory of thread blocks (TBs): who owns which region, from launch to end,
+on the SM or preempted."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
@@ -12,7 +13,8 @@ __all__ = ["LocalRegions", "region_bytes", "region_request"]
 
 
 def region_bytes(g: Geometry, warps: int, local_bytes: int) -> int:
-    """Return the bytes of a TB's region: `local_bytes` for each lane of its warps, in whole 128-byte lines."""
+    """Return the bytes of a TB's region:
+    `local_bytes` for each lane of its warps, in whole 128-byte lines."""
     return -(-warps * g.warp_size * local_bytes // SEGMENT_BYTES) * SEGMENT_BYTES
 
 
@@ -21,16 +23,19 @@ def region_request(g: Geometry) -> data.StructLayout:
     info = kernel_info(g).members
     return data.StructLayout({
         "valid": 1, "kernel": index(g.kernel_slots), "restored": 1, "address": ADDRESS_BITS,
-        "warps": info["warps"], "local_base": info["local_base"], "local_bytes": info["local_bytes"]})
+        "warps": info["warps"], "local_base": info["local_base"],
+        "local_bytes": info["local_bytes"]})
 
 
 class LocalRegions(wiring.Component):
-    """Finds the lowest free region of a kernel for a fresh TB, or the number of a restored TB's region.
+    """Finds the lowest free region of a kernel for a fresh TB, or the number of a restored TB's
+    region.
 
-    Each kernel has `tb_slots` regions, the first at `local_base`, of `region_bytes` each. That is enough: TBs of a
-    kernel are resident or preempted, and while any is preempted none is launched. An answer takes a cycle for each
-    bit of the number of warps and one for each region up to the one found (a kernel without local memory: none), since
-    sizes and addresses are added up rather than multiplied.
+    Each kernel has `tb_slots` regions, the first at `local_base`, of `region_bytes` each. That is
+    enough: TBs of a kernel are resident or preempted, and while any is preempted none is launched.
+    An answer takes a cycle for each bit of the number of warps and one for each region up to the
+    one found (a kernel without local memory: none), since sizes and addresses are added up rather
+    than multiplied.
 
     Parameters
     ----------
@@ -41,13 +46,15 @@ class LocalRegions(wiring.Component):
     request : region_request, in
         Begins a search; one that runs is dropped.
     done, found : Signal, out
-        The answer, held until the next request. Not `found`: no region is free, or none begins at `address`.
+        The answer, held until the next request. Not `found`: no region is free, or none begins at
+        `address`.
     address : Signal, out
         Of the region; `local_base` itself if the kernel has no local memory.
     take : struct, in
         TB slot `tb` gets the region found.
     ended : Signal(tb_slots), in
-        At most one bit: this TB has ended, and its region becomes free. A TB that was saved keeps its own.
+        At most one bit: this TB has ended, and its region becomes free. A TB that was saved keeps
+        its own.
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; all its regions are free.
     """
@@ -75,7 +82,8 @@ class LocalRegions(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        kernel, region = Signal(index(g.kernel_slots)), Signal(g.tb_slots)
+        kernel = Signal(index(g.kernel_slots))
+        region = Signal(g.tb_slots)
         owned = [Signal(g.tb_slots, name=f"owned_{k}") for k in range(g.kernel_slots)]
         taken = Signal(g.tb_slots)
         with m.Switch(kernel):
@@ -89,15 +97,23 @@ class LocalRegions(wiring.Component):
     def _search(self, m: Module, kernel, region, taken):
         """Add up the size of a region, then step over the regions."""
         asked = self.request
-        size, part, warps = Signal(ADDRESS_BITS), Signal(ADDRESS_BITS), Signal(len(asked.warps))
-        wanted, restored, sizing, walking, fits = Signal(ADDRESS_BITS), Signal(), Signal(), Signal(), Signal()
+        size = Signal(ADDRESS_BITS)  # of a region, added up bit by bit
+        part = Signal(ADDRESS_BITS)  # size of as many warps as the lowest bit of `warps` stands for
+        warps = Signal(len(asked.warps))
+        wanted = Signal(ADDRESS_BITS)  # address of a `restored` TB's region
+        restored = Signal()
+        sizing = Signal()  # the size is added up
+        walking = Signal()  # the regions are stepped over
+        fits = Signal()  # this region is the answer
         lane_bits, line_bits = exact_log2(self.geometry.warp_size), exact_log2(SEGMENT_BYTES)
-        m.d.comb += fits.eq((restored & (self.address == wanted)) | (~restored & ~(taken & region).any()))
+        m.d.comb += fits.eq((restored & (self.address == wanted))
+                            | (~restored & ~(taken & region).any()))
         with m.If(asked.valid):
             m.d.sync += [
                 kernel.eq(asked.kernel), region.eq(asked.local_bytes != 0), size.eq(0),
                 self.address.eq(asked.local_base),
-                part.eq(asked.local_bytes << lane_bits), warps.eq(asked.warps), wanted.eq(asked.address),
+                part.eq(asked.local_bytes << lane_bits),
+                warps.eq(asked.warps), wanted.eq(asked.address),
                 restored.eq(asked.restored), sizing.eq(asked.local_bytes != 0), walking.eq(0),
                 self.done.eq(asked.local_bytes == 0), self.found.eq(1)]
         with m.Elif(sizing):
@@ -105,7 +121,8 @@ class LocalRegions(wiring.Component):
             with m.If(warps[0]):
                 m.d.sync += size.eq(size + part)
             with m.If(~warps.any()):
-                m.d.sync += [size.eq(Cat(Const(0, line_bits), (size + (SEGMENT_BYTES - 1))[line_bits:])),
+                m.d.sync += [size.eq(Cat(Const(0, line_bits),
+                                         (size + (SEGMENT_BYTES - 1))[line_bits:])),
                              sizing.eq(0), walking.eq(1)]
         with m.Elif(walking):
             with m.If(fits | region[-1]):
@@ -122,7 +139,8 @@ class LocalRegions(wiring.Component):
             with m.If(self.take.valid & (self.take.tb == t)):
                 m.d.sync += [mine.kernel.eq(kernel), mine.region.eq(region)]
         for k, mask in enumerate(owned):
-            given, back = Signal(g.tb_slots, name=f"given_{k}"), Signal(g.tb_slots, name=f"back_{k}")
+            given = Signal(g.tb_slots, name=f"given_{k}")
+            back = Signal(g.tb_slots, name=f"back_{k}")
             with m.If(self.take.valid & (kernel == k)):
                 m.d.comb += given.eq(region)
             for t, mine in enumerate(owners):

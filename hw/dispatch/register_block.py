@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out
 from ..arch.geometry import Geometry
 from ..arch.registers import ADDRESS_BITS, Register, register_map
 
-__all__ = ["KERNEL_BASE", "KERNEL_STRIDE", "RegisterBlock", "register_layout", "table_write", "table_select",
-           "value_layout"]
+__all__ = ["KERNEL_BASE", "KERNEL_STRIDE", "RegisterBlock", "register_layout", "table_write",
+           "table_select", "value_layout"]
 
 KERNEL_BASE = register_map()["kernel[0].code_base"].address
 """Byte address of the first kernel slot; every register from here on belongs to a slot."""
@@ -20,7 +20,8 @@ _SLOT_BITS = ADDRESS_BITS - KERNEL_STRIDE.bit_length()
 
 def register_layout(register: Register) -> data.FlexibleLayout:
     """Return the layout of one register: its fields at their places in 32 bits."""
-    return data.FlexibleLayout(32, {f.name: data.Field(f.width, f.low) for f in register.fields.values()})
+    return data.FlexibleLayout(
+        32, {f.name: data.Field(f.width, f.low) for f in register.fields.values()})
 
 
 def value_layout(g: Geometry) -> data.StructLayout:
@@ -46,8 +47,8 @@ def _exists(g: Geometry, register: Register) -> bool:
 class RegisterBlock(wiring.Component):
     """Decodes bus accesses; holds the event and inspect registers.
 
-    The kernel slots' writable words live in `KernelTable` and are passed through. An access to an address
-    that holds no register reads 0 and writes nothing.
+    The kernel slots' writable words live in `KernelTable` and are passed through. An access to an
+    address that holds no register reads 0 and writes nothing.
 
     Attributes
     ----------
@@ -119,13 +120,15 @@ class RegisterBlock(wiring.Component):
 
         m.d.comb += self.command.valid.eq(written("command"))
         for field in registers["command"].fields.values():
-            m.d.comb += self.command[field.name].eq(self.write_data[field.low:field.low + field.width])
+            m.d.comb += self.command[field.name].eq(self.write_data[field.low:field.low
+                                                                              + field.width])
         with m.If(written("inspect")):
             m.d.sync += self.inspect.eq(self.write_data & _mask(registers["inspect"]))
         event, cleared = self.event.as_value(), self.event_clear.as_value()
         with m.If(written("event")):
             m.d.comb += cleared.eq(self.write_data & _mask(registers["event"]))
-        m.d.sync += event.eq(event & ~cleared | self.event_set.as_value() & _mask(registers["event"]))
+        m.d.sync += event.eq(event & ~cleared
+                             | self.event_set.as_value() & _mask(registers["event"]))
         m.d.comb += self.interrupt.eq(event.any())
 
         in_table = self.address >= KERNEL_BASE
@@ -141,14 +144,17 @@ class RegisterBlock(wiring.Component):
         return m
 
     def _read(self, m: Module, in_table):
-        """Register what this block serves; what it does not serve in the slots comes from the table."""
+        """Register what this block serves;
+        what it does not serve in the slots comes from the table."""
         served = {path: self.values[path] for path in value_layout(self.geometry).members}
         served |= {"event": self.event, "inspect": self.inspect}
-        own, from_table = Signal(32), Signal()
+        own = Signal(32)
+        from_table = Signal()
         with m.Switch(self.address[2:]):
             for path, value in served.items():
                 with m.Case(register_map()[path].address >> 2):
-                    m.d.sync += [own.eq(value.as_value() & _mask(register_map()[path])), from_table.eq(0)]
+                    m.d.sync += [own.eq(value.as_value() & _mask(register_map()[path])),
+                                 from_table.eq(0)]
             with m.Default():
                 m.d.sync += [own.eq(0), from_table.eq(in_table)]
         m.d.comb += self.read_data.eq(own)

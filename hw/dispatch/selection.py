@@ -16,7 +16,8 @@ def encode(onehot: Value) -> Value:
     """Return the number of the set bit of a one-hot vector (0 if none is set)."""
     size = len(onehot)
     bits = max(1, (size - 1).bit_length())
-    return Cat((onehot & sum(1 << i for i in range(size) if i >> bit & 1)).any() for bit in range(bits))
+    return Cat((onehot & sum(1 << i for i in range(size) if i >> bit & 1)).any()
+               for bit in range(bits))
 
 
 def gather(select: Value, values: Sequence[ValueLike]) -> Value:

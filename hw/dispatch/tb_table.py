@@ -14,7 +14,8 @@ __all__ = ["TbTable", "new_tb"]
 
 
 def new_tb(g: Geometry) -> data.StructLayout:
-    """A TB that becomes resident in slot `tb`: its row, the number of its warps and its bytes of shared memory."""
+    """A TB that becomes resident in slot `tb`:
+    its row, the number of its warps and its bytes of shared memory."""
     return data.StructLayout({"valid": 1, "tb": index(g.tb_slots), "row": resident_tb(g),
                               "warps": range(g.max_block_warps + 1), "shared_bytes": 20})
 
@@ -73,7 +74,8 @@ class TbTable(wiring.Component):
         for t in range(g.tb_slots):
             row = self.resident[t]
             self._describe(m, row, self.tbs[t], inserted := Signal(name=f"inserted{t}"))
-            m.d.comb += [inserted.eq(self.insert.valid & (self.insert.tb == t)), self.occupied[t].eq(row.valid)]
+            m.d.comb += [inserted.eq(self.insert.valid & (self.insert.tb == t)),
+                         self.occupied[t].eq(row.valid)]
             with m.If(self.start.valid & (self.start.tb == t)):
                 m.d.sync += row.started.eq(1)
             with m.If(self.remove[t]):

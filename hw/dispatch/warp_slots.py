@@ -19,7 +19,8 @@ class WarpSlots(wiring.Component):
     taken : Signal(warps), in
         Vector: slots in use.
     pick : struct, in
-        Begins to collect `count` slots and forgets those collected before; there must be enough free ones.
+        Begins to collect `count` slots and forgets those collected before; there must be enough
+        free ones.
     done : Signal, out
         All are collected; held until the next `pick`.
     slots : array, out

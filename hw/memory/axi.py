@@ -1,4 +1,5 @@
-"""AXI4: the bus signature, and the adapter that merges the SM's internal ports into one AXI4 master.
+"""AXI4: the bus signature, and the adapter that merges the SM's internal ports into one AXI4
+master.
 
 ::
 
@@ -49,7 +50,8 @@ class Axi4(wiring.Signature):
     """
 
     def __init__(self, g: Geometry):
-        address = {"id": Out(ID_BITS), "addr": Out(ADDRESS_BITS), "len": Out(8), "size": Out(3), "burst": Out(2),
+        address = {"id": Out(ID_BITS), "addr": Out(ADDRESS_BITS),
+                   "len": Out(8), "size": Out(3), "burst": Out(2),
                    "valid": Out(1), "ready": In(1)}
         super().__init__({
             **{"aw" + name: flow for name, flow in address.items()},
@@ -57,8 +59,8 @@ class Axi4(wiring.Signature):
             "wvalid": Out(1), "wready": In(1),
             "bid": In(ID_BITS), "bresp": In(2), "bvalid": In(1), "bready": Out(1),
             **{"ar" + name: flow for name, flow in address.items()},
-            "rid": In(ID_BITS), "rdata": In(8 * g.bus_bytes), "rresp": In(2), "rlast": In(1), "rvalid": In(1),
-            "rready": Out(1),
+            "rid": In(ID_BITS), "rdata": In(8 * g.bus_bytes), "rresp": In(2),
+            "rlast": In(1), "rvalid": In(1), "rready": Out(1),
         })
 
 
@@ -104,10 +106,11 @@ class AxiInterface(Protocol):
 class AxiMaster(wiring.Component):
     """Merges internal ports, earlier ones first, into one AXI4 master; the id is the port's number.
 
-    Requests and write beats pass a register each (one cycle, one burst and one beat a cycle); read beats and
-    acknowledgements go straight to the port their id names. Addresses, data and strobes stay stable from
-    ``valid`` to ``ready``; write data comes in the order of the write addresses and may run before them or
-    behind them. A response other than OKAY sets `error`; one with the id of no port is taken and dropped.
+    Requests and write beats pass a register each (one cycle, one burst and one beat a cycle); read
+    beats and acknowledgements go straight to the port their id names. Addresses, data and strobes
+    stay stable from ``valid`` to ``ready``; write data comes in the order of the write addresses
+    and may run before them or behind them. A response other than OKAY sets `error`; one with the id
+    of no port is taken and dropped.
 
     Parameters
     ----------
@@ -153,11 +156,13 @@ class AxiMaster(wiring.Component):
         m.d.comb += [order.w_data.eq(taken.port), order.w_en.eq(taken.valid)]
         self._write_data(m, order)
 
-        reader = self._by_id(m, bus.rid, [port.beat for port in self.readers], bus.rvalid, bus.rready)
+        reader = self._by_id(m, bus.rid, [port.beat for port in self.readers],
+                             bus.rvalid, bus.rready)
         for beat in reader:
             m.d.comb += [beat.payload.data.eq(bus.rdata), beat.payload.last.eq(bus.rlast),
                          beat.payload.error.eq(bus.rresp != OKAY)]
-        for ack in self._by_id(m, bus.bid, [port.ack for port in self.writers], bus.bvalid, bus.bready):
+        for ack in self._by_id(m, bus.bid, [port.ack for port in self.writers],
+                               bus.bvalid, bus.bready):
             m.d.comb += ack.payload.error.eq(bus.bresp != OKAY)
         return m
 
@@ -168,7 +173,8 @@ class AxiMaster(wiring.Component):
         taken = _Taken(channel)
         free = Signal(name=f"{channel}_free")
         m.d.comb += [free.eq((~bus["valid"] | bus["ready"]) & allowed),
-                     bus["size"].eq(exact_log2(self.geometry.bus_bytes)), bus["burst"].eq(INCREMENTING)]
+                     bus["size"].eq(exact_log2(self.geometry.bus_bytes)),
+                     bus["burst"].eq(INCREMENTING)]
         with m.If(bus["ready"]):
             m.d.sync += bus["valid"].eq(0)
         for number, port in reversed(list(enumerate(ports))):

@@ -20,9 +20,9 @@ _ROW_BITS = exact_log2(ROW_BYTES)
 class ConstantCache(wiring.Component):
     """Direct-mapped cache of `constant_lines` lines of 128 bytes, filled over a `ReadPort`.
 
-    One lookup a cycle. Whether it hits is known in the same cycle, its row follows in the next. A miss starts a fill,
-    and whoever asked keeps asking; the line has come when the lookup hits or says `error`. An error is said once: the
-    next lookup of that line fetches it again.
+    One lookup a cycle. Whether it hits is known in the same cycle, its row follows in the next. A
+    miss starts a fill, and whoever asked keeps asking; the line has come when the lookup hits or
+    says `error`. An error is said once: the next lookup of that line fetches it again.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ class ConstantCache(wiring.Component):
         self.geometry = g
         super().__init__({
             "request": In(data.StructLayout({"valid": 1, "address": ADDRESS_BITS})),
-            "hit": Out(1), "error": Out(1), "row": Out(8 * ROW_BYTES), "invalidate": In(1), "port": Out(ReadPort(g)),
+            "hit": Out(1), "error": Out(1), "row": Out(8 * ROW_BYTES),
+            "invalidate": In(1), "port": Out(ReadPort(g)),
         })
 
     def elaborate(self, platform):
@@ -61,17 +62,21 @@ class ConstantCache(wiring.Component):
         g = self.geometry
         line_bits = exact_log2(g.constant_lines)
         line_end = _OFFSET_BITS + line_bits
-        m.submodules.tags = tags = Memory(shape=ADDRESS_BITS - line_end, depth=g.constant_lines, init=[])
+        m.submodules.tags = tags = Memory(shape=ADDRESS_BITS - line_end,
+                                          depth=g.constant_lines, init=[])
         m.submodules.rows = rows = Memory(
             shape=8 * ROW_BYTES, depth=g.constant_lines * SEGMENT_BYTES // ROW_BYTES, init=[])
-        read_tag, read_row = tags.read_port(domain="comb"), rows.read_port()
-        asked, valid = self.request.address, Signal(g.constant_lines)
+        read_tag = tags.read_port(domain="comb")
+        read_row = rows.read_port()
+        asked = self.request.address
+        valid = Signal(g.constant_lines)
         failed = Signal(data.StructLayout({"valid": 1, "line": ADDRESS_BITS - _OFFSET_BITS}))
         with m.If(self.request.valid):
             m.d.comb += [
-                read_tag.addr.eq(asked[_OFFSET_BITS:line_end]), read_row.addr.eq(asked[_ROW_BITS:line_end]),
-                self.hit.eq(valid.bit_select(asked[_OFFSET_BITS:line_end], 1) & (read_tag.data == asked[line_end:])
-                            & ~self.invalidate),
+                read_tag.addr.eq(asked[_OFFSET_BITS:line_end]),
+                read_row.addr.eq(asked[_ROW_BITS:line_end]),
+                self.hit.eq(valid.bit_select(asked[_OFFSET_BITS:line_end], 1) & (
+                    read_tag.data == asked[line_end:]) & ~self.invalidate),
                 self.error.eq(failed.valid & (failed.line == asked[_OFFSET_BITS:])),
             ]
         m.d.comb += [read_row.en.eq(self.hit), self.row.eq(read_row.data)]
@@ -81,11 +86,15 @@ class ConstantCache(wiring.Component):
     def _fill(self, m: Module, tags, rows, valid, failed, line_bits):
         """Fetch the line of a miss; its tag and its rows are written as the beats arrive."""
         g, port = self.geometry, self.port
-        line, beat = Signal(ADDRESS_BITS - _OFFSET_BITS), Signal(range(g.burst_beats))
+        line = Signal(ADDRESS_BITS - _OFFSET_BITS)
+        beat = Signal(range(g.burst_beats))
         slot, asked = line[:line_bits], self.request.address[_OFFSET_BITS:]
-        bad, discard, write = Signal(), Signal(), Signal()  # `discard`: invalidated while it came
+        bad = Signal()
+        discard = Signal()  # invalidated while it came
+        write = Signal()
         part_bits = exact_log2(ROW_BYTES // g.bus_bytes)
-        write_tag, write_row = tags.write_port(), rows.write_port(granularity=8 * g.bus_bytes)
+        write_tag = tags.write_port()
+        write_row = rows.write_port(granularity=8 * g.bus_bytes)
         m.d.comb += [
             write_tag.addr.eq(slot), write_tag.data.eq(line[line_bits:]), write_tag.en.eq(write),
             write_row.addr.eq(Cat(beat[part_bits:], slot)),
@@ -112,7 +121,8 @@ class ConstantCache(wiring.Component):
                 with m.If(write):
                     error, dropped = bad | port.beat.payload.error, discard | self.invalidate
                     m.d.sync += [beat.eq(beat + 1), bad.eq(error),
-                                 valid.bit_select(slot, 1).eq(port.beat.payload.last & ~error & ~dropped)]
+                                 valid.bit_select(slot, 1).eq(port.beat.payload.last & ~error
+                                                              & ~dropped)]
                     with m.If(port.beat.payload.last):
                         m.d.sync += [failed.valid.eq(error & ~dropped), failed.line.eq(line)]
                         m.next = "IDLE"

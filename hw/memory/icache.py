@@ -1,4 +1,5 @@
-"""Instruction cache: direct mapped, 128-byte lines, one fill at a time, hits under a miss, next line fetched along."""
+"""Instruction cache: direct mapped, 128-byte lines, one fill at a time, hits under a miss,
+next line fetched along."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -14,17 +15,18 @@ __all__ = ["InstructionCache"]
 _OFFSET_BITS = exact_log2(SEGMENT_BYTES)
 _WORD_BITS = 8 * INSTRUCTION_BYTES
 WORDS = 3
-"""Words a lookup returns: a preemption point has two, and the instruction behind it comes with them."""
+"""Words a lookup returns: a preemption point has two, and the instruction behind it comes with
+them."""
 _BANKS = 4
 
 
 class InstructionCache(wiring.Component):
     """Direct-mapped cache of `icache_lines` lines of 128 bytes, filled over a `ReadPort`.
 
-    One lookup a cycle; its response comes in the next cycle. A miss starts a fill unless one is under way and is
-    not remembered: whoever asked asks again after `filled`. Other lines go on hitting meanwhile, and the
-    line being replaced until its first beat arrives. The line after the missing one is fetched along if it is not
-    there; an error of that one is ignored.
+    One lookup a cycle; its response comes in the next cycle. A miss starts a fill unless one is
+    under way and is not remembered: whoever asked asks again after `filled`. Other lines go on
+    hitting meanwhile, and the line being replaced until its first beat arrives. The line after the
+    missing one is fetched along if it is not there; an error of that one is ignored.
 
     Parameters
     ----------
@@ -35,10 +37,12 @@ class InstructionCache(wiring.Component):
     request : In(valid, address)
         Byte address of an instruction word (a multiple of 8).
     response : Out(hit, error, words, more)
-        Of the request of the cycle before; with neither `hit` nor `error` it missed. `error`: the memory failed to
-        deliver the line. `words` begins with the one asked for; `more` of those after it are in the same line.
+        Of the request of the cycle before; with neither `hit` nor `error` it missed. `error`: the
+        memory failed to deliver the line. `words` begins with the one asked for; `more` of those
+        after it are in the same line.
     filled : Signal(), out
-        A line came, well or with an error, in this cycle or the one before; requests from the next cycle on see it.
+        A line came, well or with an error, in this cycle or the one before; requests from the next
+        cycle on see it.
     invalidate : Signal(), in
         Forget every line, the one being filled included.
     port : ReadPort
@@ -56,10 +60,9 @@ class InstructionCache(wiring.Component):
         super().__init__({
             "request": In(data.StructLayout({"valid": 1, "address": ADDRESS_BITS})),
             "response": Out(data.StructLayout({
-                "hit": 1, "error": 1, "words": data.ArrayLayout(_WORD_BITS, WORDS), "more": range(WORDS)})),
-            "filled": Out(1),
-            "invalidate": In(1),
-            "port": Out(ReadPort(g)),
+                "hit": 1, "error": 1, "words": data.ArrayLayout(_WORD_BITS, WORDS),
+                "more": range(WORDS)})),
+            "filled": Out(1), "invalidate": In(1), "port": Out(ReadPort(g)),
         })
 
     def elaborate(self, platform):
@@ -69,7 +72,8 @@ class InstructionCache(wiring.Component):
         m.submodules.tags = tags = Memory(shape=ADDRESS_BITS - _OFFSET_BITS - self._line_bits,
                                           depth=g.icache_lines, init=[])
         rows = g.icache_lines * SEGMENT_BYTES // (_BANKS * INSTRUCTION_BYTES)
-        banks = [Memory(shape=_WORD_BITS, depth=rows, init=[]) for _ in range(_BANKS)]  # word k is in bank k mod 4
+        # word k is in bank k mod 4
+        banks = [Memory(shape=_WORD_BITS, depth=rows, init=[]) for _ in range(_BANKS)]
         for number, bank in enumerate(banks):
             m.submodules[f"bank_{number}"] = bank
         valid = Signal(g.icache_lines)
@@ -83,17 +87,24 @@ class InstructionCache(wiring.Component):
         """Look up a word and those after it; return the address looked up in the cycle before."""
         line_end = _OFFSET_BITS + self._line_bits
         asked = self.request.address
-        read_tag, read_banks = tags.read_port(), [bank.read_port() for bank in banks]
-        looked, present = Signal(), Signal()
+        looked = Signal()
+        present = Signal()
         address = Signal(ADDRESS_BITS)
         left = ~address[3:_OFFSET_BITS]  # words of the line behind this one
-        m.d.comb += [port.en.eq(self.request.valid) for port in (read_tag, *read_banks)]
-        m.d.comb += read_tag.addr.eq(asked[_OFFSET_BITS:line_end])
-        m.d.comb += [port.addr.eq(asked[5:line_end] + (asked[3:5] > number)) for number, port in enumerate(read_banks)]
+        read_tag = tags.read_port()
+        m.d.comb += [read_tag.en.eq(self.request.valid),
+                     read_tag.addr.eq(asked[_OFFSET_BITS:line_end])]
+        words = []  # of each bank
+        for number, bank in enumerate(banks):
+            read = bank.read_port()
+            m.d.comb += [read.en.eq(self.request.valid),
+                         read.addr.eq(asked[5:line_end] + (asked[3:5] > number))]
+            words.append(read.data)
         m.d.sync += looked.eq(self.request.valid)
         with m.If(self.request.valid):
             m.d.sync += [address.eq(asked),
-                         present.eq(valid.bit_select(asked[_OFFSET_BITS:line_end], 1) & ~self.invalidate)]
+                         present.eq(valid.bit_select(asked[_OFFSET_BITS:line_end], 1)
+                                    & ~self.invalidate)]
         m.d.comb += [
             self.response.hit.eq(looked & present & (read_tag.data == address[line_end:])),
             self.response.error.eq(looked & failed.valid & (failed.line == address[_OFFSET_BITS:])),
@@ -103,7 +114,7 @@ class InstructionCache(wiring.Component):
         with m.Switch(address[3:5]):
             for first in range(_BANKS):
                 with m.Case(first):
-                    m.d.comb += [self.response.words[k].eq(read_banks[(first + k) % _BANKS].data)
+                    m.d.comb += [self.response.words[k].eq(words[(first + k) % _BANKS])
                                  for k in range(WORDS)]
         return address
 
@@ -118,7 +129,8 @@ class InstructionCache(wiring.Component):
         for number, bank in enumerate(banks):
             port = bank.write_port(granularity=granule)
             data_in = self.port.beat.payload.data
-            part = data_in[_WORD_BITS * (number % 2):][:_WORD_BITS] if both else data_in.replicate(parts)
+            part = (data_in[_WORD_BITS * (number % 2):][:_WORD_BITS] if both
+                    else data_in.replicate(parts))
             here = write & (word[0] == number // 2 if both else word[:2] == number)
             m.d.comb += [
                 port.addr.eq(Cat(word[1:] if both else word[2:], slot)), port.data.eq(part),
@@ -131,28 +143,36 @@ class InstructionCache(wiring.Component):
         line = Signal(ADDRESS_BITS - _OFFSET_BITS)
         slot = line[:self._line_bits]
         beat = Signal(range(g.burst_beats))
-        write, ahead, two = Signal(), Signal(), Signal()
+        write = Signal()
+        ahead = Signal()
+        two = Signal()
         discard = Signal()  # invalidated while it came
         error = Signal()
-        arriving, arrived = Signal(), Signal()  # the last beat: in this cycle, in the one before
+        arriving = Signal()  # the last beat, in this cycle
+        arrived = Signal()  # in the one before
         port = self.port
-        write_tag, next_tag = tags.write_port(), tags.read_port()
+        write_tag = tags.write_port()
+        next_tag = tags.read_port()
         self._write_ports(m, banks, slot, beat, write)
         following = Signal.like(line)
         next_slot = following[:self._line_bits]
         present = valid.bit_select(next_slot, 1) & (next_tag.data == following[self._line_bits:])
         m.d.comb += [
             following.eq(line + 1), next_tag.addr.eq(next_slot),
-            write_tag.addr.eq(slot), write_tag.data.eq(line[self._line_bits:]), write_tag.en.eq(write),
-            port.request.payload.address.eq(Cat(Const(0, _OFFSET_BITS), Mux(ahead, following, line))),
+            write_tag.addr.eq(slot),
+            write_tag.data.eq(line[self._line_bits:]), write_tag.en.eq(write),
+            port.request.payload.address.eq(Cat(Const(0, _OFFSET_BITS),
+                                                Mux(ahead, following, line))),
             port.request.payload.extra_beats.eq(g.burst_beats - 1),
         ]
         m.d.comb += self.filled.eq(arriving | arrived)
         m.d.sync += [discard.eq(discard | self.invalidate), arrived.eq(arriving)]
         with m.FSM():
             with m.State("IDLE"):
-                m.d.sync += [beat.eq(0), discard.eq(0), error.eq(0), ahead.eq(0), line.eq(address[_OFFSET_BITS:])]
-                with m.If(miss & ~arrived):  # with `arrived` it may be a miss of the line that has just come
+                m.d.sync += [beat.eq(0), discard.eq(0), error.eq(0),
+                             ahead.eq(0), line.eq(address[_OFFSET_BITS:])]
+                # with `arrived` it may be a miss of the line that has just come
+                with m.If(miss & ~arrived):
                     m.d.sync += [failed.valid.eq(0), discard.eq(self.invalidate)]
                     m.next = "REQUEST"
             with m.State("REQUEST"):
@@ -172,7 +192,8 @@ class InstructionCache(wiring.Component):
                     dropped = discard | self.invalidate
                     m.d.comb += write.eq(1)
                     m.d.sync += [beat.eq(beat + 1), error.eq(bad),
-                                 valid.bit_select(slot, 1).eq(port.beat.payload.last & ~bad & ~dropped)]
+                                 valid.bit_select(slot, 1).eq(port.beat.payload.last & ~bad
+                                                              & ~dropped)]
                     with m.If(port.beat.payload.last):
                         m.d.comb += arriving.eq(1)
                         m.d.sync += [beat.eq(0), error.eq(0), line.eq(following), ahead.eq(1)]

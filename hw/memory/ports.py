@@ -1,7 +1,7 @@
 """The memory ports inside the SM: bursts within one 128-byte segment, answers in order.
 
-A block that reads or writes memory has a `ReadPort` or `WritePort` and never sees AXI. A burst starts at a
-multiple of `bus_bytes`, has 1 to `burst_beats` beats and stays within one segment.
+A block that reads or writes memory has a `ReadPort` or `WritePort` and never sees AXI. A burst
+starts at a multiple of `bus_bytes`, has 1 to `burst_beats` beats and stays within one segment.
 """
 
 from typing import Protocol
@@ -31,7 +31,8 @@ class ReadPort(wiring.Signature):
 
     def __init__(self, g: Geometry):
         beat = data.StructLayout({"data": 8 * g.bus_bytes, "last": 1, "error": 1})
-        super().__init__({"request": Out(stream.Signature(burst(g))), "beat": In(stream.Signature(beat))})
+        super().__init__({"request": Out(stream.Signature(burst(g))),
+                          "beat": In(stream.Signature(beat))})
 
 
 class ReadInterface(Protocol):
@@ -61,8 +62,8 @@ class WritePort(wiring.Signature):
     def __init__(self, g: Geometry):
         beat = data.StructLayout({"data": 8 * g.bus_bytes, "strobe": g.bus_bytes, "last": 1})
         ack = data.StructLayout({"error": 1})
-        super().__init__({"request": Out(stream.Signature(burst(g))), "beat": Out(stream.Signature(beat)),
-                          "ack": In(stream.Signature(ack))})
+        super().__init__({"request": Out(stream.Signature(burst(g))),
+                          "beat": Out(stream.Signature(beat)), "ack": In(stream.Signature(ack))})
 
 
 class WriteInterface(Protocol):

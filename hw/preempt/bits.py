@@ -10,7 +10,8 @@ def lowest(vector: Value) -> Value:
     size = len(vector)
     single = (vector & -vector)[:size]
     bits = max(1, (size - 1).bit_length())
-    return Cat((single & sum(1 << k for k in range(size) if k >> bit & 1)).any() for bit in range(bits))
+    return Cat((single & sum(1 << k for k in range(size) if k >> bit & 1)).any()
+               for bit in range(bits))
 
 
 def without_lowest(vector: Signal) -> Value:

@@ -1,6 +1,8 @@
-"""Closer: the pattern table at the end of a TB's stream, the body of its CCB entry, and what was saved of it.
+"""Closer: the pattern table at the end of a TB's stream, the body of its CCB entry, and what was
+saved of it.
 
-All of these are known only once the last register of the TB has been compressed (`arch.context`; Lin et al. IV-B).
+All of these are known only once the last register of the TB has been compressed (`arch.context`;
+Lin et al. IV-B).
 """
 
 from amaranth.hdl import Module, Mux, Signal, Value
@@ -37,20 +39,23 @@ def closing_tag() -> data.StructLayout:
 def closing_job(g: Geometry) -> data.StructLayout:
     """A TB whose records and lines are all listed.
 
-    Unless something was `written`, it has no stream. `records` are in the stream, those in `listed` (a bit a
-    record, `items` in all) with registers; `shared_words` are the words of metadata before the bitmap of shared
-    lines, 0 if there is none.
+    Unless something was `written`, it has no stream. `records` are in the stream, those in `listed`
+    (a bit a record, `items` in all) with registers; `shared_words` are the words of metadata before
+    the bitmap of shared lines, 0 if there is none.
     """
     count = range(g.max_block_warps + 1)
     return data.StructLayout({
-        "tb": index(g.tb_slots), "area": ADDRESS_BITS, "bank": 1, "ended": 1, "written": 1, "live_warps": 32,
+        "tb": index(g.tb_slots), "area": ADDRESS_BITS,
+        "bank": 1, "ended": 1, "written": 1, "live_warps": 32,
         "records": count, "items": count, "listed": g.max_block_warps, "registers": 32,
-        "lines": range(g.shared_lines + 1), "metadata_words": WORD_COUNT_BITS, "shared_words": WORD_COUNT_BITS,
+        "lines": range(g.shared_lines + 1),
+        "metadata_words": WORD_COUNT_BITS, "shared_words": WORD_COUNT_BITS,
         "launch_id": 32, "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "local_base": ADDRESS_BITS})
 
 
 def save_tally(g: Geometry) -> data.StructLayout:
-    """The stream of TB `tb` has been written out, or it has `ended` by itself; `valid` for one cycle.
+    """The stream of TB `tb` has been written out, or it has `ended` by itself; `valid` for one
+    cycle.
 
     With it what was saved: bytes of the stream, registers, lines, warps.
     """
@@ -75,7 +80,8 @@ class Closer(wiring.Component):
     select, vector, collected, clear
         The `Collector`.
     chunk : stream, out
-        The pattern table, which ends the stream, then the entry's body, the last flush with `closed`.
+        The pattern table, which ends the stream, then the entry's body, the last flush with
+        `closed`.
     done : out
     busy : Signal, out
     """
@@ -93,24 +99,34 @@ class Closer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "session": In(session(g)), "job": In(stream.Signature(closing_job(g))), "select": Out(record_number(g)),
-            "vector": In(2 * MAX_REGISTERS), "collected": In(data.ArrayLayout(tb_data(g), 2)), "clear": Out(2),
-            "chunk": Out(stream.Signature(chunk(closing_tag()))), "done": Out(save_tally(g)), "busy": Out(1),
+            "session": In(session(g)), "job": In(stream.Signature(closing_job(g))),
+            "select": Out(record_number(g)),
+            "vector": In(2 * MAX_REGISTERS),
+            "collected": In(data.ArrayLayout(tb_data(g), 2)), "clear": Out(2),
+            "chunk": Out(stream.Signature(chunk(closing_tag()))),
+            "done": Out(save_tally(g)), "busy": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
         g, skip = self.geometry, body_skip(self.geometry)
-        job, collected = Signal(closing_job(g)), Signal(tb_data(g))
-        data_words, metadata_words = Signal(WORD_COUNT_BITS), Signal(WORD_COUNT_BITS)
-        number, out = Signal(range(g.max_block_warps + 1)), self.chunk.payload
-        parts, part = -(-ENTRY_BODY_BYTES // (WORD_BYTES * CHUNK_WORDS)), Signal(2)
+        job = Signal(closing_job(g))
+        collected = Signal(tb_data(g))
+        data_words = Signal(WORD_COUNT_BITS)
+        metadata_words = Signal(WORD_COUNT_BITS)
+        out = self.chunk.payload
+        number = Signal(range(g.max_block_warps + 1))
+        parts = -(-ENTRY_BODY_BYTES // (WORD_BYTES * CHUNK_WORDS))
+        part = Signal(2)
         body = Signal(32 * CHUNK_WORDS * parts)
         m.d.comb += body.eq(self._body(m, job, data_words, metadata_words, collected.words))
         m.d.comb += [
-            collected.eq(self.collected[job.bank]), self.select.record.eq(number), self.select.bank.eq(job.bank),
-            self.done.ended.eq(job.ended), self.done.tb.eq(job.tb), self.done.data_bytes.eq(data_words * WORD_BYTES),
-            self.done.metadata_bytes.eq(metadata_words * WORD_BYTES), self.done.registers.eq(job.registers),
+            collected.eq(self.collected[job.bank]),
+            self.select.record.eq(number), self.select.bank.eq(job.bank),
+            self.done.ended.eq(job.ended), self.done.tb.eq(job.tb),
+            self.done.data_bytes.eq(data_words * WORD_BYTES),
+            self.done.metadata_bytes.eq(metadata_words * WORD_BYTES),
+            self.done.registers.eq(job.registers),
             self.done.lines.eq(job.lines), self.done.warps.eq(popcount(job.live_warps)),
         ]
         with m.FSM() as fsm:
@@ -121,7 +137,8 @@ class Closer(wiring.Component):
                 with m.If(self.job.valid):
                     m.next = "COLLECT"
             with m.State("COLLECT"):
-                m.d.sync += [data_words.eq(collected.words + job.lines * (SEGMENT_BYTES // WORD_BYTES)),
+                m.d.sync += [data_words.eq(collected.words
+                                           + job.lines * (SEGMENT_BYTES // WORD_BYTES)),
                              metadata_words.eq(job.metadata_words + job.records * PATTERN_WORDS)]
                 with m.If(~job.written):
                     m.next = "DONE"
@@ -146,10 +163,12 @@ class Closer(wiring.Component):
                         m.next = "BODY"
             with m.State("BODY"):
                 last = part == parts - 1
-                m.d.comb += [
-                    self.chunk.valid.eq(1), Value.cast(out.words).eq(body.word_select(part, 32 * CHUNK_WORDS)),
-                    out.count.eq(Mux(last, ENTRY_BODY_BYTES // WORD_BYTES - (parts - 1) * CHUNK_WORDS, CHUNK_WORDS)),
-                    out.flush.eq(last), out.tag.final.eq(1), out.tag.closed.eq(1)]
+                m.d.comb += [self.chunk.valid.eq(1),
+                             Value.cast(out.words).eq(body.word_select(part, 32 * CHUNK_WORDS)),
+                             out.count.eq(Mux(
+                                 last, ENTRY_BODY_BYTES // WORD_BYTES - (parts - 1) * CHUNK_WORDS,
+                                 CHUNK_WORDS)),
+                             out.flush.eq(last), out.tag.final.eq(1), out.tag.closed.eq(1)]
                 with m.If(self.chunk.ready):
                     m.d.sync += part.eq(part + 1)
                     with m.If(last):
@@ -161,16 +180,19 @@ class Closer(wiring.Component):
 
     def _body(self, m, job, data_words, metadata_words, register_words):
         """Return words 2 to 15 of the entry."""
-        s, body = self.session, Signal(CCB_ENTRY)
+        s = self.session
+        body = Signal(CCB_ENTRY)
         m.d.comb += [
             body.register_image.eq(job.area), body.stack_image.eq(job.area),
-            body.length.eq((data_words + metadata_words) * WORD_BYTES), body.mechanism.eq(s.mechanism),
+            body.length.eq((data_words + metadata_words) * WORD_BYTES),
+            body.mechanism.eq(s.mechanism),
             body.pag.eq(s.pag), body.registers.eq(s.registers), body.warps.eq(s.warps),
-            body.data_bytes.eq(data_words * WORD_BYTES), body.metadata_bytes.eq(metadata_words * WORD_BYTES),
-            body.shared_lines.eq(job.lines),
+            body.data_bytes.eq(data_words * WORD_BYTES),
+            body.metadata_bytes.eq(metadata_words * WORD_BYTES), body.shared_lines.eq(job.lines),
         ]
-        m.d.comb += [body[name].eq(job[name]) for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "live_warps",
-                                                           "local_base")]
+        m.d.comb += [body[name].eq(job[name]) for name in ("launch_id", "ctaid_x", "ctaid_y",
+                                                           "ctaid_z", "live_warps", "local_base")]
         with m.If(s.lines != 0):
-            m.d.comb += body.shared_image.eq(job.area + (job.shared_words + register_words) * WORD_BYTES)
+            m.d.comb += body.shared_image.eq(job.area
+                                             + (job.shared_words + register_words) * WORD_BYTES)
         return body.as_value()[8 * HEAD_BYTES:]

@@ -34,7 +34,8 @@ def item_rows(g: Geometry):
 
 
 def tb_data(g: Geometry) -> data.StructLayout:
-    """What was collected of a TB: warps whose registers are all in, and the words of all its registers."""
+    """What was collected of a TB: warps whose registers are all in,
+    and the words of all its registers."""
     return data.StructLayout({"items": range(g.max_block_warps + 1), "words": 32})
 
 
@@ -52,10 +53,11 @@ class Collector(wiring.Component):
     rows : stream, out
         Rows of shared memory and of random registers, in order.
     words : stream, out
-        Words of the uniform and strided registers of each item, in groups of four, ended by a flush even if
-        there are none; all words of an item can be held, whether they are taken or not.
+        Words of the uniform and strided registers of each item, in groups of four, ended by a flush
+        even if there are none; all words of an item can be held, whether they are taken or not.
     items : stream, out
-        Rows of each item, once its last register has come: not after the first row of the next item.
+        Rows of each item, once its last register has come: not after the first row of the next
+        item.
     select : in; vector : Signal, out
         Pattern vector of a record, combinational; right once its TB's `collected` has counted it.
     collected : array of tb_data, out
@@ -80,7 +82,8 @@ class Collector(wiring.Component):
         super().__init__({
             "input": In(stream.Signature(encoded(g, row_tag(g)))),
             "rows": Out(stream.Signature(data.ArrayLayout(32, g.lanes))),
-            "words": Out(stream.Signature(packed(CHUNK_WORDS))), "items": Out(stream.Signature(item_rows(g))),
+            "words": Out(stream.Signature(packed(CHUNK_WORDS))),
+            "items": Out(stream.Signature(item_rows(g))),
             "select": In(record_number(g)), "vector": Out(2 * MAX_REGISTERS),
             "collected": Out(data.ArrayLayout(tb_data(g), 2)), "clear": In(2), "busy": Out(1),
         })
@@ -89,7 +92,8 @@ class Collector(wiring.Component):
         m = Module()
         g, entering = self.geometry, self.input.payload
         groups = g.regs_per_thread * 2 * group_count(g) // CHUNK_WORDS + 2
-        m.submodules.rows = rows = StreamQueue(data.ArrayLayout(32, g.lanes), ROWS_AHEAD, buffered=True)
+        m.submodules.rows = rows = StreamQueue(data.ArrayLayout(32, g.lanes),
+                                               ROWS_AHEAD, buffered=True)
         m.submodules.packer = packer = Packer(CHUNK_WORDS)
         m.submodules.words = words = StreamQueue(packed(CHUNK_WORDS), groups, buffered=True)
         m.submodules.items = items = StreamQueue(item_rows(g), ITEMS_AHEAD)
@@ -97,25 +101,35 @@ class Collector(wiring.Component):
         for name, queue in (("rows", rows), ("words", words), ("items", items)):
             wiring.connect(m, queue.output, wiring.flipped(getattr(self, name)))
 
-        random, ends, second, more = Signal(), Signal(), Signal(), Signal()
-        row_goes, chunk_goes, item_goes, go = Signal(), Signal(), Signal(), Signal()
-        count, small = Signal(item_rows(g)), Value.cast(entering.words)[:32 * 2 * group_count(g)]
+        random = Signal()  # the row, not its compressed words, is kept
+        ends = Signal()  # the last register of an item
+        second = Signal()  # the first four compressed words were taken
+        more = Signal()  # these are the first four of more
+        row_goes = Signal()
+        chunk_goes = Signal()
+        item_goes = Signal()
+        go = Signal()  # the register is taken
+        small = Value.cast(entering.words)[:32 * 2 * group_count(g)]
+        count = Signal(item_rows(g))
         m.d.comb += [
             random.eq(entering.code == Pattern.RANDOM),
             ends.eq(entering.last & entering.tag.ends & ~entering.tag.shared),
             more.eq(~random & (entering.count > CHUNK_WORDS) & ~second),
-            row_goes.eq(~random | rows.input.ready), chunk_goes.eq((random & ~ends) | packer.chunk.ready),
+            row_goes.eq(~random | rows.input.ready),
+            chunk_goes.eq((random & ~ends) | packer.chunk.ready),
             item_goes.eq(~ends | items.input.ready),
-            self.input.ready.eq(row_goes & chunk_goes & item_goes & ~more), go.eq(self.input.valid & self.input.ready),
-            rows.input.valid.eq(go & random), Value.cast(rows.input.payload).eq(
-                Value.cast(entering.words)[:32 * g.lanes]),
+            self.input.ready.eq(row_goes & chunk_goes & item_goes & ~more),
+            go.eq(self.input.valid & self.input.ready),
+            rows.input.valid.eq(go & random),
+            Value.cast(rows.input.payload).eq(Value.cast(entering.words)[:32 * g.lanes]),
             items.input.valid.eq(go & ends), items.input.payload.eq(count + random),
             packer.chunk.valid.eq(self.input.valid & (~random | ends) & row_goes & item_goes),
             Value.cast(packer.chunk.payload.words).eq(small.word_select(second, 32 * CHUNK_WORDS)),
-            packer.chunk.payload.count.eq(Mux(random, 0, Mux(more, CHUNK_WORDS, entering.count
-                                                             - Mux(second, CHUNK_WORDS, 0)))),
+            packer.chunk.payload.count.eq(Mux(
+                random, 0, Mux(more, CHUNK_WORDS, entering.count - Mux(second, CHUNK_WORDS, 0)))),
             packer.chunk.payload.flush.eq(ends & ~more),
-            self.busy.eq(packer.beat.valid | rows.output.valid | words.output.valid | items.output.valid),
+            self.busy.eq(packer.beat.valid | rows.output.valid | words.output.valid
+                         | items.output.valid),
         ]
         with m.If(packer.chunk.valid & packer.chunk.ready):
             m.d.sync += second.eq(more)
@@ -127,11 +141,16 @@ class Collector(wiring.Component):
     def _note(self, m, go, ends):
         """Keep the pattern vectors; count words and items of both banks."""
         g, entering = self.geometry, self.input.payload
-        m.submodules.vectors = vectors = Memory(shape=2 * MAX_REGISTERS, depth=1 << record_number(g).size, init=[])
-        write, read = vectors.write_port(), vectors.read_port(domain="comb")
-        vector, updated, of = Signal(2 * MAX_REGISTERS), Signal(2 * MAX_REGISTERS), entering.tag.of
+        m.submodules.vectors = vectors = Memory(shape=2 * MAX_REGISTERS,
+                                                depth=1 << record_number(g).size, init=[])
+        write = vectors.write_port()
+        read = vectors.read_port(domain="comb")
+        of = entering.tag.of
+        vector = Signal(2 * MAX_REGISTERS)
+        updated = Signal(2 * MAX_REGISTERS)
         m.d.comb += [
-            updated.eq(vector | (Mux(entering.last, entering.code, 0) << 2 * entering.tag.register)),
+            updated.eq(vector
+                       | (Mux(entering.last, entering.code, 0) << 2 * entering.tag.register)),
             write.addr.eq(of), write.data.eq(updated), write.en.eq(go & ends),
             read.addr.eq(self.select), self.vector.eq(read.data),
         ]
@@ -139,7 +158,8 @@ class Collector(wiring.Component):
             m.d.sync += vector.eq(Mux(ends, 0, updated))
             for bank in range(2):
                 with m.If(of.bank == bank):
-                    m.d.sync += [self.collected[bank].words.eq(self.collected[bank].words + entering.count),
+                    m.d.sync += [self.collected[bank].words.eq(self.collected[bank].words
+                                                               + entering.count),
                                  self.collected[bank].items.eq(self.collected[bank].items + ends)]
         for bank in range(2):
             with m.If(self.clear[bank]):

@@ -1,12 +1,15 @@
-"""Commit protocol: heads of CCB entries among the data bursts, and who waits for which acknowledgement.
+"""Commit protocol: heads of CCB entries among the data bursts, and who waits for which
+acknowledgement.
 
 ::
 
     burst (final?) --+                      +--> request
                      +--> request register -+
-    head ------------+         |            +--> grants --> beats (of the data, or composed for a head)
-    wanted (COMPLETE)          |
-                               +--> marks (entry, number of the burst) --- ack number --> event, `wanted`
+    head ------------+         |            +--> grants --> beats (of the data,
+    wanted (COMPLETE)          |                                   or composed for a head)
+                               |
+                               +--> marks (entry, number of the burst)
+                                             `--- ack number --> event, `wanted`
 
 Acknowledgements come in order, so a burst's number says when all before it are acknowledged. See
 `arch.context` for the protocol; Lin et al. IV-B for the CCB.
@@ -46,9 +49,9 @@ def head_event(g: Geometry) -> data.StructLayout:
 class Committer(wiring.Component):
     """Merges heads and data bursts onto the write port and carries out the commit protocol.
 
-    When the `final` burst of an entry and all before it are acknowledged without an error, the entry's
-    `State.COMPLETE` head is written by itself. Heads go before data bursts; a data
-    burst waits until its entry is in `opened`.
+    When the `final` burst of an entry and all before it are acknowledged without an error, the
+    entry's `State.COMPLETE` head is written by itself. Heads go before data bursts; a data burst
+    waits until its entry is in `opened`.
 
     Parameters
     ----------
@@ -69,7 +72,8 @@ class Committer(wiring.Component):
     event : out
         Each head's acknowledgement.
     error : Signal, out
-        Set with any failed acknowledgement, from the next cycle, until `clear`; no entry is completed then.
+        Set with any failed acknowledgement, from the next cycle, until `clear`; no entry is
+        completed then.
     sending : Signal, out
         Beats are being, or can be, written.
     idle : Signal, out
@@ -93,15 +97,18 @@ class Committer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "ccb_base": In(ADDRESS_BITS), "generation": In(16), "clear": In(1), "opened": In(g.tb_slots),
-            "burst": In(stream.Signature(data_burst(g))), "data": In(stream.Signature(write_data(g))),
+            "ccb_base": In(ADDRESS_BITS), "generation": In(16),
+            "clear": In(1), "opened": In(g.tb_slots),
+            "burst": In(stream.Signature(data_burst(g))),
+            "data": In(stream.Signature(write_data(g))),
             "head": In(stream.Signature(head(g))), "event": Out(head_event(g)),
             "error": Out(1), "sending": Out(1), "idle": Out(1), "port": Out(WritePort(g)),
         })
         self._request = data.StructLayout({
             "address": ADDRESS_BITS, "extra_beats": range(g.burst_beats), "head": 1, "final": 1,
             "entry": index(g.tb_slots), "state": 3, "generation": 16})
-        self._mark = data.StructLayout({"entry": index(g.tb_slots), "final": 1, "state": 3, "number": NUMBER_BITS})
+        self._mark = data.StructLayout({"entry": index(g.tb_slots), "final": 1,
+                                        "state": 3, "number": NUMBER_BITS})
 
     def elaborate(self, platform):
         m = Module()
@@ -109,15 +116,20 @@ class Committer(wiring.Component):
         m.submodules.grants = grants = StreamQueue(self._request, 4)
         m.submodules.marks = marks = StreamQueue(self._mark, 2 * g.tb_slots)
         self._wanted = Signal(g.tb_slots)
-        valid, request = Signal(), Signal(self._request)
-        sent, issued = Signal(), Signal(NUMBER_BITS)
+        valid = Signal()
+        request = Signal(self._request)
+        sent = Signal()
+        issued = Signal(NUMBER_BITS)
         out = self.port.request
         m.d.comb += [
-            out.valid.eq(valid & grants.input.ready & marks.input.ready), sent.eq(out.valid & out.ready),
-            out.payload.address.eq(request.address), out.payload.extra_beats.eq(request.extra_beats),
+            out.valid.eq(valid & grants.input.ready & marks.input.ready),
+            sent.eq(out.valid & out.ready),
+            out.payload.address.eq(request.address),
+            out.payload.extra_beats.eq(request.extra_beats),
             grants.input.valid.eq(sent), grants.input.payload.eq(request),
             marks.input.valid.eq(sent & (request.head | request.final)),
-            marks.input.payload.entry.eq(request.entry), marks.input.payload.final.eq(request.final),
+            marks.input.payload.entry.eq(request.entry),
+            marks.input.payload.final.eq(request.final),
             marks.input.payload.state.eq(request.state), marks.input.payload.number.eq(issued),
         ]
         with m.If(sent):
@@ -134,10 +146,14 @@ class Committer(wiring.Component):
     def _choose(self, m, valid, request, free):
         """Load the request register: completions first, then other heads, then data."""
         g = self.geometry
-        take_wanted, take_head, take_burst = Signal(), Signal(), Signal()
-        entry, burst = Signal(index(g.tb_slots)), self.burst.payload
+        take_wanted = Signal()
+        take_head = Signal()
+        take_burst = Signal()
+        burst = self.burst.payload
+        entry = Signal(index(g.tb_slots))
         opened = self.opened.bit_select(burst.entry, 1)
-        m.d.comb += [take_wanted.eq(self._wanted.any()), take_head.eq(self.head.valid & ~take_wanted),
+        m.d.comb += [take_wanted.eq(self._wanted.any()),
+                     take_head.eq(self.head.valid & ~take_wanted),
                      take_burst.eq(self.burst.valid & opened & ~self.head.valid & ~take_wanted),
                      self.head.ready.eq(free & ~take_wanted),
                      self.burst.ready.eq(free & opened & ~take_wanted & ~self.head.valid)]
@@ -145,7 +161,8 @@ class Committer(wiring.Component):
         with m.If(free):
             m.d.sync += valid.eq(take_wanted | take_head | take_burst)
             with m.If(take_burst):
-                m.d.sync += [request.address.eq(burst.address), request.extra_beats.eq(burst.extra_beats),
+                m.d.sync += [request.address.eq(burst.address),
+                             request.extra_beats.eq(burst.extra_beats),
                              request.head.eq(0), request.final.eq(burst.final),
                              request.entry.eq(burst.entry)]
             with m.Else():
@@ -154,24 +171,29 @@ class Committer(wiring.Component):
                     request.extra_beats.eq(max(1, HEAD_BYTES // g.bus_bytes) - 1),
                     request.final.eq(0), request.entry.eq(entry),
                     request.state.eq(Mux(take_wanted, State.COMPLETE, self.head.payload.state)),
-                    request.generation.eq(Mux(take_wanted, self.generation, self.head.payload.generation))]
+                    request.generation.eq(Mux(take_wanted, self.generation,
+                                              self.head.payload.generation))]
         self._completing = free & take_wanted
         return take_wanted | self.head.valid | self.burst.valid
 
     def _beats(self, m, grant):
         """Write the beats of the granted bursts; a head is words 0 and 1."""
         g = self.geometry
-        beat, count = self.port.beat, Signal(range(g.burst_beats))
+        beat = self.port.beat
+        count = Signal(range(g.burst_beats))
         of = grant.payload
         words = Cat(of.state, Const(0, 5), Const(VERSION, 8), of.generation, Const(g.hash, 32))
-        go, last = Signal(), Signal()
+        go = Signal()
+        last = Signal()
         m.d.comb += [
             last.eq(count == of.extra_beats), beat.payload.last.eq(last),
-            beat.valid.eq(grant.valid & (of.head | self.data.valid)), go.eq(beat.valid & beat.ready),
+            beat.valid.eq(grant.valid & (of.head | self.data.valid)),
+            go.eq(beat.valid & beat.ready),
             self.data.ready.eq(grant.valid & ~of.head & beat.ready), grant.ready.eq(go & last),
         ]
         with m.If(of.head):
-            m.d.comb += [beat.payload.data.eq(words >> 8 * g.bus_bytes * count if g.bus_bytes < HEAD_BYTES else words),
+            m.d.comb += [beat.payload.data.eq(words >> 8 * g.bus_bytes * count
+                                              if g.bus_bytes < HEAD_BYTES else words),
                          beat.payload.strobe.eq((1 << HEAD_BYTES) - 1)]
         with m.Else():
             m.d.comb += [beat.payload.data.eq(self.data.payload.data),
@@ -180,12 +202,17 @@ class Committer(wiring.Component):
             m.d.sync += count.eq(Mux(last, 0, count + 1))
 
     def _acknowledge(self, m, marks):
-        """Count acknowledgements; the one of a marked burst is an event, or makes a completion wanted."""
-        number, entry = Signal(NUMBER_BITS), marks.payload.entry
-        ack, failed, marked = self.port.ack, Signal(), Signal()
+        """Count acknowledgements; the one of a marked burst is an event,
+        or makes a completion wanted."""
+        entry = marks.payload.entry
+        number = Signal(NUMBER_BITS)
+        ack = self.port.ack
+        failed = Signal()
+        marked = Signal()
         m.d.comb += [
             ack.ready.eq(1), failed.eq(ack.valid & ack.payload.error),
-            marked.eq(ack.valid & marks.valid & (marks.payload.number == number)), marks.ready.eq(marked),
+            marked.eq(ack.valid & marks.valid & (marks.payload.number == number)),
+            marks.ready.eq(marked),
             self.event.valid.eq(marked & ~marks.payload.final), self.event.entry.eq(entry),
             self.event.state.eq(marks.payload.state), self.event.error.eq(failed),
         ]

@@ -1,4 +1,5 @@
-"""Counters of the last preempt and of the last resume (register map, ``save_*`` and ``restore_*``)."""
+"""Counters of the last preempt and of the last resume
+(register map, ``save_*`` and ``restore_*``)."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -17,9 +18,9 @@ __all__ = ["PreemptCounters"]
 class PreemptCounters(wiring.Component):
     """Counts, from `begin_save` or `begin_restore` on, in cycles since the command was taken.
 
-    ``save_cycles`` is the time of the last `dropped` claim, ``restore_cycles`` that of the last `started` TB,
-    ``resume_cycles`` that of the first instruction issued after a TB has started. Bytes of metadata include
-    the heads and bodies of CCB entries.
+    ``save_cycles`` is the time of the last `dropped` claim, ``restore_cycles`` that of the last
+    `started` TB, ``resume_cycles`` that of the first instruction issued after a TB has started.
+    Bytes of metadata include the heads and bodies of CCB entries.
 
     Parameters
     ----------
@@ -54,16 +55,19 @@ class PreemptCounters(wiring.Component):
 
     def __init__(self, g: Geometry):
         super().__init__({
-            "begin_save": In(1), "begin_restore": In(1), "saving": In(1), "tally": In(save_tally(g)),
+            "begin_save": In(1), "begin_restore": In(1),
+            "saving": In(1), "tally": In(save_tally(g)),
             "head_event": In(head_event(g)), "dropped": In(1), "released": In(1), "draining": In(1),
-            "started": In(1), "issued": In(1), "read_valid": In(1), "read_words": In(WORD_COUNT_BITS),
-            "counters": Out(counters()),
+            "started": In(1), "issued": In(1), "read_valid": In(1),
+            "read_words": In(WORD_COUNT_BITS), "counters": Out(counters()),
         })
 
     def elaborate(self, platform):
         m = Module()
         c, tally = self.counters, self.tally
-        time, unresumed, running = Signal(32), Signal(), Signal()
+        time = Signal(32)
+        unresumed = Signal()
+        running = Signal()
         m.d.sync += time.eq(time + 1)
         with m.If(self.begin_save | self.begin_restore):
             m.d.sync += time.eq(2)
@@ -72,9 +76,11 @@ class PreemptCounters(wiring.Component):
         body = tally.valid & ~tally.ended
         gains = {
             "drain_cycles": self.draining, "save_data_bytes": Mux(tally.valid, tally.data_bytes, 0),
-            "save_metadata_bytes": Mux(tally.valid, tally.metadata_bytes, 0) + Mux(body, ENTRY_BODY_BYTES, 0)
-            + Mux(head, HEAD_BYTES, 0),
-            "save_registers": Mux(tally.valid, tally.registers, 0), "save_lines": Mux(tally.valid, tally.lines, 0),
+            "save_metadata_bytes": Mux(tally.valid, tally.metadata_bytes, 0)
+                                   + Mux(body, ENTRY_BODY_BYTES, 0)
+                                   + Mux(head, HEAD_BYTES, 0),
+            "save_registers": Mux(tally.valid, tally.registers, 0),
+            "save_lines": Mux(tally.valid, tally.lines, 0),
             "save_tbs": self.released & self.saving, "save_warps": Mux(tally.valid, tally.warps, 0),
         }
         m.d.sync += [c[name].eq(c[name] + gain) for name, gain in gains.items()]
@@ -93,6 +99,6 @@ class PreemptCounters(wiring.Component):
             with m.Else():
                 m.d.sync += c.resume_cycles.eq(c.resume_cycles + 1)
         with m.If(self.begin_restore):
-            m.d.sync += [c.restore_cycles.eq(0), c.restore_bytes.eq(0), c.resume_cycles.eq(2), unresumed.eq(1),
-                         running.eq(0)]
+            m.d.sync += [c.restore_cycles.eq(0), c.restore_bytes.eq(0),
+                         c.resume_cycles.eq(2), unresumed.eq(1), running.eq(0)]
         return m

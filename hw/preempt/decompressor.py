@@ -14,17 +14,20 @@ from .compressor import PAG_BITS, encoded, group_count
 __all__ = ["decoded_beat", "Decompressor"]
 
 
-def decoded_beat(g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008 - immutable
-    """Beat `beat` of a register; `last` marks the final one. The words of a dead register are zero."""
-    return data.StructLayout({"words": data.ArrayLayout(32, g.lanes), "beat": index(g.beats), "last": 1, "dead": 1,
-                              "tag": tag})
+def decoded_beat(
+        g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008 - immutable
+    """Beat `beat` of a register; `last` marks the final one.
+    The words of a dead register are zero."""
+    return data.StructLayout({"words": data.ArrayLayout(32, g.lanes),
+                              "beat": index(g.beats), "last": 1, "dead": 1, "tag": tag})
 
 
 class Decompressor(wiring.Component):
-    """Gives out the values of encoded registers, a beat a cycle; `LATENCY` cycles from input to output.
+    """Gives out the values of encoded registers, a beat a cycle; `LATENCY` cycles from input to
+    output.
 
-    A uniform, strided or dead register comes as one beat and leaves as ``warp_size / lanes`` beats; a random one
-    leaves as it came.
+    A uniform, strided or dead register comes as one beat and leaves as ``warp_size / lanes`` beats;
+    a random one leaves as it came.
 
     Parameters
     ----------
@@ -60,16 +63,21 @@ class Decompressor(wiring.Component):
         m = Module()
         g, beats = self.geometry, self.geometry.beats
         entering, out = self.input.payload, self.output.payload
-        beat, final, free, go = Signal(range(max(2, beats))), Signal(), Signal(), Signal()
+        beat = Signal(range(max(2, beats)))
+        final = Signal()
+        free = Signal()
+        go = Signal()
         random = entering.code == Pattern.RANDOM
-        m.d.comb += [free.eq(~self.output.valid | self.output.ready), go.eq(self.input.valid & free),
+        m.d.comb += [free.eq(~self.output.valid | self.output.ready),
+                     go.eq(self.input.valid & free),
                      final.eq(beat == beats - 1), self.input.ready.eq(free & (random | final))]
         values = Mux(random, Value.cast(entering.words)[:32 * g.lanes], Cat(self._lanes(m, beat)))
         with m.If(free):
             m.d.sync += self.output.valid.eq(self.input.valid)
         with m.If(go):
             m.d.sync += [Value.cast(out.words).eq(values), out.beat.eq(beat), out.last.eq(final),
-                         out.dead.eq(entering.code == Pattern.DEAD), beat.eq(Mux(final, 0, beat + 1))]
+                         out.dead.eq(entering.code == Pattern.DEAD),
+                         beat.eq(Mux(final, 0, beat + 1))]
             m.d.sync += Value.cast(out.tag).eq(Value.cast(entering.tag))
         return m
 
@@ -79,9 +87,11 @@ class Decompressor(wiring.Component):
         strided = code == Pattern.STRIDED
         eights = []  # base and step of each eight lanes, the offset into their group added
         for k in range(group_count(g)):
-            base, step = Signal(32, name=f"base_{k}"), Signal(32, name=f"step_{k}")
+            base = Signal(32, name=f"base_{k}")
+            step = Signal(32, name=f"step_{k}")
             group = Mux(self.pag[3], k, Mux(self.pag[4], k // 2, k // 4))
-            offset = Mux(self.pag[3], 0, Mux(self.pag[4], SMALLEST_PAG * (k % 2), SMALLEST_PAG * (k % 4)))
+            offset = Mux(self.pag[3], 0,
+                         Mux(self.pag[4], SMALLEST_PAG * (k % 2), SMALLEST_PAG * (k % 4)))
             first = Mux(strided, words[2 * group], words[group])
             m.d.comb += [step.eq(Mux(strided, words[2 * group + 1], 0)),
                          base.eq(Mux(code == Pattern.DEAD, 0, first + step * offset))]

@@ -12,7 +12,8 @@
                        |                                                      |
                    write_port                                             read_port
 
-Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit protocol in `arch.context`.
+Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit protocol in
+`arch.context`.
 """
 
 from amaranth.hdl import Module, Mux, Signal
@@ -45,13 +46,14 @@ TBS_AHEAD = 2
 class PreemptEngine(wiring.Component):
     """Saves and restores the TBs of a kernel.
 
-    A preempt ends with every TB of the kernel saved and released, or ended by itself. With the result
-    `CommandError.AREA_TOO_SMALL` nothing was written; with `CommandError.BUS_ERROR` the TBs not yet released
-    stay on the SM and run on, and their entries are not resumable.
+    A preempt ends with every TB of the kernel saved and released, or ended by itself. With the
+    result `CommandError.AREA_TOO_SMALL` nothing was written; with `CommandError.BUS_ERROR` the TBs
+    not yet released stay on the SM and run on, and their entries are not resumable.
 
-    A resume ends with every TB that has a complete entry running. With `CommandError.BAD_IMAGE` nothing was
-    restored, unless a stream (not an entry) made no sense; then, and with `CommandError.BUS_ERROR`, TBs that
-    could be restored run, and every other one is given back (`release`) with its entry complete again.
+    A resume ends with every TB that has a complete entry running. With `CommandError.BAD_IMAGE`
+    nothing was restored, unless a stream (not an entry) made no sense; then, and with
+    `CommandError.BUS_ERROR`, TBs that could be restored run, and every other one is given back
+    (`release`) with its entry complete again.
 
     Parameters
     ----------
@@ -145,13 +147,17 @@ class PreemptEngine(wiring.Component):
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             # from and to the dispatcher
             "command": In(stream.Signature(command(g))),   # ready while idle
-            "result": Out(data.StructLayout({"valid": 1, "error": CommandError})),  # one cycle, ends the command
-            "claim": Out(g.tb_slots),   # vector: being saved; the dispatcher does not free these when they finish
-            "release": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),  # saved: free its resources
+            # one cycle, ends the command
+            "result": Out(data.StructLayout({"valid": 1, "error": CommandError})),
+            # vector: being saved; the dispatcher does not free these when they finish
+            "claim": Out(g.tb_slots),
+            # saved: free its resources
+            "release": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
             "admit": Out(stream.Signature(admission(g))),
             "admitted": In(admitted(g)),
             "no_room": In(1),   # the admission waits for room
-            "warp_init": Out(stream.Signature(payload.warp_init(g))),   # restored warps (the dispatcher adds `clear`)
+            # restored warps (the dispatcher adds `clear`)
+            "warp_init": Out(stream.Signature(payload.warp_init(g))),
             "stack_push": Out(stream.Signature(payload.stack_push(g))),
             "start": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
             "counters": Out(counters()),
@@ -177,9 +183,11 @@ class PreemptEngine(wiring.Component):
             "save_predicate_select": Out(range(PREDICATES + 1)),
             "save_predicate": In(g.warp_size),
             "restore_predicate": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1), "value": g.warp_size})),
+                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1),
+                "value": g.warp_size})),
             "save_read": Out(stream.Signature(data.StructLayout({
-                "warp": index(g.warps), "base": payload.physical(g), "register": 6, "beat": index(g.beats)}))),
+                "warp": index(g.warps), "base": payload.physical(g), "register": 6,
+                "beat": index(g.beats)}))),
             "save_data": In(data.StructLayout({"valid": 1, "data": data.ArrayLayout(32, g.lanes)})),
             "restore_write": Out(stream.Signature(payload.register_write(g))),
             "mark_clean": Out(1),
@@ -215,17 +223,20 @@ class PreemptEngine(wiring.Component):
         self._rows(m, sequencer.resuming, save, restore)
         m.d.comb += reader.clear.eq(sequencer.clear)
         self._count(m, sequencer, preempt, resume, save, reader, commit, counts)
-        m.d.comb += [part.session.eq(sequencer.session) for part in (preempt, resume, save, entries, restore)]
+        m.d.comb += [part.session.eq(sequencer.session)
+                     for part in (preempt, resume, save, entries, restore)]
         return m
 
     def _commands(self, m, sequencer, preempt, resume):
         """Command, result, and the dispatcher's side of both sequencers."""
         wiring.connect(m, wiring.flipped(self.command), sequencer.command)
         m.d.comb += [
-            sequencer.kernels.eq(self.kernels), self.result.eq(sequencer.result), self.pending.eq(sequencer.pending),
+            sequencer.kernels.eq(self.kernels),
+            self.result.eq(sequencer.result), self.pending.eq(sequencer.pending),
             self.stop_now.eq(sequencer.stop_now), preempt.begin.eq(sequencer.begin_save),
             resume.begin.eq(sequencer.begin_resume), sequencer.save_done.eq(preempt.done),
-            sequencer.resume_done.eq(resume.done), self.claim.eq(preempt.claim), self.start.eq(resume.start),
+            sequencer.resume_done.eq(resume.done),
+            self.claim.eq(preempt.claim), self.start.eq(resume.start),
             self.release.eq(Mux(sequencer.resuming, resume.release, preempt.release)),
             resume.admitted.eq(self.admitted), resume.no_room.eq(self.no_room),
         ]
@@ -238,16 +249,20 @@ class PreemptEngine(wiring.Component):
         wiring.connect(m, save.burst, commit.burst)
         wiring.connect(m, save.data, commit.data)
         m.d.comb += [
-            preempt.resident.eq(self.resident), preempt.stopped.eq(self.stopped), preempt.exited.eq(self.exited),
-            preempt.tally.eq(save.done), preempt.waiting.eq(save.waiting), preempt.flowing.eq(save.flowing),
-            preempt.save_idle.eq(save.idle), self.save_select.eq(save.save_select), save.save_view.eq(self.save_view),
+            preempt.resident.eq(self.resident),
+            preempt.stopped.eq(self.stopped), preempt.exited.eq(self.exited),
+            preempt.tally.eq(save.done), preempt.waiting.eq(save.waiting),
+            preempt.flowing.eq(save.flowing),
+            preempt.save_idle.eq(save.idle), self.save_select.eq(save.save_select),
+            save.save_view.eq(self.save_view),
             save.save_data.eq(self.save_data), save.row_data.eq(self.row_data),
-            self.flags_select.eq(save.flags_select), self.save_predicate_select.eq(save.save_predicate_select),
+            self.flags_select.eq(save.flags_select),
+            self.save_predicate_select.eq(save.save_predicate_select),
             self.save_uniform_select.eq(save.save_uniform_select),
         ]
-        m.d.comb += [getattr(save, name).eq(getattr(self, name)) for name in
-                     ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate", "save_uniforms",
-                      "save_uniform", "lines_valid")]
+        m.d.comb += [getattr(save, name).eq(getattr(self, name))
+                     for name in ("stopped", "exited", "flags_valid", "flags_predicates",
+                                  "save_predicate", "save_uniforms", "save_uniform", "lines_valid")]
 
     def _heads(self, m, sequencer, preempt, resume, commit):
         """Committer: heads of the sequencer at work, its events to both."""
@@ -258,7 +273,8 @@ class PreemptEngine(wiring.Component):
             commit.clear.eq(sequencer.clear), commit.opened.eq(preempt.opened),
             commit.head.valid.eq(Mux(resuming, resume.head.valid, preempt.head.valid)),
             commit.head.payload.eq(Mux(resuming, resume.head.payload, preempt.head.payload)),
-            resume.head.ready.eq(commit.head.ready & resuming), preempt.head.ready.eq(commit.head.ready & ~resuming),
+            resume.head.ready.eq(commit.head.ready & resuming),
+            preempt.head.ready.eq(commit.head.ready & ~resuming),
             preempt.sending.eq(commit.sending),
         ]
         for part in (preempt, resume):
@@ -266,7 +282,8 @@ class PreemptEngine(wiring.Component):
                          part.commit_idle.eq(commit.idle)]
 
     def _restore(self, m, resume, reader, unpacker, entries, restore):
-        """Reader and unpacker, the entries and the streams that they bring, and what becomes of them."""
+        """Reader and unpacker, the entries and the streams that they bring,
+        and what becomes of them."""
         m.submodules.restore_jobs = jobs = StreamQueue(restore_job(self.geometry), TBS_AHEAD)
         wiring.connect(m, reader.port, wiring.flipped(self.read_port))
         wiring.connect(m, resume.read_job, reader.job)
@@ -276,11 +293,16 @@ class PreemptEngine(wiring.Component):
         for name in ("warp_init", "stack_push", "restore_write"):
             wiring.connect(m, getattr(restore, name), wiring.flipped(getattr(self, name)))
         m.d.comb += [
-            unpacker.take.eq(Mux(entries.full, restore.take, entries.take)), restore.failed.eq(resume.failed),
-            entries.clear.eq(resume.begin), entries.select.eq(resume.select), entries.load.eq(resume.load),
-            resume.entries_full.eq(entries.full), resume.complete.eq(entries.complete), resume.bad.eq(entries.bad),
-            resume.loaded.eq(entries.loaded), resume.entry.eq(entries.entry), resume.restored.eq(restore.done),
-            resume.restore_idle.eq(restore.idle & ~jobs.output.valid), resume.read_error.eq(reader.error),
+            unpacker.take.eq(Mux(entries.full, restore.take, entries.take)),
+            restore.failed.eq(resume.failed),
+            entries.clear.eq(resume.begin),
+            entries.select.eq(resume.select), entries.load.eq(resume.load),
+            resume.entries_full.eq(entries.full),
+            resume.complete.eq(entries.complete), resume.bad.eq(entries.bad),
+            resume.loaded.eq(entries.loaded),
+            resume.entry.eq(entries.entry), resume.restored.eq(restore.done),
+            resume.restore_idle.eq(restore.idle & ~jobs.output.valid),
+            resume.read_error.eq(reader.error),
             self.restore_predicate.eq(restore.restore_predicate),
             self.restore_uniform.eq(restore.restore_uniform), self.mark_clean.eq(0),
         ]
@@ -300,15 +322,18 @@ class PreemptEngine(wiring.Component):
     def _count(self, m, sequencer, preempt, resume, save, reader, commit, counts):
         """Counters."""
         m.d.comb += [
-            counts.begin_save.eq(sequencer.clear & ~sequencer.resume), counts.saving.eq(sequencer.saving),
+            counts.begin_save.eq(sequencer.clear & ~sequencer.resume),
+            counts.saving.eq(sequencer.saving),
             counts.begin_restore.eq(sequencer.clear & sequencer.resume), counts.tally.eq(save.done),
             counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped),
             counts.released.eq(preempt.release.valid), counts.draining.eq(preempt.draining),
             counts.started.eq(resume.start.valid), counts.issued.eq(self.issued),
             counts.read_valid.eq(reader.job.valid & reader.job.ready),
-            counts.read_words.eq(reader.job.payload.words - reader.job.payload.skip), self.counters.eq(counts.counters),
+            counts.read_words.eq(reader.job.payload.words - reader.job.payload.skip),
+            self.counters.eq(counts.counters),
             self.activity.taken.eq(self.command.valid & self.command.ready),
-            self.activity.resume.eq(self.command.payload.resume), self.activity.kernel.eq(self.command.payload.kernel),
+            self.activity.resume.eq(self.command.payload.resume),
+            self.activity.kernel.eq(self.command.payload.kernel),
             self.activity.draining.eq(preempt.draining), self.activity.dropped.eq(preempt.dropped),
             self.activity.started.eq(resume.start.valid),
         ]

@@ -22,11 +22,13 @@ _HEAD, _IMAGE, _PLACE = 0, 1, 2
 
 
 class EntryBuffer(wiring.Component):
-    """Receives all entries in order, checks those that are `State.COMPLETE`, and shows one at a time.
+    """Receives all entries in order, checks those that are `State.COMPLETE`, and shows one at a
+    time.
 
-    An entry is bad if its format version or geometry hash differs from this machine's, if its registers,
-    warps or pattern groups differ from the kernel's, if it names a warp that the kernel has not, or if its stream
-    does not fit the save area, is too short for its pattern table or does not start at a segment.
+    An entry is bad if its format version or geometry hash differs from this machine's, if its
+    registers, warps or pattern groups differ from the kernel's, if it names a warp that the kernel
+    has not, or if its stream does not fit the save area, is too short for its pattern table or does
+    not start at a segment.
 
     Parameters
     ----------
@@ -69,10 +71,13 @@ class EntryBuffer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "session": In(session(g)), "clear": In(1), "words": In(data.ArrayLayout(32, CHUNK_WORDS)),
-            "level": In(range(CHUNK_WORDS + 1)), "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1),
+            "session": In(session(g)), "clear": In(1),
+            "words": In(data.ArrayLayout(32, CHUNK_WORDS)),
+            "level": In(range(CHUNK_WORDS + 1)),
+            "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1),
             "complete": Out(g.tb_slots), "bad": Out(1),
-            "select": In(index(g.tb_slots)), "load": In(1), "entry": Out(CCB_ENTRY), "loaded": Out(1),
+            "select": In(index(g.tb_slots)), "load": In(1),
+            "entry": Out(CCB_ENTRY), "loaded": Out(1),
         })
 
     def elaborate(self, platform):
@@ -80,8 +85,10 @@ class EntryBuffer(wiring.Component):
         g = self.geometry
         rows = g.tb_slots * ENTRY_ROWS
         m.submodules.memory = memory = Memory(shape=32 * CHUNK_WORDS, depth=rows, init=[])
-        write, read = memory.write_port(), memory.read_port(domain="comb")
-        count, go = Signal(range(rows + 1), init=rows), Signal()
+        write = memory.write_port()
+        read = memory.read_port(domain="comb")
+        count = Signal(range(rows + 1), init=rows)
+        go = Signal()
         m.d.comb += [
             self.full.eq(count == rows), go.eq(~self.full & (self.level == CHUNK_WORDS)),
             write.addr.eq(count), write.data.eq(Value.cast(self.words)), write.en.eq(go),
@@ -89,39 +96,49 @@ class EntryBuffer(wiring.Component):
         with m.If(go):
             m.d.comb += self.take.eq(CHUNK_WORDS)
             m.d.sync += count.eq(count + 1)
-            self._check(m, count[:ENTRY_ROWS.bit_length() - 1], count >> ENTRY_ROWS.bit_length() - 1)
+            self._check(m, count[:ENTRY_ROWS.bit_length() - 1],
+                        count >> ENTRY_ROWS.bit_length() - 1)
         with m.If(self.clear):
             m.d.sync += [count.eq(0), self.complete.eq(0), self.bad.eq(0)]
 
         step = Signal(range(ENTRY_ROWS + 1), init=ENTRY_ROWS)
-        m.d.comb += [self.loaded.eq(step == ENTRY_ROWS), read.addr.eq(self.select * ENTRY_ROWS + step)]
+        m.d.comb += [self.loaded.eq(step == ENTRY_ROWS),
+                     read.addr.eq(self.select * ENTRY_ROWS + step)]
         bits = Value.cast(self.entry)
         with m.If(self.load):
             m.d.sync += step.eq(0)
         with m.Elif(~self.loaded):
-            m.d.sync += [step.eq(step + 1), bits.word_select(step[:2], 32 * CHUNK_WORDS).eq(read.data)]
+            m.d.sync += [step.eq(step + 1),
+                         bits.word_select(step[:2], 32 * CHUNK_WORDS).eq(read.data)]
         return m
 
     def _check(self, m, row, number):
         """Judge the row that arrives; rows of an entry that is not complete do not matter."""
         g, s, words = self.geometry, self.session, Value.cast(self.words)
-        found, current, wrong, length = Signal(), Signal(), Signal(), Signal(32)
+        found = Signal()
+        current = Signal()
+        wrong = Signal()
+        length = Signal(32)
         part = 32 * CHUNK_WORDS
-        fields = [data.View(CCB_ENTRY, Cat(Const(0, part * k), words, Const(0, CCB_ENTRY.size - part * (k + 1))))
+        fields = [data.View(
+            CCB_ENTRY, Cat(Const(0, part * k), words, Const(0, CCB_ENTRY.size - part * (k + 1))))
                   for k in range(ENTRY_ROWS)]
         head, image, place = fields[_HEAD], fields[_IMAGE], fields[_PLACE]
-        m.d.comb += [found.eq(head.state == State.COMPLETE), current.eq(self.complete.bit_select(number, 1))]
+        m.d.comb += [found.eq(head.state == State.COMPLETE),
+                     current.eq(self.complete.bit_select(number, 1))]
         with m.Switch(row):
             with m.Case(_HEAD):
                 m.d.sync += self.complete.eq(self.complete | (found << number))
-                m.d.comb += wrong.eq(found & ((head.version != VERSION) | (head.geometry_hash != g.hash)
-                                              | (head.register_image % SEGMENT_BYTES != 0)))
+                m.d.comb += wrong.eq(found & ((head.version != VERSION) | (
+                    head.geometry_hash != g.hash) | (head.register_image % SEGMENT_BYTES != 0)))
             with m.Case(_IMAGE):
                 m.d.sync += length.eq(image.length)
-                m.d.comb += wrong.eq(current & ((image.length > s.area_bytes) | (image.length % WORD_BYTES != 0)))
+                m.d.comb += wrong.eq(current & ((image.length > s.area_bytes)
+                                                | (image.length % WORD_BYTES != 0)))
             with m.Case(_PLACE):
-                m.d.comb += wrong.eq(current & ((place.registers != s.registers) | (place.warps != s.warps)
-                                                | (place.pag != s.pag) | (place.live_warps >> s.warps).any()
-                                                | (length < popcount(place.live_warps) * PATTERN_WORDS * WORD_BYTES)))
+                m.d.comb += wrong.eq(current & (
+                    (place.registers != s.registers) | (place.warps != s.warps)
+                    | (place.pag != s.pag) | (place.live_warps >> s.warps).any()
+                    | (length < popcount(place.live_warps) * PATTERN_WORDS * WORD_BYTES)))
         with m.If(wrong):
             m.d.sync += self.bad.eq(1)

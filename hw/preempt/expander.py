@@ -1,4 +1,5 @@
-"""Expander: writes the uniform, strided and scrambled registers of restored warps (Lin et al. Fig. 13, restoring)::
+"""Expander: writes the uniform, strided and scrambled registers of restored warps (Lin et al. Fig.
+13, restoring)::
 
     chunks of words --> queue --> Unpacker --+--> Decompressor --> beats
     warps ------------> queue --> walk ------+
@@ -27,7 +28,8 @@ WARPS_AHEAD = 4
 
 
 def expansion(g: Geometry) -> data.StructLayout:
-    """Registers of a warp to be written: `uniform` and `strided` ones from words, and the `dead` ones."""
+    """Registers of a warp to be written:
+    `uniform` and `strided` ones from words, and the `dead` ones."""
     return data.StructLayout({"warp": index(g.warps), "base": physical(g), "uniform": MAX_REGISTERS,
                               "strided": MAX_REGISTERS, "dead": MAX_REGISTERS})
 
@@ -81,7 +83,8 @@ class Expander(wiring.Component):
         m = Module()
         g = self.geometry
         m.submodules.jobs = jobs = StreamQueue(expansion(g), WARPS_AHEAD)
-        m.submodules.chunks = chunks = StreamQueue(word_beat(CHUNK_WORDS), WORDS_AHEAD, buffered=True)
+        m.submodules.chunks = chunks = StreamQueue(word_beat(CHUNK_WORDS),
+                                                   WORDS_AHEAD, buffered=True)
         m.submodules.unpacker = unpacker = Unpacker(CHUNK_WORDS)
         m.submodules.decompressor = decompressor = Decompressor(g, expanded_tag(g))
         wiring.connect(m, wiring.flipped(self.job), jobs.input)
@@ -89,20 +92,33 @@ class Expander(wiring.Component):
         wiring.connect(m, chunks.output, unpacker.beat)
         wiring.connect(m, decompressor.output, wiring.flipped(self.output))
 
-        job, left, out = Signal(expansion(g)), Signal(MAX_REGISTERS), decompressor.input
-        bit, count, rest = Signal(range(MAX_REGISTERS)), Signal(range(2 * group_count(g) + 1)), Signal(MAX_REGISTERS)
-        some, need, there = Signal(), Signal(range(CHUNK_WORDS + 1)), Signal()
-        uniform, strided, early = job.uniform.bit_select(bit, 1), job.strided.bit_select(bit, 1), Signal()
-        held, second = Signal(32 * CHUNK_WORDS), Signal()
+        out = decompressor.input
+        job = Signal(expansion(g))
+        left = Signal(MAX_REGISTERS)  # registers left of the job
+        bit = Signal(range(MAX_REGISTERS))  # the lowest of them
+        count = Signal(range(2 * group_count(g) + 1))  # its words
+        rest = Signal(MAX_REGISTERS)  # those left after it
+        some = Signal()  # one is left
+        need = Signal(range(CHUNK_WORDS + 1))  # words of it to take in this cycle
+        there = Signal()  # they have come
+        uniform, strided = job.uniform.bit_select(bit, 1), job.strided.bit_select(bit, 1)
+        early = Signal()
+        held = Signal(32 * CHUNK_WORDS)
+        second = Signal()
         words = Value.cast(unpacker.words)
         m.d.comb += [
-            some.eq(left.any()), bit.eq(lowest(left)), rest.eq(without_lowest(left)), decompressor.pag.eq(self.pag),
+            some.eq(left.any()), bit.eq(lowest(left)),
+            rest.eq(without_lowest(left)), decompressor.pag.eq(self.pag),
             count.eq(Mux(uniform | strided, group_words(g, self.pag) << strided, 0)),
             early.eq((count > CHUNK_WORDS) & ~second),
-            need.eq(Mux(count > CHUNK_WORDS, CHUNK_WORDS, count)), there.eq(some & (unpacker.level >= need)),
-            out.valid.eq(there & ~early), Value.cast(out.payload.words).eq(Mux(second, Cat(held, words), words)),
-            out.payload.code.eq(Mux(uniform, Pattern.UNIFORM, Mux(strided, Pattern.STRIDED, Pattern.DEAD))),
-            out.payload.tag.warp.eq(job.warp), out.payload.tag.base.eq(job.base), out.payload.tag.register.eq(bit),
+            need.eq(Mux(count > CHUNK_WORDS, CHUNK_WORDS, count)),
+            there.eq(some & (unpacker.level >= need)),
+            out.valid.eq(there & ~early),
+            Value.cast(out.payload.words).eq(Mux(second, Cat(held, words), words)),
+            out.payload.code.eq(Mux(uniform, Pattern.UNIFORM,
+                                    Mux(strided, Pattern.STRIDED, Pattern.DEAD))),
+            out.payload.tag.warp.eq(job.warp),
+            out.payload.tag.base.eq(job.base), out.payload.tag.register.eq(bit),
             jobs.output.ready.eq(~some), self.busy.eq(jobs.output.valid | some | self.output.valid),
         ]
         with m.If(jobs.output.valid & ~some):

@@ -1,4 +1,5 @@
-"""Row fetch: reads the registers and shared-memory lines named by its items into a stream of rows."""
+"""Row fetch: reads the registers and shared-memory lines named by its items into a stream of
+rows."""
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -11,8 +12,8 @@ from .bits import lowest, without_lowest
 from .compressor import register_beat
 from .stream_queue import StreamQueue
 
-__all__ = ["ROW_CREDITS", "rows_per_line", "record_number", "fetch_item", "row_tag", "register_read", "register_data",
-           "row_access", "RowFetch"]
+__all__ = ["ROW_CREDITS", "rows_per_line", "record_number", "fetch_item", "row_tag",
+           "register_read", "register_data", "row_access", "RowFetch"]
 
 ROW_CREDITS = 4
 """Rows that can be under way or held."""
@@ -31,22 +32,25 @@ def record_number(g: Geometry) -> data.StructLayout:
 def fetch_item(g: Geometry) -> data.StructLayout:
     """Registers ``mask`` of a warp, or (`shared`) lines ``line + k`` for each bit k of `mask`.
 
-    Those without a bit in `valid` are given out as zeros. Registers of a `raw` item are not to be compressed;
-    `launched` has a bit for each lane of the warp that was.
+    Those without a bit in `valid` are given out as zeros. Registers of a `raw` item are not to be
+    compressed; `launched` has a bit for each lane of the warp that was.
     """
     return data.StructLayout({"shared": 1, "warp": index(g.warps), "base": physical(g),
-                              "line": range(g.shared_lines + 1), "mask": MAX_REGISTERS, "valid": MAX_REGISTERS,
+                              "line": range(g.shared_lines + 1),
+                              "mask": MAX_REGISTERS, "valid": MAX_REGISTERS,
                               "raw": 1, "launched": g.warp_size, "of": record_number(g)})
 
 
 def row_tag(g: Geometry) -> data.StructLayout:
-    """Where a row comes from: shared memory, or `register` of record `of`, the last of its item if it `ends`."""
+    """Where a row comes from: shared memory, or `register` of record `of`,
+    the last of its item if it `ends`."""
     return data.StructLayout({"shared": 1, "register": 6, "ends": 1, "of": record_number(g)})
 
 
 def register_read(g: Geometry) -> data.StructLayout:
     """Read of one beat of a vector register."""
-    return data.StructLayout({"warp": index(g.warps), "base": physical(g), "register": 6, "beat": index(g.beats)})
+    return data.StructLayout({"warp": index(g.warps), "base": physical(g),
+                              "register": 6, "beat": index(g.beats)})
 
 
 def register_data(g: Geometry) -> data.StructLayout:
@@ -56,8 +60,8 @@ def register_data(g: Geometry) -> data.StructLayout:
 
 def row_access(g: Geometry) -> data.StructLayout:
     """Read or write of a row of shared memory."""
-    return data.StructLayout({"row": range(g.shared_lines * rows_per_line(g)), "write": 1, "clean": 1,
-                              "data": data.ArrayLayout(32, g.shared_banks)})
+    return data.StructLayout({"row": range(g.shared_lines * rows_per_line(g)), "write": 1,
+                              "clean": 1, "data": data.ArrayLayout(32, g.shared_banks)})
 
 
 class RowFetch(wiring.Component):
@@ -103,9 +107,13 @@ class RowFetch(wiring.Component):
         wiring.connect(m, wiring.flipped(self.item), items.input)
         wiring.connect(m, rows.output, wiring.flipped(self.output))
 
-        item, credits = Signal(fetch_item(g)), Signal(range(ROW_CREDITS + 1), init=ROW_CREDITS)
-        part = Signal(range(max(g.beats, rows_per_line(g))))
-        bit, can, go, last = Signal(range(MAX_REGISTERS)), Signal(), Signal(), Signal()
+        item = Signal(fetch_item(g))
+        credits = Signal(range(ROW_CREDITS + 1), init=ROW_CREDITS)  # free places of `rows`
+        part = Signal(range(max(g.beats, rows_per_line(g))))  # of the register or line
+        bit = Signal(range(MAX_REGISTERS))  # the register or line, counted from the item's first
+        can = Signal()
+        go = Signal()
+        last = Signal()  # the last part
         m.d.comb += [
             bit.eq(lowest(item.mask)), can.eq(item.mask.any() & (credits != 0)),
             last.eq(part == Mux(item.shared, rows_per_line(g) - 1, g.beats - 1)),
@@ -118,13 +126,16 @@ class RowFetch(wiring.Component):
             items.output.ready.eq(~item.mask.any()),
             self.busy.eq(items.output.valid | item.mask.any() | (credits != ROW_CREDITS)),
         ]
-        zero, row = Signal(), Signal(register_beat(g, row_tag(g)))  # of the row that was asked for, but its words
+        # Of the row that was asked for, but its words.
+        zero = Signal()
+        row = Signal(register_beat(g, row_tag(g)))
         shared = row.tag.shared
         with m.If(go):
             m.d.sync += [
                 part.eq(Mux(last, 0, part + 1)), zero.eq(~item.valid.bit_select(bit, 1)),
                 row.tag.shared.eq(item.shared), row.tag.register.eq(bit), row.tag.of.eq(item.of),
-                row.tag.ends.eq(~without_lowest(item.mask).any()), row.raw.eq(item.raw | item.shared),
+                row.tag.ends.eq(~without_lowest(item.mask).any()),
+                row.raw.eq(item.raw | item.shared),
                 row.launched.eq(item.launched.word_select(part[:exact_log2(g.beats)], g.lanes))]
             with m.If(last):
                 m.d.sync += item.mask.eq(without_lowest(item.mask))
@@ -134,8 +145,9 @@ class RowFetch(wiring.Component):
         given = Signal()
         m.d.comb += [
             rows.input.valid.eq(Mux(shared, self.row_data.valid, self.save_data.valid)),
-            rows.input.payload.eq(row), Value.cast(rows.input.payload.words).eq(Mux(zero, Const(0), Mux(
-                shared, Value.cast(self.row_data.data), Value.cast(self.save_data.data)))),
+            rows.input.payload.eq(row), Value.cast(rows.input.payload.words).eq(Mux(
+                zero, Const(0),
+                Mux(shared, Value.cast(self.row_data.data), Value.cast(self.save_data.data)))),
             given.eq(rows.output.valid & rows.output.ready),
         ]
         m.d.sync += credits.eq(credits - go + given)

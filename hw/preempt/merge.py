@@ -16,8 +16,8 @@ __all__ = ["Merge"]
 class Merge(wiring.Component):
     """Puts each piece of metadata and what follows it into one stream; one chunk a cycle.
 
-    After a piece come the rows of shared memory that its tag counts, or with ``tag.registers`` the rows and then
-    the words of one item, or with ``tag.closes`` the closing chunks of its TB.
+    After a piece come the rows of shared memory that its tag counts, or with ``tag.registers`` the
+    rows and then the words of one item, or with ``tag.closes`` the closing chunks of its TB.
 
     Parameters
     ----------
@@ -47,15 +47,20 @@ class Merge(wiring.Component):
         super().__init__({
             "pieces": In(stream.Signature(packed(CHUNK_WORDS, piece(g)))),
             "rows": In(stream.Signature(data.ArrayLayout(32, g.lanes))),
-            "words": In(stream.Signature(packed(CHUNK_WORDS))), "items": In(stream.Signature(item_rows(g))),
-            "closing": In(stream.Signature(chunk(closing_tag()))), "chunk": Out(stream.Signature(chunk())),
+            "words": In(stream.Signature(packed(CHUNK_WORDS))),
+            "items": In(stream.Signature(item_rows(g))),
+            "closing": In(stream.Signature(chunk(closing_tag()))),
+            "chunk": Out(stream.Signature(chunk())),
         })
 
     def elaborate(self, platform):
         m = Module()
         pieces, words, closing = self.pieces, self.words, self.closing
-        left, taken = Signal.like(pieces.payload.tag.rows), Signal.like(self.items.payload)
-        in_item, closes, go = Signal(), Signal(), Signal()
+        left = Signal.like(pieces.payload.tag.rows)  # rows of lines left
+        taken = Signal.like(self.items.payload)  # rows of registers taken of an item
+        in_item = Signal()  # an item follows its record
+        closes = Signal()  # what closes the TB comes next
+        go = Signal()
         lines, rows = left != 0, in_item & ~(self.items.valid & (taken == self.items.payload))
         m.d.comb += go.eq(self.chunk.valid & self.chunk.ready)
         with m.If(lines | rows):
@@ -90,7 +95,8 @@ class Merge(wiring.Component):
     def _row(self, m, go):
         """Pass on four words of a row; return whether they are its last."""
         parts, out = self.geometry.lanes // CHUNK_WORDS, self.chunk.payload
-        part, last = Signal(range(max(2, parts))), Signal()
+        part = Signal(range(max(2, parts)))
+        last = Signal()
         words = Value.cast(self.rows.payload)
         m.d.comb += [last.eq(part == parts - 1), self.chunk.valid.eq(self.rows.valid),
                      self.rows.ready.eq(self.chunk.ready & last), out.count.eq(CHUNK_WORDS),

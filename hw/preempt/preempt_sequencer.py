@@ -1,4 +1,5 @@
-"""Preempt sequencer: claims the kernel's TBs, has them saved as they stop, releases them as they are committed."""
+"""Preempt sequencer: claims the kernel's TBs, has them saved as they stop,
+releases them as they are committed."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -18,14 +19,30 @@ from .session import session
 __all__ = ["PreemptSequencer"]
 
 
+class _TbSets:
+    """Sets of TBs, a bit a slot."""
+
+    def __init__(self, g: Geometry):
+        self.ours = Signal(g.tb_slots)  # resident TBs of the kernel
+        self.over = Signal(g.tb_slots)  # ended, or another kernel's
+        self.still = Signal(g.tb_slots)  # no warp runs
+        self.some = Signal(g.tb_slots)  # a warp has stopped
+        self.saving = Signal(g.tb_slots)  # head `SAVING` to be written
+        self.free = Signal(g.tb_slots)  # head `FREE` to be written
+        self.begun = Signal(g.tb_slots)  # handed to the save pipeline, or ended before
+        self.finished = Signal(g.tb_slots)  # saved or ended
+        self.early = Signal(g.tb_slots)  # ended before they were handed over
+        self.new = Signal(g.tb_slots)  # claimed in this cycle
+
+
 class PreemptSequencer(wiring.Component):
     """Runs one preempt; the number of a TB's CCB entry is that of its slot.
 
-    Each TB of the kernel is claimed and has its entry written `State.SAVING`, all in a row while warps still
-    run. They are saved one at a time, TBs with no running warp first; what is written waits until the
-    entry is in `opened`. A TB that has ended by
-    itself has its entry written `State.FREE` and its claim dropped. After a write error no further TB is
-    begun; when everything under way is acknowledged the remaining claims are dropped, and those TBs stay.
+    Each TB of the kernel is claimed and has its entry written `State.SAVING`, all in a row while
+    warps still run. They are saved one at a time, TBs with no running warp first; what is written
+    waits until the entry is in `opened`. A TB that has ended by itself has its entry written
+    `State.FREE` and its claim dropped. After a write error no further TB is begun; when everything
+    under way is acknowledged the remaining claims are dropped, and those TBs stay.
 
     Parameters
     ----------
@@ -89,7 +106,8 @@ class PreemptSequencer(wiring.Component):
             "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "draining": Out(1),
             "target": Out(stream.Signature(save_target(g))), "tally": In(save_tally(g)),
             "waiting": In(1), "flowing": In(1), "save_idle": In(1),
-            "head": Out(stream.Signature(head(g))), "head_event": In(head_event(g)), "write_error": In(1),
+            "head": Out(stream.Signature(head(g))),
+            "head_event": In(head_event(g)), "write_error": In(1),
             "sending": In(1), "commit_idle": In(1),
         })
 
@@ -97,30 +115,29 @@ class PreemptSequencer(wiring.Component):
         m = Module()
         g = self.geometry
         slots = g.tb_slots
-        active, rows = Signal(), [self.resident[k] for k in range(slots)]
-        self._ours, self._over = Signal(slots), Signal(slots)
-        self._still, self._some = Signal(slots), Signal(slots)
-        self._saving, self._free = Signal(slots), Signal(slots)
-        self._begun, self._finished, self._early = Signal(slots), Signal(slots), Signal(slots)
+        rows = [self.resident[k] for k in range(slots)]
+        active = Signal()
+        tbs = _TbSets(g)
         busy = [row.started & (row.warps & ~self.stopped & ~self.exited).any() for row in rows]
         left = [(row.warps & ~self.exited).any() for row in rows]
         m.d.comb += [
-            self._ours.eq(Cat(row.valid & (row.kernel == self.session.kernel) for row in rows)),
-            self._over.eq(~self._ours | Cat(row.started & ~k for row, k in zip(rows, left, strict=True))),
-            self._still.eq(Cat(row.started & ~k for row, k in zip(rows, busy, strict=True))),
-            self._some.eq(Cat(row.started & (row.warps & self.stopped).any() for row in rows)),
+            tbs.ours.eq(Cat(row.valid & (row.kernel == self.session.kernel) for row in rows)),
+            tbs.over.eq(~tbs.ours
+                          | Cat(row.started & ~k for row, k in zip(rows, left, strict=True))),
+            tbs.still.eq(Cat(row.started & ~k for row, k in zip(rows, busy, strict=True))),
+            tbs.some.eq(Cat(row.started & (row.warps & self.stopped).any() for row in rows)),
         ]
-        self._claims(m, active)
-        self._heads(m)
-        chosen = self._choose(m, active)
+        self._claims(m, tbs, active)
+        self._heads(m, tbs)
+        chosen = self._choose(m, tbs, active)
 
-        remaining = self._ours & ~self._finished & ~self._begun
+        remaining = tbs.ours & ~tbs.finished & ~tbs.begun
         m.d.comb += self.draining.eq(
             active & ~self.flowing & ~self.sending & (self.waiting | (
-                ~chosen & remaining.any() & ~(remaining & (self._some | self._still)).any())))
-        settled = self.save_idle & self.commit_idle & ~chosen & ~(self._saving | self._free).any()
+                ~chosen & remaining.any() & ~(remaining & (tbs.some | tbs.still)).any())))
+        settled = self.save_idle & self.commit_idle & ~chosen & ~(tbs.saving | tbs.free).any()
         finished = Mux(self.write_error, settled,
-                       settled & ~self.claim.any() & ~(self._ours & ~self._finished).any())
+                       settled & ~self.claim.any() & ~(tbs.ours & ~tbs.finished).any())
         m.d.comb += [self.done.valid.eq(active & finished), self.done.error.eq(
             Mux(self.write_error, CommandError.BUS_ERROR, CommandError.NONE))]
         with m.If(self.begin):
@@ -129,59 +146,71 @@ class PreemptSequencer(wiring.Component):
             m.d.sync += active.eq(0)
         return m
 
-    def _claims(self, m, active):
+    def _claims(self, m, tbs, active):
         """Claim what belongs to the kernel; release what is committed; drop what has ended."""
-        event, slot = self.head_event, Signal.like(self.claim)
-        new, committed, freed = Signal.like(slot), Signal(), Signal()
+        event = self.head_event
+        slot = Signal.like(self.claim)
+        committed = Signal()
+        freed = Signal()
         m.d.comb += [
             slot.eq(1 << event.entry),
-            new.eq(Mux(active & ~self.write_error, self._ours & ~self.claim & ~self._finished, 0)),
+            tbs.new.eq(Mux(active & ~self.write_error, tbs.ours & ~self.claim & ~tbs.finished, 0)),
             committed.eq(active & event.valid & (event.state == State.COMPLETE) & ~event.error),
             freed.eq(active & event.valid & (event.state == State.FREE)),
             self.dropped.eq(committed | freed),
             self.release.valid.eq(committed), self.release.tb.eq(event.entry),
         ]
         gone = Mux(self.dropped, slot, 0)
-        m.d.sync += [self.claim.eq((self.claim | new) & ~gone), self._finished.eq(self._finished | gone)]
+        m.d.sync += [self.claim.eq((self.claim | tbs.new) & ~gone),
+                     tbs.finished.eq(tbs.finished | gone)]
         with m.If(active & event.valid & (event.state == State.SAVING)):
             m.d.sync += self.opened.eq(self.opened | slot)
-        self._new = new
         with m.If(self.begin):
-            m.d.sync += [self._finished.eq(0), self.opened.eq(0)]
+            m.d.sync += [tbs.finished.eq(0), self.opened.eq(0)]
         with m.If(self.done.valid):
             m.d.sync += self.claim.eq(0)
 
-    def _heads(self, m):
+    def _heads(self, m, tbs):
         """Write the heads of newly claimed entries and of those whose TB has ended."""
-        head, which, written = self.head, Signal.like(self._free), Signal.like(self._free)
-        first = self._saving.any()
+        head = self.head
+        which = Signal.like(tbs.free)
+        written = Signal.like(tbs.free)
+        first = tbs.saving.any()
         m.d.comb += [
-            which.eq(Mux(first, self._saving, self._free)), head.valid.eq(which.any()),
-            head.payload.entry.eq(lowest(which)), head.payload.generation.eq(self.session.generation),
+            which.eq(Mux(first, tbs.saving, tbs.free)), head.valid.eq(which.any()),
+            head.payload.entry.eq(lowest(which)),
+            head.payload.generation.eq(self.session.generation),
             head.payload.state.eq(Mux(first, State.SAVING, State.FREE)),
         ]
         with m.If(head.valid & head.ready):
             m.d.comb += written.eq(1 << head.payload.entry)
         ended = Mux(self.tally.valid & self.tally.ended, 1 << self.tally.tb, 0)
-        m.d.sync += [self._saving.eq((self._saving & ~written) | self._new),
-                     self._free.eq((self._free & ~Mux(first, 0, written)) | ended | self._early)]
+        m.d.sync += [tbs.saving.eq((tbs.saving & ~written) | tbs.new),
+                     tbs.free.eq((tbs.free & ~Mux(first, 0, written)) | ended | tbs.early)]
 
-    def _choose(self, m, active):
-        """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped, else one with a stopped warp."""
-        ready, whole, pick = Signal.like(self._begun), Signal.like(self._begun), Signal(index(self.geometry.tb_slots))
-        chosen, tb, take = Signal(), Signal.like(pick), Signal()
-        waiting = Mux(active, self.claim & ~self._begun, 0)
+    def _choose(self, m, tbs, active):
+        """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped,
+        else one with a stopped warp."""
+        ready = Signal.like(tbs.begun)  # may be saved
+        whole = Signal.like(tbs.begun)  # without waiting for a warp
+        pick = Signal(index(self.geometry.tb_slots))  # the next
+        chosen = Signal()  # `tb` is offered
+        tb = Signal.like(pick)
+        take = Signal()
+        waiting = Mux(active, self.claim & ~tbs.begun, 0)
         m.d.comb += [
-            self._early.eq(waiting & self._over), ready.eq(waiting & ~self._over & (self._some | self._still)),
-            whole.eq(ready & self._still), pick.eq(lowest(Mux(whole.any(), whole, ready))),
+            tbs.early.eq(waiting & tbs.over),
+            ready.eq(waiting & ~tbs.over & (tbs.some | tbs.still)),
+            whole.eq(ready & tbs.still), pick.eq(lowest(Mux(whole.any(), whole, ready))),
             take.eq(ready.any() & ~chosen & self.target.ready & ~self.write_error),
-            self.target.valid.eq(chosen), self.target.payload.tb.eq(tb), self.target.payload.row.eq(self.resident[tb]),
+            self.target.valid.eq(chosen), self.target.payload.tb.eq(tb),
+            self.target.payload.row.eq(self.resident[tb]),
         ]
-        m.d.sync += self._begun.eq(self._begun | self._early | Mux(take, 1 << pick, 0))
+        m.d.sync += tbs.begun.eq(tbs.begun | tbs.early | Mux(take, 1 << pick, 0))
         with m.If(take):
             m.d.sync += [chosen.eq(1), tb.eq(pick)]
         with m.Elif(self.target.ready):
             m.d.sync += chosen.eq(0)
         with m.If(self.begin):
-            m.d.sync += self._begun.eq(0)
+            m.d.sync += tbs.begun.eq(0)
         return chosen

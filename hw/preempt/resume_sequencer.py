@@ -1,9 +1,10 @@
 """Resume sequencer: entries in, checks, then a TB at a time: room, stream, demotion, start.
 
-Every TB passes ``admitted`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its entry is no
-longer resumable, acknowledged), and then starts: at once, or with ``session.gang`` when all have got there or the
-next one finds no room. Of each TB the pattern table is read first, then the rest of its stream; streams follow each
-other without a gap; TBs are admitted while earlier ones are still being read.
+Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its
+entry is no longer resumable, acknowledged), and then starts: at once, or with ``session.gang`` when
+all have got there or the next one finds no room. Of each TB the pattern table is read first, then
+the rest of its stream; streams follow each other without a gap; TBs are admitted while earlier ones
+are still being read.
 """
 
 from amaranth.hdl import Module, Mux, Signal
@@ -25,13 +26,29 @@ from .session import session
 __all__ = ["ResumeSequencer"]
 
 
+class _Registers:
+    """What is remembered of the entries, and of the one in hand."""
+
+    def __init__(self, g: Geometry):
+        self.waiting = Signal(g.tb_slots)  # entries whose TB has no room yet
+        self.placed = Signal(g.tb_slots)  # it is in a slot
+        self.parsed = Signal(g.tb_slots)  # it is read back
+        self.demoted = Signal(g.tb_slots)  # its entry is written
+        self.running = Signal(g.tb_slots)  # it was started
+        self.tb_of = Signal(data.ArrayLayout(index(g.tb_slots), g.tb_slots))  # its slot
+        self.broken = Signal()  # the resume fails
+        self.current = Signal(index(g.tb_slots))  # the entry in hand
+        self.place = Signal(admitted(g))  # its TB's place
+        self.requested = Signal(range(g.tb_slots + 1))  # entries requested
+
+
 class ResumeSequencer(wiring.Component):
     """Runs one resume.
 
-    On a bus error while the entries are read, or a bad entry, nothing is restored. On an error later (bus, or
-    a stream that makes no sense) no more TBs are admitted; TBs already in place start; every other one that
-    had been given room has its entry written `State.COMPLETE` again and, when that is acknowledged, is given
-    back through `release`: it can still be resumed.
+    On a bus error while the entries are read, or a bad entry, nothing is restored. On an error
+    later (bus, or a stream that makes no sense) no more TBs are admitted; TBs already in place
+    start; every other one that had been given room has its entry written `State.COMPLETE` again
+    and, when that is acknowledged, is given back through `release`: it can still be resumed.
 
     Parameters
     ----------
@@ -97,84 +114,92 @@ class ResumeSequencer(wiring.Component):
             "read_job": Out(stream.Signature(read_job())),
             "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
             "restore_idle": In(1),
-            "head": Out(stream.Signature(head(g))), "head_event": In(head_event(g)), "commit_idle": In(1),
-            "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)), "no_room": In(1),
-            "start": Out(data.StructLayout({"valid": 1, "tb": tb})),
+            "head": Out(stream.Signature(head(g))),
+            "head_event": In(head_event(g)), "commit_idle": In(1),
+            "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
+            "no_room": In(1), "start": Out(data.StructLayout({"valid": 1, "tb": tb})),
             "release": Out(data.StructLayout({"valid": 1, "tb": tb})),
         })
 
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        self._waiting, self._admitted = Signal(g.tb_slots), Signal(g.tb_slots)
-        self._parsed, self._demoted, self._started = Signal(g.tb_slots), Signal(g.tb_slots), Signal(g.tb_slots)
-        self._tb_of = Signal(data.ArrayLayout(index(g.tb_slots), g.tb_slots))
-        self._broken, self._entry, self._place = Signal(), Signal(index(g.tb_slots)), Signal(admitted(g))
-        self._number = Signal(range(g.tb_slots + 1))
-        m.d.comb += [self.failed.eq(self._broken | self.read_error | self.write_error), self.select.eq(self._entry)]
-        self._track(m)
+        regs = _Registers(g)
+        m.d.comb += [self.failed.eq(regs.broken | self.read_error | self.write_error),
+                     self.select.eq(regs.current)]
+        self._track(m, regs)
         with m.FSM():
-            self._read_entries(m)
-            self._admit(m)
-            self._settle(m)
+            self._read_entries(m, regs)
+            self._admit(m, regs)
+            self._settle(m, regs)
         return m
 
-    def _track(self, m):
+    def _track(self, m, regs):
         """Note what has happened to each entry's TB; start those that are ready."""
-        event, started = self.head_event, Signal(index(self.geometry.tb_slots))
-        ready, hold = Signal.like(self._started), Signal()
-        coming = self._waiting.any() | (self._admitted & ~(self._parsed & self._demoted)).any()
+        event = self.head_event
+        started = Signal(index(self.geometry.tb_slots))
+        ready = Signal.like(regs.running)
+        hold = Signal()
+        coming = regs.waiting.any() | (regs.placed & ~(regs.parsed & regs.demoted)).any()
         m.d.comb += [hold.eq(self.session.gang & coming & ~self.no_room & ~self.failed),
-                     ready.eq(Mux(hold, 0, self._parsed & self._demoted & ~self._started)), started.eq(lowest(ready)),
-                     self.start.valid.eq(ready.any()), self.start.tb.eq(self._tb_of[started])]
-        m.d.sync += self._started.eq(self._started | Mux(ready.any(), 1 << started, 0))
+                     ready.eq(Mux(hold, 0, regs.parsed & regs.demoted & ~regs.running)),
+                     started.eq(lowest(ready)),
+                     self.start.valid.eq(ready.any()), self.start.tb.eq(regs.tb_of[started])]
+        m.d.sync += regs.running.eq(regs.running | Mux(ready.any(), 1 << started, 0))
         with m.If(self.admitted.valid & self.admitted.bad):
-            m.d.sync += self._broken.eq(1)
+            m.d.sync += regs.broken.eq(1)
         with m.Elif(self.admitted.valid):
-            m.d.sync += [self._place.eq(self.admitted), self._tb_of[self._entry].eq(self.admitted.tb),
-                         self._admitted.eq(self._admitted | (1 << self._entry)),
-                         self._waiting.eq(self._waiting & ~(1 << self._entry))]
+            m.d.sync += [regs.place.eq(self.admitted),
+                         regs.tb_of[regs.current].eq(self.admitted.tb),
+                         regs.placed.eq(regs.placed | (1 << regs.current)),
+                         regs.waiting.eq(regs.waiting & ~(1 << regs.current))]
         with m.If(self.restored.valid & self.restored.bad):
-            m.d.sync += self._broken.eq(1)
+            m.d.sync += regs.broken.eq(1)
         with m.If(self.restored.valid & ~self.restored.bad):
-            m.d.sync += self._parsed.eq(self._parsed | (1 << self.restored.entry))
+            m.d.sync += regs.parsed.eq(regs.parsed | (1 << self.restored.entry))
         with m.If(event.valid & (event.state == State.DEMOTED) & ~event.error):
-            m.d.sync += self._demoted.eq(self._demoted | (1 << event.entry))
+            m.d.sync += regs.demoted.eq(regs.demoted | (1 << event.entry))
         with m.If(self.begin):
-            m.d.sync += [self._admitted.eq(0), self._parsed.eq(0), self._demoted.eq(0), self._started.eq(0),
-                         self._broken.eq(0), self._number.eq(0)]
+            m.d.sync += [regs.placed.eq(0), regs.parsed.eq(0),
+                         regs.demoted.eq(0), regs.running.eq(0),
+                         regs.broken.eq(0), regs.requested.eq(0)]
 
-    def _read_entries(self, m):
+    def _read_entries(self, m, regs):
         """Read all entries back to back; judge them together."""
         g, job = self.geometry, self.read_job
         with m.State("IDLE"):
             with m.If(self.begin):
                 m.next = "ENTRIES"
         with m.State("ENTRIES"):
-            m.d.comb += [job.valid.eq(self._number != g.tb_slots), job.payload.words.eq(ENTRY_WORDS),
-                         job.payload.address.eq(self.session.ccb_base + self._number * ENTRY_BYTES)]
+            m.d.comb += [job.valid.eq(regs.requested != g.tb_slots),
+                         job.payload.words.eq(ENTRY_WORDS),
+                         job.payload.address.eq(
+                             self.session.ccb_base + regs.requested * ENTRY_BYTES)]
             with m.If(job.valid & job.ready):
-                m.d.sync += self._number.eq(self._number + 1)
-            m.d.sync += self._waiting.eq(self.complete)
+                m.d.sync += regs.requested.eq(regs.requested + 1)
+            m.d.sync += regs.waiting.eq(self.complete)
             with m.If(self.entries_full & ~job.valid):
                 m.next = "NEXT"
                 with m.If(self.read_error | self.bad):
-                    m.d.sync += self._broken.eq(self.bad)
+                    m.d.sync += regs.broken.eq(self.bad)
                     m.next = "FINISH"
 
-    def _admit(self, m):
+    def _admit(self, m, regs):
         """Give each complete entry's TB room, then queue its table, its stream and its demotion."""
         g, entry, admit = self.geometry, self.entry, self.admit
-        words, table = Signal(WORD_COUNT_BITS), Signal(range(PATTERN_WORDS * g.max_block_warps + 1))
-        before, at, skip = Signal.like(words), Signal(ADDRESS_BITS), Signal(2)
+        words = Signal(WORD_COUNT_BITS)  # of the stream
+        table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))  # of its pattern table
+        before = Signal.like(words)  # of what precedes the table
+        at = Signal(ADDRESS_BITS)  # address of the table
+        skip = Signal(2)  # words of the bus beat before it
         m.d.sync += [table.eq(popcount(entry.live_warps[:g.max_block_warps]) * PATTERN_WORDS),
                      words.eq(entry.length // WORD_BYTES)]
         m.d.comb += [before.eq(words - table), at.eq(entry.register_image + before * WORD_BYTES),
                      skip.eq(at % g.bus_bytes // WORD_BYTES)]
         with m.State("NEXT"):
-            m.d.sync += self._entry.eq(lowest(self._waiting))
+            m.d.sync += regs.current.eq(lowest(regs.waiting))
             m.next = "SETTLE"
-            with m.If(self._waiting.any() & ~self.failed):
+            with m.If(regs.waiting.any() & ~self.failed):
                 m.next = "LOAD"
         with m.State("LOAD"):
             m.d.comb += self.load.eq(1)
@@ -182,8 +207,10 @@ class ResumeSequencer(wiring.Component):
         with m.State("LOADING"):
             with m.If(self.loaded):
                 m.next = "ADMIT"
-        m.d.comb += [admit.payload.kernel.eq(self.session.kernel), admit.payload.launch_id.eq(entry.launch_id),
-                     admit.payload.ctaid_x.eq(entry.ctaid_x), admit.payload.ctaid_y.eq(entry.ctaid_y),
+        m.d.comb += [admit.payload.kernel.eq(self.session.kernel),
+                     admit.payload.launch_id.eq(entry.launch_id),
+                     admit.payload.ctaid_x.eq(entry.ctaid_x),
+                     admit.payload.ctaid_y.eq(entry.ctaid_y),
                      admit.payload.ctaid_z.eq(entry.ctaid_z),
                      admit.payload.local_base.eq(entry.local_base)]
         with m.State("ADMIT"):
@@ -204,32 +231,35 @@ class ResumeSequencer(wiring.Component):
             with m.If(job.ready):
                 m.next = "READ"
         with m.State("READ"):
-            m.d.comb += [job.valid.eq(1), job.payload.address.eq(entry.register_image), job.payload.words.eq(before)]
+            m.d.comb += [job.valid.eq(1), job.payload.address.eq(entry.register_image),
+                         job.payload.words.eq(before)]
             with m.If(job.ready):
                 m.next = "PARSE"
         with m.State("PARSE"):
-            m.d.comb += [self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(self._entry),
-                         self.restore_job.payload.place.eq(self._place),
-                         self.restore_job.payload.live_warps.eq(entry.live_warps),
-                         self.restore_job.payload.words.eq(words), self.restore_job.payload.skip.eq(skip)]
+            m.d.comb += [
+                self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(regs.current),
+                self.restore_job.payload.place.eq(regs.place),
+                self.restore_job.payload.live_warps.eq(entry.live_warps),
+                self.restore_job.payload.words.eq(words), self.restore_job.payload.skip.eq(skip)]
             with m.If(self.restore_job.ready):
                 m.next = "DEMOTE"
         with m.State("DEMOTE"):
-            with m.If(self._head(m, State.DEMOTED)):
+            with m.If(self._head(m, regs, State.DEMOTED)):
                 m.next = "NEXT"
 
-    def _head(self, m, state):
-        m.d.comb += [self.head.valid.eq(1), self.head.payload.entry.eq(self._entry),
-                     self.head.payload.state.eq(state), self.head.payload.generation.eq(self.entry.generation)]
+    def _head(self, m, regs, state):
+        m.d.comb += [self.head.valid.eq(1), self.head.payload.entry.eq(regs.current),
+                     self.head.payload.state.eq(state),
+                     self.head.payload.generation.eq(self.entry.generation)]
         return self.head.ready
 
-    def _settle(self, m):
+    def _settle(self, m, regs):
         """Wait until all have started; after a failure give back those that cannot."""
-        left = Signal.like(self._admitted)
-        m.d.comb += left.eq(self._admitted & ~self._started)
-        quiet = self.restore_idle & self.commit_idle & ~(self._parsed & self._demoted & left).any()
+        left = Signal.like(regs.placed)
+        m.d.comb += left.eq(regs.placed & ~regs.running)
+        quiet = self.restore_idle & self.commit_idle & ~(regs.parsed & regs.demoted & left).any()
         with m.State("SETTLE"):
-            m.d.sync += self._entry.eq(lowest(left))
+            m.d.sync += regs.current.eq(lowest(left))
             with m.If(quiet):
                 m.next = "FINISH"
                 with m.If(left.any()):
@@ -239,16 +269,17 @@ class ResumeSequencer(wiring.Component):
             m.next = "RELOADING"
         with m.State("RELOADING"):
             with m.If(self.loaded):
-                with m.If(self._head(m, State.COMPLETE)):
+                with m.If(self._head(m, regs, State.COMPLETE)):
                     m.next = "RELEASE"
         with m.State("RELEASE"):
             event = self.head_event
-            m.d.comb += [self.release.valid.eq(event.valid), self.release.tb.eq(self._tb_of[self._entry])]
+            m.d.comb += [self.release.valid.eq(event.valid),
+                         self.release.tb.eq(regs.tb_of[regs.current])]
             with m.If(event.valid):
-                m.d.sync += self._admitted.eq(self._admitted & ~(1 << self._entry))
+                m.d.sync += regs.placed.eq(regs.placed & ~(1 << regs.current))
                 m.next = "SETTLE"
         with m.State("FINISH"):
             m.d.comb += [self.done.valid.eq(1), self.done.error.eq(Mux(
                 self.read_error | self.write_error, CommandError.BUS_ERROR,
-                Mux(self._broken, CommandError.BAD_IMAGE, CommandError.NONE)))]
+                Mux(regs.broken, CommandError.BAD_IMAGE, CommandError.NONE)))]
             m.next = "IDLE"

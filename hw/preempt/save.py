@@ -2,9 +2,11 @@
 
     RecordWriter --chunks--> Packer(4) --> queue -------------------+
       |      |                                                      |
-      |      +-- items --> RowFetch --> Compressor --> Collector ---+--> Merge --> Packer(bus) --> SegmentWriter
-      |                                                    |        |                                  |
-      +--------- TBs listed --------------------------> Closer -----+                                bursts
+      |      +-- items --> RowFetch --> Compressor --> Collector ---+--> Merge --> Packer(bus)
+      |                                                    |        |                  |
+      +--------- TBs listed --------------------------> Closer -----+            SegmentWriter
+                                                                                       |
+                                                                                     bursts
 """
 
 from amaranth.hdl import Module, Signal
@@ -35,8 +37,8 @@ UNITS_AHEAD = 4
 class SavePipeline(wiring.Component):
     """Writes the streams and the entry bodies of TBs, back to back, as bursts.
 
-    Throughput is one bus beat or one register beat a cycle, whichever takes longer, as long as that is no less
-    for each warp than its cycles of metadata (see `RecordWriter`).
+    Throughput is one bus beat or one register beat a cycle, whichever takes longer, as long as that
+    is no less for each warp than its cycles of metadata (see `RecordWriter`).
 
     Parameters
     ----------
@@ -95,17 +97,20 @@ class SavePipeline(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "session": In(session(g)), "target": In(stream.Signature(save_target(g))), "done": Out(save_tally(g)),
+            "session": In(session(g)), "target": In(stream.Signature(save_target(g))),
+            "done": Out(save_tally(g)),
             "stopped": In(g.warps), "exited": In(g.warps),
             "save_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
             "save_view": In(warp_view(g)),
             "flags_select": Out(index(g.warps)), "flags_valid": In(MAX_REGISTERS),
             "flags_predicates": In(PREDICATES), "save_predicate_select": Out(range(PREDICATES + 1)),
             "save_predicate": In(g.warp_size), "save_uniforms": In(UNIFORMS),
-            "save_uniform_select": Out(range(UNIFORMS)), "save_uniform": In(32), "lines_valid": In(g.shared_lines),
+            "save_uniform_select": Out(range(UNIFORMS)),
+            "save_uniform": In(32), "lines_valid": In(g.shared_lines),
             "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
             "row": Out(stream.Signature(row_access(g))), "row_data": In(register_data(g)),
-            "burst": Out(stream.Signature(data_burst(g))), "data": Out(stream.Signature(write_data(g))),
+            "burst": Out(stream.Signature(data_burst(g))),
+            "data": Out(stream.Signature(write_data(g))),
             "waiting": Out(1), "flowing": Out(1), "idle": Out(1),
         })
 
@@ -144,19 +149,21 @@ class SavePipeline(wiring.Component):
         for name in ("save_read", "row"):
             wiring.connect(m, getattr(fetch, name), wiring.flipped(getattr(self, name)))
         m.d.comb += [
-            fetch.save_data.eq(self.save_data), fetch.row_data.eq(self.row_data), records.session.eq(self.session),
+            fetch.save_data.eq(self.save_data),
+            fetch.row_data.eq(self.row_data), records.session.eq(self.session),
             closer.session.eq(self.session), compressor.pag.eq(self.session.pag),
             collector.select.eq(closer.select), closer.vector.eq(collector.vector),
             closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
             self.done.eq(closer.done), records.save_view.eq(self.save_view),
             self.save_select.eq(records.save_select), self.waiting.eq(records.waiting),
         ]
-        for name in ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate", "save_uniforms",
-                     "save_uniform", "lines_valid"):
+        for name in ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate",
+                     "save_uniforms", "save_uniform", "lines_valid"):
             m.d.comb += getattr(records, name).eq(getattr(self, name))
         for name in ("flags_select", "save_predicate_select", "save_uniform_select"):
             m.d.comb += getattr(self, name).eq(getattr(records, name))
-        moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | compressor.busy | collector.busy
+        moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | compressor.busy
+                  | collector.busy
                   | closer.busy | packer.beat.valid | writer.burst.valid)
         m.d.comb += [self.flowing.eq(moving | ~(records.idle | records.waiting)),
                      self.idle.eq(records.idle & ~moving)]

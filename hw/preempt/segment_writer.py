@@ -1,4 +1,5 @@
-"""Segment writer: packed beats and a start address become bursts that end at 128-byte boundaries or at a flush."""
+"""Segment writer: packed beats and a start address become bursts that end at 128-byte boundaries or
+at a flush."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -31,9 +32,10 @@ def write_data(g: Geometry) -> data.StructLayout:
 class SegmentWriter(wiring.Component):
     """Cuts units of beats into bursts.
 
-    Each unit (the beats up to a flush) takes a start address from `job`. A burst is offered once all its
-    beats are held, so that a stalled source never holds the bus; two segments of beats are held, so that the
-    next burst is gathered while one is written. A flush beat without a strobe only ends the unit.
+    Each unit (the beats up to a flush) takes a start address from `job`. A burst is offered once
+    all its beats are held, so that a stalled source never holds the bus; two segments of beats are
+    held, so that the next burst is gathered while one is written. A flush beat without a strobe
+    only ends the unit.
 
     Parameters
     ----------
@@ -68,15 +70,22 @@ class SegmentWriter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.beats = beats = StreamQueue(write_data(g), 2 * g.burst_beats + 2, buffered=True)
+        m.submodules.beats = beats = StreamQueue(write_data(g),
+                                                 2 * g.burst_beats + 2, buffered=True)
         m.submodules.bursts = bursts = StreamQueue(data_burst(g), 4)
         wiring.connect(m, beats.output, wiring.flipped(self.data))
         wiring.connect(m, bursts.output, wiring.flipped(self.burst))
 
-        opened, address, first = Signal(), Signal(ADDRESS_BITS), Signal(ADDRESS_BITS)
-        count, entry = Signal(range(g.burst_beats + 1)), Signal(index(g.tb_slots))
+        opened = Signal()
+        address = Signal(ADDRESS_BITS)
+        first = Signal(ADDRESS_BITS)
+        count = Signal(range(g.burst_beats + 1))
+        entry = Signal(index(g.tb_slots))
         beat = self.beat.payload
-        stored, closes, go, total = Signal(), Signal(), Signal(), Signal.like(count)
+        stored = Signal()
+        closes = Signal()
+        go = Signal()
+        total = Signal.like(count)
         at_end = (address[:SEGMENT_BYTES.bit_length() - 1] == SEGMENT_BYTES - g.bus_bytes)
         m.d.comb += [
             stored.eq(beat.strobe.any()), total.eq(count + stored),
@@ -92,8 +101,8 @@ class SegmentWriter(wiring.Component):
             bursts.input.payload.final.eq(beat.flush & beat.tag),
         ]
         with m.If(~opened & self.job.valid):
-            m.d.sync += [opened.eq(1), address.eq(self.job.payload.address), entry.eq(self.job.payload.entry),
-                         count.eq(0)]
+            m.d.sync += [opened.eq(1), address.eq(self.job.payload.address),
+                         entry.eq(self.job.payload.entry), count.eq(0)]
         with m.If(go):
             m.d.sync += count.eq(Mux(closes, 0, total))
             with m.If(stored):

@@ -1,4 +1,5 @@
-"""Command sequencer of the preemption engine: takes a command, checks the save area, sees it through."""
+"""Command sequencer of the preemption engine:
+takes a command, checks the save area, sees it through."""
 
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -16,7 +17,8 @@ __all__ = ["area_bound", "Sequencer"]
 
 def area_bound(g: Geometry, warps, registers, lines):
     """Return `arch.context.area_bound` as a combinational expression of a kernel's sizes."""
-    fixed = (HEADER_WORDS + PATTERN_WORDS + PREDICATES + UNIFORMS + STACK_WORDS * g.stack_depth) * WORD_BYTES
+    fixed = (HEADER_WORDS + PATTERN_WORDS + PREDICATES + UNIFORMS
+             + STACK_WORDS * g.stack_depth) * WORD_BYTES
     shared = lines * SEGMENT_BYTES + (lines + 31) // 32 * WORD_BYTES
     total = warps * (registers * g.vector_bytes + fixed) + shared
     return (total + SEGMENT_BYTES - 1) // SEGMENT_BYTES * SEGMENT_BYTES
@@ -25,9 +27,9 @@ def area_bound(g: Geometry, warps, registers, lines):
 class Sequencer(wiring.Component):
     """Runs one command at a time.
 
-    A preempt raises `pending` (and `stop_now` for `Mechanism.OCCUPIED`) in the cycle after it is taken, and
-    checks the save area in the cycle after that; the bits drop with the result. Each preempt that passes the
-    check has a new generation.
+    A preempt raises `pending` (and `stop_now` for `Mechanism.OCCUPIED`) in the cycle after it is
+    taken, and checks the save area in the cycle after that; the bits drop with the result. Each
+    preempt that passes the check has a new generation.
 
     Parameters
     ----------
@@ -73,7 +75,8 @@ class Sequencer(wiring.Component):
             "command": In(stream.Signature(command(g))),
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "session": Out(session(g)), "result": Out(result), "pending": Out(g.kernel_slots),
-            "stop_now": Out(g.kernel_slots), "resume": Out(1), "clear": Out(1), "begin_save": Out(1),
+            "stop_now": Out(g.kernel_slots), "resume": Out(1),
+            "clear": Out(1), "begin_save": Out(1),
             "begin_resume": Out(1), "saving": Out(1), "resuming": Out(1), "save_done": In(result),
             "resume_done": In(result),
         })
@@ -82,7 +85,8 @@ class Sequencer(wiring.Component):
         m = Module()
         g, s, wanted = self.geometry, self.session, self.command.payload
         kernel = Signal(kernel_info(g))
-        bound, error = Signal(32), Signal(CommandError)
+        bound = Signal(32)
+        error = Signal(CommandError)
         m.d.comb += kernel.eq(self.kernels[wanted.kernel])
         m.d.sync += [s.allocated.eq((Const(1, 1) << s.registers) - 1),
                      bound.eq(area_bound(g, s.warps, s.registers, s.lines))]
@@ -92,9 +96,11 @@ class Sequencer(wiring.Component):
                 with m.If(self.command.valid):
                     m.d.sync += [s[name].eq(kernel[name]) for name in
                                  ("ccb_base", "area_bytes", "registers", "warps")]
-                    m.d.sync += [s[name].eq(wanted[name]) for name in ("kernel", "mechanism", "scramble", "gang")]
-                    m.d.sync += [s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
-                                 s.pag.eq(pattern_group(g, kernel.block_x)), self.resume.eq(wanted.resume)]
+                    m.d.sync += [s[name].eq(wanted[name])
+                                 for name in ("kernel", "mechanism", "scramble", "gang")]
+                    m.d.sync += [
+                        s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
+                        s.pag.eq(pattern_group(g, kernel.block_x)), self.resume.eq(wanted.resume)]
                     with m.If(~wanted.resume):
                         m.d.sync += self.pending.eq(1 << wanted.kernel)
                         with m.If(wanted.mechanism == Mechanism.OCCUPIED):

@@ -13,8 +13,9 @@ __all__ = ["session", "pattern_group"]
 def session(g: Geometry) -> data.StructLayout:
     """Constants of a command.
 
-    `lines` is the shared memory of a TB in 128-byte lines, `allocated` has a bit for each of a thread's
-    `registers`, `generation` is the one that a preempt writes, `pag` the lanes of a pattern group.
+    `lines` is the shared memory of a TB in 128-byte lines, `allocated` has a bit for each of a
+    thread's `registers`, `generation` is the one that a preempt writes, `pag` the lanes of a
+    pattern group.
     """
     return data.StructLayout({
         "kernel": index(g.kernel_slots), "mechanism": 4, "scramble": 1, "gang": 1, "generation": 16,
@@ -28,4 +29,5 @@ def pattern_group(g: Geometry, block_x) -> Value:
     """Return `arch.patterns.pattern_group` as a combinational expression."""
     groups = (min(32, g.warp_size), min(16, g.warp_size), 8)
     multiple = [~block_x[:bits].any() for bits in (5, 4, 3)]
-    return Mux(multiple[0], groups[0], Mux(multiple[1], groups[1], Mux(multiple[2], groups[2], groups[0])))
+    return Mux(multiple[0], groups[0],
+               Mux(multiple[1], groups[1], Mux(multiple[2], groups[2], groups[0])))

@@ -40,8 +40,8 @@ class StreamQueue(wiring.Component):
             raise ValueError(f"depth must be {1 + buffered} or more, not {depth}")
         self.depth, self.buffered = depth, buffered
         self.width = Shape.cast(shape).width
-        super().__init__({"input": In(stream.Signature(shape)), "output": Out(stream.Signature(shape)),
-                          "level": Out(range(depth + 1))})
+        super().__init__({"input": In(stream.Signature(shape)),
+                          "output": Out(stream.Signature(shape)), "level": Out(range(depth + 1))})
 
     def elaborate(self, platform):
         m = Module()
@@ -52,6 +52,7 @@ class StreamQueue(wiring.Component):
             self.input.ready.eq(queue.w_rdy),
             Value.cast(self.output.payload).eq(queue.r_data), self.output.valid.eq(queue.r_rdy),
             queue.r_en.eq(self.output.ready),
-            self.level.eq(queue.level),  # pyright: ignore[reportAttributeAccessIssue] - the stubs lack it
+            # The stubs lack the level.
+            self.level.eq(queue.level),  # pyright: ignore[reportAttributeAccessIssue]
         ]
         return m

@@ -1,4 +1,5 @@
-"""The preemption unit and the TB launcher: everything that puts TBs on the SM and takes them off."""
+"""The preemption unit and the TB launcher:
+everything that puts TBs on the SM and takes them off."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -23,28 +24,31 @@ from .messages import activity
 
 __all__ = ["ControlUnit"]
 
-PASSED = ("save_select", "save_view", "pending", "stop_now", "stopped", "exited", "issued", "flags_select",
-          "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select", "save_predicate",
-          "restore_predicate", "save_uniforms", "save_uniform_select", "save_uniform", "restore_uniform", "save_read",
-          "save_data", "restore_write", "mark_clean", "lines_valid", "lines_dirty", "row", "row_data", "read_port",
-          "write_port")
+PASSED = ("save_select", "save_view", "pending", "stop_now", "stopped", "exited", "issued",
+          "flags_select", "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select",
+          "save_predicate", "restore_predicate", "save_uniforms", "save_uniform_select",
+          "save_uniform", "restore_uniform", "save_read", "save_data", "restore_write",
+          "mark_clean", "lines_valid", "lines_dirty", "row", "row_data", "read_port", "write_port")
 """Ports of the engine that are the unit's."""
 
 
 class ControlUnit(wiring.Component):
-    """Register block, kernel table, grid walker, allocation tables, fault records, save and restore.
+    """Register block, kernel table, grid walker, allocation tables, fault records, save and
+    restore.
 
     ::
 
-        registers --command--> commands --start--> grid --next--> admission --fresh--> launcher --+
-            |                      |                               ^     |                        v
-        kernel_table            engine ------admit-----------------+     +--> tb_table     warp_init, stack_push,
-                                   |  `-------warp_init, stack_push, start ------^------->  start (engine first)
-                                   `--release--> completion --remove-------------'
-                                                 faults --kill
+        registers --command--> commands --start--> grid --next--> admission --fresh--> launcher
+            |                      |                               ^     |                 |
+        kernel_table            engine ------admit-----------------+     +--> tb_table     v
+                                   |  |                                          ^   warp_init,
+                                   |  `-------warp_init, stack_push, start ------|-> stack_push,
+                                   `--release--> completion --remove-------------'   start
+                                                 faults --kill                  (engine first)
 
-    The ports mirror those of `FrontEnd`, `ExecutePipeline` and `SharedMemory`; the save and restore ports
-    are the engine's (`hw.preempt.engine`), the others those of the dispatcher's parts (`hw.dispatch`).
+    The ports mirror those of `FrontEnd`, `ExecutePipeline` and `SharedMemory`; the save and restore
+    ports are the engine's (`hw.preempt.engine`), the others those of the dispatcher's parts
+    (`hw.dispatch`).
 
     Attributes
     ----------
@@ -140,7 +144,8 @@ class ControlUnit(wiring.Component):
         rows = g.shared_bytes // (g.shared_banks * WORD_BYTES)
         row_data = data.ArrayLayout(32, g.shared_banks)
         super().__init__({
-            # software side: write_data is taken in the cycle of write; read_data follows address by one cycle
+            # software side: write_data is taken in the cycle of write; read_data follows address by
+            # one cycle
             "address": In(REGISTER_ADDRESS_BITS),
             "write": In(1),
             "write_data": In(32),
@@ -174,7 +179,8 @@ class ControlUnit(wiring.Component):
             "invalidate": Out(1),
             "issued": In(1),
             # execution pipeline (mirrors ExecutePipeline)
-            "param_select": In(data.StructLayout({"kernel": index(g.kernel_slots), "word": index(g.param_words)})),
+            "param_select": In(data.StructLayout({"kernel": index(g.kernel_slots),
+                                                  "word": index(g.param_words)})),
             "param_value": Out(32),
             "cycle": Out(32),
             "clear": Out(data.StructLayout({"valid": 1, "warp": index(g.warps)})),
@@ -185,9 +191,11 @@ class ControlUnit(wiring.Component):
             "save_predicate_select": Out(range(PREDICATES + 1)),
             "save_predicate": In(g.warp_size),
             "restore_predicate": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1), "value": g.warp_size})),
+                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1),
+                "value": g.warp_size})),
             "save_read": Out(stream.Signature(data.StructLayout({
-                "warp": index(g.warps), "base": payload.physical(g), "register": 6, "beat": index(g.beats)}))),
+                "warp": index(g.warps), "base": payload.physical(g), "register": 6,
+                "beat": index(g.beats)}))),
             "save_data": In(data.StructLayout({"valid": 1, "data": data.ArrayLayout(32, g.lanes)})),
             "restore_write": Out(stream.Signature(payload.register_write(g))),
             "mark_clean": Out(1),
@@ -228,7 +236,8 @@ class ControlUnit(wiring.Component):
         m.submodules.faults = faults = FaultUnit(g)
         m.submodules.engine = engine = PreemptEngine(g)
 
-        m.d.comb += [self.kernels.eq(table.kernels), self.tbs.eq(tb_table.tbs), self.free.eq(completion.free),
+        m.d.comb += [self.kernels.eq(table.kernels),
+                     self.tbs.eq(tb_table.tbs), self.free.eq(completion.free),
                      self.kill.eq(faults.kill), self.invalidate.eq(commands.invalidate),
                      self.clear_lines.eq(admission.clear_lines)]
         self._software(m, registers, table, commands)
@@ -237,7 +246,8 @@ class ControlUnit(wiring.Component):
         self._warps(m, engine, launcher, tb_table, faults)
         self._engine(m, engine, commands, completion, admission)
         wiring.connect(m, admission.fresh, launcher.tb)
-        m.d.comb += [registers.event_set.fault.eq(faults.event), faults.pending.eq(registers.event.fault),
+        m.d.comb += [registers.event_set.fault.eq(faults.event),
+                     faults.pending.eq(registers.event.fault),
                      faults.clear.eq(registers.event_clear.fault)]
         m.d.comb += [getattr(faults, source).eq(getattr(self, source)) for source in SOURCES]
         m.d.comb += [self.activity.eq(engine.activity), self.states.eq(commands.states),
@@ -261,7 +271,8 @@ class ControlUnit(wiring.Component):
             self.param_value.eq(table.param_value),
             table.uniform_param_select.eq(self.uniform_param_select),
             self.uniform_param_value.eq(table.uniform_param_value),
-            *(event[name].eq(getattr(commands, name)) for name in ("finished", "preempted", "resumed", "refused")),
+            *(event[name].eq(getattr(commands, name))
+              for name in ("finished", "preempted", "resumed", "refused")),
         ]
 
     def _kernels(self, m: Module, table, commands, grid, completion, tb_table, admission, faults):
@@ -269,14 +280,15 @@ class ControlUnit(wiring.Component):
         for part in (commands, grid, admission):
             m.d.comb += part.kernels.eq(table.kernels)
         for k in range(self.geometry.kernel_slots):
-            m.d.comb += commands.done[k].eq(grid.exhausted[k] & (grid.launched[k] == completion.completed[k]))
+            m.d.comb += commands.done[k].eq(grid.exhausted[k]
+                                            & (grid.launched[k] == completion.completed[k]))
         m.d.comb += [
             commands.present.eq(tb_table.present), commands.launching.eq(admission.launching),
-            grid.start.eq(commands.start), completion.start.eq(commands.start), faults.start.eq(commands.start),
-            admission.start.eq(commands.start),
+            grid.start.eq(commands.start), completion.start.eq(commands.start),
+            faults.start.eq(commands.start), admission.start.eq(commands.start),
             admission.eligible.eq(commands.eligible), admission.footprints.eq(commands.footprints),
-            grid.request.eq(admission.request), admission.next_valid.eq(grid.valid), admission.next.eq(grid.next),
-            grid.advance.eq(admission.advance),
+            grid.request.eq(admission.request), admission.next_valid.eq(grid.valid),
+            admission.next.eq(grid.next), grid.advance.eq(admission.advance),
         ]
 
     def _residents(self, m: Module, tb_table, admission, completion, faults):
@@ -285,7 +297,8 @@ class ControlUnit(wiring.Component):
             m.d.comb += part.remove.eq(completion.remove)
         m.d.comb += [
             tb_table.insert.eq(admission.insert), admission.occupied.eq(tb_table.occupied),
-            admission.warps_taken.eq(tb_table.warps_taken), admission.warp_count.eq(tb_table.warp_count),
+            admission.warps_taken.eq(tb_table.warps_taken),
+            admission.warp_count.eq(tb_table.warp_count),
             completion.resident.eq(tb_table.resident), faults.resident.eq(tb_table.resident),
             completion.exited.eq(self.exited), admission.ended.eq(completion.ended),
         ]
@@ -303,8 +316,10 @@ class ControlUnit(wiring.Component):
         m.d.comb += [
             started.eq(self.warp_init.valid & self.warp_init.ready),
             self.clear.valid.eq(started), self.clear.warp.eq(init.warp),
-            faults.init.valid.eq(started), faults.init.warp.eq(init.warp), faults.init.block_warp.eq(init.block_warp),
-            self.start.eq(launcher.start), launcher.hold.eq(engine.start.valid), tb_table.start.eq(self.start),
+            faults.init.valid.eq(started), faults.init.warp.eq(init.warp),
+            faults.init.block_warp.eq(init.block_warp),
+            self.start.eq(launcher.start),
+            launcher.hold.eq(engine.start.valid), tb_table.start.eq(self.start),
         ]
         with m.If(engine.start.valid):
             m.d.comb += self.start.eq(engine.start)
@@ -320,7 +335,8 @@ class ControlUnit(wiring.Component):
             engine.kernels.eq(self.kernels), engine.resident.eq(completion.resident),
         ]
         for name in PASSED:
-            member, inner, outer = engine.signature.members[name], getattr(engine, name), getattr(self, name)
+            member = engine.signature.members[name]
+            inner, outer = getattr(engine, name), getattr(self, name)
             if member.is_signature:
                 wiring.connect(m, inner, wiring.flipped(outer))
             elif member.flow == In:
@@ -330,12 +346,15 @@ class ControlUnit(wiring.Component):
 
     def _status(self, m: Module, values, commands, tb_table, engine):
         """Identification, status, time and the engine's counters."""
-        cycle, retired = Signal(64), Signal(32)
+        cycle = Signal(64)
+        retired = Signal(32)
         m.d.sync += [cycle.eq(cycle + 1), retired.eq(retired + self.issued)]
         m.d.comb += [
-            values["id"].value.eq(IDENTIFICATION), values["geometry_hash"].value.eq(self.geometry.hash),
+            values["id"].value.eq(IDENTIFICATION),
+            values["geometry_hash"].value.eq(self.geometry.hash),
             values["status"].busy.eq(commands.busy), values["status"].error.eq(commands.error),
-            values["status"].resident.eq(tb_table.tb_count), values["status"].warps.eq(tb_table.warp_count),
+            values["status"].resident.eq(tb_table.tb_count),
+            values["status"].warps.eq(tb_table.warp_count),
             self.cycle.eq(cycle), values["cycle_low"].value.eq(cycle[:32]),
             values["cycle_high"].value.eq(cycle[32:]), values["retired"].value.eq(retired),
             *(values[name].value.eq(engine.counters[name]) for name in counters().members),
@@ -355,7 +374,8 @@ class ControlUnit(wiring.Component):
         m.d.comb += [
             kind.kind.eq(record.kind), kind.kernel.eq(record.kernel), kind.warp.eq(record.warp),
             values["fault_tb"].value.eq(record.tb), values["fault_pc"].value.eq(record.pc),
-            values["fault_address"].value.eq(record.address), values["fault_count"].value.eq(faults.count),
+            values["fault_address"].value.eq(record.address),
+            values["fault_count"].value.eq(faults.count),
         ]
 
     def _inspect(self, m: Module, registers, tb_table):
@@ -365,9 +385,10 @@ class ControlUnit(wiring.Component):
         m.d.comb += [self.inspect_select.warp.eq(registers.inspect.warp),
                      self.inspect_select.entry.eq(registers.inspect.entry)]
         with m.If((registers.inspect.warp < self.geometry.warps) & view.valid):
-            m.d.comb += [state[name].eq(view[name])
-                         for name in ("valid", "waiting", "parked", "exited", "kernel", "depth", "barrier")]
+            m.d.comb += [state[name].eq(view[name]) for name in (
+                "valid", "waiting", "parked", "exited", "kernel", "depth", "barrier")]
             m.d.comb += [state.warp.eq(view.block_warp), values["inspect_live"].value.eq(view.live),
                          values["inspect_tb"].value.eq(tb_table.resident[view.tb].launch_id)]
             with m.If(registers.inspect.entry < view.depth):
-                m.d.comb += [values["inspect_pc"].value.eq(view.pc), values["inspect_mask"].value.eq(view.mask)]
+                m.d.comb += [values["inspect_pc"].value.eq(view.pc),
+                             values["inspect_mask"].value.eq(view.mask)]

@@ -1,4 +1,5 @@
-"""Word unpacker: bus beats in; the consumer takes up to four words a cycle (Lin et al. Fig. 13, restoring)."""
+"""Word unpacker: bus beats in; the consumer takes up to four words a cycle
+(Lin et al. Fig. 13, restoring)."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -58,15 +59,19 @@ class Unpacker(wiring.Component):
         n = self.words_in
         capacity = n + CHUNK_WORDS - 1
         words = Signal(32 * capacity)
-        level, left = Signal(range(capacity + 1)), Signal(range(capacity + 1))
-        beat, enter = self.beat.payload, Signal()
+        level = Signal(range(capacity + 1))
+        left = Signal(range(capacity + 1))
+        beat = self.beat.payload
+        enter = Signal()
         m.d.comb += [
             Value.cast(self.words).eq(words[:32 * CHUNK_WORDS]),
             self.level.eq(Mux(level < CHUNK_WORDS, level, CHUNK_WORDS)),
             left.eq(level - self.take),
             self.beat.ready.eq(left < CHUNK_WORDS), enter.eq(self.beat.valid & self.beat.ready),
         ]
-        kept, fresh, placed = Signal(32 * capacity), Signal(32 * n), Signal(32 * capacity)
+        kept = Signal(32 * capacity)
+        fresh = Signal(32 * n)
+        placed = Signal(32 * capacity)
         m.d.comb += fresh.eq(Cat(Mux(enter & (k < beat.count), beat.words[k], 0) for k in range(n)))
         with m.Switch(self.take):
             for count in range(CHUNK_WORDS + 1):

@@ -1,7 +1,7 @@
 """Valid and dirty bits of vector registers: one row of bits for each warp slot.
 
-`valid` masks reads to zero, so that nothing of a former owner can be read; `dirty` selects what a checkpoint
-saves (docs/architecture.md, Valid and dirty bits). The rows stand in small memories read
+`valid` masks reads to zero, so that nothing of a former owner can be read; `dirty` selects what a
+checkpoint saves (docs/architecture.md, Valid and dirty bits). The rows stand in small memories read
 combinationally. Clearing a warp takes one cycle for all its registers: it sets the warp's bit in
 `fresh`, and a fresh warp's rows read as zero until its first write.
 """
@@ -23,8 +23,8 @@ class ValidDirty(wiring.Component):
     Attributes
     ----------
     clear : in
-        Makes all registers of `warp` invalid and clean from the next cycle. The warp must not be written in
-        the same cycle.
+        Makes all registers of `warp` invalid and clean from the next cycle. The warp must not be
+        written in the same cycle.
     write : in
         Sets the valid bit, and the dirty bit if `dirty`, of a register from the next cycle.
     write_valid : Signal(1), out
@@ -57,7 +57,8 @@ class ValidDirty(wiring.Component):
             "write_valid": Out(1),
             "read_warp": In(warp), "read_row": Out(MAX_REGISTERS),
             "save_warp": In(warp), "save_row": Out(MAX_REGISTERS),
-            "flags_select": In(warp), "flags_valid": Out(MAX_REGISTERS), "flags_dirty": Out(MAX_REGISTERS),
+            "flags_select": In(warp), "flags_valid": Out(MAX_REGISTERS),
+            "flags_dirty": Out(MAX_REGISTERS),
         })
 
     def elaborate(self, platform):
@@ -78,9 +79,11 @@ class ValidDirty(wiring.Component):
             m.submodules[name] = rows = Memory(shape=MAX_REGISTERS, depth=warps, init=[])
             for warp, row in (*readers, (self.write.warp, old)):
                 port = rows.read_port(domain="comb")
-                m.d.comb += [port.addr.eq(warp), row.eq(Mux(fresh.bit_select(warp, 1), 0, port.data))]
+                m.d.comb += [port.addr.eq(warp),
+                             row.eq(Mux(fresh.bit_select(warp, 1), 0, port.data))]
             port = rows.write_port()
-            m.d.comb += [port.addr.eq(self.write.warp), port.data.eq(old | mark), port.en.eq(self.write.valid)]
+            m.d.comb += [port.addr.eq(self.write.warp),
+                         port.data.eq(old | mark), port.en.eq(self.write.valid)]
 
         m.d.comb += self.write_valid.eq((old_valid & bit).any())
         cleared = Signal(warps)

@@ -97,6 +97,29 @@ def test_memory_is_filled_by_a_loop():
     assert re.search(r"for \(int row = 0; row < 16; row\+\+\)\n +\w+\[row\] = 16'h0000;", text)
 
 
+@pytest.mark.parametrize("depth", [1, 2])
+def test_no_wire_is_without_bits(depth):
+    """A memory of one row has an address without bits, which Verilog would take for one of two."""
+    class Rows(wiring.Component):
+        def __init__(self):
+            super().__init__({"value": In(8), "row": Out(8)})
+
+        def elaborate(self, platform):
+            m = Module()
+            m.submodules.rows = rows = memory.Memory(shape=8, depth=depth, init=[])
+            read = rows.read_port()
+            write = rows.write_port()
+            number = Signal(range(depth))
+            m.d.sync += number.eq(number + 1)
+            m.d.comb += [read.addr.eq(number), self.row.eq(read.data), read.en.eq(1),
+                         write.addr.eq(number), write.data.eq(self.value), write.en.eq(1)]
+            return m
+
+    text = export.systemverilog(Rows())
+    assert "-1:0" not in text and " row" in text
+    assert bool(re.search(r"^ *(wire|reg|logic) number\b", text, re.MULTILINE)) == (depth > 1)
+
+
 def test_colliding_port_names_are_refused():
     class Clash(wiring.Component):
         def __init__(self):

@@ -20,8 +20,8 @@ __all__ = ["SegmentEngine"]
 class SegmentEngine(wiring.Component):
     """Fetches the words of a segment, performs its lanes, and has the result written.
 
-    Two cycles, one for each bus beat fetched, one a lane (a lane on the word of the one before it: 3, of an f32 sum:
-    7), three for the last lane to end, one for each beat written.
+    Two cycles, one for each bus beat fetched, one a lane (a lane on the word of the one before it:
+    3, of an f32 sum: 7), three for the last lane to end, one for each beat written.
 
     Attributes
     ----------
@@ -36,7 +36,8 @@ class SegmentEngine(wiring.Component):
     finish : Signal(1), out
         One cycle: the burst has been sent and the registers are written.
     wrote, lost : Signal(1), out
-        With `finish`: there was a burst; nothing was done as the segment, or one before it, had failed.
+        With `finish`: there was a burst; nothing was done as the segment, or one before it, had
+        failed.
     write : stream of register_write, out
     port : WritePort, out
         Without the acknowledgements, which the user takes.
@@ -72,16 +73,19 @@ class SegmentEngine(wiring.Component):
         m = Module()
         g, here = self.geometry, self.entry
         words = [Signal(32, name=f"word_{w}") for w in range(WORDS)]
-        changed, rest, abandoned = Signal(WORDS), Signal(g.warp_size), Signal()
-        filling, performing = Signal(), Signal()
+        changed = Signal(WORDS)  # words that lanes have changed
+        rest = Signal(g.warp_size)  # lanes left
+        abandoned = Signal()  # a segment of this instruction was lost before
+        filling = Signal()
+        performing = Signal()
         m.submodules.pipeline = pipeline = AtomicPipeline(PLACE_BITS, payload.index(g.warp_size))
         writer = self._writer(m, pipeline, words, changed)
         broken = here.void | self.failed | abandoned
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.waiting):
-                    m.d.sync += [rest.eq(Mux(broken, 0, here.mask)), changed.eq(0), self.lost.eq(broken),
-                                 self.number.eq(here.first)]
+                    m.d.sync += [rest.eq(Mux(broken, 0, here.mask)), changed.eq(0),
+                                 self.lost.eq(broken), self.number.eq(here.first)]
                     m.next = "FILL"
             with m.State("FILL"):
                 m.d.comb += filling.eq(1)
@@ -110,9 +114,11 @@ class SegmentEngine(wiring.Component):
         wiring.connect(m, writer.write, wiring.flipped(self.write))
         wiring.connect(m, writer.port, wiring.flipped(self.port))
         m.d.comb += [
-            writer.changed.eq(changed), writer.address.eq(here.address[OFFSET_BITS:]), writer.failed.eq(self.lost),
+            writer.changed.eq(changed), writer.address.eq(here.address[OFFSET_BITS:]),
+            writer.failed.eq(self.lost),
             writer.warp.eq(here.warp), writer.base.eq(here.base), writer.register.eq(here.d),
-            writer.registers.eq(Cat(here.writes_d, here.wide & here.writes_d)), writer.mask.eq(here.mask),
+            writer.registers.eq(Cat(here.writes_d, here.wide & here.writes_d)),
+            writer.mask.eq(here.mask),
             writer.release.eq(here.last), writer.old.valid.eq(pipeline.read.valid),
             writer.old.lane.eq(pipeline.read.tag), writer.old.value.eq(pipeline.old),
         ]
@@ -122,14 +128,16 @@ class SegmentEngine(wiring.Component):
     def _lanes(self, m, pipeline, performing, rest):
         """Give the pipeline the lowest lane that is left, unless its word is in flight."""
         g, here, op = self.geometry, self.entry, pipeline.op
-        chosen, lane = Signal(g.warp_size), Signal(payload.index(g.warp_size))
+        chosen = Signal(g.warp_size)
+        lane = Signal(payload.index(g.warp_size))
         row = Signal(operand())
         with m.If(performing):
             m.d.comb += [chosen.eq(lowest(rest)), op.valid.eq(~pipeline.holds)]
             m.d.comb += lane.eq(Cat(Cat(chosen[i] for i in range(g.warp_size) if i >> bit & 1).any()
                                     for bit in range(len(lane))))
             look_up(m, row, [self.operands[i] for i in range(g.warp_size)], lane)
-        m.d.comb += [op.function.eq(here.function), op.wide.eq(here.wide), op.tag.eq(lane), op.b.eq(row.b),
+        m.d.comb += [op.function.eq(here.function), op.wide.eq(here.wide),
+                     op.tag.eq(lane), op.b.eq(row.b),
                      op.c.eq(row.c), op.place.eq(row.place)]
         with m.If(op.valid):
             m.d.sync += rest.eq(rest & ~chosen)
@@ -137,11 +145,13 @@ class SegmentEngine(wiring.Component):
     def _words(self, m, pipeline, filling, words, changed):
         """The words of the segment, filled from `row`, and read and written by the pipeline."""
         g, read, result = self.geometry, pipeline.read, pipeline.result
-        low, high = Signal(32), Signal(32)
+        low = Signal(32)
+        high = Signal(32)
         with m.If(read.valid):
             look_up(m, low, words, read.place)
             look_up(m, high, words[1::2], read.place[1:])
-        m.d.comb += [pipeline.old.eq(Cat(low, Mux(read.wide, high, 0))), self.trace.valid.eq(read.valid),
+        m.d.comb += [pipeline.old.eq(Cat(low, Mux(read.wide, high, 0))),
+                     self.trace.valid.eq(read.valid),
                      self.trace.warp.eq(self.entry.warp), self.trace.pc.eq(self.entry.pc),
                      self.trace.lane.eq(read.tag), self.trace.old.eq(pipeline.old)]
         with m.If(filling):

@@ -22,10 +22,10 @@ def entry(g: Geometry) -> data.StructLayout:
     `first` and `last_beat` are the bus beats that they touch. A `void` segment is not accessed.
     """
     beat = range(g.burst_beats)
-    return data.StructLayout({
-        "warp": payload.index(g.warps), "base": payload.physical(g), "pc": PC_BITS, "d": 6, "writes_d": 1, "wide": 1,
-        "function": 4, "address": ADDRESS_BITS, "mask": g.warp_size, "last": 1, "void": 1, "first": beat,
-        "last_beat": beat})
+    return data.StructLayout({"warp": payload.index(g.warps), "base": payload.physical(g),
+                              "pc": PC_BITS, "d": 6, "writes_d": 1, "wide": 1,
+                              "function": 4, "address": ADDRESS_BITS, "mask": g.warp_size,
+                              "last": 1, "void": 1, "first": beat, "last_beat": beat})
 
 
 def operand() -> data.StructLayout:

@@ -18,10 +18,11 @@ _WORD = np.uint64(0xFFFF_FFFF)
 
 
 class AtomicLane(wiring.Component):
-    """The new value of a 32- or 64-bit word: integers one cycle after the operands, `AtomicOp.FADD` `FLOAT_LATENCY`.
+    """The new value of a 32- or 64-bit word: integers one cycle after the operands, `AtomicOp.FADD`
+    `FLOAT_LATENCY`.
 
-    A new operation of the same kind every cycle; the user waits before one of the other kind. Of a 32-bit operation
-    the upper halves of the operands are ignored, and that of the result is 0.
+    A new operation of the same kind every cycle; the user waits before one of the other kind. Of a
+    32-bit operation the upper halves of the operands are ignored, and that of the result is 0.
 
     Attributes
     ----------
@@ -53,7 +54,8 @@ class AtomicLane(wiring.Component):
 
     def __init__(self):
         super().__init__({
-            "valid": In(1), "function": In(4), "wide": In(1), "old": In(64), "b": In(64), "c": In(64),
+            "valid": In(1), "function": In(4), "wide": In(1),
+            "old": In(64), "b": In(64), "c": In(64),
             "integer": Out(64), "changed": Out(1), "real": Out(32),
         })
 
@@ -75,9 +77,11 @@ class AtomicLane(wiring.Component):
             uint64, the upper half 0 unless `wide`.
         """
         mask = ~np.uint64(0) if wide else _WORD
-        old, b, c = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, np.uint64)) & mask for x in (old, b, c)))
+        old, b, c = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, np.uint64)) & mask
+                                          for x in (old, b, c)))
         if function is AtomicOp.FADD:
-            return FloatUnit.compute(AluOp.FADD_RN, old.astype(np.uint32), b.astype(np.uint32), 0)[0].astype(np.uint64)
+            return FloatUnit.compute(AluOp.FADD_RN, old.astype(np.uint32),
+                                     b.astype(np.uint32), 0)[0].astype(np.uint64)
         sign = np.uint64(1 << 63 if wide else 1 << 31) * np.uint64(function in _SIGNED)
         less, one, zero = (old ^ sign) < (b ^ sign), np.uint64(1), np.uint64(0)
         if function in (AtomicOp.MIN_S, AtomicOp.MIN_U):
@@ -85,8 +89,9 @@ class AtomicLane(wiring.Component):
         if function in (AtomicOp.MAX_S, AtomicOp.MAX_U):
             return np.where(less, b, old)
         return mask & {
-            AtomicOp.ADD: lambda: old + b, AtomicOp.AND: lambda: old & b, AtomicOp.OR: lambda: old | b,
-            AtomicOp.XOR: lambda: old ^ b, AtomicOp.EXCH: lambda: b.copy(),
+            AtomicOp.ADD: lambda: old + b, AtomicOp.AND: lambda: old & b,
+            AtomicOp.OR: lambda: old | b, AtomicOp.XOR: lambda: old ^ b,
+            AtomicOp.EXCH: lambda: b.copy(),
             AtomicOp.CAS: lambda: np.where(old == b, c, old),
             AtomicOp.INC: lambda: np.where(old >= b, zero, old + one),
             AtomicOp.DEC: lambda: np.where((old == 0) | (old > b), b, old - one),
@@ -95,7 +100,8 @@ class AtomicLane(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         is_float = self.function == AtomicOp.FADD
-        before, after = Signal(64), Signal(64)
+        before = Signal(64)
+        after = Signal(64)
         old, b, value = self._operands(m)
         self._integer(m, old, b, value)
         with m.If(self.valid & ~is_float):
@@ -111,21 +117,27 @@ class AtomicLane(wiring.Component):
         m.d.comb += signed.eq((self.function == AtomicOp.MIN_S) | (self.function == AtomicOp.MAX_S))
         extended = []
         for name in ("old", "b"):
-            word, wider = getattr(self, name), Signal(64, name=f"{name}_wider")
+            word = getattr(self, name)
+            wider = Signal(64, name=f"{name}_wider")
             with m.If(self.valid):
-                m.d.comb += wider.eq(Cat(word[:32], Mux(self.wide, word[32:], (signed & word[31]).replicate(32))))
+                m.d.comb += wider.eq(Cat(
+                    word[:32], Mux(self.wide, word[32:], (signed & word[31]).replicate(32))))
             extended.append(Cat(wider, signed & wider[63]).as_signed())
         return *extended, Signal(64, name="value")
 
     def _integer(self, m, old, b, value):
         """The result of every operation but FADD."""
-        less, equal, nothing = Signal(), Signal(), Signal()
+        less = Signal()
+        equal = Signal()
+        nothing = Signal()
         with m.If(self.valid):
             m.d.comb += [less.eq(old < b), equal.eq(old == b), nothing.eq(old == 0)]
         results = {
-            AtomicOp.ADD: old + b, AtomicOp.AND: old & b, AtomicOp.OR: old | b, AtomicOp.XOR: old ^ b,
+            AtomicOp.ADD: old + b, AtomicOp.AND: old & b,
+            AtomicOp.OR: old | b, AtomicOp.XOR: old ^ b,
             AtomicOp.EXCH: b, AtomicOp.CAS: Mux(equal, self.c, old[:64]),
-            AtomicOp.INC: Mux(less, old + 1, 0), AtomicOp.DEC: Mux(nothing | ~(less | equal), b, old - 1),
+            AtomicOp.INC: Mux(less, old + 1, 0),
+            AtomicOp.DEC: Mux(nothing | ~(less | equal), b, old - 1),
             **{op: Mux(less == Const(op in _MINIMUM, 1), old, b)
                for op in (*_MINIMUM, AtomicOp.MAX_S, AtomicOp.MAX_U)},
         }
@@ -148,5 +160,5 @@ class AtomicLane(wiring.Component):
                 later = Signal(name=f"adding_{number}")
                 m.d.sync += later.eq(enable)
                 enable = later
-        m.d.comb += [adder.stage_1.addend.eq(Addend.B), adder.a.eq(self.old[:32]), adder.b.eq(self.b[:32]),
-                     self.real.eq(adder.result)]
+        m.d.comb += [adder.stage_1.addend.eq(Addend.B), adder.a.eq(self.old[:32]),
+                     adder.b.eq(self.b[:32]), self.real.eq(adder.result)]

@@ -38,18 +38,22 @@ class Place(enum.Enum, shape=2):
 
 
 CONTROL = data.StructLayout({
-    "enable": 1, "multiply": 1, "convert": 1, "addend": Addend, "place": Place, "from_single": 1, "to_single": 1,
-    "to_integer": 1, "to_integral": 1, "signed": 1, "word": 1, "nearest": 1, "up": 1, "down": 1, "maximum": 1,
+    "enable": 1, "multiply": 1, "convert": 1, "addend": Addend,
+    "place": Place, "from_single": 1, "to_single": 1,
+    "to_integer": 1, "to_integral": 1, "signed": 1,
+    "word": 1, "nearest": 1, "up": 1, "down": 1, "maximum": 1,
     "on_less": 1, "on_equal": 1, "on_greater": 1, "on_unordered": 1,
 })
 """Controls of an operation, which move on with it.
 
-`multiply`: x * y is a * b, not a * 1. `convert`: it is 0. `from_single`: operand b is binary32. `to_single`,
-`to_integer`, `to_integral`: the result is binary32, an integer, a number of integral value. `signed`, `word`: the
-integer is signed, has 32 bits. The direction of rounding; the relations of a and b for which the predicate is true.
+`multiply`: x * y is a * b, not a * 1. `convert`: it is 0. `from_single`: operand b is binary32.
+`to_single`, `to_integer`, `to_integral`: the result is binary32, an integer, a number of integral
+value. `signed`, `word`: the integer is signed, has 32 bits. The direction of rounding; the
+relations of a and b for which the predicate is true.
 """
 
-_MODES: dict[str, dict[str, Any]] = {"RN": {"nearest": 1}, "RZ": {}, "RM": {"down": 1}, "RP": {"up": 1}}
+_MODES: dict[str, dict[str, Any]] = {"RN": {"nearest": 1}, "RZ": {},
+                                     "RM": {"down": 1}, "RP": {"up": 1}}
 _TO_INTEGER = {"convert": 1, "addend": Addend.B, "place": Place.INTEGER, "to_integer": 1}
 _FROM_INTEGER = {"convert": 1, "addend": Addend.INTEGER, "place": Place.INTEGER}
 _CHOICE = {"convert": 1, "addend": Addend.CHOSEN}
@@ -72,7 +76,8 @@ _ROUNDED: dict[str, dict[str, Any]] = {
     "L2F_U": _FROM_INTEGER | {"to_single": 1},
 }
 ROWS: dict[F64Op, dict[str, Any]] = {
-    F64Op[f"{name}_{mode}"]: row | controls for name, row in _ROUNDED.items() for mode, controls in _MODES.items()
+    F64Op[f"{name}_{mode}"]: row | controls
+    for name, row in _ROUNDED.items() for mode, controls in _MODES.items()
 } | {
     F64Op.F2D: {"convert": 1, "addend": Addend.B, "from_single": 1},
     F64Op.I2D_S: _FROM_INTEGER | {"signed": 1, "word": 1},
@@ -80,6 +85,7 @@ ROWS: dict[F64Op, dict[str, Any]] = {
     F64Op.DMIN: _CHOICE,
     F64Op.DMAX: _CHOICE | {"maximum": 1},
 } | {
-    F64Op[f"D{op.name[1:]}"]: row for op, row in COMPARISON_ROWS.items() if op.name.startswith("FSETP")
+    F64Op[f"D{op.name[1:]}"]: row
+    for op, row in COMPARISON_ROWS.items() if op.name.startswith("FSETP")
 }
 """Controls by operation; what is left out is 0."""

@@ -1,10 +1,11 @@
 """What the f64 pipeline computes, on numpy arrays of bit patterns.
 
-Sums are exact as two binary64 numbers (Knuth's TwoSum), whose second says how the first, rounded to nearest, differs
-from a sum rounded in another direction. Products are such pairs too (Dekker), as long as no exponent is extreme; a
-fused multiply-add adds three numbers, two of them into one that is rounded to odd (S. Boldo, G. Melquiond, "Emulation
-of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). Threads with extreme exponents,
-infinities or NaNs are computed one by one in Python's integers.
+Sums are exact as two binary64 numbers (Knuth's TwoSum), whose second says how the first, rounded to
+nearest, differs from a sum rounded in another direction. Products are such pairs too (Dekker), as
+long as no exponent is extreme; a fused multiply-add adds three numbers, two of them into one that
+is rounded to odd (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
+algorithms using rounding to odd", 2008). Threads with extreme exponents, infinities or NaNs are
+computed one by one in Python's integers.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def _two_product(x, y):
 
     product = x * y
     (x_high, x_low), (y_high, y_low) = split(x), split(y)
-    return product, x_low * y_low - (((product - x_high * y_high) - x_low * y_high) - x_high * y_low)
+    return product, x_low * y_low - (((product - x_high * y_high) - x_low * y_high)
+                                     - x_high * y_low)
 
 
 def _to_odd(x, y):
@@ -92,7 +94,9 @@ def _sum(mode: Rounding, x, y) -> Bits:
         step = np.where(np.where(negative, error > 0, down), ~np.uint64(0), np.uint64(0))
     else:
         wrong = down if mode is Rounding.RM else error > 0
-        step = np.where(wrong, np.where(negative == (mode is Rounding.RM), np.uint64(1), ~np.uint64(0)), np.uint64(0))
+        step = np.where(wrong,
+                        np.where(negative == (mode is Rounding.RM), np.uint64(1), ~np.uint64(0)),
+                        np.uint64(0))
     bits = np.where(np.isnan(total), NAN, bits + step)
     if mode is Rounding.RM:
         cancelled = (total == 0) & (error == 0) & (np.signbit(x) | np.signbit(y) | (x != 0))
@@ -135,7 +139,9 @@ def _multiply_add(mode, a, b, c):
 
 def _exact(mode: Rounding, a: int, b: int, c: int) -> int:
     """Return a * b + c, rounded once."""
-    (a_sign, a_number, a_place), (b_sign, b_number, b_place), (c_sign, c_number, c_place) = map(_unpack, (a, b, c))
+    a_sign, a_number, a_place = _unpack(a)
+    b_sign, b_number, b_place = _unpack(b)
+    c_sign, c_number, c_place = _unpack(c)
     sign = a_sign ^ b_sign
     if a_number is None or b_number is None or c_number is None:
         return _not_finite(sign, a, b, c)
@@ -150,7 +156,8 @@ def _exact(mode: Rounding, a: int, b: int, c: int) -> int:
 
 
 def _unpack(bits: int) -> tuple[int, int | None, int]:
-    """Return sign, and integer and exponent of 2 whose product is the magnitude (None: not finite)."""
+    """Return sign, and integer and exponent of 2 whose product is the magnitude
+    (None: not finite)."""
     exponent, fraction = bits >> 52 & 2047, bits & (1 << 52) - 1
     if exponent == 2047:
         return bits >> 63, None, 0
@@ -186,8 +193,8 @@ def _round(mode: Rounding, value: int, exponent: int) -> int:
     return negative << 63 | bits
 
 
-_INTEGRAL: dict[Rounding, Callable] = {Rounding.RN: np.rint, Rounding.RZ: np.trunc, Rounding.RM: np.floor,
-                                       Rounding.RP: np.ceil}
+_INTEGRAL: dict[Rounding, Callable] = {Rounding.RN: np.rint, Rounding.RZ: np.trunc,
+                                       Rounding.RM: np.floor, Rounding.RP: np.ceil}
 
 
 def _to_integer(signed: bool, width: int, source: Callable, mode, a, b, c):
@@ -197,7 +204,8 @@ def _to_integer(signed: bool, width: int, source: Callable, mode, a, b, c):
     number = np.where(inside, value, 0.0)
     integer = number.astype(np.int64).view(np.uint64) if signed else number.astype(np.uint64)
     mask = (1 << width) - 1
-    limit = np.where(value < 0, np.uint64(low & mask), np.where(value > 0, np.uint64(end - 1), np.uint64(0)))
+    limit = np.where(value < 0, np.uint64(low & mask),
+                     np.where(value > 0, np.uint64(end - 1), np.uint64(0)))
     return np.where(inside, integer & np.uint64(mask), limit)
 
 
@@ -240,16 +248,21 @@ def _choose(smaller: bool, a, b, c):
 
 
 _ROUNDED: dict[str, Callable[..., Bits]] = {
-    "DADD": _add, "DSUB": _subtract, "DMUL": _multiply, "DFMA": _multiply_add, "DRND": _round_integral,
-    "D2F": _to_single,
-    "D2I_S": partial(_to_integer, True, 32, _double), "D2I_U": partial(_to_integer, False, 32, _double),
-    "D2L_S": partial(_to_integer, True, 64, _double), "D2L_U": partial(_to_integer, False, 64, _double),
-    "F2L_S": partial(_to_integer, True, 64, _single), "F2L_U": partial(_to_integer, False, 64, _single),
+    "DADD": _add, "DSUB": _subtract, "DMUL": _multiply,
+    "DFMA": _multiply_add, "DRND": _round_integral, "D2F": _to_single,
+    "D2I_S": partial(_to_integer, True, 32, _double),
+    "D2I_U": partial(_to_integer, False, 32, _double),
+    "D2L_S": partial(_to_integer, True, 64, _double),
+    "D2L_U": partial(_to_integer, False, 64, _double),
+    "F2L_S": partial(_to_integer, True, 64, _single),
+    "F2L_U": partial(_to_integer, False, 64, _single),
     "L2D_S": partial(_from_integer, True), "L2D_U": partial(_from_integer, False),
-    "L2F_S": partial(_from_integer_to_single, True), "L2F_U": partial(_from_integer_to_single, False),
+    "L2F_S": partial(_from_integer_to_single, True),
+    "L2F_U": partial(_from_integer_to_single, False),
 }
 VALUES: dict[F64Op, Callable[[Bits, Bits, Bits], Bits]] = {
-    F64Op[f"{name}_{mode.name}"]: partial(function, mode) for name, function in _ROUNDED.items() for mode in Rounding
+    F64Op[f"{name}_{mode.name}"]: partial(function, mode)
+    for name, function in _ROUNDED.items() for mode in Rounding
 } | {
     F64Op.F2D: lambda a, b, c: _pattern(_single(b)),
     F64Op.I2D_S: partial(_from_word, np.int32), F64Op.I2D_U: partial(_from_word, np.uint32),
@@ -265,7 +278,8 @@ def _test(relation: Callable | None, unordered: bool, a: Bits, b: Bits) -> np.nd
     return np.where(either, unordered, relation(_double(a), _double(b)))
 
 
-_RELATIONS: dict[str, Callable | None] = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal,
+_RELATIONS: dict[str, Callable | None] = {"EQ": np.equal, "NE": np.not_equal,
+                                          "LT": np.less, "LE": np.less_equal,
                                           "GT": np.greater, "GE": np.greater_equal}
 TESTS: dict[F64Op, Callable[[Bits, Bits], np.ndarray]] = {
     F64Op[f"DSETP_{name}{suffix}"]: partial(_test, relation, bool(suffix))

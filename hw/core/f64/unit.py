@@ -2,7 +2,8 @@
 
 ::
 
-    op --> Serial --a, b, c of a few threads--> F64Lane, 9 stages --results--> Serial --> write, predicate
+    op --> Serial --a, b, c of a few threads--> F64Lane, 9 stages --results--> Serial --> write,
+                                                                                          predicate
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ __all__ = ["F64Unit"]
 class F64Unit(wiring.Component):
     """Executes every `F64Op`, an instruction after the other, IEEE 754 results.
 
-    Of a warp instruction with T groups of `f64_lanes` neighbouring threads that have an active one, the first write
-    is offered ``T + LATENCY`` cycles after the last beat; an instruction takes the unit for T cycles if nothing holds
-    back its writes (`Serial` has the details).
+    Of a warp instruction with T groups of `f64_lanes` neighbouring threads that have an active one,
+    the first write is offered ``T + LATENCY`` cycles after the last beat; an instruction takes the
+    unit for T cycles if nothing holds back its writes (`Serial` has the details).
 
     Parameters
     ----------
@@ -53,8 +54,8 @@ class F64Unit(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "op": In(stream.Signature(lane_op(g, self.OPERANDS), always_ready=True)), "room": Out(1),
-            "write": Out(stream.Signature(register_write(g))),
+            "op": In(stream.Signature(lane_op(g, self.OPERANDS), always_ready=True)),
+            "room": Out(1), "write": Out(stream.Signature(register_write(g))),
             "predicate": Out(stream.Signature(predicate_write(g))),
         })
 
@@ -66,14 +67,14 @@ class F64Unit(wiring.Component):
         ----------
         op : F64Op
         a, b, c : array of uint64
-            Bit patterns; of a 32-bit operand the lower half counts. An operand that the operation does not have is
-            ignored.
+            Bit patterns; of a 32-bit operand the lower half counts. An operand that the operation
+            does not have is ignored.
 
         Returns
         -------
         tuple of numpy.ndarray
-            Register result (uint64; one of 32 bits is zero-extended) and predicate result (bool), zeros where the
-            operation has none.
+            Register result (uint64; one of 32 bits is zero-extended) and predicate result (bool),
+            zeros where the operation has none.
         """
         a, b, c = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, np.uint64)) for x in (a, b, c)))
         with np.errstate(all="ignore"):
@@ -85,8 +86,8 @@ class F64Unit(wiring.Component):
         m = Module()
         threads = self.geometry.f64_lanes
         m.submodules.serial = serial = Serial(
-            self.geometry, threads=threads, operands=self.OPERANDS, registers=2, latency=F64Lane.LATENCY,
-            predicates=True)
+            self.geometry, threads=threads, operands=self.OPERANDS,
+            registers=2, latency=F64Lane.LATENCY, predicates=True)
         wiring.connect(m, wiring.flipped(self.op), serial.op)
         wiring.connect(m, serial.write, wiring.flipped(self.write))
         wiring.connect(m, serial.predicate, wiring.flipped(self.predicate))
@@ -99,6 +100,6 @@ class F64Unit(wiring.Component):
                 Cat(serial.result[0][thread], serial.result[1][thread]).eq(lane.result),
                 serial.tested[thread].eq(lane.tested),
             ]
-            m.d.comb += [getattr(lane, name).eq(Cat(enter[name][thread], enter[f"high_{name}"][thread]))
-                         for name in "abc"]
+            m.d.comb += [getattr(lane, name).eq(Cat(
+                enter[name][thread], enter[f"high_{name}"][thread])) for name in "abc"]
         return m

@@ -32,14 +32,16 @@ class ComparisonLane(wiring.Component):
     predicate: Signal
 
     def __init__(self):
-        super().__init__({"control": In(COMPARISON), "a": In(32), "b": In(32), "result": Out(32), "predicate": Out(1)})
+        super().__init__({"control": In(COMPARISON), "a": In(32), "b": In(32),
+                          "result": Out(32), "predicate": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
         control, a, b = self.control, self.a, self.b
         order = Order(m, a, b)
         a_nan, b_nan, less = order.a_nan, order.b_nan, order.less
-        take_a, chosen = Signal(name="take_a"), Signal(32, name="chosen")
+        take_a = Signal(name="take_a")
+        chosen = Signal(32, name="chosen")
         result = Signal(32, reset_less=True)
         predicate = Signal(reset_less=True)
         m.d.comb += [self.result.eq(result), self.predicate.eq(predicate)]
@@ -56,10 +58,11 @@ class ComparisonLane(wiring.Component):
                 m.d.sync += predicate.eq(Mux(less, control.on_less, control.on_greater))
             with m.Switch(control.choice):
                 for kind, value in (
-                    (Choice.MINIMUM, chosen), (Choice.MAXIMUM, chosen), (Choice.NEGATE, Cat(b[:31], ~b[31])),
-                    (Choice.ABSOLUTE, b[:31]),
+                    (Choice.MINIMUM, chosen), (Choice.MAXIMUM, chosen),
+                    (Choice.NEGATE, Cat(b[:31], ~b[31])), (Choice.ABSOLUTE, b[:31]),
                     (Choice.SATURATE, Mux(b[31] | b_nan, 0, Mux(b > int(ONE), int(ONE), b))),
-                    (Choice.FLUSH, Mux(b_nan, int(NAN), Cat(b[:23] & b[23:31].any().replicate(23), b[23:]))),
+                    (Choice.FLUSH,
+                     Mux(b_nan, int(NAN), Cat(b[:23] & b[23:31].any().replicate(23), b[23:]))),
                 ):
                     with m.Case(kind):
                         m.d.sync += result.eq(value)

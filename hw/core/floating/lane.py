@@ -1,17 +1,18 @@
-"""One thread's arithmetic: a fused multiply-add of binary32 numbers that every operation passes through.
+"""One thread's arithmetic: a fused multiply-add of binary32 numbers that every operation passes
+through.
 
 ::
 
     stage 1   unpack x, y, z; product x * y; distance of the exponents
     stage 2   the operand of lower exponent moves right, what falls out is kept in one sticky bit
-    stage 3   sum or difference                          |  or: rounding to an integer at a fixed place
-    stage 4   normalisation, as far as the exponent allows   |  or: clamping of the integer
+    stage 3   sum or difference                      |  or: rounding to an integer at a fixed place
+    stage 4   normalisation, as the exponent allows  |  or: clamping of the integer
     stage 5   rounding, packing
 
-An addition multiplies by 1, a multiplication adds 0. The window of 62 bits suffices for exact rounding without
-normalising subnormal operands: bits are lost only from an operand that is far below the other, unless the other is
-subnormal, when the place of rounding is fixed. Conversions move the number against a fixed exponent: its integer
-part then stands in bits 61..30 of the window.
+An addition multiplies by 1, a multiplication adds 0. The window of 62 bits suffices for exact
+rounding without normalising subnormal operands: bits are lost only from an operand that is far
+below the other, unless the other is subnormal, when the place of rounding is fixed. Conversions
+move the number against a fixed exponent: its integer part then stands in bits 61..30 of the window.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ SPECIAL = data.StructLayout({"nan": 1, "infinite": 1, "huge": 1})
 
 
 class ArithmeticLane(wiring.Component):
-    """Sums, products, multiply-adds and conversions: a new operation every cycle, its result `LATENCY` cycles later.
+    """Sums, products, multiply-adds and conversions: a new operation every cycle, its result
+    `LATENCY` cycles later.
 
-    IEEE 754-2019 without flags: subnormal operands and results, four rounding directions. A stage changes only
-    in cycles in which its control ``enable`` is set, its combinational part included.
+    IEEE 754-2019 without flags: subnormal operands and results, four rounding directions. A stage
+    changes only in cycles in which its control ``enable`` is set, its combinational part included.
 
     Attributes
     ----------
@@ -72,7 +74,8 @@ class ArithmeticLane(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         values = {}
-        for number, work in enumerate((self._unpack, self._align, self._add, self._normalise, self._round), 1):
+        for number, work in enumerate(
+            (self._unpack, self._align, self._add, self._normalise, self._round), 1):
             with m.If(getattr(self, f"stage_{number}").enable):
                 results = work(m, values)
                 values = {name: Signal(shape, name=f"{name}_{number}", reset_less=True)
@@ -84,8 +87,11 @@ class ArithmeticLane(wiring.Component):
     def _unpack(self, m, _):
         """Stage 1: operands of the multiply-add; those of a conversion are 0, 1 and b."""
         control, a, b = self.stage_1, self.a, self.b
-        x_bits, y_bits, z_bits = (Signal(32, name=name) for name in ("x_bits", "y_bits", "z_bits"))
-        m.d.comb += [x_bits.eq(Mux(control.convert, 0, a)), y_bits.eq(Mux(control.multiply, b, int(ONE)))]
+        x_bits = Signal(32)
+        y_bits = Signal(32)
+        z_bits = Signal(32)
+        m.d.comb += [x_bits.eq(Mux(control.convert, 0, a)),
+                     y_bits.eq(Mux(control.multiply, b, int(ONE)))]
         with m.Switch(control.addend):
             for kind, value in ((Addend.ZERO, Cat(Const(0, 31), a[31] ^ b[31])), (Addend.B, b),
                                 (Addend.MINUS_B, Cat(b[:31], ~b[31])), (Addend.C, self.c)):
@@ -93,68 +99,90 @@ class ArithmeticLane(wiring.Component):
                     m.d.comb += z_bits.eq(value)
         x, y, z = Number(m, "x", x_bits), Number(m, "y", y_bits), Number(m, "z", z_bits)
 
-        product_sign, subtract, infinite, above, below = (
-            Signal(name=n) for n in ("product_sign", "subtract", "infinite", "above", "below"))
+        product_sign = Signal()
+        subtract = Signal()
+        infinite = Signal()
+        above = Signal()
+        below = Signal()
         top = Signal(range(-BIAS + 2, 2 * 255 - BIAS + 2))
         distance = Signal(range(-400, 512))
         far = Signal(range(512))
         exponent = Signal(8)
         special = Signal(SPECIAL)
         m.d.comb += [
-            product_sign.eq(x.sign ^ y.sign), subtract.eq((product_sign ^ z.sign) & ~control.convert),
+            product_sign.eq(x.sign ^ y.sign),
+            subtract.eq((product_sign ^ z.sign) & ~control.convert),
             top.eq(Mux(control.convert, INTEGER_EXPONENT, x.exponent + y.exponent - (BIAS - 1))),
             exponent.eq(Mux(control.from_integer, INTEGER_EXPONENT, z.exponent)),
-            distance.eq(top - exponent), above.eq(distance < 0), far.eq(Mux(above, -distance, distance)),
+            distance.eq(top - exponent), above.eq(distance < 0),
+            far.eq(Mux(above, -distance, distance)),
             below.eq(above | (x.zero | y.zero) & ~control.convert),
-            infinite.eq(x.infinite | y.infinite), special.infinite.eq(infinite | z.infinite), special.huge.eq(above),
+            infinite.eq(x.infinite | y.infinite),
+            special.infinite.eq(infinite | z.infinite), special.huge.eq(above),
             special.nan.eq(x.nan | y.nan | z.nan | x.infinite & y.zero | x.zero & y.infinite
                            | infinite & z.infinite & subtract),
         ]
         negative = control.signed & b[31]
-        sign = Mux(control.from_integer, negative, Mux((below | control.convert | z.infinite) & ~infinite, z.sign,
-                                                     product_sign))
-        addend = Mux(control.from_integer, Mux(negative, -b, b)[:32], Cat(Const(0, 8), z.significand))
+        sign = Mux(control.from_integer, negative,
+                   Mux((below | control.convert | z.infinite) & ~infinite, z.sign, product_sign))
+        addend = Mux(control.from_integer, Mux(negative, -b, b)[:32],
+                     Cat(Const(0, 8), z.significand))
         return {
-            "product": (48, x.significand * y.significand), "addend": (32, addend), "below": (1, below),
+            "product": (48, x.significand * y.significand),
+            "addend": (32, addend), "below": (1, below),
             "count": (6, Mux(far > 63, 63, far)), "exponent": (9, Mux(below, exponent, top)),
-            "subtract": (1, subtract & ~special.infinite), "sign": (1, sign), "special": (SPECIAL, special),
+            "subtract": (1, subtract & ~special.infinite),
+            "sign": (1, sign), "special": (SPECIAL, special),
         }
 
     def _align(self, m, s):
         """Stage 2."""
-        product, addend, lower = (Signal(WINDOW, name=name) for name in ("product_window", "addend_window", "lower"))
+        product = Signal(WINDOW, name="product_window")
+        addend = Signal(WINDOW, name="addend_window")
+        lower = Signal(WINDOW)
         m.d.comb += [product.eq(Cat(Const(0, WINDOW - 48), s["product"])),
-                     addend.eq(Cat(Const(0, POINT), s["addend"])), lower.eq(Mux(s["below"], product, addend))]
+                     addend.eq(Cat(Const(0, POINT), s["addend"])),
+                     lower.eq(Mux(s["below"], product, addend))]
         moved, sticky = shift_right_sticky(lower, s["count"])
         return {
-            "upper": (WINDOW, Mux(s["below"], addend, product)), "lower": (WINDOW, moved), "sticky": (1, sticky),
+            "upper": (WINDOW, Mux(s["below"], addend, product)),
+            "lower": (WINDOW, moved), "sticky": (1, sticky),
             "exponent": (9, s["exponent"]), "subtract": (1, s["subtract"]), "sign": (1, s["sign"]),
             "special": (SPECIAL, s["special"]),
         }
 
     def _add(self, m, s):
-        """Stage 3. What was lost below makes a difference smaller, so then no 1 completes the complement."""
-        control, upper, lower, sticky, subtract = self.stage_3, s["upper"], s["lower"], s["sticky"], s["subtract"]
-        total, integer, negative, fixed = Signal(WINDOW + 1), Signal(32), Signal(), Signal()
-        lowest = increment(control, s["sign"], lower[POINT], lower[POINT - 1], lower[:POINT - 1].any() | sticky)
+        """Stage 3. What was lost below makes a difference smaller,
+        so then no 1 completes the complement."""
+        control, upper, lower = self.stage_3, s["upper"], s["lower"]
+        sticky, subtract = s["sticky"], s["subtract"]
+        total = Signal(WINDOW + 1)
+        integer = Signal(32)
+        negative = Signal()
+        fixed = Signal()
+        lowest = increment(control, s["sign"], lower[POINT],
+                           lower[POINT - 1], lower[:POINT - 1].any() | sticky)
         m.d.comb += [
             total.eq(upper + Mux(subtract, ~lower, lower) + (subtract & ~sticky)),
             negative.eq(subtract & ~total[WINDOW]), integer.eq(lower[POINT:] + lowest),
             fixed.eq(control.to_integer | control.to_integral & ~s["special"].huge),
         ]
         difference = Mux(negative, (lower - upper)[:WINDOW], total[:WINDOW])
-        magnitude = Mux(fixed, Cat(Const(0, POINT), integer), Cat(difference, total[WINDOW] & ~subtract))
+        magnitude = Mux(fixed, Cat(Const(0, POINT), integer),
+                        Cat(difference, total[WINDOW] & ~subtract))
         return {
             "magnitude": (64, Cat(Const(0, 1), magnitude)), "sticky": (1, sticky & ~fixed),
-            "exponent": (9, s["exponent"]), "subtract": (1, subtract), "sign": (1, s["sign"] ^ negative),
-            "special": (SPECIAL, s["special"]),
+            "exponent": (9, s["exponent"]), "subtract": (1, subtract),
+            "sign": (1, s["sign"] ^ negative), "special": (SPECIAL, s["special"]),
         }
 
     def _normalise(self, m, s):
-        """Stage 4. A one where the exponent reaches its minimum ends the search for the leading one."""
+        """Stage 4. A one where the exponent reaches its minimum ends the search for the leading
+        one."""
         control, magnitude, sign, exponent, special = (
             self.stage_4, s["magnitude"], s["sign"], s["exponent"], s["special"])
-        limited, zero = Signal(64), Signal()
+        limited = Signal(64)
+        zero = Signal()
         lowest = Const(1 << 63, 64) >> Mux(exponent > 63, 63, exponent)[:6]
         m.d.comb += [limited.eq(magnitude | lowest), zero.eq(magnitude == 0)]
         count = leading_zeros(m, limited, "empty")
@@ -166,7 +194,8 @@ class ArithmeticLane(wiring.Component):
         return {
             "kept": (32, kept), "rest": (1, high[:7].any() | low.any() | s["sticky"]),
             "exponent": (9, Mux(zero, 0, exponent - count)),
-            "sign": (1, Mux(zero & ~s["sticky"] & s["subtract"], control.down, sign)), "special": (SPECIAL, special),
+            "sign": (1, Mux(zero & ~s["sticky"] & s["subtract"], control.down, sign)),
+            "special": (SPECIAL, special),
         }
 
     def _clamped(self, integer, sign, special):
@@ -181,7 +210,8 @@ class ArithmeticLane(wiring.Component):
         """Stage 5."""
         control, kept, sign, special = self.stage_5, s["kept"], s["sign"], s["special"]
         lowest = increment(control, sign, kept[1], kept[0], s["rest"])
-        packed, result = Signal(33), Signal(32)
+        packed = Signal(33)
+        result = Signal(32)
         m.d.comb += packed.eq(Cat(Const(0, FRACTION_BITS), s["exponent"]) + kept[1:25] + lowest)
         to_infinity = control.nearest | Mux(sign, control.down, control.up)
         greatest = Mux(special.infinite | to_infinity, int(INFINITY), int(INFINITY) - 1)

@@ -1,8 +1,9 @@
 """What the floating-point lane computes, on numpy arrays of binary32 bit patterns.
 
-Arithmetic goes through binary64: products of two binary32 numbers are exact there, the error of a sum is found by
-Knuth's TwoSum, and the sum is rounded to odd, from which every binary32 rounding is the correct one (S. Boldo,
-G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+Arithmetic goes through binary64: products of two binary32 numbers are exact there, the error of a
+sum is found by Knuth's TwoSum, and the sum is rounded to odd, from which every binary32 rounding is
+the correct one (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved
+algorithms using rounding to odd", 2008).
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def round_single(mode: Rounding, x: np.ndarray) -> Bits:
 
 
 def round_single_sum(mode: Rounding, x: np.ndarray, y: np.ndarray) -> Bits:
-    """Round x + y once; both binary64, of at most 48 significant bits and exponents of binary32 products."""
+    """Round x + y once; both binary64, of at most 48 significant bits and exponents of binary32
+    products."""
     total = x + y
     part = total - x
     error = (x - (total - part)) + (y - part)
@@ -95,8 +97,8 @@ def _multiply_add(mode, a, b, c):
     return round_single_sum(mode, _wide(a) * _wide(b), _wide(c))
 
 
-_INTEGRAL: dict[Rounding, Callable] = {Rounding.RN: np.rint, Rounding.RZ: np.trunc, Rounding.RM: np.floor,
-                                       Rounding.RP: np.ceil}
+_INTEGRAL: dict[Rounding, Callable] = {Rounding.RN: np.rint, Rounding.RZ: np.trunc,
+                                       Rounding.RM: np.floor, Rounding.RP: np.ceil}
 
 
 def _to_integer(low, high, mode, a, b, c):
@@ -135,11 +137,14 @@ def _flush(a, b, c):
 
 _ROUNDED: dict[str, Callable[..., Bits]] = {
     "FADD": _add, "FSUB": _subtract, "FMUL": _multiply, "FFMA": _multiply_add,
-    "F2I_S": partial(_to_integer, -1 << 31, (1 << 31) - 1), "F2I_U": partial(_to_integer, 0, (1 << 32) - 1),
-    "I2F_S": partial(_from_integer, np.int32), "I2F_U": partial(_from_integer, np.uint32), "FRND": _round_integral,
+    "F2I_S": partial(_to_integer, -1 << 31, (1 << 31) - 1),
+    "F2I_U": partial(_to_integer, 0, (1 << 32) - 1),
+    "I2F_S": partial(_from_integer, np.int32),
+    "I2F_U": partial(_from_integer, np.uint32), "FRND": _round_integral,
 }
 VALUES: dict[AluOp, Callable[[Bits, Bits, Bits], Bits]] = {
-    AluOp[f"{name}_{mode.name}"]: partial(function, mode) for name, function in _ROUNDED.items() for mode in Rounding
+    AluOp[f"{name}_{mode.name}"]: partial(function, mode)
+    for name, function in _ROUNDED.items() for mode in Rounding
 } | {
     AluOp.FMIN: partial(_choose, True),
     AluOp.FMAX: partial(_choose, False),
@@ -158,7 +163,8 @@ def _test(relation: Callable | None, unordered: bool, a: Bits, b: Bits) -> np.nd
     return np.where(either, unordered, relation(a.view(np.float32), b.view(np.float32)))
 
 
-_RELATIONS: dict[str, Callable | None] = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal,
+_RELATIONS: dict[str, Callable | None] = {"EQ": np.equal, "NE": np.not_equal,
+                                          "LT": np.less, "LE": np.less_equal,
                                           "GT": np.greater, "GE": np.greater_equal}
 TESTS: dict[AluOp, Callable[[Bits, Bits], np.ndarray]] = {
     AluOp[f"FSETP_{name}{suffix}"]: partial(_test, relation, bool(suffix))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-__all__ = ["BIAS", "Number", "Order", "increment", "shift_right_sticky", "leading_zeros", "shift_left"]
+__all__ = ["BIAS", "Number", "Order", "increment", "shift_right_sticky", "leading_zeros",
+           "shift_left"]
 
 BIAS = 127
 _FRACTIONS = {32: 23, 64: 52}
@@ -48,11 +49,15 @@ class Order:
     Attributes
     ----------
     a_nan, b_nan, equal, less : 1 bit
-        Zeros are equal, yet -0 is less than +0; `equal` and `less` mean nothing for what is not a number.
+        Zeros are equal, yet -0 is less than +0; `equal` and `less` mean nothing for what is not a
+        number.
     """
 
     def __init__(self, m: Module, a: Value, b: Value):
-        self.a_nan, self.b_nan, self.equal, self.less = (Signal(name=n) for n in ("a_nan", "b_nan", "equal", "less"))
+        self.a_nan = Signal()
+        self.b_nan = Signal()
+        self.equal = Signal()
+        self.less = Signal()
         infinity = _infinity(a)
         m.d.comb += [
             self.a_nan.eq(a[:-1] > infinity), self.b_nan.eq(b[:-1] > infinity),
@@ -64,22 +69,24 @@ class Order:
 def increment(rounding, sign: Value, odd: Value, guard: Value, rest: Value) -> Value:
     """Return whether a magnitude is to be rounded away from zero.
 
-    `rounding` has ``nearest``, ``up`` and ``down``; `odd` is the lowest bit kept, `guard` the next, `rest`
-    whether anything stands below.
+    `rounding` has ``nearest``, ``up`` and ``down``; `odd` is the lowest bit kept, `guard` the next,
+    `rest` whether anything stands below.
     """
     outward = rounding.up & ~sign | rounding.down & sign
     return rounding.nearest & guard & (rest | odd) | outward & (guard | rest)
 
 
 def shift_right_sticky(value: Value, count: Value) -> tuple[Value, Value]:
-    """Return ``value >> count`` and whether a one was shifted out; `count` may be all its bits can say."""
+    """Return ``value >> count`` and whether a one was shifted out;
+    `count` may be all its bits can say."""
     reach = (1 << len(count)) - 1
     lost = Const((1 << reach) - 1, reach) >> ~count
     return value >> count, (value & lost).any()
 
 
 def leading_zeros(m: Module, value: Value, name: str) -> Value:
-    """Return the number of zeros above the highest one of `value`, whose width is a power of two; it is not 0."""
+    """Return the number of zeros above the highest one of `value`, whose width is a power of two;
+    it is not 0."""
     count: list[Value] = []
     while (width := len(value) // 2) > 0:
         high = value[width:]
@@ -92,7 +99,8 @@ def leading_zeros(m: Module, value: Value, name: str) -> Value:
 
 
 def shift_left(m: Module, value: Value, count: Value, name: str) -> tuple[Value, Value]:
-    """Return the high and the low word of a 64-bit value shifted left; no signal is wider than 64 bits."""
+    """Return the high and the low word of a 64-bit value shifted left;
+    no signal is wider than 64 bits."""
     coarse = Signal(64, name=name)
     m.d.comb += coarse.eq(Mux(count[5], Cat(Const(0, 32), value[:32]), value))
     return (coarse >> (32 - count[:5])[:6])[:32], (coarse[:32] << count[:5])[:32]

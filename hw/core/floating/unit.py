@@ -75,7 +75,8 @@ class FloatUnit(wiring.Component):
         Returns
         -------
         tuple of numpy.ndarray
-            Register result (uint32) and predicate result (bool), zeros where the operation has none.
+            Register result (uint32) and predicate result (bool), zeros where the operation has
+            none.
 
         Raises
         ------
@@ -94,17 +95,23 @@ class FloatUnit(wiring.Component):
         m = Module()
         g = self.geometry
         words = data.ArrayLayout(32, g.lanes)
-        stages = [delayed(m, f"control_{number}", self._decode(m, f"stage_{number}", layout, rows), number - 1)
-                  for number, (layout, rows) in enumerate(((stage, ARITHMETIC_ROWS) for stage in STAGES), 1)]
+        stages = [delayed(m, f"control_{number}",
+                          self._decode(m, f"stage_{number}", layout, rows), number - 1)
+                  for number, (layout, rows) in enumerate(
+                      ((stage, ARITHMETIC_ROWS) for stage in STAGES), 1)]
         control = self._decode(m, "comparison", COMPARISON, COMPARISON_ROWS)
-        chosen, tested = Signal(words), Signal(g.lanes)
+        chosen = Signal(words)
+        tested = Signal(g.lanes)
         for lane in range(g.lanes):
             m.submodules[f"lane_{lane}"] = arithmetic = ArithmeticLane()
             m.submodules[f"comparison_{lane}"] = comparison = ComparisonLane()
-            m.d.comb += [getattr(arithmetic, f"stage_{number}").eq(stage) for number, stage in enumerate(stages, 1)]
+            m.d.comb += [getattr(arithmetic, f"stage_{number}").eq(stage)
+                         for number, stage in enumerate(stages, 1)]
             m.d.comb += [
-                arithmetic.a.eq(self.a[lane]), arithmetic.b.eq(self.b[lane]), arithmetic.c.eq(self.c[lane]),
-                comparison.control.eq(control), comparison.a.eq(self.a[lane]), comparison.b.eq(self.b[lane]),
+                arithmetic.a.eq(self.a[lane]),
+                arithmetic.b.eq(self.b[lane]), arithmetic.c.eq(self.c[lane]),
+                comparison.control.eq(control),
+                comparison.a.eq(self.a[lane]), comparison.b.eq(self.b[lane]),
                 chosen[lane].eq(comparison.result), tested[lane].eq(comparison.predicate),
                 self.result[lane].eq(arithmetic.result),
             ]
@@ -123,5 +130,6 @@ class FloatUnit(wiring.Component):
             for op, row in rows.items():
                 with m.Case(op):
                     m.d.comb += control.enable.eq(self.valid)
-                    m.d.comb += [control[key].eq(value) for key, value in row.items() if key in layout.members]
+                    m.d.comb += [control[key].eq(value) for key, value in row.items()
+                                 if key in layout.members]
         return control

@@ -67,10 +67,11 @@ STAGE_1 = data.StructLayout({
     "field": 1, "insert": 1, "count": 1, "leading_digit": 1,
     "logic": Logic, "multiply": 1, "signed_product": 1, "accumulate": 1, "enable": 1,
 })
-"""Controls of stage 1: there is an operation (`enable`); adder (x = a, y = b), funnel shifter, bit field
-(`insert`: at its place, not at bit 0), counts of each digit, logic, correction added to the product."""
-STAGE_2 = data.StructLayout({"choice": Choice, "test": Test, "signed": 1, "negate": 1, "leading": 1, "multiply": 1,
-                           "enable": 1})
+"""Controls of stage 1: there is an operation (`enable`); adder (x = a, y = b), funnel shifter, bit
+field (`insert`: at its place, not at bit 0), counts of each digit, logic, correction added to the
+product."""
+STAGE_2 = data.StructLayout({"choice": Choice, "test": Test, "signed": 1,
+                             "negate": 1, "leading": 1, "multiply": 1, "enable": 1})
 """Controls of stage 2: what to pass on, which comparison, which digits count."""
 STAGE_3 = data.StructLayout({"multiply": 1, "high_half": 1, "correct": 1})
 """Controls of stage 3: product or not, which half, carry into the (negative) correction."""
@@ -107,11 +108,11 @@ ROWS: dict[AluOp, dict[str, object]] = {
     AluOp.BREV: {"logic": Logic.REVERSED},
     AluOp.SEL: {"logic": Logic.SELECT},
     AluOp.BFE_U: {"field": 1, "high": High.ZERO, "logic": Logic.ZERO, "choice": Choice.MERGED},
-    AluOp.BFE_S: {"field": 1, "high": High.SIGN_A, "logic": Logic.FIELD_SIGN, "choice": Choice.MERGED},
-    AluOp.BFI: {"field": 1, "insert": 1, "high": High.A, "zero_low": 1, "left": 1, "logic": Logic.C,
-                "choice": Choice.MERGED},
-    AluOp.PRMT: {"logic": Logic.PERMUTED},
-    AluOp.SETP_EQ: _A_MINUS_B | {"test": Test.EQUAL},
+    AluOp.BFE_S: {"field": 1, "high": High.SIGN_A,
+                  "logic": Logic.FIELD_SIGN, "choice": Choice.MERGED},
+    AluOp.BFI: {"field": 1, "insert": 1, "high": High.A, "zero_low": 1,
+                "left": 1, "logic": Logic.C, "choice": Choice.MERGED},
+    AluOp.PRMT: {"logic": Logic.PERMUTED}, AluOp.SETP_EQ: _A_MINUS_B | {"test": Test.EQUAL},
     AluOp.SETP_NE: _A_MINUS_B | {"test": Test.EQUAL, "negate": 1},
     AluOp.SETP_LT_S: _A_MINUS_B | {"test": Test.LESS, "signed": 1},
     AluOp.SETP_LE_S: _A_MINUS_B | {"test": Test.LESS_EQUAL, "signed": 1},
@@ -121,14 +122,10 @@ ROWS: dict[AluOp, dict[str, object]] = {
     AluOp.SETP_LE_U: _A_MINUS_B | {"test": Test.LESS_EQUAL},
     AluOp.SETP_GT_U: _A_MINUS_B | {"test": Test.LESS_EQUAL, "negate": 1},
     AluOp.SETP_GE_U: _A_MINUS_B | {"test": Test.LESS, "negate": 1},
-    AluOp.S2R: _PASS_B,
-    AluOp.LDP: _PASS_B,
+    AluOp.S2R: _PASS_B, AluOp.LDP: _PASS_B,
     AluOp.CLZ: {"count": 1, "leading_digit": 1, "leading": 1, "choice": Choice.COUNT},
-    AluOp.POPC: {"count": 1, "choice": Choice.COUNT},
-    AluOp.BALLOT: _PASS_B,
-    AluOp.PAND: {"test": Test.AND},
-    AluOp.POR: {"test": Test.OR},
-    AluOp.PXOR: {"test": Test.XOR},
+    AluOp.POPC: {"count": 1, "choice": Choice.COUNT}, AluOp.BALLOT: _PASS_B,
+    AluOp.PAND: {"test": Test.AND}, AluOp.POR: {"test": Test.OR}, AluOp.PXOR: {"test": Test.XOR},
 }
 """Controls by operation; what is left out is 0.
 

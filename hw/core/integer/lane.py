@@ -29,12 +29,14 @@ __all__ = ["IntegerLane"]
 class IntegerLane(wiring.Component):
     """One thread's integer ALU: a new operation every cycle, its result three cycles later.
 
-    Stages 1 and 2 change only in cycles in which their control ``enable`` is set, the multiplier with ``multiply``.
+    Stages 1 and 2 change only in cycles in which their control ``enable`` is set, the multiplier
+    with ``multiply``.
 
     Attributes
     ----------
     stage_1, stage_2, stage_3 : in
-        Controls; `stage_2` comes one cycle, `stage_3` two cycles after the operands (`IntegerUnit` does so).
+        Controls; `stage_2` comes one cycle, `stage_3` two cycles after the operands (`IntegerUnit`
+        does so).
     a, b, c : Signal(32), in
         Register operands.
     pa, pb : Signal(1), in
@@ -79,7 +81,8 @@ class IntegerLane(wiring.Component):
         Returns
         -------
         tuple of numpy.ndarray
-            Register result (uint32) and predicate result (bool), zeros where the operation has none.
+            Register result (uint32) and predicate result (bool), zeros where the operation has
+            none.
 
         Raises
         ------
@@ -92,22 +95,25 @@ class IntegerLane(wiring.Component):
         m = Module()
         m.submodules.digits = digits = DigitCounts()
         m.d.comb += [digits.word.eq(self.b), digits.enable.eq(self.stage_1.count),
-                     digits.leading_digit.eq(self.stage_1.leading_digit), digits.leading.eq(self.stage_2.leading)]
+                     digits.leading_digit.eq(self.stage_1.leading_digit),
+                     digits.leading.eq(self.stage_2.leading)]
         with m.If(self.stage_1.enable):
             total, differ = self._adder(m)
             shifted, other, mask = self._shifter(m), self._logic(m), self._mask(m)
-            pa, pb = Signal(reset_less=True), Signal(reset_less=True)
+            pa = Signal(reset_less=True)
+            pb = Signal(reset_less=True)
             m.d.sync += [pa.eq(self.pa), pb.eq(self.pb)]
         product, addend = self._multiplier(m)
         with m.If(self.stage_2.enable):
             less, predicate = self._test(m, total, differ, pa, pb)
             simple = Signal(32, reset_less=True)
             with m.Switch(self.stage_2.choice):
-                for kind, value in ((Choice.OTHER, other), (Choice.SUM, total[:32]), (Choice.SHIFTED, shifted),
-                                    (Choice.MINIMUM, Mux(less, shifted, other)),
-                                    (Choice.MAXIMUM, Mux(less, other, shifted)),
-                                    (Choice.ABSOLUTE, Mux(other[31], total[:32], other)),
-                                    (Choice.MERGED, shifted & mask | other & ~mask), (Choice.COUNT, digits.total)):
+                for kind, value in (
+                    (Choice.OTHER, other), (Choice.SUM, total[:32]), (Choice.SHIFTED, shifted),
+                    (Choice.MINIMUM, Mux(less, shifted, other)),
+                    (Choice.MAXIMUM, Mux(less, other, shifted)),
+                    (Choice.ABSOLUTE, Mux(other[31], total[:32], other)),
+                    (Choice.MERGED, shifted & mask | other & ~mask), (Choice.COUNT, digits.total)):
                     with m.Case(kind):
                         m.d.sync += simple.eq(value)
 
@@ -128,18 +134,20 @@ class IntegerLane(wiring.Component):
         equal = Signal()
         test = Signal()
         predicate = Signal(reset_less=True)
-        m.d.comb += [equal.eq(total[:32] == 0), less.eq(~total[32] ^ (differ & self.stage_2.signed))]
+        m.d.comb += [equal.eq(total[:32] == 0),
+                     less.eq(~total[32] ^ (differ & self.stage_2.signed))]
         with m.Switch(self.stage_2.test):
             for kind, value in ((Test.CARRY, total[32]), (Test.EQUAL, equal), (Test.LESS, less),
-                                (Test.LESS_EQUAL, less | equal), (Test.AND, pa & pb), (Test.OR, pa | pb),
-                                (Test.XOR, pa ^ pb)):
+                                (Test.LESS_EQUAL, less | equal), (Test.AND, pa & pb),
+                                (Test.OR, pa | pb), (Test.XOR, pa ^ pb)):
                 with m.Case(kind):
                     m.d.comb += test.eq(value)
         m.d.sync += predicate.eq(test ^ self.stage_2.negate)
         return less, predicate
 
     def _adder(self, m):
-        """Stage 1: 33-bit sum of the conditioned a and b, and whether their signs differ, registered."""
+        """Stage 1: 33-bit sum of the conditioned a and b, and whether their signs differ,
+        registered."""
         control = self.stage_1
         total = Signal(33, reset_less=True)
         differ = Signal(reset_less=True)
@@ -150,7 +158,8 @@ class IntegerLane(wiring.Component):
         return total, differ
 
     def _shifter(self, m):
-        """Stage 1: low word of {high, low} >> count, or a unchanged, registered. Of a bit field, count is its start."""
+        """Stage 1: low word of {high, low} >> count, or a unchanged, registered.
+        Of a bit field, count is its start."""
         control = self.stage_1
         high = Signal(32)
         low = Signal(32)
@@ -173,16 +182,18 @@ class IntegerLane(wiring.Component):
         return shifted
 
     def _logic(self, m):
-        """Stage 1: bitwise operations, extensions, selection, rearranged bits and bytes, registered."""
+        """Stage 1: bitwise operations, extensions, selection, rearranged bits and bytes,
+        registered."""
         a, b, c = self.a, self.b, self.c
         other = Signal(32, reset_less=True)
         with m.Switch(self.stage_1.logic):
-            for kind, value in ((Logic.B, b), (Logic.AND, a & b), (Logic.OR, a | b), (Logic.XOR, a ^ b),
-                                (Logic.NOT_B, ~b), (Logic.SEXT_8, Mux(b[7], b[:8] | 0xFFFF_FF00, b[:8])),
-                                (Logic.SEXT_16, Mux(b[15], b[:16] | 0xFFFF_0000, b[:16])),
-                                (Logic.SELECT, Mux(self.pa, a, b)), (Logic.C, c), (Logic.REVERSED, b[::-1]),
-                                (Logic.PERMUTED, permuted(a, b, c)), (Logic.ZERO, Const(0, 32)),
-                                (Logic.FIELD_SIGN, field_sign(a, b).replicate(32))):
+            for kind, value in (
+                (Logic.B, b), (Logic.AND, a & b), (Logic.OR, a | b), (Logic.XOR, a ^ b),
+                (Logic.NOT_B, ~b), (Logic.SEXT_8, Mux(b[7], b[:8] | 0xFFFF_FF00, b[:8])),
+                (Logic.SEXT_16, Mux(b[15], b[:16] | 0xFFFF_0000, b[:16])),
+                (Logic.SELECT, Mux(self.pa, a, b)), (Logic.C, c), (Logic.REVERSED, b[::-1]),
+                (Logic.PERMUTED, permuted(a, b, c)), (Logic.ZERO, Const(0, 32)),
+                (Logic.FIELD_SIGN, field_sign(a, b).replicate(32))):
                 with m.Case(kind):
                     m.d.sync += other.eq(value)
         return other
@@ -197,17 +208,21 @@ class IntegerLane(wiring.Component):
         return mask
 
     def _multiplier(self, m):
-        """Stages 1 and 2: unsigned 64-bit product of four 16-bit products, and what stage 3 adds to it.
+        """Stages 1 and 2: unsigned 64-bit product of four 16-bit products, and what stage 3 adds to
+        it.
 
-        The high half of a signed product is that of the unsigned one, minus b where a < 0, minus a where b < 0.
+        The high half of a signed product is that of the unsigned one, minus b where a < 0, minus a
+        where b < 0.
         """
-        halves = [[Signal(32, name=f"product_{i}{j}", reset_less=True) for j in range(2)] for i in range(2)]
+        halves = [[Signal(32, name=f"product_{i}{j}", reset_less=True) for j in range(2)]
+                  for i in range(2)]
         first = Signal(32, reset_less=True)
         excess = (self.a & self.b[31].replicate(32)) + (self.b & self.a[31].replicate(32))
         with m.If(self.stage_1.multiply & self.stage_1.enable):
             for i in range(2):
                 for j in range(2):
-                    m.d.sync += halves[i][j].eq(self.a.word_select(i, 16) * self.b.word_select(j, 16))
+                    m.d.sync += halves[i][j].eq(self.a.word_select(i, 16)
+                                                * self.b.word_select(j, 16))
             with m.If(self.stage_1.accumulate):
                 m.d.sync += first.eq(self.c)
             with m.Else():
@@ -215,6 +230,7 @@ class IntegerLane(wiring.Component):
         product = Signal(64, reset_less=True)
         addend = Signal(32, reset_less=True)
         with m.If(self.stage_2.multiply & self.stage_2.enable):
-            m.d.sync += [product.eq(Cat(halves[0][0], halves[1][1]) + ((halves[0][1] + halves[1][0]) << 16)),
+            m.d.sync += [product.eq(Cat(halves[0][0], halves[1][1])
+                                    + ((halves[0][1] + halves[1][0]) << 16)),
                          addend.eq(first)]
         return product, addend

@@ -68,7 +68,8 @@ def _insert(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _reverse(b: np.ndarray) -> np.ndarray:
-    for count, mask in ((1, 0x5555_5555), (2, 0x3333_3333), (4, 0x0F0F_0F0F), (8, 0x00FF_00FF), (16, 0xFFFF)):
+    for count, mask in ((1, 0x5555_5555), (2, 0x3333_3333),
+                        (4, 0x0F0F_0F0F), (8, 0x00FF_00FF), (16, 0xFFFF)):
         b = b >> np.uint32(count) & np.uint32(mask) | (b & np.uint32(mask)) << np.uint32(count)
     return b
 
@@ -96,7 +97,8 @@ _VALUES: dict[AluOp, Callable[..., np.ndarray]] = {
     AluOp.IADDC: lambda a, b, c, p: a + b + p,
     AluOp.ISUBC: lambda a, b, c, p: a + ~b + p,
     AluOp.IMUL_LO: lambda a, b, c, p: a * b,
-    AluOp.IMUL_HI_S: lambda a, b, c, p: _high((_signed(a).astype(np.int64) * _signed(b)).view(np.uint64)),
+    AluOp.IMUL_HI_S: lambda a, b, c, p: _high((_signed(a).astype(np.int64)
+                                               * _signed(b)).view(np.uint64)),
     AluOp.IMUL_HI_U: lambda a, b, c, p: _high(_wide(a) * b),
     AluOp.IMAD_LO: lambda a, b, c, p: a * b + c,
     AluOp.AND: lambda a, b, c, p: a & b,
@@ -105,7 +107,8 @@ _VALUES: dict[AluOp, Callable[..., np.ndarray]] = {
     AluOp.NOT: lambda a, b, c, p: ~b,
     AluOp.SHL: lambda a, b, c, p: _low(_wide(a) << _wide(np.minimum(b, 32))),
     AluOp.SHR_U: lambda a, b, c, p: _low(_wide(a) >> _wide(np.minimum(b, 32))),
-    AluOp.SHR_S: lambda a, b, c, p: (_signed(a) >> np.minimum(b, 31).astype(np.int32)).view(np.uint32),
+    AluOp.SHR_S: lambda a, b, c, p: (_signed(a)
+                                     >> np.minimum(b, 31).astype(np.int32)).view(np.uint32),
     AluOp.SHF_L: lambda a, b, c, p: _high(_funnel(b, a) << _shift_count(c)),
     AluOp.SHF_R: lambda a, b, c, p: _low(_funnel(b, a) >> _shift_count(c)),
     AluOp.IMIN_S: lambda a, b, c, p: np.minimum(_signed(a), _signed(b)).view(np.uint32),

@@ -19,14 +19,16 @@ def below(count: Value) -> Value:
 
 
 def field_sign(a: Value, b: Value) -> Value:
-    """Return the highest bit of the field of a that b names, bit 31 if it ends above, 0 if it is empty."""
+    """Return the highest bit of the field of a that b names, bit 31 if it ends above,
+    0 if it is empty."""
     end = b[:8] + b[8:16]
     bit = Mux(end[5:].any(), a[31], a.bit_select((end - 1)[:5], 1))
     return bit & b[8:16].any()
 
 
 def permuted(a: Value, b: Value, c: Value) -> Value:
-    """Return the four bytes of {b, a} that c selects, or copies of their signs (PTX ISA `prmt`, default mode)."""
+    """Return the four bytes of {b, a} that c selects, or copies of their signs
+    (PTX ISA `prmt`, default mode)."""
     found = []
     for k in range(4):
         byte = Cat(a, b).word_select(c[4 * k:4 * k + 3], 8)
@@ -35,7 +37,8 @@ def permuted(a: Value, b: Value, c: Value) -> Value:
 
 
 class DigitCounts(wiring.Component):
-    """Leading zeros or ones of a word: those of each digit a cycle later, their sum combinational from there.
+    """Leading zeros or ones of a word: those of each digit a cycle later, their sum combinational
+    from there.
 
     Attributes
     ----------
@@ -56,7 +59,8 @@ class DigitCounts(wiring.Component):
     total: Signal
 
     def __init__(self):
-        super().__init__({"word": In(32), "enable": In(1), "leading_digit": In(1), "leading": In(1), "total": Out(6)})
+        super().__init__({"word": In(32), "enable": In(1), "leading_digit": In(1),
+                          "leading": In(1), "total": Out(6)})
 
     def elaborate(self, platform):
         m = Module()
@@ -65,9 +69,10 @@ class DigitCounts(wiring.Component):
             for k in range(DIGITS):
                 digit = self.word.word_select(k, 4)
                 zeros = Mux(digit[3], 0, Mux(digit[2], 1, Mux(digit[1], 2, Mux(digit[0], 3, 4))))
-                m.d.sync += counts[k].eq(Mux(self.leading_digit, zeros, sum(digit[i] for i in range(4))))
-        counted = [Mux(Cat(counts[j][2] for j in range(k + 1, DIGITS)).all() | ~self.leading, counts[k], 0)
-                   for k in range(DIGITS - 1)]
+                m.d.sync += counts[k].eq(Mux(self.leading_digit, zeros,
+                                             sum(digit[i] for i in range(4))))
+        counted = [Mux(Cat(counts[j][2] for j in range(k + 1, DIGITS)).all() | ~self.leading,
+                       counts[k], 0) for k in range(DIGITS - 1)]
         counted.append(counts[DIGITS - 1])
         while len(counted) > 1:
             counted = [low + high for low, high in zip(counted[::2], counted[1::2], strict=True)]

@@ -49,7 +49,8 @@ class IntegerUnit(wiring.Component):
         words = data.ArrayLayout(32, self.lanes)
         super().__init__({
             "op": In(AluOp), "valid": In(1), "a": In(words), "b": In(words), "c": In(words),
-            "pa": In(self.lanes), "pb": In(self.lanes), "result": Out(words), "predicate": Out(self.lanes),
+            "pa": In(self.lanes), "pb": In(self.lanes),
+            "result": Out(words), "predicate": Out(self.lanes),
         })
 
     def elaborate(self, platform):

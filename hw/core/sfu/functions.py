@@ -1,7 +1,7 @@
 """Elementary functions on integers: the same digits on every machine.
 
-A number x is the integer nearest to ``x * 2**PRECISION`` (but for a few units: results are good to about 80 bits).
-Series are summed until a term is zero.
+A number x is the integer nearest to ``x * 2**PRECISION`` (but for a few units: results are good to
+about 80 bits). Series are summed until a term is zero.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import cache
 from math import isqrt
 
-__all__ = ["PRECISION", "ONE", "pi", "reciprocal", "square_root", "power_of_two", "logarithm", "sine"]
+__all__ = ["PRECISION", "ONE", "pi", "reciprocal", "square_root", "power_of_two", "logarithm",
+           "sine"]
 
 PRECISION = 88
 ONE = 1 << PRECISION

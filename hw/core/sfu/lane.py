@@ -3,7 +3,7 @@
 ::
 
     stage 1   unpack, normalise a subnormal operand; results of special operands; window of 2 / pi
-    stage 2   angle times window                            |  or: exponent of a power of two to fixed point
+    stage 2   angle times window       |  or: exponent of a power of two to fixed point
     stage 3   place in the table: interval and t; exponent
     stage 4   coefficients; t * t
     stage 5   c1 * t; c2 * t * t
@@ -20,7 +20,17 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.isa import SfuOp
 from ..floating.parts import leading_zeros, shift_left
-from .model import INFINITY, KEPT, LARGE_POWER, NAN, ROW_OF, SMALL_SINE, TRIGONOMETRIC, WIDE, WIDE_INFINITY
+from .model import (
+    INFINITY,
+    KEPT,
+    LARGE_POWER,
+    NAN,
+    ROW_OF,
+    SMALL_SINE,
+    TRIGONOMETRIC,
+    WIDE,
+    WIDE_INFINITY,
+)
 from .tables import (
     C1_BITS,
     C2_BITS,
@@ -50,9 +60,9 @@ def _is(op: Value, *ops: SfuOp) -> Value:
 class SpecialFunctionLane(wiring.Component):
     """Special functions: a new operand every cycle, its result `LATENCY` cycles later.
 
-    A stage changes only in cycles in which it has an operand. Holds a table of coefficients (1536 words of 62 bits)
-    and one of windows of 2 / pi (256 words of 54 bits); multipliers: 24 by 27 bits and 24 by 27 bits modulo 2**27
-    (angles), 17 by 17, 18 by 17 and 13 by 17 bits.
+    A stage changes only in cycles in which it has an operand. Holds a table of coefficients (1536
+    words of 62 bits) and one of windows of 2 / pi (256 words of 54 bits); multipliers: 24 by 27
+    bits and 24 by 27 bits modulo 2**27 (angles), 17 by 17, 18 by 17 and 13 by 17 bits.
 
     Attributes
     ----------
@@ -78,8 +88,8 @@ class SpecialFunctionLane(wiring.Component):
         m = Module()
         enable, values = self.enable, {"op": (4, Value.cast(self.op)), "b": (32, self.b)}
         values = {name: value for name, (_, value) in values.items()}
-        stages = (self._unpack, self._reduce, self._place, self._look_up, self._multiply, self._add, self._normalise,
-                  self._round)
+        stages = (self._unpack, self._reduce, self._place, self._look_up, self._multiply, self._add,
+                  self._normalise, self._round)
         for number, work in enumerate(stages, 1):
             with m.If(enable):
                 results = work(m, values, enable)
@@ -96,35 +106,44 @@ class SpecialFunctionLane(wiring.Component):
         """Stage 1."""
         op, b = s["op"], s["b"]
         wide = _is(op, *WIDE)
-        subnormal, fraction, count = Signal(), Signal(23), Signal(5)
+        subnormal = Signal()
+        fraction = Signal(23)
+        count = Signal(5)
         exponent = Signal(signed(12))
         m.d.comb += [subnormal.eq(~wide & (b[23:31] == 0)),
                      count.eq(leading_zeros(m, Cat(Const(1, 9), b[:23]), "zeros"))]
         with m.If(subnormal):
-            m.d.comb += [fraction.eq(Cat(Const(0, 1), (b[:23] << count)[:22])), exponent.eq(-127 - count)]
+            m.d.comb += [fraction.eq(Cat(Const(0, 1), (b[:23] << count)[:22])),
+                         exponent.eq(-127 - count)]
         with m.Elif(wide):
             m.d.comb += [fraction.eq(Cat(Const(0, 3), b[:20])), exponent.eq(b[20:31] - 1023)]
         with m.Else():
             m.d.comb += [fraction.eq(b[:23]), exponent.eq(b[23:31] - 127)]
         special, override = self._special(m, op, b, wide)
-        m.submodules.windows = table = memory.Memory(shape=WINDOW_BITS, depth=256, init=windows().tolist())
+        m.submodules.windows = table = memory.Memory(shape=WINDOW_BITS, depth=256,
+                                                     init=windows().tolist())
         port = table.read_port()
         m.d.comb += [port.addr.eq(b[23:31]), port.en.eq(enable & _is(op, *TRIGONOMETRIC))]
         self._window = port.data
-        return {"op": (4, op), "negative": (1, b[31]), "fraction": (23, fraction), "exponent": (signed(12), exponent),
+        return {"op": (4, op), "negative": (1, b[31]),
+                "fraction": (23, fraction), "exponent": (signed(12), exponent),
                 "special": (1, special), "override": (32, override)}
 
     def _special(self, m, op, b, wide):
         """Return whether an operand's result comes from no table, and that result."""
         magnitude, negative = b[:31], b[31]
         infinity = Mux(wide, WIDE_INFINITY, INFINITY)
-        zero, infinite, nan, special = (Signal(name=name) for name in ("zero", "infinite", "nan", "special"))
+        zero = Signal()
+        infinite = Signal()
+        nan = Signal()
+        special = Signal()
         override = Signal(32)
         m.d.comb += [
             zero.eq(Mux(wide, b[20:31] == 0, magnitude == 0)), infinite.eq(magnitude == infinity),
             nan.eq(magnitude > infinity), special.eq(zero | infinite | nan),
         ]
-        invalid = nan | negative & ~zero & _is(op, *ROOTS, SfuOp.LG2) | infinite & _is(op, *TRIGONOMETRIC)
+        invalid = (nan | negative & ~zero & _is(op, *ROOTS, SfuOp.LG2)
+                   | infinite & _is(op, *TRIGONOMETRIC))
         with m.If(invalid):
             m.d.comb += [special.eq(1), override.eq(NAN)]
         with m.Elif(_is(op, *RECIPROCALS)):
@@ -134,7 +153,8 @@ class SpecialFunctionLane(wiring.Component):
         with m.Elif(_is(op, SfuOp.LG2)):
             m.d.comb += override.eq(INFINITY | zero << 31)
         with m.Elif(_is(op, SfuOp.EX2)):
-            m.d.comb += [special.eq(b[23:31] >= 127 + LARGE_POWER), override.eq(Mux(negative, 0, INFINITY))]
+            m.d.comb += [special.eq(b[23:31] >= 127 + LARGE_POWER),
+                         override.eq(Mux(negative, 0, INFINITY))]
         with m.Elif(_is(op, SfuOp.SIN)):
             m.d.comb += [special.eq(b[23:31] < 127 + SMALL_SINE), override.eq(b)]
         with m.Else():
@@ -142,30 +162,42 @@ class SpecialFunctionLane(wiring.Component):
         return special, override
 
     def _reduce(self, m, s, enable):
-        """Stage 2: all but the top of an angle's product falls to whole turns, so it is not made."""
-        significand, window = Signal(24), self._window
-        power, count = Signal(LARGE_POWER + 25), Signal(range(-LARGE_POWER - 128, 256))
-        low, high = Signal(24 + HALF_WINDOW, reset_less=True), Signal(HALF_WINDOW, reset_less=True)
+        """Stage 2: all but the top of an angle's product falls to whole turns,
+        so it is not made."""
+        window = self._window
+        significand = Signal(24)
+        power = Signal(LARGE_POWER + 25)
+        count = Signal(range(-LARGE_POWER - 128, 256))
+        low = Signal(24 + HALF_WINDOW, reset_less=True)
+        high = Signal(HALF_WINDOW, reset_less=True)
         shifted = Signal(len(power), reset_less=True)
-        m.d.comb += [significand.eq(Cat(s["fraction"], 1)), count.eq(LARGE_POWER - 1 - s["exponent"]),
-                     power.eq(Cat(Const(0, LARGE_POWER + 1), significand) >> Mux(count > 63, 63, count)[:6])]
+        m.d.comb += [
+            significand.eq(Cat(s["fraction"], 1)), count.eq(LARGE_POWER - 1 - s["exponent"]),
+            power.eq(Cat(Const(0, LARGE_POWER + 1), significand) >> Mux(count > 63, 63, count)[:6])]
         with m.If(enable & _is(s["op"], *TRIGONOMETRIC)):
-            m.d.sync += [low.eq(significand * window[:HALF_WINDOW]), high.eq(significand * window[HALF_WINDOW:])]
+            m.d.sync += [low.eq(significand * window[:HALF_WINDOW]),
+                         high.eq(significand * window[HALF_WINDOW:])]
         with m.If(enable & _is(s["op"], SfuOp.EX2)):
             m.d.sync += shifted.eq(power)
         self._products = low, high, shifted
-        names = {"op": 4, "negative": 1, "fraction": 23, "exponent": signed(12), "special": 1, "override": 32}
+        names = {"op": 4, "negative": 1, "fraction": 23,
+                 "exponent": signed(12), "special": 1, "override": 32}
         return {name: (shape, s[name]) for name, shape in names.items()}
 
     def _place(self, m, s, enable):
         """Stage 3."""
         op, fraction, x_exponent = s["op"], s["fraction"], s["exponent"]
         low, high, shifted = self._products
-        turns, quadrant = Signal(WINDOW_BITS), Signal(2)
-        power, row = Signal(signed(len(shifted) + 1)), Signal(range(max(ROW_OF.values()) + 1))
-        place, exponent, negative = Signal(PLACE_BITS), Signal(signed(12)), Signal()
+        turns = Signal(WINDOW_BITS)
+        quadrant = Signal(2)
+        power = Signal(signed(len(shifted) + 1))
+        row = Signal(range(max(ROW_OF.values()) + 1))
+        place = Signal(PLACE_BITS)
+        exponent = Signal(signed(12))
+        negative = Signal()
         m.d.comb += [
-            turns.eq(low + (high << HALF_WINDOW)), quadrant.eq(turns[FRACTION_BITS:] + _is(op, SfuOp.COS)),
+            turns.eq(low + (high << HALF_WINDOW)),
+            quadrant.eq(turns[FRACTION_BITS:] + _is(op, SfuOp.COS)),
             power.eq(Mux(s["negative"], -shifted, shifted)),
         ]
         with m.Switch(op):
@@ -173,7 +205,8 @@ class SpecialFunctionLane(wiring.Component):
                 with m.Case(number):
                     m.d.comb += row.eq(ROW_OF[number])
         with m.If(_is(op, *TRIGONOMETRIC)):
-            m.d.comb += [place.eq(turns[FRACTION_BITS - PLACE_BITS:FRACTION_BITS] ^ quadrant[0].replicate(PLACE_BITS)),
+            m.d.comb += [place.eq(turns[FRACTION_BITS - PLACE_BITS:FRACTION_BITS]
+                                  ^ quadrant[0].replicate(PLACE_BITS)),
                          negative.eq(quadrant[1] ^ (s["negative"] & _is(op, SfuOp.SIN)))]
         with m.Elif(_is(op, SfuOp.EX2)):
             m.d.comb += [place.eq(power), exponent.eq(power >> PLACE_BITS)]
@@ -193,13 +226,16 @@ class SpecialFunctionLane(wiring.Component):
         names = {"negative": 1, "exponent": signed(12), "special": 1, "override": 32}
         passed = {name: (shape, changed.get(name, s[name])) for name, shape in names.items()}
         if "op" in s:
-            return passed | {"wide": (1, _is(s["op"], *WIDE)), "logarithm": (1, _is(s["op"], SfuOp.LG2))}
+            return passed | {"wide": (1, _is(s["op"], *WIDE)),
+                             "logarithm": (1, _is(s["op"], SfuOp.LG2))}
         return passed | {name: (1, s[name]) for name in ("wide", "logarithm")}
 
     def _look_up(self, m, s, enable):
         """Stage 4."""
-        table_rows = [c0 | (c1 & (1 << 18) - 1) << 31 | (c2 & (1 << 13) - 1) << 49 for c0, c1, c2 in rows()]
-        m.submodules.table = table = memory.Memory(shape=sum(COEFFICIENT_BITS), depth=len(table_rows), init=table_rows)
+        table_rows = [c0 | (c1 & (1 << 18) - 1) << 31 | (c2 & (1 << 13) - 1) << 49
+                      for c0, c1, c2 in rows()]
+        m.submodules.table = table = memory.Memory(shape=sum(COEFFICIENT_BITS),
+                                                   depth=len(table_rows), init=table_rows)
         port = table.read_port()
         m.d.comb += [port.addr.eq(Cat(s["place"][T_BITS:], s["row"])), port.en.eq(enable)]
         self._row = port.data
@@ -212,10 +248,12 @@ class SpecialFunctionLane(wiring.Component):
         c0, c1, c2 = row[:31], row[31:49].as_signed(), row[49:].as_signed()
         first = (c1 * s["t"]) >> C1_BITS + T_BITS - VALUE_BITS
         second = (c2 * s["square"]) >> C2_BITS + T_BITS - VALUE_BITS
-        return self._passed(s) | {"c0": (31, c0), "first": (first.shape(), first), "second": (second.shape(), second)}
+        return self._passed(s) | {"c0": (31, c0), "first": (first.shape(), first),
+                                  "second": (second.shape(), second)}
 
     def _add(self, m, s, enable):
-        """Stage 6: an integer part makes a logarithm negative, and leaves nothing for the exponent."""
+        """Stage 6: an integer part makes a logarithm negative,
+        and leaves nothing for the exponent."""
         total = Signal(signed(40))
         whole = Mux(s["logarithm"], s["exponent"], 0)
         m.d.comb += total.eq((s["c0"] + s["first"] + s["second"]) + (whole << VALUE_BITS))
@@ -237,12 +275,16 @@ class SpecialFunctionLane(wiring.Component):
     def _round(self, m, s, enable):
         """Stage 8: to nearest, ties up."""
         kept, exponent, wide = s["kept"], s["exponent"], s["wide"]
-        below, count, rounded = Signal(signed(14)), Signal(5), Signal(KEPT)
-        packed, result = Signal(signed(38)), Signal(32)
+        below = Signal(signed(14))
+        count = Signal(5)
+        rounded = Signal(KEPT)
+        packed = Signal(signed(38))
+        result = Signal(32)
         m.d.comb += [
             below.eq(1 - exponent), count.eq(Mux(below > 31, 31, Mux(below < 0, 0, below))),
             rounded.eq(((kept >> Mux(wide, 3, count)) + 1) >> 1),
-            packed.eq(Mux(wide, (exponent - 1) << 20, Mux(exponent < 1, 0, exponent - 1) << 23) + rounded),
+            packed.eq(Mux(wide, (exponent - 1) << 20, Mux(exponent < 1, 0, exponent - 1) << 23)
+                      + rounded),
         ]
         with m.If(s["special"]):
             m.d.comb += result.eq(s["override"])

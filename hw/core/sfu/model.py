@@ -1,7 +1,8 @@
-"""What a lane of the special-function unit computes, on numpy arrays: its integer arithmetic, bit for bit.
+"""What a lane of the special-function unit computes, on numpy arrays: its integer arithmetic, bit
+for bit.
 
-A number is ``significand * 2**(exponent - 23)``, its significand in [2**23, 2**24); the value of the interpolation has
-`tables.VALUE_BITS` fractional bits.
+A number is ``significand * 2**(exponent - 23)``, its significand in [2**23, 2**24); the value of
+the interpolation has `tables.VALUE_BITS` fractional bits.
 """
 
 from __future__ import annotations
@@ -9,7 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from ...arch.isa import SfuOp
-from .tables import C1_BITS, C2_BITS, FRACTION_BITS, FUNCTIONS, INDEX_BITS, T_BITS, VALUE_BITS, coefficients, windows
+from .tables import (
+    C1_BITS,
+    C2_BITS,
+    FRACTION_BITS,
+    FUNCTIONS,
+    INDEX_BITS,
+    T_BITS,
+    VALUE_BITS,
+    coefficients,
+    windows,
+)
 
 __all__ = ["WIDE", "TRIGONOMETRIC", "SMALL_SINE", "ROW_OF", "evaluate", "interpolate"]
 
@@ -45,7 +56,8 @@ class _Operand:
             self.zero = biased == 0
         else:
             biased, infinity = magnitude >> 23, INFINITY
-            normal = (magnitude & 0x7F_FFFF).astype(np.float32).view(np.int32)  # exact: how a subnormal is normalised
+            # exact: how a subnormal is normalised
+            normal = (magnitude & 0x7F_FFFF).astype(np.float32).view(np.int32)
             self.zero = magnitude == 0
             self.exponent = np.where(biased == 0, (normal >> 23) - 276, biased - 127)
             self.fraction = np.where(biased == 0, normal, magnitude) & 0x7F_FFFF
@@ -74,7 +86,8 @@ def interpolate(op: SfuOp, place: np.ndarray) -> np.ndarray:
     row, t = place >> T_BITS, place & (1 << T_BITS) - 1
     c0, c1, c2 = coefficients(TABLES.get(op, op.name))[:, row]
     square = t * t >> T_BITS
-    return c0 + (c1 * t >> C1_BITS + T_BITS - VALUE_BITS) + (c2 * square >> C2_BITS + T_BITS - VALUE_BITS)
+    return c0 + (c1 * t >> C1_BITS + T_BITS - VALUE_BITS) + (c2 * square
+                                                             >> C2_BITS + T_BITS - VALUE_BITS)
 
 
 def _pack(wide: bool, value: np.ndarray, exponent: np.ndarray | int) -> np.ndarray:
@@ -100,10 +113,12 @@ def evaluate(op: SfuOp, b: np.ndarray) -> np.ndarray:
         negative = (quadrant > 1) ^ (x.negative & (op is SfuOp.SIN))
     elif op is SfuOp.EX2:
         power = _power(x)
-        exponent, place, negative = power >> INDEX_BITS + T_BITS, power & (1 << INDEX_BITS + T_BITS) - 1, False
+        exponent = power >> INDEX_BITS + T_BITS
+        place, negative = power & (1 << INDEX_BITS + T_BITS) - 1, False
     elif op in (SfuOp.SQRT, SfuOp.RSQ, SfuOp.RSQ64H):
         half = x.exponent >> 1
-        exponent, place = half if op is SfuOp.SQRT else -half, (x.exponent & 1) << 24 | x.fraction << 1
+        exponent = half if op is SfuOp.SQRT else -half
+        place = (x.exponent & 1) << 24 | x.fraction << 1
     else:
         exponent, place = -x.exponent, x.fraction << 2
     value = interpolate(op, place)
@@ -111,7 +126,8 @@ def evaluate(op: SfuOp, b: np.ndarray) -> np.ndarray:
         value, exponent = value + (x.exponent << VALUE_BITS), 0
         negative = value < 0
         value = np.abs(value)
-    return _special(op, x, np.where(negative, 1 << 31, 0) | _pack(wide, value, exponent)).astype(np.uint32)
+    return _special(op, x,
+                    np.where(negative, 1 << 31, 0) | _pack(wide, value, exponent)).astype(np.uint32)
 
 
 def _special(op: SfuOp, x: _Operand, result: np.ndarray) -> np.ndarray:

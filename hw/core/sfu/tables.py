@@ -1,13 +1,14 @@
 """Tables of the special-function unit, made by integer arithmetic when they are first needed.
 
-A function is a polynomial of second degree in each of 256 intervals (S. F. Oberman, M. Y. Siu, "A high-performance
-area-efficient multifunction interpolator", 2005), in a variable t that goes from 0 to 1 in each::
+A function is a polynomial of second degree in each of 256 intervals (S. F. Oberman, M. Y. Siu, "A
+high-performance area-efficient multifunction interpolator", 2005), in a variable t that goes from 0
+to 1 in each::
 
     value = c0 + c1 t + c2 t**2
 
-Of the polynomial through the function at the Chebyshev nodes c1 is rounded first; c2 is then what still fits at the two
-outer nodes, and is rounded; c0 centres what error is left. Where the function must be exact at t = 0 (powers of two),
-c0 is the function there.
+Of the polynomial through the function at the Chebyshev nodes c1 is rounded first; c2 is then what
+still fits at the two outer nodes, and is rounded; c0 centres what error is left. Where the function
+must be exact at t = 0 (powers of two), c0 is the function there.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ import numpy as np
 from . import functions as fixed
 from .functions import ONE, PRECISION
 
-__all__ = ["INDEX_BITS", "T_BITS", "VALUE_BITS", "C1_BITS", "C2_BITS", "WINDOW_BITS", "FRACTION_BITS", "FUNCTIONS",
-           "coefficients", "windows", "rows"]
+__all__ = ["INDEX_BITS", "T_BITS", "VALUE_BITS", "C1_BITS", "C2_BITS", "WINDOW_BITS",
+           "FRACTION_BITS", "FUNCTIONS", "coefficients", "windows", "rows"]
 
 INDEX_BITS = 8
 """Bits that select the interval."""
@@ -39,7 +40,8 @@ FRACTION_BITS = WINDOW_BITS - 2
 """Of them those below a quarter turn."""
 _NODE_BITS = 16
 _NODES = 4390, 32768, 61146
-"""Chebyshev nodes of three points between 0 and 1, (1 - cos(pi / 6)) / 2 and so on, in units of 2**-16."""
+"""Chebyshev nodes of three points between 0 and 1, (1 - cos(pi / 6)) / 2 and so on,
+in units of 2**-16."""
 _SAMPLES = 0, *_NODES, 20480, 45056, 1 << _NODE_BITS
 """Where the error is looked at: ends, nodes, and between nodes."""
 
@@ -58,7 +60,8 @@ def _octaves(k: int, t: int) -> int:
 
 
 def _half_unit_up(k: int, t: int) -> int:
-    """Add half a unit of t: what is cut off below t is half a unit on average, and 1 - x is then ~x."""
+    """Add half a unit of t: what is cut off below t is half a unit on average,
+    and 1 - x is then ~x."""
     return _unit(k, t) + (ONE >> INDEX_BITS + T_BITS + 1)
 
 
@@ -89,7 +92,8 @@ def _fit(function: Callable[[int], int], exact: bool) -> tuple[int, int, int]:
     c1 = _round(slope * one - bend * (first + middle), one, C1_BITS)
     rest = {t: value - (c1 * t << PRECISION - C1_BITS - _NODE_BITS) for t, value in at.items()}
     c2 = _round((rest[last] - rest[first]) * one * one, last * last - first * first, C2_BITS)
-    rest = {t: value - (c2 * t * t << PRECISION - C2_BITS - 2 * _NODE_BITS) for t, value in rest.items()}
+    rest = {t: value - (c2 * t * t << PRECISION - C2_BITS - 2 * _NODE_BITS)
+            for t, value in rest.items()}
     c0 = _round(at[0] if exact else (min(rest.values()) + max(rest.values())) // 2, 1, VALUE_BITS)
     return c0, c1, c2
 
@@ -109,13 +113,16 @@ def rows() -> list[tuple[int, int, int]]:
 
 @cache
 def windows() -> np.ndarray:
-    """Return, for each biased exponent, what a significand is multiplied by to get quarter turns modulo 4.
+    """Return, for each biased exponent, what a significand is multiplied by to get quarter turns
+    modulo 4.
 
-    uint64; entry E is 2 / pi * 2**(E - 150) modulo 4, in units of 2**-FRACTION_BITS, rounded to nearest: the product
-    with an integer below 2**24 is wrong by 2**-29 quarter turns at most (M. Payne, R. Hanek, "Radian reduction for
-    trigonometric functions", 1983).
+    uint64; entry E is 2 / pi * 2**(E - 150) modulo 4, in units of 2**-FRACTION_BITS, rounded to
+    nearest: the product with an integer below 2**24 is wrong by 2**-29 quarter turns at most (M.
+    Payne, R. Hanek, "Radian reduction for trigonometric functions", 1983).
     """
     bits = 512
     two_over_pi = (2 << 2 * bits) // fixed.pi(bits)
-    return np.array([(two_over_pi >> bits - FRACTION_BITS - 1 - (e - 150)) + 1 >> 1 & (1 << WINDOW_BITS) - 1
-                     for e in range(256)], np.uint64)
+    return np.array([(two_over_pi >> bits - FRACTION_BITS - 1 - (e - 150)) + 1 >> 1
+                     & (1 << WINDOW_BITS) - 1
+                     for e in range(256)],
+                    np.uint64)

@@ -20,8 +20,8 @@ __all__ = ["SpecialFunctionUnit"]
 class SpecialFunctionUnit(wiring.Component):
     """Special functions of warps, `sfu_lanes` threads a cycle.
 
-    Latency and throughput are those of `Serial` around lanes of `SpecialFunctionLane.LATENCY` stages. How far results
-    are from the exact ones: `errors.ERRORS`.
+    Latency and throughput are those of `Serial` around lanes of `SpecialFunctionLane.LATENCY`
+    stages. How far results are from the exact ones: `errors.ERRORS`.
 
     Parameters
     ----------
@@ -30,7 +30,8 @@ class SpecialFunctionUnit(wiring.Component):
     Attributes
     ----------
     op : stream of lane_op, in
-        `function` is an `SfuOp`, operand b its argument. Comes only after `room` (one place after reset).
+        `function` is an `SfuOp`, operand b its argument. Comes only after `room` (one place after
+        reset).
     room : Signal(1), out
         One cycle: the next instruction may come.
     write : stream of register_write, out
@@ -44,8 +45,8 @@ class SpecialFunctionUnit(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        super().__init__({"op": In(stream.Signature(lane_op(g, self.OPERANDS), always_ready=True)), "room": Out(1),
-                          "write": Out(stream.Signature(register_write(g)))})
+        super().__init__({"op": In(stream.Signature(lane_op(g, self.OPERANDS), always_ready=True)),
+                          "room": Out(1), "write": Out(stream.Signature(register_write(g)))})
 
     @staticmethod
     def compute(op: SfuOp, b) -> np.ndarray:
@@ -67,14 +68,15 @@ class SpecialFunctionUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.serial = serial = Serial(g, threads=g.sfu_lanes, operands=self.OPERANDS, registers=1,
-                                              latency=SpecialFunctionLane.LATENCY)
+        m.submodules.serial = serial = Serial(g, threads=g.sfu_lanes, operands=self.OPERANDS,
+                                              registers=1, latency=SpecialFunctionLane.LATENCY)
         wiring.connect(m, wiring.flipped(self.op), serial.op)
         wiring.connect(m, serial.write, wiring.flipped(self.write))
         m.d.comb += self.room.eq(serial.room)
         enter = serial.enter
         for thread in range(g.sfu_lanes):
             m.submodules[f"lane_{thread}"] = lane = SpecialFunctionLane()
-            m.d.comb += [lane.enable.eq(enter.valid & enter.active[thread]), lane.op.eq(enter.function),
+            m.d.comb += [lane.enable.eq(enter.valid & enter.active[thread]),
+                         lane.op.eq(enter.function),
                          lane.b.eq(enter.b[thread]), serial.result[0][thread].eq(lane.result)]
         return m
