@@ -21,9 +21,10 @@ def has_loops(name):
 
 FEW = MOMENTS[1], MOMENTS[0], MOMENTS[2]
 """Where one moment will do at which something is saved, in this order."""
-MISSED = {("adjust_weight", Mechanism.LIVE_CP): 1.12}
-"""Limits that are missed, by this factor. Its warps stop one by one, 32 cycles apart, in which some bytes of each are
-written: that counts as 1,611 cycles of the save, of 1,445; from the last stop to the end it takes 439."""
+MISSED = {("adjust_weight", Mechanism.LIVE_CP): 1.12, ("heartwall", Mechanism.LIVE_CP): 1.01}
+"""Limits that are missed, by this factor. The warps of `adjust_weight` stop one by one, 32 cycles apart, in which some
+bytes of each are written: that counts as 1,611 cycles of the save, of 1,445; from the last stop to the end it takes
+439. Those of `heartwall` come to their points over 3,000 cycles: 1,697 cycles count, of 1,688."""
 
 
 @pytest.mark.parametrize(("name", "mechanism", "moments"), [
