@@ -11,9 +11,9 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, differences, start_job
-from caesura.sim.testing.everywhere import Campaign, totals
 from caesura.sim.testing.lockstep import describe, first_difference
 from caesura.sim.testing.routines import routines_work
+from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.driver import Device
 from caesura.software.kernels import hostile
 

@@ -8,7 +8,7 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
-from caesura.sim.testing.everywhere import has_points
+from caesura.sim.workloads.everywhere import has_points
 from caesura.software.driver import CycleLimit, KernelFault, LaunchError
 from caesura.software.kernels import KERNELS, hostile, kernel
 

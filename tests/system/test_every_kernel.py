@@ -16,7 +16,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work, shipped_work
-from caesura.sim.testing.everywhere import SMALL_SM, Campaign, has_points, totals
+from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, has_points, totals
 from caesura.software.kernels import KERNELS, hostile
 
 NEAR = 50

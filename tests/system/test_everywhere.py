@@ -17,9 +17,9 @@ from caesura.hw.arch.isa import LIVE_BITS, Format
 from caesura.sim.memory import MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.scenario import Work
-from caesura.sim.testing.everywhere import SMALL_SM, Campaign, totals
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.testing.routines import routines_work
+from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
 from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CycleLimit, KernelFault
 from caesura.software.kernels import (

@@ -12,7 +12,7 @@ from caesura.sim.golden.context_image import read_entry, restore, save
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench, argument_words
-from caesura.sim.testing.random_native import random_program
+from caesura.sim.workloads.random_native import random_program
 
 TINY = preset("tiny")
 MEMORY = 1 << 16

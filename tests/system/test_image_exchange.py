@@ -8,7 +8,7 @@ from caesura.hw.arch.registers import KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench, argument_words
-from caesura.sim.testing.random_native import random_program
+from caesura.sim.workloads.random_native import random_program
 
 TINY = preset("tiny")
 MEMORY = 1 << 16

@@ -16,7 +16,7 @@ from caesura.sim.bench.compile_scaling import (
     run,
     verdict,
 )
-from caesura.sim.testing.ptx.large import LargeKernel
+from caesura.sim.workloads.large import LargeKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
 
 

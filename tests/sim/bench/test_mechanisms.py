@@ -17,8 +17,8 @@ from caesura.sim.bench.mechanisms import PAPER, pattern_shares, run
 from caesura.sim.report.marks import split_markdown
 from caesura.sim.report.mechanisms import BEGIN, END, markdown, picture, print_report, update_markdown
 from caesura.sim.scenario import run_preemption
-from caesura.sim.testing.everywhere import Campaign
 from caesura.sim.testing.tiny_run import TINY, neighbour, work
+from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.cli import main
 from caesura.software.kernels import KERNELS
 

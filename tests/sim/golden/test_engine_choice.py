@@ -11,7 +11,7 @@ from caesura.sim.golden.native.engine import Engine
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.engines import machine_state
 from caesura.sim.testing.launch import Bench, argument_words
-from caesura.sim.testing.random_native import random_program
+from caesura.sim.workloads.random_native import random_program
 
 TINY = preset("tiny")
 

@@ -9,7 +9,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import KernelState
 from caesura.sim.testing.engines import Pair
 from caesura.sim.testing.launch import Bench, argument_words
-from caesura.sim.testing.random_native import random_program
+from caesura.sim.workloads.random_native import random_program
 
 GEOMETRIES = {
     "tiny": preset("tiny"),

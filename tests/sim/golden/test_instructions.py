@@ -11,7 +11,7 @@ from caesura.hw.arch.isa import OPCODES, PT, AluOp, Format, Special, Unit
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.binary32 import results
 from caesura.sim.testing.launch import Bench
-from caesura.sim.testing.random_float import IMMEDIATES as FLOATS
+from caesura.sim.workloads.random_float import IMMEDIATES as FLOATS
 from caesura.software.compiler import KernelImage
 
 

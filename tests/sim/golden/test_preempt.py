@@ -22,7 +22,7 @@ from caesura.hw.arch.patterns import codes_of
 from caesura.hw.arch.registers import Command, KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
-from caesura.sim.testing.random_native import random_program
+from caesura.sim.workloads.random_native import random_program
 from caesura.software.compiler import KernelImage
 
 TINY = preset("tiny")

@@ -8,7 +8,7 @@ from caesura.hw.arch.isa import Special
 from caesura.sim.rtl.amaranth_sim import AmaranthTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
-from caesura.sim.testing.random_native import Assembly, Label
+from caesura.sim.workloads.random_native import Assembly, Label
 from caesura.software.compiler import KernelImage
 
 TINY = PRESETS["tiny"]

@@ -10,8 +10,8 @@ from caesura.sim.golden.semantics.atomic_order import OrderMismatch
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.lockstep import describe, first_difference, merge_writes
-from caesura.sim.testing.random_native import random_program
 from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE
+from caesura.sim.workloads.random_native import random_program
 
 TINY = preset("tiny")
 PROGRAM = random_program(TINY, 5, tbs=4)

@@ -1,6 +1,6 @@
 """Compile time and memory of large kernels: how they grow with the number of instructions.
 
-A part of ``caesura bench compile`` (`compile_time`) compiles kernels of `sim.testing.ptx.large`, each in a process of
+A part of ``caesura bench compile`` (`compile_time`) compiles kernels of `sim.workloads.large`, each in a process of
 its own, so that the peak of its resident memory is that of this compilation. Time is processor time from PTX text to
 verified image, without reading the grammar, which happens once a process. Beside each time stands its ratio to n log n,
 and that ratio over the one of the smallest kernel: it stays near 1 if time grows no faster than n log n.
@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from caesura.sim.testing.ptx.large import LargeKernel
+from caesura.sim.workloads.large import LargeKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.kernels.doubles import DOUBLES
 

@@ -28,7 +28,7 @@ from caesura.hw.arch.geometry import PRESETS, Geometry, preset
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import Work, shipped_work
-from caesura.sim.testing.everywhere import Campaign
+from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import TbContext
 from caesura.software.driver.context import WarpContext
 from caesura.software.kernels import KERNELS, hostile

@@ -28,7 +28,7 @@ from caesura.sim import MEMORY_BYTES
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import PreemptionResult, Work, shipped_work
-from caesura.sim.testing.everywhere import Campaign
+from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.compiler import CompileError
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.driver import Device, Launch, LaunchError

@@ -24,7 +24,7 @@ from caesura.sim.report.mechanisms import print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import PreemptionResult, Work, differences, live_bytes, shipped_work, start_job
-from caesura.sim.testing.everywhere import Campaign
+from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import Device, TbContext
 from caesura.software.kernels import KERNELS, hostile
 

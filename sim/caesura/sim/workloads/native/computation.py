@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from caesura.hw.arch.isa import OPCODES, PT, UNIFORM_SPECIALS, AluOp, Format, Space, Special, Unit
-from caesura.sim.testing import random_float
+from caesura.sim.workloads import random_float
 
 from . import doubles
 from .operands import CONSTANT_BYTES, DATA_PREDICATES, UNIFORM_TEMPORARY, Operands

@@ -20,7 +20,7 @@ from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import Format
 from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt, judged, start_job
-from caesura.sim.testing.random_native import NativeProgram
+from caesura.sim.workloads.random_native import NativeProgram
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import Device, DeviceArray, Launch
 from caesura.software.driver.transport import Transport

@@ -9,8 +9,8 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import OPCODES, AluOp, Space
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
-from caesura.sim.testing.native.operands import COMMON, SHARED_SLOT
-from caesura.sim.testing.random_native import random_program
+from caesura.sim.workloads.native.operands import COMMON, SHARED_SLOT
+from caesura.sim.workloads.random_native import random_program
 
 GEOMETRIES = {"tiny": preset("tiny"), "narrow": preset("gtx480").replace(lanes=8, warps=8, tb_slots=2, registers=256)}
 

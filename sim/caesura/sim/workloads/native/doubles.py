@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from caesura.hw.arch.isa import OPCODES, Unit
-from caesura.sim.testing import random_float
+from caesura.sim.workloads import random_float
 
 from .operands import CONSTANT_BYTES, DATA_PREDICATES
 
