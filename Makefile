@@ -24,8 +24,8 @@ demo: setup
 	@$(BIN)/caesura preempt pathfinder --mechanism live --preset gtx480
 
 lint: $(DEV)
-	$(BIN)/ruff check src/caesura/*.py src/caesura/software src/caesura/sim tests
-	$(BIN)/ruff check --line-length 100 src/caesura/hw
+	$(BIN)/ruff check src sim software tests
+	$(BIN)/ruff check --line-length 100 hw
 	$(BIN)/basedpyright --level error --pythonpath $(BIN)/python
 
 test: lint

@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from checkout import PARTS, ROOT, short, source
 
-ROOT = Path(__file__).resolve().parents[1]
 PASSED = Path(os.environ.get("CAESURA_CACHE", ROOT / "build" / "cache")) / "passed"
-EVERYTHING = "hw", "sim", "software"
 
 
 @functools.cache
@@ -20,7 +19,7 @@ def _digest(path: Path) -> bytes:
     digest = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else (path,):
         if file.is_file() and file.suffix != ".pyc" and not (path.is_dir() and file.name.startswith("test_")):
-            digest.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
+            digest.update(f"{short(file)}\0".encode() + file.read_bytes())
     return digest.digest()
 
 
@@ -29,7 +28,7 @@ def _record(item: pytest.Item) -> Path | None:
     if item.get_closest_marker("full") is None:
         return None
     sources = item.get_closest_marker("depends_on")
-    paths = [ROOT / name for name in (sources.args if sources else EVERYTHING)]
+    paths = [source(name) for name in (sources.args if sources else PARTS)]
     digest = hashlib.sha256(item.nodeid.encode())
     for path in (*paths, item.path, *([] if sources else [item.path.parent])):
         digest.update(_digest(path))

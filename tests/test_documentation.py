@@ -1,15 +1,13 @@
 """The documents: what links, comments and tables point at is there, and nothing points at a page that is not."""
 
 import functools
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+from checkout import PARTS, ROOT, source
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-TREES = "hw", "sim", "software"
 MADE = {"sim/rtl/ready"}
 """Named by pages, made by `make`."""
 _SUFFIXES = {".py", ".md", ".rdl", ".lark", ".cpp", ".h", ".cu", ".toml", ".html", ".css", ".js"}
@@ -18,29 +16,16 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 """A link in a page: file, anchor."""
 PLACE = re.compile(r"docs/(\w+\.md)`?(?:#([\w-]+)|, ([A-Z][\w ,'-]*))?")
 """A page that a comment names: its file, an anchor, or the words that begin with a heading."""
-NAMED = re.compile(r"`((?:hw|sim|software|tests|docs|examples|tools)/[\w./*-]+)`")
+NAMED = re.compile(r"`((?:src|hw|sim|software|tests|docs|examples|tools)/[\w./*-]+)`")
 """A file that a page names."""
 ELSEWHERE = re.compile(r"\bdesign(?:'s|,| page| document)? (?:section|sec\b|§|page|table)|\(design:"
                        r"|(?<![\w.])[Ss]ections? \d|§ ?\d|\bshared/\w+\.md")
 """A page that the repository does not hold; the papers' sections have Roman numbers."""
 
 
-def folder(tree):
-    """Return where the files of a source tree are."""
-    found = importlib.util.find_spec(f"caesura.{tree}")
-    assert found and found.submodule_search_locations
-    return Path(found.submodule_search_locations[0])
-
-
-def file_named(name):
-    """Return the path of a file as pages name it: from the repository's root, that of sources from their package's."""
-    tree, _, rest = name.partition("/")
-    return folder(tree) / rest if tree in TREES else ROOT / name
-
-
 def sources():
     """Return every file of text that people read but for the pages, this one left out."""
-    places = [*map(folder, TREES), ROOT / "tests", ROOT / "examples", ROOT / "tools"]
+    places = [ROOT / name for name in ("src", *PARTS, "tests", "examples", "tools")]
     found = [path for place in places for path in place.rglob("*") if path.suffix in _SUFFIXES and path.is_file()]
     return [*(path for path in found if path != Path(__file__).resolve()), ROOT / "Makefile", ROOT / "pyproject.toml"]
 
@@ -91,7 +76,7 @@ def broken_places(text):
 def test_links_and_files_of_a_page_are_there(page):
     assert broken_links(page) == []
     missing = [name for name in {*NAMED.findall(page.read_text())} - MADE
-               if not (any(ROOT.glob(name)) if "*" in name else file_named(name).exists())]
+               if not (any(ROOT.glob(name)) if "*" in name else source(name).exists())]
     assert missing == []
 
 

@@ -1,5 +1,7 @@
 """What is handed out runs by itself: wheel and source archive, installed where nothing else is."""
 
+import email
+import json
 import os
 import shutil
 import subprocess
@@ -9,19 +11,39 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from checkout import PARTS, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKED = {".py", ".rdl", ".lark", ".ptx", ".cu", ".cpp", ".h", ".html", ".css", ".js", ".toml"}
-"""Suffixes of the files of the package."""
+pytestmark = [pytest.mark.full, pytest.mark.depends_on(
+    "src", "hw", "sim", "software", "tests", "docs", "examples", "tools", ".ci",
+    "pyproject.toml", "README.md", "LICENSE", "Makefile", ".gitignore")]
+
+FOLDERS = "src", *PARTS, "tests", "docs", "examples", "tools", ".ci"
+FILES = "pyproject.toml", "README.md", "LICENSE", "Makefile", ".gitignore"
+READY = "sim/caesura/sim/rtl/ready/sm-0.sv.xz"
+"""Stands for the ready-made SystemVerilog, which git ignores."""
 EXAMPLE = "window_sum.ptx", "window_sum.toml"
+MISTAKE = '''from caesura import Geometry, preset
+from caesura.cache import cache_directory
+from caesura.hw.sm import Sm
+from caesura.sim import open_device
+from caesura.software.driver import Device
+
+right: Geometry = preset("tiny")
+a: int = preset("tiny")
+b: int = cache_directory()
+c: int = Sm
+d: int = open_device()
+e: int = Device
+'''
+"""What only a type checker that sees all parts of the package finds wrong."""
 
 
-def run(*command, cwd, **environment):
+def run(*command, cwd, code=0, **environment):
     """Run a command without the checkout's environment; return what it printed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "CAESURA", "VIRTUAL"))}
     done = subprocess.run([str(part) for part in command], cwd=cwd, env=kept | environment, capture_output=True,
                           text=True, timeout=600)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert done.returncode == code, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout
 
 
@@ -29,50 +51,98 @@ def run(*command, cwd, **environment):
 def archives(tmp_path_factory):
     """Source archive and, made of it, the wheel."""
     folder = tmp_path_factory.mktemp("packaging") / "a checkout"
-    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("hw", "sim", "software", "src"):
-        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "ready")
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for name in FILES:
         shutil.copy(ROOT / name, folder)
+    (folder / READY).parent.mkdir()
+    (folder / READY).touch()
     run(sys.executable, "-m", "build", ".", cwd=folder)
     (source,), (wheel,) = (folder / "dist").glob("*.tar.gz"), (folder / "dist").glob("*.whl")
     return source, wheel
 
 
-def package_files():
-    """Every file of the package, by its path in it."""
-    for name in ("hw", "sim", "software"):
-        for path in (ROOT / name).rglob("*"):
-            if path.suffix in PACKED and path.is_file():
-                yield f"caesura/{path.relative_to(ROOT)}"
-    yield from (f"caesura/{path.name}" for path in (ROOT / "src" / "caesura").glob("*.py"))
+def files(*folders):
+    """Return the files of folders of the checkout by their paths in it, and the one that stands for ready ones."""
+    found = {str(path.relative_to(ROOT)) for name in folders for path in (ROOT / name).rglob("*")
+             if path.is_file() and path.suffix != ".pyc" and path.parent.name != "ready"}
+    return found | {READY}
 
 
-@pytest.mark.full
-def test_archives_hold_the_whole_package(archives):
-    source, wheel = archives
-    wanted = {*package_files(), "caesura/py.typed"}
-    with zipfile.ZipFile(wheel) as packed:
-        assert wanted <= {*packed.namelist()}, sorted(wanted - {*packed.namelist()})[:10]
+def test_the_source_archive_holds_everything(archives):
+    source, _ = archives
     with tarfile.open(source) as packed:
-        names = {name.partition("/src/")[2] for name in packed.getnames()}
-        assert wanted <= names, sorted(wanted - names)[:10]
         assert not any(member.issym() for member in packed)
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    assert names == files(*FOLDERS) | {*FILES, "PKG-INFO"}
 
 
-@pytest.mark.full
-def test_installed_in_an_empty_environment_it_runs_a_file_outside_the_checkout(archives, tmp_path):
+def test_the_wheel_holds_the_package_and_no_test_support(archives):
+    _, wheel = archives
+    with zipfile.ZipFile(wheel) as packed:
+        names = {name for name in packed.namelist() if ".dist-info/" not in name}
+    package = {name.partition("/")[2] for name in files("src", *PARTS)}
+    assert names == {name for name in package if not name.startswith("caesura/sim/testing/")}
+
+
+def test_the_metadata_is_whole(archives):
+    _, wheel = archives
+    with zipfile.ZipFile(wheel) as packed:
+        (name,) = (name for name in packed.namelist() if name.endswith("/METADATA"))
+        told = email.message_from_bytes(packed.read(name))
+        assert any(name.endswith("/licenses/LICENSE") for name in packed.namelist())
+    assert (told["Name"], told["License-Expression"], told["License-File"]) == ("caesura", "BSD-2-Clause", "LICENSE")
+    assert told["Requires-Python"] == ">=3.11" and told["Description-Content-Type"] == "text/markdown"
+    assert told["Summary"] and told["Author"] and told["Keywords"]
+    assert {"Typing :: Typed", "Programming Language :: Python :: 3.11"} <= {*told.get_all("Classifier")}
+    assert told.get_payload().strip() == (ROOT / "README.md").read_text().strip()
+
+
+@pytest.fixture(scope="module")
+def environment(archives, tmp_path_factory):
+    """An environment with nothing but the wheel and what it needs."""
+    folder = tmp_path_factory.mktemp("installed") / "environment"
+    run(sys.executable, "-m", "venv", folder, cwd=folder.parent)
+    run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile", archives[1], cwd=folder.parent)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["wheel", "source", "editable"])
+def installed(request, archives, environment, tmp_path_factory):
+    """The environment's programs, with the package installed in one way, and where its modules lie then."""
+    source, wheel = archives
+    what, place = [wheel if request.param == "wheel" else source], environment
+    if request.param == "editable":
+        folder = tmp_path_factory.mktemp("un packed")
+        with tarfile.open(source) as packed:
+            packed.extractall(folder, filter="data")
+        (place,) = folder.iterdir()
+        what = ["--editable", place]
+    run(environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile", "--force-reinstall",
+        "--no-deps", *what, cwd=environment)
+    return environment / "bin", place
+
+
+def test_installed_in_an_empty_environment_it_runs_a_file_outside_the_checkout(installed, tmp_path):
+    programs, place = installed
     home = tmp_path / "some where"
     home.mkdir()
-    run(sys.executable, "-m", "venv", tmp_path / "environment", cwd=tmp_path)
-    programs = tmp_path / "environment" / "bin"
     for name in EXAMPLE:
         shutil.copy(ROOT / "examples" / name, home)
-    for archive, options in zip(reversed(archives), ([], ["--force-reinstall", "--no-deps"]), strict=True):
-        run(programs / "python", "-m", "pip", "install", "--quiet", "--no-compile", *options, archive, cwd=home)
-        out = run(programs / "caesura", "run", EXAMPLE[0], "--job", EXAMPLE[1], "--backend", "golden", "--json",
-                  cwd=home, HOME=str(home))
-        assert '"correct": true' in out
-        where = run(programs / "python", "-c", "import caesura, caesura.hw; print(caesura.__version__, caesura.hw)",
-                    cwd=home, HOME=str(home))
-        assert str(tmp_path / "environment") in where and str(ROOT) not in where
+    out = run(programs / "caesura", "run", EXAMPLE[0], "--job", EXAMPLE[1], "--backend", "golden", "--json",
+              cwd=home, HOME=str(home))
+    assert '"correct": true' in out
+    found = json.loads(run(programs / "python", ROOT / "tests" / "every_module.py", cwd=home, HOME=str(home)))
+    assert {name.split(".")[1] for name in found["files"]} == {*PARTS, "cache", "progress"} and found["version"]
+    assert [file for file in found["files"].values() if not Path(file).is_relative_to(place)] == []
+    # Only the test support opens a browser, with what developers install.
+    assert {*found["lacking"].values()} == ({"websocket"} if (place / "pyproject.toml").exists() else set())
+
+
+def test_installed_it_is_seen_whole_by_a_type_checker(installed, tmp_path):
+    (tmp_path / "mistake.py").write_text(MISTAKE)
+    told = run(sys.executable, "-m", "basedpyright", "--level", "error", "--outputjson", "--pythonpath",
+               installed[0] / "python", "mistake.py", cwd=tmp_path, code=1)
+    errors = json.loads(told)["generalDiagnostics"]
+    assert [error["range"]["start"]["line"] for error in errors] == [7, 8, 9, 10, 11], told

@@ -5,8 +5,8 @@ import functools
 from pathlib import Path
 
 import pytest
+from checkout import ROOT, short, source
 
-ROOT = Path(__file__).resolve().parents[1]
 MARKED = sorted(path for path in ROOT.glob("tests/**/test_*.py") if "mark.depends_on(" in path.read_text()
                 and path != Path(__file__).resolve())
 
@@ -21,7 +21,7 @@ def named(path: Path) -> list[str]:
 @functools.cache
 def imports(path: Path) -> frozenset[Path]:
     """Return the project's own modules that a file names in its imports, wherever they stand."""
-    package = ("caesura", *path.relative_to(ROOT).parts[:-1])
+    package = ("caesura", *short(path).parts[:-1])
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -30,7 +30,7 @@ def imports(path: Path) -> frozenset[Path]:
             base = (*(package[:len(package) - node.level + 1] if node.level else ()), *(node.module or "").split("."))
             base = tuple(filter(None, base))
             names.update({base, *((*base, alias.name) for alias in node.names)})
-    files = {ROOT.joinpath(*name[1:]) for name in names if name[:1] == ("caesura",) and len(name) > 1}
+    files = {source("/".join(name[1:])) for name in names if name[:1] == ("caesura",) and len(name) > 1}
     return frozenset(
         file for stem in files for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.exists())
 
@@ -47,14 +47,14 @@ def closure(path: Path) -> set[Path]:
 
 @pytest.mark.parametrize("path", MARKED, ids=lambda path: path.stem)
 def test_marks_name_every_source(path):
-    names = [ROOT / name for name in named(path)]
-    missing = [str(file.relative_to(ROOT)) for file in closure(path) if not any(
+    names = [source(name) for name in named(path)]
+    missing = [str(short(file)) for file in closure(path) if not any(
         name in (file, *file.parents) for name in names)]
     assert missing == []
 
 
 def test_a_source_in_turn_is_found():
     """The special functions use a piece of the f32 lane, the judge of binary64 that of binary32."""
-    found = closure(ROOT / "tests/hw/core/test_sfu.py") | closure(ROOT / "tests/hw/core/test_f64_unit.py")
-    assert {ROOT / "hw/core/floating/parts.py", ROOT / "sim/testing/binary32/__init__.py"} <= found
+    found = closure(source("tests/hw/core/test_sfu.py")) | closure(source("tests/hw/core/test_f64_unit.py"))
+    assert {source("hw/core/floating/parts.py"), source("sim/testing/binary32/__init__.py")} <= found
     assert len(MARKED) >= 6

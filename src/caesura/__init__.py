@@ -1,22 +1,18 @@
 """Caesura: an open, synthesizable, preemptible SIMT core and its software stack.
 
-The names below are imported when they are first used, so that importing the package costs nothing.
+The names below are imported when they are first used, so that importing the package costs nothing; type checkers read
+them in the stub beside this file.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+import os
 
-if TYPE_CHECKING:
-    from caesura.hw.arch.context import Mechanism
-    from caesura.hw.arch.geometry import Geometry, preset
-    from caesura.sim import open_device
-    from caesura.software.compiler import compile_ptx
-
-    __version__: str
-
-__all__ = ["Geometry", "Mechanism", "compile_ptx", "open_device", "preset", "__version__"]
+# In a checkout `hw`, `sim` and `software` lie in roots of their own beside `src`; installed, all is in one folder. The
+# checkout is found from this file, not from `sys.path`, so that parts of two checkouts never mix.
+_CHECKOUT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+__path__ += filter(os.path.isdir, [os.path.join(_CHECKOUT, part, "caesura") for part in ("hw", "sim", "software")])
 
 _PLACES = {
     "Geometry": "caesura.hw.arch.geometry",
@@ -25,6 +21,8 @@ _PLACES = {
     "open_device": "caesura.sim",
     "preset": "caesura.hw.arch.geometry",
 }
+
+__all__ = [*_PLACES, "__version__"]
 
 
 def __getattr__(name: str):

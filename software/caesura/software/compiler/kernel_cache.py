@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from caesura.cache import cache_directory, digest, write_atomically
+from caesura.hw.arch import isa
 
 from .codegen.elf import load_elf, write_elf
 from .compiled import Compiled
@@ -88,11 +89,9 @@ def kernel_names(text: str, filename: str = "<ptx>") -> list[str]:
 @functools.cache
 def _compiler() -> str:
     """Return the hash of the compiler and of what it is made for: the instruction set."""
-    here = Path(__file__).resolve().parent
-    arch = here.parents[1] / "hw" / "arch"
-    files = [path for folder in (here, arch) for path in sorted(folder.rglob("*"))
-             if path.suffix in (".py", ".lark", ".ptx", ".rdl")]
-    return digest(f"{path.relative_to(here.parents[1])}\0{path.read_text()}" for path in files)
+    folders = [Path(file).resolve().parent for file in (__file__, isa.__file__)]
+    return digest(f"{path.relative_to(folder.parents[1])}\0{path.read_text()}" for folder in folders
+                  for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".lark", ".ptx", ".rdl"))
 
 
 def _folder() -> Path | None:
