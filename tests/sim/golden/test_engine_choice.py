@@ -1,5 +1,9 @@
 """Which engine executes: what is asked for, what is in the cache, what pays; without a compiler numpy."""
 
+import contextlib
+import time
+from pathlib import Path
+
 import pytest
 
 from caesura.cache import whole
@@ -82,6 +86,43 @@ def test_a_run_that_turns_out_long_changes_engine_in_its_middle_and_computes_the
     assert machine_state(plain.transport.machine) == machine_state(other.transport.machine)
     plain.finish(0), other.finish(0)
     assert machine_state(plain.transport.machine) == machine_state(other.transport.machine)
+
+
+def test_one_process_builds_and_others_take_what_it_has_built(empty_cache):
+    first, second = build.Build(TINY.warp_size), build.Build(TINY.warp_size, wait=False)
+    assert second.elsewhere and not first.elsewhere
+    chosen = Engine("auto", TINY.warp_size)
+    assert chosen._begin() is None and chosen.library is None
+    path = first.finish()
+    assert chosen._begin() is None and chosen.library is not None
+    assert build.build(TINY.warp_size) == (path, 0.0)
+
+
+def test_a_build_that_is_abandoned_ends_with_all_it_has_started(empty_cache, monkeypatch, tmp_path):
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nsleep 600\nexit 1\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(build, "compiler", lambda: str(slow))
+    begun = build.Build(TINY.warp_size)
+    session = begun._process.pid
+    while len(processes(session)) < 2:  # as g++ starts the compiler proper
+        assert begun.running
+    del begun
+    deadline = time.monotonic() + 30
+    while processes(session):
+        assert time.monotonic() < deadline
+    assert [path.suffix for path in empty_cache.iterdir()] == [".lock"]
+
+
+def processes(session):
+    """Return the processes of a session that have not ended."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.append(stat.parent.name)
+    return found
 
 
 def test_short_runs_build_nothing(empty_cache):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
-import tempfile
 import time
 import weakref
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from caesura.cache import cache_directory, digest, seal, whole
+from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
 from caesura.hw.arch.errors import ToolError
 from caesura.sim.rtl.toolchain import identity
 
@@ -42,7 +43,7 @@ def library_path(warp_size: int, flags: tuple[str, ...] | None = None) -> Path:
 
 
 class Build:
-    """A build that runs beside the program; it ends with the program.
+    """A build that runs beside the program; it ends with the program. One runs at a time for each library.
 
     Parameters
     ----------
@@ -51,6 +52,13 @@ class Build:
         Of the compiler, `FLAGS` unless given.
     target : Path, optional
         Where the library goes; into the cache without it.
+    wait : bool
+        Wait for a build of another process; else there is nothing to run where `elsewhere`.
+
+    Attributes
+    ----------
+    elsewhere : bool
+        Another process builds this library.
 
     Raises
     ------
@@ -58,22 +66,29 @@ class Build:
         If there is no compiler.
     """
 
-    def __init__(self, warp_size: int, flags: tuple[str, ...] | None = None, target: Path | None = None):
+    def __init__(self, warp_size: int, flags: tuple[str, ...] | None = None, target: Path | None = None,
+                 wait: bool = True):
         path = compiler()
         if path is None:
             raise ToolError("g++ missing, needed to build the compiled engine of the golden model; install with "
                              "`sudo apt-get install g++`")
         self.path = library_path(warp_size, flags) if target is None else target
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         self._design = f"warps of {warp_size}"
-        self._folder = work = Path(tempfile.mkdtemp(prefix="build-", dir=self.path.parent))
+        held, lock = ExitStack(), self.path.with_suffix(".lock")
+        self.elsewhere = not held.enter_context(locked(lock, wait))
+        if self.elsewhere:
+            held.close()
+            return
+        work = held.enter_context(work_folder(lock))
         (work / "layout.h").write_text(header(warp_size))
         self._result, self._messages = work / "engine.so", work / "messages"
         sources = [str(HERE / name) for name in SOURCES]
         command = [path, *(flags or FLAGS), f"-I{work}", *sources, "-o", str(self._result)]
-        with open(self._messages, "w") as messages:
-            self._process = subprocess.Popen(command, stdout=messages, stderr=messages, stdin=subprocess.DEVNULL)
-        self._stop = weakref.finalize(self, _abandon, self._process, work)
+        with open(self._messages, "w") as messages:  # a session of its own: g++ is ended with what it has started
+            self._process = subprocess.Popen(command, stdout=messages, stderr=messages, stdin=subprocess.DEVNULL,
+                                             start_new_session=True)
+        self._held = held
+        self._stop = weakref.finalize(self, _abandon, self._process, held)
 
     @property
     def running(self) -> bool:
@@ -94,16 +109,17 @@ class Build:
         if not failed:
             os.replace(self._result, self.path)
             seal(self.path, "engine of the golden model", self._design)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._held.close()
         if failed:
             raise ToolError(f"the compiled engine of the golden model does not compile:\n{messages[:2000]}")
         return self.path
 
 
-def _abandon(process: subprocess.Popen, folder: Path) -> None:
-    process.kill()
+def _abandon(process: subprocess.Popen, held: ExitStack) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    shutil.rmtree(folder, ignore_errors=True)
+    held.close()
 
 
 def build(warp_size: int, flags: tuple[str, ...] | None = None) -> tuple[Path, float]:
@@ -115,6 +131,9 @@ def build(warp_size: int, flags: tuple[str, ...] | None = None) -> tuple[Path, f
         If there is no compiler, or it fails.
     """
     path, started = library_path(warp_size, flags), time.perf_counter()
+    if not whole(path):
+        with locked(path.with_suffix(".lock")):
+            pass  # another process may be building it
     if whole(path):
         return path, 0.0
     return Build(warp_size, flags).finish(), time.perf_counter() - started

@@ -73,8 +73,18 @@ class Engine:
         try:
             if self._build is None and self._slow_seconds > BUILD_AFTER:
                 self._given_up = compiler() is None
-                self._build = None if self._given_up else Build(self.warp_size)
+                self._build = None if self._given_up else self._begin()
             elif self._build is not None and not self._build.running:
                 self.library = load_library(self._build.finish())
         except (ToolError, OSError):
             self._given_up = True  # numpy computes the same
+
+    def _begin(self) -> Build | None:
+        """Begin a build; None where another process builds, or has built meanwhile."""
+        path = library_path(self.warp_size)
+        if whole(path):
+            self.library = load_library(path)
+            return None
+        begun = Build(self.warp_size, wait=False)
+        self._slow_seconds = 0.0  # if another process builds, look again after some time
+        return None if begun.elsewhere else begun
