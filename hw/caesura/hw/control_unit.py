@@ -56,7 +56,7 @@ class ControlUnit(wiring.Component):
         Software's side, as in `Sm`: `write_data` is taken in the cycle of `write`, `read_data`
         follows `address` by one cycle.
     kernels, tbs : arrays, out
-        `interfaces.kernel_info` of the kernel slots, `interfaces.tb_info` of the TB slots.
+        `payloads.kernel_info` of the kernel slots, `payloads.tb_info` of the TB slots.
     warp_init, stack_push, start, free, kill, pending, stop_now, stopped, exited, valid
     save_select, save_view, inspect_select, inspect_view, invalidate, issued
     uniform_param_select, uniform_param_value
@@ -71,11 +71,11 @@ class ControlUnit(wiring.Component):
     clear_lines, lines_valid, lines_dirty, row, row_data
         As in `SharedMemory`, where `clear_lines` is `clear`.
     front_fault, execute_fault, global_fault, shared_fault, constant_fault : in
-        `interfaces.fault_report` of the blocks; of those in one cycle one is recorded.
+        `payloads.fault_report` of the blocks; of those in one cycle one is recorded.
     read_port : ReadPort, out; write_port : WritePort, out
         Contexts in memory.
     activity, states, tb_count : out
-        For simulations: `messages.activity`, the `KernelState` of each slot, TBs resident.
+        For simulations: `preemption.activity`, the `KernelState` of each slot, TBs resident.
     """
 
     address: Signal

@@ -70,7 +70,7 @@ class TracePorts(wiring.Signature):
     warps : out
         Vectors of one bit a warp slot (`FrontEnd`).
     engine : out
-        `hw.interfaces.preemption.activity`.
+        `interfaces.preemption.activity`.
     states, tbs : out
         The state of each kernel slot; TBs resident.
     """

@@ -62,7 +62,7 @@ class PreemptEngine(wiring.Component):
     Attributes
     ----------
     kernels, resident : arrays, in
-        `interfaces.kernel_info` of the kernel slots, and the TB table.
+        `payloads.kernel_info` of the kernel slots, and the TB table.
     command : stream of messages.command, in; result : out
         Ready while idle; `result` is `valid` for one cycle and ends the command.
     claim : Signal(tb_slots), out

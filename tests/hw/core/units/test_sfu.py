@@ -20,7 +20,7 @@ from caesura.sim.testing.special_functions import Errors, broken_promises, judge
 
 pytestmark = pytest.mark.depends_on("hw", "sim", "tests/hw/kept_benches.py", "tests/hw/simulation.py")
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "architecture.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "architecture.md"
 OPS = list(SfuOp)
 NARROW = [op for op in OPS if not op.name.endswith("64H")]
 SLICE = 1 << 12

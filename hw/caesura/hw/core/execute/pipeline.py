@@ -67,7 +67,7 @@ class ExecutePipeline(wiring.Component):
     Attributes
     ----------
     kernels, tbs : arrays, in
-        `interfaces.kernel_info` of the kernel slots, `interfaces.tb_info` of the TB slots.
+        `payloads.kernel_info` of the kernel slots, `payloads.tb_info` of the TB slots.
     issue : stream of interfaces.issue, in
         `ready` does not depend on what is offered. Low while registers that share a bank are read
         in turn, and while an operation waits for its unit.

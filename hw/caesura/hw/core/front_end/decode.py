@@ -50,7 +50,7 @@ def _row(op: Opcode) -> data.Const:
 
 
 class Decoder(wiring.Component):
-    """Splits a 64-bit instruction word into the control bundle `interfaces.decoded`; combinational.
+    """Splits a 64-bit instruction word into the control bundle `payloads.decoded`; combinational.
 
     An opcode that is not in the table, a register group whose first register is not a multiple of
     its size, a uniform register that does not exist and one as half of a pair give `illegal`; for

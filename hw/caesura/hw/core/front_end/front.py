@@ -47,7 +47,7 @@ class FrontEnd(wiring.Component):
     Attributes
     ----------
     kernels, tbs : arrays, in
-        `interfaces.kernel_info` of the kernel slots, `interfaces.tb_info` of the TB slots.
+        `payloads.kernel_info` of the kernel slots, `payloads.tb_info` of the TB slots.
     warp_init, stack_push : streams, in; start : in
         Launch and restore: any number of warps are initialised and their stacks pushed, bottom
         first; then their TB is started (`valid` for one cycle).

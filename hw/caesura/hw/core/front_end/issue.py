@@ -57,12 +57,12 @@ class IssueStage(wiring.Component):
     uniform_select, uniform_a, uniform_b, uniform_c : out, in
         Uniform registers of the instruction, combinational.
     uniform_op : out stream
-        `interfaces.uniform_op`.
+        `payloads.uniform_op`.
     warp : Signal, out
         The warp chosen; selects `instruction`, `identity` and `top`, which are read in the same
         cycle.
     instruction, identity, top : in
-        Of `warp`: what it holds (`buffer.fetched`), which warp it is (`warps.identity`), and the
+        Of `warp`: what it holds (`fetched`), which warp it is (`identity`), and the
         top of its stack (`simt_stack.stack_top`).
     command, overflow
         Of the SIMT stack.

@@ -137,7 +137,7 @@ class OutstandingOperations(wiring.Component):
     issue_load, issue_store, issue_shared, issue_atomic : Signal(warps), in
         Which warp issues a global load, a global store, a shared access, a global atomic; one-hot.
     load_done, store_done, shared_done, atomic_done : in
-        `interfaces.completion`.
+        `payloads.completion`.
     loads, stores, shared, atomics : Signal(warps), out
         Some outstanding.
     loads_full, stores_full, shared_full, atomics_full : Signal(warps), out

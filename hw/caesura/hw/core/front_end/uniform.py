@@ -53,7 +53,7 @@ class UniformRegisters(wiring.Component):
     select, a, b, c : in, out
         Three registers of one warp, for the issue stage.
     result, constant : in stream
-        `interfaces.uniform_write` of `UniformUnit` and of the constant unit; visible from the next
+        `payloads.uniform_write` of `UniformUnit` and of the constant unit; visible from the next
         cycle.
     restore : In(valid, warp, register, value)
         Written by the preemption unit.
@@ -179,13 +179,13 @@ class UniformUnit(wiring.Component):
     kernels, tbs, cycle, param_select, param_value
         As in `ScalarSource`.
     op : in stream
-        `interfaces.uniform_op`; `ready` depends on registers only.
+        `payloads.uniform_op`; `ready` depends on registers only.
     result : out stream
-        `interfaces.uniform_write`; without `keep` after a fault.
+        `payloads.uniform_write`; without `keep` after a fault.
     predicate : out stream
-        `interfaces.predicate_write`: every lane of the mask gets the result.
+        `payloads.predicate_write`: every lane of the mask gets the result.
     fault : out
-        `interfaces.fault_report`, two cycles after the operation was taken.
+        `payloads.fault_report`, two cycles after the operation was taken.
     """
 
     kernels: data.View

@@ -40,7 +40,7 @@ class WarpTable(wiring.Component):
     Attributes
     ----------
     init, init_valid : in
-        `interfaces.warp_init`, taken when `init_valid`.
+        `payloads.warp_init`, taken when `init_valid`.
     start, free, kill, pending, stop_now : in
         As in `FrontEnd`.
     waits, parks, arms, disarms, faults, emptied, releases : Signal(warps), in

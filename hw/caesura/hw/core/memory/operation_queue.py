@@ -63,7 +63,7 @@ class OperationQueue(wiring.Component):
     data_slot : In
         Slot whose data is read.
     data : Out
-        What came with a store or an atomic (`interfaces.memory_op`), of every lane, combinational.
+        What came with a store or an atomic (`payloads.memory_op`), of every lane, combinational.
     start, advance, release : Signal(1), in
         The unit's events, of the oldest instruction each; high for one cycle.
     room : Signal(1), out
