@@ -1,4 +1,5 @@
-"""A test bench for `hw.core.front_end.front.FrontEnd`: fake pipeline and memory, and a reference model stepped by its trace.
+"""A test bench for `hw.core.front_end.front.FrontEnd`: fake pipeline and memory, and a reference model stepped by its
+trace.
 
 Registers hold nothing here; predicates get values that depend only on the warp and on how many instructions it has
 retired. A predicate becomes visible when it is released, so an instruction that issues too early takes the wrong
