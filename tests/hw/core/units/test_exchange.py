@@ -9,7 +9,8 @@ from caesura.hw.arch.isa import OPCODES, ExchangeOp
 from caesura.hw.core.units.exchange import ExchangeUnit
 from caesura.sim.testing.ptx.lanes import match, shuffle
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "sim/testing/ptx", "tests/hw/simulation.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "sim/testing/ptx",
+                                    "tests/hw/simulation.py")
 
 SHUFFLES = [op for op in ExchangeOp if op is not ExchangeOp.MATCH]
 CODES = {opcode.function: opcode.code & 127 for opcode in OPCODES if isinstance(opcode.function, ExchangeOp)}
