@@ -1,5 +1,5 @@
-"""The preemption unit and the TB launcher:
-everything that puts TBs on the SM and takes them off."""
+"""The control unit: what belongs to the device, the dispatcher of one SM and its preemption engine,
+connected."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -47,8 +47,8 @@ class ControlUnit(wiring.Component):
                                                  faults --kill                  (engine first)
 
     The ports mirror those of `FrontEnd`, `ExecutePipeline` and `SharedMemory`; the save and restore
-    ports are the engine's (`hw.preempt.engine`), the others those of the dispatcher's parts
-    (`hw.dispatch`).
+    ports are the engine's (`hw.preempt.engine`), the others those of the parts in `hw.device` and
+    `hw.dispatch`.
 
     Attributes
     ----------

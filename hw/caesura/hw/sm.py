@@ -1,4 +1,4 @@
-"""The streaming multiprocessor (SM): the blocks of `hw.core` and `hw.preempt` on one AXI4 master.
+"""The streaming multiprocessor (SM): control unit and the blocks of `hw.core` on one AXI4 master.
 
 ::
 

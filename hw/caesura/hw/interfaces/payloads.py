@@ -2,7 +2,7 @@
 
 ::
 
-            KernelInfo, TbInfo, warp_init / stack_push / start               (preempt.unit)
+            KernelInfo, TbInfo, warp_init / stack_push / start               (ControlUnit)
                  |                                                                ^
                  v                                                                | views, register
     icache -> FrontEnd --issue--> ExecutePipeline --global_op--> LoadStore ----+  | and shared-
