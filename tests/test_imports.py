@@ -11,6 +11,10 @@ import networkx
 import pytest
 
 LAYERS = {
+    "caesura.hw": (
+        "arch", "lib", "interfaces", "memory", "core", "preempt", "dispatch", "device", "control_unit", "sm", "export"),
+    "caesura.hw.core": ("units", "memory", "execute", "front_end"),
+    "caesura.hw.preempt": ("compress", "formats", "save restore", "sequence", "engine"),
     "caesura.sim.golden": (
         "state", "semantics", "bounds", "decoder", "execution", "context_image preemption native", "machine",
         "transport"),

@@ -55,6 +55,6 @@ def test_marks_name_every_source(path):
 
 def test_a_source_in_turn_is_found():
     """The special functions use a piece of the f32 lane, the judge of binary64 that of binary32."""
-    found = closure(source("tests/hw/core/test_sfu.py")) | closure(source("tests/hw/core/test_f64_unit.py"))
-    assert {source("hw/core/floating/parts.py"), source("sim/testing/binary32/__init__.py")} <= found
+    found = closure(source("tests/hw/core/units/test_sfu.py")) | closure(source("tests/hw/core/units/test_f64_unit.py"))
+    assert {source("hw/core/units/floating/parts.py"), source("sim/testing/binary32/__init__.py")} <= found
     assert len(MARKED) >= 6

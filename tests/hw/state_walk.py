@@ -20,7 +20,7 @@ def _function(file: str, line: int) -> str:
 
 
 def elements(fragment: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the name of every stateful element, as `hw.arch.state` writes it.
+    """Yield the name of every stateful element, as `state_list` writes it.
 
     Where several flip-flops of a block have one name, ``@`` and the function that makes them follow it.
     """

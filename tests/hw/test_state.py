@@ -1,4 +1,4 @@
-"""Forgotten state: every stateful element of the SM is on the list in `hw.arch.state`, and the list is true."""
+"""Forgotten state: every stateful element of the SM is on the list in `state_list`, and the list is true."""
 
 import functools
 import re
@@ -10,13 +10,13 @@ from amaranth.hdl import Fragment, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
+from state_list import ABOUT_THE_IMAGE, Kind, listed
 from state_walk import elements
 
 from caesura.hw.arch import context
 from caesura.hw.arch.geometry import PRESETS, preset
-from caesura.hw.arch.state import ABOUT_THE_IMAGE, Kind, listed
-from caesura.hw.core.barriers import BarrierUnit
-from caesura.hw.core.execute import ExecutePipeline
+from caesura.hw.core.execute.pipeline import ExecutePipeline
+from caesura.hw.core.front_end.barriers import BarrierUnit
 from caesura.hw.sm import Sm
 
 AWAY = 8

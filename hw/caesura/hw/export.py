@@ -194,8 +194,8 @@ def systemverilog(component: wiring.Component, *, name: str = "top", reset: bool
 
 def blocks() -> dict[str, type[wiring.Component]]:
     """Return what the command line can write, by name; each is made from a geometry alone."""
-    from .preempt.compressor import Compressor
-    from .preempt.decompressor import Decompressor
+    from .preempt.compress.compressor import Compressor
+    from .preempt.compress.decompressor import Decompressor
     from .sm import Sm
 
     return {"sm": Sm, "compressor": Compressor, "decompressor": Decompressor}

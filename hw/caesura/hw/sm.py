@@ -1,4 +1,4 @@
-"""The streaming multiprocessor (SM): the blocks of `hw.core` and `hw.preempt` on one AXI4 master.
+"""The streaming multiprocessor (SM): control unit and the blocks of `hw.core` on one AXI4 master.
 
 ::
 
@@ -27,15 +27,15 @@ from amaranth.lib.wiring import In, Out
 from .arch.geometry import PC_BITS, Geometry
 from .arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from .arch.registers import KernelState
-from .core.constant_unit import ConstantUnit
-from .core.execute import ExecutePipeline
-from .core.front import FrontEnd
-from .core.interfaces import index
-from .core.load_store import LoadStore
-from .core.shared_memory import SharedMemory
+from .control_unit import ControlUnit
+from .core.execute.pipeline import ExecutePipeline
+from .core.front_end.front import FrontEnd
+from .core.memory.constant_unit import ConstantUnit
+from .core.memory.load_store import LoadStore
+from .core.memory.shared_memory import SharedMemory
+from .interfaces.payloads import index
+from .interfaces.preemption import activity
 from .memory.axi import Axi4, AxiInterface, AxiMaster
-from .preempt.messages import activity
-from .preempt.unit import ControlUnit
 
 __all__ = ["Sm", "TracePorts", "TraceInterface", "ATOMICS"]
 
@@ -70,7 +70,7 @@ class TracePorts(wiring.Signature):
     warps : out
         Vectors of one bit a warp slot (`FrontEnd`).
     engine : out
-        `hw.preempt.messages.activity`.
+        `interfaces.preemption.activity`.
     states, tbs : out
         The state of each kernel slot; TBs resident.
     """

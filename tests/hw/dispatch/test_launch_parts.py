@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import Command, KernelState
-from caesura.hw.dispatch.commands import CommandProcessor
+from caesura.hw.device.command_processor import CommandProcessor
 from caesura.hw.dispatch.completion import Completion
 from caesura.hw.dispatch.launcher import StreamPriority
 from caesura.hw.dispatch.tb_table import TbTable

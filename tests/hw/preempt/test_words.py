@@ -9,11 +9,11 @@ from amaranth.lib import wiring
 from simulation import Simulator
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.preempt.packer import Packer
-from caesura.hw.preempt.segment_reader import SegmentReader
-from caesura.hw.preempt.segment_writer import SegmentWriter
-from caesura.hw.preempt.stream_queue import StreamQueue
-from caesura.hw.preempt.unpacker import Unpacker
+from caesura.hw.lib.stream_queue import StreamQueue
+from caesura.hw.preempt.formats.packer import Packer
+from caesura.hw.preempt.formats.unpacker import Unpacker
+from caesura.hw.preempt.restore.segment_reader import SegmentReader
+from caesura.hw.preempt.save.segment_writer import SegmentWriter
 
 TINY = preset("tiny")
 

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.preempt.decompressor import Decompressor
+from caesura.hw.preempt.compress.decompressor import Decompressor
 from caesura.sim.bench.area import AVAILABLE, RESOURCES, area, markdown_table, print_report, run
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from caesura.hw.arch.isa import SfuOp
-from caesura.hw.core.sfu import SpecialFunctionUnit
+from caesura.hw.core.units.sfu import SpecialFunctionUnit
 from caesura.sim.testing.ptx.exact import (
     F32,
     F64,

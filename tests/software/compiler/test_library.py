@@ -15,7 +15,8 @@ COUNT = 1 << 12
 FULL = 10_000_000
 LONG = pytest.mark.timeout(14400)
 pytestmark = [pytest.mark.filterwarnings("ignore::RuntimeWarning"),
-              pytest.mark.depends_on("hw/arch", "hw/core", "sim/golden", "sim/testing/ptx", "software/compiler")]
+              pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "sim/golden", "sim/testing/ptx",
+                                      "software/compiler")]
 
 
 def computed(name, kind, *operands, result=0):

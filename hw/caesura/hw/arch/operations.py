@@ -230,7 +230,7 @@ class F64Op(enum.IntEnum):
 
 class SfuOp(enum.IntEnum):
     """Operation of the special-function unit; the low 6 bits of its opcode. Maximum errors:
-    `hw.core.sfu`."""
+    `hw.core.units.sfu`."""
 
     RCP = 0
     RSQ = 1

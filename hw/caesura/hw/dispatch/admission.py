@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import REGISTER_BANKS, Geometry
-from ..core.interfaces import index, kernel_info, physical
+from ..interfaces.payloads import index, kernel_info, physical
 from ..preempt import engine
 from .allocator import AllocationTable
 from .footprint import footprint

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..core.interfaces import index
+from ..interfaces.payloads import index
 from .selection import gather, lowest
 
 __all__ = ["AllocationTable", "allocation", "first_fit"]

@@ -5,8 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
-from ..core.interfaces import index
-from ..preempt.engine import resident_tb
+from ..interfaces.payloads import index
+from ..interfaces.preemption import resident_tb
 from .selection import gather, lowest
 
 __all__ = ["Completion"]

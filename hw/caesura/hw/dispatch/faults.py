@@ -10,8 +10,8 @@ from amaranth.utils import ceil_log2
 
 from ..arch.faults import Fault
 from ..arch.geometry import ADDRESS_BITS, PC_BITS, Geometry
-from ..core.interfaces import fault_report, index
-from ..preempt.engine import resident_tb
+from ..interfaces.payloads import fault_report, index
+from ..interfaces.preemption import resident_tb
 from .selection import gather, lowest
 
 __all__ = ["FaultUnit", "SOURCES", "fault_record"]

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
-from ..core.interfaces import kernel_info
+from ..interfaces.payloads import kernel_info
 
 __all__ = ["Footprint", "NEEDS", "footprint"]
 

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import PC_NONE, Geometry
-from ..core.interfaces import index, physical, stack_push, warp_init
+from ..interfaces.payloads import index, physical, stack_push, warp_init
 from .admission import fresh_tb
 
 __all__ = ["Launcher", "StreamPriority"]

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, Geometry
-from ..core.interfaces import index, kernel_info
+from ..interfaces.payloads import index, kernel_info
 
 __all__ = ["LocalRegions", "region_bytes", "region_request"]
 

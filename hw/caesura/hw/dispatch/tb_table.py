@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import SEGMENT_BYTES, Geometry
-from ..core.interfaces import index, tb_info
-from ..preempt.engine import resident_tb
+from ..interfaces.payloads import index, tb_info
+from ..interfaces.preemption import resident_tb
 from .selection import gather
 
 __all__ = ["TbTable", "new_tb"]

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
-from ..core.interfaces import index
+from ..interfaces.payloads import index
 from .selection import encode, lowest
 
 __all__ = ["WarpSlots"]

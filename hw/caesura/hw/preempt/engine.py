@@ -22,20 +22,20 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.faults import CommandError
 from ..arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
-from ..core import interfaces as payload
+from ..interfaces import payloads as payload
+from ..interfaces.preemption import activity, admission, admitted, command, counters, resident_tb
+from ..lib.stream_queue import StreamQueue
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
-from .commit import Committer
-from .counters import PreemptCounters
-from .entries import EntryBuffer
-from .messages import activity, admission, admitted, command, counters, resident_tb
-from .preempt_sequencer import PreemptSequencer
-from .restore import RestorePipeline, restore_job
-from .resume_sequencer import ResumeSequencer
-from .save import SavePipeline
-from .segment_reader import SegmentReader
-from .sequencer import Sequencer
-from .stream_queue import StreamQueue
-from .unpacker import Unpacker
+from .formats.unpacker import Unpacker
+from .restore.entry_buffer import EntryBuffer
+from .restore.pipeline import RestorePipeline, restore_job
+from .restore.segment_reader import SegmentReader
+from .save.committer import Committer
+from .save.pipeline import SavePipeline
+from .sequence.counters import PreemptCounters
+from .sequence.preempt_sequencer import PreemptSequencer
+from .sequence.resume_sequencer import ResumeSequencer
+from .sequence.sequencer import Sequencer
 
 __all__ = ["resident_tb", "command", "admission", "admitted", "counters", "PreemptEngine"]
 
@@ -62,7 +62,7 @@ class PreemptEngine(wiring.Component):
     Attributes
     ----------
     kernels, resident : arrays, in
-        `interfaces.kernel_info` of the kernel slots, and the TB table.
+        `payloads.kernel_info` of the kernel slots, and the TB table.
     command : stream of messages.command, in; result : out
         Ready while idle; `result` is `valid` for one cycle and ends the command.
     claim : Signal(tb_slots), out

@@ -35,17 +35,17 @@ SCRIPT = ("read_rtlil d.il; hierarchy -top top; rename -hide w:*; synth_ecp5 -no
 
 def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     """Return the blocks of the table by name; each is made from a geometry."""
-    from caesura.hw.core.constant_unit import ConstantUnit
-    from caesura.hw.core.exchange import ExchangeUnit
-    from caesura.hw.core.f64 import F64Unit
-    from caesura.hw.core.floating import FloatUnit
-    from caesura.hw.core.integer import IntegerUnit
-    from caesura.hw.core.load_store import LoadStore
-    from caesura.hw.core.sfu import SpecialFunctionUnit
-    from caesura.hw.core.shared_memory import SharedMemory
-    from caesura.hw.core.uniform import UniformUnit
-    from caesura.hw.preempt.compressor import Compressor
-    from caesura.hw.preempt.decompressor import Decompressor
+    from caesura.hw.core.front_end.uniform import UniformUnit
+    from caesura.hw.core.memory.constant_unit import ConstantUnit
+    from caesura.hw.core.memory.load_store import LoadStore
+    from caesura.hw.core.memory.shared_memory import SharedMemory
+    from caesura.hw.core.units.exchange import ExchangeUnit
+    from caesura.hw.core.units.f64 import F64Unit
+    from caesura.hw.core.units.floating import FloatUnit
+    from caesura.hw.core.units.integer import IntegerUnit
+    from caesura.hw.core.units.sfu import SpecialFunctionUnit
+    from caesura.hw.preempt.compress.compressor import Compressor
+    from caesura.hw.preempt.compress.decompressor import Decompressor
 
     return {"integer": IntegerUnit, "f32": FloatUnit, "f64": F64Unit, "special functions": SpecialFunctionUnit,
             "exchange": ExchangeUnit, "uniform": UniformUnit, "constants": ConstantUnit, "load/store": LoadStore,

@@ -12,7 +12,7 @@ from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, PATTERN_WORDS, STAC
 from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.isa import liveness_vector, registers_of_vector
 from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
-from caesura.hw.preempt.compressor import Compressor
+from caesura.hw.preempt.compress.compressor import Compressor
 
 from .state.kernel import Kernel
 from .state.thread_block import StackEntry, ThreadBlock, Warp

@@ -1,4 +1,5 @@
-"""A test bench for `hw.core.front.FrontEnd`: fake pipeline and memory, and a reference model stepped by its trace.
+"""A test bench for `hw.core.front_end.front.FrontEnd`: fake pipeline and memory, and a reference model stepped by its
+trace.
 
 Registers hold nothing here; predicates get values that depend only on the warp and on how many instructions it has
 retired. A predicate becomes visible when it is released, so an instruction that issues too early takes the wrong
@@ -19,8 +20,8 @@ from amaranth.sim import Simulator
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.isa import PT, Unit
-from caesura.hw.core.front import FrontEnd
-from caesura.hw.core.issue import PLACES
+from caesura.hw.core.front_end.front import FrontEnd
+from caesura.hw.core.front_end.issue import PLACES
 
 from .control_flow import ReferenceWarp, stored
 

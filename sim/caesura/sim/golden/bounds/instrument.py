@@ -6,7 +6,7 @@ import numpy as np
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.isa import AluOp, ExchangeOp, Space, Unit
-from caesura.hw.core.exchange import ExchangeUnit
+from caesura.hw.core.units.exchange import ExchangeUnit
 
 from ..semantics.load_store import address_of, local_address
 from ..semantics.operands import Run, operand, predicate

@@ -1,4 +1,4 @@
-// Special functions: the integer arithmetic of `hw.core.sfu.model`, one lane at a time.
+// Special functions: the integer arithmetic of `hw.core.units.sfu.model`, one lane at a time.
 #pragma once
 #include "bits.h"
 

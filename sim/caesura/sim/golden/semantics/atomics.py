@@ -9,7 +9,7 @@ import numpy as np
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import SEGMENT_BYTES
 from caesura.hw.arch.isa import AtomicOp, Size, Space
-from caesura.hw.core.atomics import AtomicLane
+from caesura.hw.core.memory.atomics import AtomicLane
 
 from ..state.kernel import Kernel
 from ..state.lanes import lanes_of

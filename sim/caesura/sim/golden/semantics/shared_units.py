@@ -6,9 +6,9 @@ import numpy as np
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.isa import ExchangeOp, F64Op, SfuOp
-from caesura.hw.core.exchange import ExchangeUnit
-from caesura.hw.core.f64 import F64Unit
-from caesura.hw.core.sfu import SpecialFunctionUnit
+from caesura.hw.core.units.exchange import ExchangeUnit
+from caesura.hw.core.units.f64 import F64Unit
+from caesura.hw.core.units.sfu import SpecialFunctionUnit
 
 from ..state.kernel import Kernel
 from ..state.lanes import lanes_of, mask_of

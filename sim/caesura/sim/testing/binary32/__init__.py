@@ -12,7 +12,7 @@ import numpy as np
 
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import AluOp
-from caesura.hw.core.floating import FloatUnit
+from caesura.hw.core.units.floating import FloatUnit
 from caesura.sim.testing import float_judge
 from caesura.sim.testing.float_judge import MODES, RELATIONS, Judge, Operation
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from caesura.hw.arch.isa import F64Op
-from caesura.hw.core.f64.lane import F64Lane
+from caesura.hw.core.units.f64.lane import F64Lane
 from caesura.sim.testing import binary32, float_judge
 from caesura.sim.testing.float_judge import MODES, RELATIONS, Difference, Judge, Operation
 

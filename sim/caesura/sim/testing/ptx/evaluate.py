@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 
 from caesura.hw.arch.isa import AluOp, F64Op, SfuOp
-from caesura.hw.core.f64 import F64Unit
-from caesura.hw.core.floating import FloatUnit
-from caesura.hw.core.sfu import SpecialFunctionUnit
+from caesura.hw.core.units.f64 import F64Unit
+from caesura.hw.core.units.floating import FloatUnit
+from caesura.hw.core.units.sfu import SpecialFunctionUnit
 from caesura.software.compiler.ptx.syntax import Arguments, Function, Instruction, Label, Name, Number, Operand, Vector
 
 __all__ = ["evaluate"]

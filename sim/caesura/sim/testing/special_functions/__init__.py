@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from caesura.hw.arch.isa import SfuOp
-from caesura.hw.core.sfu.errors import ERRORS
-from caesura.hw.core.sfu.lane import SpecialFunctionLane
-from caesura.hw.core.sfu.model import WIDE
+from caesura.hw.core.units.sfu.errors import ERRORS
+from caesura.hw.core.units.sfu.lane import SpecialFunctionLane
+from caesura.hw.core.units.sfu.model import WIDE
 from caesura.sim.rtl.verilator import block_library
 
 __all__ = ["SPECIAL", "Errors", "operands", "results_of_lane", "judge", "broken_promises"]
@@ -94,7 +94,7 @@ def judge(op: SfuOp, b: np.ndarray, results: np.ndarray, found: Errors | None = 
 
 
 def broken_promises(op: SfuOp, found: Errors) -> list[str]:
-    """Return a line for each error that is larger than `hw.core.sfu.errors.ERRORS` allows."""
+    """Return a line for each error that is larger than `hw.core.units.sfu.errors.ERRORS` allows."""
     promise = ERRORS[op]
     both = promise.ulps is not None and promise.absolute is not None
     limits = {"ulps_from_1" if both else "ulps": promise.ulps,

@@ -1,5 +1,5 @@
 """Lowering of the approximations of the special-function unit (PTX ISA 9.7.3): ``rcp``, ``rsqrt``, ``sqrt``, ``ex2``,
-``lg2``, ``sin``, ``cos`` and ``div`` with ``.approx``. Their errors are those of the unit (`hw.core.sfu`)."""
+``lg2``, ``sin``, ``cos`` and ``div`` with ``.approx``. Their errors are those of the unit (`hw.core.units.sfu`)."""
 
 from __future__ import annotations
 

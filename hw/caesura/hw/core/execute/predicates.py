@@ -1,0 +1,181 @@
+"""Predicate registers: seven a warp slot, each a bit a lane."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import PREDICATES, Geometry
+from ...arch.isa import PT
+from ...interfaces.payloads import index, predicate_write
+from ...lib.vectors import RoundRobin
+from .writeback import hold_back
+
+__all__ = ["PredicateFile", "PredicateWriteBack", "PREDICATE_WRITERS"]
+
+PREDICATE_WRITERS = ("f64", "exchange", "uniform")
+"""Units other than the ALU that write predicates; each has a port ``<name>_predicate``."""
+
+
+def _valid_write(g: Geometry) -> data.StructLayout:
+    """A beat of a predicate write, or none."""
+    return data.StructLayout({"valid": 1, "write": predicate_write(g)})
+
+
+class PredicateWriteBack(wiring.Component):
+    """Chooses one predicate beat to write each cycle; combinational.
+
+    ALU results cannot wait; the other units take turns. While one of them waits for an ALU result,
+    `throttle` holds back one ALU instruction in two.
+
+    Attributes
+    ----------
+    result : in
+        Beat of an ALU result, taken in the cycle of `valid`.
+    f64_predicate, exchange_predicate, uniform_predicate : in stream
+        Beats of the `PREDICATE_WRITERS`.
+    accepting : Signal(1), in
+        The pipeline can take an instruction in this cycle.
+    throttle : Signal(1), out
+        Issue no ALU instruction in this cycle.
+    write : out
+        Beat for the predicate file.
+    """
+
+    result: data.View
+    f64_predicate: stream.Interface
+    exchange_predicate: stream.Interface
+    uniform_predicate: stream.Interface
+    accepting: Signal
+    throttle: Signal
+    write: data.View
+
+    def __init__(self, g: Geometry):
+        super().__init__({
+            "result": In(_valid_write(g)), "accepting": In(1),
+            "throttle": Out(1), "write": Out(_valid_write(g)),
+            **{f"{name}_predicate": In(stream.Signature(predicate_write(g)))
+               for name in PREDICATE_WRITERS},
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.arbiter = arbiter = RoundRobin(len(PREDICATE_WRITERS))
+        streams = [getattr(self, f"{name}_predicate") for name in PREDICATE_WRITERS]
+        waiting = Cat(unit.valid for unit in streams)
+        m.d.comb += [
+            arbiter.requests.eq(Mux(self.result.valid, 0, waiting)), self.write.eq(self.result),
+            self.throttle.eq(hold_back(m, self.result.valid, waiting.any(), self.accepting))]
+        for number, unit in enumerate(streams):
+            with m.If(arbiter.grant[number]):
+                m.d.comb += [self.write.valid.eq(1),
+                             self.write.write.eq(unit.payload), unit.ready.eq(1)]
+        return m
+
+
+class PredicateFile(wiring.Component):
+    """Predicates with a "written" bit each; every read is combinational.
+
+    A predicate that was not written since `clear` reads 0; number `PT` reads all ones. The first
+    write to an unwritten predicate writes 0 to the lanes outside its mask.
+
+    Attributes
+    ----------
+    select, guard, pa, pb : in, out
+        Three predicates of one warp, for the front end.
+    write : in
+        Beat to be written; visible from the next cycle.
+    restore : in
+        Whole predicate written by the preemption unit, to another warp than `write`.
+    clear : in
+        Makes the predicates of a warp unwritten.
+    save_warp, save_select, save_value : in, out
+        One predicate of a warp, for the preemption unit.
+    written : Signal(PREDICATES), out
+        Predicates of warp `save_warp` that have been written.
+    """
+
+    select: data.View
+    guard: Signal
+    pa: Signal
+    pb: Signal
+    write: data.View
+    restore: data.View
+    clear: data.View
+    save_warp: Signal
+    save_select: Signal
+    save_value: Signal
+    written: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        warp, number = index(g.warps), range(PREDICATES + 1)
+        super().__init__({
+            "select": In(data.StructLayout({"warp": warp, "guard": 3, "pa": 3, "pb": 3})),
+            "guard": Out(g.warp_size), "pa": Out(g.warp_size), "pb": Out(g.warp_size),
+            "write": In(_valid_write(g)),
+            "restore": In(data.StructLayout({"valid": 1, "warp": warp,
+                                             "predicate": number, "value": g.warp_size})),
+            "clear": In(data.StructLayout({"valid": 1, "warp": warp})),
+            "save_warp": In(warp), "save_select": In(number), "save_value": Out(g.warp_size),
+            "written": Out(PREDICATES),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, valid, write = self.geometry, self.write.valid, self.write.write
+        m.submodules.values = self.values = Memory(shape=g.warp_size, depth=8 * g.warps, init=[])
+        select_row, save_row, write_row, restore_row = self._written_rows(m)
+        m.d.comb += self.written.eq(save_row)
+
+        for predicate, value in ((self.select.guard, self.guard), (self.select.pa, self.pa),
+                                 (self.select.pb, self.pb)):
+            self._read(m, self.select.warp, predicate, select_row, value)
+        self._read(m, self.save_warp, self.save_select, save_row, self.save_value)
+        old = Signal(g.warp_size)
+        self._read(m, write.warp, write.predicate, write_row, old)
+
+        port = self.values.write_port(granularity=g.lanes)
+        lanes = Signal(g.lanes)
+        m.d.comb += [
+            lanes.eq(old.word_select(write.beat, g.lanes) & ~write.mask | write.value & write.mask),
+            port.addr.eq(Cat(write.predicate, write.warp)), port.data.eq(lanes.replicate(g.beats)),
+            port.en.eq(valid << write.beat if g.beats > 1 else valid),
+        ]
+        port = self.values.write_port()
+        m.d.comb += [port.addr.eq(Cat(self.restore.predicate, self.restore.warp)),
+                     port.data.eq(self.restore.value), port.en.eq(self.restore.valid)]
+        return m
+
+    def _read(self, m, warp, predicate, row, value):
+        """Read one predicate of `warp`, whose written bits are `row`."""
+        port = self.values.read_port(domain="comb")
+        m.d.comb += port.addr.eq(Cat(predicate, warp))
+        with m.If(predicate == PT):
+            m.d.comb += value.eq(~0)
+        with m.Else():
+            m.d.comb += value.eq(Mux(row.bit_select(predicate, 1), port.data, 0))
+
+    def _written_rows(self, m):
+        """Keep the written bits; return those of the selected, saved, written and restored warp."""
+        warps, write, restore = self.geometry.warps, self.write.write, self.restore
+        finished = self.write.valid & write.last
+        fresh = Signal(warps, init=(1 << warps) - 1)
+        m.submodules.written = memory = Memory(shape=8, depth=warps, init=[])
+        rows = []
+        for name, warp in (("select", self.select.warp), ("save", self.save_warp),
+                           ("write", write.warp), ("restore", restore.warp)):
+            port = memory.read_port(domain="comb")
+            row = Signal(8, name=f"{name}_row")
+            m.d.comb += [port.addr.eq(warp), row.eq(Mux(fresh.bit_select(warp, 1), 0, port.data))]
+            rows.append(row)
+        cleared = Signal(warps)
+        used = Signal(warps)
+        for source, row, done in ((write, rows[2], finished), (restore, rows[3], restore.valid)):
+            port = memory.write_port()
+            m.d.comb += [port.addr.eq(source.warp),
+                         port.data.eq(row | (Const(1, 1) << source.predicate)), port.en.eq(done)]
+        m.d.comb += [cleared.eq(self.clear.valid << self.clear.warp),
+                     used.eq(finished << write.warp | restore.valid << restore.warp)]
+        m.d.sync += fresh.eq(fresh & ~used | cleared)
+        return rows

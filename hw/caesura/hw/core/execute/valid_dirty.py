@@ -1,0 +1,94 @@
+"""Valid and dirty bits of vector registers: one row of bits for each warp slot.
+
+`valid` masks reads to zero, so that nothing of a former owner can be read; `dirty` selects what a
+checkpoint saves (docs/architecture.md, Valid and dirty bits). The rows stand in small memories read
+combinationally. Clearing a warp takes one cycle for all its registers: it sets the warp's bit in
+`fresh`, and a fresh warp's rows read as zero until its first write.
+"""
+
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import MAX_REGISTERS, Geometry
+from ...interfaces.payloads import index
+
+__all__ = ["ValidDirty"]
+
+
+class ValidDirty(wiring.Component):
+    """Valid and dirty bit of each register of each warp slot; every read is combinational.
+
+    Attributes
+    ----------
+    clear : in
+        Makes all registers of `warp` invalid and clean from the next cycle. The warp must not be
+        written in the same cycle.
+    write : in
+        Sets the valid bit, and the dirty bit if `dirty`, of a register from the next cycle.
+    write_valid : Signal(1), out
+        Valid bit of ``write.register`` of ``write.warp``, whether or not ``write.valid``.
+    read_warp, read_row : in, out
+        Valid bits of a warp, for the operand collector.
+    save_warp, save_row : in, out
+        Valid bits of a warp, for the save port.
+    flags_select, flags_valid, flags_dirty : in, out
+        Valid and dirty bits of a warp, for the preemption unit.
+    """
+
+    clear: data.View
+    write: data.View
+    write_valid: Signal
+    read_warp: Signal
+    read_row: Signal
+    save_warp: Signal
+    save_row: Signal
+    flags_select: Signal
+    flags_valid: Signal
+    flags_dirty: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        warp = index(g.warps)
+        super().__init__({
+            "clear": In(data.StructLayout({"valid": 1, "warp": warp})),
+            "write": In(data.StructLayout({"valid": 1, "warp": warp, "register": 6, "dirty": 1})),
+            "write_valid": Out(1),
+            "read_warp": In(warp), "read_row": Out(MAX_REGISTERS),
+            "save_warp": In(warp), "save_row": Out(MAX_REGISTERS),
+            "flags_select": In(warp), "flags_valid": Out(MAX_REGISTERS),
+            "flags_dirty": Out(MAX_REGISTERS),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        warps = self.geometry.warps
+        fresh = Signal(warps, init=(1 << warps) - 1)
+        bit = Signal(MAX_REGISTERS)
+        old_valid = Signal(MAX_REGISTERS)
+        old_dirty = Signal(MAX_REGISTERS)
+        m.d.comb += bit.eq(Const(1, 1) << self.write.register)
+
+        for name, readers, old, mark in (
+            ("valid", ((self.read_warp, self.read_row), (self.save_warp, self.save_row),
+                       (self.flags_select, self.flags_valid)), old_valid, bit),
+            ("dirty", ((self.flags_select, self.flags_dirty),), old_dirty,
+             Mux(self.write.dirty, bit, 0)),
+        ):
+            m.submodules[name] = rows = Memory(shape=MAX_REGISTERS, depth=warps, init=[])
+            for warp, row in (*readers, (self.write.warp, old)):
+                port = rows.read_port(domain="comb")
+                m.d.comb += [port.addr.eq(warp),
+                             row.eq(Mux(fresh.bit_select(warp, 1), 0, port.data))]
+            port = rows.write_port()
+            m.d.comb += [port.addr.eq(self.write.warp),
+                         port.data.eq(old | mark), port.en.eq(self.write.valid)]
+
+        m.d.comb += self.write_valid.eq((old_valid & bit).any())
+        cleared = Signal(warps)
+        written = Signal(warps)
+        m.d.comb += [cleared.eq(self.clear.valid << self.clear.warp),
+                     written.eq(self.write.valid << self.write.warp)]
+        m.d.sync += fresh.eq(fresh & ~written | cleared)
+        return m

@@ -1,0 +1,91 @@
+"""Barrier unit: releases the warps of a thread block (TB) that all wait at the same barrier."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import BARRIERS, Geometry
+from ...lib.vectors import encode, lowest, spread
+
+__all__ = ["BarrierUnit", "BARRIER_PLANES"]
+
+BARRIER_PLANES = (BARRIERS - 1).bit_length()
+"""Bits of a barrier id, each kept as a vector of one bit a warp."""
+
+
+class BarrierUnit(wiring.Component):
+    """Finds full barriers, all TBs at once; combinational.
+
+    The warps of a TB that count are the `active` ones. When each of them waits, none has faulted
+    and no preempt is pending for them, they are released if they wait at the same barrier, else it
+    is a mismatch.
+
+    Attributes
+    ----------
+    members : list of Signal(warps), in
+        Warps of each TB slot.
+    active : Signal(warps), in
+        Warps of a started TB that have neither exited nor been killed.
+    waiting, faulted, pending : Signal(warps), in
+    barriers : list of Signal(warps), in
+        Bit planes of the barrier id each warp waits at.
+    release : Signal(warps), out
+        Warps that stop waiting.
+    mismatch : Signal(warps), out
+        A waiting warp of one TB whose warps wait at different barriers, one-hot.
+    mismatch_index : Signal, out
+        The same as a number.
+    """
+
+    members: list[Signal]
+    active: Signal
+    waiting: Signal
+    faulted: Signal
+    pending: Signal
+    barriers: list[Signal]
+    release: Signal
+    mismatch: Signal
+    mismatch_index: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "members": In(g.warps).array(g.tb_slots), "active": In(g.warps), "waiting": In(g.warps),
+            "faulted": In(g.warps), "pending": In(g.warps),
+            "barriers": In(g.warps).array(BARRIER_PLANES),
+            "release": Out(g.warps), "mismatch": Out(g.warps),
+            "mismatch_index": Out(range(max(2, g.warps))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        warps = self.geometry.warps
+        blocked = Signal(warps)
+        m.d.comb += blocked.eq(~self.waiting | self.faulted | self.pending)
+        released, mismatched = [], []
+        for t in range(self.geometry.tb_slots):
+            group = Signal(warps, name=f"group{t}")
+            full = Signal(name=f"full{t}")
+            mixed = Signal(name=f"mixed{t}")
+            planes = self.barriers
+            different = [(group & planes[p]).any() & (group & ~planes[p]).any()
+                         for p in range(BARRIER_PLANES)]
+            m.d.comb += [
+                group.eq(self.members[t] & self.active),
+                full.eq(group.any() & ~(group & blocked).any()),
+                mixed.eq(different[0] | different[1] | different[2] | different[3]),
+            ]
+            released.append(group & spread(full & ~mixed, warps))
+            mismatched.append(group & spread(full & mixed, warps))
+        m.d.comb += [
+            self.release.eq(_union(released)), self.mismatch.eq(lowest(_union(mismatched))),
+            self.mismatch_index.eq(encode(self.mismatch)),
+        ]
+        return m
+
+
+def _union(vectors):
+    result = vectors[0]
+    for vector in vectors[1:]:
+        result = result | vector
+    return result

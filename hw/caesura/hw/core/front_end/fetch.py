@@ -1,0 +1,167 @@
+"""Instruction fetch: one lookup of the instruction cache a cycle, and the skipping of idle
+preemption points.
+
+::
+
+    cycle 0   pick a warp (round robin), read its PC, look up code_base + 8 * PC
+    cycle 1   decode; miss: the warp sleeps until a line is filled
+              idle `pp` with its `pp.div`: PC += 2, and the instruction behind them into the buffer;
+              one of them alone: PC += 1; anything else: into the buffer
+"""
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import PC_BITS, PC_NONE, Geometry
+from ...arch.isa import BY_NAME, LIVE_BITS
+from ...interfaces import payloads as payload
+from ...lib.vectors import RoundRobin, spread
+from ...memory.icache import InstructionCache
+from ...memory.ports import ReadInterface, ReadPort
+from .decode import Decoder
+from .instruction_buffer import fetched
+
+__all__ = ["FetchUnit"]
+
+
+class FetchUnit(wiring.Component):
+    """Fetches for every warp that may execute and holds no instruction; latency 2 cycles with a
+    hit.
+
+    A `pp` or `pp.div` of a kernel that is not being preempted is skipped here, without an issue
+    slot, unless the next PC is where the top of the warp's stack reconverges (the issue stage then
+    pops the stack) or the warp is between a `pp` that was not idle and its `pp.div`. The two words
+    of a point are skipped together when they are in one cache line; if the instruction behind them
+    is there too, the point costs no cycle.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    kernels : in
+        As in `FrontEnd`.
+    wanting : Signal(warps), in
+        Warps that may be fetched for: `alive`, and neither settling nor holding an instruction.
+    alive, armed, pending_warps : Signal(warps), in
+        Of the warp table.
+    invalidate : Signal(), in
+        Of the cache.
+    fetch_warp, fetch_pc, fetch_kernel
+        The warp picked, its PC and kernel (combinational).
+    decode_warp, decode_reconv
+        The warp decoded, and where the top of its stack reconverges (combinational).
+    skip : Out(valid, warp, pc)
+        Moves the PC of a warp.
+    fill : Out(valid, warp, instruction); op : Out(decoded)
+        An instruction for the buffer, and its decoding.
+    icache_port : ReadPort
+    """
+
+    kernels: data.View
+    wanting: Signal
+    alive: Signal
+    armed: Signal
+    pending_warps: Signal
+    invalidate: Signal
+    fetch_warp: Signal
+    fetch_pc: Signal
+    fetch_kernel: Signal
+    decode_warp: Signal
+    decode_reconv: Signal
+    skip: data.View
+    fill: data.View
+    op: data.View
+    icache_port: ReadInterface
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        warp = payload.index(g.warps)
+        super().__init__({
+            "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
+            **{name: In(g.warps) for name in ("wanting", "alive", "armed", "pending_warps")},
+            "invalidate": In(1),
+            "fetch_warp": Out(warp), "fetch_pc": In(PC_BITS),
+            "fetch_kernel": In(payload.index(g.kernel_slots)),
+            "decode_warp": Out(warp), "decode_reconv": In(PC_BITS),
+            "skip": Out(data.StructLayout({"valid": 1, "warp": warp, "pc": PC_BITS})),
+            "fill": Out(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched()})),
+            "op": Out(payload.decoded()),
+            "icache_port": Out(ReadPort(g)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.cache = cache = InstructionCache(g)
+        m.submodules.decoder = decoder = Decoder()
+        wiring.connect(m, wiring.flipped(self.icache_port), cache.port)
+        fetching = Signal()
+        pc = Signal(PC_BITS)
+        bound = Signal()
+        last = Signal(2)  # words 1 and 2 behind the one looked up are beyond the code
+        decoding = Signal(g.warps)  # the warp in cycle 1
+        sleeping = Signal(g.warps)
+        m.d.comb += [cache.invalidate.eq(self.invalidate),
+                     decoder.word.eq(self.fill.instruction.word), self.op.eq(decoder.decoded)]
+
+        self._pick(m, cache, sleeping, fetching, pc, bound, last, decoding)
+        self._decode(m, cache.response, fetching, pc, bound, last, decoding)
+
+        missed = fetching & ~bound & ~cache.response.hit & ~cache.response.error
+        m.d.sync += sleeping.eq((sleeping | decoding & spread(missed, g.warps))
+                                & ~spread(cache.filled, g.warps))
+        return m
+
+    def _pick(self, m: Module, cache, sleeping, fetching, pc, bound, last, decoding):
+        """Cycle 0: choose a warp and look its next word up."""
+        m.submodules.arbiter = arbiter = RoundRobin(self.geometry.warps)
+        code_base = Array(kernel.code_base for kernel in self.kernels)[self.fetch_kernel]
+        code_words = Array(kernel.code_words for kernel in self.kernels)[self.fetch_kernel]
+        out_of_code = Signal()
+        m.d.comb += [
+            arbiter.requests.eq(self.wanting & ~decoding & ~sleeping),
+            self.fetch_warp.eq(arbiter.index),
+            out_of_code.eq(self.fetch_pc >= code_words),
+            cache.request.valid.eq(arbiter.valid & ~out_of_code),
+            cache.request.address.eq(code_base + Cat(Const(0, 3), self.fetch_pc)),
+        ]
+        m.d.sync += [fetching.eq(arbiter.valid), decoding.eq(arbiter.grant),
+                     self.decode_warp.eq(arbiter.index),
+                     pc.eq(self.fetch_pc), bound.eq(out_of_code),
+                     last.eq(Cat(self.fetch_pc + k >= code_words for k in (1, 2)))]
+
+    def _decode(self, m: Module, response, fetching, pc, bound, last, decoding):
+        """Cycle 1: skip a preemption point, and hand an instruction to the buffer."""
+        arrived = Signal()
+        idle = Signal()
+        pair = Signal()
+        behind = Signal()
+        next_pc = Signal(PC_BITS)
+        second_pc = Signal(PC_BITS)
+        instruction, words = self.fill.instruction, response.words
+
+        def elsewhere(target):
+            return (target != self.decode_reconv) | (target == PC_NONE)
+
+        def word_is(k, name):
+            return words[k][LIVE_BITS:] == BY_NAME[name].code
+
+        point = [word_is(k, "pp") | word_is(k, "pp.div") for k in (0, 2)]
+        m.d.comb += [
+            next_pc.eq(pc + 1), second_pc.eq(pc + 2),
+            arrived.eq(fetching & (bound | response.hit | response.error)
+                       & (decoding & self.alive).any()),
+            idle.eq(point[0] & ~instruction.bound & ~instruction.bus_error & elsewhere(next_pc)
+                    & ~(decoding & (self.pending_warps | self.armed)).any()),
+            pair.eq(word_is(0, "pp") & (response.more != 0) & ~last[0] & elsewhere(second_pc)
+                    & word_is(1, "pp.div")),
+            behind.eq(idle & pair & (response.more == 2) & ~last[1] & ~point[1]),
+            self.skip.valid.eq(arrived & idle), self.skip.warp.eq(self.decode_warp),
+            self.skip.pc.eq(Mux(pair, second_pc, next_pc)),
+            self.fill.valid.eq(arrived & (~idle | behind)), self.fill.warp.eq(self.decode_warp),
+            instruction.word.eq(Mux(behind, words[2], words[0])), instruction.bound.eq(bound),
+            instruction.bus_error.eq(~bound & response.error),
+        ]

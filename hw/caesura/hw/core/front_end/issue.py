@@ -1,0 +1,318 @@
+"""Issue stage: one warp instruction a cycle;
+resolves branches, exits, barriers and preemption points itself."""
+
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.faults import Fault
+from ...arch.geometry import BARRIERS, PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
+from ...arch.isa import LIVE_BITS, Unit
+from ...interfaces import payloads as payload
+from ...lib.vectors import RoundRobin, spread
+from .decode import OPCODE_BITS, Decoder
+from .instruction_buffer import fetched
+from .scoreboard import register_masks
+from .simt_stack import StackCommand, command, stack_top
+from .warp_table import identity
+
+__all__ = ["IssueStage", "UNITS", "PLACES"]
+
+PLACES = {"global": Unit.GLOBAL, "shared": Unit.SHARED, "constant": Unit.CONSTANT,
+          "f64": Unit.F64, "sfu": Unit.SFU, "exchange": Unit.EXCHANGE}
+"""Units that hold a number of instructions:
+`Geometry.unit_queue` the first three, one the others."""
+UNITS = ("alu", *PLACES, "uniform")
+"""Units that an instruction is issued to only when they can take it."""
+
+
+class IssueStage(wiring.Component):
+    """Picks a ready warp (round robin) and retires its instruction in the same cycle.
+
+    Instructions with at least one lane whose guard holds go down `issue`, those of the uniform data
+    path to `uniform_op`; what `Unit.CONTROL` executes ends here. A uniform register that operand b
+    or the address of another unit's instruction needs is put into, or added to, the immediate. A
+    ``call`` jumps here, and is a move of its return address for the uniform unit; a ``bru`` faults
+    if no PC can be what it reads. A faulting instruction has no effect but `fault`.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    ready : Signal(warps), in
+        Warps that hold an instruction that has nothing to wait for but room in its unit.
+    uses_alu, uses_global, uses_shared, uses_constant : Signal(warps), in
+    uses_f64, uses_sfu, uses_exchange, uses_uniform : Signal(warps), in
+        Which of them need which unit, a bit a warp each.
+    hold : Signal(), in
+        No issue in this cycle.
+    armed, pending_warps : Signal(warps), in
+        Of the warp table.
+    throttle, issue, predicate_select, predicate_guard, predicate_pa, predicate_pb, trace
+    global_room, shared_room, constant_room, f64_room, sfu_room, exchange_room
+        As in `FrontEnd`. `issue.ready`, `uniform_op.ready` and `throttle` must not depend on what
+        is issued within the cycle: they take part in the choice of the warp.
+    uniform_select, uniform_a, uniform_b, uniform_c : out, in
+        Uniform registers of the instruction, combinational.
+    uniform_op : out stream
+        `payloads.uniform_op`.
+    warp : Signal, out
+        The warp chosen; selects `instruction`, `identity` and `top`, which are read in the same
+        cycle.
+    instruction, identity, top : in
+        Of `warp`: what it holds (`fetched`), which warp it is (`identity`), and the
+        top of its stack (`simt_stack.stack_top`).
+    command, overflow
+        Of the SIMT stack.
+    retire : Signal(warps), out
+        The warp whose instruction retires, one-hot.
+    faults : Signal(warps), out
+        The warp whose instruction faults, one-hot.
+    fault : Out(kind, pc)
+        Of that warp.
+    waits, parks, arms : Signal(warps), out
+        The warp that arrives at barrier `barrier`; passes a `pp.div` that stops it; passes a `pp`
+        that stops it.
+    barrier : Signal, out
+        Id of the barrier that `waits` arrives at.
+    live : Out(valid, vector)
+        New live vector of `warp`.
+    reserve : Out(valid, registers, predicates)
+        What the issued instruction will write.
+    loads, stores, atomics, shared, uniform_writes : Signal(warps), out
+        The warp that issues such an instruction (a global load, store or atomic; a shared access;
+        one that writes a uniform register), one-hot.
+    """
+
+    ready: Signal
+    uses_alu: Signal
+    uses_global: Signal
+    uses_shared: Signal
+    uses_constant: Signal
+    uses_f64: Signal
+    uses_sfu: Signal
+    uses_exchange: Signal
+    uses_uniform: Signal
+    armed: Signal
+    pending_warps: Signal
+    hold: Signal
+    throttle: Signal
+    global_room: Signal
+    shared_room: Signal
+    constant_room: Signal
+    f64_room: Signal
+    sfu_room: Signal
+    exchange_room: Signal
+    warp: Signal
+    instruction: data.View
+    identity: data.View
+    top: data.View
+    predicate_select: data.View
+    predicate_guard: Signal
+    predicate_pa: Signal
+    predicate_pb: Signal
+    uniform_select: data.View
+    uniform_a: Signal
+    uniform_b: Signal
+    uniform_c: Signal
+    uniform_op: stream.Interface
+    command: data.View
+    overflow: Signal
+    retire: Signal
+    faults: Signal
+    waits: Signal
+    parks: Signal
+    arms: Signal
+    loads: Signal
+    stores: Signal
+    atomics: Signal
+    shared: Signal
+    uniform_writes: Signal
+    barrier: Signal
+    live: data.View
+    fault: data.View
+    reserve: data.View
+    issue: stream.Interface
+    trace: data.View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        index = payload.index
+        warp = index(g.warps)
+        super().__init__({
+            **{name: In(g.warps) for name in ("ready", "armed", "pending_warps",
+                                              *(f"uses_{unit}" for unit in UNITS))},
+            "hold": In(1), "throttle": In(1), **{f"{unit}_room": In(1) for unit in PLACES},
+            "warp": Out(warp), "instruction": In(fetched()),
+            "identity": In(identity(g)), "top": In(stack_top(g)),
+            "predicate_select": Out(data.StructLayout({"warp": warp, "guard": 3,
+                                                       "pa": 3, "pb": 3})),
+            **{f"predicate_{name}": In(g.warp_size) for name in ("guard", "pa", "pb")},
+            "uniform_select": Out(data.StructLayout({"warp": warp,
+                                                     **{x: range(UNIFORMS) for x in "abc"}})),
+            **{f"uniform_{x}": In(32) for x in "abc"},
+            "uniform_op": Out(stream.Signature(payload.uniform_op(g))),
+            "command": Out(command(g)), "overflow": In(1),
+            **{name: Out(g.warps)
+               for name in ("retire", "faults", "waits", "parks", "arms", "loads", "stores",
+                            "atomics", "shared", "uniform_writes")},
+            "barrier": Out(index(BARRIERS)),
+            "live": Out(data.StructLayout({"valid": 1, "vector": LIVE_BITS})),
+            "fault": Out(data.StructLayout({"kind": Fault, "pc": PC_BITS})),
+            "reserve": Out(data.StructLayout({"valid": 1, "registers": g.regs_per_thread,
+                                              "predicates": PREDICATES})),
+            "issue": Out(stream.Signature(payload.issue(g))),
+            "trace": Out(data.StructLayout({
+                "valid": 1, "warp": warp, "pc": PC_BITS, "mask": g.warp_size, "op": OPCODE_BITS})),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        size = self.geometry.warp_size
+        m.submodules.arbiter = self._arbiter = RoundRobin(self.geometry.warps)
+        m.submodules.decoder = decoder = Decoder()
+        m.d.comb += [decoder.word.eq(self.instruction.word), self.warp.eq(self._arbiter.index)]
+        op = decoder.decoded
+        active = Signal(size)  # active lanes
+        execute = Signal(size)  # those whose guard holds
+        m.d.comb += [
+            self.predicate_select.warp.eq(self.warp), self.predicate_select.guard.eq(op.guard),
+            self.predicate_select.pa.eq(op.pa), self.predicate_select.pb.eq(op.pb),
+            active.eq(self.top.mask),
+            execute.eq(active & (self.predicate_guard ^ spread(op.guard_not, size))),
+        ]
+        armed = Signal()
+        pending = Signal()
+        retire = Signal()
+        grant = self._arbiter.grant
+        m.d.comb += [armed.eq((grant & self.armed).any()),
+                     pending.eq((grant & self.pending_warps).any())]
+        fault = self._fault(m, op, active, execute, armed)
+        m.d.comb += [retire.eq(self._arbiter.valid & ~fault),
+                     self.retire.eq(grant & spread(retire, self.geometry.warps))]
+        self._stack(m, op, active, execute, fault)
+        self._control(m, op, armed, pending, retire)
+        send = Signal()
+        m.d.comb += send.eq(retire & (op.unit != Unit.CONTROL) & execute.any())
+        self._send(m, op, execute, send)
+        self._send_uniform(m, op, execute, send)
+        self._schedule(m, op, send)
+        m.d.comb += [
+            self.trace.valid.eq(retire & (op.unit != Unit.CONTROL) | retire & (
+                op.is_bra | op.is_bru | op.is_exit | op.is_bar | op.is_membar | op.is_trap
+                | pending & (op.is_pp | op.is_pp_div & armed))),
+            self.trace.warp.eq(self.warp), self.trace.pc.eq(self.top.pc),
+            self.trace.mask.eq(execute), self.trace.op.eq(self.instruction.word[LIVE_BITS:]),
+        ]
+        return m
+
+    def _schedule(self, m: Module, op, send):
+        """Warps whose unit has room; places left in the units."""
+        g = self.geometry
+        shut = {"alu": self.throttle | ~self.issue.ready, "uniform": ~self.uniform_op.ready}
+        for name, unit in PLACES.items():
+            most = g.unit_queue if unit in (Unit.GLOBAL, Unit.SHARED, Unit.CONSTANT) else 1
+            places = Signal(range(most + 1), init=most, name=f"{name}_places")
+            m.d.sync += places.eq(places + getattr(self, f"{name}_room")
+                                  - (send & (op.unit == unit)))
+            shut[name] = ~places.any() | ~self.issue.ready
+        blocked = Const(0, g.warps)
+        for name in UNITS:
+            blocked = blocked | getattr(self, f"uses_{name}") & spread(shut[name], g.warps)
+        m.d.comb += self._arbiter.requests.eq(self.ready & ~blocked & ~spread(self.hold, g.warps))
+
+    def _fault(self, m: Module, op, active, execute, armed):
+        """Find out whether the instruction faults."""
+        kind = Signal(Fault)
+        with m.If(self.instruction.bound):
+            m.d.comb += kind.eq(Fault.FETCH_BOUND)
+        with m.Elif(self.instruction.bus_error):
+            m.d.comb += kind.eq(Fault.BUS_ERROR)
+        with m.Elif(op.illegal):
+            m.d.comb += kind.eq(Fault.ILLEGAL_OPCODE)
+        with m.Elif(op.uses_registers & (op.top_register >= self.identity.registers)):
+            m.d.comb += kind.eq(Fault.REGISTER_BOUND)
+        with m.Elif(armed & ~op.is_pp_div):
+            m.d.comb += kind.eq(Fault.ILLEGAL_OPCODE)
+        with m.Elif(op.is_trap & execute.any()):
+            m.d.comb += kind.eq(Fault.TRAP)
+        with m.Elif(op.is_bar & (active != self.top.live)):
+            m.d.comb += kind.eq(Fault.BARRIER_DIVERGENT)
+        with m.Elif(op.is_bra & execute.any() & (execute != active) & self.overflow):
+            m.d.comb += kind.eq(Fault.STACK_OVERFLOW)
+        with m.Elif(op.is_bru & (self.uniform_a >= PC_NONE)):
+            m.d.comb += kind.eq(Fault.FETCH_BOUND)
+        fault = kind != Fault.NONE
+        m.d.comb += [self.fault.kind.eq(kind), self.fault.pc.eq(self.top.pc),
+                     self.faults.eq(self._arbiter.grant & spread(fault, self.geometry.warps))]
+        return fault
+
+    def _stack(self, m: Module, op, active, execute, fault):
+        """Where the warp goes on."""
+        do = self.command
+        branch = op.is_bra & execute.any()
+        diverge = branch & (execute != active)
+        straight = Mux(branch | op.is_call, op.target, self.top.pc + 1)
+        m.d.comb += [
+            do.pc.eq(Mux(op.is_bru, self.uniform_a, straight)),
+            do.mask.eq(execute), do.reconv.eq(op.reconv),
+            do.live.eq(Mux(op.is_exit, self.top.live & ~execute, self.top.live)),
+        ]
+        with m.If(self._arbiter.valid & ~fault):
+            m.d.comb += do.kind.eq(Mux(diverge, StackCommand.DIVERGE, StackCommand.JUMP))
+
+    def _control(self, m: Module, op, armed, pending, retire):
+        """Barriers and preemption points."""
+        warps = self.geometry.warps
+        stops_at_pp = Signal()
+        stops_at_div = Signal()
+        m.d.comb += [
+            stops_at_pp.eq(op.is_pp & pending), stops_at_div.eq(op.is_pp_div & armed & pending),
+            self.waits.eq(self.retire & spread(op.is_bar, warps)), self.barrier.eq(op.barrier),
+            self.arms.eq(self.retire & spread(stops_at_pp, warps)),
+            self.parks.eq(self.retire & spread(stops_at_div, warps)),
+            self.live.valid.eq(retire
+                               & (op.is_bar | stops_at_pp | stops_at_div & (self.top.depth > 1))),
+            self.live.vector.eq(op.live),
+        ]
+
+    def _send(self, m: Module, op, execute, send):
+        """Hand instructions on to the execution pipeline, and note what they will write."""
+        warps, size = self.geometry.warps, self.geometry.warp_size
+        out, who = self.issue.payload, self.identity
+        to_uniform = op.unit == Unit.UNIFORM
+        immediate = Mux(op.b_uniform, self.uniform_b,
+                        op.imm + Mux(op.base_uniform, self.uniform_a, 0))
+        m.d.comb += [
+            self.issue.valid.eq(send & ~to_uniform), out.op.eq(op), out.op.imm.eq(immediate),
+            out.op.use_imm.eq(op.use_imm | op.b_uniform), out.warp.eq(self.warp), out.tb.eq(who.tb),
+            out.kernel.eq(who.kernel), out.block_warp.eq(who.block_warp), out.base.eq(who.base),
+            out.pc.eq(self.top.pc), out.mask.eq(execute),
+            out.pa.eq(self.predicate_pa ^ spread(op.pa_not, size)),
+            out.pb.eq(self.predicate_pb ^ spread(op.pb_not, size)),
+        ]
+        _, _, registers, predicates = register_masks(self.geometry, op)
+        m.d.comb += [self.reserve.valid.eq(send), self.reserve.registers.eq(registers),
+                     self.reserve.predicates.eq(predicates)]
+        is_global = op.unit == Unit.GLOBAL
+        for vector, kind in (
+            (self.loads, is_global & ~op.store & ~op.atomic), (self.stores, is_global & op.store),
+            (self.atomics, is_global & op.atomic), (self.shared, op.unit == Unit.SHARED),
+            (self.uniform_writes, op.writes_u)):
+            m.d.comb += vector.eq(self.retire & spread(send & kind, warps))
+
+    def _send_uniform(self, m: Module, op, execute, send):
+        """Read uniform registers, and hand instructions on to the uniform unit."""
+        out, who, select = self.uniform_op.payload, self.identity, self.uniform_select
+        m.d.comb += [
+            select.warp.eq(self.warp), select.a.eq(op.a), select.b.eq(op.b), select.c.eq(op.c),
+            self.uniform_op.valid.eq(send & (op.unit == Unit.UNIFORM)), out.warp.eq(self.warp),
+            out.pc.eq(self.top.pc), out.mask.eq(execute), out.a.eq(self.uniform_a),
+            out.b.eq(Mux(op.is_call, self.top.pc + 1, Mux(op.use_imm, op.imm, self.uniform_b))),
+            out.c.eq(self.uniform_c),
+        ]
+        m.d.comb += [out[name].eq(op[name])
+                     for name in ("alu", "d", "writes_u", "pd", "writes_pd", "imm")]
+        m.d.comb += [out[name].eq(who[name]) for name in ("tb", "kernel", "block_warp")]

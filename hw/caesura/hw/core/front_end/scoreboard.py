@@ -1,0 +1,191 @@
+"""Scoreboard: which registers, predicates and memory operations of each warp are outstanding."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import PREDICATES, Geometry
+from ...arch.isa import PT
+from ...interfaces import payloads as payload
+from ...lib.vectors import BitSlicedCounters, one_hot, spread
+
+__all__ = ["Scoreboard", "OutstandingOperations", "register_masks"]
+
+
+def register_masks(g: Geometry, op) -> tuple:
+    """Return the registers and predicates that an instruction reads, and those that it writes.
+
+    Parameters
+    ----------
+    g : Geometry
+    op : View(interfaces.decoded())
+
+    Returns
+    -------
+    tuple of four Value
+        Vectors: registers read, predicates read (the guard included), registers written, predicates
+        written. Registers from `regs_per_thread` up are left out (they fault).
+    """
+    count = g.regs_per_thread
+
+    def register(use, number, pair):
+        low = one_hot(number, count)  # the first of a pair is even
+        return spread(use, count) & (low | spread(pair, count) & Cat(Const(0, 1), low)[:count])
+
+    def predicate(use, number):
+        return spread(use, PREDICATES) & one_hot(number, PREDICATES)
+
+    single = one_hot(op.d, count)  # data_registers is 1, 2 or 4, and d a multiple of it
+    double = single | Cat(Const(0, 1), single)[:count]
+    quad = double | Cat(Const(0, 2), double)[:count]
+    group = Mux(op.data_registers[2], quad, Mux(op.data_registers[1], double, single))
+    reads = (register(op.reads_a, op.a, op.pair_a) | register(op.reads_b, op.b, op.pair_b)
+             | register(op.reads_c, op.c, op.pair_c) | spread(op.reads_d, count) & group)
+    predicates = (predicate(op.guard != PT, op.guard) | predicate(op.reads_pa, op.pa)
+                  | predicate(op.reads_pb, op.pb))
+    return reads, predicates, spread(op.writes_d, count) & group, predicate(op.writes_pd, op.pd)
+
+
+class Scoreboard(wiring.Component):
+    """Pending writes of every warp, and whether the instruction each warp holds has to wait for
+    one.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    fill : In(valid, warp, registers, predicates)
+        `warp` now holds an instruction that reads or writes these.
+    reserve : In(valid, warp, registers, predicates)
+        `warp` issues an instruction that writes these; counts from the next cycle on.
+    release_register, release_predicate : in
+        Written; counts from the next cycle on.
+    hazard : Signal(warps), out
+        The instruction held needs something pending.
+    pending : Signal(warps), out
+        Something is pending.
+    """
+
+    fill: data.View
+    reserve: data.View
+    release_register: data.View
+    release_predicate: data.View
+    hazard: Signal
+    pending: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        warp = payload.index(g.warps)
+        sets = data.StructLayout({"valid": 1, "warp": warp, "registers": g.regs_per_thread,
+                                  "predicates": PREDICATES})
+        super().__init__({
+            "fill": In(sets),
+            "reserve": In(sets),
+            "release_register": In(data.StructLayout({"valid": 1, "warp": warp, "register": 6})),
+            "release_predicate": In(data.StructLayout({
+                "valid": 1, "warp": warp, "predicate": range(PREDICATES + 1)})),
+            "hazard": Out(g.warps), "pending": Out(g.warps),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        register = Signal(g.regs_per_thread)
+        predicate = Signal(PREDICATES)
+        m.d.comb += [register.eq(one_hot(self.release_register.register, g.regs_per_thread)),
+                     predicate.eq(one_hot(self.release_predicate.predicate, PREDICATES))]
+        fills = Signal(g.warps)
+        reserves = Signal(g.warps)
+        registers = Signal(g.warps, name="registers_released")
+        predicates = Signal(g.warps, name="predicates_released")
+        for vector, port in ((fills, self.fill), (reserves, self.reserve),
+                             (registers, self.release_register),
+                             (predicates, self.release_predicate)):
+            m.d.comb += vector.eq(one_hot(port.warp, g.warps) & spread(port.valid, g.warps))
+        for w in range(g.warps):
+            with_registers = self._pending(m, f"registers{w}", fills[w],
+                                           self.fill.registers, reserves[w],
+                                           self.reserve.registers, registers[w], register)
+            with_predicates = self._pending(m, f"predicates{w}", fills[w],
+                                            self.fill.predicates, reserves[w],
+                                            self.reserve.predicates, predicates[w], predicate)
+            m.d.comb += [self.hazard[w].eq(with_registers[0] | with_predicates[0]),
+                         self.pending[w].eq(with_registers[1] | with_predicates[1])]
+        return m
+
+    @staticmethod
+    def _pending(m: Module, name: str, fill, needs, reserve, writes, release, released) -> tuple:
+        """State of one warp; return whether it has a hazard, and whether anything is pending."""
+        need = Signal(len(needs), name=f"need_{name}")
+        pending = Signal(len(needs), name=f"pending_{name}")
+        with m.If(fill):
+            m.d.sync += need.eq(needs)
+        with m.If(reserve | release):
+            m.d.sync += pending.eq(pending & ~(released & spread(release, len(needs)))
+                                   | writes & spread(reserve, len(needs)))
+        return (pending & need).any(), pending.any()
+
+
+class OutstandingOperations(wiring.Component):
+    """Memory operations issued and not completed, of every warp; up to `LIMIT` of a kind, one
+    global atomic.
+
+    Attributes
+    ----------
+    issue_load, issue_store, issue_shared, issue_atomic : Signal(warps), in
+        Which warp issues a global load, a global store, a shared access, a global atomic; one-hot.
+    load_done, store_done, shared_done, atomic_done : in
+        `payloads.completion`.
+    loads, stores, shared, atomics : Signal(warps), out
+        Some outstanding.
+    loads_full, stores_full, shared_full, atomics_full : Signal(warps), out
+        `LIMIT` (of atomics: one) outstanding: no more may be issued.
+    """
+
+    issue_load: Signal
+    issue_store: Signal
+    issue_shared: Signal
+    issue_atomic: Signal
+    load_done: data.View
+    store_done: data.View
+    shared_done: data.View
+    atomic_done: data.View
+    loads: Signal
+    stores: Signal
+    shared: Signal
+    atomics: Signal
+    loads_full: Signal
+    stores_full: Signal
+    shared_full: Signal
+    atomics_full: Signal
+
+    BITS = 4
+    LIMIT = (1 << BITS) - 1
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        kinds = {"load": "loads", "store": "stores", "shared": "shared", "atomic": "atomics"}
+        self._kinds = kinds
+        super().__init__({
+            **{f"issue_{kind}": In(g.warps) for kind in kinds},
+            **{f"{kind}_done": In(payload.completion(g)) for kind in kinds},
+            **{name: Out(g.warps) for name in kinds.values()},
+            **{f"{name}_full": Out(g.warps) for name in kinds.values()},
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        warps = self.geometry.warps
+        for kind, name in self._kinds.items():
+            m.submodules[name] = counters = BitSlicedCounters(warps,
+                                                              1 if kind == "atomic" else self.BITS)
+            done = getattr(self, f"{kind}_done")
+            m.d.comb += [
+                counters.up.eq(getattr(self, f"issue_{kind}")),
+                counters.down.eq(one_hot(done.warp, warps) & spread(done.valid, warps)),
+                getattr(self, name).eq(counters.any),
+                getattr(self, f"{name}_full").eq(counters.full),
+            ]
+        return m

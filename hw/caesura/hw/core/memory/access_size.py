@@ -1,0 +1,81 @@
+"""What an access size means: alignment, place in a word, sign; shared by the memory units.
+
+All take the 3-bit `size` field (`Size`) as a value and the low bits of a byte address. A "register
+count" or a "byte count" is given less one, which for powers of two is also the mask of the bits
+below it.
+"""
+
+from amaranth.hdl import Array, Cat, Mux, Value
+
+from ...arch.isa import Size
+
+__all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe",
+           "lowest", "select", "pick", "look_up"]
+
+
+def extra_bytes(size) -> Value:
+    """Bytes a lane accesses, less one (0, 1, 3, 7 or 15)."""
+    return Cat(size >= Size.U16, size >= Size.B32, size >= Size.B64, size >= Size.B128)
+
+
+def extra_registers(size) -> Value:
+    """Registers that carry the data, less one (0, 1 or 3)."""
+    return Cat(size >= Size.B64, size >= Size.B128)
+
+
+def misaligned(address, size) -> Value:
+    """Whether `address` is not a multiple of the access size."""
+    return (address[:4] & extra_bytes(size)).any()
+
+
+def extract(word, low, size) -> Value:
+    """The register value that a load of `size` at byte `low` (2 bits) of the 32-bit `word`
+    gives."""
+    half = Mux(low[1], word[16:32], word[0:16])
+    byte = Mux(low[0], half[8:16], half[0:8])
+    signed = size[0]
+    return Mux(size >= Size.B32, word,
+               Mux(size[1], Cat(half, (half[15] & signed).replicate(16)),
+                   Cat(byte, (byte[7] & signed).replicate(24))))
+
+
+def replicate(value, size) -> Value:
+    """The 32-bit word to put on the bus for a store of register `value`:
+    each possible place holds it."""
+    return Mux(size >= Size.B32, value,
+               Mux(size[1], value[0:16].replicate(2), value[0:8].replicate(4)))
+
+
+def strobe(low, size) -> Value:
+    """Which of the 4 bytes of a word a store of `size` at byte `low` (2 bits) writes."""
+    half = Cat(~low[1], ~low[1], low[1], low[1])
+    byte = Cat(low == place for place in range(4))
+    return Mux(size >= Size.B32, 0b1111, Mux(size[1], half, byte))
+
+
+def lowest(vector) -> Value:
+    """`vector` with only its lowest set bit kept."""
+    return (vector & (~vector + 1))[:len(vector)]
+
+
+def select(one_hot, values) -> Value:
+    """The one of `values` whose bit of `one_hot` is set, 0 if none is."""
+    terms = [Mux(one_hot[position], value, 0) for position, value in enumerate(values)]
+    while len(terms) > 1:
+        terms = [left | right for left, right in zip(terms[::2], [*terms[1::2], 0], strict=False)]
+    return Value.cast(terms[0])
+
+
+def pick(values, index) -> Value:
+    """``values[index]``; assign it to a signal where it is used more than once,
+    as each use is a multiplexer."""
+    return Value.cast(Array(values)[index])
+
+
+def look_up(m, target, values, index):
+    """Assign ``values[index]`` to `target`, 0 beyond the end;
+    inside ``m.If`` it costs nothing else in simulation."""
+    with m.Switch(index):
+        for number, value in enumerate(values):
+            with m.Case(number):
+                m.d.comb += target.eq(value)

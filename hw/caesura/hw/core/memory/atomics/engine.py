@@ -1,0 +1,167 @@
+"""One segment at a time: its lanes change it in ascending order."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.data import View
+from amaranth.lib.wiring import In, Out
+
+from ....arch.geometry import Geometry
+from ....interfaces import payloads as payload
+from ....memory.ports import WriteInterface, WritePort
+from ..access_size import look_up, lowest
+from ..coalescer import OFFSET_BITS
+from .entries import PLACE_BITS, WORDS, entry, operand, trace_atomic
+from .pipeline import AtomicPipeline
+from .write_back import SegmentWriter
+
+__all__ = ["SegmentEngine"]
+
+
+class SegmentEngine(wiring.Component):
+    """Fetches the words of a segment, performs its lanes, and has the result written.
+
+    Two cycles, one for each bus beat fetched, one a lane (a lane on the word of the one before it:
+    3, of an f32 sum: 7), three for the last lane to end, one for each beat written.
+
+    Attributes
+    ----------
+    waiting : Signal(1), in
+        There is a segment: `entry`, `operands`, `failed`, constant until `finish`.
+    entry, operands : in
+        `entries.entry`, and `entries.operand` of each lane.
+    failed : Signal(1), in
+        The segment could not be read.
+    number : Signal, out; row : Signal, in
+        A bus beat of the segment, and its data in the same cycle.
+    finish : Signal(1), out
+        One cycle: the burst has been sent and the registers are written.
+    wrote, lost : Signal(1), out
+        With `finish`: there was a burst; nothing was done as the segment, or one before it, had
+        failed.
+    write : stream of register_write, out
+    port : WritePort, out
+        Without the acknowledgements, which the user takes.
+    trace : Out
+    """
+
+    waiting: Signal
+    entry: View
+    operands: View
+    failed: Signal
+    number: Signal
+    row: Signal
+    finish: Signal
+    wrote: Signal
+    lost: Signal
+    write: stream.Interface
+    port: WriteInterface
+    trace: View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "waiting": In(1), "entry": In(entry(g)), "failed": In(1),
+            "operands": In(data.ArrayLayout(operand(), g.warp_size)),
+            "number": Out(range(g.burst_beats)), "row": In(8 * g.bus_bytes),
+            "finish": Out(1), "wrote": Out(1), "lost": Out(1),
+            "write": Out(stream.Signature(payload.register_write(g))),
+            "port": Out(WritePort(g)),
+            "trace": Out(trace_atomic(g)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, here = self.geometry, self.entry
+        words = [Signal(32, name=f"word_{w}") for w in range(WORDS)]
+        changed = Signal(WORDS)  # words that lanes have changed
+        rest = Signal(g.warp_size)  # lanes left
+        abandoned = Signal()  # a segment of this instruction was lost before
+        filling = Signal()
+        performing = Signal()
+        m.submodules.pipeline = pipeline = AtomicPipeline(PLACE_BITS, payload.index(g.warp_size))
+        writer = self._writer(m, pipeline, words, changed)
+        broken = here.void | self.failed | abandoned
+        with m.FSM():
+            with m.State("IDLE"):
+                with m.If(self.waiting):
+                    m.d.sync += [rest.eq(Mux(broken, 0, here.mask)), changed.eq(0),
+                                 self.lost.eq(broken), self.number.eq(here.first)]
+                    m.next = "FILL"
+            with m.State("FILL"):
+                m.d.comb += filling.eq(1)
+                m.d.sync += self.number.eq(self.number + 1)
+                with m.If((self.number == here.last_beat) | self.lost):
+                    m.next = "LANES"
+            with m.State("LANES"):
+                m.d.comb += performing.eq(rest.any())
+                with m.If(~rest.any() & ~pipeline.busy):
+                    m.d.comb += writer.start.eq(1)
+                    m.next = "WRITE"
+            with m.State("WRITE"):
+                m.d.comb += self.finish.eq(writer.idle)
+                with m.If(writer.idle):
+                    m.d.sync += abandoned.eq((abandoned | self.lost) & ~here.last)
+                    m.next = "IDLE"
+        m.d.comb += self.wrote.eq(changed.any())
+        self._lanes(m, pipeline, performing, rest)
+        self._words(m, pipeline, filling, words, changed)
+        return m
+
+    def _writer(self, m, pipeline, words, changed):
+        """What becomes of the segment afterwards."""
+        here = self.entry
+        m.submodules.writer = writer = SegmentWriter(self.geometry)
+        wiring.connect(m, writer.write, wiring.flipped(self.write))
+        wiring.connect(m, writer.port, wiring.flipped(self.port))
+        m.d.comb += [
+            writer.changed.eq(changed), writer.address.eq(here.address[OFFSET_BITS:]),
+            writer.failed.eq(self.lost),
+            writer.warp.eq(here.warp), writer.base.eq(here.base), writer.register.eq(here.d),
+            writer.registers.eq(Cat(here.writes_d, here.wide & here.writes_d)),
+            writer.mask.eq(here.mask),
+            writer.release.eq(here.last), writer.old.valid.eq(pipeline.read.valid),
+            writer.old.lane.eq(pipeline.read.tag), writer.old.value.eq(pipeline.old),
+        ]
+        m.d.comb += [writer.words[w].eq(word) for w, word in enumerate(words)]
+        return writer
+
+    def _lanes(self, m, pipeline, performing, rest):
+        """Give the pipeline the lowest lane that is left, unless its word is in flight."""
+        g, here, op = self.geometry, self.entry, pipeline.op
+        chosen = Signal(g.warp_size)
+        lane = Signal(payload.index(g.warp_size))
+        row = Signal(operand())
+        with m.If(performing):
+            m.d.comb += [chosen.eq(lowest(rest)), op.valid.eq(~pipeline.holds)]
+            m.d.comb += lane.eq(Cat(Cat(chosen[i] for i in range(g.warp_size) if i >> bit & 1).any()
+                                    for bit in range(len(lane))))
+            look_up(m, row, [self.operands[i] for i in range(g.warp_size)], lane)
+        m.d.comb += [op.function.eq(here.function), op.wide.eq(here.wide),
+                     op.tag.eq(lane), op.b.eq(row.b),
+                     op.c.eq(row.c), op.place.eq(row.place)]
+        with m.If(op.valid):
+            m.d.sync += rest.eq(rest & ~chosen)
+
+    def _words(self, m, pipeline, filling, words, changed):
+        """The words of the segment, filled from `row`, and read and written by the pipeline."""
+        g, read, result = self.geometry, pipeline.read, pipeline.result
+        low = Signal(32)
+        high = Signal(32)
+        with m.If(read.valid):
+            look_up(m, low, words, read.place)
+            look_up(m, high, words[1::2], read.place[1:])
+        m.d.comb += [pipeline.old.eq(Cat(low, Mux(read.wide, high, 0))),
+                     self.trace.valid.eq(read.valid),
+                     self.trace.warp.eq(self.entry.warp), self.trace.pc.eq(self.entry.pc),
+                     self.trace.lane.eq(read.tag), self.trace.old.eq(pipeline.old)]
+        with m.If(filling):
+            for w, word in enumerate(words):
+                with m.If(self.number == w // g.bus_words):
+                    m.d.sync += word.eq(self.row.word_select(w % g.bus_words, 32))
+        with m.If(result.valid & result.changed):
+            for w, word in enumerate(words):
+                with m.If(result.place == w):
+                    m.d.sync += [word.eq(result.data[:32]), changed[w].eq(1)]
+                if w & 1:
+                    with m.If(result.wide & (result.place == w - 1)):
+                        m.d.sync += [word.eq(result.data[32:]), changed[w].eq(1)]

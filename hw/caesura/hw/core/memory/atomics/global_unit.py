@@ -1,0 +1,239 @@
+"""Atomics on global memory: segments are read, changed lane by lane, and written back.
+
+::
+
+    segment --> entries (atomic_queue) --> read_port.request   (not while the segment is in flight)
+                                                                +--> write_port  (changed words)
+    read_port.beat --> arrived (atomic_queue) --> SegmentEngine +--> write       (what was there)
+                                                                +--> trace
+    write_port.ack --> entries leave, in order --> done, fault
+"""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.data import View
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ....arch.faults import Fault
+from ....arch.geometry import Geometry
+from ....arch.isa import Size
+from ....interfaces import payloads as payload
+from ....memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
+from ..coalescer import OFFSET_BITS, segment
+from ..load_unit import access_fault
+from ..touched_beats import touched_beats
+from .engine import SegmentEngine
+from .entries import WORD_BITS, entry, operand, trace_atomic
+
+__all__ = ["GlobalAtomics"]
+
+
+class GlobalAtomics(wiring.Component):
+    """Performs the atomics of an SM on global memory, all at one point of order.
+
+    Segments are read, changed and written in the order in which they come. Up to `atomic_queue` are
+    in flight; one whose address equals that of another waits until that one's write is
+    acknowledged, and those behind it wait too. Only the bus beats that the lanes touch are read,
+    and of these the words that the operations changed are written: a store of another warp to other
+    words is never lost, and an operation that changes nothing (a compare-and-swap that fails) loses
+    none at all. A plain store to a word that an atomic changes at the same time may be overwritten;
+    PTX leaves such a race undefined.
+
+    From the last beat on `LoadStore.op` to the request are 3 cycles, from the last bus beat on
+    those of `SegmentEngine`.
+
+    A segment whose `kind` is set, or with a failed beat, changes nothing and writes its registers
+    with empty masks, as do those after it of the same instruction; a failed read or write is
+    reported once an instruction, as BUS_ERROR at the segment's lowest lane.
+
+    Attributes
+    ----------
+    segment : stream of segment, in
+        Atomics only.
+    data : In
+        b, c, high word of b and high word of c, of every lane of `segment`.
+    write : stream of register_write, out
+    done : Out
+        One cycle, after everything of an instruction was acknowledged and its registers written.
+    fault : stream of access_fault, out
+    trace : Out
+        The lanes in order, as they find their words.
+    read_port, write_port : ReadPort, WritePort
+    """
+
+    segment: stream.Interface
+    data: View
+    write: stream.Interface
+    done: View
+    fault: stream.Interface
+    trace: View
+    read_port: ReadInterface
+    write_port: WriteInterface
+
+    def __init__(self, g: Geometry, slots: int):
+        self.geometry = g
+        super().__init__({
+            "segment": In(stream.Signature(segment(g, slots))),
+            "data": In(data.ArrayLayout(data.ArrayLayout(32, g.warp_size), 4)),
+            "write": Out(stream.Signature(payload.register_write(g))),
+            "done": Out(payload.completion(g)),
+            "fault": Out(stream.Signature(access_fault(g))),
+            "trace": Out(trace_atomic(g)),
+            "read_port": Out(ReadPort(g)),
+            "write_port": Out(WritePort(g)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.engine = engine = SegmentEngine(g)
+        wiring.connect(m, engine.write, wiring.flipped(self.write))
+        wiring.connect(m, engine.port.request, wiring.flipped(self.write_port.request))
+        wiring.connect(m, engine.port.beat, wiring.flipped(self.write_port.beat))
+        push = Signal()
+        ask = Signal()
+        arrive = Signal()
+        leave = Signal()
+        events = {"tail": push, "asking": ask, "arriving": arrive,
+                  "working": engine.finish, "head": leave}
+        pointers = {name: Signal(payload.index(g.atomic_queue), name=name) for name in events}
+        for name, pointer in pointers.items():
+            with m.If(events[name]):
+                m.d.sync += pointer.eq(Mux(pointer == g.atomic_queue - 1, 0, pointer + 1))
+        used, unasked, expected, arrived, finished = (
+            self._count(m, name, more, less) for name, more, less in (
+                ("used", push, leave), ("unasked", push, ask), ("expected", ask, arrive),
+                ("arrived", arrive, engine.finish), ("finished", engine.finish, leave)))
+        m.d.comb += [self.segment.ready.eq(used != g.atomic_queue),
+                     push.eq(self.segment.valid & self.segment.ready),
+                     engine.waiting.eq(arrived != 0), self.trace.eq(engine.trace)]
+        to_ask, to_arrive, oldest = self._entries(m, engine, push, pointers)
+        self._request(m, to_ask, pointers, unasked != 0, ask, leave)
+        self._arrivals(m, engine, to_arrive, pointers, expected != 0, arrive)
+        self._leave(m, engine, oldest, pointers, finished != 0, leave)
+        return m
+
+    def _count(self, m, name, more, less):
+        """Number of entries between two events."""
+        count = Signal(range(self.geometry.atomic_queue + 1), name=name)
+        with m.If(more ^ less):
+            m.d.sync += count.eq(Mux(more, count + 1, count - 1))
+        return count
+
+    def _entries(self, m, engine, push, pointers):
+        """The memories of the segments in flight;
+        returns those to request, to arrive and to leave."""
+        g, offered = self.geometry, self.segment.payload
+        m.submodules.entries = entries = memory.Memory(shape=entry(g),
+                                                       depth=g.atomic_queue, init=[])
+        write = entries.write_port()
+        m.d.comb += [write.addr.eq(pointers["tail"]), write.en.eq(push),
+                     write.data.wide.eq(offered.size == Size.B64),
+                     write.data.void.eq(offered.kind != Fault.NONE)]
+        m.d.comb += [write.data[name].eq(offered[name]) for name in (
+            "warp", "base", "pc", "d", "writes_d", "function", "address", "mask", "last")]
+        for i in range(g.warp_size):
+            self._operands(m, i, engine, push, pointers)
+        with m.If(push):
+            first, last = touched_beats(m, g, offered)
+            m.d.comb += [write.data.first.eq(first), write.data.last_beat.eq(last)]
+        to_ask = entries.read_port(domain="comb")
+        to_arrive = entries.read_port(domain="comb")
+        oldest = entries.read_port(domain="comb")
+        working = entries.read_port(domain="comb")
+        m.d.comb += [
+            to_ask.addr.eq(pointers["asking"]), to_arrive.addr.eq(pointers["arriving"]),
+            oldest.addr.eq(pointers["head"]), working.addr.eq(pointers["working"]),
+            engine.entry.eq(working.data),
+        ]
+        return to_ask.data, to_arrive.data, oldest.data
+
+    def _operands(self, m, i, engine, push, pointers):
+        """The memory of what lane `i` has of its own."""
+        g, offered = self.geometry, self.segment.payload
+        m.submodules[f"operands_{i}"] = store = memory.Memory(shape=operand(),
+                                                              depth=g.atomic_queue, init=[])
+        write = store.write_port()
+        read = store.read_port(domain="comb")
+        m.d.comb += [
+            write.addr.eq(pointers["tail"]), write.en.eq(push),
+            write.data.place.eq(offered.offset[i][WORD_BITS:]),
+            write.data.b.eq(Cat(self.data[0][i], self.data[2][i])),
+            write.data.c.eq(Cat(self.data[1][i], self.data[3][i])),
+            read.addr.eq(pointers["working"]), engine.operands[i].eq(read.data),
+        ]
+
+    def _request(self, m, asked, pointers, waiting, ask, leave):
+        """Request the next segment, unless it is in flight already."""
+        g, request = self.geometry, self.read_port.request
+        number = asked.address[OFFSET_BITS:]
+        places = [Signal(len(number), name=f"segment_{i}") for i in range(g.atomic_queue)]
+        in_flight = Signal(g.atomic_queue)
+        conflict = Signal()
+        with m.If(waiting):
+            m.d.comb += conflict.eq(Cat(in_flight[i] & (place == number)
+                                        for i, place in enumerate(places)).any())
+        m.d.comb += [
+            request.valid.eq(waiting & ~asked.void & ~conflict),
+            request.payload.address.eq(Cat(Const(0, exact_log2(g.bus_bytes)), asked.first, number)),
+            request.payload.extra_beats.eq(asked.last_beat - asked.first),
+            ask.eq(waiting & (asked.void | (request.valid & request.ready))),
+        ]
+        for i, place in enumerate(places):
+            with m.If(ask & (pointers["asking"] == i)):
+                m.d.sync += [place.eq(number), in_flight[i].eq(~asked.void)]
+            with m.Elif(leave & (pointers["head"] == i)):
+                m.d.sync += in_flight[i].eq(0)
+
+    def _arrivals(self, m, engine, arriving, pointers, waiting, arrive):
+        """Store the beats as they come, so that the bus never waits,
+        and show the engine those it wants."""
+        g, beat = self.geometry, self.read_port.beat
+        number = Signal(range(g.burst_beats))
+        here = Signal(range(g.burst_beats))
+        begun = Signal()
+        spoiled = Signal(g.atomic_queue)
+        m.submodules.beats = store = memory.Memory(shape=8 * g.bus_bytes,
+                                                   depth=g.atomic_queue * g.burst_beats, init=[])
+        write = store.write_port()
+        read = store.read_port(domain="comb")
+        m.d.comb += [
+            beat.ready.eq(waiting & ~arriving.void), here.eq(Mux(begun, number, arriving.first)),
+            arrive.eq(waiting & (arriving.void | (beat.valid & beat.payload.last))),
+            write.addr.eq(Cat(here, pointers["arriving"])), write.data.eq(beat.payload.data),
+            write.en.eq(beat.valid & beat.ready),
+            read.addr.eq(Cat(engine.number, pointers["working"])),
+            engine.row.eq(read.data), engine.failed.eq(spoiled.bit_select(pointers["working"], 1)),
+        ]
+        with m.If(write.en):
+            m.d.sync += [number.eq(here + 1), begun.eq(~beat.payload.last)]
+            for i in range(g.atomic_queue):
+                with m.If(pointers["arriving"] == i):
+                    m.d.sync += spoiled[i].eq(beat.payload.error | (begun & spoiled[i]))
+
+    def _leave(self, m, engine, oldest, pointers, waiting, leave):
+        """Entries leave in order, those with a burst when it is acknowledged."""
+        g, ack, fault = self.geometry, self.write_port.ack, self.fault
+        wrote = Signal(g.atomic_queue)  # entries with a burst
+        lost = Signal(g.atomic_queue)  # entries whose read failed
+        awaits = Signal()  # the oldest has a burst
+        failed = Signal()  # it was not read
+        reported = Signal()  # an error of its instruction was reported
+        report = Signal()  # one is to be reported
+        for i in range(g.atomic_queue):
+            with m.If(engine.finish & (pointers["working"] == i)):
+                m.d.sync += [wrote[i].eq(engine.wrote), lost[i].eq(engine.lost)]
+        m.d.comb += [
+            awaits.eq(wrote.bit_select(pointers["head"], 1)),
+            failed.eq(lost.bit_select(pointers["head"], 1)),
+            report.eq(Mux(awaits, ack.payload.error, failed & ~oldest.void) & ~reported),
+            fault.valid.eq(waiting & report & (ack.valid | ~awaits)),
+            fault.payload.kind.eq(Fault.BUS_ERROR), fault.payload.warp.eq(oldest.warp),
+            fault.payload.pc.eq(oldest.pc), fault.payload.address.eq(oldest.address),
+            ack.ready.eq(waiting & awaits & (fault.ready | ~report)),
+            leave.eq(waiting & (ack.valid | ~awaits) & (fault.ready | ~report)),
+        ]
+        m.d.sync += [self.done.valid.eq(leave & oldest.last), self.done.warp.eq(oldest.warp)]
+        with m.If(leave):
+            m.d.sync += reported.eq((reported | report) & ~oldest.last)

@@ -1,0 +1,103 @@
+"""Coalescing: the lanes of a global access become accesses to aligned 128-byte segments."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...arch.faults import Fault
+from ...arch.geometry import ADDRESS_BITS, PC_BITS, SEGMENT_BYTES, Geometry
+from ...arch.isa import Size
+from ...interfaces import payloads as payload
+from .access_size import lowest, select
+from .operation_queue import queued
+
+__all__ = ["OFFSET_BITS", "segment", "Coalescer"]
+
+OFFSET_BITS = exact_log2(SEGMENT_BYTES)
+"""Bits of a byte address within a segment."""
+
+
+def segment(g: Geometry, slots: int) -> data.StructLayout:
+    """The lanes of one instruction that access one segment.
+
+    `address` is that of the lowest of them, `offset` the byte offset of each lane in its own
+    segment (of use where `mask` is set). `kind` is the instruction's fault, `Fault.NONE` if it has
+    none; then `mask` is empty and `address` is the faulting address. `last` ends the instruction.
+    """
+    index = payload.index
+    return data.StructLayout({
+        "warp": index(g.warps), "kernel": index(g.kernel_slots),
+        "base": payload.physical(g), "pc": PC_BITS,
+        "d": 6, "size": Size, "store": 1, "atomic": 1, "function": 4, "writes_d": 1, "local": 1,
+        "slot": index(slots), "kind": Fault, "address": ADDRESS_BITS,
+        "mask": g.warp_size, "offset": data.ArrayLayout(OFFSET_BITS, g.warp_size), "last": 1,
+    })
+
+
+class Coalescer(wiring.Component):
+    """Takes the oldest instruction of an `OperationQueue` apart, one segment a cycle.
+
+    Each cycle the lowest lane that is left leads, and every lane that is left in its segment goes
+    with it (the coalescing rule of compute capability 1.2 and later). A segment leaves one cycle
+    after it was found. An instruction with a fault becomes one empty segment.
+
+    Attributes
+    ----------
+    head, mask, address : In
+        As the queue gives them.
+    start, advance : Out
+        The queue's events: first and last segment of `head` found.
+    segment : stream of segment, out
+    """
+
+    head: data.View
+    mask: Signal
+    address: data.View
+    start: Signal
+    advance: Signal
+    segment: stream.Interface
+
+    def __init__(self, g: Geometry, slots: int):
+        self.geometry = g
+        self.slots = slots
+        super().__init__({
+            "head": In(data.StructLayout({"valid": 1, "op": queued(g, slots)})),
+            "mask": In(g.warp_size),
+            "address": In(data.ArrayLayout(32, g.warp_size)),
+            "start": Out(1),
+            "advance": Out(1),
+            "segment": Out(stream.Signature(segment(g, slots))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, op, out = self.geometry, self.head.op, self.segment
+        started = Signal()  # a segment of the instruction was found
+        rest = Signal(g.warp_size)  # lanes left then
+        left = Signal(g.warp_size)  # lanes left now
+        found = Signal(g.warp_size)  # those in the segment of the `leader`
+        leader = Signal(ADDRESS_BITS)  # address of the lowest lane left
+        faulty = Signal()
+        last = Signal()  # no lane is left behind them
+        go = Signal()
+        lanes = [self.address[i] for i in range(g.warp_size)]
+        same = Cat(address[OFFSET_BITS:] == leader[OFFSET_BITS:] for address in lanes)
+        m.d.comb += [left.eq(Mux(started, rest, self.mask)), leader.eq(select(lowest(left), lanes)),
+                     faulty.eq(op.kind != Fault.NONE), found.eq(Mux(faulty, 0, left & same)),
+                     last.eq(faulty | ((left & ~found) == 0)),
+                     go.eq(self.head.valid & (~out.valid | out.ready)),
+                     self.start.eq(go & ~started), self.advance.eq(go & last)]
+        with m.If(out.ready):
+            m.d.sync += out.valid.eq(0)
+        with m.If(go):
+            m.d.sync += [started.eq(~last), rest.eq(left & ~found),
+                         out.valid.eq(1), out.payload.mask.eq(found),
+                         out.payload.address.eq(Mux(faulty, op.fault_address, leader)),
+                         out.payload.last.eq(last)]
+            m.d.sync += [out.payload[name].eq(op[name])
+                         for name in ("warp", "kernel", "base", "pc", "d", "size", "store",
+                                      "atomic", "function", "writes_d", "local", "slot", "kind")]
+            m.d.sync += [out.payload.offset[i].eq(address[:OFFSET_BITS])
+                         for i, address in enumerate(lanes)]
+        return m

@@ -1,0 +1,253 @@
+"""Constant loads: lanes that read the same address are served together, from the constant cache.
+
+::
+
+    op -> OperationQueue -> select lanes of a pass --> look up --> result --> write
+                            |  (one address)           |   (row)          \\-> uniform
+                            +- start                   +- ConstantCache, fault
+"""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...arch.faults import Fault
+from ...arch.geometry import ADDRESS_BITS, PC_BITS, WORD_BYTES, Geometry
+from ...arch.isa import Size
+from ...interfaces import payloads as payload
+from ...memory.constant_cache import ROW_BYTES, ConstantCache
+from ...memory.ports import ReadInterface, ReadPort
+from .access_size import extra_bytes, extra_registers, extract, look_up, lowest, pick, select
+from .operation_queue import OperationQueue
+
+__all__ = ["HIT_LATENCY", "ConstantUnit"]
+
+HIT_LATENCY = 4
+"""Cycles from the last beat of a load on `op` until its first register beat is offered, if nothing
+is ahead of it and its lines are in the cache."""
+OFFSET_BITS = 16
+"""Bits of an offset in a constant bank (of at most 64 KB)."""
+_WORD_BITS, _ROW_BITS = exact_log2(WORD_BYTES), exact_log2(ROW_BYTES)
+
+
+def _pass(g: Geometry) -> data.StructLayout:
+    """A pass on its way to the result: lanes `take` of a beat that read at `offset`.
+
+    `first` and `complete` mark the first and last pass of a beat, `start` and `final` those of the
+    instruction. `kind` is the instruction's fault. With nothing in `take` there is nothing to look
+    up.
+    """
+    return data.StructLayout({
+        "warp": payload.index(g.warps), "base": payload.physical(g),
+        "kernel": payload.index(g.kernel_slots),
+        "pc": PC_BITS, "register": 6, "beat": payload.index(g.beats),
+        "last": 1, "mask": g.lanes, "size": Size,
+        "uniform": 1, "kind": Fault, "start": 1, "first": 1,
+        "complete": 1, "final": 1, "take": g.lanes,
+        "word": 2, "low": _WORD_BITS, "address": ADDRESS_BITS,
+    })
+
+
+class ConstantUnit(wiring.Component):
+    """Executes constant loads, one pass a cycle.
+
+    A pass serves the lanes of a beat that read the same address as its lowest lane that is left. A
+    load of one address thus takes ``beats`` cycles a register, one of n addresses a beat n times as
+    many. Its first register beat comes `HIT_LATENCY` cycles after its last beat on `op`.
+    Instructions complete in order; a miss holds up those behind it. Addresses are offsets in the
+    kernel's constant bank at `const_base`, whose low 7 bits are ignored.
+
+    A load into a uniform register (`writes_u`) gives one `uniform_write`: what its lanes, which all
+    read the same address, get.
+
+    Faults: MISALIGNED, else CONSTANT_BOUND, each at its lowest lane and with the offset, before
+    anything is read; BUS_ERROR with the memory address, at the lowest lane whose line failed.
+    Registers are released all the same, after the report, with empty masks (a uniform register
+    without `keep`).
+
+    Attributes
+    ----------
+    kernels : array of kernel_info, in
+    op : stream of memory_op, in
+    room : Signal, out
+        One cycle for each instruction begun: its place in the queue is free again.
+    write : stream of register_write, out
+    uniform : stream of uniform_write, out
+    fault : fault_report, out
+    read_port : ReadPort
+    invalidate : Signal, in
+        Forget what is cached.
+    """
+
+    kernels: data.View
+    op: stream.Interface
+    room: Signal
+    write: stream.Interface
+    uniform: stream.Interface
+    fault: data.View
+    read_port: ReadInterface
+    invalidate: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
+            "op": In(stream.Signature(payload.memory_op(g, words=0))),
+            "room": Out(1),
+            "write": Out(stream.Signature(payload.register_write(g))),
+            "uniform": Out(stream.Signature(payload.uniform_write(g))),
+            "fault": Out(payload.fault_report(g)),
+            "read_port": Out(ReadPort(g)),
+            "invalidate": In(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.queue = queue = OperationQueue(g, Fault.CONSTANT_BOUND, words=0)
+        m.submodules.cache = cache = ConstantCache(g)
+        wiring.connect(m, wiring.flipped(self.op), queue.op)
+        wiring.connect(m, cache.port, wiring.flipped(self.read_port))
+        m.d.comb += [self.room.eq(queue.room), cache.invalidate.eq(self.invalidate)]
+        self._bound(m, queue)
+        looked = Signal(_pass(g))
+        looking = Signal()
+        free = Signal()
+        self._select(m, queue, looked, looking, free)
+        found = Signal(_pass(g))
+        finding = Signal()
+        space = Signal()
+        spoiled = Signal()
+        self._look_up(m, cache, looked, looking, free, found, finding, space, spoiled)
+        self._result(m, cache.row, found, finding, space)
+        return m
+
+    def _bound(self, m, queue):
+        """Find the lanes of the beat on `op` that reach beyond the kernel's constant bank."""
+        op = self.op.payload
+        limit = Signal(signed(18))
+        size = Signal(17)
+        with m.If(self.op.valid):
+            m.d.comb += [size.eq(pick([kernel.const_bytes for kernel in self.kernels], op.kernel)),
+                         limit.eq(size - 1 - extra_bytes(op.size)),
+                         queue.beyond.eq(Cat(op.address[i] > limit
+                                             for i in range(self.geometry.lanes)))]
+
+    def _select(self, m, queue, looked, looking, free):
+        """Take the oldest instruction apart into passes:
+        register by register, beat by beat, address by address."""
+        g, op = self.geometry, queue.head.op
+        beat = Signal(range(g.beats))  # whose lanes are in hand
+        k = Signal(2)  # register of a group
+        started = Signal()  # a pass of this beat was taken
+        begun = Signal()  # a pass of the instruction was taken
+        rest = Signal(g.lanes)  # lanes left of a beat that has been started
+        left = Signal(g.lanes)  # lanes left before this pass
+        take = Signal(g.lanes)  # lanes of this pass: those that read `offset`
+        mask = Signal(g.lanes)
+        bad = Signal()
+        go = Signal()
+        ends = Signal()  # last pass of the beat
+        last = Signal()  # last pass of the instruction
+        offset = Signal(OFFSET_BITS)
+        offsets = [Signal(OFFSET_BITS, name=f"offset_{i}") for i in range(g.lanes)]
+        with m.If(queue.head.valid):
+            look_up(m, mask, [queue.mask.word_select(b, g.lanes) for b in range(g.beats)], beat)
+            for i, mine in enumerate(offsets):
+                look_up(m, mine,
+                        [queue.address[b * g.lanes + i][:OFFSET_BITS] for b in range(g.beats)],
+                        beat)
+            m.d.comb += [bad.eq(op.kind != Fault.NONE),
+                         left.eq(Mux(bad, 0, Mux(started, rest, mask))),
+                         offset.eq(select(lowest(left), offsets)),
+                         take.eq(left & Cat(mine == offset for mine in offsets))]
+        m.d.comb += [
+            go.eq(queue.head.valid & free), ends.eq(take == left),
+            last.eq(ends & (beat == g.beats - 1) & (k == extra_registers(op.size))),
+            queue.start.eq(go & ~begun), queue.advance.eq(go & last), queue.release.eq(go & last),
+        ]
+        with m.If(free):
+            m.d.sync += looking.eq(queue.head.valid)
+        with m.If(go):
+            m.d.sync += [begun.eq(~last), started.eq(~ends), rest.eq(left & ~take)]
+            with m.If(ends):
+                m.d.sync += beat.eq(Mux(beat == g.beats - 1, 0, beat + 1))
+                with m.If(beat == g.beats - 1):
+                    m.d.sync += k.eq(Mux(last, 0, k + 1))
+            m.d.sync += [looked[name].eq(op[name])
+                         for name in ("warp", "base", "kernel", "pc", "size", "kind")]
+            m.d.sync += [
+                looked.register.eq(op.d | k), looked.beat.eq(beat),
+                looked.last.eq(beat == g.beats - 1),
+                looked.mask.eq(Mux(bad, 0, mask)),
+                looked.uniform.eq(op.writes_u), looked.start.eq(~begun),
+                looked.first.eq(~started), looked.complete.eq(ends),
+                looked.final.eq(last), looked.take.eq(take),
+                looked.word.eq(offset[_WORD_BITS:_ROW_BITS] | k), looked.low.eq(offset),
+                looked.address.eq(Mux(bad, op.fault_address, offset)),
+            ]
+
+    def _look_up(self, m, cache, looked, looking, free, found, finding, space, spoiled):
+        """Look the pass up until its line has come; report faults."""
+        address = Signal(ADDRESS_BITS)
+        base = Signal(ADDRESS_BITS)
+        wanted = Signal()
+        moves = Signal()
+        failed = Signal()
+        with m.If(looking):
+            look_up(m, base, [kernel.const_base for kernel in self.kernels], looked.kernel)
+            m.d.comb += [wanted.eq(looked.take.any() & ~(spoiled & ~looked.start)),
+                         address.eq(Cat(looked.address[:7],
+                                        base[7:] + looked.address[7:OFFSET_BITS]))]
+        m.d.comb += [
+            cache.request.valid.eq(wanted & space),
+            cache.request.address.eq(address), failed.eq(cache.error),
+            moves.eq(looking & space & (~wanted | cache.hit | failed)), free.eq(~looking | moves),
+            self.fault.valid.eq(moves & (failed | looked.start & (looked.kind != Fault.NONE))),
+            self.fault.kind.eq(Mux(failed, Fault.BUS_ERROR, looked.kind)),
+            self.fault.warp.eq(looked.warp),
+            self.fault.pc.eq(looked.pc),
+            self.fault.address.eq(Mux(failed, address, looked.address)),
+        ]
+        with m.If(space):
+            m.d.sync += finding.eq(moves)
+        with m.If(moves):
+            spoils = failed | (spoiled & ~looked.start)
+            m.d.sync += [spoiled.eq(spoils), found.eq(looked)]
+            with m.If(spoils):
+                m.d.sync += [found.mask.eq(0), found.take.eq(0)]
+
+    def _result(self, m, row, found, finding, space):
+        """Collect the lanes of a beat over its passes and write it, or one value of all passes."""
+        g, write, uniform = self.geometry, self.write, self.uniform
+        full = Signal()
+        once = Signal()
+        leave = Signal()
+        move = Signal()
+        word = Signal(32)
+        value = Signal(32)
+        with m.If(finding):
+            look_up(m, word, [row.word_select(w, 32) for w in range(ROW_BYTES // WORD_BYTES)],
+                    found.word)
+            m.d.comb += value.eq(extract(word, found.low, found.size))
+        m.d.comb += [write.valid.eq(full & ~once), uniform.valid.eq(full & once),
+                     leave.eq(full & Mux(once, uniform.ready, write.ready)),
+                     move.eq(finding & (~full | leave)), space.eq(~finding | move)]
+        with m.If(move):
+            m.d.sync += [full.eq(Mux(found.uniform, found.final, found.complete)),
+                         once.eq(found.uniform)]
+            m.d.sync += [write.payload[name].eq(found[name])
+                         for name in ("warp", "base", "register", "beat", "last", "mask")]
+            m.d.sync += [write.payload.release.eq(found.last), uniform.payload.warp.eq(found.warp),
+                         uniform.payload.register.eq(found.register)]
+            with m.If(found.start | found.take.any()):
+                m.d.sync += [uniform.payload.keep.eq(found.take.any()),
+                             uniform.payload.data.eq(value)]
+            for i in range(g.lanes):
+                with m.If(found.take[i]):
+                    m.d.sync += write.payload.data[i].eq(value)
+                with m.Elif(found.first | ~found.mask[i]):
+                    m.d.sync += write.payload.data[i].eq(0)
+        with m.Elif(leave):
+            m.d.sync += full.eq(0)

@@ -1,0 +1,77 @@
+"""Valid and dirty bits of the shared-memory lines."""
+
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import Geometry
+from ...interfaces.payloads import index
+from .access_size import look_up
+
+__all__ = ["LineState", "look_up_bit"]
+
+GROUP_BITS = 5
+GROUP = 1 << GROUP_BITS
+"""Lines looked up together."""
+
+
+class LineState(wiring.Component):
+    """Two bits a 128-byte line; a dirty line is always valid.
+
+    Attributes
+    ----------
+    clear : In
+        Lines `first` to ``first + count - 1`` become invalid and clean.
+    mark : In
+        `line` becomes valid, and `dirty` if that is set; wins over `clear`.
+    valid, dirty : Signal(shared_lines), out
+        Updated one cycle after `clear` and `mark`.
+    """
+
+    clear: data.View
+    mark: data.View
+    valid: Signal
+    dirty: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "clear": In(data.StructLayout({
+                "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
+            "mark": In(data.StructLayout({"valid": 1, "line": index(g.shared_lines), "dirty": 1})),
+            "valid": Out(g.shared_lines),
+            "dirty": Out(g.shared_lines),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        lines = self.geometry.shared_lines
+        everything = Const((1 << lines) - 1, lines)
+        kept = Signal(lines)
+        marked = Signal(lines)
+        m.d.comb += kept.eq(everything)
+        with m.If(self.clear.valid):
+            from_first = Signal(range(lines + 1))
+            from_end = Signal(range(lines + 1))
+            m.d.comb += [from_first.eq(lines - self.clear.first),
+                         from_end.eq(from_first - self.clear.count),
+                         kept.eq(~(everything >> from_end) | (everything >> from_first))]
+        with m.If(self.mark.valid):
+            for group, low in enumerate(range(0, lines, GROUP)):
+                m.d.comb += marked[low:low + GROUP].eq(
+                    Mux(self.mark.line[GROUP_BITS:] == group,
+                        Const(1, GROUP) << self.mark.line[:GROUP_BITS], 0))
+        m.d.sync += [self.valid.eq(self.valid & kept | marked),
+                     self.dirty.eq(self.dirty & kept | Mux(self.mark.dirty, marked, 0))]
+        return m
+
+
+def look_up_bit(m, target, vector, position):
+    """Assign ``vector[position]`` to `target`, in two steps (`look_up`)."""
+    groups = [vector[low:low + GROUP] for low in range(0, len(vector), GROUP)]
+    if len(groups) == 1:
+        group = vector
+    else:
+        group = Signal(GROUP, name=f"{target.name}_group")
+        look_up(m, group, groups, position[GROUP_BITS:])
+    m.d.comb += target.eq(group.bit_select(position[:GROUP_BITS], 1))

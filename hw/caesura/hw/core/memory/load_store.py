@@ -1,0 +1,202 @@
+"""Global and local memory: coalescing to 128-byte segments, loads, stores and atomics.
+
+::
+
+    op -> LocalAddress -> OperationQueue -> Coalescer -> window check
+                              |                               |
+                              +-- data of stores, atomics ----+-> LoadUnit -> read_port, write
+                                                              |
+                                                              +-> StoreUnit -> write_port
+                                                              |
+                                                              +-> GlobalAtomics -> atomic ports,
+                                                                                 write
+"""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.faults import Fault
+from ...arch.geometry import Geometry
+from ...interfaces import payloads as payload
+from ...memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
+from .access_size import pick
+from .atomics.entries import trace_atomic
+from .atomics.global_unit import GlobalAtomics
+from .coalescer import OFFSET_BITS, Coalescer
+from .load_unit import LoadUnit
+from .local_address import LocalAddress
+from .operation_queue import OperationQueue
+from .register_merge import RegisterMerge
+from .store_unit import StoreUnit
+
+__all__ = ["LoadStore"]
+
+
+class LoadStore(wiring.Component):
+    """Executes global and local loads and stores, and global atomics.
+
+    An instruction is taken apart into aligned 128-byte segments, lowest lane first, one segment a
+    cycle. Loads read whole segments, of any warps at once, up to `load_queue` outstanding, at one
+    bus beat a cycle; stores write one bus beat a cycle. From the last beat on `op` to the first
+    request are 2 cycles; from the last bus beat of a segment to its first register write 2. An
+    instruction that needs several segments writes each destination register once for each, with
+    that segment's lanes. `GlobalAtomics` says what atomics take; loads and stores of other warps do
+    not wait for them.
+
+    Faults: an instruction with a misaligned lane accesses nothing (MISALIGNED at the lowest such
+    lane), nor does one with a lane beyond its local memory (LOCAL_BOUND; the address reported of a
+    local access is the offset). A segment in none of the kernel's windows (GLOBAL_WINDOW), or
+    answered with an error (BUS_ERROR), is reported at its lowest lane; segments before it have been
+    accessed, later ones are not (BUS_ERROR: may be). Registers are released and completion is
+    signalled all the same, not before the report.
+
+    Attributes
+    ----------
+    kernels, tbs : arrays, in
+        For the windows and the local memory of a TB.
+    op : stream of interfaces.memory_op, in
+        Beats of global and local accesses.
+    room : Signal(1), out
+        One cycle: a place of the queue has become free.
+    write : stream of interfaces.register_write, out
+        What loads and atomics give; atomics go first.
+    load_done, store_done, atomic_done : interfaces.completion, out
+        All data of a load is written; all segments of a store are acknowledged; an atomic is
+        complete.
+    fault : interfaces.fault_report, out
+    trace_atomic : out
+        For simulations: the lanes of atomics in the order in which they are performed.
+    read_port, atomic_read_port : ReadPort, out; write_port, atomic_write_port : WritePort, out
+        Of loads and stores, and of atomics.
+    """
+
+    kernels: data.View
+    tbs: data.View
+    op: stream.Interface
+    room: Signal
+    write: stream.Interface
+    load_done: data.View
+    store_done: data.View
+    atomic_done: data.View
+    fault: data.View
+    trace_atomic: data.View
+    read_port: ReadInterface
+    write_port: WriteInterface
+    atomic_read_port: ReadInterface
+    atomic_write_port: WriteInterface
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
+            "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
+            "op": In(stream.Signature(payload.memory_op(g))),
+            "room": Out(1),            # one cycle: a place of the queue has become free
+            "write": Out(stream.Signature(payload.register_write(g))),
+            "load_done": Out(payload.completion(g)),
+            "store_done": Out(payload.completion(g)),
+            "atomic_done": Out(payload.completion(g)),
+            "fault": Out(payload.fault_report(g)),
+            # the lanes of atomics in the order in which they are performed
+            "trace_atomic": Out(trace_atomic(g)),
+            "read_port": Out(ReadPort(g)),
+            "write_port": Out(WritePort(g)),
+            "atomic_read_port": Out(ReadPort(g)),
+            "atomic_write_port": Out(WritePort(g)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.queue = queue = OperationQueue(g, Fault.LOCAL_BOUND)
+        m.submodules.coalescer = coalescer = Coalescer(g, queue.slots)
+        m.submodules.loads = loads = LoadUnit(g, queue.slots)
+        m.submodules.stores = stores = StoreUnit(g, queue.slots)
+        m.submodules.atomics = atomics = GlobalAtomics(g, queue.slots)
+        m.submodules.merge = merge = RegisterMerge(g)
+        self._addresses(m, queue)
+        wiring.connect(m, loads.write, merge.second)
+        wiring.connect(m, atomics.write, merge.first)
+        wiring.connect(m, merge.merged, wiring.flipped(self.write))
+        for port, outer in ((loads.read_port, self.read_port), (stores.write_port, self.write_port),
+                            (atomics.read_port, self.atomic_read_port),
+                            (atomics.write_port, self.atomic_write_port)):
+            wiring.connect(m, port, wiring.flipped(outer))
+        m.d.comb += [
+            self.room.eq(queue.room), self.load_done.eq(loads.done),
+            self.store_done.eq(stores.done),
+            self.atomic_done.eq(atomics.done), self.trace_atomic.eq(atomics.trace),
+            coalescer.head.eq(queue.head), coalescer.mask.eq(queue.mask),
+            coalescer.address.eq(queue.address),
+            queue.start.eq(coalescer.start), queue.advance.eq(coalescer.advance),
+            queue.data_slot.eq(coalescer.segment.payload.slot),
+            stores.data.eq(queue.data), atomics.data.eq(queue.data),
+        ]
+        self._dispatch(m, queue, coalescer.segment, loads, stores, atomics)
+        return m
+
+    def _addresses(self, m, queue):
+        """Put the beats into the queue, local addresses translated."""
+        m.submodules.local = local = LocalAddress(self.geometry)
+        wiring.connect(m, wiring.flipped(self.op), queue.op)
+        m.d.comb += [local.op[name].eq(self.op.payload[name]) for name in local.op.shape().members]
+        m.d.comb += [local.kernels.eq(self.kernels), local.tbs.eq(self.tbs),
+                     local.valid.eq(self.op.valid), queue.beyond.eq(local.beyond),
+                     queue.op.payload.address.eq(local.address)]
+
+    def _dispatch(self, m, queue, found, loads, stores, atomics):
+        """Check a segment against the windows and send it on;
+        a faulting one ends its instruction."""
+        segment = found.payload
+        kind = Signal(Fault)
+        bad = Signal()
+        dropping = Signal()
+        offer = Signal()
+        clear = Signal()
+        taken = Signal()
+        units = ((stores, segment.store), (atomics, segment.atomic),
+                 (loads, ~segment.store & ~segment.atomic))
+        m.d.comb += [
+            kind.eq(Mux(segment.kind != Fault.NONE, segment.kind,
+                        Mux(segment.local | self._in_window(segment),
+                            Fault.NONE, Fault.GLOBAL_WINDOW))),
+            bad.eq(kind != Fault.NONE), clear.eq(~Cat(unit.fault.valid for unit, _ in units).any()),
+            offer.eq(found.valid & ~dropping & (clear | ~bad)),
+            taken.eq(Cat(mine & unit.segment.ready for unit, mine in units).any()),
+            found.ready.eq(dropping | ((clear | ~bad) & taken)),
+            queue.release.eq(found.valid & found.ready & segment.last),
+        ]
+        for unit, mine in units:
+            m.d.comb += [unit.segment.valid.eq(offer & mine), unit.segment.payload.eq(segment),
+                         unit.segment.payload.kind.eq(kind),
+                         unit.segment.payload.last.eq(segment.last | bad)]
+        with m.If(found.valid & found.ready):
+            m.d.sync += dropping.eq((dropping | bad) & ~segment.last)
+        self._report(m, segment, kind, offer & bad & found.ready, (stores, loads, atomics))
+
+    def _in_window(self, segment):
+        """Whether the segment lies in a window of its kernel."""
+        number = segment.address[OFFSET_BITS:]
+        inside = []
+        for w in range(self.geometry.windows):
+            windows = [kernel.windows[w] for kernel in self.kernels]
+            base = pick([window.base[OFFSET_BITS:] for window in windows], segment.kernel)
+            end = pick([window.end[OFFSET_BITS:] for window in windows], segment.kernel)
+            inside.append((number >= base) & (number < end))
+        return Cat(inside).any()
+
+    def _report(self, m, segment, kind, refused, units):
+        """Put one fault a cycle on the port:
+        those of the units in turn, then that of `segment` if `refused`."""
+        fault, earlier = self.fault, 0
+        for unit in units:
+            m.d.comb += unit.fault.ready.eq(~earlier)
+            earlier = earlier | unit.fault.valid
+        m.d.comb += [fault.valid.eq(earlier | refused),
+                     fault.kind.eq(kind), fault.warp.eq(segment.warp),
+                     fault.pc.eq(segment.pc), fault.address.eq(segment.address)]
+        for unit in units[::-1]:
+            with m.If(unit.fault.valid):
+                m.d.comb += [fault[name].eq(unit.fault.payload[name])
+                             for name in ("kind", "warp", "pc", "address")]

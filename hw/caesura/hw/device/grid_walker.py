@@ -1,0 +1,103 @@
+"""The grid walker: which TB of which kernel is launched next."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import Geometry
+from ..interfaces.payloads import index, kernel_info
+from ..interfaces.preemption import admission
+
+__all__ = ["GridWalker"]
+
+
+class GridWalker(wiring.Component):
+    """Hands out the TBs of each kernel with ctaid x fastest, then y, then z; kernels take turns.
+
+    Attributes
+    ----------
+    kernels : array of kernel_info, in
+        The grid sizes, none of them 0.
+    start : Signal(kernel_slots), in
+        Vector: these kernels begin again with their first TB.
+    request : Signal(kernel_slots), in
+        Vector: kernels a TB may be launched of; what has no TB left is skipped.
+    valid : Signal, out; next : admission, out
+        A TB of a requesting kernel, the first after the kernel that last advanced; combinational.
+    advance : struct, in
+        The next TB of `kernel` has been launched; visible one cycle later.
+    launched : array, out
+        TBs launched since `start`, which is also the next launch id.
+    exhausted : Signal(kernel_slots), out
+        Vector: every TB has been launched.
+    """
+
+    kernels: data.View
+    start: Signal
+    request: Signal
+    valid: Signal
+    next: data.View
+    advance: data.View
+    launched: data.View
+    exhausted: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
+            "start": In(g.kernel_slots),
+            "request": In(g.kernel_slots),
+            "valid": Out(1),
+            "next": Out(admission(g)),
+            "advance": In(data.StructLayout({"valid": 1, "kernel": index(g.kernel_slots)})),
+            "launched": Out(data.ArrayLayout(32, g.kernel_slots)),
+            "exhausted": Out(g.kernel_slots),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        slots = self.geometry.kernel_slots
+        last = Signal(index(slots))
+        place = data.StructLayout({"x": 32, "y": 16, "z": 16})
+        places = [Signal(place, name=f"place{k}") for k in range(slots)]
+        ready = Signal(slots)
+        m.d.comb += [ready.eq(self.request & ~self.exhausted), self.valid.eq(ready.any())]
+
+        with m.Switch(last):
+            for current in range(slots):
+                with m.Case(current):
+                    for distance in range(slots, 0, -1):
+                        candidate = (current + distance) % slots
+                        with m.If(ready[candidate]):
+                            m.d.comb += self.next.kernel.eq(candidate)
+        with m.Switch(self.next.kernel):
+            for k, where in enumerate(places):
+                with m.Case(k):
+                    m.d.comb += [self.next.launch_id.eq(self.launched[k]),
+                                 self.next.ctaid_x.eq(where.x),
+                                 self.next.ctaid_y.eq(where.y), self.next.ctaid_z.eq(where.z)]
+
+        with m.If(self.advance.valid):
+            m.d.sync += last.eq(self.advance.kernel)
+        for k, where in enumerate(places):
+            with m.If(self.start[k]):
+                m.d.sync += [where.eq(0), self.launched[k].eq(0), self.exhausted[k].eq(0)]
+            with m.Elif(self.advance.valid & (self.advance.kernel == k)):
+                m.d.sync += self.launched[k].eq(self.launched[k] + 1)
+                self._step(m, where, self.kernels[k], self.exhausted[k])
+        return m
+
+    @staticmethod
+    def _step(m: Module, where, kernel, exhausted):
+        """Move to the next TB of the grid, x fastest."""
+        with m.If(where.x + 1 != kernel.grid_x):
+            m.d.sync += where.x.eq(where.x + 1)
+        with m.Else():
+            m.d.sync += where.x.eq(0)
+            with m.If(where.y + 1 != kernel.grid_y):
+                m.d.sync += where.y.eq(where.y + 1)
+            with m.Else():
+                m.d.sync += where.y.eq(0)
+                m.d.sync += where.z.eq(where.z + 1)
+                with m.If(where.z + 1 == kernel.grid_z):
+                    m.d.sync += exhausted.eq(1)

@@ -1,0 +1,240 @@
+"""Payloads that travel between the blocks of the SM; each block's ports are declared where it is.
+
+::
+
+            KernelInfo, TbInfo, warp_init / stack_push / start               (ControlUnit)
+                 |                                                                ^
+                 v                                                                | views, register
+    icache -> FrontEnd --issue--> ExecutePipeline --global_op--> LoadStore ----+  | and shared-
+      fetch, decode,     |  |       operands, ALU,  --shared_op--> SharedMemory |  | memory ports
+      scoreboard, SIMT   |  |       F64, SFU,       --constant_op-> ConstantUnit|
+      stack, barriers    |  |       exchange,                       |          |
+                         |  |       predicates,                     |          |
+                         |  |       write back  <-----load_write----+----------+
+                         |  +--uniform_op--> UniformUnit (registers of the warp, scalar lane)
+                         +<-------released registers, completed memory operations
+"""
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data
+from amaranth.utils import exact_log2
+
+from ..arch.faults import Fault
+from ..arch.geometry import ADDRESS_BITS, BARRIERS, PC_BITS, Geometry
+from ..arch.isa import LIVE_BITS, AluOp, Size, Space, Unit
+
+__all__ = ["index", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "register_write",
+           "uniform_write", "predicate_write", "fault_report", "completion", "kernel_info",
+           "tb_info", "warp_init", "stack_push", "warp_view"]
+
+
+def index(count: int):
+    """Shape of a number from 0 to ``count - 1`` (at least one bit)."""
+    return unsigned(max(1, (count - 1).bit_length()))
+
+
+def physical(g: Geometry):
+    """Shape of a physical vector register number."""
+    return unsigned(exact_log2(g.registers))
+
+
+def decoded() -> data.StructLayout:
+    """Control bundle of one instruction, made by `decode.Decoder`.
+
+    `d`, `a`, `b`, `c` are register fields, `reads_*` says which are read; a store reads
+    `data_registers` consecutive registers from `d` (`reads_d`), a load or ALU operation writes them
+    (`writes_d`). Operand b is `imm` when `use_imm`. `top_register` is the highest register number
+    used. `pair_a`, `pair_b`, `pair_c` mark operands of two registers. `b_uniform`, `base_uniform`:
+    operand b is U[b], the address U[a] + imm. The `uniform_a`, `uniform_b`, `uniform_c` say that
+    these fields name uniform registers, `writes_u` that `d` does.
+    """
+    return data.StructLayout({
+        "unit": Unit, "alu": AluOp, "function": 7,
+        "space": Space, "size": Size, "store": 1, "atomic": 1,
+        "pair_a": 1, "pair_b": 1, "pair_c": 1, "b_uniform": 1, "base_uniform": 1,
+        "uniform_a": 1, "uniform_b": 1, "uniform_c": 1, "writes_u": 1,
+        "d": 6, "a": 6, "b": 6, "c": 6, "reads_a": 1,
+        "reads_b": 1, "reads_c": 1, "reads_d": 1, "writes_d": 1,
+        "data_registers": 3, "top_register": 6,
+        "uses_registers": 1, "no_base": 1, "use_imm": 1, "imm": 32,
+        "guard": 3, "guard_not": 1, "pa": 3, "pa_not": 1,
+        "reads_pa": 1, "pb": 3, "pb_not": 1, "reads_pb": 1,
+        "pd": 3, "writes_pd": 1,
+        "target": PC_BITS, "reconv": PC_BITS, "live": LIVE_BITS, "barrier": index(BARRIERS),
+        "is_bra": 1, "is_exit": 1, "is_bar": 1, "is_pp": 1,
+        "is_pp_div": 1, "is_membar": 1, "is_trap": 1,
+        "is_call": 1, "is_bru": 1, "illegal": 1,
+    })
+
+
+def issue(g: Geometry) -> data.StructLayout:
+    """One issued warp instruction, from `FrontEnd` to `ExecutePipeline`.
+
+    `mask` is the active mask ANDed with the guard (never zero), `pa` and `pb` the predicate
+    operands of all lanes, already negated; `base` the warp's first physical register. A uniform
+    register that operand b or the address needs has become, or has been added to, the immediate.
+    """
+    return data.StructLayout({
+        "op": decoded(), "warp": index(g.warps),
+        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
+        "block_warp": index(g.max_block_warps), "base": physical(g), "pc": PC_BITS,
+        "mask": g.warp_size, "pa": g.warp_size, "pb": g.warp_size,
+    })
+
+
+def uniform_op(g: Geometry) -> data.StructLayout:
+    """One instruction of the uniform data path, from `IssueStage` to `UniformUnit`, operands read.
+
+    `a`, `b`, `c` are uniform registers or the immediate (b; of a ``call`` its return address);
+    `mask` are the lanes that execute it.
+    """
+    return data.StructLayout({
+        "alu": AluOp, "warp": index(g.warps),
+        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
+        "block_warp": index(g.max_block_warps), "pc": PC_BITS,
+        "d": 5, "writes_u": 1, "pd": 3, "writes_pd": 1,
+        "imm": 32, "a": 32, "b": 32, "c": 32, "mask": g.warp_size,
+    })
+
+
+def memory_op(g: Geometry, words: int = 4) -> data.StructLayout:
+    """One beat (`lanes` lanes) of a load or store, from `ExecutePipeline` to a memory unit.
+
+    The `beats` beats of an instruction come in order with nothing between; `address` is a + imm of
+    each lane (of a local access the offset in the thread's local memory). `data[k]` is register
+    ``d + k`` of each lane (stores only); of an atomic, `data` is b, c, high word of b, high word of
+    c, `function` the `isa.AtomicOp` and `writes_d` says that it returns what was there. `writes_u`:
+    a constant load into uniform register `d`. A unit that only loads takes 0 `words`: there is no
+    `data`.
+    """
+    stored = {"data": data.ArrayLayout(data.ArrayLayout(32, g.lanes), words)} if words else {}
+    return data.StructLayout({
+        "warp": index(g.warps), "tb": index(g.tb_slots),
+        "kernel": index(g.kernel_slots), "base": physical(g),
+        "block_warp": index(g.max_block_warps), "pc": PC_BITS,
+        "d": 6, "writes_d": 1, "writes_u": 1, "size": Size,
+        "store": 1, "atomic": 1, "function": 4, "space": Space, "beat": index(g.beats),
+        "last": 1, "mask": g.lanes, "address": data.ArrayLayout(ADDRESS_BITS, g.lanes),
+    } | stored)
+
+
+def lane_op(g: Geometry, operands: tuple[str, ...]) -> data.StructLayout:
+    """One beat of an operation of the f64, special-function or exchange unit, from
+    `ExecutePipeline`.
+
+    The `beats` beats of an instruction come in order with nothing between. `function` is the low 7
+    bits of the opcode; `operands` are those the unit has, a word a lane, of ``a b c`` and
+    ``high_a high_b high_c``, the upper words of operands that are register pairs. An immediate is
+    operand b. `data_registers` are written from `d` up if `writes_d`, predicate `pd` if
+    `writes_pd`.
+    """
+    words = data.ArrayLayout(32, g.lanes)
+    return data.StructLayout({
+        "function": 7, "warp": index(g.warps), "base": physical(g),
+        "d": 6, "writes_d": 1, "data_registers": 3,
+        "pd": 3, "writes_pd": 1, "beat": index(g.beats), "last": 1, "mask": g.lanes,
+    } | dict.fromkeys(operands, words))
+
+
+def register_write(g: Geometry) -> data.StructLayout:
+    """One beat of a vector-register write.
+
+    A register is written as `beats` beats in ascending order, with an empty `mask` where nothing is
+    to be written; `last` marks the final beat. `release` (with `last`) frees the register in the
+    scoreboard.
+    """
+    return data.StructLayout({
+        "warp": index(g.warps), "base": physical(g),
+        "register": 6, "beat": index(g.beats), "last": 1,
+        "release": 1, "mask": g.lanes, "data": data.ArrayLayout(32, g.lanes),
+    })
+
+
+def predicate_write(g: Geometry) -> data.StructLayout:
+    """One beat of a predicate write; a predicate is written as all its `beats` beats in ascending
+    order.
+
+    The last beat frees the predicate in the scoreboard.
+    """
+    return data.StructLayout({"warp": index(g.warps), "predicate": 3,
+                              "beat": index(g.beats), "last": 1,
+                              "mask": g.lanes, "value": g.lanes})
+
+
+def uniform_write(g: Geometry) -> data.StructLayout:
+    """A constant that goes into a uniform register; without `keep` it is only released."""
+    return data.StructLayout({"warp": index(g.warps), "register": 5, "keep": 1, "data": 32})
+
+
+def completion(g: Geometry) -> data.StructLayout:
+    """A memory instruction of `warp` has completed; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "warp": index(g.warps)})
+
+
+def fault_report(g: Geometry) -> data.StructLayout:
+    """A fault of `warp`; `valid` for one cycle.
+    The TB is killed by the preemption unit's `kill` vector."""
+    return data.StructLayout({"valid": 1, "kind": Fault, "warp": index(g.warps), "pc": PC_BITS,
+                              "address": ADDRESS_BITS})
+
+
+def kernel_info(g: Geometry) -> data.StructLayout:
+    """Descriptor of one kernel slot, constant while the kernel runs
+    (register map, ``kernel[k]``)."""
+    window = data.StructLayout({"base": ADDRESS_BITS, "end": ADDRESS_BITS})
+    return data.StructLayout({
+        "code_base": ADDRESS_BITS, "code_words": PC_BITS, "grid_x": 32, "grid_y": 16, "grid_z": 16,
+        "block_x": 11, "block_y": 11, "block_z": 10, "reciprocal_x": 21, "reciprocal_y": 21,
+        "threads": 11, "registers": 7, "warps": 6, "shared_bytes": 20,
+        "ccb_base": ADDRESS_BITS, "area_bytes": 32, "local_base": ADDRESS_BITS, "local_bytes": 16,
+        "const_base": ADDRESS_BITS, "const_bytes": 17,
+        "windows": data.ArrayLayout(window, g.windows),
+    })
+
+
+def tb_info(g: Geometry) -> data.StructLayout:
+    """What the core needs to know of one resident TB;
+    `local_base` is the address of its local memory."""
+    return data.StructLayout({
+        "kernel": index(g.kernel_slots), "launch_id": 32,
+        "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16,
+        "shared_base": range(g.shared_bytes + 1), "shared_bytes": 20, "local_base": ADDRESS_BITS,
+    })
+
+
+def warp_init(g: Geometry) -> data.StructLayout:
+    """Puts a warp into a free slot (empty stack, no predicate or register written); it does not run
+    yet.
+
+    `live_vector` is what a warp that waits at a barrier must save if it is preempted again before
+    it goes on.
+    """
+    return data.StructLayout({
+        "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
+        "block_warp": index(g.max_block_warps), "base": physical(g), "registers": 7,
+        "launched": g.warp_size, "live": g.warp_size, "waiting": 1, "barrier": index(BARRIERS),
+        "live_vector": LIVE_BITS,
+    })
+
+
+def stack_push(g: Geometry) -> data.StructLayout:
+    """Pushes one SIMT stack entry of a warp that does not run,
+    bottom first (launch and restore)."""
+    return data.StructLayout({"warp": index(g.warps), "pc": PC_BITS,
+                              "mask": g.warp_size, "reconv": PC_BITS})
+
+
+def warp_view(g: Geometry) -> data.StructLayout:
+    """Everything `FrontEnd` holds of one warp slot, read combinationally.
+
+    `pc`, `mask`, `reconv` are those of the selected stack entry (0 is the bottom; masks are already
+    ANDed with `live`). `parked` is set at a preemption point or when stopped; `live_vector` is what
+    the preemption point it stopped at says to save.
+    """
+    return data.StructLayout({
+        "valid": 1, "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
+        "block_warp": index(g.max_block_warps), "base": physical(g), "registers": 7,
+        "launched": g.warp_size, "live": g.warp_size, "waiting": 1, "barrier": index(BARRIERS),
+        "parked": 1, "exited": 1, "live_vector": LIVE_BITS, "depth": 7,
+        "pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS,
+    })

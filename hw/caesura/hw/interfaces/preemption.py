@@ -1,0 +1,74 @@
+"""What the dispatcher and the preemption engine tell each other."""
+
+from amaranth.lib import data
+
+from ..arch.geometry import ADDRESS_BITS, Geometry
+from . import payloads as payload
+
+__all__ = ["resident_tb", "command", "admission", "admitted", "counters", "activity"]
+
+
+def resident_tb(g: Geometry) -> data.StructLayout:
+    """One row of the TB table: what the dispatcher knows of a TB slot.
+
+    `started` is set once its warps run; `warps` has a bit for each warp slot it owns; `base` is its
+    first physical register (a multiple of 4), `first_line` its first shared-memory line, `lines`
+    how many it has; `local_base` is the address of its local memory, if its kernel has any.
+    """
+    index = payload.index
+    return data.StructLayout({
+        "valid": 1, "started": 1, "kernel": index(g.kernel_slots), "launch_id": 32,
+        "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "base": payload.physical(g),
+        "first_line": range(g.shared_lines + 1), "lines": range(g.shared_lines + 1),
+        "warps": g.warps, "local_base": ADDRESS_BITS,
+    })
+
+
+def command(g: Geometry) -> data.StructLayout:
+    """A preempt (`resume` = 0) or resume of one kernel;
+    the dispatcher has checked kernel state and mechanism."""
+    return data.StructLayout({"resume": 1, "kernel": payload.index(g.kernel_slots),
+                              "mechanism": 4, "scramble": 1, "gang": 1})
+
+
+def admission(g: Geometry) -> data.StructLayout:
+    """A TB to be given room: the dispatcher allocates registers, shared memory, warp slots and a TB
+    slot.
+
+    A restored TB has its local memory already, at `local_base`.
+    """
+    return data.StructLayout({"kernel": payload.index(g.kernel_slots), "launch_id": 32,
+                              "ctaid_x": 32, "ctaid_y": 16,
+                              "ctaid_z": 16, "local_base": ADDRESS_BITS})
+
+
+def admitted(g: Geometry) -> data.StructLayout:
+    """Answer to an admission (`valid` for one cycle, when there is room): slots by warp of the TB.
+
+    Warp k of the TB gets slot ``slots[k]`` and first physical register ``base + k * registers``. A
+    `bad` one has got nothing: no local memory of the kernel begins where it says that its own does.
+    """
+    index = payload.index
+    return data.StructLayout({"valid": 1, "bad": 1, "tb": index(g.tb_slots),
+                              "base": payload.physical(g), "first_line": range(g.shared_lines + 1),
+                              "slots": data.ArrayLayout(index(g.warps), g.max_block_warps)})
+
+
+def counters() -> data.StructLayout:
+    """Counters of the last preempt and resume, named and defined as in the register map."""
+    names = ("save_cycles", "drain_cycles", "save_data_bytes", "save_metadata_bytes",
+             "save_registers", "save_lines", "save_tbs", "save_warps", "restore_cycles",
+             "resume_cycles", "restore_bytes")
+    return data.StructLayout({name: 32 for name in names})
+
+
+def activity(g: Geometry) -> data.StructLayout:
+    """What a simulation may watch of the engine: the signals its cycle counters count.
+
+    `taken` is the cycle in which a command (`resume` or not, of `kernel`) is taken; `dropped`, of a
+    preempt, one in which a TB is done with; `draining` one in which nothing can be saved;
+    `started`, of a resume, one in which a TB starts.
+    """
+    return data.StructLayout({"taken": 1, "resume": 1,
+                              "kernel": payload.index(g.kernel_slots), "draining": 1,
+                              "dropped": 1, "started": 1})

@@ -1,0 +1,131 @@
+"""State as vectors of one bit a warp:
+the operations on such vectors, and a round-robin arbiter."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+__all__ = ["one_hot", "lowest", "encode", "spread", "BitSlicedCounters", "RoundRobin"]
+
+
+def one_hot(index: Value, width: int) -> Value:
+    """Return the vector of `width` bits with bit `index` set; all zero for an index beyond it."""
+    size = 1 << len(index)
+    return (Const(1 << (size - 1), size) >> (~index).as_unsigned())[:width]
+
+
+def lowest(vector: Value) -> Value:
+    """Return the vector with only the lowest set bit of `vector`."""
+    return vector & (~vector + 1)[:len(vector)]
+
+
+def encode(vector: Value) -> Value:
+    """Return the number of the set bit of a vector that has at most one."""
+    width = len(vector)
+    groups = [Const(sum(1 << i for i in range(width) if i >> bit & 1), width)
+              for bit in range(ceil_log2(width))]
+    # the OR makes it one net of several bits, in the export too
+    return Cat((vector & group).any() for group in groups) | Const(0, max(1, len(groups)))
+
+
+def spread(bit: Value, width: int) -> Value:
+    """Return a vector of `width` copies of `bit`."""
+    return bit.replicate(width)
+
+
+class RoundRobin(wiring.Component):
+    """Grants one of the requests, starting after the one granted last.
+
+    Parameters
+    ----------
+    width : int
+        Number of requesters.
+
+    Attributes
+    ----------
+    requests : Signal(width), in
+        Who wants a grant in this cycle.
+    valid : Signal(), out
+        Somebody does.
+    grant : Signal(width), out
+        The one chosen, one-hot; combinational.
+    index : Signal, out
+        The same as a number.
+    """
+
+    requests: Signal
+    valid: Signal
+    grant: Signal
+    index: Signal
+
+    def __init__(self, width: int):
+        if width < 1:
+            raise ValueError(f"width must be 1 or more, not {width}")
+        self.width = width
+        super().__init__({"requests": In(width), "valid": Out(1), "grant": Out(width),
+                          "index": Out(max(1, ceil_log2(width)))})
+
+    def elaborate(self, platform):
+        m = Module()
+        above = Signal(self.width)  # the requesters after the last one granted
+        upper = Signal(self.width)
+        candidates = Signal(self.width)
+        m.d.comb += [
+            upper.eq(self.requests & above),
+            candidates.eq(Mux(upper.any(), upper, self.requests)),
+            self.grant.eq(lowest(candidates)),
+            self.index.eq(encode(self.grant)),
+            self.valid.eq(self.requests.any()),
+        ]
+        with m.If(self.valid):
+            m.d.sync += above.eq(~(candidates ^ (candidates - 1)[:self.width]))
+        return m
+
+
+class BitSlicedCounters(wiring.Component):
+    """One small counter a warp, stored as bit planes so that all are tested at once.
+
+    Parameters
+    ----------
+    width : int
+        Number of counters.
+    bits : int
+        Bits of each.
+
+    Attributes
+    ----------
+    up, down : Signal(width), in
+        Counters to increment and to decrement; a counter in both keeps its value. The caller keeps
+        them between 0 and all ones.
+    any : Signal(width), out
+        Counters that are not zero.
+    full : Signal(width), out
+        Counters that are all ones.
+    """
+
+    up: Signal
+    down: Signal
+    any: Signal
+    full: Signal
+
+    def __init__(self, width: int, bits: int):
+        self.width = width
+        self.bits = bits
+        super().__init__({"up": In(width), "down": In(width),
+                          "any": Out(width), "full": Out(width)})
+
+    def elaborate(self, platform):
+        m = Module()
+        planes = [Signal(self.width, name=f"plane{bit}") for bit in range(self.bits)]
+        carry = self.up & ~self.down
+        borrow = self.down & ~self.up
+        for plane in planes:
+            m.d.sync += plane.eq(plane ^ (carry | borrow))
+            carry, borrow = carry & plane, borrow & ~plane
+        some = planes[0]
+        all_ones = planes[0]
+        for plane in planes[1:]:
+            some, all_ones = some | plane, all_ones & plane
+        m.d.comb += [self.any.eq(some), self.full.eq(all_ones)]
+        return m

@@ -1,0 +1,121 @@
+"""Word packer: chunks of up to four words in, dense groups of words out, without bubbles (Lin et
+al. Fig. 13).
+
+::
+
+    chunk (0..4 words) --> [ w0 w1 .. ] accumulator --> beat (words_out words)
+                             level
+"""
+
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["CHUNK_WORDS", "WORD_COUNT_BITS", "chunk", "packed", "Packer"]
+
+CHUNK_WORDS = 4
+"""Most words of a chunk."""
+
+WORD_COUNT_BITS = 30
+"""Bits of a number of words in a 32-bit byte space."""
+
+
+def chunk(tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008 - a shape is immutable
+    """The first `count` of `words`; `skip` leaves their places unwritten;
+    `flush` (with `tag`) ends a unit."""
+    return data.StructLayout({"words": data.ArrayLayout(32, CHUNK_WORDS),
+                              "count": range(CHUNK_WORDS + 1),
+                              "skip": 1, "flush": 1, "tag": tag})
+
+
+def packed(words: int, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008
+    """A group of words; `strobe` marks those written.
+    `flush` ends a unit, and `tag` is its flush chunk's."""
+    return data.StructLayout({"words": data.ArrayLayout(32, words),
+                              "strobe": words, "flush": 1, "tag": tag})
+
+
+class Packer(wiring.Component):
+    """Packs chunks into groups of `words_out` words.
+
+    A group goes out when it is full, or at a flush with what there is: a flush gives at least one
+    group (with an empty strobe if nothing was left), and the next chunk starts a new group. One
+    group a cycle if the chunks are full; latency one cycle.
+
+    Parameters
+    ----------
+    words_out : int
+        Words of a group, 1, 2 or 4.
+    tag : ShapeLike
+        What a flush carries along.
+
+    Attributes
+    ----------
+    chunk : stream, in
+    beat : stream, out
+
+    Raises
+    ------
+    ValueError
+        If `words_out` is not 1, 2 or 4.
+    """
+
+    chunk: stream.Interface
+    beat: stream.Interface
+
+    def __init__(self, words_out: int, tag: ShapeLike = unsigned(1)):  # noqa: B008
+        if words_out not in (1, 2, 4):
+            raise ValueError(f"words_out must be 1, 2 or 4, not {words_out}")
+        self.words_out, self.tag = words_out, tag
+        super().__init__({"chunk": In(stream.Signature(chunk(tag))),
+                          "beat": Out(stream.Signature(packed(words_out, tag)))})
+
+    def elaborate(self, platform):
+        m = Module()
+        n = self.words_out
+        capacity = n + CHUNK_WORDS - 1
+        words = Signal(32 * capacity)  # collected
+        strobe = Signal(capacity)  # which of them count
+        level = Signal(range(capacity + 1))  # words there
+        left = Signal(range(capacity + 1))  # and after a group has left
+        flushing = Signal()  # the rest of a piece leaves, even if not full
+        tag = Signal(self.tag)
+        entering, group = self.chunk.payload, self.beat.payload
+        full = Signal()  # a whole group is there
+        ends = Signal()  # the last group of the piece
+        leave = Signal()
+        enter = Signal()
+        m.d.comb += [
+            full.eq(level >= n), ends.eq(flushing & (level <= n)),
+            self.beat.valid.eq(full | flushing), leave.eq(self.beat.valid & self.beat.ready),
+            Value.cast(group.words).eq(words[:32 * n]), group.strobe.eq(strobe[:n]),
+            group.flush.eq(ends), Value.cast(group.tag).eq(Value.cast(tag)),
+            left.eq(Mux(leave, Mux(full, level - n, 0), level)),
+            self.chunk.ready.eq(Mux(flushing, leave & ends, left < n)),
+            enter.eq(self.chunk.valid & self.chunk.ready),
+        ]
+        fresh = Signal(32 * CHUNK_WORDS)
+        fresh_strobe = Signal(CHUNK_WORDS)
+        m.d.comb += [
+            fresh_strobe.eq(Cat(enter & (k < entering.count) & ~entering.skip
+                                for k in range(CHUNK_WORDS))),
+            fresh.eq(Cat(Mux(enter & (k < entering.count), entering.words[k], 0)
+                         for k in range(CHUNK_WORDS))),
+        ]
+        placed = Signal(32 * capacity)
+        placed_strobe = Signal(capacity)
+        with m.Switch(left):
+            for place in range(n):
+                with m.Case(place):
+                    m.d.comb += [placed.eq(fresh << 32 * place),
+                                 placed_strobe.eq(fresh_strobe << place)]
+        m.d.sync += [
+            words.eq(Mux(leave, words >> 32 * n, words) | placed),
+            strobe.eq(Mux(leave, strobe >> n, strobe) | placed_strobe),
+            level.eq(left + Mux(enter, entering.count, 0)),
+        ]
+        with m.If(enter):
+            m.d.sync += [flushing.eq(entering.flush), Value.cast(tag).eq(Value.cast(entering.tag))]
+        with m.Elif(leave & ends):
+            m.d.sync += flushing.eq(0)
+        return m

@@ -1,0 +1,132 @@
+"""Expander: writes the uniform, strided and scrambled registers of restored warps (Lin et al. Fig.
+13, restoring)::
+
+    chunks of words --> queue --> Unpacker --+--> Decompressor --> beats
+    warps ------------> queue --> walk ------+
+"""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import Pattern
+from ...arch.geometry import MAX_REGISTERS, Geometry
+from ...interfaces.payloads import index, physical
+from ...lib.bits import lowest_number, without_lowest
+from ...lib.stream_queue import StreamQueue
+from ..compress.compressor import PAG_BITS, group_count
+from ..compress.decompressor import Decompressor, decoded_beat
+from ..formats.packer import CHUNK_WORDS
+from ..formats.unpacker import Unpacker, word_beat
+
+__all__ = ["WORDS_AHEAD", "expansion", "expanded_tag", "group_words", "Expander"]
+
+WORDS_AHEAD = 64
+"""Chunks of words that wait while registers are written."""
+WARPS_AHEAD = 4
+"""Warps whose registers wait to be written."""
+
+
+def expansion(g: Geometry) -> data.StructLayout:
+    """Registers of a warp to be written:
+    `uniform` and `strided` ones from words, and the `dead` ones."""
+    return data.StructLayout({"warp": index(g.warps), "base": physical(g), "uniform": MAX_REGISTERS,
+                              "strided": MAX_REGISTERS, "dead": MAX_REGISTERS})
+
+
+def expanded_tag(g: Geometry) -> data.StructLayout:
+    """Where a beat belongs."""
+    return data.StructLayout({"warp": index(g.warps), "base": physical(g), "register": 6})
+
+
+def group_words(g: Geometry, pag):
+    """Return the groups of a register, as a combinational expression."""
+    return Mux(pag[3], g.warp_size // 8, Mux(pag[4], g.warp_size // 16, g.warp_size // 32))
+
+
+class Expander(wiring.Component):
+    """Walks the registers of a warp in ascending order, one register beat a cycle.
+
+    A register of 8 words takes two cycles.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    pag : Signal, in
+    job : stream, in
+        An `expansion` with at least one register.
+    words : stream, in
+        The words of the jobs, in order: chunks of up to four, in which jobs may share no chunk.
+    output : stream, out
+        `decompressor.decoded_beat` with an `expanded_tag`.
+    busy : Signal, out
+    """
+
+    pag: Signal
+    job: stream.Interface
+    words: stream.Interface
+    output: stream.Interface
+    busy: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "pag": In(PAG_BITS), "job": In(stream.Signature(expansion(g))),
+            "words": In(stream.Signature(word_beat(CHUNK_WORDS))),
+            "output": Out(stream.Signature(decoded_beat(g, expanded_tag(g)))), "busy": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.jobs = jobs = StreamQueue(expansion(g), WARPS_AHEAD)
+        m.submodules.chunks = chunks = StreamQueue(word_beat(CHUNK_WORDS),
+                                                   WORDS_AHEAD, buffered=True)
+        m.submodules.unpacker = unpacker = Unpacker(CHUNK_WORDS)
+        m.submodules.decompressor = decompressor = Decompressor(g, expanded_tag(g))
+        wiring.connect(m, wiring.flipped(self.job), jobs.input)
+        wiring.connect(m, wiring.flipped(self.words), chunks.input)
+        wiring.connect(m, chunks.output, unpacker.beat)
+        wiring.connect(m, decompressor.output, wiring.flipped(self.output))
+
+        out = decompressor.input
+        job = Signal(expansion(g))
+        left = Signal(MAX_REGISTERS)  # registers left of the job
+        bit = Signal(range(MAX_REGISTERS))  # the lowest of them
+        count = Signal(range(2 * group_count(g) + 1))  # its words
+        rest = Signal(MAX_REGISTERS)  # those left after it
+        some = Signal()  # one is left
+        need = Signal(range(CHUNK_WORDS + 1))  # words of it to take in this cycle
+        there = Signal()  # they have come
+        uniform, strided = job.uniform.bit_select(bit, 1), job.strided.bit_select(bit, 1)
+        early = Signal()
+        held = Signal(32 * CHUNK_WORDS)
+        second = Signal()
+        words = Value.cast(unpacker.words)
+        m.d.comb += [
+            some.eq(left.any()), bit.eq(lowest_number(left)),
+            rest.eq(without_lowest(left)), decompressor.pag.eq(self.pag),
+            count.eq(Mux(uniform | strided, group_words(g, self.pag) << strided, 0)),
+            early.eq((count > CHUNK_WORDS) & ~second),
+            need.eq(Mux(count > CHUNK_WORDS, CHUNK_WORDS, count)),
+            there.eq(some & (unpacker.level >= need)),
+            out.valid.eq(there & ~early),
+            Value.cast(out.payload.words).eq(Mux(second, Cat(held, words), words)),
+            out.payload.code.eq(Mux(uniform, Pattern.UNIFORM,
+                                    Mux(strided, Pattern.STRIDED, Pattern.DEAD))),
+            out.payload.tag.warp.eq(job.warp),
+            out.payload.tag.base.eq(job.base), out.payload.tag.register.eq(bit),
+            jobs.output.ready.eq(~some), self.busy.eq(jobs.output.valid | some | self.output.valid),
+        ]
+        with m.If(jobs.output.valid & ~some):
+            of = jobs.output.payload
+            m.d.sync += [job.eq(of), left.eq(of.uniform | of.strided | of.dead)]
+        with m.If(there & (early | out.ready)):
+            m.d.comb += unpacker.take.eq(need)
+            m.d.sync += [held.eq(words), second.eq(early)]
+            with m.If(~early):
+                m.d.sync += left.eq(rest)
+        return m

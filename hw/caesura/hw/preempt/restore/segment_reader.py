@@ -1,0 +1,130 @@
+"""Segment reader: a queue of (address, words) jobs becomes back-to-back bursts and a stream of
+their words."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, WORD_BYTES, Geometry
+from ...lib.stream_queue import StreamQueue
+from ...memory.ports import ReadInterface, ReadPort
+from ..formats.packer import WORD_COUNT_BITS
+from ..formats.unpacker import word_beat
+
+__all__ = ["read_job", "SegmentReader"]
+
+def read_job() -> data.StructLayout:
+    """Words to be read from `address` on, a multiple of `bus_bytes`.
+
+    The first `skip` of them only share a beat with what is wanted; whoever takes the words drops
+    them.
+    """
+    return data.StructLayout({"address": ADDRESS_BITS, "words": WORD_COUNT_BITS, "skip": 2})
+
+
+class SegmentReader(wiring.Component):
+    """Reads jobs ahead of their consumer, as far as its buffer has room.
+
+    The buffer covers the memory latency of the geometry, so that a consumer that keeps up sees one
+    beat a cycle; a burst is requested only when there is room for all of it, so that the bus is
+    never held.
+
+    Parameters
+    ----------
+    g : Geometry
+    jobs : int
+        Jobs that can be under way.
+
+    Attributes
+    ----------
+    job : stream, in
+        A job of no words is taken and gives nothing.
+    beat : stream, out
+        `unpacker.word_beat`; the beats of a job follow those of the one before.
+    clear : Signal, in
+        A command begins: forgets `error`.
+    error : Signal, out
+        Set by a failed beat, from the cycle after it arrives, until `clear`.
+    port : ReadPort
+    """
+
+    job: stream.Interface
+    beat: stream.Interface
+    clear: Signal
+    error: Signal
+    port: ReadInterface
+
+    def __init__(self, g: Geometry, jobs: int):
+        if jobs < 1:
+            raise ValueError(f"jobs must be 1 or more, not {jobs}")
+        self.geometry, self.jobs = g, jobs
+        self.depth = 1 << (g.memory_latency + 2 * g.burst_beats - 1).bit_length()
+        super().__init__({
+            "job": In(stream.Signature(read_job())),
+            "beat": Out(stream.Signature(word_beat(g.bus_words))),
+            "clear": In(1), "error": Out(1), "port": Out(ReadPort(g)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, n = self.geometry, self.geometry.bus_words
+        m.submodules.lengths = lengths = StreamQueue(WORD_COUNT_BITS, self.jobs)
+        m.submodules.beats = beats = StreamQueue(8 * g.bus_bytes, self.depth, buffered=True)
+        self._request(m, lengths, beats)
+
+        m.d.comb += [beats.input.payload.eq(self.port.beat.payload.data),
+                     beats.input.valid.eq(self.port.beat.valid),
+                     self.port.beat.ready.eq(beats.input.ready)]
+        with m.If(self.clear):
+            m.d.sync += self.error.eq(0)
+        with m.Elif(self.port.beat.valid & self.port.beat.ready & self.port.beat.payload.error):
+            m.d.sync += self.error.eq(1)
+
+        taken = Signal(WORD_COUNT_BITS)
+        left = Signal(WORD_COUNT_BITS)
+        last = Signal()
+        go = Signal()
+        m.d.comb += [
+            left.eq(lengths.output.payload - taken), last.eq(left <= n),
+            self.beat.valid.eq(beats.output.valid & lengths.output.valid),
+            go.eq(self.beat.valid & self.beat.ready),
+            beats.output.ready.eq(go), lengths.output.ready.eq(go & last),
+            Value.cast(self.beat.payload.words).eq(beats.output.payload),
+            self.beat.payload.count.eq(Mux(last, left, n)),
+        ]
+        with m.If(go):
+            m.d.sync += taken.eq(Mux(last, 0, taken + n))
+        return m
+
+    def _request(self, m, lengths, beats):
+        """Cut the job in hand into bursts, each when the buffer has room for it."""
+        g = self.geometry
+        address = Signal(ADDRESS_BITS)
+        beats_left = Signal(WORD_COUNT_BITS)
+        in_segment = Signal(range(g.burst_beats + 1))
+        burst = Signal(range(g.burst_beats + 1))
+        reserved = Signal(range(self.depth + 1))
+        request = self.port.request
+        sent = Signal()
+        freed = Signal()
+        job = self.job.payload
+        low = (g.bus_bytes - 1).bit_length()
+        m.d.comb += [
+            in_segment.eq(g.burst_beats - address[low:SEGMENT_BYTES.bit_length() - 1]),
+            burst.eq(Mux(beats_left < in_segment, beats_left, in_segment)),
+            request.valid.eq((beats_left != 0) & (reserved + burst <= self.depth)),
+            request.payload.address.eq(address), request.payload.extra_beats.eq(burst - 1),
+            sent.eq(request.valid & request.ready),
+            freed.eq(beats.output.valid & beats.output.ready),
+            lengths.input.payload.eq(job.words),
+            lengths.input.valid.eq(self.job.valid & (beats_left == 0) & (job.words != 0)),
+            self.job.ready.eq((beats_left == 0) & lengths.input.ready),
+        ]
+        m.d.sync += reserved.eq(reserved + Mux(sent, burst, 0) - freed)
+        with m.If(sent):
+            m.d.sync += [address.eq(address + (burst << low)), beats_left.eq(beats_left - burst)]
+        with m.If(self.job.valid & self.job.ready):
+            m.d.sync += [address.eq(job.address),
+                         beats_left.eq((job.words + (g.bus_words - 1))
+                                       >> (low - WORD_BYTES.bit_length() + 1))]
+        return m

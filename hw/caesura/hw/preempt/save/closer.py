@@ -1,0 +1,197 @@
+"""Closer: the pattern table at the end of a TB's stream, the body of its CCB entry, and what was
+saved of it.
+
+All of these are known only once the last register of the TB has been compressed (`arch.context`;
+Lin et al. IV-B).
+"""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import CCB_ENTRY, PATTERN_WORDS
+from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, SEGMENT_BYTES, WORD_BYTES, Geometry
+from ...interfaces.payloads import index
+from ...lib.bits import popcount
+from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
+from ..formats.session import session
+from .collector import tb_data
+from .committer import HEAD_BYTES
+from .row_fetch import record_number
+
+__all__ = ["ENTRY_BODY_BYTES", "body_skip", "closing_tag", "closing_job", "save_tally", "Closer"]
+
+ENTRY_BODY_BYTES = CCB_ENTRY.size // 8 - HEAD_BYTES
+"""Bytes of words 2 to 15 of an entry."""
+
+
+def body_skip(g: Geometry) -> int:
+    """Return the words before an entry's body that share a bus beat with it."""
+    return HEAD_BYTES % g.bus_bytes // WORD_BYTES
+
+
+def closing_tag() -> data.StructLayout:
+    """Tag of a closing flush: it ends a `final` unit; the TB is `closed` with it."""
+    return data.StructLayout({"final": 1, "closed": 1})
+
+
+def closing_job(g: Geometry) -> data.StructLayout:
+    """A TB whose records and lines are all listed.
+
+    Unless something was `written`, it has no stream. `records` are in the stream, those in `listed`
+    (a bit a record, `items` in all) with registers; `shared_words` are the words of metadata before
+    the bitmap of shared lines, 0 if there is none.
+    """
+    count = range(g.max_block_warps + 1)
+    return data.StructLayout({
+        "tb": index(g.tb_slots), "area": ADDRESS_BITS,
+        "bank": 1, "ended": 1, "written": 1, "live_warps": 32,
+        "records": count, "items": count, "listed": g.max_block_warps, "registers": 32,
+        "lines": range(g.shared_lines + 1),
+        "metadata_words": WORD_COUNT_BITS, "shared_words": WORD_COUNT_BITS,
+        "launch_id": 32, "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "local_base": ADDRESS_BITS})
+
+
+def save_tally(g: Geometry) -> data.StructLayout:
+    """The stream of TB `tb` has been written out, or it has `ended` by itself; `valid` for one
+    cycle.
+
+    With it what was saved: bytes of the stream, registers, lines, warps.
+    """
+    return data.StructLayout({"valid": 1, "ended": 1, "tb": index(g.tb_slots), "data_bytes": 32,
+                              "metadata_bytes": 32, "registers": 32, "lines": 32, "warps": 32})
+
+
+class Closer(wiring.Component):
+    """Closes one TB at a time while the records of the next are written.
+
+    Waits until all registers of the TB are in, then takes a cycle a record and a few.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    session : in
+    job : stream, in
+        From a `RecordWriter`.
+    select, vector, collected, clear
+        The `Collector`.
+    chunk : stream, out
+        The pattern table, which ends the stream, then the entry's body, the last flush with
+        `closed`.
+    done : out
+    busy : Signal, out
+    """
+
+    session: data.View
+    job: stream.Interface
+    select: data.View
+    vector: Signal
+    collected: data.View
+    clear: Signal
+    chunk: stream.Interface
+    done: data.View
+    busy: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "session": In(session(g)), "job": In(stream.Signature(closing_job(g))),
+            "select": Out(record_number(g)),
+            "vector": In(2 * MAX_REGISTERS),
+            "collected": In(data.ArrayLayout(tb_data(g), 2)), "clear": Out(2),
+            "chunk": Out(stream.Signature(chunk(closing_tag()))),
+            "done": Out(save_tally(g)), "busy": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, skip = self.geometry, body_skip(self.geometry)
+        job = Signal(closing_job(g))
+        collected = Signal(tb_data(g))
+        data_words = Signal(WORD_COUNT_BITS)
+        metadata_words = Signal(WORD_COUNT_BITS)
+        out = self.chunk.payload
+        number = Signal(range(g.max_block_warps + 1))
+        parts = -(-ENTRY_BODY_BYTES // (WORD_BYTES * CHUNK_WORDS))
+        part = Signal(2)
+        body = Signal(32 * CHUNK_WORDS * parts)
+        m.d.comb += body.eq(self._body(m, job, data_words, metadata_words, collected.words))
+        m.d.comb += [
+            collected.eq(self.collected[job.bank]),
+            self.select.record.eq(number), self.select.bank.eq(job.bank),
+            self.done.ended.eq(job.ended), self.done.tb.eq(job.tb),
+            self.done.data_bytes.eq(data_words * WORD_BYTES),
+            self.done.metadata_bytes.eq(metadata_words * WORD_BYTES),
+            self.done.registers.eq(job.registers),
+            self.done.lines.eq(job.lines), self.done.warps.eq(popcount(job.live_warps)),
+        ]
+        with m.FSM() as fsm:
+            m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
+            with m.State("IDLE"):
+                m.d.comb += self.job.ready.eq(1)
+                m.d.sync += [job.eq(self.job.payload), number.eq(0), part.eq(0)]
+                with m.If(self.job.valid):
+                    m.next = "COLLECT"
+            with m.State("COLLECT"):
+                m.d.sync += [data_words.eq(collected.words
+                                           + job.lines * (SEGMENT_BYTES // WORD_BYTES)),
+                             metadata_words.eq(job.metadata_words + job.records * PATTERN_WORDS)]
+                with m.If(~job.written):
+                    m.next = "DONE"
+                with m.Elif(collected.items == job.items):
+                    m.next = "TABLE"
+            with m.State("TABLE"):
+                last = number + 1 == job.records
+                listed = job.listed.bit_select(number, 1)
+                m.d.comb += [
+                    self.chunk.valid.eq(1), Value.cast(out.words).eq(Mux(listed, self.vector, 0)),
+                    out.count.eq(PATTERN_WORDS), out.flush.eq(last), out.tag.closed.eq(job.ended)]
+                with m.If(self.chunk.ready):
+                    m.d.sync += number.eq(number + 1)
+                    with m.If(last):
+                        m.next = "DONE"
+                        with m.If(~job.ended):
+                            m.next = "SKIP" if skip else "BODY"
+            if skip:
+                with m.State("SKIP"):
+                    m.d.comb += [self.chunk.valid.eq(1), out.count.eq(skip), out.skip.eq(1)]
+                    with m.If(self.chunk.ready):
+                        m.next = "BODY"
+            with m.State("BODY"):
+                last = part == parts - 1
+                m.d.comb += [self.chunk.valid.eq(1),
+                             Value.cast(out.words).eq(body.word_select(part, 32 * CHUNK_WORDS)),
+                             out.count.eq(Mux(
+                                 last, ENTRY_BODY_BYTES // WORD_BYTES - (parts - 1) * CHUNK_WORDS,
+                                 CHUNK_WORDS)),
+                             out.flush.eq(last), out.tag.final.eq(1), out.tag.closed.eq(1)]
+                with m.If(self.chunk.ready):
+                    m.d.sync += part.eq(part + 1)
+                    with m.If(last):
+                        m.next = "DONE"
+            with m.State("DONE"):
+                m.d.comb += [self.done.valid.eq(1), self.clear.eq(1 << job.bank)]
+                m.next = "IDLE"
+        return m
+
+    def _body(self, m, job, data_words, metadata_words, register_words):
+        """Return words 2 to 15 of the entry."""
+        s = self.session
+        body = Signal(CCB_ENTRY)
+        m.d.comb += [
+            body.register_image.eq(job.area), body.stack_image.eq(job.area),
+            body.length.eq((data_words + metadata_words) * WORD_BYTES),
+            body.mechanism.eq(s.mechanism),
+            body.pag.eq(s.pag), body.registers.eq(s.registers), body.warps.eq(s.warps),
+            body.data_bytes.eq(data_words * WORD_BYTES),
+            body.metadata_bytes.eq(metadata_words * WORD_BYTES), body.shared_lines.eq(job.lines),
+        ]
+        m.d.comb += [body[name].eq(job[name]) for name in ("launch_id", "ctaid_x", "ctaid_y",
+                                                           "ctaid_z", "live_warps", "local_base")]
+        with m.If(s.lines != 0):
+            m.d.comb += body.shared_image.eq(job.area
+                                             + (job.shared_words + register_words) * WORD_BYTES)
+        return body.as_value()[8 * HEAD_BYTES:]

@@ -1,0 +1,166 @@
+"""Collector: encoded registers are sorted into rows and packed words; patterns and sizes are noted.
+
+::
+
+    encoded --+--> random: rows ---------------------------> rows
+              +--> uniform, strided --> Packer(4) --> queue --> words
+              +--> last of an item ---------------------------> items (how many rows it has)
+              +--> pattern vectors, words of each TB
+"""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import Pattern
+from ...arch.geometry import MAX_REGISTERS, Geometry
+from ...lib.stream_queue import StreamQueue
+from ..compress.compressor import encoded, group_count
+from ..formats.packer import CHUNK_WORDS, Packer, packed
+from .row_fetch import record_number, row_tag
+
+__all__ = ["ROWS_AHEAD", "item_rows", "tb_data", "Collector"]
+
+ROWS_AHEAD = 16
+"""Rows read while the bus is busy with earlier ones."""
+ITEMS_AHEAD = 4
+"""Warps whose registers are all read and wait to be written."""
+
+
+def item_rows(g: Geometry):
+    """Shape of the number of rows of a warp's registers."""
+    return range(MAX_REGISTERS * g.beats + 1)
+
+
+def tb_data(g: Geometry) -> data.StructLayout:
+    """What was collected of a TB: warps whose registers are all in,
+    and the words of all its registers."""
+    return data.StructLayout({"items": range(g.max_block_warps + 1), "words": 32})
+
+
+class Collector(wiring.Component):
+    """Takes an encoded row a cycle (two cycles for 8 words of a uniform or strided register).
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    input : stream, in
+        From a `Compressor` that carries a `row_tag`.
+    rows : stream, out
+        Rows of shared memory and of random registers, in order.
+    words : stream, out
+        Words of the uniform and strided registers of each item, in groups of four, ended by a flush
+        even if there are none; all words of an item can be held, whether they are taken or not.
+    items : stream, out
+        Rows of each item, once its last register has come: not after the first row of the next
+        item.
+    select : in; vector : Signal, out
+        Pattern vector of a record, combinational; right once its TB's `collected` has counted it.
+    collected : array of tb_data, out
+        Of the TB of each bank.
+    clear : Signal, in
+        Banks (bit vector) whose TB is done with.
+    busy : Signal, out
+    """
+
+    input: stream.Interface
+    rows: stream.Interface
+    words: stream.Interface
+    items: stream.Interface
+    select: data.View
+    vector: Signal
+    collected: data.View
+    clear: Signal
+    busy: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "input": In(stream.Signature(encoded(g, row_tag(g)))),
+            "rows": Out(stream.Signature(data.ArrayLayout(32, g.lanes))),
+            "words": Out(stream.Signature(packed(CHUNK_WORDS))),
+            "items": Out(stream.Signature(item_rows(g))),
+            "select": In(record_number(g)), "vector": Out(2 * MAX_REGISTERS),
+            "collected": Out(data.ArrayLayout(tb_data(g), 2)), "clear": In(2), "busy": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, entering = self.geometry, self.input.payload
+        groups = g.regs_per_thread * 2 * group_count(g) // CHUNK_WORDS + 2
+        m.submodules.rows = rows = StreamQueue(data.ArrayLayout(32, g.lanes),
+                                               ROWS_AHEAD, buffered=True)
+        m.submodules.packer = packer = Packer(CHUNK_WORDS)
+        m.submodules.words = words = StreamQueue(packed(CHUNK_WORDS), groups, buffered=True)
+        m.submodules.items = items = StreamQueue(item_rows(g), ITEMS_AHEAD)
+        wiring.connect(m, packer.beat, words.input)
+        for name, queue in (("rows", rows), ("words", words), ("items", items)):
+            wiring.connect(m, queue.output, wiring.flipped(getattr(self, name)))
+
+        random = Signal()  # the row, not its compressed words, is kept
+        ends = Signal()  # the last register of an item
+        second = Signal()  # the first four compressed words were taken
+        more = Signal()  # these are the first four of more
+        row_goes = Signal()
+        chunk_goes = Signal()
+        item_goes = Signal()
+        go = Signal()  # the register is taken
+        small = Value.cast(entering.words)[:32 * 2 * group_count(g)]
+        count = Signal(item_rows(g))
+        m.d.comb += [
+            random.eq(entering.code == Pattern.RANDOM),
+            ends.eq(entering.last & entering.tag.ends & ~entering.tag.shared),
+            more.eq(~random & (entering.count > CHUNK_WORDS) & ~second),
+            row_goes.eq(~random | rows.input.ready),
+            chunk_goes.eq((random & ~ends) | packer.chunk.ready),
+            item_goes.eq(~ends | items.input.ready),
+            self.input.ready.eq(row_goes & chunk_goes & item_goes & ~more),
+            go.eq(self.input.valid & self.input.ready),
+            rows.input.valid.eq(go & random),
+            Value.cast(rows.input.payload).eq(Value.cast(entering.words)[:32 * g.lanes]),
+            items.input.valid.eq(go & ends), items.input.payload.eq(count + random),
+            packer.chunk.valid.eq(self.input.valid & (~random | ends) & row_goes & item_goes),
+            Value.cast(packer.chunk.payload.words).eq(small.word_select(second, 32 * CHUNK_WORDS)),
+            packer.chunk.payload.count.eq(Mux(
+                random, 0, Mux(more, CHUNK_WORDS, entering.count - Mux(second, CHUNK_WORDS, 0)))),
+            packer.chunk.payload.flush.eq(ends & ~more),
+            self.busy.eq(packer.beat.valid | rows.output.valid | words.output.valid
+                         | items.output.valid),
+        ]
+        with m.If(packer.chunk.valid & packer.chunk.ready):
+            m.d.sync += second.eq(more)
+        with m.If(go & ~entering.tag.shared):
+            m.d.sync += count.eq(Mux(ends, 0, count + random))
+        self._note(m, go, ends)
+        return m
+
+    def _note(self, m, go, ends):
+        """Keep the pattern vectors; count words and items of both banks."""
+        g, entering = self.geometry, self.input.payload
+        m.submodules.vectors = vectors = Memory(shape=2 * MAX_REGISTERS,
+                                                depth=1 << record_number(g).size, init=[])
+        write = vectors.write_port()
+        read = vectors.read_port(domain="comb")
+        of = entering.tag.of
+        vector = Signal(2 * MAX_REGISTERS)
+        updated = Signal(2 * MAX_REGISTERS)
+        m.d.comb += [
+            updated.eq(vector
+                       | (Mux(entering.last, entering.code, 0) << 2 * entering.tag.register)),
+            write.addr.eq(of), write.data.eq(updated), write.en.eq(go & ends),
+            read.addr.eq(self.select), self.vector.eq(read.data),
+        ]
+        with m.If(go & ~entering.tag.shared):
+            m.d.sync += vector.eq(Mux(ends, 0, updated))
+            for bank in range(2):
+                with m.If(of.bank == bank):
+                    m.d.sync += [self.collected[bank].words.eq(self.collected[bank].words
+                                                               + entering.count),
+                                 self.collected[bank].items.eq(self.collected[bank].items + ends)]
+        for bank in range(2):
+            with m.If(self.clear[bank]):
+                m.d.sync += self.collected[bank].eq(0)

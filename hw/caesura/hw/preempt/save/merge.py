@@ -1,0 +1,106 @@
+"""Merge: metadata, registers, shared lines and the end of each TB become one stream of chunks."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import Geometry
+from ..formats.packer import CHUNK_WORDS, chunk, packed
+from .closer import closing_tag
+from .collector import item_rows
+from .records import piece
+
+__all__ = ["Merge"]
+
+
+class Merge(wiring.Component):
+    """Puts each piece of metadata and what follows it into one stream; one chunk a cycle.
+
+    After a piece come the rows of shared memory that its tag counts, or with ``tag.registers`` the
+    rows and then the words of one item, or with ``tag.closes`` the closing chunks of its TB.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    pieces : stream, in
+        Groups of 4 words; those that end a piece have its tag.
+    rows, words, items : stream, in
+        From a `Collector`.
+    closing : stream, in
+        Chunks; the last one of a TB has a `closing_tag` with `closed`.
+    chunk : stream, out
+        A flush ends a unit; its tag says that the unit is final.
+    """
+
+    pieces: stream.Interface
+    rows: stream.Interface
+    words: stream.Interface
+    items: stream.Interface
+    closing: stream.Interface
+    chunk: stream.Interface
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "pieces": In(stream.Signature(packed(CHUNK_WORDS, piece(g)))),
+            "rows": In(stream.Signature(data.ArrayLayout(32, g.lanes))),
+            "words": In(stream.Signature(packed(CHUNK_WORDS))),
+            "items": In(stream.Signature(item_rows(g))),
+            "closing": In(stream.Signature(chunk(closing_tag()))),
+            "chunk": Out(stream.Signature(chunk())),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        pieces, words, closing = self.pieces, self.words, self.closing
+        left = Signal.like(pieces.payload.tag.rows)  # rows of lines left
+        taken = Signal.like(self.items.payload)  # rows of registers taken of an item
+        in_item = Signal()  # an item follows its record
+        closes = Signal()  # what closes the TB comes next
+        go = Signal()
+        lines, rows = left != 0, in_item & ~(self.items.valid & (taken == self.items.payload))
+        m.d.comb += go.eq(self.chunk.valid & self.chunk.ready)
+        with m.If(lines | rows):
+            row = self._row(m, go)
+            m.d.sync += [left.eq(left - (row & lines)), taken.eq(taken + (row & ~lines))]
+        with m.Elif(in_item):
+            self._group(m, words)
+            with m.If(go & words.payload.flush):
+                m.d.comb += self.items.ready.eq(1)
+                m.d.sync += [in_item.eq(0), taken.eq(0)]
+        with m.Elif(closes):
+            m.d.comb += [self.chunk.valid.eq(closing.valid), closing.ready.eq(self.chunk.ready)]
+            m.d.comb += [self.chunk.payload[name].eq(closing.payload[name])
+                         for name in ("words", "count", "skip", "flush")]
+            m.d.comb += self.chunk.payload.tag.eq(closing.payload.tag.final)
+            with m.If(go & closing.payload.flush & closing.payload.tag.closed):
+                m.d.sync += closes.eq(0)
+        with m.Else():
+            self._group(m, pieces)
+            tag = pieces.payload.tag
+            with m.If(go & pieces.payload.flush):
+                m.d.sync += [left.eq(tag.rows), in_item.eq(tag.registers), closes.eq(tag.closes)]
+        return m
+
+    def _group(self, m, source):
+        """Pass on a group of packed words."""
+        out, group = self.chunk.payload, source.payload
+        m.d.comb += [self.chunk.valid.eq(source.valid), source.ready.eq(self.chunk.ready),
+                     Value.cast(out.words).eq(Value.cast(group.words)),
+                     out.count.eq(sum(group.strobe[k] for k in range(CHUNK_WORDS)))]
+
+    def _row(self, m, go):
+        """Pass on four words of a row; return whether they are its last."""
+        parts, out = self.geometry.lanes // CHUNK_WORDS, self.chunk.payload
+        part = Signal(range(max(2, parts)))
+        last = Signal()
+        words = Value.cast(self.rows.payload)
+        m.d.comb += [last.eq(part == parts - 1), self.chunk.valid.eq(self.rows.valid),
+                     self.rows.ready.eq(self.chunk.ready & last), out.count.eq(CHUNK_WORDS),
+                     Value.cast(out.words).eq(words.word_select(part, 32 * CHUNK_WORDS))]
+        with m.If(go):
+            m.d.sync += part.eq(Mux(last, 0, part + 1))
+        return go & last

@@ -1,0 +1,171 @@
+"""Save pipeline: from stopped warps to bursts of a context image (Lin et al. Fig. 13, spilling)::
+
+    RecordWriter --chunks--> Packer(4) --> queue -------------------+
+      |      |                                                      |
+      |      +-- items --> RowFetch --> Compressor --> Collector ---+--> Merge --> Packer(bus)
+      |                                                    |        |                  |
+      +--------- TBs listed --------------------------> Closer -----+            SegmentWriter
+                                                                                       |
+                                                                                     bursts
+"""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
+from ...interfaces.payloads import index, warp_view
+from ...lib.stream_queue import StreamQueue
+from ..compress.compressor import Compressor
+from ..formats.packer import CHUNK_WORDS, Packer, packed
+from ..formats.rows import row_access
+from ..formats.session import session
+from .closer import Closer, save_tally
+from .collector import Collector
+from .merge import Merge
+from .records import RecordWriter, piece, save_target
+from .row_fetch import RowFetch, register_data, register_read, row_tag
+from .segment_writer import SegmentWriter, data_burst, write_data, write_job
+
+__all__ = ["PIECES_AHEAD", "SavePipeline"]
+
+PIECES_AHEAD = 16
+"""Chunks of metadata prepared while data is written."""
+UNITS_AHEAD = 4
+"""Units (streams and entry bodies) whose address is known while earlier ones are written."""
+
+
+class SavePipeline(wiring.Component):
+    """Writes the streams and the entry bodies of TBs, back to back, as bursts.
+
+    Throughput is one bus beat or one register beat a cycle, whichever takes longer, as long as that
+    is no less for each warp than its cycles of metadata (see `RecordWriter`).
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    session : in
+        The command; constant while `idle` is low.
+    target : stream of records.save_target, in
+        The next TB.
+    done : closing.save_tally, out
+        A TB's stream has been closed, and what was saved of it; `valid` for one cycle.
+    stopped, exited, save_select, save_view, flags_select, flags_valid, flags_predicates
+    save_predicate_select, save_predicate, save_uniforms, save_uniform_select, save_uniform
+    lines_valid
+        As in `RecordWriter`.
+    save_read, row : stream, out; save_data, row_data : in
+        Read ports of the register file and of shared memory, as in `RowFetch`.
+    burst, data : stream, out
+        As in `SegmentWriter`.
+    waiting : Signal, out
+        The TB in hand has only running warps left.
+    flowing : Signal, out
+        Data is on its way to the bus, as opposed to waiting for warps to stop.
+    idle : Signal, out
+        Nothing is in hand.
+    """
+
+    session: data.View
+    target: stream.Interface
+    done: data.View
+    stopped: Signal
+    exited: Signal
+    save_select: data.View
+    save_view: data.View
+    flags_select: Signal
+    flags_valid: Signal
+    flags_predicates: Signal
+    save_predicate_select: Signal
+    save_predicate: Signal
+    save_uniforms: Signal
+    save_uniform_select: Signal
+    save_uniform: Signal
+    lines_valid: Signal
+    save_read: stream.Interface
+    save_data: data.View
+    row: stream.Interface
+    row_data: data.View
+    burst: stream.Interface
+    data: stream.Interface
+    waiting: Signal
+    flowing: Signal
+    idle: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "session": In(session(g)), "target": In(stream.Signature(save_target(g))),
+            "done": Out(save_tally(g)),
+            "stopped": In(g.warps), "exited": In(g.warps),
+            "save_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
+            "save_view": In(warp_view(g)),
+            "flags_select": Out(index(g.warps)), "flags_valid": In(MAX_REGISTERS),
+            "flags_predicates": In(PREDICATES), "save_predicate_select": Out(range(PREDICATES + 1)),
+            "save_predicate": In(g.warp_size), "save_uniforms": In(UNIFORMS),
+            "save_uniform_select": Out(range(UNIFORMS)),
+            "save_uniform": In(32), "lines_valid": In(g.shared_lines),
+            "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
+            "row": Out(stream.Signature(row_access(g))), "row_data": In(register_data(g)),
+            "burst": Out(stream.Signature(data_burst(g))),
+            "data": Out(stream.Signature(write_data(g))),
+            "waiting": Out(1), "flowing": Out(1), "idle": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.records = records = RecordWriter(g)
+        m.submodules.fetch = fetch = RowFetch(g)
+        m.submodules.compressor = compressor = Compressor(g, row_tag(g))
+        m.submodules.collector = collector = Collector(g)
+        m.submodules.closer = closer = Closer(g)
+        m.submodules.metadata = metadata = Packer(CHUNK_WORDS, piece(g))
+        m.submodules.pieces = pieces = StreamQueue(packed(CHUNK_WORDS, piece(g)), PIECES_AHEAD)
+        m.submodules.jobs = jobs = StreamQueue(write_job(g), UNITS_AHEAD)
+        m.submodules.merge = merge = Merge(g)
+        m.submodules.packer = packer = Packer(g.bus_words)
+        m.submodules.writer = writer = SegmentWriter(g)
+
+        wiring.connect(m, wiring.flipped(self.target), records.target)
+        wiring.connect(m, records.chunk, metadata.chunk)
+        wiring.connect(m, metadata.beat, pieces.input)
+        wiring.connect(m, pieces.output, merge.pieces)
+        wiring.connect(m, records.item, fetch.item)
+        wiring.connect(m, fetch.output, compressor.input)
+        wiring.connect(m, compressor.output, collector.input)
+        for name in ("rows", "words", "items"):
+            wiring.connect(m, getattr(collector, name), getattr(merge, name))
+        wiring.connect(m, records.close, closer.job)
+        wiring.connect(m, closer.chunk, merge.closing)
+        wiring.connect(m, merge.chunk, packer.chunk)
+        wiring.connect(m, packer.beat, writer.beat)
+        wiring.connect(m, records.job, jobs.input)
+        wiring.connect(m, jobs.output, writer.job)
+        for name in ("burst", "data"):
+            wiring.connect(m, getattr(writer, name), wiring.flipped(getattr(self, name)))
+        for name in ("save_read", "row"):
+            wiring.connect(m, getattr(fetch, name), wiring.flipped(getattr(self, name)))
+        m.d.comb += [
+            fetch.save_data.eq(self.save_data),
+            fetch.row_data.eq(self.row_data), records.session.eq(self.session),
+            closer.session.eq(self.session), compressor.pag.eq(self.session.pag),
+            collector.select.eq(closer.select), closer.vector.eq(collector.vector),
+            closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
+            self.done.eq(closer.done), records.save_view.eq(self.save_view),
+            self.save_select.eq(records.save_select), self.waiting.eq(records.waiting),
+        ]
+        for name in ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate",
+                     "save_uniforms", "save_uniform", "lines_valid"):
+            m.d.comb += getattr(records, name).eq(getattr(self, name))
+        for name in ("flags_select", "save_predicate_select", "save_uniform_select"):
+            m.d.comb += getattr(self, name).eq(getattr(records, name))
+        moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | compressor.busy
+                  | collector.busy
+                  | closer.busy | packer.beat.valid | writer.burst.valid)
+        m.d.comb += [self.flowing.eq(moving | ~(records.idle | records.waiting)),
+                     self.idle.eq(records.idle & ~moving)]
+        return m

@@ -1,0 +1,383 @@
+"""Record writer: the words of a TB's image that are not data, and the list of the data to be
+fetched.
+
+For each warp as it stops a record header, predicates, uniform registers and SIMT stack; then the
+bitmap of shared lines (`arch.context`; Lin et al. IV-B and Fig. 13, left). The data (registers,
+lines) follows each piece: the tag of its last chunk says what. What ends a TB is the `Closer`'s,
+since it depends on how the registers were compressed.
+"""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import ENTRY_BYTES, STACK_WORDS, WARP_HEADER, Mechanism, area_address
+from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
+from ...arch.isa import LIVE_REST
+from ...interfaces.payloads import index, warp_view
+from ...interfaces.preemption import resident_tb
+from ...lib.bits import lowest_number, popcount, without_lowest
+from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
+from ..formats.rows import rows_per_line
+from ..formats.session import session
+from .closer import body_skip, closing_job
+from .committer import HEAD_BYTES
+from .row_fetch import fetch_item
+from .segment_writer import write_job
+
+__all__ = ["piece", "save_target", "RecordWriter"]
+
+GROUP = 32
+"""Lines of a bitmap word."""
+
+
+def piece(g: Geometry) -> data.StructLayout:
+    """Tag of the last chunk of a piece: what follows it.
+
+    `rows` rows of shared memory, or the `registers` of one item, or what `closes` the TB.
+    """
+    return data.StructLayout({"rows": range(g.shared_lines * rows_per_line(g) + 1),
+                              "registers": 1, "closes": 1})
+
+
+def save_target(g: Geometry) -> data.StructLayout:
+    """A TB to be saved, its slot (also the number of its CCB entry) and its row of the TB table."""
+    return data.StructLayout({"tb": index(g.tb_slots), "row": resident_tb(g)})
+
+
+class _Registers:
+    """What is remembered of the TB in hand."""
+
+    def __init__(self, g: Geometry):
+        # The TB in hand: its slot, its row of the TB table, its area, and its warps saved so far.
+        self.tb = Signal(index(g.tb_slots))
+        self.row = Signal(resident_tb(g))
+        self.area = Signal(ADDRESS_BITS)
+        self.saved = Signal(g.warps)
+        self.live_warps = Signal(32)
+        self.bank = Signal()
+        self.ended = Signal()
+        # The warp in hand: registers to be saved, how many, and what of its record is left.
+        self.warp = Signal(index(g.warps))
+        self.mask = Signal(MAX_REGISTERS)
+        self.valid = Signal(MAX_REGISTERS)
+        self.count = Signal(range(MAX_REGISTERS + 1))
+        self.predicates = Signal(PREDICATES)
+        self.uniforms = Signal(UNIFORMS)
+        self.headed = Signal()
+        self.entry = Signal(6)
+        # The bitmap word in hand, and the lines listed.
+        self.group = Signal(range(g.shared_lines + 1))
+        self.lines = Signal(range(g.shared_lines + 1))
+        # What the `Closer` is told.
+        self.metadata_words = Signal(WORD_COUNT_BITS)
+        self.shared_words = Signal(WORD_COUNT_BITS)
+        self.records = Signal(range(g.max_block_warps + 1))
+        self.items = Signal(range(g.max_block_warps + 1))
+        self.listed = Signal(g.max_block_warps)
+        self.registers = Signal(32)
+
+
+class RecordWriter(wiring.Component):
+    """Walks one TB at a time.
+
+    Warps are taken as they stop; exited warps have no record. A TB none of whose warps is left when
+    it would be completed (it finished, or was killed by a fault) has `ended`: its stream is closed,
+    its entry gets no body. A warp takes 4 cycles, and one for each predicate, uniform register and
+    stack entry, while the data of the one before is fetched and written; the last word of its
+    header goes with what follows it.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    session : in
+        The command; constant while `idle` is low.
+    target : stream, in
+        The next TB; ready while idle.
+    close : stream, out
+        A TB whose records and lines are all listed.
+    job : stream, out
+        Units to be written: the stream and the entry's body.
+    chunk : stream, out
+        Words, with a `piece` as tag; each piece ends with a flush, the TB's last has `closes`.
+    item : stream, out
+        Data to be fetched, in the order of the pieces.
+    idle, waiting : Signal, out
+        No TB in hand; TB in hand has only running warps left.
+    stopped, exited : Signal(warps), in
+        Vectors: warps that can be saved; warps that have no record.
+    save_select : out; save_view : interfaces.warp_view, in
+        A warp and an entry of its stack, and what the front end holds of them. Combinational.
+    flags_select : Signal, out; flags_valid, flags_predicates : Signal, in
+        A warp, its valid registers and written predicates. Combinational.
+    save_predicate_select : Signal, out; save_predicate : Signal(warp_size), in
+        A predicate of warp `flags_select`, combinational.
+    save_uniforms : Signal(UNIFORMS), in; save_uniform_select : Signal, out
+    save_uniform : Signal(32), in
+        Written uniform registers of warp `save_select.warp`, and the value of one. Combinational.
+    lines_valid : Signal(shared_lines), in
+        Vector: lines of shared memory that hold something.
+    """
+
+    session: data.View
+    target: stream.Interface
+    close: stream.Interface
+    stopped: Signal
+    exited: Signal
+    save_select: data.View
+    save_view: data.View
+    flags_select: Signal
+    flags_valid: Signal
+    flags_predicates: Signal
+    save_predicate_select: Signal
+    save_predicate: Signal
+    save_uniforms: Signal
+    save_uniform_select: Signal
+    save_uniform: Signal
+    lines_valid: Signal
+    job: stream.Interface
+    chunk: stream.Interface
+    item: stream.Interface
+    idle: Signal
+    waiting: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "session": In(session(g)), "target": In(stream.Signature(save_target(g))),
+            "close": Out(stream.Signature(closing_job(g))),
+            "stopped": In(g.warps), "exited": In(g.warps),
+            "save_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
+            "save_view": In(warp_view(g)),
+            "flags_select": Out(index(g.warps)), "flags_valid": In(MAX_REGISTERS),
+            "flags_predicates": In(PREDICATES), "save_predicate_select": Out(range(PREDICATES + 1)),
+            "save_predicate": In(g.warp_size), "save_uniforms": In(UNIFORMS),
+            "save_uniform_select": Out(range(UNIFORMS)),
+            "save_uniform": In(32), "lines_valid": In(g.shared_lines),
+            "job": Out(stream.Signature(write_job(g))),
+            "chunk": Out(stream.Signature(chunk(piece(g)))),
+            "item": Out(stream.Signature(fetch_item(g))), "idle": Out(1), "waiting": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        regs = _Registers(g)
+
+        m.d.comb += [self.save_select.warp.eq(regs.warp), self.save_select.entry.eq(regs.entry),
+                     self.flags_select.eq(regs.warp),
+                     self.save_predicate_select.eq(lowest_number(regs.predicates)),
+                     self.save_uniform_select.eq(lowest_number(regs.uniforms))]
+        sent = self.chunk.valid & self.chunk.ready
+        with m.If(sent):
+            m.d.sync += regs.metadata_words.eq(regs.metadata_words + self.chunk.payload.count)
+        self._closing(m, regs)
+        with m.FSM():
+            self._select(m, regs)
+            self._record(m, regs)
+            self._shared(m, regs)
+            self._finish(m, regs)
+        return m
+
+    def _closing(self, m, regs):
+        """Offer the facts that the `Closer` needs."""
+        close = self.close.payload
+        m.d.comb += [
+            close.tb.eq(regs.tb), close.area.eq(regs.area),
+            close.bank.eq(regs.bank), close.ended.eq(regs.ended),
+            close.written.eq(regs.saved.any()),
+            close.live_warps.eq(regs.live_warps), close.records.eq(regs.records),
+            close.listed.eq(regs.listed), close.items.eq(regs.items),
+            close.registers.eq(regs.registers),
+            close.metadata_words.eq(regs.metadata_words),
+            close.shared_words.eq(regs.shared_words), close.lines.eq(regs.lines),
+        ]
+        m.d.comb += [close[name].eq(regs.row[name])
+                     for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")]
+
+    def _emit(self, m, words, count, last: ValueLike = 0, **tag: ValueLike):
+        """Offer a chunk; `last` ends its piece, with the given fields of the tag.
+        Returns its `ready`."""
+        payload = self.chunk.payload
+        m.d.comb += [self.chunk.valid.eq(1), Value.cast(payload.words).eq(Cat(words)),
+                     payload.count.eq(count), payload.flush.eq(last)]
+        m.d.comb += [payload.tag[name].eq(value) for name, value in tag.items()]
+        return self.chunk.ready
+
+    def _select(self, m, regs):
+        """Take a TB, then its warps one by one as they stop."""
+        g, row, s = self.geometry, regs.row, self.session
+        running = Signal(g.warps)
+        ready = Signal(g.warps)
+        m.d.comb += [running.eq(row.warps & ~regs.saved & ~self.exited),
+                     ready.eq(running & self.stopped)]
+        with m.State("IDLE"):
+            m.d.comb += [self.idle.eq(1), self.target.ready.eq(1)]
+            m.d.sync += [
+                regs.tb.eq(self.target.payload.tb),
+                row.eq(self.target.payload.row), regs.saved.eq(0),
+                regs.live_warps.eq(0), regs.metadata_words.eq(0), regs.shared_words.eq(0),
+                regs.registers.eq(0), regs.lines.eq(0), regs.group.eq(0), regs.records.eq(0),
+                regs.items.eq(0), regs.listed.eq(0), regs.ended.eq(0)]
+            with m.If(self.target.valid):
+                m.next = "OPEN"
+        with m.State("OPEN"):
+            m.d.sync += regs.area.eq(area_address(g, s.ccb_base, s.area_bytes, regs.tb))
+            m.next = "WARP"
+        with m.State("WARP"):
+            m.d.comb += self.waiting.eq(running.any() & ~ready.any())
+            m.d.sync += [regs.warp.eq(lowest_number(ready)), regs.entry.eq(0)]
+            with m.If(ready.any()):
+                m.next = "VIEW"
+                with m.If(~regs.saved.any()):
+                    m.next = "STREAM"
+            with m.Elif(~running.any()):
+                m.next = "END"
+                with m.If(~regs.saved.any()):
+                    m.d.sync += regs.ended.eq(1)
+                    m.next = "CLOSE"
+                with m.Elif(s.lines != 0):
+                    m.d.sync += regs.shared_words.eq(regs.metadata_words)
+                    m.next = "BITMAP"
+        with m.State("STREAM"):
+            m.d.comb += [self.job.payload.address.eq(regs.area),
+                         self.job.payload.entry.eq(regs.tb), self.job.valid.eq(1)]
+            with m.If(self.job.ready):
+                m.next = "VIEW"
+
+    def _record(self, m, regs):
+        """List the registers of one warp and write the first words of its record."""
+        s, view, item = self.session, self.save_view, self.item.payload
+        live = Signal(MAX_REGISTERS)
+        header = Signal(WARP_HEADER)
+        m.d.comb += [
+            live.eq(Cat(view.live_vector[:LIVE_REST],
+                        view.live_vector[LIVE_REST].replicate(MAX_REGISTERS - LIVE_REST))),
+            header.warp.eq(view.block_warp), header.depth.eq(view.depth),
+            header.predicates.eq(regs.predicates),
+            header.waiting.eq(view.waiting),
+            header.barrier.eq(view.barrier), header.live_lanes.eq(view.live),
+            header.launched_lanes.eq(view.launched), header.saved_registers.eq(regs.count),
+            header.uniforms.eq(self.save_uniforms),
+        ]
+        with m.State("VIEW"):
+            m.d.sync += [regs.valid.eq(self.flags_valid),
+                         regs.predicates.eq(self.flags_predicates),
+                         regs.uniforms.eq(self.save_uniforms),
+                         regs.headed.eq(0), regs.mask.eq(s.allocated)]
+            with m.If(s.mechanism != Mechanism.OCCUPIED):
+                m.d.sync += regs.mask.eq(s.allocated & live & (
+                    self.flags_valid | s.scramble.replicate(MAX_REGISTERS)))
+            m.next = "ITEM"
+        with m.State("ITEM"):
+            count, some = popcount(regs.mask), regs.mask.any()
+            m.d.comb += [
+                item.warp.eq(regs.warp), item.base.eq(view.base),
+                item.mask.eq(regs.mask), item.valid.eq(regs.valid),
+                item.raw.eq(s.mechanism != Mechanism.LIVE_CP), item.launched.eq(view.launched),
+                item.of.record.eq(regs.records),
+                item.of.bank.eq(regs.bank), self.item.valid.eq(some)]
+            m.d.sync += regs.count.eq(count)
+            with m.If(self.item.ready | ~some):
+                m.d.sync += [regs.registers.eq(regs.registers + count),
+                             regs.records.eq(regs.records + 1),
+                             regs.items.eq(regs.items + some),
+                             regs.listed.eq(regs.listed | (some << regs.records))]
+                m.next = "HEADER"
+        first, last = header.as_value()[:32 * CHUNK_WORDS], header.as_value()[32 * CHUNK_WORDS:]
+        with m.State("HEADER"):
+            with m.If(self._emit(m, first, CHUNK_WORDS)):
+                m.next = "STACK"
+                with m.If(regs.predicates.any()):
+                    m.next = "PREDICATE"
+                with m.Elif(regs.uniforms.any()):
+                    m.next = "UNIFORM"
+        self._rest(m, regs, last)
+
+    def _rest(self, m, regs, last_header_word):
+        """Write the rest of a record; its first chunk begins with the last word of the header."""
+        g, view = self.geometry, self.save_view
+
+        def follow(words, count, **also: ValueLike):
+            taken = self._emit(m, Mux(regs.headed, words, Cat(last_header_word, words)),
+                               count + ~regs.headed, **also)
+            with m.If(taken):
+                m.d.sync += regs.headed.eq(1)
+            return taken
+
+        with m.State("PREDICATE"):
+            with m.If(follow(self.save_predicate, 1)):
+                m.d.sync += regs.predicates.eq(without_lowest(regs.predicates))
+                with m.If(~without_lowest(regs.predicates).any()):
+                    m.next = "STACK"
+                    with m.If(regs.uniforms.any()):
+                        m.next = "UNIFORM"
+        with m.State("UNIFORM"):
+            with m.If(follow(self.save_uniform, 1)):
+                m.d.sync += regs.uniforms.eq(without_lowest(regs.uniforms))
+                with m.If(~without_lowest(regs.uniforms).any()):
+                    m.next = "STACK"
+        with m.State("STACK"):
+            last = regs.entry + 1 >= view.depth
+            entry = Cat(view.pc, Const(0, 32 - len(view.pc)), view.mask, Const(0, 32 - g.warp_size),
+                        view.reconv, Const(0, 32 - len(view.reconv)))
+            with m.If(follow(entry, Mux(view.depth == 0, 0, STACK_WORDS),
+                             last=last, registers=regs.count != 0)):
+                m.d.sync += regs.entry.eq(regs.entry + 1)
+                with m.If(last):
+                    m.d.sync += [regs.saved.eq(regs.saved | (1 << regs.warp)),
+                                 regs.live_warps.eq(regs.live_warps | (1 << view.block_warp))]
+                    m.next = "WARP"
+
+    def _shared(self, m, regs):
+        """Write the bitmap of the shared lines, then list the lines."""
+        g, s, item = self.geometry, self.session, self.item.payload
+        first = Signal(range(g.shared_lines + 1))  # first line of the group, in the SM
+        left = Signal(range(g.shared_lines + 1))  # lines from there to the TB's end
+        bits = Signal(GROUP)  # lines saved
+        written = Signal(GROUP)  # lines that are valid
+        total = Signal.like(regs.lines)  # lines listed up to here
+        last = Signal()  # the last group
+        m.d.comb += [
+            first.eq(regs.row.first_line + regs.group * GROUP),
+            left.eq(s.lines - regs.group * GROUP),
+            last.eq(left <= GROUP), written.eq(self.lines_valid.bit_select(first, GROUP)),
+            bits.eq(Mux(last, (Const(1, 1) << left[:6]) - 1, ~Const(0, GROUP))
+                    & (written | (s.mechanism == Mechanism.OCCUPIED).replicate(GROUP))),
+            total.eq(regs.lines + popcount(bits)),
+        ]
+        with m.State("BITMAP"):
+            with m.If(self._emit(m, bits, 1, last=last, rows=total * rows_per_line(g))):
+                m.d.sync += [regs.lines.eq(total), regs.group.eq(Mux(last, 0, regs.group + 1))]
+                with m.If(last):
+                    m.next = "LINES"
+        with m.State("LINES"):
+            m.d.comb += [item.shared.eq(1), item.line.eq(first), item.mask.eq(bits),
+                         item.valid.eq(written), self.item.valid.eq(bits.any())]
+            with m.If(self.item.ready | ~bits.any()):
+                m.d.sync += regs.group.eq(regs.group + 1)
+                with m.If(last):
+                    m.next = "END"
+
+    def _finish(self, m, regs):
+        """Leave the rest of the TB to the `Closer`;
+        the entry has a body unless the TB has ended meanwhile."""
+        s, skip = self.session, body_skip(self.geometry)
+        with m.State("END"):
+            m.d.sync += regs.ended.eq(~(regs.row.warps & ~self.exited).any())
+            with m.If(self._emit(m, Const(0), 0, last=1, closes=1)):
+                m.next = "BODY"
+        with m.State("BODY"):
+            m.d.comb += [self.job.valid.eq(~regs.ended), self.job.payload.entry.eq(regs.tb),
+                         self.job.payload.address.eq(
+                             s.ccb_base + regs.tb * ENTRY_BYTES + HEAD_BYTES - skip * WORD_BYTES)]
+            with m.If(regs.ended | self.job.ready):
+                m.next = "CLOSE"
+        with m.State("CLOSE"):
+            m.d.comb += self.close.valid.eq(1)
+            with m.If(self.close.ready):
+                m.d.sync += regs.bank.eq(~regs.bank)
+                m.next = "IDLE"

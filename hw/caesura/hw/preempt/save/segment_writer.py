@@ -1,0 +1,114 @@
+"""Segment writer: packed beats and a start address become bursts that end at 128-byte boundaries or
+at a flush."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, WORD_BYTES, Geometry
+from ...interfaces.payloads import index
+from ...lib.stream_queue import StreamQueue
+from ..formats.packer import packed
+
+__all__ = ["write_job", "data_burst", "write_data", "SegmentWriter"]
+
+
+def write_job(g: Geometry) -> data.StructLayout:
+    """Start address of a unit, a multiple of `bus_bytes`, and the CCB entry it belongs to."""
+    return data.StructLayout({"address": ADDRESS_BITS, "entry": index(g.tb_slots)})
+
+
+def data_burst(g: Geometry) -> data.StructLayout:
+    """A burst of entry `entry`; `final` is its last."""
+    return data.StructLayout({"address": ADDRESS_BITS, "extra_beats": range(g.burst_beats),
+                              "entry": index(g.tb_slots), "final": 1})
+
+
+def write_data(g: Geometry) -> data.StructLayout:
+    """A beat of a burst."""
+    return data.StructLayout({"data": 8 * g.bus_bytes, "strobe": g.bus_bytes})
+
+
+class SegmentWriter(wiring.Component):
+    """Cuts units of beats into bursts.
+
+    Each unit (the beats up to a flush) takes a start address from `job`. A burst is offered once
+    all its beats are held, so that a stalled source never holds the bus; two segments of beats are
+    held, so that the next burst is gathered while one is written. A flush beat without a strobe
+    only ends the unit.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    job : stream, in
+        The next unit.
+    beat : stream, in
+        `packer.packed`; the tag of a flush says that the burst it ends is final.
+    burst : stream, out
+        In address order.
+    data : stream, out
+        The beats of the bursts, in order.
+    """
+
+    job: stream.Interface
+    beat: stream.Interface
+    burst: stream.Interface
+    data: stream.Interface
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "job": In(stream.Signature(write_job(g))),
+            "beat": In(stream.Signature(packed(g.bus_words))),
+            "burst": Out(stream.Signature(data_burst(g))),
+            "data": Out(stream.Signature(write_data(g))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.beats = beats = StreamQueue(write_data(g),
+                                                 2 * g.burst_beats + 2, buffered=True)
+        m.submodules.bursts = bursts = StreamQueue(data_burst(g), 4)
+        wiring.connect(m, beats.output, wiring.flipped(self.data))
+        wiring.connect(m, bursts.output, wiring.flipped(self.burst))
+
+        opened = Signal()
+        address = Signal(ADDRESS_BITS)
+        first = Signal(ADDRESS_BITS)
+        count = Signal(range(g.burst_beats + 1))
+        entry = Signal(index(g.tb_slots))
+        beat = self.beat.payload
+        stored = Signal()
+        closes = Signal()
+        go = Signal()
+        total = Signal.like(count)
+        at_end = (address[:SEGMENT_BYTES.bit_length() - 1] == SEGMENT_BYTES - g.bus_bytes)
+        m.d.comb += [
+            stored.eq(beat.strobe.any()), total.eq(count + stored),
+            closes.eq((total != 0) & (beat.flush | (stored & at_end))),
+            self.job.ready.eq(~opened),
+            self.beat.ready.eq(opened & beats.input.ready & bursts.input.ready),
+            go.eq(self.beat.valid & self.beat.ready),
+            beats.input.valid.eq(go & stored), bursts.input.valid.eq(go & closes),
+            beats.input.payload.data.eq(Value.cast(beat.words)),
+            beats.input.payload.strobe.eq(Cat(bit.replicate(WORD_BYTES) for bit in beat.strobe)),
+            bursts.input.payload.address.eq(Mux(count == 0, address, first)),
+            bursts.input.payload.extra_beats.eq(total - 1), bursts.input.payload.entry.eq(entry),
+            bursts.input.payload.final.eq(beat.flush & beat.tag),
+        ]
+        with m.If(~opened & self.job.valid):
+            m.d.sync += [opened.eq(1), address.eq(self.job.payload.address),
+                         entry.eq(self.job.payload.entry), count.eq(0)]
+        with m.If(go):
+            m.d.sync += count.eq(Mux(closes, 0, total))
+            with m.If(stored):
+                m.d.sync += address.eq(address + g.bus_bytes)
+                with m.If(count == 0):
+                    m.d.sync += first.eq(address)
+            with m.If(beat.flush):
+                m.d.sync += opened.eq(0)
+        return m

@@ -1,0 +1,104 @@
+"""Counters of the last preempt and of the last resume
+(register map, ``save_*`` and ``restore_*``)."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import State
+from ...arch.geometry import WORD_BYTES, Geometry
+from ...interfaces.preemption import counters
+from ..formats.packer import WORD_COUNT_BITS
+from ..save.closer import ENTRY_BODY_BYTES, save_tally
+from ..save.committer import HEAD_BYTES, head_event
+
+__all__ = ["PreemptCounters"]
+
+
+class PreemptCounters(wiring.Component):
+    """Counts, from `begin_save` or `begin_restore` on, in cycles since the command was taken.
+
+    ``save_cycles`` is the time of the last `dropped` claim, ``restore_cycles`` that of the last
+    `started` TB, ``resume_cycles`` that of the first instruction issued after a TB has started.
+    Bytes of metadata include the heads and bodies of CCB entries.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    begin_save, begin_restore : Signal, in
+        A command was taken (the cycle before); resets its counters.
+    saving : Signal, in
+        A preempt is under way.
+    tally, head_event, dropped, released, draining : in
+        Progress of a preempt.
+    started, issued, read_valid, read_words : in
+        Progress of a resume.
+    counters : out
+    """
+
+    begin_save: Signal
+    begin_restore: Signal
+    saving: Signal
+    tally: data.View
+    head_event: data.View
+    dropped: Signal
+    released: Signal
+    draining: Signal
+    started: Signal
+    issued: Signal
+    read_valid: Signal
+    read_words: Signal
+    counters: data.View
+
+    def __init__(self, g: Geometry):
+        super().__init__({
+            "begin_save": In(1), "begin_restore": In(1),
+            "saving": In(1), "tally": In(save_tally(g)),
+            "head_event": In(head_event(g)), "dropped": In(1), "released": In(1), "draining": In(1),
+            "started": In(1), "issued": In(1), "read_valid": In(1),
+            "read_words": In(WORD_COUNT_BITS), "counters": Out(counters()),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        c, tally = self.counters, self.tally
+        time = Signal(32)
+        unresumed = Signal()
+        running = Signal()
+        m.d.sync += time.eq(time + 1)
+        with m.If(self.begin_save | self.begin_restore):
+            m.d.sync += time.eq(2)
+
+        head = self.saving & self.head_event.valid & (self.head_event.state != State.DEMOTED)
+        body = tally.valid & ~tally.ended
+        gains = {
+            "drain_cycles": self.draining, "save_data_bytes": Mux(tally.valid, tally.data_bytes, 0),
+            "save_metadata_bytes": Mux(tally.valid, tally.metadata_bytes, 0)
+                                   + Mux(body, ENTRY_BODY_BYTES, 0)
+                                   + Mux(head, HEAD_BYTES, 0),
+            "save_registers": Mux(tally.valid, tally.registers, 0),
+            "save_lines": Mux(tally.valid, tally.lines, 0),
+            "save_tbs": self.released & self.saving, "save_warps": Mux(tally.valid, tally.warps, 0),
+        }
+        m.d.sync += [c[name].eq(c[name] + gain) for name, gain in gains.items()]
+        with m.If(self.dropped):
+            m.d.sync += c.save_cycles.eq(time)
+        with m.If(self.begin_save):
+            m.d.sync += [c[name].eq(0) for name in ("save_cycles", *gains)]
+
+        with m.If(self.started):
+            m.d.sync += [c.restore_cycles.eq(time), running.eq(1)]
+        with m.If(self.read_valid):
+            m.d.sync += c.restore_bytes.eq(c.restore_bytes + self.read_words * WORD_BYTES)
+        with m.If(unresumed):
+            with m.If(running & self.issued):
+                m.d.sync += unresumed.eq(0)
+            with m.Else():
+                m.d.sync += c.resume_cycles.eq(c.resume_cycles + 1)
+        with m.If(self.begin_restore):
+            m.d.sync += [c.restore_cycles.eq(0), c.restore_bytes.eq(0),
+                         c.resume_cycles.eq(2), unresumed.eq(1), running.eq(0)]
+        return m

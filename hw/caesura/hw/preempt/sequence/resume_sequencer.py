@@ -1,0 +1,286 @@
+"""Resume sequencer: entries in, checks, then a TB at a time: room, stream, demotion, start.
+
+Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its
+entry is no longer resumable, acknowledged), and then starts: at once, or with ``session.gang`` when
+all have got there or the next one finds no room. Of each TB the pattern table is read first, then
+the rest of its stream; streams follow each other without a gap; TBs are admitted while earlier ones
+are still being read.
+"""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import CCB_ENTRY, ENTRY_BYTES, PATTERN_WORDS, State
+from ...arch.faults import CommandError
+from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
+from ...interfaces.payloads import index
+from ...interfaces.preemption import admission, admitted
+from ...lib.bits import lowest_number, popcount
+from ..formats.packer import WORD_COUNT_BITS
+from ..formats.session import session
+from ..restore.entry_buffer import ENTRY_WORDS
+from ..restore.pipeline import restore_job, restored
+from ..restore.segment_reader import read_job
+from ..save.committer import head, head_event
+
+__all__ = ["ResumeSequencer"]
+
+
+class _Registers:
+    """What is remembered of the entries, and of the one in hand."""
+
+    def __init__(self, g: Geometry):
+        self.waiting = Signal(g.tb_slots)  # entries whose TB has no room yet
+        self.placed = Signal(g.tb_slots)  # it is in a slot
+        self.parsed = Signal(g.tb_slots)  # it is read back
+        self.demoted = Signal(g.tb_slots)  # its entry is written
+        self.running = Signal(g.tb_slots)  # it was started
+        self.tb_of = Signal(data.ArrayLayout(index(g.tb_slots), g.tb_slots))  # its slot
+        self.broken = Signal()  # the resume fails
+        self.current = Signal(index(g.tb_slots))  # the entry in hand
+        self.place = Signal(admitted(g))  # its TB's place
+        self.requested = Signal(range(g.tb_slots + 1))  # entries requested
+
+
+class ResumeSequencer(wiring.Component):
+    """Runs one resume.
+
+    On a bus error while the entries are read, or a bad entry, nothing is restored. On an error
+    later (bus, or a stream that makes no sense) no more TBs are admitted; TBs already in place
+    start; every other one that had been given room has its entry written `State.COMPLETE` again
+    and, when that is acknowledged, is given back through `release`: it can still be resumed.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    session : in
+        The command; constant from `begin` to `done`.
+    begin : Signal, in
+        Start, with the session set from this cycle on.
+    done : out
+        `valid` for one cycle, with the result.
+    failed : Signal, out
+        Something went wrong since `begin`.
+    read_error, write_error : Signal, in
+        From the reader and the committer, set since `begin`.
+    entries_full, complete, bad, select, load, loaded, entry
+        The `EntryBuffer`.
+    read_job, restore_job, restored, restore_idle
+        The `SegmentReader` and the `RestorePipeline`.
+    head, head_event, commit_idle
+        The `Committer`.
+    admit, admitted, no_room, start, release
+        The dispatcher.
+    """
+
+    session: data.View
+    begin: Signal
+    done: data.View
+    failed: Signal
+    read_error: Signal
+    write_error: Signal
+    entries_full: Signal
+    complete: Signal
+    bad: Signal
+    select: Signal
+    load: Signal
+    loaded: Signal
+    entry: data.View
+    read_job: stream.Interface
+    restore_job: stream.Interface
+    restored: data.View
+    restore_idle: Signal
+    head: stream.Interface
+    head_event: data.View
+    commit_idle: Signal
+    admit: stream.Interface
+    admitted: data.View
+    no_room: Signal
+    start: data.View
+    release: data.View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        tb = index(g.tb_slots)
+        super().__init__({
+            "session": In(session(g)), "begin": In(1),
+            "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "failed": Out(1),
+            "read_error": In(1), "write_error": In(1),
+            "entries_full": In(1), "complete": In(g.tb_slots), "bad": In(1),
+            "select": Out(tb), "load": Out(1), "loaded": In(1), "entry": In(CCB_ENTRY),
+            "read_job": Out(stream.Signature(read_job())),
+            "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
+            "restore_idle": In(1),
+            "head": Out(stream.Signature(head(g))),
+            "head_event": In(head_event(g)), "commit_idle": In(1),
+            "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
+            "no_room": In(1), "start": Out(data.StructLayout({"valid": 1, "tb": tb})),
+            "release": Out(data.StructLayout({"valid": 1, "tb": tb})),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        regs = _Registers(g)
+        m.d.comb += [self.failed.eq(regs.broken | self.read_error | self.write_error),
+                     self.select.eq(regs.current)]
+        self._track(m, regs)
+        with m.FSM():
+            self._read_entries(m, regs)
+            self._admit(m, regs)
+            self._settle(m, regs)
+        return m
+
+    def _track(self, m, regs):
+        """Note what has happened to each entry's TB; start those that are ready."""
+        event = self.head_event
+        started = Signal(index(self.geometry.tb_slots))
+        ready = Signal.like(regs.running)
+        hold = Signal()
+        coming = regs.waiting.any() | (regs.placed & ~(regs.parsed & regs.demoted)).any()
+        m.d.comb += [hold.eq(self.session.gang & coming & ~self.no_room & ~self.failed),
+                     ready.eq(Mux(hold, 0, regs.parsed & regs.demoted & ~regs.running)),
+                     started.eq(lowest_number(ready)),
+                     self.start.valid.eq(ready.any()), self.start.tb.eq(regs.tb_of[started])]
+        m.d.sync += regs.running.eq(regs.running | Mux(ready.any(), 1 << started, 0))
+        with m.If(self.admitted.valid & self.admitted.bad):
+            m.d.sync += regs.broken.eq(1)
+        with m.Elif(self.admitted.valid):
+            m.d.sync += [regs.place.eq(self.admitted),
+                         regs.tb_of[regs.current].eq(self.admitted.tb),
+                         regs.placed.eq(regs.placed | (1 << regs.current)),
+                         regs.waiting.eq(regs.waiting & ~(1 << regs.current))]
+        with m.If(self.restored.valid & self.restored.bad):
+            m.d.sync += regs.broken.eq(1)
+        with m.If(self.restored.valid & ~self.restored.bad):
+            m.d.sync += regs.parsed.eq(regs.parsed | (1 << self.restored.entry))
+        with m.If(event.valid & (event.state == State.DEMOTED) & ~event.error):
+            m.d.sync += regs.demoted.eq(regs.demoted | (1 << event.entry))
+        with m.If(self.begin):
+            m.d.sync += [regs.placed.eq(0), regs.parsed.eq(0),
+                         regs.demoted.eq(0), regs.running.eq(0),
+                         regs.broken.eq(0), regs.requested.eq(0)]
+
+    def _read_entries(self, m, regs):
+        """Read all entries back to back; judge them together."""
+        g, job = self.geometry, self.read_job
+        with m.State("IDLE"):
+            with m.If(self.begin):
+                m.next = "ENTRIES"
+        with m.State("ENTRIES"):
+            m.d.comb += [job.valid.eq(regs.requested != g.tb_slots),
+                         job.payload.words.eq(ENTRY_WORDS),
+                         job.payload.address.eq(
+                             self.session.ccb_base + regs.requested * ENTRY_BYTES)]
+            with m.If(job.valid & job.ready):
+                m.d.sync += regs.requested.eq(regs.requested + 1)
+            m.d.sync += regs.waiting.eq(self.complete)
+            with m.If(self.entries_full & ~job.valid):
+                m.next = "NEXT"
+                with m.If(self.read_error | self.bad):
+                    m.d.sync += regs.broken.eq(self.bad)
+                    m.next = "FINISH"
+
+    def _admit(self, m, regs):
+        """Give each complete entry's TB room, then queue its table, its stream and its demotion."""
+        g, entry, admit = self.geometry, self.entry, self.admit
+        words = Signal(WORD_COUNT_BITS)  # of the stream
+        table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))  # of its pattern table
+        before = Signal.like(words)  # of what precedes the table
+        at = Signal(ADDRESS_BITS)  # address of the table
+        skip = Signal(2)  # words of the bus beat before it
+        m.d.sync += [table.eq(popcount(entry.live_warps[:g.max_block_warps]) * PATTERN_WORDS),
+                     words.eq(entry.length // WORD_BYTES)]
+        m.d.comb += [before.eq(words - table), at.eq(entry.register_image + before * WORD_BYTES),
+                     skip.eq(at % g.bus_bytes // WORD_BYTES)]
+        with m.State("NEXT"):
+            m.d.sync += regs.current.eq(lowest_number(regs.waiting))
+            m.next = "SETTLE"
+            with m.If(regs.waiting.any() & ~self.failed):
+                m.next = "LOAD"
+        with m.State("LOAD"):
+            m.d.comb += self.load.eq(1)
+            m.next = "LOADING"
+        with m.State("LOADING"):
+            with m.If(self.loaded):
+                m.next = "ADMIT"
+        m.d.comb += [admit.payload.kernel.eq(self.session.kernel),
+                     admit.payload.launch_id.eq(entry.launch_id),
+                     admit.payload.ctaid_x.eq(entry.ctaid_x),
+                     admit.payload.ctaid_y.eq(entry.ctaid_y),
+                     admit.payload.ctaid_z.eq(entry.ctaid_z),
+                     admit.payload.local_base.eq(entry.local_base)]
+        with m.State("ADMIT"):
+            m.d.comb += admit.valid.eq(1)
+            with m.If(admit.ready):
+                m.next = "ROOM"
+                with m.If(self.admitted.valid):
+                    m.next = "TABLE"
+        with m.State("ROOM"):
+            with m.If(self.admitted.valid):
+                m.next = "TABLE"
+                with m.If(self.admitted.bad):
+                    m.next = "NEXT"
+        job = self.read_job
+        with m.State("TABLE"):
+            m.d.comb += [job.valid.eq(1), job.payload.address.eq(at - skip * WORD_BYTES),
+                         job.payload.words.eq(table + skip), job.payload.skip.eq(skip)]
+            with m.If(job.ready):
+                m.next = "READ"
+        with m.State("READ"):
+            m.d.comb += [job.valid.eq(1), job.payload.address.eq(entry.register_image),
+                         job.payload.words.eq(before)]
+            with m.If(job.ready):
+                m.next = "PARSE"
+        with m.State("PARSE"):
+            m.d.comb += [
+                self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(regs.current),
+                self.restore_job.payload.place.eq(regs.place),
+                self.restore_job.payload.live_warps.eq(entry.live_warps),
+                self.restore_job.payload.words.eq(words), self.restore_job.payload.skip.eq(skip)]
+            with m.If(self.restore_job.ready):
+                m.next = "DEMOTE"
+        with m.State("DEMOTE"):
+            with m.If(self._head(m, regs, State.DEMOTED)):
+                m.next = "NEXT"
+
+    def _head(self, m, regs, state):
+        m.d.comb += [self.head.valid.eq(1), self.head.payload.entry.eq(regs.current),
+                     self.head.payload.state.eq(state),
+                     self.head.payload.generation.eq(self.entry.generation)]
+        return self.head.ready
+
+    def _settle(self, m, regs):
+        """Wait until all have started; after a failure give back those that cannot."""
+        left = Signal.like(regs.placed)
+        m.d.comb += left.eq(regs.placed & ~regs.running)
+        quiet = self.restore_idle & self.commit_idle & ~(regs.parsed & regs.demoted & left).any()
+        with m.State("SETTLE"):
+            m.d.sync += regs.current.eq(lowest_number(left))
+            with m.If(quiet):
+                m.next = "FINISH"
+                with m.If(left.any()):
+                    m.next = "RELOAD"
+        with m.State("RELOAD"):
+            m.d.comb += self.load.eq(1)
+            m.next = "RELOADING"
+        with m.State("RELOADING"):
+            with m.If(self.loaded):
+                with m.If(self._head(m, regs, State.COMPLETE)):
+                    m.next = "RELEASE"
+        with m.State("RELEASE"):
+            event = self.head_event
+            m.d.comb += [self.release.valid.eq(event.valid),
+                         self.release.tb.eq(regs.tb_of[regs.current])]
+            with m.If(event.valid):
+                m.d.sync += regs.placed.eq(regs.placed & ~(1 << regs.current))
+                m.next = "SETTLE"
+        with m.State("FINISH"):
+            m.d.comb += [self.done.valid.eq(1), self.done.error.eq(Mux(
+                self.read_error | self.write_error, CommandError.BUS_ERROR,
+                Mux(regs.broken, CommandError.BAD_IMAGE, CommandError.NONE)))]
+            m.next = "IDLE"

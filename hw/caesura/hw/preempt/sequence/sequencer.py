@@ -1,0 +1,136 @@
+"""Command sequencer of the preemption engine:
+takes a command, checks the save area, sees it through."""
+
+from amaranth.hdl import Const, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, Mechanism
+from ...arch.faults import CommandError
+from ...arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
+from ...interfaces.payloads import kernel_info
+from ...interfaces.preemption import command
+from ..formats.session import pattern_group, session
+
+__all__ = ["area_bound", "Sequencer"]
+
+
+def area_bound(g: Geometry, warps, registers, lines):
+    """Return `arch.context.area_bound` as a combinational expression of a kernel's sizes."""
+    fixed = (HEADER_WORDS + PATTERN_WORDS + PREDICATES + UNIFORMS
+             + STACK_WORDS * g.stack_depth) * WORD_BYTES
+    shared = lines * SEGMENT_BYTES + (lines + 31) // 32 * WORD_BYTES
+    total = warps * (registers * g.vector_bytes + fixed) + shared
+    return (total + SEGMENT_BYTES - 1) // SEGMENT_BYTES * SEGMENT_BYTES
+
+
+class Sequencer(wiring.Component):
+    """Runs one command at a time.
+
+    A preempt raises `pending` (and `stop_now` for `Mechanism.OCCUPIED`) in the cycle after it is
+    taken, and checks the save area in the cycle after that; the bits drop with the result. Each
+    preempt that passes the check has a new generation.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    command : stream, in
+    kernels : in
+    session : out
+        The command in hand, from the cycle after it is taken.
+    result : out
+        `valid` for one cycle, ends the command.
+    pending, stop_now : Signal, out
+    resume : Signal, out
+        The command in hand is a resume.
+    clear, begin_save, begin_resume : Signal, out
+        One cycle each: a command was taken; the preempt or resume sequencer starts.
+    saving, resuming : Signal, out
+        Which of them is at work.
+    save_done, resume_done : in
+    """
+
+    command: stream.Interface
+    kernels: data.View
+    session: data.View
+    result: data.View
+    pending: Signal
+    stop_now: Signal
+    resume: Signal
+    clear: Signal
+    begin_save: Signal
+    begin_resume: Signal
+    saving: Signal
+    resuming: Signal
+    save_done: data.View
+    resume_done: data.View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        result = data.StructLayout({"valid": 1, "error": CommandError})
+        super().__init__({
+            "command": In(stream.Signature(command(g))),
+            "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
+            "session": Out(session(g)), "result": Out(result), "pending": Out(g.kernel_slots),
+            "stop_now": Out(g.kernel_slots), "resume": Out(1),
+            "clear": Out(1), "begin_save": Out(1),
+            "begin_resume": Out(1), "saving": Out(1), "resuming": Out(1), "save_done": In(result),
+            "resume_done": In(result),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, s, wanted = self.geometry, self.session, self.command.payload
+        kernel = Signal(kernel_info(g))
+        bound = Signal(32)
+        error = Signal(CommandError)
+        m.d.comb += kernel.eq(self.kernels[wanted.kernel])
+        m.d.sync += [s.allocated.eq((Const(1, 1) << s.registers) - 1),
+                     bound.eq(area_bound(g, s.warps, s.registers, s.lines))]
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += self.command.ready.eq(1)
+                with m.If(self.command.valid):
+                    m.d.sync += [s[name].eq(kernel[name]) for name in
+                                 ("ccb_base", "area_bytes", "registers", "warps")]
+                    m.d.sync += [s[name].eq(wanted[name])
+                                 for name in ("kernel", "mechanism", "scramble", "gang")]
+                    m.d.sync += [
+                        s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
+                        s.pag.eq(pattern_group(g, kernel.block_x)), self.resume.eq(wanted.resume)]
+                    with m.If(~wanted.resume):
+                        m.d.sync += self.pending.eq(1 << wanted.kernel)
+                        with m.If(wanted.mechanism == Mechanism.OCCUPIED):
+                            m.d.sync += self.stop_now.eq(1 << wanted.kernel)
+                    m.next = "BOUND"
+            with m.State("BOUND"):
+                m.d.comb += self.clear.eq(1)
+                m.next = "CHECK"
+                with m.If(self.resume):
+                    m.d.comb += self.begin_resume.eq(1)
+                    m.next = "RESUME"
+            with m.State("CHECK"):
+                m.d.sync += error.eq(CommandError.AREA_TOO_SMALL)
+                m.next = "END"
+                with m.If(s.area_bytes >= bound):
+                    m.d.comb += self.begin_save.eq(1)
+                    m.d.sync += s.generation.eq(s.generation + 1)
+                    m.next = "SAVE"
+            with m.State("SAVE"):
+                m.d.comb += self.saving.eq(1)
+                m.d.sync += error.eq(self.save_done.error)
+                with m.If(self.save_done.valid):
+                    m.next = "END"
+            with m.State("RESUME"):
+                m.d.comb += self.resuming.eq(1)
+                m.d.sync += error.eq(self.resume_done.error)
+                with m.If(self.resume_done.valid):
+                    m.next = "END"
+            with m.State("END"):
+                m.d.comb += [self.result.valid.eq(1), self.result.error.eq(error)]
+                m.d.sync += [self.pending.eq(0), self.stop_now.eq(0)]
+                m.next = "IDLE"
+        return m

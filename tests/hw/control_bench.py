@@ -1,0 +1,240 @@
+"""A control unit between a front end that only keeps time, an engine driven by the test, and a bus."""
+
+import random
+from dataclasses import dataclass, field
+from unittest import mock
+
+from amaranth.hdl import Cat, Module
+from simulation import Simulator, component
+
+from caesura.hw import control_unit
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import PC_NONE
+from caesura.hw.arch.registers import Command, KernelState, register_map
+from caesura.hw.interfaces.payloads import warp_init
+from caesura.hw.preempt.engine import PreemptEngine
+
+MAP = register_map()
+
+
+@dataclass
+class Kernel:
+    """What a test launches."""
+
+    grid: tuple[int, int, int] = (1, 1, 1)
+    threads: int = 8
+    registers: int = 4
+    shared_bytes: int = 0
+    warps: int | None = None
+
+
+@dataclass
+class Warp:
+    """A warp slot of the front end."""
+
+    tb: int
+    kernel: int
+    block_warp: int
+    base: int
+    registers: int
+    launched: int
+    live_vector: int
+    pushes: list = field(default_factory=list)
+    running: bool = False
+    left: int = 0
+
+
+class SilentEngine(PreemptEngine):
+    """An engine whose outputs the test drives."""
+
+    def elaborate(self, platform):
+        return Module()
+
+
+class ControlUnit(control_unit.ControlUnit):
+    """With a `silent_engine`, which is there once the unit has been elaborated."""
+
+    def elaborate(self, platform):
+        self.silent_engine = SilentEngine(self.geometry)
+        with mock.patch.object(control_unit, "PreemptEngine", lambda g: self.silent_engine):
+            return super().elaborate(platform)
+
+
+class ControlBench:
+    """Runs a control unit; `front` follows every cycle and checks what the control unit may never do.
+
+    Attributes
+    ----------
+    started : list of (kernel, launch id, (x, y, z), registers, lines), in order of their start
+    restored : set of warp slots that the test's engine has put there
+    """
+
+    def __init__(self, g, seed=0, duration=(1, 40), init_ready=0.7):
+        self.g, self.rng, self.duration, self.init_ready = g, random.Random(seed), duration, init_ready
+        self.warps: list[Warp | None] = [None] * g.warps
+        self.kernels = {}
+        self.started = []
+        self.killed = 0
+        self.stuck = set()     # kernels whose warps never exit
+        self.invalidates = 0
+        self.released = 0      # warps the engine gave back although they have not exited
+        self.exited = 0        # warp slots whose warp has exited
+        self.valid = 0         # and those with a warp
+
+    def run(self, bench, cycles=20_000):
+        """Simulate `bench(self, ctx)`, which must end within `cycles`."""
+        self.dut = component(ControlUnit, self.g)
+        self.limit = cycles
+
+        async def main(ctx):
+            self.engine = self.dut.silent_engine
+            ctx.set(self.engine.command.ready, 1)
+            await bench(self, ctx)
+
+        simulator = Simulator(self.dut)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(main)
+        simulator.add_testbench(self.front, background=True)
+        simulator.run()
+
+    # the front end
+
+    async def front(self, ctx):
+        dut = self.dut
+        signals = (dut.warp_init.valid, dut.warp_init.ready, dut.warp_init.payload, dut.stack_push.valid,
+                   dut.stack_push.ready, dut.stack_push.payload, dut.start, dut.free, dut.kill, dut.clear,
+                   dut.tbs, dut.invalidate)
+        inputs, slots = Cat(dut.exited, dut.valid, dut.warp_init.ready, dut.stack_push.ready), self.g.warps
+        for _ in range(self.limit):
+            init_ready, push_ready = (self.rng.random() < self.init_ready for _ in range(2))
+            ctx.set(inputs, self.exited | self.valid << slots | init_ready << 2 * slots
+                    | push_ready << 2 * slots + 1)  # at once: every call of `set` evaluates the whole block
+            _, _, *values = await ctx.tick().sample(*signals)
+            (valid, ready, init, push_valid, _, push, start, free, self.kill, clear, tbs, invalidate) = values
+            self.invalidates += invalidate
+            assert clear.valid == (valid and ready) and (not clear.valid or clear.warp == init.warp)
+            if clear.valid:
+                assert self.warps[init.warp] is None, "initialised an occupied slot"
+                members = {name: getattr(init, name) for name in warp_init(self.g).members}
+                assert members.pop("live") == init.launched and not members.pop("waiting")
+                del members["barrier"], members["warp"]
+                self.warps[init.warp] = Warp(**members)
+                self._check_registers(init.warp)
+            if push_valid and push_ready:
+                self.warps[push.warp].pushes.append((push.pc, push.mask, push.reconv))
+            if start.valid:
+                self._start(start.tb, tbs)
+            for slot in range(self.g.warps):
+                if free >> slot & 1:
+                    assert (self.exited | self.released) >> slot & 1, "freed a warp that runs"
+                    self.warps[slot] = None
+            self._advance()
+        raise AssertionError(f"not ended after {self.limit} cycles")
+
+    def _check_registers(self, slot):
+        """No register belongs to two warps."""
+        new = self.warps[slot]
+        for other in self.warps:
+            if other is not None and other is not new:
+                assert new.base + new.registers <= other.base or other.base + other.registers <= new.base
+
+    def _start(self, tb, tbs):
+        own = sorted((w for w in self.warps if w and w.tb == tb), key=lambda w: w.block_warp)
+        kernel, info = own[0].kernel, tbs[tb]
+        launch = self.kernels[kernel]
+        assert [w.block_warp for w in own] == list(range(-(-launch.threads // self.g.warp_size)))
+        assert sum(w.launched.bit_count() for w in own) == launch.threads
+        assert own[0].base % 4 == 0
+        for w in own:
+            assert w.kernel == kernel and w.pushes == [(0, w.launched, PC_NONE)] and not w.running
+            assert w.base == own[0].base + w.block_warp * launch.registers and w.registers == launch.registers
+            w.running = True
+            w.left = self.rng.randint(*self.duration)
+        x, y, z = info.ctaid_x, info.ctaid_y, info.ctaid_z
+        assert info.kernel == kernel and info.shared_bytes == launch.shared_bytes
+        assert info.launch_id == x + launch.grid[0] * (y + launch.grid[1] * z)
+        lines = -(-launch.shared_bytes // 128)
+        self.started.append((kernel, info.launch_id, (x, y, z), own[0].base, info.shared_base // 128, lines))
+
+    def _advance(self):
+        self.exited = self.valid = 0
+        for slot, warp in enumerate(self.warps):
+            if warp is None:
+                continue
+            self.valid |= 1 << slot
+            if warp.running and (warp.kernel not in self.stuck or self.kill >> slot & 1):
+                warp.left -= 1
+            self.exited |= (warp.running and warp.left <= 0) << slot
+
+    # the bus
+
+    async def write(self, ctx, path, value):
+        ctx.set(self.dut.address, MAP[path].address)
+        ctx.set(self.dut.write_data, value)
+        ctx.set(self.dut.write, 1)
+        await ctx.tick()
+        ctx.set(self.dut.write, 0)
+
+    async def read(self, ctx, path, field=None):
+        ctx.set(self.dut.address, MAP[path].address)
+        await ctx.tick()
+        word = ctx.get(self.dut.read_data)
+        return word if field is None else MAP[path].fields[field].extract(word)
+
+    async def command(self, ctx, op, kernel, **fields):
+        """Write a command; return whether it was accepted, and status.error."""
+        await self.write(ctx, "event", MAP["event"].pack(refused=1))
+        await self.write(ctx, "command", MAP["command"].pack(op=op, kernel=kernel, **fields))
+        refused = await self.read(ctx, "event", "refused")
+        error = CommandError(await self.read(ctx, "status", "error"))
+        assert refused == (error != CommandError.NONE)
+        return error
+
+    async def describe(self, ctx, k, kernel):
+        self.kernels[k] = kernel
+        warps = -(-kernel.threads // self.g.warp_size) if kernel.warps is None else kernel.warps
+        for name, value in zip("xyz", kernel.grid, strict=True):
+            await self.write(ctx, f"kernel[{k}].grid_{name}", value)
+        sizes = MAP[f"kernel[{k}].sizes"].pack(threads=kernel.threads, registers=kernel.registers, warps=warps)
+        await self.write(ctx, f"kernel[{k}].sizes", sizes)
+        await self.write(ctx, f"kernel[{k}].shared_bytes", kernel.shared_bytes)
+
+    async def launch(self, ctx, k, kernel):
+        await self.describe(ctx, k, kernel)
+        assert await self.command(ctx, Command.START, k) == CommandError.NONE
+
+    async def state(self, ctx, k):
+        return KernelState(await self.read(ctx, f"kernel[{k}].state"))
+
+    async def finish(self, ctx, *kernels, clear=True):
+        """Wait for these kernels' finished events."""
+        mask = sum(1 << k for k in kernels)
+        while await self.read(ctx, "event", "finished") & mask != mask:
+            pass
+        if clear:
+            await self.write(ctx, "event", mask)
+
+    async def until(self, ctx, path, field, value):
+        while await self.read(ctx, path, field) != value:
+            pass
+
+    # the engine
+
+    async def result(self, ctx, error=CommandError.NONE):
+        ctx.set(self.engine.result, {"valid": 1, "error": error})
+        await ctx.tick()
+        ctx.set(self.engine.result.valid, 0)
+
+    async def release(self, ctx, tb):
+        row = ctx.get(self.engine.resident[tb])
+        self.released = row.warps
+        ctx.set(self.engine.release, {"valid": 1, "tb": tb})
+        await ctx.tick()
+        ctx.set(self.engine.release.valid, 0)
+        await ctx.tick()
+        self.released = 0
+
+    def rows(self, ctx, kernel=None):
+        """TB slots in use, of one kernel."""
+        rows = [ctx.get(self.engine.resident[t]) for t in range(self.g.tb_slots)]
+        return {t: row for t, row in enumerate(rows) if row.valid and kernel in (None, row.kernel)}

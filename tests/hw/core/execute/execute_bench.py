@@ -1,0 +1,350 @@
+"""A bench that drives `ExecutePipeline` and a model that executes each instruction when it is issued."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+from simulation import Simulator, component
+
+from caesura.hw.arch.encoding import Instruction
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.isa import PT, AluOp, Special, Unit
+from caesura.hw.core.execute.pipeline import MEMORY_UNITS, SIDE_UNITS, ExecutePipeline
+from caesura.hw.core.units.exchange import ExchangeUnit
+from caesura.hw.core.units.f64 import F64Unit
+from caesura.hw.core.units.floating import FloatUnit
+from caesura.hw.core.units.integer import IntegerLane
+from caesura.hw.core.units.sfu import SpecialFunctionUnit
+
+SIDE = SIDE_UNITS
+WIDE = preset("ecp5")  # 32 threads on 8 lanes
+GEOMETRIES = {
+    "tiny": preset("tiny"),
+    "wide": WIDE.replace(warps=6, registers=128),
+    "two beats, slow": WIDE.replace(warp_size=16, warps=3, registers=64, alu_latency=8, param_words=5),
+}
+CHECKED = [*(pytest.param(name, marks=pytest.mark.full) for name in ("tiny", "wide")), "two beats, slow"]
+BLOCKS = [(8, 2, 1), (5, 3, 2), (1, 7, 3), (16, 1, 1)]
+GRID = (70000, 300, 2)
+WORD = 0xFFFF_FFFF
+
+
+def bits(lanes) -> int:
+    return int(sum(int(x) << k for k, x in enumerate(lanes)))
+
+
+def control_bundle(i: Instruction) -> dict:
+    """What the decoder makes of an instruction, as far as the execution pipeline looks at it."""
+    op, operands = i.op, i.op.operands
+    return {
+        "unit": op.unit, "alu": op.alu or AluOp.MOV, "function": op.code & 0x7F, "space": op.space or 0,
+        "size": op.size or 0, "store": op.store, "atomic": op.is_atomic,
+        **{f"pair_{x}": x in op.pairs and x in operands for x in "abc"},
+        "d": i.get("d"), "a": i.get("a"), "b": i.get("b"), "c": i.get("c"),
+        "reads_a": "a" in operands or ("mem" in operands and not i.get("no_base")), "reads_b": "b" in operands,
+        "reads_c": "c" in operands, "reads_d": "data" in operands, "writes_d": bool(i.writes),
+        "data_registers": op.data_registers, "no_base": i.get("no_base"), "use_imm": "imm" in operands,
+        "imm": i.get("imm") & WORD, "pd": i.get("pd"), "writes_pd": bool(i.predicate_writes),
+    }
+
+
+class Model:
+    """Registers and predicates as they are once everything issued has completed."""
+
+    def __init__(self, g, rng):
+        self.g, self.rng = g, rng
+        self.registers = np.zeros((g.warps, 16, g.warp_size), np.uint32)
+        self.valid = np.zeros((g.warps, 16), bool)
+        self.dirty = np.zeros((g.warps, 16), bool)
+        self.predicates = np.zeros((g.warps, 8, g.warp_size), bool)
+        self.predicates[:, PT] = True
+        self.written = np.zeros((g.warps, 7), bool)
+        self.params = rng.integers(0, 1 << 32, (g.kernel_slots, g.param_words), dtype=np.uint32)
+
+    def write(self, warp, register, mask, value, dirty=True):
+        self.registers[warp, register][mask] = value[mask]
+        self.valid[warp, register] = True
+        self.dirty[warp, register] |= dirty
+
+    def special(self, number, warp):
+        g, lane = self.g, np.arange(self.g.warp_size)
+        (x, y, z), (kernel, tb, block_warp) = BLOCKS[warp % 4], self.home(warp)
+        linear = block_warp * g.warp_size + lane
+        values = {
+            Special.LANEID: lane, Special.WARPID: block_warp, Special.SMID: 0, Special.TID_X: linear % x,
+            Special.TID_Y: linear // x % y, Special.TID_Z: linear // x // y, Special.NTID_X: x, Special.NTID_Y: y,
+            Special.NTID_Z: z, Special.CTAID_X: 1000 + tb, Special.CTAID_Y: 100 + tb, Special.CTAID_Z: 10 + tb,
+            Special.NCTAID_X: GRID[0] + kernel, Special.NCTAID_Y: GRID[1] + kernel,
+            Special.NCTAID_Z: GRID[2] + kernel,
+        }
+        return np.broadcast_to(np.asarray(values.get(number, 0), np.uint32), g.warp_size)
+
+    def home(self, warp):
+        """Kernel, TB and warp of the TB of a warp slot; every kernel slot has its own block shape."""
+        return warp % 4, warp % self.g.tb_slots, warp % self.g.max_block_warps
+
+    def execute(self, i: Instruction, warp, mask):
+        """Apply an ALU instruction; return its register and predicate results."""
+        a, b, c = (self.registers[warp, i.get(x)] for x in "abc")
+        pa = self.predicates[warp, i.get("pa")] ^ bool(i.get("pa_not"))
+        pb = self.predicates[warp, i.get("pb")] ^ bool(i.get("pb_not"))
+        if i.op.unit in SIDE:
+            return self.side(i, warp, mask)
+        if i.op.alu == AluOp.S2R:
+            value, test = self.special(i.get("imm"), warp), None
+        elif i.op.alu == AluOp.LDP:
+            value, test = np.full(self.g.warp_size, self.params[warp % 4, i.get("imm") // 4]), None
+        elif i.op.alu == AluOp.BALLOT:
+            value, test = np.full(self.g.warp_size, bits(mask & pa), np.uint32), None
+        else:
+            if "imm" in i.op.operands:
+                b = np.full(self.g.warp_size, i.get("imm") & WORD, np.uint32)
+            value, test = (FloatUnit.compute(i.op.alu, a, b, c) if i.op.alu.is_float
+                           else IntegerLane.compute(i.op.alu, a, b, c, pa, pb))
+        if i.writes:
+            self.write(warp, i.get("d"), mask, value)
+        if i.predicate_writes:
+            self.predicates[warp, i.get("pd")][mask] = test[mask]
+            self.written[warp, i.get("pd")] = True
+
+
+    def operand(self, i, warp, name):
+        """Return an operand as 64-bit numbers: a register, a pair of them, or the immediate (b)."""
+        if name == "b" and "imm" in i.op.operands:
+            return np.full(self.g.warp_size, i.get("imm") & WORD, np.uint64)
+        low = self.registers[warp, i.get(name)].astype(np.uint64)
+        high = self.registers[warp, i.get(name) | 1].astype(np.uint64) if name in i.op.pairs else np.uint64(0)
+        return low | high << np.uint64(32)
+
+    def side(self, i, warp, mask):
+        """Apply an instruction of the f64, special-function or exchange unit."""
+        op, (a, b, c) = i.op.function, (self.operand(i, warp, name) for name in "abc")
+        test = None
+        if i.op.unit is Unit.F64:
+            value, test = F64Unit.compute(op, a, b, c)
+        elif i.op.unit is Unit.SFU:
+            value = SpecialFunctionUnit.compute(op, b.astype(np.uint32)).astype(np.uint64)
+        else:
+            value, test = ExchangeUnit.compute(op, *(x.astype(np.uint32) for x in (a, b, c)), mask)
+            value = value.astype(np.uint64)
+        for k, register in enumerate(i.writes):
+            self.write(warp, register, mask, (value >> np.uint64(32 * k)).astype(np.uint32))
+        if i.predicate_writes:
+            self.predicates[warp, i.get("pd")][mask] = test[mask]
+            self.written[warp, i.get("pd")] = True
+
+
+class Bench:
+    """Drives the pipeline as front end, memory units and preemption unit would, with a scoreboard."""
+
+    def __init__(self, g, seed=0):
+        self.g, self.dut, self.rng = g, component(ExecutePipeline, g), np.random.default_rng(seed)
+        self.model = Model(g, self.rng)
+        self.cycle = 0
+        self.pending = [set() for _ in range(g.warps)]         # register numbers, and "p" + predicate
+        self.expected = {name: deque() for name in MEMORY_UNITS.values()}  # memory beats to come
+        self.results = {name: deque() for name in MEMORY_UNITS.values()}   # beats that an instruction will write back
+        self.writes = {name: deque() for name in MEMORY_UNITS.values()}    # beats to write back
+        self.places = dict.fromkeys(SIDE, 1)
+        self.traced = []                                       # (cycle, register write)
+        self.trace_predicates, self.faults, self.throttled = [], [], 0
+        self.stall = 0.0                                       # how often a memory unit is not ready
+        self.saved_warp = self.wanted = self.saving = None     # warp, register beat and words read all the time
+        self.saves = 0
+
+    def run(self, process):
+        async def bench(ctx):
+            self.ctx = ctx
+            self.constants()
+            self.drive()
+            await process()
+
+        sim = Simulator(self.dut)
+        sim.add_clock(1e-6)
+        sim.add_testbench(bench)
+        sim.run()
+
+    def constants(self):
+        dut, set_ = self.dut, self.ctx.set
+        for k in range(self.g.kernel_slots):
+            x, y, z = BLOCKS[k]
+            set_(dut.kernels[k], {"block_x": x, "block_y": y, "block_z": z, "reciprocal_x": -(-(1 << 20) // x),
+                                  "reciprocal_y": -(-(1 << 20) // y), "grid_x": GRID[0] + k,
+                                  "grid_y": GRID[1] + k, "grid_z": GRID[2] + k})
+        for k in range(self.g.tb_slots):
+            set_(dut.tbs[k], {"ctaid_x": 1000 + k, "ctaid_y": 100 + k, "ctaid_z": 10 + k})
+
+    def base(self, warp):
+        return 16 * warp % self.g.registers
+
+    def drive(self):
+        """Start a cycle: drive what memory units and parameters answer."""
+        ctx, dut = self.ctx, self.dut
+        for name in MEMORY_UNITS.values():
+            ctx.set(getattr(dut, f"{name}_op").ready, self.rng.random() >= self.stall)
+            queue, port = self.writes[name], getattr(dut, f"{name}_write")
+            ctx.set(port.valid, bool(queue))
+            if queue:
+                ctx.set(port.payload, queue[0])
+        select = ctx.get(dut.param_select)
+        ctx.set(dut.param_value, int(self.model.params[select.kernel][select.word % self.g.param_words]))
+        ctx.set(dut.issue.valid, 0)
+        self.wanted = None
+        ctx.set(dut.save_read.valid, self.saved_warp is not None)
+        if self.saved_warp is not None:
+            warp, register = self.saved_warp, int(self.rng.integers(16))
+            beat = int(self.rng.integers(self.g.beats))
+            self.wanted = warp, register, slice(beat * self.g.lanes, (beat + 1) * self.g.lanes)
+            ctx.set(dut.save_read.payload, {"warp": warp, "base": self.base(warp), "register": register,
+                                            "beat": beat})
+
+    async def tick(self):
+        """Finish a cycle: look at every output, clock, start the next."""
+        self.observe()
+        await self.ctx.tick()
+        self.cycle += 1
+        assert self.cycle < 20000
+        self.drive()
+
+    def observe(self):
+        ctx, dut = self.ctx, self.dut
+        self.throttled += ctx.get(dut.throttle)
+        if self.saving is not None:
+            assert [int(x) for x in ctx.get(dut.save_data.data)] == self.saving
+            self.saves += 1
+        self.saving = None
+        if self.wanted is not None and ctx.get(dut.save_read.ready):
+            self.saving = self.model.registers[self.wanted].tolist()
+        for name in MEMORY_UNITS.values():
+            if ctx.get(getattr(dut, f"{name}_write").valid) and ctx.get(getattr(dut, f"{name}_write").ready):
+                self.writes[name].popleft()
+            op = getattr(dut, f"{name}_op")
+            if ctx.get(op.valid) and ctx.get(op.ready):
+                expected = self.expected[name].popleft()
+                self.check_beat(expected, ctx.get(op.payload))
+                if expected["last"]:
+                    self.writes[name].extend(self.results[name].popleft())
+        for unit, name in SIDE.items():
+            self.places[unit] += ctx.get(getattr(dut, f"{name}_room"))
+        release = ctx.get(dut.release_register)
+        if release.valid:
+            self.pending[release.warp].remove(release.register)
+        release = ctx.get(dut.release_predicate)
+        if release.valid:
+            self.pending[release.warp].remove(f"p{release.predicate}")
+        if ctx.get(dut.trace_write.valid):
+            self.traced.append((self.cycle, ctx.get(dut.trace_write.write)))
+        if ctx.get(dut.trace_predicate.valid):
+            self.trace_predicates.append((self.cycle, ctx.get(dut.trace_predicate.write)))
+        if ctx.get(dut.fault.valid):
+            self.faults.append(ctx.get(dut.fault))
+
+    @staticmethod
+    def check_beat(expected, got):
+        for name, value in expected.items():
+            if name == "address":
+                for lane, address in value.items():
+                    assert got.address[lane] == address
+            elif name == "data":
+                for (k, lane), word in value.items():
+                    assert got.data[k][lane] == word
+            else:
+                assert int(got[name]) == value, name
+
+    def hazard(self, warp, i):
+        names = {*i.reads, *i.writes, *(f"p{p}" for p in (*i.predicate_reads, *i.predicate_writes))}
+        return bool(names & self.pending[warp])
+
+    def issuable(self, i):
+        """Whether the pipeline takes an instruction of this kind in this cycle."""
+        ready = self.ctx.get(self.dut.issue.ready)
+        return (ready and self.places.get(i.op.unit, 1)
+                and not (i.op.unit == Unit.ALU and self.ctx.get(self.dut.throttle)))
+
+    def issue(self, warp, i, mask, fault=False):
+        """Offer an instruction in this cycle (the pipeline must be ready) and apply it to the model."""
+        model, ctx = self.model, self.ctx
+        pa, pb = (model.predicates[warp, i.get(x)] ^ bool(i.get(f"{x}_not")) for x in ("pa", "pb"))
+        kernel, tb, block_warp = model.home(warp)
+        ctx.set(self.dut.issue.payload, {
+            "op": control_bundle(i), "warp": warp, "tb": tb, "kernel": kernel, "block_warp": block_warp,
+            "base": self.base(warp), "pc": self.cycle, "mask": bits(mask), "pa": bits(pa), "pb": bits(pb)})
+        ctx.set(self.dut.issue.valid, 1)
+        self.pending[warp] |= {*i.writes, *(f"p{p}" for p in i.predicate_writes)}
+        if i.op.unit in self.places:
+            self.places[i.op.unit] -= 1
+        if i.op.unit in MEMORY_UNITS:
+            self.memory(warp, i, mask)
+        elif not fault:
+            model.execute(i, warp, mask)
+
+    def memory(self, warp, i, mask):
+        """Note the beats of a memory instruction; a load's data comes back a while later, in two parts."""
+        g, model, name = self.g, self.model, MEMORY_UNITS[i.op.unit]
+        base = 0 if i.get("no_base") else model.registers[warp, i.get("a")].astype(np.uint64)
+        address = (base + np.uint64(i.get("imm") & WORD)) + np.zeros(g.warp_size, np.uint64) & np.uint64(WORD)
+        registers = dict(enumerate(i.get("d") + k for k in range(i.op.data_registers))) if i.op.store else {}
+        if i.op.is_atomic:
+            high = 1 if i.op.pairs else 0
+            used = [x for x in "bc" if x in i.op.operands]
+            registers = {"bc".index(x) + 2 * k: i.get(x) + k for x in used for k in range(1 + high)}
+        for beat in range(g.beats):
+            lanes = [lane for lane in range(g.lanes) if mask[beat * g.lanes + lane]]
+            self.expected[name].append({
+                "warp": warp, "tb": model.home(warp)[1], "kernel": warp % 4, "base": self.base(warp),
+                "pc": self.cycle, "d": i.get("d"), "size": int(i.op.size), "store": int(i.op.store), "beat": beat,
+                "atomic": int(i.op.is_atomic), "space": int(i.op.space), "writes_d": int(bool(i.writes)),
+                "block_warp": model.home(warp)[2],
+                "last": int(beat == g.beats - 1), "mask": bits(mask[beat * g.lanes:][:g.lanes]),
+                "address": {lane: int(address[beat * g.lanes + lane]) for lane in lanes},
+                "data": {(k, lane): int(model.registers[warp, r][beat * g.lanes + lane])
+                         for k, r in registers.items() for lane in lanes},
+            } | ({"function": int(i.op.function)} if i.op.is_atomic else {}))
+        first, results = mask & (self.rng.random(g.warp_size) < 0.5), []
+        for register in i.writes:
+            value = self.rng.integers(0, 1 << 32, g.warp_size, dtype=np.uint32)
+            for part, release in ((first, 0), (mask & ~first, 1)):
+                results.extend(self.beats_of(warp, register, part, value, release))
+            model.write(warp, register, mask, value)
+        self.results[name].append(results)
+
+    def beats_of(self, warp, register, mask, value, release=0):
+        g = self.g
+        for beat in range(g.beats):
+            at, last = beat * g.lanes, beat == g.beats - 1
+            yield {"warp": warp, "base": self.base(warp), "register": register, "beat": beat, "last": int(last),
+                   "release": int(release and last), "mask": bits(mask[at:at + g.lanes]),
+                   "data": [int(x) for x in value[at:at + g.lanes]]}
+
+    async def quiet(self):
+        while any(self.pending) or any(self.writes.values()) or any(self.expected.values()):
+            await self.tick()
+        for _ in range(3):
+            await self.tick()
+
+    async def read(self, warp, register):
+        """Read a register through the save port while nothing is issued."""
+        words = []
+        for beat in range(self.g.beats):
+            self.ctx.set(self.dut.save_read.payload, {"warp": warp, "base": self.base(warp), "register": register,
+                                                      "beat": beat})
+            self.ctx.set(self.dut.save_read.valid, 1)
+            assert self.ctx.get(self.dut.save_read.ready)
+            await self.tick()
+            assert self.ctx.get(self.dut.save_data.valid)
+            words += [int(x) for x in self.ctx.get(self.dut.save_data.data)]
+        return words
+
+    async def check_state(self, warps=None):
+        """Compare every register, predicate and flag of quiet warps with the model."""
+        ctx, dut, model = self.ctx, self.dut, self.model
+        for warp in warps or range(self.g.warps):
+            ctx.set(dut.flags_select, warp)
+            assert ctx.get(dut.flags_valid) == bits(model.valid[warp])
+            assert ctx.get(dut.flags_dirty) == bits(model.dirty[warp])
+            assert ctx.get(dut.flags_predicates) == bits(model.written[warp])
+            for p in range(8):
+                ctx.set(dut.save_predicate_select, p)
+                assert ctx.get(dut.save_predicate) == bits(model.predicates[warp, p])
+            for register in range(16):
+                assert await self.read(warp, register) == model.registers[warp, register].tolist()

@@ -1,0 +1,74 @@
+"""Valid and dirty bits against a model, and what no sequence of writes and clears may do."""
+
+import random
+
+import pytest
+from amaranth.sim import Simulator
+
+from caesura.hw.arch.geometry import preset
+from caesura.hw.core.execute.valid_dirty import ValidDirty
+
+
+def run(dut, bench):
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(bench)
+    sim.run()
+
+
+@pytest.mark.parametrize("warps", [1, 6, 48])
+def test_bits_follow_the_model_under_random_writes_and_clears(warps):
+    dut, rng = ValidDirty(preset("tiny").replace(warps=warps)), random.Random(warps)
+    valid, dirty = [0] * warps, [0] * warps
+    lately = list(range(min(warps, 3)))  # a few warps, so that bits meet
+
+    async def bench(ctx):
+        for _ in range(400):
+            writer, cleared, reader = (rng.choice(lately) for _ in range(3))
+            register, mark = rng.randrange(64), rng.random() < 0.6
+            write, clear = rng.random() < 0.7, rng.random() < 0.1
+            clear &= not (write and cleared == writer)
+            ctx.set(dut.write, {"valid": write, "warp": writer, "register": register, "dirty": mark})
+            ctx.set(dut.clear, {"valid": clear, "warp": cleared})
+            for port in (dut.read_warp, dut.save_warp, dut.flags_select):
+                ctx.set(port, reader)
+            assert ctx.get(dut.write_valid) == valid[writer] >> register & 1
+            assert ctx.get(dut.read_row) == ctx.get(dut.save_row) == ctx.get(dut.flags_valid) == valid[reader]
+            assert ctx.get(dut.flags_dirty) == dirty[reader]
+            assert dirty[reader] & ~valid[reader] == 0
+            if write:
+                valid[writer] |= 1 << register
+                dirty[writer] |= mark << register
+            if clear:
+                valid[cleared] = dirty[cleared] = 0
+            if rng.random() < 0.05:
+                lately[rng.randrange(len(lately))] = rng.randrange(warps)
+            await ctx.tick()
+
+    run(dut, bench)
+    assert any(valid) and any(dirty) and valid != dirty
+
+
+def test_one_clear_forgets_all_registers_of_a_warp_and_of_no_other():
+    dut = ValidDirty(preset("tiny"))
+
+    async def bench(ctx):
+        for warp in range(4):
+            for register in range(64):
+                ctx.set(dut.write, {"valid": 1, "warp": warp, "register": register, "dirty": 1})
+                await ctx.tick()
+        ctx.set(dut.write, {"valid": 0})
+        ctx.set(dut.clear, {"valid": 1, "warp": 2})
+        await ctx.tick()
+        ctx.set(dut.clear, {"valid": 0})
+        for warp in range(4):
+            ctx.set(dut.flags_select, warp)
+            expected = 0 if warp == 2 else (1 << 64) - 1
+            assert ctx.get(dut.flags_valid) == ctx.get(dut.flags_dirty) == expected
+        ctx.set(dut.write, {"valid": 1, "warp": 2, "register": 9, "dirty": 0})
+        await ctx.tick()
+        ctx.set(dut.flags_select, 2)
+        assert ctx.get(dut.flags_valid) == 1 << 9
+        assert ctx.get(dut.flags_dirty) == 0
+
+    run(dut, bench)

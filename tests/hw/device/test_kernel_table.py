@@ -1,0 +1,116 @@
+"""Kernel slots: what software writes is what the hardware sees and software reads back."""
+
+import random
+
+import pytest
+from amaranth.sim import Simulator
+
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.registers import register_map
+from caesura.hw.device.kernel_table import KernelTable, descriptor_words
+from caesura.hw.device.register_block import KERNEL_BASE, KERNEL_STRIDE
+
+G = preset("tiny").replace(kernel_slots=3, param_words=20, windows=3)
+
+
+def simulate(bench, g=G):
+    dut = KernelTable(g)
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+
+    async def wrapped(ctx):
+        await bench(dut, ctx)
+
+    simulator.add_testbench(wrapped)
+    simulator.run()
+
+
+def writable():
+    """(register, slot, word) of every writable register of the kernel slots."""
+    for register in register_map().values():
+        if register.address >= KERNEL_BASE and register.writable:
+            slot, offset = divmod(register.address - KERNEL_BASE, KERNEL_STRIDE)
+            yield register, slot, offset // 4
+
+
+def exists(register, slot):
+    name, _, number = register.path.split(".")[1].rstrip("]").partition("[")
+    limit = {"param": G.param_words, "window_base": G.windows, "window_end": G.windows}.get(name, 1)
+    return slot < G.kernel_slots and int(number or 0) < limit
+
+
+async def write_all(dut, ctx, seed):
+    rng = random.Random(seed)
+    expected = {}
+    order = list(writable())
+    rng.shuffle(order)
+    for register, slot, word in order:
+        value = rng.getrandbits(32)
+        ctx.set(dut.write, {"valid": 1, "kernel": slot, "word": word, "data": value})
+        await ctx.tick()
+        mask = sum((1 << f.width) - 1 << f.low for f in register.fields.values())
+        expected[register.path] = value & mask if exists(register, slot) else 0
+    ctx.set(dut.write.valid, 0)
+    return expected
+
+
+def test_every_register_reads_back_and_what_does_not_exist_reads_zero():
+    async def bench(dut, ctx):
+        expected = await write_all(dut, ctx, 1)
+        for register, slot, word in writable():
+            ctx.set(dut.select, {"kernel": slot, "word": word})
+            await ctx.tick()
+            assert ctx.get(dut.read_data) == expected[register.path], register.path
+        ctx.set(dut.select, {"kernel": 0, "word": 0x24})   # a hole of the map
+        await ctx.tick()
+        assert ctx.get(dut.read_data) == 0
+
+    simulate(bench)
+
+
+def test_descriptors_hold_every_field():
+    async def bench(dut, ctx):
+        expected = await write_all(dut, ctx, 2)
+        for k in range(G.kernel_slots):
+            def field(name, part="value", k=k):
+                path = f"kernel[{k}].{name}"
+                return register_map()[path].unpack(expected[path])[part]
+
+            kernel = ctx.get(dut.kernels[k])
+            for name in ("code_base", "code_words", "grid_x", "grid_y", "grid_z", "reciprocal_x", "reciprocal_y",
+                         "shared_bytes", "ccb_base", "area_bytes", "local_base"):
+                assert kernel[name] == field(name), name
+            for axis in "xyz":
+                assert kernel[f"block_{axis}"] == field("block", axis)
+            for name in ("threads", "registers", "warps"):
+                assert kernel[name] == field("sizes", name)
+            for w in range(G.windows):
+                assert kernel.windows[w].base == field(f"window_base[{w}]")
+                assert kernel.windows[w].end == field(f"window_end[{w}]")
+
+    simulate(bench)
+
+
+def test_parameters_are_read_combinationally():
+    async def bench(dut, ctx):
+        expected = await write_all(dut, ctx, 3)
+        for k in range(G.kernel_slots):
+            for word in range(G.param_words):
+                other = G.kernel_slots - 1 - k, G.param_words - 1 - word
+                ctx.set(dut.param_select, {"kernel": k, "word": word})
+                ctx.set(dut.uniform_param_select, {"kernel": other[0], "word": other[1]})
+                assert ctx.get(dut.param_value) == expected[f"kernel[{k}].param[{word}]"]
+                assert ctx.get(dut.uniform_param_value) == expected[f"kernel[{other[0]}].param[{other[1]}]"]
+
+    simulate(bench)
+
+
+@pytest.mark.parametrize("name", ["tiny", "gtx480"])
+def test_the_descriptor_words_cover_kernel_info_exactly(name):
+    from caesura.hw.interfaces.payloads import kernel_info
+
+    g = preset(name)
+    covered = [place for places in descriptor_words(g).values() for _, place in places]
+    flat = [(member,) for member in kernel_info(g).members if member != "windows"]
+    flat += [("windows", w, end) for w in range(g.windows) for end in ("base", "end")]
+    assert sorted(map(str, covered)) == sorted(map(str, flat))

@@ -1,0 +1,29 @@
+"""The benches of `sim.testing` on blocks and simulators that are kept from test to test."""
+
+from simulation import Simulator, component
+
+from caesura.hw.arch.encoding import Instruction
+from caesura.hw.arch.geometry import preset
+from caesura.hw.core.front_end.front import FrontEnd
+from caesura.sim.testing import front_end, side_units
+
+__all__ = ["POINT", "WIDE", "FrontEndBench", "SideBench"]
+
+WIDE = preset("gtx480").replace(warps=6, tb_slots=3, icache_lines=4)
+"""A front end of wide warps, small enough to be elaborated soon."""
+POINT = [Instruction.make("pp", live=0b11), Instruction.make("pp.div", live=0b111)]
+"""A preemption point."""
+
+
+class FrontEndBench(front_end.FrontEndBench):
+    """As `sim.testing.front_end.FrontEndBench`."""
+
+    def __init__(self, g, programs, **options):
+        super().__init__(g, programs, dut=component(FrontEnd, g), simulator=Simulator, **options)
+
+
+class SideBench(side_units.SideBench):
+    """As `sim.testing.side_units.SideBench`; the unit is kept if it comes from `component`."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments, simulator=Simulator)
