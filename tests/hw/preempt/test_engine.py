@@ -7,7 +7,7 @@ from preempt_machine import CCB_BASE, GEOMETRIES, SMALL, TINY, WIDE
 from caesura.hw.arch import context
 from caesura.hw.arch.context import Mechanism, State
 from caesura.hw.arch.faults import CommandError
-from caesura.sim.scenario import LIMIT_FACTOR
+from caesura.sim.scenario import limit_factor
 
 
 def check_protocol(machine):
@@ -203,7 +203,7 @@ def test_save_and_restore_keep_to_the_time_limit(name, mechanism, latency):
         error, c, _ = await machine.command(ctx, kernel=0, mechanism=mechanism)
         assert error == CommandError.NONE
         payload = c["save_data_bytes"] + c["save_metadata_bytes"]
-        stream, factor = max(payload / g.bus_bytes, c["save_registers"] * g.beats), LIMIT_FACTOR[mechanism]
+        stream, factor = max(payload / g.bus_bytes, c["save_registers"] * g.beats), limit_factor(mechanism)
         limit = factor * stream + 3 * (latency + 4) + words
         assert c["save_cycles"] - c["drain_cycles"] <= limit
         places = iter(layout(range(tbs)))
