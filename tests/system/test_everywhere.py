@@ -9,6 +9,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
@@ -79,8 +80,9 @@ NEAR = 50
 """Cycles of memory latency in the campaign, and for `FLOATS` and `UNITS`, which it keeps within `MOST_CYCLES`."""
 CASES = [(name, mechanism) for name in WORKS for mechanism in Mechanism
          if name not in FLOATS or mechanism is Mechanism.LIVE_CP]
-QUICK = [case if name not in UNITS or mechanism == UNITS.index(name) % len(Mechanism)
-         else pytest.param(*case, marks=pytest.mark.full) for case in CASES for name, mechanism in [case]]
+QUICK = quick(CASES, [
+    (name, mechanism) for name, mechanism in CASES
+    if name not in UNITS or mechanism == UNITS.index(name) % len(Mechanism)])
 """`make test` takes `UNITS` with the mechanisms in turn."""
 _campaigns = {}
 

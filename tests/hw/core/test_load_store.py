@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from selection import quick
 from simulation import Simulator, component
 
 from caesura.hw.arch.faults import Fault
@@ -32,8 +33,7 @@ GEOMETRIES = {
     "8 of 32 lanes": preset("ecp5").replace(warps=4, registers=64),
     "32 lanes, 16-byte bus": preset("gtx480").replace(warps=4, registers=64, load_queue=8),
 }
-CHECKED = [pytest.param(name, marks=[] if name in ("tiny", "8 of 32 lanes") else pytest.mark.full)
-           for name in GEOMETRIES]
+CHECKED = quick(GEOMETRIES, ("tiny", "8 of 32 lanes"))
 RATED = ["tiny", "tiny, 4-byte bus, 4 lanes", "8 of 32 lanes"]
 """Geometries whose latencies are checked."""
 RATES = [RATED[0], pytest.param(RATED[1], marks=pytest.mark.full), RATED[2]]

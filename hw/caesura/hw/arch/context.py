@@ -51,8 +51,9 @@ from .errors import InputError
 from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks", "Pattern",
-           "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "PATTERN_VECTOR", "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS",
-           "area_bound", "ccb_bytes", "entry_address", "area_address", "to_words", "from_words"]
+           "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "PATTERN_VECTOR",
+           "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound", "ccb_bytes",
+           "entry_address", "area_address", "to_words", "from_words"]
 
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""

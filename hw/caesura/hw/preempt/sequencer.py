@@ -27,9 +27,9 @@ def area_bound(g: Geometry, warps, registers, lines):
 class Sequencer(wiring.Component):
     """Runs one command at a time.
 
-    A preempt raises `pending` (and `stop_now` where the mechanism does not wait for points) in the cycle after it is
-    taken, and checks the save area in the cycle after that; the bits drop with the result. Each
-    preempt that passes the check has a new generation.
+    A preempt raises `pending` (and `stop_now` where the mechanism does not wait for points) in the
+    cycle after it is taken, and checks the save area in the cycle after that; the bits drop with
+    the result. Each preempt that passes the check has a new generation.
 
     Parameters
     ----------
