@@ -106,9 +106,8 @@ def test_sampled_cycles(name, mechanism):
     assert saved > len(cycles) // (6 if name in UNITS else 2)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (
-    name in ("random", "routines") or name in UNITS))
-                                  for name in WORKS if name not in FLOATS])
+@pytest.mark.parametrize("name", quick(
+    [name for name in WORKS if name not in FLOATS], WORKS.keys() - {"random", "routines", *UNITS}))
 def test_campaign_notices_liveness_that_is_wrong(name):
     work = WORKS[name]()
     points = [k for k, word in enumerate(work.image.code) if decode(word).op.format is Format.L]
