@@ -4,6 +4,7 @@ import random
 
 import pytest
 from control_bench import MAP, ControlBench, Kernel
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
@@ -11,7 +12,7 @@ from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.registers import IDENTIFICATION, Command, KernelState
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))]
+SEEDS = quick(range(3), range(1))
 
 
 def volume(kernel):

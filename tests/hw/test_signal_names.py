@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+from selection import quick
 
 from caesura import hw
 from caesura.hw.arch.geometry import PRESETS, preset
@@ -86,8 +87,7 @@ def test_an_anonymous_submodule_is_found():
     assert anonymous_submodules("m.submodules.a = A()\nm.submodules += A()") == [2]
 
 
-@pytest.mark.parametrize("name", [
-    "tiny", *(pytest.param(name, marks=pytest.mark.full) for name in PRESETS if name != "tiny")])
+@pytest.mark.parametrize("name", quick(PRESETS, ["tiny"]))
 def test_exported_design_has_no_nameless_signal_and_none_without_bits(name):
     text = design_text(preset(name), Sm, quiet)
     assert NAMELESS.findall(text) == []

@@ -9,6 +9,7 @@ import functools
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
@@ -101,7 +102,7 @@ def test_liveness_that_forgets_what_lives_across_calls_is_noticed():
     raise AssertionError("nothing was wrong")
 
 
-@pytest.mark.parametrize("seed", [SEEDS[0], pytest.param(SEEDS[1], marks=pytest.mark.full)])
+@pytest.mark.parametrize("seed", quick(SEEDS, SEEDS[:1]))
 def test_rtl_and_golden_model_agree(seed):
     w, traces = work(seed), []
     for back_end in (RtlTransport, GoldenTransport):

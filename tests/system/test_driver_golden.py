@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism, Pattern
 from caesura.hw.arch.faults import Fault
@@ -13,7 +14,7 @@ from caesura.software.driver import CycleLimit, KernelFault, LaunchError
 from caesura.software.kernels import KERNELS, hostile, kernel
 
 GEOMETRY = PRESETS["gtx480"]
-NAMES = [name if k.folder == "examples" else pytest.param(name, marks=pytest.mark.full) for name, k in KERNELS.items()]
+NAMES = quick(KERNELS, [name for name, k in KERNELS.items() if k.folder == "examples"])
 
 
 def work(name, size="tiny"):

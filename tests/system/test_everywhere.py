@@ -9,6 +9,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
@@ -79,8 +80,9 @@ NEAR = 50
 """Cycles of memory latency in the campaign, and for `FLOATS` and `UNITS`, which it keeps within `MOST_CYCLES`."""
 CASES = [(name, mechanism) for name in WORKS for mechanism in Mechanism
          if name not in FLOATS or mechanism is Mechanism.LIVE_CP]
-QUICK = [case if name not in UNITS or mechanism == UNITS.index(name) % len(Mechanism)
-         else pytest.param(*case, marks=pytest.mark.full) for case in CASES for name, mechanism in [case]]
+QUICK = quick(CASES, [
+    (name, mechanism) for name, mechanism in CASES
+    if name not in UNITS or mechanism == UNITS.index(name) % len(Mechanism)])
 """`make test` takes `UNITS` with the mechanisms in turn."""
 _campaigns = {}
 
@@ -104,9 +106,8 @@ def test_sampled_cycles(name, mechanism):
     assert saved > len(cycles) // (6 if name in UNITS else 2)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (
-    name in ("random", "routines") or name in UNITS))
-                                  for name in WORKS if name not in FLOATS])
+@pytest.mark.parametrize("name", quick(
+    [name for name in WORKS if name not in FLOATS], WORKS.keys() - {"random", "routines", *UNITS}))
 def test_campaign_notices_liveness_that_is_wrong(name):
     work = WORKS[name]()
     points = [k for k, word in enumerate(work.image.code) if decode(word).op.format is Format.L]

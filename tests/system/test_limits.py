@@ -5,7 +5,7 @@ import pytest
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
-from caesura.sim.bench.limits import MOMENTS, preemptions
+from caesura.sim.bench.limits import MOMENTS, failures, preemptions
 from caesura.sim.scenario import shipped_work
 from caesura.software.kernels import KERNELS
 
@@ -36,14 +36,11 @@ def test_save_and_restore_keep_to_the_limit_of_the_bus(name, mechanism, moments)
     saved = 0
     for early, gang in preemptions(GTX480, name, mechanism, moments=moments):
         for result in (early, gang):
-            assert result.correct, result.differences
+            assert failures(result, MISSED.get((name, mechanism), 1)) == []
             if result.preempt is None:
                 continue
             saved += result.preempt.tbs
             assert result.save_limit is not None and result.restore_limit is not None
-            most = result.save_limit.limit * MISSED.get((name, mechanism), 1)
-            assert result.save_limit.cycles <= most, result.save_limit
-            assert result.restore_limit.met, result.restore_limit
         if early.resume and gang.resume and gang.preempt and gang.preempt.tbs > 1:
             assert gang.restore_limit and gang.restore_limit.regular_cycles == 0
             assert gang.resume.resume_cycles >= gang.resume.restore_cycles

@@ -5,6 +5,7 @@ The model does atomics in the order in which the RTL did them.
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.golden.transport import GoldenTransport
@@ -100,8 +101,8 @@ def test_many_random_kernels(name, run):
         run(GEOMETRIES[name], seed)
 
 
-@pytest.mark.parametrize("geometry", ["gtx480", *(pytest.param(name, marks=pytest.mark.full) for name in (
-    "gtx480 with 8 lanes", "gtx480 with 16 lanes"))])
+@pytest.mark.parametrize("geometry", quick(
+    ("gtx480", "gtx480 with 8 lanes", "gtx480 with 16 lanes"), ["gtx480"]))
 @pytest.mark.parametrize("name", KERNELS)
 def test_shipped_kernels(name, geometry):
     g = GEOMETRIES[geometry]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import CompileOptions, KernelImage, kernel_names, stored_module
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
@@ -21,10 +21,8 @@ from caesura.software.job import JobFile, Verdict, compare
 from caesura.software.kernels import Job, hostile, kernel
 
 __all__ = ["Work", "Limit", "PreemptionResult", "shipped_work", "start_job", "differences", "judged", "live_bytes",
-           "user_work", "verdicts", "interrupt", "run_preemption", "save_limit", "restore_limit", "LIMIT_FACTOR"]
+           "user_work", "verdicts", "interrupt", "run_preemption", "save_limit", "restore_limit", "limit_factor"]
 
-LIMIT_FACTOR = {Mechanism.OCCUPIED: 1.25, Mechanism.LIVE: 1.25, Mechanism.LIVE_CP: 1.10}
-"""Factor on the bus time in the save and restore limits."""
 SAVE_ROUND_TRIPS = 3
 RESTORE_ROUND_TRIPS = 4
 CYCLES_PER_WARP = 4
@@ -94,7 +92,7 @@ class Limit:
     bus_cycles : float
         Payload bytes over the memory's bytes a cycle, or registers read if that is more.
     limit : float
-        ``LIMIT_FACTOR[mechanism] * bus_cycles`` plus round trips plus 4 cycles a warp plus `regular_cycles`.
+        ``limit_factor(mechanism) * bus_cycles`` plus round trips plus 4 cycles a warp plus `regular_cycles`.
     regular_cycles : float
         Bus time that regular traffic took meanwhile, since it comes first: of warps still running during a save
         (but for the drain), of TBs already back during a restore (0 in a gang resume).
@@ -199,10 +197,15 @@ def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
     return total
 
 
+def limit_factor(mechanism: Mechanism) -> float:
+    """Return the factor on the bus time in the save and restore limits."""
+    return 1.10 if mechanism.has(Capability.COMPRESSES) else 1.25
+
+
 def _limit(g: Geometry, saved: PreemptReport, cycles: int, payload: int, trips: int, regular: int = 0) -> Limit:
     bus, others = max(payload / g.bytes_per_cycle, saved.registers * g.beats), regular / g.bytes_per_cycle
     fixed = trips * g.memory_latency + CYCLES_PER_WARP * saved.warps
-    return Limit(cycles, bus, LIMIT_FACTOR[saved.mechanism] * bus + fixed + others, others)
+    return Limit(cycles, bus, limit_factor(saved.mechanism) * bus + fixed + others, others)
 
 
 def save_limit(g: Geometry, report: PreemptReport, regular_bytes: int = 0) -> Limit:

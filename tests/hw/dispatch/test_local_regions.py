@@ -5,6 +5,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 from control_bench import MAP, ControlBench, Kernel
+from selection import quick
 
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
@@ -12,7 +13,7 @@ from caesura.hw.arch.registers import Command, KernelState
 from caesura.hw.dispatch.local_regions import LocalRegions, region_bytes
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))]
+SEEDS = quick(range(3), range(1))
 
 
 class Regions:

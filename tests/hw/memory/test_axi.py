@@ -7,6 +7,7 @@ from collections import defaultdict, deque
 
 import pytest
 from amaranth.sim import Simulator
+from selection import quick
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.memory.axi import AxiMaster
@@ -201,9 +202,9 @@ def _of_port(process, number):
     return run
 
 
-@pytest.mark.parametrize("readers, writers, density, width", [
-    (*ports, width) if ports[0] < 4 or width == 16 else pytest.param(*ports, width, marks=pytest.mark.full)
-    for ports in ((3, 2, 0.4), (1, 1, 0.2), (4, 4, 0.0)) for width in BUSES])
+@pytest.mark.parametrize("readers, writers, density, width", quick(
+    [(*ports, width) for ports in ((3, 2, 0.4), (1, 1, 0.2), (4, 4, 0.0)) for width in BUSES],
+    [*((*ports, width) for ports in ((3, 2, 0.4), (1, 1, 0.2)) for width in BUSES), (4, 4, 0.0, 16)]))
 def test_random_bursts_reach_the_memory_and_their_own_port(width, readers, writers, density):
     Bench(BUSES[width], readers, writers, 20, f"{width} {readers}", density).run()
 

@@ -3,11 +3,12 @@
 import pytest
 from preempt_images import check_image, entry_of, expect_restored, filled, read_image
 from preempt_machine import CCB_BASE, GEOMETRIES, SMALL, TINY, WIDE
+from selection import quick
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import Mechanism, State
 from caesura.hw.arch.faults import CommandError
-from caesura.sim.scenario import LIMIT_FACTOR
+from caesura.sim.scenario import limit_factor
 
 
 def check_protocol(machine):
@@ -42,9 +43,8 @@ def check_protocol(machine):
 MACHINES = [("tiny", 1, 0.0, 0), ("tiny", 2, 0.5, 1), ("bus4", 3, 0.2, 0), ("bus16", 4, 0.3, 1), ("wide", 5, 0.0, 1),
             ("wide", 6, 0.4, 0), ("beats", 7, 0.1, 1)]
 QUICK = {2: list(Mechanism), 3: [Mechanism.LIVE_CP], 4: [Mechanism.OCCUPIED], 5: [Mechanism.LIVE_CP]}  # by seed
-SAVES = [pytest.param(*machine, mechanism,
-                      marks=[] if mechanism in QUICK.get(machine[1], []) else pytest.mark.full)
-         for machine in MACHINES for mechanism in Mechanism]
+SAVES = quick([(*machine, mechanism) for machine in MACHINES for mechanism in Mechanism],
+              [(*machine, mechanism) for machine in MACHINES for mechanism in QUICK.get(machine[1], [])])
 
 
 @pytest.mark.parametrize("name, seed, stall, scramble, mechanism", SAVES)
@@ -203,7 +203,7 @@ def test_save_and_restore_keep_to_the_time_limit(name, mechanism, latency):
         error, c, _ = await machine.command(ctx, kernel=0, mechanism=mechanism)
         assert error == CommandError.NONE
         payload = c["save_data_bytes"] + c["save_metadata_bytes"]
-        stream, factor = max(payload / g.bus_bytes, c["save_registers"] * g.beats), LIMIT_FACTOR[mechanism]
+        stream, factor = max(payload / g.bus_bytes, c["save_registers"] * g.beats), limit_factor(mechanism)
         limit = factor * stream + 3 * (latency + 4) + words
         assert c["save_cycles"] - c["drain_cycles"] <= limit
         places = iter(layout(range(tbs)))
@@ -235,8 +235,7 @@ def test_a_single_tb_streams_without_gaps():
     machine.run(scenario)
 
 
-@pytest.mark.parametrize("random", [0, pytest.param(1, marks=pytest.mark.full), 2,
-                                    pytest.param(8, marks=pytest.mark.full)],
+@pytest.mark.parametrize("random", quick((0, 1, 2, 8), [0, 2]),
                          ids=lambda n: f"every {n}th random" if n else "none random")
 def test_mixed_registers_keep_to_the_time_limit(random):
     g, latency = WIDE.replace(warps=12, registers=256, tb_slots=2), 20

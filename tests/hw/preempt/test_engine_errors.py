@@ -3,13 +3,14 @@
 import pytest
 from preempt_images import check_image, entry_of, expect_restored, filled
 from preempt_machine import CCB_BASE, SMALL, TINY
+from selection import quick
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import Mechanism, Pattern, State
 from caesura.hw.arch.faults import CommandError
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in (2, 3))])
+@pytest.mark.parametrize("seed", quick(range(4), range(2)))
 def test_write_error_leaves_uncommitted_tbs_on_the_machine(seed):
     machine, _ = filled(SMALL, seed, 0.1, drain=10)
     kernel, rng = machine.kernels[0], machine.rng

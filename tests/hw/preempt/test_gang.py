@@ -3,6 +3,7 @@
 import pytest
 from preempt_images import check_image, expect_restored, filled
 from preempt_machine import GEOMETRIES, SMALL
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
@@ -26,9 +27,9 @@ def starts(machine):
     return [cycle for cycle, what, *_ in machine.log if what == "start"]
 
 
-@pytest.mark.parametrize("name, gang", [
-    ("tiny", False), ("tiny", True), pytest.param("wide", False, marks=pytest.mark.full), ("wide", True),
-    *(pytest.param("beats", gang, marks=pytest.mark.full) for gang in (False, True))])
+@pytest.mark.parametrize("name, gang", quick(
+    [(name, gang) for name in ("tiny", "wide", "beats") for gang in (False, True)],
+    [("tiny", False), ("tiny", True), ("wide", True)]))
 def test_tbs_of_a_gang_start_in_consecutive_cycles_after_the_last_acknowledgement(name, gang):
     machine, layout = filled(GEOMETRIES[name], 21, 0.2)
     assert len(machine.tbs) > 1

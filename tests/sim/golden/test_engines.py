@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
@@ -55,14 +56,14 @@ class Prepared:
         return strides
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 60))])
+@pytest.mark.parametrize("seed", quick(range(60), range(2)))
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_state_and_trace_of_random_programs_are_equal_wherever_one_stops(name, seed):
     run = Prepared(GEOMETRIES[name], seed, statements=15 + 15 * (seed % 3), racing=seed % 2 == 1)
     assert run.finish(random.Random(seed)) > 5
 
 
-@pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(3, 30))])
+@pytest.mark.parametrize("seed", quick(range(2, 30), [2]))
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 @pytest.mark.parametrize("name", ["tiny", "ecp5"])
 def test_a_kernel_preempted_by_one_engine_is_resumed_by_the_other(name, mechanism, seed):

@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
@@ -61,7 +62,7 @@ def test_every_operation_with_any_fields():
     assert {Fault.NONE, Fault.REGISTER_BOUND, Fault.ILLEGAL_OPCODE} < faults
 
 
-@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 2000), marks=pytest.mark.full)],
+@pytest.mark.parametrize("seeds", quick([range(40), range(40, 2000)], [range(40)]),
                          ids=["some", "many"])
 def test_programs_of_any_bits(seeds):
     for seed in seeds:

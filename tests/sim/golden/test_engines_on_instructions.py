@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import Fault
@@ -181,7 +182,7 @@ def nonsense(rng):
     return words
 
 
-@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 2000), marks=pytest.mark.full)],
+@pytest.mark.parametrize("seeds", quick([range(60), range(60, 2000)], [range(60)]),
                          ids=["some", "many"])
 def test_programs_of_any_words_do_the_same(seeds):
     kinds = set()

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import Instruction, encode
@@ -28,8 +29,7 @@ def word(name, **fields):
     return encode(Instruction.make(name, **fields))
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in SOME else pytest.mark.full)
-                                  for name in KERNELS])
+@pytest.mark.parametrize("name", quick(KERNELS, SOME))
 def test_shipped_kernels_are_equal_at_many_stops_and_preempted(name):
     rng = random.Random(name)
     work = shipped_work(name, GTX480, "tiny")
@@ -56,7 +56,7 @@ def test_shipped_kernels_are_equal_at_many_stops_and_preempted(name):
         assert not any(differences(work.job, arrays).values())
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 40))])
+@pytest.mark.parametrize("seed", quick(range(40), range(2)))
 @pytest.mark.parametrize("g, options", [
     (TINY, {"block": (20,), "variables": 2, "wide": 1, "heavy": False}),
     (GTX480.replace(warps=8, tb_slots=2, registers=512), {"block": (9, 5), "grid": (2, 2)})], ids=["tiny", "gtx480"])
@@ -87,7 +87,7 @@ def racing(transport, seed):
     return bench, lambda: transport.read_memory(output, program.output_bytes)
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 40))])
+@pytest.mark.parametrize("seed", quick(range(1, 40), [1]))
 def test_atomics_follow_the_order_of_another_machine(seed):
     """The order is that of a machine with room for one TB, so that the others wait at their atomics."""
     leader = GoldenTransport(TINY.replace(tb_slots=1), 1 << 18, trace=True, engine="numpy")

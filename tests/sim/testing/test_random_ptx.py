@@ -7,6 +7,7 @@ import subprocess
 from collections import Counter
 
 import pytest
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
@@ -47,7 +48,7 @@ class Prepared:
         assert self.transport.read_memory(self.output, self.kernel.output_bytes) == self.kernel.expected()
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(4, 12))])
+@pytest.mark.parametrize("seed", quick(range(12), range(4)))
 @pytest.mark.parametrize("name", SETUPS)
 def test_compiled_kernel_computes_what_the_interpreter_says(name, seed):
     run = Prepared(name, seed)

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from ptx_bench import THREADS, check
+from selection import quick
 
 from caesura.sim.testing.ptx.bits import BIT_TERNARY, BIT_UNARY, extract, highest, insert, permute
 from caesura.sim.testing.ptx.operations import signed
@@ -77,7 +78,7 @@ def test_permutations_and_absolute_differences():
     check(cases, operands(6), operands(7), n)
 
 
-@pytest.mark.parametrize("first", [0, 1, *(pytest.param(k, marks=pytest.mark.full) for k in (2, 3))])
+@pytest.mark.parametrize("first", quick(range(4), range(2)))
 def test_logic_of_three_operands(first):
     def meaning(table):
         def value(x, y, z):

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.patterns import pattern_group
 from caesura.sim.scenario import Work
@@ -153,8 +154,7 @@ class Claims:
             self.checked[str(shape).split()[0]] += 1
 
 
-@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.full)
-                                  for name in KERNELS])
+@pytest.mark.parametrize("name", quick(KERNELS, QUICK))
 def test_registers_hold_what_is_claimed(name):
     shipped = KERNELS[name]
     image, job = shipped.image(), shipped.job("tiny")

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from selection import quick
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.isa import registers_of_vector
@@ -139,8 +140,7 @@ def test_shipped_kernels_are_preemptible(name):
     assert check_image(KERNELS[name].image()) <= CompileOptions().interval
 
 
-@pytest.mark.parametrize("name", [name if name in SOME else pytest.param(name, marks=pytest.mark.full)
-                                  for name in KERNELS])
+@pytest.mark.parametrize("name", quick(KERNELS, SOME))
 def test_points_change_nothing_else(name):
     image = KERNELS[name].image()
     without = KERNELS[name].image(CompileOptions(preemption_points=False))

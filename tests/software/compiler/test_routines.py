@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
@@ -167,7 +168,7 @@ def test_what_does_more_than_compute_is_inlined(spoiled):
 # What it computes
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(3, 40))])
+@pytest.mark.parametrize("seed", quick(range(40), range(3)))
 def test_random_kernels_compute_what_the_interpreter_says(seed):
     """Divisions and roots of every width in divergent loops and conditionals, under guards; some values in memory."""
     work = random_work(seed, max_registers=(64, 36, 30)[seed % 3], interval=(300, 500)[seed % 2])

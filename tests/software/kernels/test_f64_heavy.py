@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.sim import open_device
 from caesura.sim.scenario import start_job
@@ -59,7 +60,7 @@ def results(name, mode, arguments):
     return image, {key: array.get() for key, array in arrays.items()}
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name in LONG)) for name in DOUBLES])
+@pytest.mark.parametrize("name", quick(DOUBLES, DOUBLES.keys() - LONG))
 def test_calls_change_no_bit_of_the_results(name):
     arguments = INPUTS[name](np.random.default_rng(11))
     (called, got), (inlined, expected) = (results(name, mode, arguments) for mode in ("auto", "never"))

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
@@ -48,7 +49,7 @@ def test_shapes(image, shape):
     assert wrong_elements(image, nbody_job(bodies, sources, 2, threads)) == 0
 
 
-@pytest.mark.parametrize("size, seed", [("tiny", 7), pytest.param("small", 1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("size, seed", quick([("tiny", 7), ("small", 1)], [("tiny", 7)]))
 def test_jobs_of_every_size(image, size, seed):
     assert wrong_elements(image, kernel("nbody").job(size, seed)) == 0
 

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
@@ -47,7 +48,7 @@ def test_shapes(width, shape):
     assert not any(wrong.values()), wrong
 
 
-@pytest.mark.parametrize("size", ["tiny", pytest.param("small", marks=pytest.mark.full)])
+@pytest.mark.parametrize("size", quick(("tiny", "small"), ["tiny"]))
 def test_jobs(size):
     wrong, _ = results(kernel("histogram").job(size, 2), GTX480)
     assert not any(wrong.values()), wrong

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
@@ -40,7 +41,7 @@ def test_it_uses_local_memory_and_constants_and_can_be_preempted_in_every_loop(i
     assert names.count("pp") >= 3 and [s.name for s in image.symbols] == ["curve", "weights"]
 
 
-@pytest.mark.parametrize("size", ["tiny", pytest.param("small", marks=pytest.mark.full)])
+@pytest.mark.parametrize("size", quick(("tiny", "small"), ["tiny"]))
 def test_results_are_right(image, size):
     job = SHIPPED.job(size, seed=3)
     device = open_device("golden", "gtx480", memory_bytes=1 << 22)

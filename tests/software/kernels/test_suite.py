@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from selection import quick
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
@@ -99,7 +100,7 @@ def test_widest_template():
     assert not wrong("heartwall", heartwall.heartwall_job(1, 51, 0, 5, 110, 103))
 
 
-@pytest.mark.parametrize("size", ["tiny", "small", pytest.param("medium", marks=pytest.mark.full)])
+@pytest.mark.parametrize("size", quick(("tiny", "small", "medium"), ["tiny", "small"]))
 def test_jobs_compute_something_and_depend_on_the_seed(size):
     for name, k in KERNELS.items():
         job, other = k.job(size, 1), k.job(size, 2)

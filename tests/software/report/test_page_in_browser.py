@@ -5,6 +5,7 @@ import re
 import time
 
 import pytest
+from selection import quick
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.testing.browser import browser, find_browser
@@ -43,7 +44,7 @@ def tab():
         yield opened
 
 
-@pytest.fixture(scope="module", params=["largest", "long", pytest.param("longest", marks=pytest.mark.full)])
+@pytest.fixture(scope="module", params=quick(("largest", "long", "longest"), ["largest", "long"]))
 def subject(request, tab, tmp_path_factory):
     """Facts of the kernel whose page the tab shows."""
     if request.param == "largest":

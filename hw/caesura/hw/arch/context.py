@@ -50,9 +50,10 @@ from amaranth.lib import data
 from .errors import InputError
 from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 
-__all__ = ["VERSION", "State", "Mechanism", "Pattern", "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY",
-           "ENTRY_BYTES", "PATTERN_VECTOR", "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS",
-           "area_bound", "ccb_bytes", "entry_address", "area_address", "to_words", "from_words"]
+__all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks", "Pattern",
+           "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "PATTERN_VECTOR",
+           "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound", "ccb_bytes",
+           "entry_address", "area_address", "to_words", "from_words"]
 
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""
@@ -73,6 +74,17 @@ class State(enum.IntEnum):
     BASE = 4
 
 
+class Capability(enum.Flag):
+    """What a preemption mechanism does: all that hardware, driver and models ask of one."""
+
+    STOPS_AT_POINTS = enum.auto()
+    """Warps run on to a preemption point; without, they stop at their next instruction."""
+    SAVES_LIVE_ONLY = enum.auto()
+    """Live and valid registers and valid shared lines are saved; without, everything allocated."""
+    COMPRESSES = enum.auto()
+    """Each register is encoded by its pattern; without, every one is saved as random."""
+
+
 class Mechanism(enum.IntEnum):
     """How a TB is preempted (docs/architecture.md, Mechanisms)."""
 
@@ -89,6 +101,10 @@ class Mechanism(enum.IntEnum):
         """Printed name, as in the papers: ``occupied``, ``live``, ``live+cp``."""
         return self.name.lower().replace("_", "+")
 
+    def has(self, capability: Capability) -> bool:
+        """Whether the mechanism has a capability."""
+        return capability in CAPABILITIES[self]
+
     @classmethod
     def of(cls, label: str) -> Mechanism:
         """Return the mechanism printed as `label`.
@@ -102,6 +118,38 @@ class Mechanism(enum.IntEnum):
             if mechanism.label == label:
                 return mechanism
         raise InputError(f"no mechanism {label!r}; there are {', '.join(m.label for m in cls)}")
+
+
+CAPABILITIES = {
+    Mechanism.OCCUPIED: Capability(0),
+    Mechanism.LIVE: Capability.STOPS_AT_POINTS | Capability.SAVES_LIVE_ONLY,
+    Mechanism.LIVE_CP: (Capability.STOPS_AT_POINTS | Capability.SAVES_LIVE_ONLY
+                        | Capability.COMPRESSES),
+}
+"""The one place that says which mechanism can do what."""
+
+
+def has(mechanism: Value, capability: Capability) -> Value:
+    """Return whether a mechanism, as a value of the hardware, has a capability: one bit.
+
+    The dispatcher refuses a number that is no mechanism; for one the answer is open.
+    """
+    return _among(mechanism, {each for each in Mechanism if each.has(capability)})
+
+
+def lacks(mechanism: Value, capability: Capability) -> Value:
+    """Return whether a mechanism, as a value of the hardware, lacks a capability: one bit."""
+    return _among(mechanism, {each for each in Mechanism if not each.has(capability)})
+
+
+def _among(mechanism: Value, wanted: set[Mechanism]) -> Value:
+    """Return whether a mechanism is one of some, by a single comparison where one will do."""
+    others = set(Mechanism) - wanted
+    if len(others) == 1:
+        return mechanism != others.pop()
+    if len(wanted) == 1:
+        return mechanism == wanted.pop()
+    return mechanism.matches(*sorted(wanted))
 
 
 class Pattern(enum.IntEnum):

@@ -16,7 +16,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.hw.arch.context import Capability, Mechanism, Pattern
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
@@ -121,7 +121,7 @@ def _context(g: Geometry, task: Task, results: list[PreemptionResult]) -> dict:
         return {"bytes": None, "save": None, "restore": None, "patterns": None}
     amounts = [_bytes(g, task.work, result) for result in results]
     patterns = None
-    if task.mechanism is Mechanism.LIVE_CP:  # the others do not look at values
+    if task.mechanism is not None and task.mechanism.has(Capability.COMPRESSES):  # the others do not look at values
         shares = [pattern_shares(result.saved_tbs) for result in results]
         patterns = {name: float(np.mean([share[name] for share in shares])) for name in shares[0]}
     return {

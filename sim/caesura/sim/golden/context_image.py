@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, Pattern
+from caesura.hw.arch.context import (
+    CCB_ENTRY,
+    HEADER_WORDS,
+    PATTERN_WORDS,
+    STACK_WORDS,
+    WARP_HEADER,
+    Capability,
+    Mechanism,
+    Pattern,
+)
 from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.isa import liveness_vector, registers_of_vector
 from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
@@ -57,15 +66,16 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     g, kernel = tb.g, tb.kernel
     pag = pattern_group(kernel.block[0], g.warp_size)
     alive = [warp for warp in tb.warps if warp.live]
+    live_only = mechanism.has(Capability.SAVES_LIVE_ONLY)
     parts: list[np.ndarray] = []
     table: list[int] = []
     registers = register_words = 0
     for warp in alive:
-        if mechanism is Mechanism.OCCUPIED:
-            saved = list(range(kernel.registers))
-        else:
+        if live_only:
             saved = [r for r in registers_of_vector(warp.live_vector, kernel.registers)
                      if scramble or warp.valid >> r & 1]
+        else:
+            saved = list(range(kernel.registers))
         codes, words = _encoded(warp, saved, mechanism, pag)
         parts += [np.array(_warp_record(warp, len(saved)), np.uint32), words]
         vector = sum(int(code) << 2 * r for code, r in zip(codes, saved, strict=True))
@@ -73,8 +83,7 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
         registers += len(saved)
         register_words += len(words)
     shared_offset = 4 * sum(map(len, parts)) if kernel.lines else 0
-    occupied = mechanism is Mechanism.OCCUPIED
-    lines = [k for k in range(kernel.lines) if occupied or tb.lines_valid >> k & 1]
+    lines = [k for k in range(kernel.lines) if not live_only or tb.lines_valid >> k & 1]
     bitmap = sum(1 << k for k in lines)
     parts.append(np.array([bitmap >> low & 0xFFFF_FFFF for low in range(0, kernel.lines, 32)], np.uint32))
     parts.append(tb.views[2].reshape(-1, LINE_WORDS)[lines].ravel())
@@ -98,7 +107,7 @@ def _compressor(g: Geometry) -> Compressor:
 def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, pag: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the pattern codes of the saved registers and their words as they stand in the record."""
     values = warp.registers[saved]
-    if mechanism is not Mechanism.LIVE_CP:
+    if not mechanism.has(Capability.COMPRESSES):
         return np.full(len(saved), Pattern.RANDOM), values.ravel()
     codes, words = _compressor(warp.g).compute(values, warp.launched, pag)
     order = [k for random in (True, False) for k in range(len(saved)) if (codes[k] == Pattern.RANDOM) == random]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, Mechanism, State
+from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.registers import KernelState
 
@@ -65,7 +65,7 @@ class Preemption:
         self._mechanism, self._scramble = mechanism, scramble
         self._generation = self._generation + 1 & 0xFFFF
         kernel.state = KernelState.PREEMPTING
-        if mechanism is Mechanism.OCCUPIED:
+        if not mechanism.has(Capability.STOPS_AT_POINTS):
             for tb in self.machine.resident(kernel):
                 for warp in tb.warps:
                     warp.parked = bool(warp.live) and not warp.waiting

@@ -10,6 +10,7 @@ from rich.table import Column, Table
 from caesura.software.kernels import KERNELS
 from caesura.software.report.console import report_console
 
+from .cells import percent
 from .marks import replace_markdown
 from .pictures import check_picture, kernel_rows, save
 
@@ -24,18 +25,14 @@ _NONE = "-"
 Rows = list[list[str]]
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
 def _shares(patterns: dict | None) -> list[str]:
-    return [_percent(patterns[name]) for name in PATTERNS] if patterns else [_NONE] * len(PATTERNS)
+    return [percent(patterns[name]) for name in PATTERNS] if patterns else [_NONE] * len(PATTERNS)
 
 
 def _sizes(size: dict) -> list[str]:
     """Return the cells of occupied, live and compressed bytes and of what the two steps save."""
     left = [size[key] / size["occupied"] for key in ("live", "compressed")]
-    return [*(f"{size[key]:,.0f}" for key in ("occupied", "live", "compressed")), *(_percent(1 - x) for x in left)]
+    return [*(f"{size[key]:,.0f}" for key in ("occupied", "live", "compressed")), *(percent(1 - x) for x in left)]
 
 
 def _kernel_rows(result: dict) -> Iterator[list[str]]:
@@ -62,11 +59,11 @@ def _mean_rows(result: dict) -> Iterator[list[str]]:
         mean = result[key]
         if mean:
             keys = ("saved_by_liveness", "saved_by_both")
-            yield [title, str(mean["kernels"]), *(_percent(mean[key]) for key in keys),
-                   *(_percent(mean[f"{key}_geometric"]) for key in keys),
+            yield [title, str(mean["kernels"]), *(percent(mean[key]) for key in keys),
+                   *(percent(mean[f"{key}_geometric"]) for key in keys),
                    *_shares(mean if PATTERNS[0] in mean else None)]
     paper = result["paper"]
-    yield ["Lin et al.", "23", _percent(paper["saved_by_liveness"]), _percent(paper["saved_by_both"]), _NONE, _NONE,
+    yield ["Lin et al.", "23", percent(paper["saved_by_liveness"]), percent(paper["saved_by_both"]), _NONE, _NONE,
            *_shares(None)]
 
 

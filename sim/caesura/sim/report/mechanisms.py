@@ -9,6 +9,7 @@ from rich.table import Table
 
 from caesura.software.report.console import report_console
 
+from .cells import percent
 from .marks import replace_markdown
 from .pictures import check_picture, kernel_rows, save
 
@@ -20,10 +21,6 @@ END = "<!-- end: caesura bench mechanisms -->"
 _NONE = "-"
 
 Rows = list[list[str]]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _number(value: float) -> str:
@@ -46,7 +43,7 @@ def _context_rows(result: dict) -> Iterator[list[str]]:
             continue
         yield [row["kernel"], row["mechanism"],
                " / ".join(_number(size[f"warp_{kind}"]) for kind in ("occupied", "live", "written")),
-               _percent(1 - size["warp_written"] / size["warp_occupied"]), _number(size["warp_metadata"]),
+               percent(1 - size["warp_written"] / size["warp_occupied"]), _number(size["warp_metadata"]),
                " / ".join(_number(size[f"sm_{kind}"]) for kind in ("occupied", "live", "written")),
                _number(size["sm_metadata"]), f"{size['tbs']:.1f}, {size['warps']:.1f}",
                "right" if row["correct"] else "WRONG"]
@@ -75,16 +72,16 @@ def _pattern_rows(result: dict) -> Iterator[list[str]]:
         if not shares:
             continue
         live = max(1e-9, 1 - shares["dead"])
-        yield [row["kernel"], *(_percent(shares[name]) for name in (*names, "dead")),
-               *(_percent(shares[name] / live) for name in names)]
+        yield [row["kernel"], *(percent(shares[name]) for name in (*names, "dead")),
+               *(percent(shares[name] / live) for name in names)]
         if row["kernel"] == paper["kernel"]:
-            yield ["BP of Lin et al.", *[_NONE] * 4, *(_percent(paper[name]) for name in names)]
+            yield ["BP of Lin et al.", *[_NONE] * 4, *(percent(paper[name]) for name in names)]
 
 
 def _average_rows(result: dict) -> Iterator[list[str]]:
     paper = {"live": result["paper"]["saved_by_liveness"], "live+cp": result["paper"]["saved_by_both"]}
     for mechanism, share in result["saved_share"].items():
-        yield [mechanism, _percent(share), _percent(paper[mechanism]) if mechanism in paper else _NONE]
+        yield [mechanism, percent(share), percent(paper[mechanism]) if mechanism in paper else _NONE]
 
 
 def tables(result: dict) -> list[tuple[str, list[str], Rows]]:

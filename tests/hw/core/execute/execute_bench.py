@@ -3,7 +3,7 @@
 from collections import deque
 
 import numpy as np
-import pytest
+from selection import quick
 from simulation import Simulator, component
 
 from caesura.hw.arch.encoding import Instruction
@@ -23,7 +23,7 @@ GEOMETRIES = {
     "wide": WIDE.replace(warps=6, registers=128),
     "two beats, slow": WIDE.replace(warp_size=16, warps=3, registers=64, alu_latency=8, param_words=5),
 }
-CHECKED = [*(pytest.param(name, marks=pytest.mark.full) for name in ("tiny", "wide")), "two beats, slow"]
+CHECKED = quick(("tiny", "wide", "two beats, slow"), ["two beats, slow"])
 BLOCKS = [(8, 2, 1), (5, 3, 2), (1, 7, 3), (16, 1, 1)]
 GRID = (70000, 300, 2)
 WORD = 0xFFFF_FFFF

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 from kept_benches import POINT, WIDE, FrontEndBench
+from selection import quick
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
@@ -40,7 +41,7 @@ def test_enough_warps_keep_the_issue_slot_busy():
     assert throughput(WIDE, body, WIDE.warps, 120) == 1.0
 
 
-@pytest.mark.parametrize("warps", [4, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("warps", quick((4, 1), [4]))
 def test_one_warp_issues_every_third_cycle(warps):
     """Alone on an SM for it, or for more."""
     body = [make("iadd", d=k, a=k + 7, b=k + 8) for k in range(6)]

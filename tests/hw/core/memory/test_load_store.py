@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from selection import quick
 from simulation import Simulator, component
 
 from caesura.hw.arch.faults import Fault
@@ -32,11 +33,10 @@ GEOMETRIES = {
     "8 of 32 lanes": preset("ecp5").replace(warps=4, registers=64),
     "32 lanes, 16-byte bus": preset("gtx480").replace(warps=4, registers=64, load_queue=8),
 }
-CHECKED = [pytest.param(name, marks=[] if name in ("tiny", "8 of 32 lanes") else pytest.mark.full)
-           for name in GEOMETRIES]
+CHECKED = quick(GEOMETRIES, ("tiny", "8 of 32 lanes"))
 RATED = ["tiny", "tiny, 4-byte bus, 4 lanes", "8 of 32 lanes"]
 """Geometries whose latencies are checked."""
-RATES = [RATED[0], pytest.param(RATED[1], marks=pytest.mark.full), RATED[2]]
+RATES = quick(RATED, RATED[::2])
 """Geometries whose rates are checked."""
 WHOLE = {8: Size.B128, 32: Size.B32}
 """By threads of a warp, the size of which a coalesced access is one segment."""
@@ -354,7 +354,7 @@ def local(rng, g, warp, pc, odd=0.0, beyond=0.0):
     return access
 
 
-@pytest.mark.parametrize("name", ["tiny", *(pytest.param(name, marks=pytest.mark.full) for name in [*GEOMETRIES][1:])])
+@pytest.mark.parametrize("name", quick(GEOMETRIES, ["tiny"]))
 def test_atomics_are_performed_once_in_one_order(name):
     """Among loads, stores and local accesses of all warps; every value is that of a replay in the order traced."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(11)

@@ -6,6 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+from selection import quick
 from simulation import Simulator, component
 
 from caesura.hw.arch.faults import Fault
@@ -31,11 +32,6 @@ GEOMETRIES = {
     "32 lanes": preset("gtx480").replace(warps=4, registers=64, shared_bytes=5 * 1024),
 }
 LINE = 128
-
-
-def quick(*names):
-    """All geometries, those that are not named for `full` runs only."""
-    return [pytest.param(name, marks=[] if name in names else pytest.mark.full) for name in GEOMETRIES]
 
 
 class Bench:
@@ -205,7 +201,7 @@ def strided(g, number, words, store=False, size=Size.B32, start=0):
                   [start + 4 * words * lane for lane in range(g.warp_size)], data, number % 16 * 4, number + 1)
 
 
-@pytest.mark.parametrize("name", quick("tiny", "8 of 32 lanes"))
+@pytest.mark.parametrize("name", quick(GEOMETRIES, ("tiny", "8 of 32 lanes")))
 def test_random_accesses_clears_and_faults_match_the_model(name):
     """With back-pressure on the write port; faults have no effect but their report."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
@@ -280,7 +276,7 @@ def test_of_lanes_that_store_to_one_byte_the_highest_wins():
     assert bench.model[LINE + 6:LINE + 8].view(np.uint16)[0] == access.data[0][6]
 
 
-@pytest.mark.parametrize("name", quick("tiny", "8 of 32 lanes"))
+@pytest.mark.parametrize("name", quick(GEOMETRIES, ("tiny", "8 of 32 lanes")))
 def test_passes_and_latency_of_strided_loads(name):
     """A stride of 2 words makes 2 passes, an odd one or the same word 1; the first write comes 3 cycles later."""
     g = GEOMETRIES[name].replace(unit_queue=4)
@@ -326,7 +322,7 @@ def atomics(rng, g, count, odd=0.0, beyond=0):
             yield access
 
 
-@pytest.mark.parametrize("name", quick("tiny, 4 lanes", "32 lanes"))
+@pytest.mark.parametrize("name", quick(GEOMETRIES, ("tiny, 4 lanes", "32 lanes")))
 def test_atomics_among_loads_and_stores_match_the_model(name):
     """Under back-pressure; lines lost in between read as zeros and become valid and dirty."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from selection import quick
 from simulation import Simulator, component
 
 from caesura.hw.arch.geometry import preset
@@ -23,7 +24,7 @@ SHAPES = {
 }
 QUICK = "tiny", "tiny-1", "tiny-8", "16-of-4", "ecp5", "gtx480"
 """One or several beats, groups and groups of a beat, in every combination; the other shapes differ in their sizes."""
-EVERY_SHAPE = [pytest.param(name, marks=[] if name in QUICK else pytest.mark.full) for name in SHAPES]
+EVERY_SHAPE = quick(SHAPES, QUICK)
 
 
 def reference(op, a, b, c, active):

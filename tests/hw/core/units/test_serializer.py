@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from kept_benches import SideBench
+from selection import quick
 from simulation import component
 
 from caesura.hw.arch.geometry import preset
@@ -81,9 +82,9 @@ def check(g, operation):
     assert operation.tested == ({lane: int(w["c"][lane] & 1) for lane in lanes} if operation.writes_pd else {})
 
 
-@pytest.mark.parametrize("stalls, case", [
-    pytest.param(stalls, case, marks=[] if stalls != 0.3 and (stalls, case) not in WIDEST else pytest.mark.full)
-    for stalls in (0, 0.3, 0.8) for case in CASES])
+@pytest.mark.parametrize("stalls, case", quick(
+    [(stalls, case) for stalls in (0, 0.3, 0.8) for case in CASES],
+    [(stalls, case) for stalls in (0, 0.8) for case in CASES if (stalls, case) not in WIDEST]))
 def test_random_stream(case, stalls):
     g, threads, latency = CASES[case]
     rng = np.random.default_rng([len(case), int(10 * stalls)])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 from kept_benches import SideBench
+from selection import quick
 from simulation import component
 
 from caesura.hw.arch.geometry import preset
@@ -257,9 +258,8 @@ def test_lane_in_any_order_of_operations_and_at_rest():
     sim.run()
 
 
-@pytest.mark.parametrize("stalls, size", [
-    pytest.param(stalls, size, marks=[] if (stalls, size) in QUICK else pytest.mark.full)
-    for stalls in (0, 0.4) for size in GEOMETRIES])
+@pytest.mark.parametrize("stalls, size", quick(
+    [(stalls, size) for stalls in (0, 0.4) for size in GEOMETRIES], QUICK))
 def test_unit_executes_warp_instructions(size, stalls):
     g, rng = GEOMETRIES[size], np.random.default_rng(3)
     everything = (1 << g.warp_size) - 1

@@ -6,6 +6,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from register_samples import launched_lanes, registers
+from selection import quick
 from simulation import Simulator, component
 
 from caesura.hw.arch.context import Pattern
@@ -20,9 +21,9 @@ GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(w
               "16x4": TINY.replace(warp_size=16, lanes=4), "32x32": WIDE, "32x16": WIDE.replace(lanes=16),
               "32x8": WIDE.replace(lanes=8), "32x4": WIDE.replace(lanes=4)}
 QUICK = "8x8", "16x4", "32x8"
-CASES = [pytest.param(name, pag, stall, marks=[] if name in QUICK and (stall or pag != 16) else pytest.mark.full)
-         for name, g in GEOMETRIES.items() for pag in (8, 16, 32) if pag <= g.warp_size
+EVERY = [(name, pag, stall) for name, g in GEOMETRIES.items() for pag in (8, 16, 32) if pag <= g.warp_size
          for stall in (0.0, 0.4) if stall or g.beats > 1 or pag == g.warp_size]
+CASES = quick(EVERY, [(name, pag, stall) for name, pag, stall in EVERY if name in QUICK and (stall or pag != 16)])
 COUNT = 40
 
 

@@ -14,7 +14,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.geometry import MAX_REGISTERS, REGISTER_BANKS, Geometry
+from ...arch.geometry import MAX_REGISTERS, PC_BITS, REGISTER_BANKS, Geometry
 from ...arch.isa import AluOp, Size, Space, Unit
 from ...interfaces.payloads import index, issue, physical
 from .register_file import BANK_BITS, bank_row, row_of, select_bank
@@ -36,7 +36,7 @@ def operation(g: Geometry) -> data.StructLayout:
         "size": Size, "store": 1, "atomic": 1, "d": 6,
         "writes_d": 1, "writes_u": 1, "data_registers": 3, "pd": 3, "writes_pd": 1, "imm": 32,
         "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
-        "block_warp": index(g.max_block_warps), "base": physical(g), "pc": 25,
+        "block_warp": index(g.max_block_warps), "base": physical(g), "pc": PC_BITS,
         "beat": index(g.beats), "last": 1, "mask": g.lanes,
         "pa": g.lanes, "pb": g.lanes, "ballot": g.warp_size,
     })

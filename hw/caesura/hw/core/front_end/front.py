@@ -16,7 +16,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.faults import Fault
-from ...arch.geometry import PREDICATES, UNIFORMS, Geometry
+from ...arch.geometry import PC_BITS, PREDICATES, UNIFORMS, Geometry
 from ...interfaces import payloads as payload
 from ...lib.vectors import one_hot
 from ...memory.ports import ReadInterface, ReadPort
@@ -233,7 +233,7 @@ class FrontEnd(wiring.Component):
             "fault": Out(payload.fault_report(g)),
             "icache_port": Out(ReadPort(g)),
             "trace": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "pc": 25, "mask": g.warp_size, "op": 10})),
+                "valid": 1, "warp": index(g.warps), "pc": PC_BITS, "mask": g.warp_size, "op": 10})),
             "trace_uniform": Out(uniform),  # an instruction wrote a uniform register
         })
 

@@ -11,7 +11,15 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import ENTRY_BYTES, STACK_WORDS, WARP_HEADER, Mechanism, area_address
+from ...arch.context import (
+    ENTRY_BYTES,
+    STACK_WORDS,
+    WARP_HEADER,
+    Capability,
+    area_address,
+    has,
+    lacks,
+)
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
 from ...arch.isa import LIVE_REST
 from ...interfaces.payloads import index, warp_view
@@ -268,7 +276,7 @@ class RecordWriter(wiring.Component):
                          regs.predicates.eq(self.flags_predicates),
                          regs.uniforms.eq(self.save_uniforms),
                          regs.headed.eq(0), regs.mask.eq(s.allocated)]
-            with m.If(s.mechanism != Mechanism.OCCUPIED):
+            with m.If(has(s.mechanism, Capability.SAVES_LIVE_ONLY)):
                 m.d.sync += regs.mask.eq(s.allocated & live & (
                     self.flags_valid | s.scramble.replicate(MAX_REGISTERS)))
             m.next = "ITEM"
@@ -277,7 +285,8 @@ class RecordWriter(wiring.Component):
             m.d.comb += [
                 item.warp.eq(regs.warp), item.base.eq(view.base),
                 item.mask.eq(regs.mask), item.valid.eq(regs.valid),
-                item.raw.eq(s.mechanism != Mechanism.LIVE_CP), item.launched.eq(view.launched),
+                item.raw.eq(lacks(s.mechanism, Capability.COMPRESSES)),
+                item.launched.eq(view.launched),
                 item.of.record.eq(regs.records),
                 item.of.bank.eq(regs.bank), self.item.valid.eq(some)]
             m.d.sync += regs.count.eq(count)
@@ -346,7 +355,7 @@ class RecordWriter(wiring.Component):
             left.eq(s.lines - regs.group * GROUP),
             last.eq(left <= GROUP), written.eq(self.lines_valid.bit_select(first, GROUP)),
             bits.eq(Mux(last, (Const(1, 1) << left[:6]) - 1, ~Const(0, GROUP))
-                    & (written | (s.mechanism == Mechanism.OCCUPIED).replicate(GROUP))),
+                    & (written | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY).replicate(GROUP))),
             total.eq(regs.lines + popcount(bits)),
         ]
         with m.State("BITMAP"):

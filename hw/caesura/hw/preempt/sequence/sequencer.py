@@ -5,7 +5,7 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, Mechanism
+from ...arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, Capability, lacks
 from ...arch.faults import CommandError
 from ...arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 from ...interfaces.payloads import kernel_info
@@ -27,9 +27,9 @@ def area_bound(g: Geometry, warps, registers, lines):
 class Sequencer(wiring.Component):
     """Runs one command at a time.
 
-    A preempt raises `pending` (and `stop_now` for `Mechanism.OCCUPIED`) in the cycle after it is
-    taken, and checks the save area in the cycle after that; the bits drop with the result. Each
-    preempt that passes the check has a new generation.
+    A preempt raises `pending` (and `stop_now` where the mechanism does not wait for points) in the
+    cycle after it is taken, and checks the save area in the cycle after that; the bits drop with
+    the result. Each preempt that passes the check has a new generation.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Sequencer(wiring.Component):
                         s.pag.eq(pattern_group(g, kernel.block_x)), self.resume.eq(wanted.resume)]
                     with m.If(~wanted.resume):
                         m.d.sync += self.pending.eq(1 << wanted.kernel)
-                        with m.If(wanted.mechanism == Mechanism.OCCUPIED):
+                        with m.If(lacks(wanted.mechanism, Capability.STOPS_AT_POINTS)):
                             m.d.sync += self.stop_now.eq(1 << wanted.kernel)
                     m.next = "BOUND"
             with m.State("BOUND"):
