@@ -4,11 +4,11 @@ import ast
 import dataclasses
 import random
 import re
-from pathlib import Path
 
 import networkx
 import numpy as np
 import pytest
+from checkout import ROOT, source
 from click.testing import CliRunner
 
 from caesura.hw.arch.errors import InputError
@@ -24,8 +24,7 @@ from caesura.software.compiler.pipeline import run_passes
 from caesura.software.kernels import kernel
 
 GEOMETRY = dataclasses.replace(PRESETS["gtx480"], stack_depth=64)
-ROOT = Path(__file__).resolve().parents[3]
-COMPILER = ROOT / "software" / "compiler"
+COMPILER = source("software/compiler")
 REDUCTION = kernel("reduction")
 SHORTEST = ("legalize", "select-immediates", "allocate", "block-layout", "barrier-liveness", "place-points", "emit")
 
