@@ -89,7 +89,7 @@ def test_a_run_that_turns_out_long_changes_engine_in_its_middle_and_computes_the
 
 
 def test_one_process_builds_and_others_take_what_it_has_built(empty_cache):
-    first, second = build.Build(TINY.warp_size), build.Build(TINY.warp_size, wait=False)
+    first, second = (build.Build(TINY.warp_size, unless_elsewhere=True) for _ in range(2))
     assert second.elsewhere and not first.elsewhere
     chosen = Engine("auto", TINY.warp_size)
     assert chosen._begin() is None and chosen.library is None
@@ -98,12 +98,22 @@ def test_one_process_builds_and_others_take_what_it_has_built(empty_cache):
     assert build.build(TINY.warp_size) == (path, 0.0)
 
 
+def test_nobody_waits_for_a_program_at_rest(empty_cache, monkeypatch):
+    """It holds the lock, and does not put what it has built into the cache."""
+    resting = build.Build(TINY.warp_size, unless_elsewhere=True)
+    path, seconds = build.build(TINY.warp_size)
+    assert seconds > 0 and whole(path)
+    path.unlink()
+    monkeypatch.setattr(build, "PATIENCE", 0.0)
+    assert not build.Build(TINY.warp_size, unless_elsewhere=True).elsewhere and not resting.elsewhere
+
+
 def test_a_build_that_is_abandoned_ends_with_all_it_has_started(empty_cache, monkeypatch, tmp_path):
     slow = tmp_path / "slow"
     slow.write_text("#!/bin/sh\nsleep 600\nexit 1\n")
     slow.chmod(0o755)
     monkeypatch.setattr(build, "compiler", lambda: str(slow))
-    begun = build.Build(TINY.warp_size)
+    begun = build.Build(TINY.warp_size, unless_elsewhere=True)
     session = begun._process.pid
     while len(processes(session)) < 2:  # as g++ starts the compiler proper
         assert begun.running

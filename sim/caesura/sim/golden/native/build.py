@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import weakref
 from contextlib import ExitStack, suppress
@@ -28,6 +29,8 @@ FLAGS = ("-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-ffp-contrac
          "-fno-trapping-math", "-fno-math-errno", "-Wno-parentheses")
 """Flags of the exact arithmetic: nothing is contracted or moved across a change of the rounding direction. Exceptions
 of the host's arithmetic and `errno` are not looked at."""
+PATIENCE = 60.0
+"""Seconds for which a build of another process is waited for, in numpy."""
 
 
 def compiler() -> str | None:
@@ -43,7 +46,7 @@ def library_path(warp_size: int, flags: tuple[str, ...] | None = None) -> Path:
 
 
 class Build:
-    """A build that runs beside the program; it ends with the program. One runs at a time for each library.
+    """A build that runs beside the program; it ends with the program.
 
     Parameters
     ----------
@@ -52,13 +55,14 @@ class Build:
         Of the compiler, `FLAGS` unless given.
     target : Path, optional
         Where the library goes; into the cache without it.
-    wait : bool
-        Wait for a build of another process; else there is nothing to run where `elsewhere`.
+    unless_elsewhere : bool
+        Build nothing if another process has begun to within `PATIENCE` seconds. Nobody waits for another's build: a
+        program that is at rest does not put what it has built into the cache.
 
     Attributes
     ----------
     elsewhere : bool
-        Another process builds this library.
+        Another process builds this library, so nothing runs here.
 
     Raises
     ------
@@ -67,19 +71,24 @@ class Build:
     """
 
     def __init__(self, warp_size: int, flags: tuple[str, ...] | None = None, target: Path | None = None,
-                 wait: bool = True):
+                 unless_elsewhere: bool = False):
         path = compiler()
         if path is None:
             raise ToolError("g++ missing, needed to build the compiled engine of the golden model; install with "
                              "`sudo apt-get install g++`")
         self.path = library_path(warp_size, flags) if target is None else target
         self._design = f"warps of {warp_size}"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         held, lock = ExitStack(), self.path.with_suffix(".lock")
-        self.elsewhere = not held.enter_context(locked(lock, wait))
+        first = unless_elsewhere and held.enter_context(locked(lock, wait=False))
+        self.elsewhere = unless_elsewhere and not first and time.time() - lock.stat().st_mtime < PATIENCE
         if self.elsewhere:
             held.close()
             return
-        work = held.enter_context(work_folder(lock))
+        if first:
+            os.utime(lock)
+        work = held.enter_context(work_folder(lock)) if first else Path(held.enter_context(
+            tempfile.TemporaryDirectory(prefix="build-", dir=self.path.parent, ignore_cleanup_errors=True)))
         (work / "layout.h").write_text(header(warp_size))
         self._result, self._messages = work / "engine.so", work / "messages"
         sources = [str(HERE / name) for name in SOURCES]
@@ -131,9 +140,6 @@ def build(warp_size: int, flags: tuple[str, ...] | None = None) -> tuple[Path, f
         If there is no compiler, or it fails.
     """
     path, started = library_path(warp_size, flags), time.perf_counter()
-    if not whole(path):
-        with locked(path.with_suffix(".lock")):
-            pass  # another process may be building it
     if whole(path):
         return path, 0.0
     return Build(warp_size, flags).finish(), time.perf_counter() - started

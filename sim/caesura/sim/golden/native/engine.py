@@ -85,6 +85,6 @@ class Engine:
         if whole(path):
             self.library = load_library(path)
             return None
-        begun = Build(self.warp_size, wait=False)
+        begun = Build(self.warp_size, unless_elsewhere=True)
         self._slow_seconds = 0.0  # if another process builds, look again after some time
         return None if begun.elsewhere else begun
