@@ -13,7 +13,7 @@ import pytest
 LAYERS = {
     "caesura.hw": (
         "arch", "lib", "interfaces", "memory", "core", "preempt", "dispatch", "device", "control_unit", "sm", "export"),
-    "caesura.hw.core": ("units", "memory", "execute", "front_end"),
+    "caesura.hw.core": ("units", "memory", "execution_units", "execute", "front_end"),
     "caesura.hw.preempt": ("compress", "formats", "save restore", "sequence", "engine"),
     "caesura.sim.golden": (
         "state", "semantics", "bounds", "decoder", "execution", "context_image preemption native", "machine",

@@ -79,7 +79,6 @@ class ControlBench:
         self.invalidates = 0
         self.released = 0      # warps the engine gave back although they have not exited
         self.exited = 0        # warp slots whose warp has exited
-        self.valid = 0         # and those with a warp
 
     def run(self, bench, cycles=20_000):
         """Simulate `bench(self, ctx)`, which must end within `cycles`."""
@@ -100,15 +99,15 @@ class ControlBench:
     # the front end
 
     async def front(self, ctx):
-        dut = self.dut
-        signals = (dut.warp_init.valid, dut.warp_init.ready, dut.warp_init.payload, dut.stack_push.valid,
-                   dut.stack_push.ready, dut.stack_push.payload, dut.start, dut.free, dut.kill, dut.clear,
-                   dut.tbs, dut.invalidate)
-        inputs, slots = Cat(dut.exited, dut.valid, dut.warp_init.ready, dut.stack_push.ready), self.g.warps
+        dut, residency, launch = self.dut, self.dut.residency, self.dut.residency.launch
+        signals = (launch.warp_init.valid, launch.warp_init.ready, launch.warp_init.payload, launch.stack_push.valid,
+                   launch.stack_push.ready, launch.stack_push.payload, launch.start, residency.free, residency.kill,
+                   dut.clear, dut.tbs, residency.invalidate)
+        inputs = Cat(dut.core.stop.exited, launch.warp_init.ready, launch.stack_push.ready)
         for _ in range(self.limit):
             init_ready, push_ready = (self.rng.random() < self.init_ready for _ in range(2))
-            ctx.set(inputs, self.exited | self.valid << slots | init_ready << 2 * slots
-                    | push_ready << 2 * slots + 1)  # at once: every call of `set` evaluates the whole block
+            ctx.set(inputs, self.exited | init_ready << self.g.warps
+                    | push_ready << self.g.warps + 1)  # at once: every call of `set` evaluates the whole block
             _, _, *values = await ctx.tick().sample(*signals)
             (valid, ready, init, push_valid, _, push, start, free, self.kill, clear, tbs, invalidate) = values
             self.invalidates += invalidate
@@ -157,11 +156,10 @@ class ControlBench:
         self.started.append((kernel, info.launch_id, (x, y, z), own[0].base, info.shared_base // 128, lines))
 
     def _advance(self):
-        self.exited = self.valid = 0
+        self.exited = 0
         for slot, warp in enumerate(self.warps):
             if warp is None:
                 continue
-            self.valid |= 1 << slot
             if warp.running and (warp.kernel not in self.stuck or self.kill >> slot & 1):
                 warp.left -= 1
             self.exited |= (warp.running and warp.left <= 0) << slot
@@ -169,16 +167,16 @@ class ControlBench:
     # the bus
 
     async def write(self, ctx, path, value):
-        ctx.set(self.dut.address, MAP[path].address)
-        ctx.set(self.dut.write_data, value)
-        ctx.set(self.dut.write, 1)
+        ctx.set(self.dut.host.address, MAP[path].address)
+        ctx.set(self.dut.host.write_data, value)
+        ctx.set(self.dut.host.write, 1)
         await ctx.tick()
-        ctx.set(self.dut.write, 0)
+        ctx.set(self.dut.host.write, 0)
 
     async def read(self, ctx, path, field=None):
-        ctx.set(self.dut.address, MAP[path].address)
+        ctx.set(self.dut.host.address, MAP[path].address)
         await ctx.tick()
-        word = ctx.get(self.dut.read_data)
+        word = ctx.get(self.dut.host.read_data)
         return word if field is None else MAP[path].fields[field].extract(word)
 
     async def command(self, ctx, op, kernel, **fields):

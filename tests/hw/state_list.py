@@ -276,14 +276,14 @@ _MEMORY = {
         _context("bank_#[]",
                  "lines whose bit is set in the bitmap; the others read as zero until written",
                  "CCB_ENTRY.shared_image CCB_ENTRY.shared_lines"),
-        _transient("bank_#[].read0 row_data known", "the read of one cycle"),
+        _transient("bank_#[].read0 state__row_data known", "the read of one cycle"),
         _transient("beat k begun started rest count in_banks occupied bank_# low_# full final "
-                   "silent done write__payload", _NO_SHARED),
+                   "silent completion__shared access__write__payload", _NO_SHARED),
         _bookkeeping("turn", "whether a row access may take a cycle"),
     ),
     "constant": (
         _transient("beat k begun started rest looked looking found finding spoiled full once "
-                   "write__payload uniform__payload", _QUIET),
+                   "access__write__payload uniform__payload", _QUIET),
     ),
     "constant.cache": (
         _cache("tags[] rows[] valid failed", "invalidated when a kernel is started or resumed"),
@@ -366,7 +366,7 @@ _DISPATCH = {
         _bookkeeping("held", "which of two streams has been offered"),
     ),
     "control.faults": (
-        _transient("global_fault shared_fault constant_fault execute_fault front_fault",
+        _transient("load_store_fault shared_fault constant_fault execute_fault front_fault",
                    "reports on their way: their TBs end"),
         _transient("killed", "a TB that is killed is not completed; cleared when it leaves"),
         _bookkeeping("record count faults", "read by the driver"),

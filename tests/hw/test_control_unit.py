@@ -36,7 +36,7 @@ def test_every_tb_of_concurrent_kernels_is_launched_and_completed_once(seed):
             for name in ("launched", "completed"):
                 assert await bench.read(ctx, f"kernel[{k}].{name}") == volume(kernel)
         assert await bench.read(ctx, "status") == 0 and not bench.rows(ctx)
-        assert not any(bench.warps) and not ctx.get(bench.dut.interrupt)
+        assert not any(bench.warps) and not ctx.get(bench.dut.host.interrupt)
 
     bench.run(main)
     for k, kernel in work.items():
@@ -94,7 +94,7 @@ def test_a_kernel_that_can_never_fit_is_refused():
         for kernel in too_large:
             await bench.describe(ctx, 1, kernel)
             assert await bench.command(ctx, Command.START, 1) == CommandError.TOO_LARGE, kernel
-            assert await bench.state(ctx, 1) == KernelState.IDLE and ctx.get(bench.dut.interrupt)
+            assert await bench.state(ctx, 1) == KernelState.IDLE and ctx.get(bench.dut.host.interrupt)
         assert bench.invalidates == 0 and not bench.started
         await bench.launch(ctx, 1, Kernel(threads=64, registers=8, shared_bytes=1024))
         await bench.finish(ctx, 1)
@@ -167,16 +167,16 @@ async def restore(bench, ctx, k, saved):
         warps = -(-kernel.threads // G.warp_size)
         slots = place.slots[:warps]
         assert sum(1 << s for s in slots) == row.warps
-        await transfer(ctx, engine.warp_init, [
+        await transfer(ctx, engine.launch.warp_init, [
             {"warp": s, "tb": place.tb, "kernel": k, "block_warp": i, "base": place.base + i * kernel.registers,
              "registers": kernel.registers, "launched": mask, "live": mask}
             for i, s in enumerate(slots) if (mask := (1 << min(8, kernel.threads - 8 * i)) - 1)])
-        await transfer(ctx, engine.stack_push, [
+        await transfer(ctx, engine.launch.stack_push, [
             {"warp": s, "pc": 0, "mask": (1 << min(8, kernel.threads - 8 * i)) - 1, "reconv": PC_NONE}
             for i, s in enumerate(slots)])
-        ctx.set(engine.start, {"valid": 1, "tb": place.tb})
+        ctx.set(engine.launch.start, {"valid": 1, "tb": place.tb})
         await ctx.tick()
-        ctx.set(engine.start.valid, 0)
+        ctx.set(engine.launch.start.valid, 0)
 
 
 async def transfer(ctx, port, payloads):
@@ -364,15 +364,15 @@ def test_a_restored_tb_waits_for_room_and_goes_before_fresh_ones():
     bench.run(main)
 
 
-@pytest.mark.parametrize("source", ["front_fault", "global_fault"])
+@pytest.mark.parametrize("source", ["front", "load_store"])
 def test_a_fault_ends_its_tb_only_and_the_first_record_is_kept(source):
     bench = ControlBench(G, duration=(3, 3))
 
     async def report(bench, ctx, port, slot, pc):
-        ctx.set(getattr(bench.dut, port), {"valid": 1, "kind": Fault.GLOBAL_WINDOW, "warp": slot, "pc": pc,
+        ctx.set(bench.dut.reports[port], {"valid": 1, "kind": Fault.GLOBAL_WINDOW, "warp": slot, "pc": pc,
                                            "address": 0xBAD00})
         await ctx.tick()
-        ctx.set(getattr(bench.dut, port).valid, 0)
+        ctx.set(bench.dut.reports[port].valid, 0)
 
     async def main(bench, ctx):
         bench.stuck.update((0, 1))
@@ -386,27 +386,27 @@ def test_a_fault_ends_its_tb_only_and_the_first_record_is_kept(source):
         slot = next(s for s, w in enumerate(bench.warps) if w and w.tb == tb and w.block_warp == 2)
         await report(bench, ctx, source, slot, 77)
         await ctx.tick()
-        assert ctx.get(bench.dut.kill) == row.warps
+        assert ctx.get(bench.dut.residency.kill) == row.warps
         while tb in bench.rows(ctx) and bench.rows(ctx)[tb].launch_id == row.launch_id:
-            assert ctx.get(bench.dut.kill) == row.warps
+            assert ctx.get(bench.dut.residency.kill) == row.warps
             await ctx.tick()
-        assert ctx.get(bench.dut.kill) == 0
+        assert ctx.get(bench.dut.residency.kill) == 0
         fault = {"kind": Fault.GLOBAL_WINDOW, "kernel": 0, "warp": 2}
         assert await bench.read(ctx, "fault_kind") == MAP["fault_kind"].pack(**fault)
-        await report(bench, ctx, "front_fault", next(s for s in range(8) if row2.warps >> s & 1), 99)
+        await report(bench, ctx, "front", next(s for s in range(8) if row2.warps >> s & 1), 99)
         for _ in range(20):
             await ctx.tick()
         assert await bench.read(ctx, "fault_count") == 2
         assert await bench.read(ctx, "fault_pc") == 77 and await bench.read(ctx, "fault_address") == 0xBAD00
         assert await bench.read(ctx, "fault_tb") == row.launch_id
-        assert await bench.read(ctx, "event", "fault") == 1 and ctx.get(bench.dut.interrupt)
+        assert await bench.read(ctx, "event", "fault") == 1 and ctx.get(bench.dut.host.interrupt)
         assert await bench.read(ctx, "kernel[0].completed") == 2
         await bench.write(ctx, "event", MAP["event"].pack(fault=1))
         await bench.until(ctx, "kernel[0].launched", "value", 3)
         for _ in range(20):
             await ctx.tick()
         (row3,) = bench.rows(ctx, 0).values()
-        await report(bench, ctx, "front_fault", next(s for s in range(8) if row3.warps >> s & 1), 5)
+        await report(bench, ctx, "front", next(s for s in range(8) if row3.warps >> s & 1), 5)
         await bench.finish(ctx, 0)
         assert await bench.read(ctx, "fault_tb") == 2 and await bench.read(ctx, "fault_pc") == 5
         assert await bench.state(ctx, 1) == KernelState.RUNNING
@@ -424,14 +424,14 @@ def test_simultaneous_faults_end_every_tb_and_count_each_once():
         for _ in range(20):
             await ctx.tick()
         rows = bench.rows(ctx)
-        ports = ("front_fault", "execute_fault", "global_fault", "shared_fault")
+        ports = ("front", "execute", "load_store", "shared")
         lowest = [next(s for s in range(8) if row.warps >> s & 1) for row in rows.values()]
         highest = max(s for s in range(8) if rows[0].warps >> s & 1)
         for port, slot in zip(ports, [*lowest, highest], strict=True):
-            ctx.set(getattr(bench.dut, port), {"valid": 1, "kind": Fault.TRAP, "warp": slot})
+            ctx.set(bench.dut.reports[port], {"valid": 1, "kind": Fault.TRAP, "warp": slot})
         await ctx.tick()
         for port in ports:
-            ctx.set(getattr(bench.dut, port).valid, 0)
+            ctx.set(bench.dut.reports[port].valid, 0)
         await bench.finish(ctx, 0)
         assert await bench.read(ctx, "fault_count") == 3
         assert await bench.read(ctx, "kernel[0].completed") == await bench.read(ctx, "kernel[0].faults") == 3
@@ -448,10 +448,10 @@ def test_identification_counters_and_parameters():
         dut = bench.dut
         assert await bench.read(ctx, "id") == IDENTIFICATION == 0x43414553
         assert await bench.read(ctx, "geometry_hash") == G.hash
-        ctx.set(dut.issued, 1)
+        ctx.set(dut.core.stop.issued, 1)
         for _ in range(5):
             await ctx.tick()
-        ctx.set(dut.issued, 0)
+        ctx.set(dut.core.stop.issued, 0)
         assert await bench.read(ctx, "retired") == 5
         before, cycle = ctx.get(dut.cycle), await bench.read(ctx, "cycle_low")
         assert cycle == before
@@ -459,8 +459,8 @@ def test_identification_counters_and_parameters():
         ctx.set(bench.engine.counters.restore_bytes, 4321)
         assert await bench.read(ctx, "save_cycles") == 1234 and await bench.read(ctx, "restore_bytes") == 4321
         await bench.write(ctx, "kernel[2].param[9]", 0xABCD)
-        ctx.set(dut.param_select, {"kernel": 2, "word": 9})
-        assert ctx.get(dut.param_value) == 0xABCD
+        ctx.set(dut.parameters.select, {"kernel": 2, "word": 9})
+        assert ctx.get(dut.parameters.value) == 0xABCD
         await bench.write(ctx, "kernel[1].code_base", 0x1280)
         assert ctx.get(dut.kernels[1].code_base) == ctx.get(bench.engine.kernels[1].code_base) == 0x1280
 
@@ -476,9 +476,9 @@ def test_inspect_shows_a_warp_and_nothing_beyond_the_geometry():
         await bench.until(ctx, "status", "resident", 2)
         view = {"valid": 1, "tb": 1, "kernel": 1, "block_warp": 3, "live": 0x3F, "waiting": 1, "barrier": 9,
                 "depth": 2, "pc": 0x123, "mask": 0x21, "parked": 1}
-        ctx.set(bench.dut.inspect_view, view)
+        ctx.set(bench.dut.inspect.view, view)
         await bench.write(ctx, "inspect", MAP["inspect"].pack(warp=5, entry=1))
-        assert ctx.get(bench.dut.inspect_select) == bench.dut.inspect_select.shape().const({"warp": 5, "entry": 1})
+        assert ctx.get(bench.dut.inspect.select) == bench.dut.inspect.select.shape().const({"warp": 5, "entry": 1})
         state = {"valid": 1, "waiting": 1, "parked": 1, "kernel": 1, "warp": 3, "depth": 2, "barrier": 9}
         assert await bench.read(ctx, "inspect_state") == MAP["inspect_state"].pack(**state)
         expected = {"inspect_tb": 1, "inspect_pc": 0x123, "inspect_mask": 0x21, "inspect_live": 0x3F}

@@ -2,11 +2,10 @@
 connected."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from .arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
-from .arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
+from .arch.geometry import Geometry
 from .arch.registers import IDENTIFICATION, KernelState
 from .device.command_processor import CommandProcessor
 from .device.grid_walker import GridWalker
@@ -14,23 +13,18 @@ from .device.kernel_table import KernelTable
 from .device.register_block import RegisterBlock
 from .dispatch.admission import Admission
 from .dispatch.completion import Completion
-from .dispatch.faults import SOURCES, FaultUnit
+from .dispatch.faults import FaultUnit
 from .dispatch.launcher import Launcher, StreamPriority
 from .dispatch.tb_table import TbTable
 from .interfaces import payloads as payload
+from .interfaces.core_ports import HostPort, ParameterPort, ResidencyPort
+from .interfaces.port import Port
 from .interfaces.preemption import activity, counters
+from .interfaces.preemption_port import PreemptionPort, WarpWindow
 from .memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .preempt.engine import PreemptEngine
 
 __all__ = ["ControlUnit"]
-
-PASSED = ("save_select", "save_view", "pending", "stop_now", "stopped", "exited", "issued",
-          "flags_select", "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select",
-          "save_predicate", "restore_predicate", "save_uniforms", "save_uniform_select",
-          "save_uniform", "restore_uniform", "save_read", "save_data", "restore_write",
-          "mark_clean", "lines_valid", "lines_dirty", "row", "row_data", "read_port", "write_port")
-"""Ports of the engine that are the unit's."""
-
 
 class ControlUnit(wiring.Component):
     """Register block, kernel table, grid walker, allocation tables, fault records, save and
@@ -46,92 +40,46 @@ class ControlUnit(wiring.Component):
                                    `--release--> completion --remove-------------'   start
                                                  faults --kill                  (engine first)
 
-    The ports mirror those of `FrontEnd`, `ExecutePipeline` and `SharedMemory`; the save and restore
-    ports are the engine's (`hw.preempt.engine`), the others those of the parts in `hw.device` and
-    `hw.dispatch`.
-
     Attributes
     ----------
-    address, write, write_data : Signal, in; read_data, interrupt : Signal, out
-        Software's side, as in `Sm`: `write_data` is taken in the cycle of `write`, `read_data`
-        follows `address` by one cycle.
+    host : HostPort, in
+        Software's side.
     kernels, tbs : arrays, out
         `payloads.kernel_info` of the kernel slots, `payloads.tb_info` of the TB slots.
-    warp_init, stack_push, start, free, kill, pending, stop_now, stopped, exited, valid
-    save_select, save_view, inspect_select, inspect_view, invalidate, issued
-    uniform_param_select, uniform_param_value
-    save_uniforms, save_uniform_select, save_uniform, restore_uniform
-        As in `FrontEnd`, from the other side.
-    param_select, param_value, clear, flags_select, flags_valid, flags_dirty, flags_predicates
-    save_predicate_select, save_predicate, restore_predicate
-    save_read, save_data, restore_write, mark_clean
-        As in `ExecutePipeline`, from the other side.
+    residency : ResidencyPort, out
+        Warps that are launched, freed and killed.
+    core : PreemptionPort, out
+        The engine's side of the core.
+    inspect : WarpWindow, out
+        What the inspect registers look at.
+    parameters, uniform_parameters : ParameterPort, in
+        Words of a kernel's parameters, for `ExecutePipeline` and `FrontEnd`.
     cycle : Signal(32), out
         Cycles since reset.
-    clear_lines, lines_valid, lines_dirty, row, row_data
-        As in `SharedMemory`, where `clear_lines` is `clear`.
-    front_fault, execute_fault, global_fault, shared_fault, constant_fault : in
-        `payloads.fault_report` of the blocks; of those in one cycle one is recorded.
+    clear : out
+        A warp is put into its slot in this cycle.
+    clear_lines : out
+        Lines of shared memory given to a TB in this cycle.
+    reports : payloads.fault_reports, in
+        Faults of the core's blocks; of those in one cycle one is recorded.
     read_port : ReadPort, out; write_port : WritePort, out
         Contexts in memory.
     activity, states, tb_count : out
         For simulations: `preemption.activity`, the `KernelState` of each slot, TBs resident.
     """
 
-    address: Signal
-    write: Signal
-    write_data: Signal
-    read_data: Signal
-    interrupt: Signal
+    host: Port
     kernels: data.View
     tbs: data.View
-    warp_init: stream.Interface
-    stack_push: stream.Interface
-    start: data.View
-    free: Signal
-    kill: Signal
-    pending: Signal
-    stop_now: Signal
-    stopped: Signal
-    exited: Signal
-    valid: Signal
-    save_select: data.View
-    save_view: data.View
-    inspect_select: data.View
-    inspect_view: data.View
-    invalidate: Signal
-    issued: Signal
-    param_select: data.View
-    param_value: Signal
-    uniform_param_select: data.View
-    uniform_param_value: Signal
+    residency: Port
+    core: Port
+    inspect: Port
+    parameters: Port
+    uniform_parameters: Port
     cycle: Signal
     clear: data.View
-    flags_select: Signal
-    flags_valid: Signal
-    flags_dirty: Signal
-    flags_predicates: Signal
-    save_predicate_select: Signal
-    save_predicate: Signal
-    restore_predicate: data.View
-    save_uniforms: Signal
-    save_uniform_select: Signal
-    save_uniform: Signal
-    restore_uniform: data.View
-    save_read: stream.Interface
-    save_data: data.View
-    restore_write: stream.Interface
-    mark_clean: Signal
     clear_lines: data.View
-    lines_valid: Signal
-    lines_dirty: Signal
-    row: stream.Interface
-    row_data: data.View
-    front_fault: data.View
-    execute_fault: data.View
-    global_fault: data.View
-    shared_fault: data.View
-    constant_fault: data.View
+    reports: data.View
     read_port: ReadInterface
     write_port: WriteInterface
     activity: data.View
@@ -140,83 +88,19 @@ class ControlUnit(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        index = payload.index
-        rows = g.shared_bytes // (g.shared_banks * WORD_BYTES)
-        row_data = data.ArrayLayout(32, g.shared_banks)
         super().__init__({
-            # software side: write_data is taken in the cycle of write; read_data follows address by
-            # one cycle
-            "address": In(REGISTER_ADDRESS_BITS),
-            "write": In(1),
-            "write_data": In(32),
-            "read_data": Out(32),
-            "interrupt": Out(1),
-            # front end (directions mirror FrontEnd)
+            "host": In(HostPort()),
             "kernels": Out(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "tbs": Out(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
-            "warp_init": Out(stream.Signature(payload.warp_init(g))),
-            "stack_push": Out(stream.Signature(payload.stack_push(g))),
-            "start": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
-            "free": Out(g.warps),
-            "kill": Out(g.warps),
-            "pending": Out(g.kernel_slots),
-            "stop_now": Out(g.kernel_slots),
-            "stopped": In(g.warps),
-            "exited": In(g.warps),
-            "valid": In(g.warps),
-            "save_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
-            "save_view": In(payload.warp_view(g)),
-            "save_uniforms": In(UNIFORMS),
-            "save_uniform_select": Out(range(UNIFORMS)),
-            "save_uniform": In(32),
-            "restore_uniform": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "register": range(UNIFORMS), "value": 32})),
-            "uniform_param_select": In(data.StructLayout({
-                "kernel": index(g.kernel_slots), "word": index(g.param_words)})),
-            "uniform_param_value": Out(32),
-            "inspect_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
-            "inspect_view": In(payload.warp_view(g)),
-            "invalidate": Out(1),
-            "issued": In(1),
-            # execution pipeline (mirrors ExecutePipeline)
-            "param_select": In(data.StructLayout({"kernel": index(g.kernel_slots),
-                                                  "word": index(g.param_words)})),
-            "param_value": Out(32),
+            "residency": Out(ResidencyPort(g)), "core": Out(PreemptionPort(g)),
+            "inspect": Out(WarpWindow(g)),
+            "parameters": In(ParameterPort(g)), "uniform_parameters": In(ParameterPort(g)),
             "cycle": Out(32),
-            "clear": Out(data.StructLayout({"valid": 1, "warp": index(g.warps)})),
-            "flags_select": Out(index(g.warps)),
-            "flags_valid": In(MAX_REGISTERS),
-            "flags_dirty": In(MAX_REGISTERS),
-            "flags_predicates": In(PREDICATES),
-            "save_predicate_select": Out(range(PREDICATES + 1)),
-            "save_predicate": In(g.warp_size),
-            "restore_predicate": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1),
-                "value": g.warp_size})),
-            "save_read": Out(stream.Signature(data.StructLayout({
-                "warp": index(g.warps), "base": payload.physical(g), "register": 6,
-                "beat": index(g.beats)}))),
-            "save_data": In(data.StructLayout({"valid": 1, "data": data.ArrayLayout(32, g.lanes)})),
-            "restore_write": Out(stream.Signature(payload.register_write(g))),
-            "mark_clean": Out(1),
-            # shared memory (mirrors SharedMemory)
+            "clear": Out(data.StructLayout({"valid": 1, "warp": payload.index(g.warps)})),
             "clear_lines": Out(data.StructLayout({
                 "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
-            "lines_valid": In(g.shared_lines),
-            "lines_dirty": In(g.shared_lines),
-            "row": Out(stream.Signature(data.StructLayout({
-                "row": range(rows), "write": 1, "clean": 1, "data": row_data}))),
-            "row_data": In(data.StructLayout({"valid": 1, "data": row_data})),
-            # faults of the core, merged here
-            "front_fault": In(payload.fault_report(g)),
-            "execute_fault": In(payload.fault_report(g)),
-            "global_fault": In(payload.fault_report(g)),
-            "shared_fault": In(payload.fault_report(g)),
-            "constant_fault": In(payload.fault_report(g)),
-            # memory
-            "read_port": Out(ReadPort(g)),
-            "write_port": Out(WritePort(g)),
-            # for simulations
+            "reports": In(payload.fault_reports(g)),
+            "read_port": Out(ReadPort(g)), "write_port": Out(WritePort(g)),
             "activity": Out(activity(g)),
             "states": Out(data.ArrayLayout(KernelState, g.kernel_slots)),
             "tb_count": Out(range(g.tb_slots + 1)),
@@ -237,8 +121,9 @@ class ControlUnit(wiring.Component):
         m.submodules.engine = engine = PreemptEngine(g)
 
         m.d.comb += [self.kernels.eq(table.kernels),
-                     self.tbs.eq(tb_table.tbs), self.free.eq(completion.free),
-                     self.kill.eq(faults.kill), self.invalidate.eq(commands.invalidate),
+                     self.tbs.eq(tb_table.tbs), self.residency.free.eq(completion.free),
+                     self.residency.kill.eq(faults.kill),
+                     self.residency.invalidate.eq(commands.invalidate),
                      self.clear_lines.eq(admission.clear_lines)]
         self._software(m, registers, table, commands)
         self._kernels(m, table, commands, grid, completion, tb_table, admission, faults)
@@ -248,8 +133,8 @@ class ControlUnit(wiring.Component):
         wiring.connect(m, admission.fresh, launcher.tb)
         m.d.comb += [registers.event_set.fault.eq(faults.event),
                      faults.pending.eq(registers.event.fault),
-                     faults.clear.eq(registers.event_clear.fault)]
-        m.d.comb += [getattr(faults, source).eq(getattr(self, source)) for source in SOURCES]
+                     faults.clear.eq(registers.event_clear.fault),
+                     faults.reports.eq(self.reports)]
         m.d.comb += [self.activity.eq(engine.activity), self.states.eq(commands.states),
                      self.tb_count.eq(tb_table.tb_count)]
 
@@ -261,16 +146,17 @@ class ControlUnit(wiring.Component):
 
     def _software(self, m: Module, registers, table, commands):
         """The bus, the kernel slots, commands and events."""
-        event = registers.event_set
+        event, host = registers.event_set, self.host
         m.d.comb += [
-            registers.address.eq(self.address), registers.write.eq(self.write),
-            registers.write_data.eq(self.write_data), self.read_data.eq(registers.read_data),
-            self.interrupt.eq(registers.interrupt), commands.command.eq(registers.command),
+            registers.address.eq(host.address), registers.write.eq(host.write),
+            registers.write_data.eq(host.write_data), host.read_data.eq(registers.read_data),
+            host.interrupt.eq(registers.interrupt), commands.command.eq(registers.command),
             table.write.eq(registers.table_write), table.select.eq(registers.table_select),
-            registers.table_data.eq(table.read_data), table.param_select.eq(self.param_select),
-            self.param_value.eq(table.param_value),
-            table.uniform_param_select.eq(self.uniform_param_select),
-            self.uniform_param_value.eq(table.uniform_param_value),
+            registers.table_data.eq(table.read_data),
+            table.param_select.eq(self.parameters.select),
+            self.parameters.value.eq(table.param_value),
+            table.uniform_param_select.eq(self.uniform_parameters.select),
+            self.uniform_parameters.value.eq(table.uniform_param_value),
             *(event[name].eq(getattr(commands, name))
               for name in ("finished", "preempted", "resumed", "refused")),
         ]
@@ -300,32 +186,33 @@ class ControlUnit(wiring.Component):
             admission.warps_taken.eq(tb_table.warps_taken),
             admission.warp_count.eq(tb_table.warp_count),
             completion.resident.eq(tb_table.resident), faults.resident.eq(tb_table.resident),
-            completion.exited.eq(self.exited), admission.ended.eq(completion.ended),
+            completion.exited.eq(self.core.stop.exited), admission.ended.eq(completion.ended),
         ]
 
     def _warps(self, m: Module, engine, launcher, tb_table, faults):
         """Warps put into their slots by the engine or, after it, the launcher."""
+        launch = self.residency.launch
         for name in ("warp_init", "stack_push"):
-            merge = StreamPriority(getattr(engine, name).payload.shape())
+            merge = StreamPriority(getattr(launch, name).payload.shape())
             m.submodules[f"{name}_priority"] = merge
-            wiring.connect(m, getattr(engine, name), merge.first)
-            wiring.connect(m, getattr(launcher, name), merge.second)
-            wiring.connect(m, merge.merged, wiring.flipped(getattr(self, name)))
+            wiring.connect(m, getattr(engine.launch, name), merge.first)
+            wiring.connect(m, getattr(launcher.launch, name), merge.second)
+            wiring.connect(m, merge.merged, wiring.flipped(getattr(launch, name)))
         started = Signal()
-        init = self.warp_init.payload
+        init = launch.warp_init.payload
         m.d.comb += [
-            started.eq(self.warp_init.valid & self.warp_init.ready),
+            started.eq(launch.warp_init.valid & launch.warp_init.ready),
             self.clear.valid.eq(started), self.clear.warp.eq(init.warp),
             faults.init.valid.eq(started), faults.init.warp.eq(init.warp),
             faults.init.block_warp.eq(init.block_warp),
-            self.start.eq(launcher.start),
-            launcher.hold.eq(engine.start.valid), tb_table.start.eq(self.start),
+            launch.start.eq(launcher.launch.start),
+            launcher.hold.eq(engine.launch.start.valid), tb_table.start.eq(launch.start),
         ]
-        with m.If(engine.start.valid):
-            m.d.comb += self.start.eq(engine.start)
+        with m.If(engine.launch.start.valid):
+            m.d.comb += launch.start.eq(engine.launch.start)
 
     def _engine(self, m: Module, engine, commands, completion, admission):
-        """The preemption engine: its commands, its TBs, and its ports passed through."""
+        """The preemption engine: its commands, its TBs, and the core and memory."""
         wiring.connect(m, commands.engine, engine.command)
         wiring.connect(m, engine.admit, admission.admit)
         m.d.comb += [
@@ -334,21 +221,15 @@ class ControlUnit(wiring.Component):
             engine.admitted.eq(admission.admitted), engine.no_room.eq(admission.no_room),
             engine.kernels.eq(self.kernels), engine.resident.eq(completion.resident),
         ]
-        for name in PASSED:
-            member = engine.signature.members[name]
-            inner, outer = getattr(engine, name), getattr(self, name)
-            if member.is_signature:
-                wiring.connect(m, inner, wiring.flipped(outer))
-            elif member.flow == In:
-                m.d.comb += inner.eq(outer)
-            else:
-                m.d.comb += outer.eq(inner)
+        for inner, outer in ((engine.core, self.core), (engine.read_port, self.read_port),
+                             (engine.write_port, self.write_port)):
+            wiring.connect(m, inner, wiring.flipped(outer))
 
     def _status(self, m: Module, values, commands, tb_table, engine):
         """Identification, status, time and the engine's counters."""
         cycle = Signal(64)
         retired = Signal(32)
-        m.d.sync += [cycle.eq(cycle + 1), retired.eq(retired + self.issued)]
+        m.d.sync += [cycle.eq(cycle + 1), retired.eq(retired + self.core.stop.issued)]
         m.d.comb += [
             values["id"].value.eq(IDENTIFICATION),
             values["geometry_hash"].value.eq(self.geometry.hash),
@@ -380,10 +261,10 @@ class ControlUnit(wiring.Component):
 
     def _inspect(self, m: Module, registers, tb_table):
         """The inspect registers; a slot or stack entry that does not exist reads 0."""
-        view, values = self.inspect_view, registers.values
+        view, select, values = self.inspect.view, self.inspect.select, registers.values
         state = values["inspect_state"]
-        m.d.comb += [self.inspect_select.warp.eq(registers.inspect.warp),
-                     self.inspect_select.entry.eq(registers.inspect.entry)]
+        m.d.comb += [select.warp.eq(registers.inspect.warp),
+                     select.entry.eq(registers.inspect.entry)]
         with m.If((registers.inspect.warp < self.geometry.warps) & view.valid):
             m.d.comb += [state[name].eq(view[name]) for name in (
                 "valid", "waiting", "parked", "exited", "kernel", "depth", "barrier")]

@@ -29,10 +29,9 @@ from .arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from .arch.registers import KernelState
 from .control_unit import ControlUnit
 from .core.execute.pipeline import ExecutePipeline
+from .core.execution_units import MEMORY_UNITS
+from .core.front_end.decode import OPCODE_BITS
 from .core.front_end.front import FrontEnd
-from .core.memory.constant_unit import ConstantUnit
-from .core.memory.load_store import LoadStore
-from .core.memory.shared_memory import SharedMemory
 from .interfaces.payloads import index
 from .interfaces.preemption import activity
 from .memory.axi import Axi4, AxiInterface, AxiMaster
@@ -40,7 +39,7 @@ from .memory.axi import Axi4, AxiInterface, AxiMaster
 __all__ = ["Sm", "TracePorts", "TraceInterface", "ATOMICS"]
 
 WARP_VECTORS = ("valid", "active", "waiting", "stopped")
-"""Of `FrontEnd`, in the trace ports."""
+"""Of the front end, in the trace ports."""
 ATOMICS = ("atomic_global", "atomic_shared")
 """Trace ports of the two units that execute atomics."""
 STATE_BITS = Shape.cast(KernelState).width
@@ -82,7 +81,7 @@ class TracePorts(wiring.Signature):
         beat = {"beat": Out(index(g.beats)), "last": Out(1), "mask": Out(g.lanes)}
         super().__init__({
             "retire": Out(wiring.Signature(slot | owner | {
-                "pc": Out(PC_BITS), "mask": Out(g.warp_size), "op": Out(10)})),
+                "pc": Out(PC_BITS), "mask": Out(g.warp_size), "op": Out(OPCODE_BITS)})),
             "write": Out(wiring.Signature(slot | beat
                                           | {"register": Out(6), "data": Out(32 * g.lanes)})),
             "predicate": Out(wiring.Signature(slot | beat
@@ -164,88 +163,55 @@ class Sm(wiring.Component):
         m.submodules.control = control = ControlUnit(g)
         m.submodules.front = front = FrontEnd(g)
         m.submodules.execute = execute = ExecutePipeline(g)
-        m.submodules.load_store = load_store = LoadStore(g)
-        m.submodules.shared = shared = SharedMemory(g)
-        m.submodules.constant = constant = ConstantUnit(g)
+        units = {row.name: row.block(g) for row in MEMORY_UNITS}
+        load_store, shared, constant = (units[name] for name in ("global", "shared", "constant"))
+        m.submodules.load_store, m.submodules.shared, m.submodules.constant = units.values()
         readers = (front.icache_port, constant.read_port, load_store.read_port,
                    load_store.atomic_read_port, control.read_port)
         writers = (load_store.write_port, load_store.atomic_write_port, control.write_port)
         m.submodules.bus = bus = AxiMaster(g, len(readers), len(writers))
 
-        m.d.comb += [control.address.eq(self.address), control.write.eq(self.write),
-                     control.write_data.eq(self.write_data),
-                     self.read_data.eq(control.read_data), self.interrupt.eq(control.interrupt)]
-        for block, names in ((front, ("kernels", "tbs")), (execute, ("kernels", "tbs")),
-                             (load_store, ("kernels", "tbs")),
-                             (constant, ("kernels",)), (shared, ("tbs",))):
-            self._join(m, control, block, *names)
-        self._join_control(m, control, front, execute, load_store, shared, constant)
-        self._join_core(m, front, execute, load_store, shared, constant)
-        for ports, joined in ((readers, bus.readers), (writers, bus.writers)):
-            for port, other in zip(ports, joined, strict=True):
-                wiring.connect(m, port, other)
-        wiring.connect(m, wiring.flipped(self.axi), bus.axi)
+        for one, other in (
+                (control.residency, front.residency), (control.inspect, front.inspect),
+                (control.core.stop, front.stop), (control.core.warps, front.state),
+                (control.core.registers, execute.state), (control.core.shared, shared.state),
+                (front.parameters, control.uniform_parameters),
+                (execute.parameters, control.parameters), (front.execute, execute.issue),
+                (constant.uniform, front.constant),
+                *((getattr(execute, f"{name}_access"), unit.access)
+                  for name, unit in units.items()),
+                *((unit.completion, getattr(front, f"{name}_completion"))
+                  for name, unit in units.items()),
+                *zip(readers, bus.readers, strict=True), *zip(writers, bus.writers, strict=True),
+                (bus.axi, wiring.flipped(self.axi))):
+            wiring.connect(m, one, other)
+        m.d.comb += [
+            control.host.address.eq(self.address), control.host.write.eq(self.write),
+            control.host.write_data.eq(self.write_data), self.read_data.eq(control.host.read_data),
+            self.interrupt.eq(control.host.interrupt), execute.clear.eq(control.clear),
+            shared.clear.eq(control.clear_lines), front.cycle.eq(control.cycle),
+            execute.cycle.eq(control.cycle),
+            constant.invalidate.eq(control.residency.invalidate),
+            *(block.kernels.eq(control.kernels)
+              for block in (front, execute, load_store, constant)),
+            *(block.tbs.eq(control.tbs) for block in (front, execute, load_store, shared)),
+            *(control.reports[source].eq(block.fault) for source, block in (
+                ("load_store", load_store), ("shared", shared), ("constant", constant),
+                ("execute", execute), ("front", front))),
+        ]
         self._trace(m, control, front, execute, load_store, shared)
         return m
 
-    def _join_control(self, m: Module, control, front, execute,
-                      load_store, shared, constant) -> None:
-        """Connect the control unit with the blocks of the core."""
-        self._join(m, control, front, "warp_init", "stack_push", "start", "free", "kill", "pending",
-                   "stop_now",
-                   "stopped", "exited", "valid", "save_select", "save_view", "inspect_select",
-                   "inspect_view",
-                   "invalidate", "issued", "cycle", "uniform_param_select", "uniform_param_value",
-                   "save_uniforms",
-                   "save_uniform_select", "save_uniform", "restore_uniform", front_fault="fault")
-        self._join(m, control, execute, "param_select", "param_value", "cycle", "clear",
-                   "flags_select",
-                   "flags_valid", "flags_dirty", "flags_predicates", "save_predicate_select",
-                   "save_predicate",
-                   "restore_predicate", "save_read", "save_data", "restore_write", "mark_clean",
-                   execute_fault="fault")
-        self._join(m, control, shared, "lines_valid", "lines_dirty", "row",
-                   "row_data", clear_lines="clear", shared_fault="fault")
-        self._join(m, control, load_store, global_fault="fault")
-        self._join(m, control, constant, "invalidate", constant_fault="fault")
-
-    def _join_core(self, m: Module, front, execute, load_store, shared, constant) -> None:
-        """Connect the blocks of the core with each other."""
-        self._join(m, front, execute, "issue", "throttle", "predicate_select", "predicate_guard",
-                   "predicate_pa", "predicate_pb", "release_register", "release_predicate",
-                   "uniform_predicate", "f64_room", "sfu_room", "exchange_room")
-        self._join(m, front, load_store, "load_done",
-                   "store_done", "atomic_done", global_room="room")
-        self._join(m, front, constant, constant_room="room", uniform_write="uniform")
-        self._join(m, front, shared, shared_room="room", shared_done="done")
-        self._join(m, execute, load_store, global_op="op", global_write="write")
-        self._join(m, execute, shared, shared_op="op", shared_write="write")
-        self._join(m, execute, constant, constant_op="op", constant_write="write")
-
-    @staticmethod
-    def _join(m: Module, a: wiring.Component, b: wiring.Component,
-              *same: str, **renamed: str) -> None:
-        """Connect ports of two blocks: those called the same, and ``a_name="b_name"``."""
-        for a_name, b_name in ({name: name for name in same} | renamed).items():
-            a_port, b_port = getattr(a, a_name), getattr(b, b_name)
-            member, other = a.signature.members[a_name], b.signature.members[b_name]
-            if member.is_signature:
-                wiring.connect(m, a_port, b_port)
-            elif member.flow == other.flow:
-                raise ValueError(f"ports {a_name} of {type(a).__name__} and {b_name} of "
-                                 f"{type(b).__name__} have the same direction")
-            else:
-                m.d.comb += b_port.eq(a_port) if member.flow == Out else a_port.eq(b_port)
-
     def _trace(self, m: Module, control: ControlUnit, front: FrontEnd, execute: ExecutePipeline,
-               load_store: LoadStore, shared: SharedMemory) -> None:
+               load_store, shared) -> None:
         """Drive the trace ports; a table remembers which warp was put into each slot."""
         g = self.geometry
         owner = data.StructLayout({"tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
                                    "block_warp": index(g.max_block_warps)})
         owners = Array(Signal(owner, name=f"owner_{slot}") for slot in range(g.warps))
-        init = control.warp_init.payload
-        with m.If(control.warp_init.valid & control.warp_init.ready):
+        initialised = control.residency.launch.warp_init
+        init = initialised.payload
+        with m.If(initialised.valid & initialised.ready):
             for field in ("tb", "kernel", "block_warp"):
                 m.d.sync += getattr(owners[init.warp], field).eq(init[field])
 
@@ -278,14 +244,18 @@ class Sm(wiring.Component):
     def _trace_activity(self, m: Module, control: ControlUnit, front: FrontEnd) -> None:
         """Drive the trace ports that say what warps, kernels and the preemption engine are
         doing."""
-        trace, started, init = self.trace, self.trace.init, control.warp_init.payload
+        trace, started = self.trace, self.trace.init
+        initialised = control.residency.launch.warp_init
+        init = initialised.payload
         m.d.comb += [
-            started.valid.eq(control.warp_init.valid & control.warp_init.ready),
+            started.valid.eq(initialised.valid & initialised.ready),
             started.slot.eq(init.warp),
             started.kernel.eq(init.kernel), started.block_warp.eq(init.block_warp),
             started.launch.eq(control.tbs[init.tb].launch_id),
             trace.states.eq(control.states.as_value()), trace.tbs.eq(control.tb_count),
         ]
-        m.d.comb += [getattr(trace.warps, name).eq(getattr(front, name)) for name in WARP_VECTORS]
+        m.d.comb += trace.warps.stopped.eq(front.stop.stopped)
+        m.d.comb += [getattr(trace.warps, name).eq(front.occupancy[name])
+                     for name in ("valid", "waiting", "active")]
         m.d.comb += [getattr(trace.engine, name).eq(control.activity[name])
                      for name, _ in activity(self.geometry)]

@@ -145,10 +145,10 @@ async def save(bench, ctx, k, faulting=0.2):
     for tb, row in bench.rows(ctx, k).items():
         if bench.rng.random() < faulting and len(bench.rows(ctx, k)) > 1:   # one that faults meanwhile ends
             slot = next(s for s in range(G.warps) if row.warps >> s & 1)
-            ctx.set(bench.dut.constant_fault, {"valid": 1, "kind": Fault.CONSTANT_BOUND, "warp": slot, "pc": 1,
+            ctx.set(bench.dut.reports.constant, {"valid": 1, "kind": Fault.CONSTANT_BOUND, "warp": slot, "pc": 1,
                                                "address": 4})
             await ctx.tick()
-            ctx.set(bench.dut.constant_fault.valid, 0)
+            ctx.set(bench.dut.reports.constant.valid, 0)
             while tb in bench.rows(ctx, k):
                 await ctx.tick()
             continue
@@ -185,16 +185,16 @@ async def put_back(bench, ctx, k, tb):
     for i, mask in enumerate(lanes):
         own = {"warp": place.slots[i], "tb": place.tb, "kernel": k, "block_warp": i, "launched": mask, "live": mask,
                "base": place.base + i * kernel.registers, "registers": kernel.registers}
-        for port, payload in ((engine.warp_init, own), (engine.stack_push, {
+        for port, payload in ((engine.launch.warp_init, own), (engine.launch.stack_push, {
                 "warp": place.slots[i], "pc": 0, "mask": mask, "reconv": PC_NONE})):
             ctx.set(port.payload, payload)
             ctx.set(port.valid, 1)
             while not (await ctx.tick().sample(port.ready))[-1]:
                 pass
             ctx.set(port.valid, 0)
-    ctx.set(engine.start, {"valid": 1, "tb": place.tb})
+    ctx.set(engine.launch.start, {"valid": 1, "tb": place.tb})
     await ctx.tick()
-    ctx.set(engine.start.valid, 0)
+    ctx.set(engine.launch.start.valid, 0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

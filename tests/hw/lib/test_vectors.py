@@ -6,7 +6,8 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
-from caesura.hw.lib.vectors import BitSlicedCounters, RoundRobin, encode, lowest, one_hot
+from caesura.hw.lib.bits import encode, lowest, one_hot
+from caesura.hw.lib.vectors import BitSlicedCounters, RoundRobin
 
 
 def simulate(dut, testbench, clocked=True):

@@ -137,6 +137,9 @@ class Machine:
     def __init__(self, g, seed=0, stall=0.0, latency=None):
         self.g, self.rng, self.stall = g, random.Random(seed), stall
         self.dut = component(PreemptEngine, g)
+        core, launch = self.dut.core, self.dut.launch
+        self.streams = {"save_read": core.registers.read, "restore_write": core.registers.restore_write,
+                        "warp_init": launch.warp_init, "stack_push": launch.stack_push, "row": core.shared.row}
         self.memory = Memory(g, latency or g.memory_latency)
         self.kernels, self.tbs, self.warps = {}, {}, {}
         self.file = [[0] * g.warp_size for _ in range(g.registers)]
@@ -254,7 +257,7 @@ class Machine:
     def drive(self, ctx):
         """Set all inputs of this cycle; they follow from registered outputs."""
         dut, g = self.dut, self.g
-        pending, self.stop_now = ctx.get(dut.pending), ctx.get(dut.stop_now)
+        pending, self.stop_now = ctx.get(dut.core.stop.pending), ctx.get(dut.core.stop.stop_now)
         for k in self.kernels:
             if pending >> k & 1:
                 self.since.setdefault(k, self.now)
@@ -264,18 +267,18 @@ class Machine:
         for row in self.tbs.values():
             if not row.started and self.age(row.kernel) >= row.starts > 0:
                 row.started = True
-        self.put(dut.stopped, sum(1 << s for s, w in self.warps.items() if self.stopped(w)))
-        self.put(dut.exited, sum(1 << s for s, w in self.warps.items() if self.exited(w)))
-        self.put(dut.lines_valid, self.lines_valid)
+        self.put(dut.core.stop.stopped, sum(1 << s for s, w in self.warps.items() if self.stopped(w)))
+        self.put(dut.core.stop.exited, sum(1 << s for s, w in self.warps.items() if self.exited(w)))
+        self.put(dut.core.shared.valid, self.lines_valid)
         self.put(dut.resident, [self.row(t) for t in range(g.tb_slots)])
         self.claim = ctx.get(dut.claim)
         self.views(ctx)
-        for name in ("save_read", "restore_write", "warp_init", "stack_push", "row"):
-            self.put(getattr(dut, name).ready, self.ready())
+        for stream in self.streams.values():
+            self.put(stream.ready, self.ready())
         for port in (dut.read_port, dut.write_port):
             self.put(port.request.ready, self.ready())
         self.put(dut.write_port.beat.ready, self.ready() and bool(self.memory.requests))
-        for port, words in ((dut.save_data, self.read_data), (dut.row_data, self.row_data)):
+        for port, words in ((dut.core.registers.read_data, self.read_data), (dut.core.shared.row_data, self.row_data)):
             self.put(port, {"valid": 0} if words is None else {"valid": 1, "data": words})
         self.drive_memory()
         self.drive_dispatcher()
@@ -290,23 +293,24 @@ class Machine:
                 "first_line": tb.first_line, "lines": tb.lines, "warps": sum(1 << s for s in tb.slots)}
 
     def views(self, ctx):
-        dut, select = self.dut, ctx.get(self.dut.save_select)
+        save, flags = self.dut.core.warps.save, self.dut.core.registers.flags
+        select = ctx.get(save.window.select)
         warp = self.warps.get(select.warp)
         if warp:
             kernel = self.tbs[warp.tb].kernel
             pc, mask, reconv = warp.stack[select.entry] if select.entry < len(warp.stack) else (0, 0, 0)
-            self.put(dut.save_view, {
+            self.put(save.window.view, {
                 "valid": 1, "tb": warp.tb, "kernel": kernel, "block_warp": warp.block_warp, "base": warp.base,
                 "registers": self.kernels[kernel].registers, "launched": warp.launched, "live": warp.live,
                 "waiting": warp.waiting, "barrier": warp.barrier, "parked": 1, "live_vector": warp.live_vector,
                 "depth": len(warp.stack), "pc": pc, "mask": mask, "reconv": reconv})
-            self.put(dut.save_uniforms, sum(1 << u for u in warp.uniforms))
-            self.put(dut.save_uniform, warp.uniforms.get(ctx.get(dut.save_uniform_select), 0))
-        flags = self.warps.get(ctx.get(dut.flags_select))
-        if flags:
-            self.put(dut.flags_valid, flags.valid)
-            self.put(dut.flags_predicates, sum(1 << p for p in flags.predicates))
-            self.put(dut.save_predicate, flags.predicates.get(ctx.get(dut.save_predicate_select), 0))
+            self.put(save.uniforms_written, sum(1 << u for u in warp.uniforms))
+            self.put(save.uniform_value, warp.uniforms.get(ctx.get(save.uniform_select), 0))
+        warp = self.warps.get(ctx.get(flags.warp))
+        if warp:
+            self.put(flags.valid, warp.valid)
+            self.put(flags.predicates_written, sum(1 << p for p in warp.predicates))
+            self.put(flags.predicate_value, warp.predicates.get(ctx.get(flags.predicate_select), 0))
 
     def drive_memory(self):
         dut, memory, n = self.dut, self.memory, self.g.bus_bytes
@@ -342,9 +346,7 @@ class Machine:
     def observe(self, ctx):
         """Carry out the transfers of this cycle."""
         dut, g = self.dut, self.g
-        taken = {name: getattr(dut, name) for name in ("save_read", "restore_write", "warp_init", "stack_push", "row",
-                                                       "admit")}
-        taken = {name: ctx.get(port.payload) for name, port in taken.items()
+        taken = {name: ctx.get(port.payload) for name, port in (self.streams | {"admit": dut.admit}).items()
                  if ctx.get(port.valid) and ctx.get(port.ready)}
         self.read_data = self.row_data = None
         if "save_read" in taken:
@@ -368,11 +370,11 @@ class Machine:
             self.warps[p.warp].stack.append((p.pc, p.mask, p.reconv))
         if "restore_write" in taken:
             self.write_register(taken["restore_write"])
-        if ctx.get(dut.restore_predicate.valid):
-            predicate = ctx.get(dut.restore_predicate)
+        if ctx.get(dut.core.registers.restore_predicate.valid):
+            predicate = ctx.get(dut.core.registers.restore_predicate)
             self.warps[predicate.warp].predicates[predicate.predicate] = predicate.value
-        if ctx.get(dut.restore_uniform.valid):
-            uniform = ctx.get(dut.restore_uniform)
+        if ctx.get(dut.core.warps.restore_uniform.valid):
+            uniform = ctx.get(dut.core.warps.restore_uniform)
             assert uniform.register not in self.warps[uniform.warp].uniforms
             self.warps[uniform.warp].uniforms[uniform.register] = uniform.value
         if "admit" in taken:
@@ -383,8 +385,8 @@ class Machine:
             self.log.append((self.now, "release", release.tb))
             for slot in self.tbs.pop(release.tb).slots:
                 self.warps.pop(slot, None)
-        if ctx.get(dut.start.valid):
-            start = ctx.get(dut.start)
+        if ctx.get(dut.launch.start.valid):
+            start = ctx.get(dut.launch.start)
             assert not self.tbs[start.tb].started
             self.tbs[start.tb].started = True
             self.started.append(start.tb)
@@ -449,7 +451,7 @@ class Machine:
             assert self.now - begin < limit, "the command does not end"
         error, took = ctx.get(dut.result.error), self.now - begin
         await self.cycle(ctx)
-        assert ctx.get(dut.pending) == ctx.get(dut.stop_now) == ctx.get(dut.claim) == 0
+        assert ctx.get(dut.core.stop.pending) == ctx.get(dut.core.stop.stop_now) == ctx.get(dut.claim) == 0
         counters = ctx.get(dut.counters)
         return error, {name: counters[name] for name, _ in counters.shape()}, took
 

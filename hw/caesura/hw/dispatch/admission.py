@@ -7,11 +7,11 @@ from amaranth.utils import exact_log2
 
 from ..arch.geometry import REGISTER_BANKS, Geometry
 from ..interfaces.payloads import index, kernel_info, physical
+from ..lib.bits import encode, lowest
 from ..preempt import engine
 from .allocator import AllocationTable
 from .footprint import footprint
 from .local_regions import LocalRegions
-from .selection import encode, lowest
 from .tb_table import new_tb
 from .warp_slots import WarpSlots
 

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..interfaces.payloads import index
-from .selection import gather, lowest
+from ..lib.bits import lowest, select
 
 __all__ = ["AllocationTable", "allocation", "first_fit"]
 
@@ -120,4 +120,4 @@ class AllocationTable(wiring.Component):
             with m.If((end > self.capacity) | ~overlaps.any()):
                 m.d.sync += [searching.eq(0), self.done.eq(1), self.fits.eq(end <= self.capacity)]
             with m.Else():
-                m.d.sync += self.start.eq(gather(lowest(overlaps), ends))
+                m.d.sync += self.start.eq(select(lowest(overlaps), ends))

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ..arch.geometry import Geometry
 from ..interfaces.payloads import index
 from ..interfaces.preemption import resident_tb
-from .selection import gather, lowest
+from ..lib.bits import lowest, select
 
 __all__ = ["Completion"]
 
@@ -75,8 +75,8 @@ class Completion(wiring.Component):
         m.d.comb += [self.ended.eq(ending & ~self.claim), self.remove.eq(self.ended)]
         with m.If(self.release.valid):
             m.d.comb += [self.ended.eq(0), self.remove.eq(Const(1) << self.release.tb)]
-        m.d.comb += self.free.eq(gather(self.remove, [row.warps for row in rows]))
-        kernel = gather(self.remove, [row.kernel for row in rows])
+        m.d.comb += self.free.eq(select(self.remove, [row.warps for row in rows]))
+        kernel = select(self.remove, [row.kernel for row in rows])
         counted = self.ended.any()
         for k in range(g.kernel_slots):
             with m.If(self.start[k]):

@@ -10,14 +10,11 @@ from amaranth.utils import ceil_log2
 
 from ..arch.faults import Fault
 from ..arch.geometry import ADDRESS_BITS, PC_BITS, Geometry
-from ..interfaces.payloads import fault_report, index
+from ..interfaces.payloads import FAULT_SOURCES, fault_report, fault_reports, index
 from ..interfaces.preemption import resident_tb
-from .selection import gather, lowest
+from ..lib.bits import lowest, select
 
-__all__ = ["FaultUnit", "SOURCES", "fault_record"]
-
-SOURCES = ("global_fault", "shared_fault", "constant_fault", "execute_fault", "front_fault")
-"""Ports that report faults; of those in the same cycle the first is recorded."""
+__all__ = ["FaultUnit", "fault_record"]
 
 
 def fault_record(g: Geometry) -> data.StructLayout:
@@ -33,7 +30,7 @@ class FaultUnit(wiring.Component):
 
     Attributes
     ----------
-    global_fault, shared_fault, constant_fault, execute_fault, front_fault : fault_report, in
+    reports : payloads.fault_reports, in
         Reports of a TB that is being killed already, or of a slot with no TB, have no effect.
     resident : array, in; remove : Signal(tb_slots), in
         The TB table; `remove` ends the kill of a TB.
@@ -56,11 +53,7 @@ class FaultUnit(wiring.Component):
         removed.
     """
 
-    global_fault: data.View
-    shared_fault: data.View
-    constant_fault: data.View
-    execute_fault: data.View
-    front_fault: data.View
+    reports: data.View
     resident: data.View
     remove: Signal
     init: data.View
@@ -76,7 +69,7 @@ class FaultUnit(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            **{source: In(fault_report(g)) for source in SOURCES},
+            "reports": In(fault_reports(g)),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "remove": In(g.tb_slots),
             "init": In(data.StructLayout({"valid": 1, "warp": index(g.warps),
@@ -97,17 +90,17 @@ class FaultUnit(wiring.Component):
         rows = [self.resident[t] for t in range(g.tb_slots)]
         killed = Signal(g.tb_slots)
         struck = Signal(g.tb_slots)
-        reports = [Signal(fault_report(g), name=source) for source in SOURCES]
-        hits = [Signal(g.tb_slots, name=f"hit_{source}") for source in SOURCES]
-        for report, hit, source in zip(reports, hits, SOURCES, strict=True):
-            m.d.sync += report.eq(getattr(self, source))
+        reports = [Signal(fault_report(g), name=f"{source}_fault") for source in FAULT_SOURCES]
+        hits = [Signal(g.tb_slots, name=f"hit_{source}") for source in FAULT_SOURCES]
+        for report, hit, source in zip(reports, hits, FAULT_SOURCES, strict=True):
+            m.d.sync += report.eq(self.reports[source])
             with m.If(report.valid):
                 m.d.comb += hit.eq(Cat(row.valid & row.warps.bit_select(report.warp, 1)
                                        for row in rows) & ~killed)
         m.d.comb += struck.eq(functools.reduce(operator.or_, hits))
         added = sum((struck[t] for t in range(g.tb_slots)), Const(0))
         m.d.comb += [self.event.eq(struck.any()),
-                     self.kill.eq(gather(killed, [row.warps for row in rows]))]
+                     self.kill.eq(select(killed, [row.warps for row in rows]))]
         m.d.sync += killed.eq((killed | struck) & ~self.remove)
         with m.If(struck.any()):
             m.d.sync += self.count.eq(self.count + added)
@@ -118,7 +111,7 @@ class FaultUnit(wiring.Component):
             with m.Elif(struck.any()):
                 m.d.sync += self.faults[k].eq(self.faults[k] + theirs)
 
-        first = Signal(len(SOURCES))
+        first = Signal(len(FAULT_SOURCES))
         m.d.comb += first.eq(lowest(Cat(hit.any() for hit in hits)))
         self._record(m, first, reports, hits, rows)
         return m
@@ -136,13 +129,13 @@ class FaultUnit(wiring.Component):
         m.d.comb += [
             store.addr.eq(self.init.warp),
             store.data.eq(self.init.block_warp), store.en.eq(self.init.valid),
-            report.eq(gather(first, reports)),
-            tb.eq(gather(first, hits)), load.addr.eq(report.warp),
+            report.eq(select(first, reports)),
+            tb.eq(select(first, hits)), load.addr.eq(report.warp),
         ]
         with m.If(self.event & (~self.pending | self.clear)):
             m.d.sync += [
                 *(record[name].eq(report[name]) for name in ("kind", "pc", "address")),
                 record.warp.eq(load.data),
-                record.kernel.eq(gather(tb, [row.kernel for row in rows])),
-                record.tb.eq(gather(tb, [row.launch_id for row in rows])),
+                record.kernel.eq(select(tb, [row.kernel for row in rows])),
+                record.tb.eq(select(tb, [row.launch_id for row in rows])),
             ]

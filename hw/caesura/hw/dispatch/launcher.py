@@ -1,11 +1,13 @@
 """The launcher: initialises the warps of a fresh TB and starts it."""
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import PC_NONE, Geometry
-from ..interfaces.payloads import index, physical, stack_push, warp_init
+from ..interfaces.payloads import physical
+from ..interfaces.port import Port
+from ..interfaces.preemption_port import WarpLaunchPort
 from .admission import fresh_tb
 
 __all__ = ["Launcher", "StreamPriority"]
@@ -15,32 +17,28 @@ class Launcher(wiring.Component):
     """Initialises each warp with its lanes, pushes its first stack entry (PC 0), then starts the
     TB.
 
-    Two cycles a warp and one for the start, when `warp_init` and `stack_push` are ready.
+    Two cycles a warp and one for the start, when ``launch.warp_init`` and ``launch.stack_push``
+    are ready.
 
     Attributes
     ----------
     tb : stream, in
         A TB with its slots; transferred with `start`.
-    warp_init, stack_push : streams, out
-    start : struct, out
-        The TB runs.
+    launch : WarpLaunchPort, out
+        Its warps, and its start.
     hold : Signal, in
         Not now: delays `start`.
     """
 
     tb: stream.Interface
-    warp_init: stream.Interface
-    stack_push: stream.Interface
-    start: data.View
+    launch: Port
     hold: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
             "tb": In(stream.Signature(fresh_tb(g))),
-            "warp_init": Out(stream.Signature(warp_init(g))),
-            "stack_push": Out(stream.Signature(stack_push(g))),
-            "start": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
+            "launch": Out(WarpLaunchPort(g)),
             "hold": In(1),
         })
 
@@ -51,7 +49,8 @@ class Launcher(wiring.Component):
         threads = Signal(11)
         base = Signal(physical(g))
         mask = Cat(threads > lane for lane in range(g.warp_size))
-        init, push = self.warp_init.payload, self.stack_push.payload
+        launch = self.launch
+        init, push = launch.warp_init.payload, launch.stack_push.payload
         slot = tb.slots[warp]
         m.d.comb += [
             init.warp.eq(slot), init.tb.eq(tb.tb),
@@ -59,7 +58,7 @@ class Launcher(wiring.Component):
             init.base.eq(base), init.registers.eq(tb.registers),
             init.launched.eq(mask), init.live.eq(mask),
             push.warp.eq(slot), push.pc.eq(0), push.mask.eq(mask), push.reconv.eq(PC_NONE),
-            self.start.tb.eq(tb.tb),
+            launch.start.tb.eq(tb.tb),
         ]
         with m.FSM():
             with m.State("IDLE"):
@@ -67,12 +66,12 @@ class Launcher(wiring.Component):
                 with m.If(self.tb.valid):
                     m.next = "INIT"
             with m.State("INIT"):
-                m.d.comb += self.warp_init.valid.eq(1)
-                with m.If(self.warp_init.ready):
+                m.d.comb += launch.warp_init.valid.eq(1)
+                with m.If(launch.warp_init.ready):
                     m.next = "PUSH"
             with m.State("PUSH"):
-                m.d.comb += self.stack_push.valid.eq(1)
-                with m.If(self.stack_push.ready):
+                m.d.comb += launch.stack_push.valid.eq(1)
+                with m.If(launch.stack_push.ready):
                     m.d.sync += [warp.eq(warp + 1), threads.eq(threads - g.warp_size),
                                  base.eq(base + tb.registers)]
                     m.next = "INIT"
@@ -80,7 +79,7 @@ class Launcher(wiring.Component):
                         m.next = "START"
             with m.State("START"):
                 with m.If(~self.hold):
-                    m.d.comb += [self.start.valid.eq(1), self.tb.ready.eq(1)]
+                    m.d.comb += [launch.start.valid.eq(1), self.tb.ready.eq(1)]
                     m.next = "IDLE"
         return m
 

@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 from ..arch.geometry import SEGMENT_BYTES, Geometry
 from ..interfaces.payloads import index, tb_info
 from ..interfaces.preemption import resident_tb
-from .selection import gather
+from ..lib.bits import select
 
 __all__ = ["TbTable", "new_tb"]
 
@@ -91,7 +91,7 @@ class TbTable(wiring.Component):
         added = Mux(self.insert.valid, self.insert.warps, 0)
         m.d.comb += [self.warps_taken.eq(taken), self.present.eq(present)]
         m.d.sync += [
-            self.warp_count.eq(self.warp_count + added - gather(self.remove, counts)),
+            self.warp_count.eq(self.warp_count + added - select(self.remove, counts)),
             self.tb_count.eq(self.tb_count + self.insert.valid - self.remove.any()),
         ]
         return m

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 from ..interfaces.payloads import index
-from .selection import encode, lowest
+from ..lib.bits import encode, lowest
 
 __all__ = ["WarpSlots"]
 

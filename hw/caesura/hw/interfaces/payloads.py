@@ -20,12 +20,26 @@ from amaranth.lib import data
 from amaranth.utils import exact_log2
 
 from ..arch.faults import Fault
-from ..arch.geometry import ADDRESS_BITS, BARRIERS, PC_BITS, Geometry
+from ..arch.geometry import (
+    ADDRESS_BITS,
+    BARRIERS,
+    PC_BITS,
+    PREDICATES,
+    SEGMENT_BYTES,
+    UNIFORMS,
+    WORD_BYTES,
+    Geometry,
+)
 from ..arch.isa import LIVE_BITS, AluOp, Size, Space, Unit
 
 __all__ = ["index", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "register_write",
-           "uniform_write", "predicate_write", "fault_report", "completion", "kernel_info",
-           "tb_info", "warp_init", "stack_push", "warp_view"]
+           "uniform_write", "predicate_write", "fault_report", "FAULT_SOURCES", "fault_reports",
+           "completion", "kernel_info", "tb_info", "warp_init", "stack_push", "tb_start",
+           "warp_view", "uniform_restore", "predicate_restore", "register_read", "register_data",
+           "rows_per_line", "row_access", "row_data"]
+
+FAULT_SOURCES = ("load_store", "shared", "constant", "execute", "front")
+"""Blocks that report faults; of those in the same cycle the first is recorded."""
 
 
 def index(count: int):
@@ -178,6 +192,11 @@ def fault_report(g: Geometry) -> data.StructLayout:
                               "address": ADDRESS_BITS})
 
 
+def fault_reports(g: Geometry) -> data.StructLayout:
+    """The fault reports of all blocks of a core."""
+    return data.StructLayout(dict.fromkeys(FAULT_SOURCES, fault_report(g)))
+
+
 def kernel_info(g: Geometry) -> data.StructLayout:
     """Descriptor of one kernel slot, constant while the kernel runs
     (register map, ``kernel[k]``)."""
@@ -224,6 +243,11 @@ def stack_push(g: Geometry) -> data.StructLayout:
                               "mask": g.warp_size, "reconv": PC_BITS})
 
 
+def tb_start(g: Geometry) -> data.StructLayout:
+    """The warps of TB slot `tb` may run; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})
+
+
 def warp_view(g: Geometry) -> data.StructLayout:
     """Everything `FrontEnd` holds of one warp slot, read combinationally.
 
@@ -238,3 +262,42 @@ def warp_view(g: Geometry) -> data.StructLayout:
         "parked": 1, "exited": 1, "live_vector": LIVE_BITS, "depth": 7,
         "pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS,
     })
+
+
+def uniform_restore(g: Geometry) -> data.StructLayout:
+    """A write of one uniform register; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "warp": index(g.warps), "register": range(UNIFORMS),
+                              "value": 32})
+
+
+def predicate_restore(g: Geometry) -> data.StructLayout:
+    """A write of all lanes of a predicate; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "warp": index(g.warps),
+                              "predicate": range(PREDICATES + 1), "value": g.warp_size})
+
+
+def register_read(g: Geometry) -> data.StructLayout:
+    """Read of one beat of a vector register."""
+    return data.StructLayout({"warp": index(g.warps), "base": physical(g),
+                              "register": 6, "beat": index(g.beats)})
+
+
+def register_data(g: Geometry) -> data.StructLayout:
+    """Answer to a read of a register, one cycle after its transfer."""
+    return data.StructLayout({"valid": 1, "data": data.ArrayLayout(32, g.lanes)})
+
+
+def rows_per_line(g: Geometry) -> int:
+    """Shared-memory rows (a word of each bank) of a 128-byte line."""
+    return SEGMENT_BYTES // (g.shared_banks * WORD_BYTES)
+
+
+def row_access(g: Geometry) -> data.StructLayout:
+    """Read or write of a row of shared memory; a written line becomes dirty unless `clean`."""
+    return data.StructLayout({"row": range(g.shared_lines * rows_per_line(g)), "write": 1,
+                              "clean": 1, "data": data.ArrayLayout(32, g.shared_banks)})
+
+
+def row_data(g: Geometry) -> data.StructLayout:
+    """Answer to a read of a row, one cycle after its transfer."""
+    return data.StructLayout({"valid": 1, "data": data.ArrayLayout(32, g.shared_banks)})

@@ -1,17 +1,42 @@
-"""Small combinational functions of bit vectors, cheap both in gates and in simulation."""
+"""Combinational functions of bit vectors, cheap both in gates and in simulation.
 
-from amaranth.hdl import Cat, Signal, Value
+A *one-hot* vector has at most one bit set; a *number* counts bits from 0.
+"""
 
-__all__ = ["lowest_number", "without_lowest", "popcount"]
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, ValueLike
+from amaranth.utils import ceil_log2
+
+__all__ = ["one_hot", "lowest", "encode", "lowest_number", "without_lowest", "popcount", "spread",
+           "spread_each", "select", "pick", "look_up"]
+
+
+def one_hot(number: Value, width: int) -> Value:
+    """Return the one-hot vector of `width` bits with bit `number` set; zero for a number beyond
+    it."""
+    size = 1 << len(number)
+    return (Const(1 << (size - 1), size) >> (~number).as_unsigned())[:width]
+
+
+def lowest(vector: Value) -> Value:
+    """Return the one-hot vector with only the lowest set bit of `vector`."""
+    return vector & (~vector + 1)[:len(vector)]
+
+
+def encode(vector: Value) -> Value:
+    """Return the number of the set bit of a one-hot vector, 0 if there is none."""
+    width = len(vector)
+    groups = [Const(sum(1 << i for i in range(width) if i >> bit & 1), width)
+              for bit in range(ceil_log2(width))]
+    # the OR makes it one net of several bits, in the export too
+    return Cat((vector & group).any() for group in groups) | Const(0, max(1, len(groups)))
 
 
 def lowest_number(vector: Value) -> Value:
     """Return the number of the lowest set bit of `vector`, 0 if there is none."""
-    size = len(vector)
-    single = (vector & -vector)[:size]
-    bits = max(1, (size - 1).bit_length())
-    return Cat((single & sum(1 << k for k in range(size) if k >> bit & 1)).any()
-               for bit in range(bits))
+    return encode(lowest(vector))
 
 
 def without_lowest(vector: Signal) -> Value:
@@ -25,3 +50,37 @@ def popcount(vector: Value) -> Value:
         return vector[0]
     half = len(vector) // 2
     return popcount(vector[:half]) + popcount(vector[half:])
+
+
+def spread(bit: Value, width: int) -> Value:
+    """Return a vector of `width` copies of `bit`."""
+    return bit.replicate(width)
+
+
+def spread_each(vector: Value, width: int) -> Value:
+    """Return each bit of `vector` `width` times, to mask the fields of a row."""
+    return Cat(bit.replicate(width) for bit in vector)
+
+
+def select(chosen: Value, values: Sequence[ValueLike]) -> Value:
+    """Return the one of `values` whose bit of the one-hot `chosen` is set, 0 if none is; of several
+    the OR."""
+    terms: list[Any] = [Mux(chosen[position], value, 0) for position, value in enumerate(values)]
+    while len(terms) > 1:
+        terms = [left | right for left, right in zip(terms[::2], [*terms[1::2], 0], strict=False)]
+    return Value.cast(terms[0])
+
+
+def pick(values: Sequence[ValueLike], number: Value) -> Value:
+    """Return ``values[number]``; assign it to a signal where it is used more than once, as each use
+    is a multiplexer."""
+    return Value.cast(Array(values)[number])
+
+
+def look_up(m: Module, target: Any, values: Sequence[ValueLike], number: Value) -> None:
+    """Assign ``values[number]`` to `target`, 0 beyond the end; inside ``m.If`` it costs nothing
+    else in simulation."""
+    with m.Switch(number):
+        for position, value in enumerate(values):
+            with m.Case(position):
+                m.d.comb += target.eq(value)

@@ -1,37 +1,13 @@
-"""State as vectors of one bit a warp:
-the operations on such vectors, and a round-robin arbiter."""
+"""Blocks that work on vectors of one bit a warp: a round-robin arbiter, counters in bit planes."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-__all__ = ["one_hot", "lowest", "encode", "spread", "BitSlicedCounters", "RoundRobin"]
+from .bits import encode, lowest
 
-
-def one_hot(index: Value, width: int) -> Value:
-    """Return the vector of `width` bits with bit `index` set; all zero for an index beyond it."""
-    size = 1 << len(index)
-    return (Const(1 << (size - 1), size) >> (~index).as_unsigned())[:width]
-
-
-def lowest(vector: Value) -> Value:
-    """Return the vector with only the lowest set bit of `vector`."""
-    return vector & (~vector + 1)[:len(vector)]
-
-
-def encode(vector: Value) -> Value:
-    """Return the number of the set bit of a vector that has at most one."""
-    width = len(vector)
-    groups = [Const(sum(1 << i for i in range(width) if i >> bit & 1), width)
-              for bit in range(ceil_log2(width))]
-    # the OR makes it one net of several bits, in the export too
-    return Cat((vector & group).any() for group in groups) | Const(0, max(1, len(groups)))
-
-
-def spread(bit: Value, width: int) -> Value:
-    """Return a vector of `width` copies of `bit`."""
-    return bit.replicate(width)
+__all__ = ["BitSlicedCounters", "RoundRobin"]
 
 
 class RoundRobin(wiring.Component):

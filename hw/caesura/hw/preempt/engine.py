@@ -21,9 +21,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.faults import CommandError
-from ..arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
+from ..arch.geometry import Geometry
 from ..interfaces import payloads as payload
+from ..interfaces.port import Port
 from ..interfaces.preemption import activity, admission, admitted, command, counters, resident_tb
+from ..interfaces.preemption_port import PreemptionPort, WarpLaunchPort
 from ..lib.stream_queue import StreamQueue
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .formats.unpacker import Unpacker
@@ -73,23 +75,14 @@ class PreemptEngine(wiring.Component):
     admit : stream of messages.admission, out; admitted : in; no_room : Signal(1), in
         A TB that needs room, the answer when there is some; `no_room` while the admission waits for
         it.
-    warp_init, stack_push : streams, out; start : out
-        Restored warps, and the TB whose warps may run (`valid` for one cycle).
+    launch : WarpLaunchPort, out
+        Restored warps and TBs. The dispatcher merges it with that of fresh ones.
+    core : PreemptionPort, out
+        The core whose warps are saved and restored.
     counters : out
         As in the register map.
     activity : out
         For simulations; not part of the machine.
-    pending, stop_now : Signal(kernel_slots), out; stopped, exited : Signal(warps), in
-    issued : Signal(1), in
-        As in `FrontEnd`.
-    save_select, save_view, save_uniforms, save_uniform_select, save_uniform, restore_uniform
-        As in `FrontEnd`: reads and writes of a warp's state.
-    flags_select, flags_valid, flags_dirty, flags_predicates
-    save_predicate_select, save_predicate, restore_predicate
-    save_read, save_data, restore_write, mark_clean
-        As in `ExecutePipeline`: reads and writes of predicates and registers.
-    lines_valid, lines_dirty, row, row_data
-        As in `SharedMemory`.
     read_port : ReadPort, out; write_port : WritePort, out
         Contexts in memory.
     """
@@ -103,103 +96,27 @@ class PreemptEngine(wiring.Component):
     admit: stream.Interface
     admitted: data.View
     no_room: Signal
-    warp_init: stream.Interface
-    stack_push: stream.Interface
-    start: data.View
+    launch: Port
+    core: Port
     counters: data.View
     activity: data.View
-    pending: Signal
-    stop_now: Signal
-    stopped: Signal
-    exited: Signal
-    issued: Signal
-    save_select: data.View
-    save_view: data.View
-    flags_select: Signal
-    flags_valid: Signal
-    flags_dirty: Signal
-    flags_predicates: Signal
-    save_predicate_select: Signal
-    save_predicate: Signal
-    restore_predicate: data.View
-    save_uniforms: Signal
-    save_uniform_select: Signal
-    save_uniform: Signal
-    restore_uniform: data.View
-    save_read: stream.Interface
-    save_data: data.View
-    restore_write: stream.Interface
-    mark_clean: Signal
-    lines_valid: Signal
-    lines_dirty: Signal
-    row: stream.Interface
-    row_data: data.View
     read_port: ReadInterface
     write_port: WriteInterface
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        index = payload.index
-        rows = g.shared_bytes // (g.shared_banks * WORD_BYTES)
-        row_data = data.ArrayLayout(32, g.shared_banks)
+        tb = payload.index(g.tb_slots)
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
-            # from and to the dispatcher
-            "command": In(stream.Signature(command(g))),   # ready while idle
-            # one cycle, ends the command
+            "command": In(stream.Signature(command(g))),
             "result": Out(data.StructLayout({"valid": 1, "error": CommandError})),
-            # vector: being saved; the dispatcher does not free these when they finish
-            "claim": Out(g.tb_slots),
-            # saved: free its resources
-            "release": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
-            "admit": Out(stream.Signature(admission(g))),
-            "admitted": In(admitted(g)),
-            "no_room": In(1),   # the admission waits for room
-            # restored warps (the dispatcher adds `clear`)
-            "warp_init": Out(stream.Signature(payload.warp_init(g))),
-            "stack_push": Out(stream.Signature(payload.stack_push(g))),
-            "start": Out(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
-            "counters": Out(counters()),
-            "activity": Out(activity(g)),
-            # front end
-            "pending": Out(g.kernel_slots),
-            "stop_now": Out(g.kernel_slots),
-            "stopped": In(g.warps),
-            "exited": In(g.warps),
-            "issued": In(1),
-            "save_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
-            "save_view": In(payload.warp_view(g)),
-            "save_uniforms": In(UNIFORMS),   # written by warp `save_select.warp`
-            "save_uniform_select": Out(range(UNIFORMS)),
-            "save_uniform": In(32),
-            "restore_uniform": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "register": range(UNIFORMS), "value": 32})),
-            # execution pipeline
-            "flags_select": Out(index(g.warps)),
-            "flags_valid": In(MAX_REGISTERS),
-            "flags_dirty": In(MAX_REGISTERS),
-            "flags_predicates": In(PREDICATES),
-            "save_predicate_select": Out(range(PREDICATES + 1)),
-            "save_predicate": In(g.warp_size),
-            "restore_predicate": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "predicate": range(PREDICATES + 1),
-                "value": g.warp_size})),
-            "save_read": Out(stream.Signature(data.StructLayout({
-                "warp": index(g.warps), "base": payload.physical(g), "register": 6,
-                "beat": index(g.beats)}))),
-            "save_data": In(data.StructLayout({"valid": 1, "data": data.ArrayLayout(32, g.lanes)})),
-            "restore_write": Out(stream.Signature(payload.register_write(g))),
-            "mark_clean": Out(1),
-            # shared memory
-            "lines_valid": In(g.shared_lines),
-            "lines_dirty": In(g.shared_lines),
-            "row": Out(stream.Signature(data.StructLayout({
-                "row": range(rows), "write": 1, "clean": 1, "data": row_data}))),
-            "row_data": In(data.StructLayout({"valid": 1, "data": row_data})),
-            # memory
-            "read_port": Out(ReadPort(g)),
-            "write_port": Out(WritePort(g)),
+            "claim": Out(g.tb_slots), "release": Out(data.StructLayout({"valid": 1, "tb": tb})),
+            "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
+            "no_room": In(1),
+            "launch": Out(WarpLaunchPort(g)), "core": Out(PreemptionPort(g)),
+            "counters": Out(counters()), "activity": Out(activity(g)),
+            "read_port": Out(ReadPort(g)), "write_port": Out(WritePort(g)),
         })
 
     def elaborate(self, platform):
@@ -232,11 +149,11 @@ class PreemptEngine(wiring.Component):
         wiring.connect(m, wiring.flipped(self.command), sequencer.command)
         m.d.comb += [
             sequencer.kernels.eq(self.kernels),
-            self.result.eq(sequencer.result), self.pending.eq(sequencer.pending),
-            self.stop_now.eq(sequencer.stop_now), preempt.begin.eq(sequencer.begin_save),
+            self.result.eq(sequencer.result), self.core.stop.pending.eq(sequencer.pending),
+            self.core.stop.stop_now.eq(sequencer.stop_now), preempt.begin.eq(sequencer.begin_save),
             resume.begin.eq(sequencer.begin_resume), sequencer.save_done.eq(preempt.done),
             sequencer.resume_done.eq(resume.done),
-            self.claim.eq(preempt.claim), self.start.eq(resume.start),
+            self.claim.eq(preempt.claim), self.launch.start.eq(resume.start),
             self.release.eq(Mux(sequencer.resuming, resume.release, preempt.release)),
             resume.admitted.eq(self.admitted), resume.no_room.eq(self.no_room),
         ]
@@ -245,24 +162,22 @@ class PreemptEngine(wiring.Component):
     def _save(self, m, preempt, save, commit):
         """Save pipeline: TBs in, views and data from the core, bursts out."""
         wiring.connect(m, preempt.target, save.target)
-        wiring.connect(m, save.save_read, wiring.flipped(self.save_read))
+        core = self.core
+        wiring.connect(m, save.warps, wiring.flipped(core.warps.save))
+        wiring.connect(m, save.flags, wiring.flipped(core.registers.flags))
+        wiring.connect(m, save.save_read, wiring.flipped(core.registers.read))
         wiring.connect(m, save.burst, commit.burst)
         wiring.connect(m, save.data, commit.data)
         m.d.comb += [
             preempt.resident.eq(self.resident),
-            preempt.stopped.eq(self.stopped), preempt.exited.eq(self.exited),
+            preempt.stopped.eq(core.stop.stopped), preempt.exited.eq(core.stop.exited),
+            save.stopped.eq(core.stop.stopped), save.exited.eq(core.stop.exited),
+            save.lines_valid.eq(core.shared.valid),
             preempt.tally.eq(save.done), preempt.waiting.eq(save.waiting),
             preempt.flowing.eq(save.flowing),
-            preempt.save_idle.eq(save.idle), self.save_select.eq(save.save_select),
-            save.save_view.eq(self.save_view),
-            save.save_data.eq(self.save_data), save.row_data.eq(self.row_data),
-            self.flags_select.eq(save.flags_select),
-            self.save_predicate_select.eq(save.save_predicate_select),
-            self.save_uniform_select.eq(save.save_uniform_select),
+            preempt.save_idle.eq(save.idle), save.save_data.eq(core.registers.read_data),
+            save.row_data.eq(core.shared.row_data),
         ]
-        m.d.comb += [getattr(save, name).eq(getattr(self, name))
-                     for name in ("stopped", "exited", "flags_valid", "flags_predicates",
-                                  "save_predicate", "save_uniforms", "save_uniform", "lines_valid")]
 
     def _heads(self, m, sequencer, preempt, resume, commit):
         """Committer: heads of the sequencer at work, its events to both."""
@@ -290,8 +205,10 @@ class PreemptEngine(wiring.Component):
         wiring.connect(m, reader.beat, unpacker.beat)
         wiring.connect(m, resume.restore_job, jobs.input)
         wiring.connect(m, jobs.output, restore.job)
-        for name in ("warp_init", "stack_push", "restore_write"):
-            wiring.connect(m, getattr(restore, name), wiring.flipped(getattr(self, name)))
+        registers = self.core.registers
+        wiring.connect(m, restore.warp_init, wiring.flipped(self.launch.warp_init))
+        wiring.connect(m, restore.stack_push, wiring.flipped(self.launch.stack_push))
+        wiring.connect(m, restore.restore_write, wiring.flipped(registers.restore_write))
         m.d.comb += [
             unpacker.take.eq(Mux(entries.full, restore.take, entries.take)),
             restore.failed.eq(resume.failed),
@@ -303,20 +220,21 @@ class PreemptEngine(wiring.Component):
             resume.entry.eq(entries.entry), resume.restored.eq(restore.done),
             resume.restore_idle.eq(restore.idle & ~jobs.output.valid),
             resume.read_error.eq(reader.error),
-            self.restore_predicate.eq(restore.restore_predicate),
-            self.restore_uniform.eq(restore.restore_uniform), self.mark_clean.eq(0),
+            registers.restore_predicate.eq(restore.restore_predicate), registers.mark_clean.eq(0),
+            self.core.warps.restore_uniform.eq(restore.restore_uniform),
         ]
         for part in (entries, restore):
             m.d.comb += [part.words.eq(unpacker.words), part.level.eq(unpacker.level)]
 
     def _rows(self, m, resuming, save, restore):
         """Shared-memory rows: read by a save, written by a restore, never both at a time."""
+        row = self.core.shared.row
         m.d.comb += [
-            self.row.valid.eq(Mux(resuming, restore.row.valid, save.row.valid)),
-            self.row.payload.eq(restore.row.payload), self.row.payload.row.eq(
+            row.valid.eq(Mux(resuming, restore.row.valid, save.row.valid)),
+            row.payload.eq(restore.row.payload), row.payload.row.eq(
                 Mux(resuming, restore.row.payload.row, save.row.payload.row)),
-            self.row.payload.write.eq(resuming), restore.row.ready.eq(resuming & self.row.ready),
-            save.row.ready.eq(~resuming & self.row.ready),
+            row.payload.write.eq(resuming), restore.row.ready.eq(resuming & row.ready),
+            save.row.ready.eq(~resuming & row.ready),
         ]
 
     def _count(self, m, sequencer, preempt, resume, save, reader, commit, counts):
@@ -327,7 +245,7 @@ class PreemptEngine(wiring.Component):
             counts.begin_restore.eq(sequencer.clear & sequencer.resume), counts.tally.eq(save.done),
             counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped),
             counts.released.eq(preempt.release.valid), counts.draining.eq(preempt.draining),
-            counts.started.eq(resume.start.valid), counts.issued.eq(self.issued),
+            counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),
             counts.read_valid.eq(reader.job.valid & reader.job.ready),
             counts.read_words.eq(reader.job.payload.words - reader.job.payload.skip),
             self.counters.eq(counts.counters),

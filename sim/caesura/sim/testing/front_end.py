@@ -20,8 +20,8 @@ from amaranth.sim import Simulator
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.isa import PT, Unit
+from caesura.hw.core.execution_units import EXECUTION_UNITS, MEMORY_UNITS
 from caesura.hw.core.front_end.front import FrontEnd
-from caesura.hw.core.front_end.issue import PLACES
 
 from .control_flow import ReferenceWarp, stored
 
@@ -122,9 +122,10 @@ class FrontEndBench:
         self.uniform_beats: list[tuple[int, int]] = []
         self.constant_write: tuple[int, int, int] | None = None
         self.outstanding = {kind: [0] * g.warps for kind in ("load", "store", "shared", "atomic")}
-        self.places = {unit: g.unit_queue if unit in ("global", "shared", "constant") else 1 for unit in PLACES}
+        self.places = {row.name: row.places(g) for row in EXECUTION_UNITS}
+        self.completions = {row.name: getattr(self.dut, f"{row.name}_completion") for row in MEMORY_UNITS}
         self.due: dict[str, list] = {name: [] for name in (
-            "register", "predicate", "constant", *self.outstanding, *(f"{unit}_room" for unit in PLACES))}
+            "register", "predicate", "constant", *self.outstanding, *(f"{unit}_room" for unit in self.places))}
         for k, program in enumerate(programs):
             self.memory.load(self.code_base(k), [encode(instruction) for instruction in program])
 
@@ -156,32 +157,32 @@ class FrontEndBench:
                     registers: int | None = None) -> None:
         """Put a warp with its stack, predicates and uniform registers into a slot."""
         dut = self.dut
-        ctx.set(dut.warp_init.payload, {
+        ctx.set(dut.residency.launch.warp_init.payload, {
             "warp": slot, "tb": tb, "kernel": kernel, "block_warp": index, "base": 4 * slot % self.g.registers,
             "registers": registers or self.g.regs_per_thread, "launched": warp.launched, "live": warp.live,
             "waiting": warp.waiting, "barrier": warp.barrier, "live_vector": warp.live_vector})
-        await self._transfer(ctx, dut.warp_init)
+        await self._transfer(ctx, dut.residency.launch.warp_init)
         self.warps[slot], self.tb_of[slot] = warp, tb
         self.visible[slot] = list(warp.predicates)
         for pc, mask, reconv in warp.stack:
-            ctx.set(dut.stack_push.payload, {"warp": slot, "pc": pc, "mask": mask, "reconv": reconv})
-            await self._transfer(ctx, dut.stack_push)
+            ctx.set(dut.residency.launch.stack_push.payload, {"warp": slot, "pc": pc, "mask": mask, "reconv": reconv})
+            await self._transfer(ctx, dut.residency.launch.stack_push)
         for register, value in warp.uniforms.items():
-            ctx.set(dut.restore_uniform, {"valid": 1, "warp": slot, "register": register, "value": value})
+            ctx.set(dut.state.restore_uniform, {"valid": 1, "warp": slot, "register": register, "value": value})
             await self.cycle(ctx)
-        ctx.set(dut.restore_uniform.valid, 0)
+        ctx.set(dut.state.restore_uniform.valid, 0)
 
     async def start(self, ctx, tb: int) -> None:
         """Let the warps of a TB run."""
-        ctx.set(self.dut.start, {"valid": 1, "tb": tb})
+        ctx.set(self.dut.residency.launch.start, {"valid": 1, "tb": tb})
         await self.cycle(ctx)
-        ctx.set(self.dut.start.valid, 0)
+        ctx.set(self.dut.residency.launch.start.valid, 0)
 
     async def pulse(self, ctx, name: str, value: int = 1) -> None:
         """Hold the input `name` at `value` for one cycle."""
-        ctx.set(getattr(self.dut, name), value)
+        ctx.set(getattr(self.dut.residency, name), value)
         await self.cycle(ctx)
-        ctx.set(getattr(self.dut, name), 0)
+        ctx.set(getattr(self.dut.residency, name), 0)
 
     async def free(self, ctx, slots: Sequence[int]) -> None:
         """Empty warp slots."""
@@ -212,19 +213,20 @@ class FrontEndBench:
         """Whether each slot is set in one of the output vectors."""
         together = 0
         for name in vectors:
-            together |= ctx.get(getattr(self.dut, name))
+            together |= ctx.get(getattr(self.dut.stop, name))
         return all(together >> slot & 1 for slot in slots)
 
     def check_view(self, ctx, slot: int, *, live_vector: bool) -> None:
         """Compare what the save and inspect ports show of a stopped warp with its reference model."""
         dut, warp = self.dut, self.warps[slot]
-        ctx.set(dut.save_select.warp, slot)
-        written = ctx.get(dut.save_uniforms)
+        ctx.set(dut.state.save.window.select.warp, slot)
+        written = ctx.get(dut.state.save.uniforms_written)
         assert written == sum(1 << register for register in warp.uniforms)
         for register in range(UNIFORMS):
-            ctx.set(dut.save_uniform_select, register)
-            assert ctx.get(dut.save_uniform) == warp.uniform(register)
-        for select, view in ((dut.save_select, dut.save_view), (dut.inspect_select, dut.inspect_view)):
+            ctx.set(dut.state.save.uniform_select, register)
+            assert ctx.get(dut.state.save.uniform_value) == warp.uniform(register)
+        for window in (dut.state.save.window, dut.inspect):
+            select, view = window.select, window.view
             ctx.set(select, {"warp": slot, "entry": 0})
             depth = ctx.get(view.depth)
             if depth:
@@ -259,18 +261,18 @@ class FrontEndBench:
         dut = self.dut
         ready = self.smooth or self.random.random() < 0.8
         throttle = not self.smooth and self.random.random() < 0.1
-        ctx.set(dut.issue.ready, ready)
-        ctx.set(dut.throttle, throttle)
+        ctx.set(dut.execute.op.ready, ready)
+        ctx.set(dut.execute.throttle, throttle)
         self.memory.drive(ctx, self.now)
         after = self._complete(ctx)
-        select = ctx.get(dut.predicate_select)
+        select = ctx.get(dut.execute.predicates.select)
         full = (1 << self.g.warp_size) - 1
         for name in ("guard", "pa", "pb"):
             number = select[name]
             value = full if number == PT else self.visible[select.warp][number]
-            ctx.set(getattr(dut, f"predicate_{name}"), value)
-        ctx.set(dut.uniform_param_value, stored("param", 4 * ctx.get(dut.uniform_param_select.word)))
-        ctx.set(dut.uniform_predicate.ready, self.smooth or self.random.random() < 0.5)
+            ctx.set(getattr(dut.execute.predicates, name), value)
+        ctx.set(dut.parameters.value, stored("param", 4 * ctx.get(dut.parameters.select.word)))
+        ctx.set(dut.execute.uniform_predicate.ready, self.smooth or self.random.random() < 0.5)
         after += self._uniforms(ctx)
         self._check(ctx, ready, throttle)
         self.memory.sample(ctx, self.now)
@@ -307,26 +309,27 @@ class FrontEndBench:
         """Drive releases, completions and places given back; return what that changes from the next cycle on."""
         dut, after = self.dut, []
         register, predicate = self._take("register"), self._take("predicate")
-        ctx.set(dut.release_register.valid, register is not None)
+        ctx.set(dut.execute.release_register.valid, register is not None)
         if register is not None:
             slot, number = register
-            ctx.set(dut.release_register, {"valid": 1, "warp": slot, "register": number})
+            ctx.set(dut.execute.release_register, {"valid": 1, "warp": slot, "register": number})
             after.append(partial(self.pending_registers[slot].discard, number))
-        ctx.set(dut.release_predicate.valid, predicate is not None)
+        ctx.set(dut.execute.release_predicate.valid, predicate is not None)
         if predicate is not None:
             slot, number, value = predicate
-            ctx.set(dut.release_predicate, {"valid": 1, "warp": slot, "predicate": number})
+            ctx.set(dut.execute.release_predicate, {"valid": 1, "warp": slot, "predicate": number})
             after += [partial(self.pending_predicates[slot].discard, number),
                       partial(self.visible[slot].__setitem__, number, value)]
         for kind, counts in self.outstanding.items():
-            done, slot = getattr(dut, f"{kind}_done"), self._take(kind)
+            done, slot = getattr(self.completions["shared" if kind == "shared" else "global"], kind), self._take(kind)
             ctx.set(done.valid, slot is not None)
             if slot is not None:
                 ctx.set(done.warp, slot)
                 after.append(partial(_add, counts, slot, -1))
         for unit in self.places:
             room = self._take(f"{unit}_room") is not None
-            ctx.set(getattr(dut, f"{unit}_room"), room)
+            completion = self.completions.get(unit)
+            ctx.set(dut.execute.room[unit] if completion is None else completion.room, room)
             if room:
                 after.append(partial(_add, self.places, unit, 1))
         return after
@@ -336,17 +339,17 @@ class FrontEndBench:
         dut, after = self.dut, []
         if self.constant_write is None:
             self.constant_write = self._take("constant")
-        ctx.set(dut.uniform_write.valid, self.constant_write is not None)
+        ctx.set(dut.constant.valid, self.constant_write is not None)
         if self.constant_write is not None:
             slot, register, value = self.constant_write
-            ctx.set(dut.uniform_write.payload, {"warp": slot, "register": register, "keep": 1, "data": value})
-            if ctx.get(dut.uniform_write.ready):
+            ctx.set(dut.constant.payload, {"warp": slot, "register": register, "keep": 1, "data": value})
+            if ctx.get(dut.constant.ready):
                 self.constant_write = None
         written = ctx.get(dut.trace_uniform)
         if written.valid:
             assert (written.register, written.value) == self.pending_uniforms[written.warp], written.warp
             after.append(partial(self.pending_uniforms.__setitem__, written.warp, None))
-        port = dut.uniform_predicate
+        port = dut.execute.uniform_predicate
         if ctx.get(port.valid) and ctx.get(port.ready):
             beat = ctx.get(port.payload)
             slot, number, mask, test, value = self.uniform_predicates[0]
@@ -367,8 +370,8 @@ class FrontEndBench:
         dut = self.dut
         if ctx.get(dut.fault.valid):
             self.faults.append((int(ctx.get(dut.fault.kind)), ctx.get(dut.fault.warp), ctx.get(dut.fault.pc)))
-        sent, trace = ctx.get(dut.issue.valid), ctx.get(dut.trace)
-        assert ctx.get(dut.issued) == trace.valid
+        sent, trace = ctx.get(dut.execute.op.valid), ctx.get(dut.trace)
+        assert ctx.get(dut.stop.issued) == trace.valid
         if not trace.valid:
             assert not sent
             return
@@ -404,7 +407,7 @@ class FrontEndBench:
 
     def _check_payload(self, ctx, slot: int, pc: int, mask: int, instruction: Instruction, operands,
                        immediate: int) -> None:
-        payload = ctx.get(self.dut.issue.payload)
+        payload = ctx.get(self.dut.execute.op.payload)
         assert (payload.warp, payload.tb, payload.pc, payload.mask) == (slot, self.tb_of[slot], pc, mask)
         assert payload.base == 4 * slot % self.g.registers
         names = instruction.op.operands

@@ -158,17 +158,17 @@ async def drive(ctx, unit, g: Geometry, access: Access):
     """Send one instruction to a memory unit as its beats; the unit must take each at once."""
     for beat in range(g.beats):
         part = slice(beat * g.lanes, (beat + 1) * g.lanes)
-        ctx.set(unit.op.payload, {
+        ctx.set(unit.access.op.payload, {
             "warp": access.warp, "tb": access.tb, "kernel": access.kernel, "base": access.base, "pc": access.pc,
             "d": access.d, "size": access.size, "store": access.store, "beat": beat, "last": beat == g.beats - 1,
             "atomic": access.function is not None, "function": access.function or 0, "space": access.space,
             "writes_d": not access.store and access.returns, "block_warp": access.block_warp,
             "mask": access.mask >> part.start & (1 << g.lanes) - 1, "address": access.address[part]}
             | ({"data": [[int(word) for word in row[part]] for row in access.data]}
-               if "data" in unit.op.payload.shape().members else {}))
-        ctx.set(unit.op.valid, 1)
-        *_, ready = await ctx.tick().sample(unit.op.ready)
-        ctx.set(unit.op.valid, 0)
+               if "data" in unit.access.op.payload.shape().members else {}))
+        ctx.set(unit.access.op.valid, 1)
+        *_, ready = await ctx.tick().sample(unit.access.op.ready)
+        ctx.set(unit.access.op.valid, 0)
         assert ready, "the unit refused an operation within its credit"
 
 

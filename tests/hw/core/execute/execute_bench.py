@@ -9,14 +9,16 @@ from simulation import Simulator, component
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import PT, AluOp, Special, Unit
-from caesura.hw.core.execute.pipeline import MEMORY_UNITS, SIDE_UNITS, ExecutePipeline
+from caesura.hw.core.execute.pipeline import ExecutePipeline
+from caesura.hw.core.execution_units import MEMORY_UNITS, SIDE_UNITS
 from caesura.hw.core.units.exchange import ExchangeUnit
 from caesura.hw.core.units.f64 import F64Unit
 from caesura.hw.core.units.floating import FloatUnit
 from caesura.hw.core.units.integer import IntegerLane
 from caesura.hw.core.units.sfu import SpecialFunctionUnit
 
-SIDE = SIDE_UNITS
+MEMORY_PORTS = {row.unit: row.name for row in MEMORY_UNITS}
+SIDE_PORTS = {row.unit: row.name for row in SIDE_UNITS}
 WIDE = preset("ecp5")  # 32 threads on 8 lanes
 GEOMETRIES = {
     "tiny": preset("tiny"),
@@ -88,7 +90,7 @@ class Model:
         a, b, c = (self.registers[warp, i.get(x)] for x in "abc")
         pa = self.predicates[warp, i.get("pa")] ^ bool(i.get("pa_not"))
         pb = self.predicates[warp, i.get("pb")] ^ bool(i.get("pb_not"))
-        if i.op.unit in SIDE:
+        if i.op.unit in SIDE_PORTS:
             return self.side(i, warp, mask)
         if i.op.alu == AluOp.S2R:
             value, test = self.special(i.get("imm"), warp), None
@@ -142,10 +144,10 @@ class Bench:
         self.model = Model(g, self.rng)
         self.cycle = 0
         self.pending = [set() for _ in range(g.warps)]         # register numbers, and "p" + predicate
-        self.expected = {name: deque() for name in MEMORY_UNITS.values()}  # memory beats to come
-        self.results = {name: deque() for name in MEMORY_UNITS.values()}   # beats that an instruction will write back
-        self.writes = {name: deque() for name in MEMORY_UNITS.values()}    # beats to write back
-        self.places = dict.fromkeys(SIDE, 1)
+        self.expected = {name: deque() for name in MEMORY_PORTS.values()}  # memory beats to come
+        self.results = {name: deque() for name in MEMORY_PORTS.values()}   # beats that an instruction will write back
+        self.writes = {name: deque() for name in MEMORY_PORTS.values()}    # beats to write back
+        self.places = dict.fromkeys(SIDE_PORTS, 1)
         self.traced = []                                       # (cycle, register write)
         self.trace_predicates, self.faults, self.throttled = [], [], 0
         self.stall = 0.0                                       # how often a memory unit is not ready
@@ -180,22 +182,23 @@ class Bench:
     def drive(self):
         """Start a cycle: drive what memory units and parameters answer."""
         ctx, dut = self.ctx, self.dut
-        for name in MEMORY_UNITS.values():
-            ctx.set(getattr(dut, f"{name}_op").ready, self.rng.random() >= self.stall)
-            queue, port = self.writes[name], getattr(dut, f"{name}_write")
+        for name in MEMORY_PORTS.values():
+            access = getattr(dut, f"{name}_access")
+            ctx.set(access.op.ready, self.rng.random() >= self.stall)
+            queue, port = self.writes[name], access.write
             ctx.set(port.valid, bool(queue))
             if queue:
                 ctx.set(port.payload, queue[0])
-        select = ctx.get(dut.param_select)
-        ctx.set(dut.param_value, int(self.model.params[select.kernel][select.word % self.g.param_words]))
-        ctx.set(dut.issue.valid, 0)
+        select = ctx.get(dut.parameters.select)
+        ctx.set(dut.parameters.value, int(self.model.params[select.kernel][select.word % self.g.param_words]))
+        ctx.set(dut.issue.op.valid, 0)
         self.wanted = None
-        ctx.set(dut.save_read.valid, self.saved_warp is not None)
+        ctx.set(dut.state.read.valid, self.saved_warp is not None)
         if self.saved_warp is not None:
             warp, register = self.saved_warp, int(self.rng.integers(16))
             beat = int(self.rng.integers(self.g.beats))
             self.wanted = warp, register, slice(beat * self.g.lanes, (beat + 1) * self.g.lanes)
-            ctx.set(dut.save_read.payload, {"warp": warp, "base": self.base(warp), "register": register,
+            ctx.set(dut.state.read.payload, {"warp": warp, "base": self.base(warp), "register": register,
                                             "beat": beat})
 
     async def tick(self):
@@ -208,28 +211,29 @@ class Bench:
 
     def observe(self):
         ctx, dut = self.ctx, self.dut
-        self.throttled += ctx.get(dut.throttle)
+        self.throttled += ctx.get(dut.issue.throttle)
         if self.saving is not None:
-            assert [int(x) for x in ctx.get(dut.save_data.data)] == self.saving
+            assert [int(x) for x in ctx.get(dut.state.read_data.data)] == self.saving
             self.saves += 1
         self.saving = None
-        if self.wanted is not None and ctx.get(dut.save_read.ready):
+        if self.wanted is not None and ctx.get(dut.state.read.ready):
             self.saving = self.model.registers[self.wanted].tolist()
-        for name in MEMORY_UNITS.values():
-            if ctx.get(getattr(dut, f"{name}_write").valid) and ctx.get(getattr(dut, f"{name}_write").ready):
+        for name in MEMORY_PORTS.values():
+            access = getattr(dut, f"{name}_access")
+            if ctx.get(access.write.valid) and ctx.get(access.write.ready):
                 self.writes[name].popleft()
-            op = getattr(dut, f"{name}_op")
+            op = access.op
             if ctx.get(op.valid) and ctx.get(op.ready):
                 expected = self.expected[name].popleft()
                 self.check_beat(expected, ctx.get(op.payload))
                 if expected["last"]:
                     self.writes[name].extend(self.results[name].popleft())
-        for unit, name in SIDE.items():
-            self.places[unit] += ctx.get(getattr(dut, f"{name}_room"))
-        release = ctx.get(dut.release_register)
+        for unit, name in SIDE_PORTS.items():
+            self.places[unit] += ctx.get(dut.issue.room[name])
+        release = ctx.get(dut.issue.release_register)
         if release.valid:
             self.pending[release.warp].remove(release.register)
-        release = ctx.get(dut.release_predicate)
+        release = ctx.get(dut.issue.release_predicate)
         if release.valid:
             self.pending[release.warp].remove(f"p{release.predicate}")
         if ctx.get(dut.trace_write.valid):
@@ -257,30 +261,30 @@ class Bench:
 
     def issuable(self, i):
         """Whether the pipeline takes an instruction of this kind in this cycle."""
-        ready = self.ctx.get(self.dut.issue.ready)
+        ready = self.ctx.get(self.dut.issue.op.ready)
         return (ready and self.places.get(i.op.unit, 1)
-                and not (i.op.unit == Unit.ALU and self.ctx.get(self.dut.throttle)))
+                and not (i.op.unit == Unit.ALU and self.ctx.get(self.dut.issue.throttle)))
 
     def issue(self, warp, i, mask, fault=False):
         """Offer an instruction in this cycle (the pipeline must be ready) and apply it to the model."""
         model, ctx = self.model, self.ctx
         pa, pb = (model.predicates[warp, i.get(x)] ^ bool(i.get(f"{x}_not")) for x in ("pa", "pb"))
         kernel, tb, block_warp = model.home(warp)
-        ctx.set(self.dut.issue.payload, {
+        ctx.set(self.dut.issue.op.payload, {
             "op": control_bundle(i), "warp": warp, "tb": tb, "kernel": kernel, "block_warp": block_warp,
             "base": self.base(warp), "pc": self.cycle, "mask": bits(mask), "pa": bits(pa), "pb": bits(pb)})
-        ctx.set(self.dut.issue.valid, 1)
+        ctx.set(self.dut.issue.op.valid, 1)
         self.pending[warp] |= {*i.writes, *(f"p{p}" for p in i.predicate_writes)}
         if i.op.unit in self.places:
             self.places[i.op.unit] -= 1
-        if i.op.unit in MEMORY_UNITS:
+        if i.op.unit in MEMORY_PORTS:
             self.memory(warp, i, mask)
         elif not fault:
             model.execute(i, warp, mask)
 
     def memory(self, warp, i, mask):
         """Note the beats of a memory instruction; a load's data comes back a while later, in two parts."""
-        g, model, name = self.g, self.model, MEMORY_UNITS[i.op.unit]
+        g, model, name = self.g, self.model, MEMORY_PORTS[i.op.unit]
         base = 0 if i.get("no_base") else model.registers[warp, i.get("a")].astype(np.uint64)
         address = (base + np.uint64(i.get("imm") & WORD)) + np.zeros(g.warp_size, np.uint64) & np.uint64(WORD)
         registers = dict(enumerate(i.get("d") + k for k in range(i.op.data_registers))) if i.op.store else {}
@@ -326,25 +330,25 @@ class Bench:
         """Read a register through the save port while nothing is issued."""
         words = []
         for beat in range(self.g.beats):
-            self.ctx.set(self.dut.save_read.payload, {"warp": warp, "base": self.base(warp), "register": register,
+            self.ctx.set(self.dut.state.read.payload, {"warp": warp, "base": self.base(warp), "register": register,
                                                       "beat": beat})
-            self.ctx.set(self.dut.save_read.valid, 1)
-            assert self.ctx.get(self.dut.save_read.ready)
+            self.ctx.set(self.dut.state.read.valid, 1)
+            assert self.ctx.get(self.dut.state.read.ready)
             await self.tick()
-            assert self.ctx.get(self.dut.save_data.valid)
-            words += [int(x) for x in self.ctx.get(self.dut.save_data.data)]
+            assert self.ctx.get(self.dut.state.read_data.valid)
+            words += [int(x) for x in self.ctx.get(self.dut.state.read_data.data)]
         return words
 
     async def check_state(self, warps=None):
         """Compare every register, predicate and flag of quiet warps with the model."""
         ctx, dut, model = self.ctx, self.dut, self.model
         for warp in warps or range(self.g.warps):
-            ctx.set(dut.flags_select, warp)
-            assert ctx.get(dut.flags_valid) == bits(model.valid[warp])
-            assert ctx.get(dut.flags_dirty) == bits(model.dirty[warp])
-            assert ctx.get(dut.flags_predicates) == bits(model.written[warp])
+            ctx.set(dut.state.flags.warp, warp)
+            assert ctx.get(dut.state.flags.valid) == bits(model.valid[warp])
+            assert ctx.get(dut.state.flags.dirty) == bits(model.dirty[warp])
+            assert ctx.get(dut.state.flags.predicates_written) == bits(model.written[warp])
             for p in range(8):
-                ctx.set(dut.save_predicate_select, p)
-                assert ctx.get(dut.save_predicate) == bits(model.predicates[warp, p])
+                ctx.set(dut.state.flags.predicate_select, p)
+                assert ctx.get(dut.state.flags.predicate_value) == bits(model.predicates[warp, p])
             for register in range(16):
                 assert await self.read(warp, register) == model.registers[warp, register].tolist()

@@ -4,16 +4,15 @@ from collections import deque
 
 import numpy as np
 import pytest
-from execute_bench import CHECKED, GEOMETRIES, Bench
+from execute_bench import CHECKED, GEOMETRIES, MEMORY_PORTS, SIDE_PORTS, Bench
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Special, Unit
-from caesura.hw.core.execute.pipeline import MEMORY_UNITS, SIDE_UNITS
 
 ALU = [op for op in OPCODES if op.unit == Unit.ALU]
-MEMORY = [op for op in OPCODES if op.unit in MEMORY_UNITS and "ud" not in op.operands]
-SIDE = [op for op in OPCODES if op.unit in SIDE_UNITS]
+MEMORY = [op for op in OPCODES if op.unit in MEMORY_PORTS and "ud" not in op.operands]
+SIDE = [op for op in OPCODES if op.unit in SIDE_PORTS]
 
 
 def random_instruction(rng, g) -> Instruction:
@@ -79,7 +78,7 @@ def test_conflict_free_instructions_flow_every_beats_cycles(name):
 
     async def process():
         for k in range(8):
-            while not bench.ctx.get(bench.dut.issue.ready):
+            while not bench.ctx.get(bench.dut.issue.op.ready):
                 await bench.tick()
             starts.append(bench.cycle)
             bench.issue(k % g.warps, Instruction.make("imad.lo", d=8 + k, a=0, b=1, c=2),
@@ -104,7 +103,7 @@ def test_registers_of_one_bank_are_read_in_turn(name, registers, cycles):
 
     async def process():
         for k in range(3):
-            while not bench.ctx.get(bench.dut.issue.ready):
+            while not bench.ctx.get(bench.dut.issue.op.ready):
                 await bench.tick()
             starts.append(bench.cycle)
             bench.issue(0, Instruction.make("imad.lo", d=10 + k, **dict(zip("abc", registers, strict=True))),
@@ -162,24 +161,24 @@ def test_restore_and_save_run_beside_instructions(name):
         restored = 0
         for p in (1, 4):
             bits_ = int(rng.integers(1 << g.warp_size, dtype=np.uint64))
-            bench.ctx.set(dut.restore_predicate, {"valid": 1, "warp": warp, "predicate": p, "value": bits_})
+            bench.ctx.set(dut.state.restore_predicate, {"valid": 1, "warp": warp, "predicate": p, "value": bits_})
             model.predicates[warp, p] = [bits_ >> k & 1 for k in range(g.warp_size)]
             model.written[warp, p] = True
             await busy_cycle(p)
-        bench.ctx.set(dut.restore_predicate, {"valid": 0})
+        bench.ctx.set(dut.state.restore_predicate, {"valid": 0})
         while beats:
             register, beat = beats[0]
-            bench.ctx.set(dut.restore_write.payload, beat)
-            bench.ctx.set(dut.restore_write.valid, 1)
-            bench.ctx.set(dut.mark_clean, register % 2)
-            ready = bench.ctx.get(dut.restore_write.ready)
+            bench.ctx.set(dut.state.restore_write.payload, beat)
+            bench.ctx.set(dut.state.restore_write.valid, 1)
+            bench.ctx.set(dut.state.mark_clean, register % 2)
+            ready = bench.ctx.get(dut.state.restore_write.ready)
             await busy_cycle(restored)
             restored += 1
             if ready:
                 beats.popleft()
                 if beat["last"]:
                     model.write(warp, register, everyone, value[register], dirty=register % 2 == 0)
-        bench.ctx.set(dut.restore_write.valid, 0)
+        bench.ctx.set(dut.state.restore_write.valid, 0)
         assert restored < 40 * g.beats
         assert not any(write.warp == warp for _, write in bench.traced)
         for register in range(8):
@@ -205,13 +204,13 @@ def test_saving_waits_for_a_bank_that_instructions_use(name):
     dut = bench.dut
 
     async def process():
-        bench.ctx.set(dut.save_read.payload, {"warp": 1, "base": 16, "register": 6, "beat": 0})
-        bench.ctx.set(dut.save_read.valid, 1)
+        bench.ctx.set(dut.state.read.payload, {"warp": 1, "base": 16, "register": 6, "beat": 0})
+        bench.ctx.set(dut.state.read.valid, 1)
         bench.issue(0, Instruction.make("mov", d=1, b=2), np.ones(bench.g.warp_size, bool))
         seen = []
         for _ in range(bench.g.beats + 3):
             await bench.tick()
-            seen.append(bench.ctx.get(dut.save_read.ready))
+            seen.append(bench.ctx.get(dut.state.read.ready))
         assert seen == [0] * bench.g.beats + [1, 1, 1]
 
     bench.run(process)
@@ -263,14 +262,14 @@ def test_predicate_reads_are_combinational_and_pt_is_true():
     g, dut = bench.g, bench.dut
 
     async def process():
-        bench.ctx.set(dut.restore_predicate, {"valid": 1, "warp": 2, "predicate": 6, "value": 0x5678})
+        bench.ctx.set(dut.state.restore_predicate, {"valid": 1, "warp": 2, "predicate": 6, "value": 0x5678})
         await bench.tick()
-        bench.ctx.set(dut.restore_predicate, {"valid": 0})
-        bench.ctx.set(dut.predicate_select, {"warp": 2, "guard": 6, "pa": PT, "pb": 5})
-        assert bench.ctx.get(dut.predicate_guard) == 0x5678
-        assert bench.ctx.get(dut.predicate_pa) == (1 << g.warp_size) - 1
-        assert bench.ctx.get(dut.predicate_pb) == 0
-        bench.ctx.set(dut.predicate_select, {"warp": 1, "guard": 6, "pa": 6, "pb": 6})
-        assert bench.ctx.get(dut.predicate_guard) == 0
+        bench.ctx.set(dut.state.restore_predicate, {"valid": 0})
+        bench.ctx.set(dut.issue.predicates.select, {"warp": 2, "guard": 6, "pa": PT, "pb": 5})
+        assert bench.ctx.get(dut.issue.predicates.guard) == 0x5678
+        assert bench.ctx.get(dut.issue.predicates.pa) == (1 << g.warp_size) - 1
+        assert bench.ctx.get(dut.issue.predicates.pb) == 0
+        bench.ctx.set(dut.issue.predicates.select, {"warp": 1, "guard": 6, "pa": 6, "pb": 6})
+        assert bench.ctx.get(dut.issue.predicates.guard) == 0
 
     bench.run(process)

@@ -32,7 +32,7 @@ def test_random_programs_run_as_the_reference_model(g, seed):
         assert not bench.faults
         assert all(warp.live == 0 for warp in bench.warps.values())
         await bench.free(ctx, range(g.warps))
-        assert ctx.get(bench.dut.valid) == 0
+        assert ctx.get(bench.dut.occupancy.valid) == 0
 
     bench.run(test)
     assert len(bench.retired) > 10 * g.warps
@@ -56,7 +56,7 @@ def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, 
         for _ in range(8):
             for _ in range(rng.randrange(1, 45)):
                 await bench.cycle(ctx)
-            ctx.set(getattr(bench.dut, mechanism), 1)
+            ctx.set(getattr(bench.dut.stop, mechanism), 1)
             await bench.stopped(ctx, slots)
             before = len(bench.retired)
             for _ in range(12):
@@ -74,7 +74,7 @@ def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, 
             await bench.launch(ctx, 1, 1, range(2), key=("other",))
             await bench.exited(ctx, range(2))
             await bench.free(ctx, range(2))
-            ctx.set(getattr(bench.dut, mechanism), 0)
+            ctx.set(getattr(bench.dut.stop, mechanism), 0)
             slots = rng.sample(range(g.warps), len(slots))
             for index, (slot, warp) in enumerate(zip(slots, saved, strict=True)):
                 await bench.place(ctx, 1, 0, slot, index, warp)
@@ -102,10 +102,10 @@ def test_warps_continue_where_they_are_when_the_preempt_is_cancelled():
             for _ in range(rng.randrange(30)):
                 await bench.cycle(ctx)
             assert not bench.done(ctx, slots, "exited")
-            ctx.set(getattr(bench.dut, mechanism), 1)
+            ctx.set(getattr(bench.dut.stop, mechanism), 1)
             for _ in range(cycles):
                 await bench.cycle(ctx)
-            ctx.set(getattr(bench.dut, mechanism), 0)
+            ctx.set(getattr(bench.dut.stop, mechanism), 0)
         await bench.exited(ctx, slots)
         assert not bench.faults
 
@@ -120,13 +120,13 @@ def test_only_warps_of_the_preempted_kernel_stop():
         bench.set_up(ctx)
         await bench.launch(ctx, 0, 0, (0, 1))
         await bench.launch(ctx, 1, 1, (2, 3))
-        ctx.set(bench.dut.pending, 0b10)
+        ctx.set(bench.dut.stop.pending, 0b10)
         await bench.stopped(ctx, (2, 3), 200)
         before = len(bench.retired)
         for _ in range(100):
             await bench.cycle(ctx)
         assert {slot for _, slot, _ in bench.retired[before:]} == {0, 1}
-        assert ctx.get(bench.dut.stopped) == 0b1100
+        assert ctx.get(bench.dut.stop.stopped) == 0b1100
 
     bench.run(test)
 
@@ -142,11 +142,11 @@ def test_the_second_live_vector_counts_when_the_stack_is_divergent():
         await bench.wait(ctx, lambda: any(pc == 3 for *_, pc in bench.retired))
         assert len(bench.warps[0].stack) == 3
         for vector in (0b111, 0b11):  # in the branch; after it
-            ctx.set(bench.dut.pending, 1)
+            ctx.set(bench.dut.stop.pending, 1)
             await bench.stopped(ctx, (0,))
             bench.check_view(ctx, 0, live_vector=True)
-            assert ctx.get(bench.dut.save_view.live_vector) == vector
-            ctx.set(bench.dut.pending, 0)
+            assert ctx.get(bench.dut.state.save.window.view.live_vector) == vector
+            ctx.set(bench.dut.stop.pending, 0)
             await bench.cycle(ctx)
             assert not bench.done(ctx, (0,), "stopped")
 
@@ -159,7 +159,7 @@ def test_a_full_barrier_is_held_while_pending_and_released_after_a_restore():
 
     async def test(ctx):
         bench.set_up(ctx)
-        ctx.set(bench.dut.pending, 1)
+        ctx.set(bench.dut.stop.pending, 1)
         await bench.launch(ctx, 0, 0, (0, 1))
         await bench.stopped(ctx, (0, 1))
         for _ in range(30):
@@ -168,13 +168,13 @@ def test_a_full_barrier_is_held_while_pending_and_released_after_a_restore():
             bench.check_view(ctx, slot, live_vector=True)
         saved = [bench.warps[slot] for slot in (0, 1)]
         await bench.free(ctx, (0, 1))
-        ctx.set(bench.dut.pending, 0)
+        ctx.set(bench.dut.stop.pending, 0)
         for index, (slot, warp) in enumerate(zip((3, 0), saved, strict=True)):
             assert warp.waiting
             await bench.place(ctx, 1, 0, slot, index, warp)
         for _ in range(30):
             await bench.cycle(ctx)
-        assert ctx.get(bench.dut.stopped) == ctx.get(bench.dut.exited) == 0  # not started: not released
+        assert ctx.get(bench.dut.stop.stopped) == ctx.get(bench.dut.stop.exited) == 0  # not started: not released
         await bench.start(ctx, 1)
         await bench.exited(ctx, (0, 3), 100)
 
@@ -236,7 +236,7 @@ def test_faults_are_reported_once_and_end_the_warp(name):
         for _ in range(50):
             await bench.cycle(ctx)
         assert bench.faults == [(kind, 2, pc)]
-        assert ctx.get(bench.dut.exited) == 0
+        assert ctx.get(bench.dut.stop.exited) == 0
         await bench.pulse(ctx, "kill", 0b100)
         await bench.exited(ctx, (2,), 100)
         await bench.free(ctx, (2,))
@@ -301,7 +301,7 @@ def test_pp_without_its_second_word_faults_when_pending():
 
     async def test(ctx):
         bench.set_up(ctx)
-        ctx.set(bench.dut.pending, 1)
+        ctx.set(bench.dut.stop.pending, 1)
         await bench.launch(ctx, 0, 0, (3,))
         await bench.wait(ctx, lambda: bench.faults, 200)
         assert bench.faults == [(Fault.ILLEGAL_OPCODE, 3, 2)]
@@ -398,11 +398,11 @@ def test_memory_operations_and_uniform_registers_of_a_warp_keep_their_order():
         for _ in range(12):
             for _ in range(rng.randrange(5, 40)):
                 await bench.cycle(ctx)
-            ctx.set(bench.dut.stop_now, 1)
+            ctx.set(bench.dut.stop.stop_now, 1)
             await bench.stopped(ctx, (0,), 100)
             assert not any(counts[0] for counts in bench.outstanding.values())
             assert not bench.pending_registers[0] and bench.pending_uniforms[0] is None
-            ctx.set(bench.dut.stop_now, 0)
+            ctx.set(bench.dut.stop.stop_now, 0)
         await bench.exited(ctx, (0,))
 
     bench.run(test)

@@ -66,12 +66,12 @@ class Bench:
             self.loads.append((access, values, fault))
 
     async def monitor(self, ctx):
-        unit, write, uniform, held = self.unit, self.unit.write, self.unit.uniform, None
+        unit, write, uniform, held = self.unit, self.unit.access.write, self.unit.uniform, None
         ready, take = not self.busy(), not self.busy()
         ctx.set(write.ready, ready)
         ctx.set(uniform.ready, take)
         async for *_, op, room, valid, bits, reported, fault, given, payload in ctx.tick().sample(
-                unit.op.valid, unit.room, write.valid, write.payload.as_value(), unit.fault.valid,
+                unit.access.op.valid, unit.completion.room, write.valid, write.payload.as_value(), unit.fault.valid,
                 unit.fault.as_value(), uniform.valid, uniform.payload.as_value()):
             self.cycle += 1
             self.credits += room
@@ -103,13 +103,13 @@ class Bench:
         self.expect(access, uniform)
         for beat in range(g.beats):
             low = beat * g.lanes
-            ctx.set(unit.op.payload, {
+            ctx.set(unit.access.op.payload, {
                 "warp": access.warp, "kernel": access.kernel, "base": access.base, "pc": access.pc, "d": access.d,
                 "size": access.size, "writes_u": uniform, "beat": beat, "last": beat == g.beats - 1,
                 "mask": access.mask >> low & (1 << g.lanes) - 1, "address": access.address[low:low + g.lanes]})
-            ctx.set(unit.op.valid, 1)
-            *_, ready = await ctx.tick().sample(unit.op.ready)
-            ctx.set(unit.op.valid, 0)
+            ctx.set(unit.access.op.valid, 1)
+            *_, ready = await ctx.tick().sample(unit.access.op.ready)
+            ctx.set(unit.access.op.valid, 0)
             assert ready, "the unit refused an operation within its credit"
 
     async def settle(self, ctx):

@@ -154,21 +154,21 @@ class Bench:
 
     async def monitor(self, ctx):
         unit = self.unit
-        write, held = unit.write, None
+        write, completion, held = unit.access.write, unit.completion, None
         while True:
             ready = not self.busy()
             ctx.set(write.ready, ready)
             *_, room, valid, bits, load, store, atomic, fault, trace = await ctx.tick().sample(
-                unit.room, write.valid, write.payload.as_value(), unit.load_done.as_value(),
-                unit.store_done.as_value(), unit.atomic_done.as_value(), unit.fault, unit.trace_atomic)
+                completion.room, write.valid, write.payload.as_value(), completion.load.as_value(),
+                completion.store.as_value(), completion.atomic.as_value(), unit.fault, unit.trace_atomic)
             self.cycle += 1
             self.credits += room
             if fault.valid:
                 self.faults[Fault(fault.kind), fault.warp, fault.pc, fault.address] += 1
             if trace.valid:
                 self.trace(trace)
-            for port, bits_, queue in ((unit.load_done, load, self.loads), (unit.store_done, store, self.stores),
-                                       (unit.atomic_done, atomic, self.atomics)):
+            for port, bits_, queue in ((completion.load, load, self.loads), (completion.store, store, self.stores),
+                                       (completion.atomic, atomic, self.atomics)):
                 done = port.shape().from_bits(bits_)
                 if done.valid:
                     access, values = queue.popleft()

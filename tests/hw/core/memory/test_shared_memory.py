@@ -86,13 +86,14 @@ class Bench:
         self.dirty &= ~((1 << count) - 1 << first)
 
     async def monitor(self, ctx):
-        unit, write, held = self.unit, self.unit.write, None
+        unit, write, held = self.unit, self.unit.access.write, None
+        completion = unit.completion
         while True:
             ready = not self.busy()
             ctx.set(write.ready, ready)
             *_, op, room, valid, bits, done, fault, trace = await ctx.tick().sample(
-                unit.op.valid, unit.room, write.valid, write.payload.as_value(), unit.done, unit.fault,
-                unit.trace_atomic)
+                unit.access.op.valid, completion.room, write.valid, write.payload.as_value(), completion.shared,
+                unit.fault, unit.trace_atomic)
             self.cycle += 1
             self.credits += room
             if trace.valid:
@@ -129,8 +130,8 @@ class Bench:
         while self.outstanding:
             await ctx.tick()
         await ctx.tick()
-        assert ctx.get(self.unit.lines_valid) == self.valid
-        assert ctx.get(self.unit.lines_dirty) == self.dirty
+        assert ctx.get(self.unit.state.valid) == self.valid
+        assert ctx.get(self.unit.state.dirty) == self.dirty
 
     async def clear(self, ctx, first, count):
         """Make lines invalid and clean."""
@@ -142,20 +143,20 @@ class Bench:
     async def row(self, ctx, row, data=None, clean=0):
         """Read a row, or write it if there is data."""
         unit, (low, high) = self.unit, (row * 4 * self.g.lanes, (row + 1) * 4 * self.g.lanes)
-        ctx.set(unit.row.payload, {"row": row, "write": data is not None, "clean": clean,
+        ctx.set(unit.state.row.payload, {"row": row, "write": data is not None, "clean": clean,
                                    "data": [0] * self.g.lanes if data is None else [int(word) for word in data]})
-        ctx.set(unit.row.valid, 1)
+        ctx.set(unit.state.row.valid, 1)
         taken = 0
         while not taken:
-            *_, taken = await ctx.tick().sample(unit.row.ready)
-        ctx.set(unit.row.valid, 0)
-        assert ctx.get(unit.row_data.valid) == (data is None)
+            *_, taken = await ctx.tick().sample(unit.state.row.ready)
+        ctx.set(unit.state.row.valid, 0)
+        assert ctx.get(unit.state.row_data.valid) == (data is None)
         if data is not None:
             self.model[low:high] = np.array(data, np.uint32).view(np.uint8)
             self.valid |= 1 << low // LINE
             self.dirty |= 0 if clean else 1 << low // LINE
             return None
-        return [ctx.get(unit.row_data.data[b]) for b in range(self.g.lanes)]
+        return [ctx.get(unit.state.row_data.data[b]) for b in range(self.g.lanes)]
 
     def run(self, script, limit=20_000, beside=None):
         """Run `script(ctx)` to its end, `beside` at the same time; what was sent must have completed as expected."""
@@ -465,12 +466,12 @@ def test_rows_and_operations_take_turns():
     bench, rows = Bench(g), []
 
     async def offer(ctx):
-        ctx.set(bench.unit.row.valid, 1)
+        ctx.set(bench.unit.state.row.valid, 1)
         for _ in range(60):
-            *_, taken = await ctx.tick().sample(bench.unit.row.ready)
+            *_, taken = await ctx.tick().sample(bench.unit.state.row.ready)
             if taken:
                 rows.append(bench.cycle)
-        ctx.set(bench.unit.row.valid, 0)
+        ctx.set(bench.unit.state.row.valid, 0)
 
     async def script(ctx):
         for number in range(10):

@@ -7,13 +7,16 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import PREDICATES, Geometry
 from ...arch.isa import PT
-from ...interfaces.payloads import index, predicate_write
+from ...interfaces.core_ports import PredicatePort
+from ...interfaces.payloads import index, predicate_restore, predicate_write
+from ...interfaces.port import Port
 from ...lib.vectors import RoundRobin
+from ..execution_units import EXECUTION_UNITS
 from .writeback import hold_back
 
 __all__ = ["PredicateFile", "PredicateWriteBack", "PREDICATE_WRITERS"]
 
-PREDICATE_WRITERS = ("f64", "exchange", "uniform")
+PREDICATE_WRITERS = (*(row.name for row in EXECUTION_UNITS if row.writes_predicates), "uniform")
 """Units other than the ALU that write predicates; each has a port ``<name>_predicate``."""
 
 
@@ -81,7 +84,7 @@ class PredicateFile(wiring.Component):
 
     Attributes
     ----------
-    select, guard, pa, pb : in, out
+    read : PredicatePort, in
         Three predicates of one warp, for the front end.
     write : in
         Beat to be written; visible from the next cycle.
@@ -95,10 +98,7 @@ class PredicateFile(wiring.Component):
         Predicates of warp `save_warp` that have been written.
     """
 
-    select: data.View
-    guard: Signal
-    pa: Signal
-    pb: Signal
+    read: Port
     write: data.View
     restore: data.View
     clear: data.View
@@ -111,11 +111,9 @@ class PredicateFile(wiring.Component):
         self.geometry = g
         warp, number = index(g.warps), range(PREDICATES + 1)
         super().__init__({
-            "select": In(data.StructLayout({"warp": warp, "guard": 3, "pa": 3, "pb": 3})),
-            "guard": Out(g.warp_size), "pa": Out(g.warp_size), "pb": Out(g.warp_size),
+            "read": In(PredicatePort(g)),
             "write": In(_valid_write(g)),
-            "restore": In(data.StructLayout({"valid": 1, "warp": warp,
-                                             "predicate": number, "value": g.warp_size})),
+            "restore": In(predicate_restore(g)),
             "clear": In(data.StructLayout({"valid": 1, "warp": warp})),
             "save_warp": In(warp), "save_select": In(number), "save_value": Out(g.warp_size),
             "written": Out(PREDICATES),
@@ -128,9 +126,9 @@ class PredicateFile(wiring.Component):
         select_row, save_row, write_row, restore_row = self._written_rows(m)
         m.d.comb += self.written.eq(save_row)
 
-        for predicate, value in ((self.select.guard, self.guard), (self.select.pa, self.pa),
-                                 (self.select.pb, self.pb)):
-            self._read(m, self.select.warp, predicate, select_row, value)
+        for name in ("guard", "pa", "pb"):
+            self._read(m, self.read.select.warp, self.read.select[name], select_row,
+                       getattr(self.read, name))
         self._read(m, self.save_warp, self.save_select, save_row, self.save_value)
         old = Signal(g.warp_size)
         self._read(m, write.warp, write.predicate, write_row, old)
@@ -163,7 +161,7 @@ class PredicateFile(wiring.Component):
         fresh = Signal(warps, init=(1 << warps) - 1)
         m.submodules.written = memory = Memory(shape=8, depth=warps, init=[])
         rows = []
-        for name, warp in (("select", self.select.warp), ("save", self.save_warp),
+        for name, warp in (("select", self.read.select.warp), ("save", self.save_warp),
                            ("write", write.warp), ("restore", restore.warp)):
             port = memory.read_port(domain="comb")
             row = Signal(8, name=f"{name}_row")

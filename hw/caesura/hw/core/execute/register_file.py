@@ -7,10 +7,10 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...arch.geometry import REGISTER_BANKS, WORD_BYTES, Geometry
+from ...arch.geometry import REGISTER_BANKS, Geometry
 from ...interfaces.payloads import index, physical
 
-__all__ = ["RegisterFile", "BANK_BITS", "bank_row", "row_of", "select_bank", "spread"]
+__all__ = ["RegisterFile", "BANK_BITS", "bank_row", "row_of", "select_bank"]
 
 BANK_BITS = exact_log2(REGISTER_BANKS)
 
@@ -29,11 +29,6 @@ def select_bank(banks, bank):
     """Return the word of `bank` out of the four in `banks`, as a two-level choice of wide words."""
     pairs = [Mux(bank[0], banks[k + 1], banks[k]) for k in (0, 2)]
     return Mux(bank[1], pairs[1], pairs[0])
-
-
-def spread(mask, width: int = 8 * WORD_BYTES):
-    """Return each bit of `mask` repeated `width` times, to mask the words of a vector."""
-    return Cat(bit.replicate(width) for bit in mask)
 
 
 class RegisterFile(wiring.Component):

@@ -11,12 +11,13 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import index, physical, register_write
+from ...lib.bits import spread_each
 from ...lib.vectors import RoundRobin
-from .register_file import spread
+from ..execution_units import EXECUTION_UNITS
 
 __all__ = ["WriteBack", "WRITERS", "hold_back"]
 
-WRITERS = ("global", "shared", "constant", "f64", "sfu", "exchange")
+WRITERS = tuple(row.name for row in EXECUTION_UNITS)
 """Units other than the ALU that write vector registers; each has a port ``<name>_write``."""
 
 
@@ -113,7 +114,7 @@ class WriteBack(wiring.Component):
         self._choose(m, chosen, valid, restoring)
 
         final = chosen.beat == g.beats - 1
-        masked = chosen.data.as_value() & spread(chosen.mask)
+        masked = chosen.data.as_value() & spread_each(chosen.mask, 32)
         m.d.comb += [
             self.write.valid.eq(valid), self.write.register.eq(chosen.base + chosen.register),
             self.write.beat.eq(chosen.beat), self.write.data.eq(masked),

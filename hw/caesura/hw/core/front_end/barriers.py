@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import BARRIERS, Geometry
-from ...lib.vectors import encode, lowest, spread
+from ...lib.bits import encode, lowest, spread
 
 __all__ = ["BarrierUnit", "BARRIER_PLANES"]
 

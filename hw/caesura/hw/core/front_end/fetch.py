@@ -16,7 +16,8 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import PC_BITS, PC_NONE, Geometry
 from ...arch.isa import BY_NAME, LIVE_BITS
 from ...interfaces import payloads as payload
-from ...lib.vectors import RoundRobin, spread
+from ...lib.bits import spread
+from ...lib.vectors import RoundRobin
 from ...memory.icache import InstructionCache
 from ...memory.ports import ReadInterface, ReadPort
 from .decode import Decoder

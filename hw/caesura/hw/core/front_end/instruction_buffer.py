@@ -8,12 +8,13 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import INSTRUCTION_BYTES, Geometry
 from ...arch.isa import Unit
 from ...interfaces import payloads as payload
-from ...lib.vectors import one_hot, spread
+from ...lib.bits import one_hot, spread
+from ..execution_units import EXECUTION_UNITS
 
 __all__ = ["InstructionBuffer", "fetched", "CLASSES"]
 
-CLASSES = ("alu", "load", "store", "atomic", "shared", "constant", "f64", "sfu", "exchange",
-           "uniform", "uses_u", "sync")
+_WHOLE_UNITS = {row.name: row.unit for row in EXECUTION_UNITS if row.unit != Unit.GLOBAL}
+CLASSES = ("alu", "load", "store", "atomic", *_WHOLE_UNITS, "uniform", "uses_u", "sync")
 """Instruction classes that issue depends on.
 
 ALU; load, store and atomic of the global unit; shared access; constant load; f64, special function,
@@ -99,8 +100,8 @@ class InstructionBuffer(wiring.Component):
         ]
         m.d.sync += self.held.eq((self.held | filled) & ~self.drop)
         is_global = op.unit == Unit.GLOBAL
-        classes = {name: op.unit == Unit[name.upper()] for name in (
-            "alu", "shared", "constant", "f64", "sfu", "exchange", "uniform")}
+        classes = {name: op.unit == unit for name, unit in (
+            ("alu", Unit.ALU), *_WHOLE_UNITS.items(), ("uniform", Unit.UNIFORM))}
         classes |= {"load": is_global & ~op.store & ~op.atomic, "store": is_global & op.store,
                     "atomic": is_global & op.atomic, "sync": op.is_bar | op.is_membar,
                     "uses_u": op.uniform_a | op.uniform_b | op.uniform_c | op.writes_u}

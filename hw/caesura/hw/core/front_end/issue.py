@@ -9,20 +9,20 @@ from ...arch.faults import Fault
 from ...arch.geometry import BARRIERS, PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_BITS, Unit
 from ...interfaces import payloads as payload
-from ...lib.vectors import RoundRobin, spread
+from ...interfaces.core_ports import PredicatePort
+from ...interfaces.port import Port
+from ...lib.bits import spread
+from ...lib.vectors import RoundRobin
+from ..execution_units import EXECUTION_UNITS
 from .decode import OPCODE_BITS, Decoder
 from .instruction_buffer import fetched
 from .scoreboard import register_masks
 from .simt_stack import StackCommand, command, stack_top
 from .warp_table import identity
 
-__all__ = ["IssueStage", "UNITS", "PLACES"]
+__all__ = ["IssueStage", "UNITS"]
 
-PLACES = {"global": Unit.GLOBAL, "shared": Unit.SHARED, "constant": Unit.CONSTANT,
-          "f64": Unit.F64, "sfu": Unit.SFU, "exchange": Unit.EXCHANGE}
-"""Units that hold a number of instructions:
-`Geometry.unit_queue` the first three, one the others."""
-UNITS = ("alu", *PLACES, "uniform")
+UNITS = ("alu", *(row.name for row in EXECUTION_UNITS), "uniform")
 """Units that an instruction is issued to only when they can take it."""
 
 
@@ -43,17 +43,19 @@ class IssueStage(wiring.Component):
     ----------
     ready : Signal(warps), in
         Warps that hold an instruction that has nothing to wait for but room in its unit.
-    uses_alu, uses_global, uses_shared, uses_constant : Signal(warps), in
-    uses_f64, uses_sfu, uses_exchange, uses_uniform : Signal(warps), in
-        Which of them need which unit, a bit a warp each.
+    uses : in
+        Of each of the `UNITS` a vector: which of them need it.
     hold : Signal(), in
         No issue in this cycle.
     armed, pending_warps : Signal(warps), in
         Of the warp table.
-    throttle, issue, predicate_select, predicate_guard, predicate_pa, predicate_pb, trace
-    global_room, shared_room, constant_room, f64_room, sfu_room, exchange_room
-        As in `FrontEnd`. `issue.ready`, `uniform_op.ready` and `throttle` must not depend on what
+    room : in
+        A bit for each of the `EXECUTION_UNITS`: for one cycle, it gives a place back.
+    issue : stream of payloads.issue, out; throttle : Signal(1), in; predicates : PredicatePort, out
+        As in `IssuePort`. `issue.ready`, `uniform_op.ready` and `throttle` must not depend on what
         is issued within the cycle: they take part in the choice of the warp.
+    trace : out
+        For simulations: the instruction that retires.
     uniform_select, uniform_a, uniform_b, uniform_c : out, in
         Uniform registers of the instruction, combinational.
     uniform_op : out stream
@@ -87,32 +89,17 @@ class IssueStage(wiring.Component):
     """
 
     ready: Signal
-    uses_alu: Signal
-    uses_global: Signal
-    uses_shared: Signal
-    uses_constant: Signal
-    uses_f64: Signal
-    uses_sfu: Signal
-    uses_exchange: Signal
-    uses_uniform: Signal
+    uses: data.View
     armed: Signal
     pending_warps: Signal
     hold: Signal
     throttle: Signal
-    global_room: Signal
-    shared_room: Signal
-    constant_room: Signal
-    f64_room: Signal
-    sfu_room: Signal
-    exchange_room: Signal
+    room: data.View
     warp: Signal
     instruction: data.View
     identity: data.View
     top: data.View
-    predicate_select: data.View
-    predicate_guard: Signal
-    predicate_pa: Signal
-    predicate_pb: Signal
+    predicates: Port
     uniform_select: data.View
     uniform_a: Signal
     uniform_b: Signal
@@ -142,14 +129,13 @@ class IssueStage(wiring.Component):
         index = payload.index
         warp = index(g.warps)
         super().__init__({
-            **{name: In(g.warps) for name in ("ready", "armed", "pending_warps",
-                                              *(f"uses_{unit}" for unit in UNITS))},
-            "hold": In(1), "throttle": In(1), **{f"{unit}_room": In(1) for unit in PLACES},
+            **{name: In(g.warps) for name in ("ready", "armed", "pending_warps")},
+            "uses": In(data.StructLayout(dict.fromkeys(UNITS, g.warps))),
+            "hold": In(1), "throttle": In(1),
+            "room": In(data.StructLayout({row.name: 1 for row in EXECUTION_UNITS})),
             "warp": Out(warp), "instruction": In(fetched()),
             "identity": In(identity(g)), "top": In(stack_top(g)),
-            "predicate_select": Out(data.StructLayout({"warp": warp, "guard": 3,
-                                                       "pa": 3, "pb": 3})),
-            **{f"predicate_{name}": In(g.warp_size) for name in ("guard", "pa", "pb")},
+            "predicates": Out(PredicatePort(g)),
             "uniform_select": Out(data.StructLayout({"warp": warp,
                                                      **{x: range(UNIFORMS) for x in "abc"}})),
             **{f"uniform_{x}": In(32) for x in "abc"},
@@ -174,14 +160,14 @@ class IssueStage(wiring.Component):
         m.submodules.arbiter = self._arbiter = RoundRobin(self.geometry.warps)
         m.submodules.decoder = decoder = Decoder()
         m.d.comb += [decoder.word.eq(self.instruction.word), self.warp.eq(self._arbiter.index)]
-        op = decoder.decoded
+        op, select = decoder.decoded, self.predicates.select
         active = Signal(size)  # active lanes
         execute = Signal(size)  # those whose guard holds
         m.d.comb += [
-            self.predicate_select.warp.eq(self.warp), self.predicate_select.guard.eq(op.guard),
-            self.predicate_select.pa.eq(op.pa), self.predicate_select.pb.eq(op.pb),
+            select.warp.eq(self.warp), select.guard.eq(op.guard),
+            select.pa.eq(op.pa), select.pb.eq(op.pb),
             active.eq(self.top.mask),
-            execute.eq(active & (self.predicate_guard ^ spread(op.guard_not, size))),
+            execute.eq(active & (self.predicates.guard ^ spread(op.guard_not, size))),
         ]
         armed = Signal()
         pending = Signal()
@@ -212,15 +198,14 @@ class IssueStage(wiring.Component):
         """Warps whose unit has room; places left in the units."""
         g = self.geometry
         shut = {"alu": self.throttle | ~self.issue.ready, "uniform": ~self.uniform_op.ready}
-        for name, unit in PLACES.items():
-            most = g.unit_queue if unit in (Unit.GLOBAL, Unit.SHARED, Unit.CONSTANT) else 1
-            places = Signal(range(most + 1), init=most, name=f"{name}_places")
-            m.d.sync += places.eq(places + getattr(self, f"{name}_room")
-                                  - (send & (op.unit == unit)))
-            shut[name] = ~places.any() | ~self.issue.ready
+        for row in EXECUTION_UNITS:
+            most = row.places(g)
+            places = Signal(range(most + 1), init=most, name=f"{row.name}_places")
+            m.d.sync += places.eq(places + self.room[row.name] - (send & (op.unit == row.unit)))
+            shut[row.name] = ~places.any() | ~self.issue.ready
         blocked = Const(0, g.warps)
         for name in UNITS:
-            blocked = blocked | getattr(self, f"uses_{name}") & spread(shut[name], g.warps)
+            blocked = blocked | self.uses[name] & spread(shut[name], g.warps)
         m.d.comb += self._arbiter.requests.eq(self.ready & ~blocked & ~spread(self.hold, g.warps))
 
     def _fault(self, m: Module, op, active, execute, armed):
@@ -290,8 +275,8 @@ class IssueStage(wiring.Component):
             out.op.use_imm.eq(op.use_imm | op.b_uniform), out.warp.eq(self.warp), out.tb.eq(who.tb),
             out.kernel.eq(who.kernel), out.block_warp.eq(who.block_warp), out.base.eq(who.base),
             out.pc.eq(self.top.pc), out.mask.eq(execute),
-            out.pa.eq(self.predicate_pa ^ spread(op.pa_not, size)),
-            out.pb.eq(self.predicate_pb ^ spread(op.pb_not, size)),
+            out.pa.eq(self.predicates.pa ^ spread(op.pa_not, size)),
+            out.pb.eq(self.predicates.pb ^ spread(op.pb_not, size)),
         ]
         _, _, registers, predicates = register_masks(self.geometry, op)
         m.d.comb += [self.reserve.valid.eq(send), self.reserve.registers.eq(registers),

@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import PREDICATES, Geometry
 from ...arch.isa import PT
 from ...interfaces import payloads as payload
-from ...lib.vectors import BitSlicedCounters, one_hot, spread
+from ...lib.bits import one_hot, spread
+from ...lib.vectors import BitSlicedCounters
 
 __all__ = ["Scoreboard", "OutstandingOperations", "register_masks"]
 

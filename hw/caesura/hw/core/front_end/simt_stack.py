@@ -19,7 +19,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import PC_BITS, PC_NONE, Geometry
 from ...interfaces import payloads as payload
-from ...lib.vectors import one_hot, spread
+from ...lib.bits import one_hot, spread
 
 __all__ = ["StackCommand", "SimtStack", "command", "stack_top"]
 

@@ -23,8 +23,8 @@ from ...arch.faults import Fault
 from ...arch.geometry import UNIFORMS, Geometry
 from ...arch.isa import AluOp
 from ...interfaces import payloads as payload
+from ...lib.bits import one_hot, spread
 from ...lib.stream_queue import StreamQueue
-from ...lib.vectors import one_hot, spread
 from ..execute.operands import operation
 from ..execute.special_registers import ScalarSource
 from ..units.integer import IntegerLane, IntegerUnit

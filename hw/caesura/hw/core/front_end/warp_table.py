@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import BARRIERS, Geometry
 from ...arch.isa import LIVE_BITS
 from ...interfaces import payloads as payload
-from ...lib.vectors import one_hot, spread
+from ...lib.bits import one_hot, spread
 from .barriers import BARRIER_PLANES
 
 __all__ = ["WarpTable", "identity"]

@@ -5,12 +5,11 @@ count" or a "byte count" is given less one, which for powers of two is also the 
 below it.
 """
 
-from amaranth.hdl import Array, Cat, Mux, Value
+from amaranth.hdl import Cat, Mux, Value
 
 from ...arch.isa import Size
 
-__all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe",
-           "lowest", "select", "pick", "look_up"]
+__all__ = ["extra_bytes", "extra_registers", "misaligned", "extract", "replicate", "strobe"]
 
 
 def extra_bytes(size) -> Value:
@@ -51,31 +50,3 @@ def strobe(low, size) -> Value:
     half = Cat(~low[1], ~low[1], low[1], low[1])
     byte = Cat(low == place for place in range(4))
     return Mux(size >= Size.B32, 0b1111, Mux(size[1], half, byte))
-
-
-def lowest(vector) -> Value:
-    """`vector` with only its lowest set bit kept."""
-    return (vector & (~vector + 1))[:len(vector)]
-
-
-def select(one_hot, values) -> Value:
-    """The one of `values` whose bit of `one_hot` is set, 0 if none is."""
-    terms = [Mux(one_hot[position], value, 0) for position, value in enumerate(values)]
-    while len(terms) > 1:
-        terms = [left | right for left, right in zip(terms[::2], [*terms[1::2], 0], strict=False)]
-    return Value.cast(terms[0])
-
-
-def pick(values, index) -> Value:
-    """``values[index]``; assign it to a signal where it is used more than once,
-    as each use is a multiplexer."""
-    return Value.cast(Array(values)[index])
-
-
-def look_up(m, target, values, index):
-    """Assign ``values[index]`` to `target`, 0 beyond the end;
-    inside ``m.If`` it costs nothing else in simulation."""
-    with m.Switch(index):
-        for number, value in enumerate(values):
-            with m.Case(number):
-                m.d.comb += target.eq(value)

@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.geometry import WORD_BYTES, Geometry
 from ...interfaces.payloads import index
-from .access_size import look_up
+from ...lib.bits import look_up
 
 __all__ = ["bank_access", "BankConflicts"]
 

@@ -9,7 +9,7 @@ from ...arch.faults import Fault
 from ...arch.geometry import ADDRESS_BITS, PC_BITS, SEGMENT_BYTES, Geometry
 from ...arch.isa import Size
 from ...interfaces import payloads as payload
-from .access_size import lowest, select
+from ...lib.bits import lowest, select
 from .operation_queue import queued
 
 __all__ = ["OFFSET_BITS", "segment", "Coalescer"]

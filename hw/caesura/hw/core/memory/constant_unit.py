@@ -16,9 +16,12 @@ from ...arch.faults import Fault
 from ...arch.geometry import ADDRESS_BITS, PC_BITS, WORD_BYTES, Geometry
 from ...arch.isa import Size
 from ...interfaces import payloads as payload
+from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
+from ...interfaces.port import Port
+from ...lib.bits import look_up, lowest, pick, select
 from ...memory.constant_cache import ROW_BYTES, ConstantCache
 from ...memory.ports import ReadInterface, ReadPort
-from .access_size import extra_bytes, extra_registers, extract, look_up, lowest, pick, select
+from .access_size import extra_bytes, extra_registers, extract
 from .operation_queue import OperationQueue
 
 __all__ = ["HIT_LATENCY", "ConstantUnit"]
@@ -69,10 +72,10 @@ class ConstantUnit(wiring.Component):
     Attributes
     ----------
     kernels : array of kernel_info, in
-    op : stream of memory_op, in
-    room : Signal, out
-        One cycle for each instruction begun: its place in the queue is free again.
-    write : stream of register_write, out
+    access : MemoryAccessPort, in
+        Beats of constant loads, and what they give.
+    completion : CompletionPort, out
+        `room` is for one cycle for each instruction begun.
     uniform : stream of uniform_write, out
     fault : fault_report, out
     read_port : ReadPort
@@ -81,9 +84,8 @@ class ConstantUnit(wiring.Component):
     """
 
     kernels: data.View
-    op: stream.Interface
-    room: Signal
-    write: stream.Interface
+    access: Port
+    completion: Port
     uniform: stream.Interface
     fault: data.View
     read_port: ReadInterface
@@ -93,9 +95,7 @@ class ConstantUnit(wiring.Component):
         self.geometry = g
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
-            "op": In(stream.Signature(payload.memory_op(g, words=0))),
-            "room": Out(1),
-            "write": Out(stream.Signature(payload.register_write(g))),
+            "access": In(MemoryAccessPort(g, words=0)), "completion": Out(CompletionPort(g)),
             "uniform": Out(stream.Signature(payload.uniform_write(g))),
             "fault": Out(payload.fault_report(g)),
             "read_port": Out(ReadPort(g)),
@@ -107,9 +107,9 @@ class ConstantUnit(wiring.Component):
         g = self.geometry
         m.submodules.queue = queue = OperationQueue(g, Fault.CONSTANT_BOUND, words=0)
         m.submodules.cache = cache = ConstantCache(g)
-        wiring.connect(m, wiring.flipped(self.op), queue.op)
+        wiring.connect(m, wiring.flipped(self.access.op), queue.op)
         wiring.connect(m, cache.port, wiring.flipped(self.read_port))
-        m.d.comb += [self.room.eq(queue.room), cache.invalidate.eq(self.invalidate)]
+        m.d.comb += [self.completion.room.eq(queue.room), cache.invalidate.eq(self.invalidate)]
         self._bound(m, queue)
         looked = Signal(_pass(g))
         looking = Signal()
@@ -125,10 +125,10 @@ class ConstantUnit(wiring.Component):
 
     def _bound(self, m, queue):
         """Find the lanes of the beat on `op` that reach beyond the kernel's constant bank."""
-        op = self.op.payload
+        op = self.access.op.payload
         limit = Signal(signed(18))
         size = Signal(17)
-        with m.If(self.op.valid):
+        with m.If(self.access.op.valid):
             m.d.comb += [size.eq(pick([kernel.const_bytes for kernel in self.kernels], op.kernel)),
                          limit.eq(size - 1 - extra_bytes(op.size)),
                          queue.beyond.eq(Cat(op.address[i] > limit
@@ -220,7 +220,7 @@ class ConstantUnit(wiring.Component):
 
     def _result(self, m, row, found, finding, space):
         """Collect the lanes of a beat over its passes and write it, or one value of all passes."""
-        g, write, uniform = self.geometry, self.write, self.uniform
+        g, write, uniform = self.geometry, self.access.write, self.uniform
         full = Signal()
         once = Signal()
         leave = Signal()

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import index
-from .access_size import look_up
+from ...lib.bits import look_up
 
 __all__ = ["LineState", "look_up_bit"]
 

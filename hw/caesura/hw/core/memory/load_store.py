@@ -13,14 +13,16 @@
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.faults import Fault
 from ...arch.geometry import Geometry
 from ...interfaces import payloads as payload
+from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
+from ...interfaces.port import Port
+from ...lib.bits import pick
 from ...memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
-from .access_size import pick
 from .atomics.entries import trace_atomic
 from .atomics.global_unit import GlobalAtomics
 from .coalescer import OFFSET_BITS, Coalescer
@@ -55,15 +57,10 @@ class LoadStore(wiring.Component):
     ----------
     kernels, tbs : arrays, in
         For the windows and the local memory of a TB.
-    op : stream of interfaces.memory_op, in
-        Beats of global and local accesses.
-    room : Signal(1), out
-        One cycle: a place of the queue has become free.
-    write : stream of interfaces.register_write, out
-        What loads and atomics give; atomics go first.
-    load_done, store_done, atomic_done : interfaces.completion, out
-        All data of a load is written; all segments of a store are acknowledged; an atomic is
-        complete.
+    access : MemoryAccessPort, in
+        Beats of global and local accesses, and what loads and atomics give; atomics go first.
+    completion : CompletionPort, out
+        Of loads, stores and atomics.
     fault : interfaces.fault_report, out
     trace_atomic : out
         For simulations: the lanes of atomics in the order in which they are performed.
@@ -73,12 +70,8 @@ class LoadStore(wiring.Component):
 
     kernels: data.View
     tbs: data.View
-    op: stream.Interface
-    room: Signal
-    write: stream.Interface
-    load_done: data.View
-    store_done: data.View
-    atomic_done: data.View
+    access: Port
+    completion: Port
     fault: data.View
     trace_atomic: data.View
     read_port: ReadInterface
@@ -91,14 +84,9 @@ class LoadStore(wiring.Component):
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
-            "op": In(stream.Signature(payload.memory_op(g))),
-            "room": Out(1),            # one cycle: a place of the queue has become free
-            "write": Out(stream.Signature(payload.register_write(g))),
-            "load_done": Out(payload.completion(g)),
-            "store_done": Out(payload.completion(g)),
-            "atomic_done": Out(payload.completion(g)),
+            "access": In(MemoryAccessPort(g)),
+            "completion": Out(CompletionPort(g, ("load", "store", "atomic"))),
             "fault": Out(payload.fault_report(g)),
-            # the lanes of atomics in the order in which they are performed
             "trace_atomic": Out(trace_atomic(g)),
             "read_port": Out(ReadPort(g)),
             "write_port": Out(WritePort(g)),
@@ -118,15 +106,15 @@ class LoadStore(wiring.Component):
         self._addresses(m, queue)
         wiring.connect(m, loads.write, merge.second)
         wiring.connect(m, atomics.write, merge.first)
-        wiring.connect(m, merge.merged, wiring.flipped(self.write))
+        wiring.connect(m, merge.merged, wiring.flipped(self.access.write))
         for port, outer in ((loads.read_port, self.read_port), (stores.write_port, self.write_port),
                             (atomics.read_port, self.atomic_read_port),
                             (atomics.write_port, self.atomic_write_port)):
             wiring.connect(m, port, wiring.flipped(outer))
         m.d.comb += [
-            self.room.eq(queue.room), self.load_done.eq(loads.done),
-            self.store_done.eq(stores.done),
-            self.atomic_done.eq(atomics.done), self.trace_atomic.eq(atomics.trace),
+            self.completion.room.eq(queue.room), self.completion.load.eq(loads.done),
+            self.completion.store.eq(stores.done),
+            self.completion.atomic.eq(atomics.done), self.trace_atomic.eq(atomics.trace),
             coalescer.head.eq(queue.head), coalescer.mask.eq(queue.mask),
             coalescer.address.eq(queue.address),
             queue.start.eq(coalescer.start), queue.advance.eq(coalescer.advance),
@@ -139,10 +127,11 @@ class LoadStore(wiring.Component):
     def _addresses(self, m, queue):
         """Put the beats into the queue, local addresses translated."""
         m.submodules.local = local = LocalAddress(self.geometry)
-        wiring.connect(m, wiring.flipped(self.op), queue.op)
-        m.d.comb += [local.op[name].eq(self.op.payload[name]) for name in local.op.shape().members]
+        wiring.connect(m, wiring.flipped(self.access.op), queue.op)
+        op = self.access.op
+        m.d.comb += [local.op[name].eq(op.payload[name]) for name in local.op.shape().members]
         m.d.comb += [local.kernels.eq(self.kernels), local.tbs.eq(self.tbs),
-                     local.valid.eq(self.op.valid), queue.beyond.eq(local.beyond),
+                     local.valid.eq(op.valid), queue.beyond.eq(local.beyond),
                      queue.op.payload.address.eq(local.address)]
 
     def _dispatch(self, m, queue, found, loads, stores, atomics):

@@ -10,7 +10,8 @@ from amaranth.utils import exact_log2
 from ...arch.geometry import WORD_BYTES, Geometry
 from ...arch.isa import Space
 from ...interfaces import payloads as payload
-from .access_size import extra_bytes, misaligned, pick
+from ...lib.bits import pick
+from .access_size import extra_bytes, misaligned
 
 __all__ = ["LocalAddress"]
 

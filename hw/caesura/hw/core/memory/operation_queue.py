@@ -8,7 +8,8 @@ from ...arch.faults import Fault
 from ...arch.geometry import ADDRESS_BITS, PC_BITS, Geometry
 from ...arch.isa import Size, Space
 from ...interfaces import payloads as payload
-from .access_size import lowest, misaligned, select
+from ...lib.bits import lowest, select
+from .access_size import misaligned
 
 __all__ = ["queued", "OperationQueue"]
 

@@ -9,7 +9,7 @@
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
-from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -17,17 +17,11 @@ from ...arch.faults import Fault
 from ...arch.geometry import SEGMENT_BYTES, WORD_BYTES, Geometry
 from ...arch.isa import Size
 from ...interfaces import payloads as payload
-from .access_size import (
-    extra_bytes,
-    extra_registers,
-    extract,
-    look_up,
-    lowest,
-    pick,
-    replicate,
-    select,
-    strobe,
-)
+from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
+from ...interfaces.port import Port
+from ...interfaces.preemption_port import SharedStatePort
+from ...lib.bits import look_up, lowest, pick, select
+from .access_size import extra_bytes, extra_registers, extract, replicate, strobe
 from .atomics.entries import trace_atomic
 from .atomics.shared_unit import SharedAtomics
 from .bank_conflicts import BankConflicts
@@ -82,63 +76,37 @@ class SharedMemory(wiring.Component):
     ----------
     tbs : array, in
         Where the allocation of each TB begins, and its size.
-    op : stream of interfaces.memory_op, in
-        Beats of shared accesses.
-    room : Signal(1), out
-        One cycle: a place of the queue has become free.
-    write : stream of interfaces.register_write, out
-        What loads and atomics give.
-    done : interfaces.completion, out
-        An instruction is complete; in the order of `op`.
+    access : MemoryAccessPort, in
+        Beats of shared accesses, and what loads and atomics give.
+    completion : CompletionPort, out
+        Of accesses (``shared``), in the order of ``access.op``.
     fault : interfaces.fault_report, out
     clear : in
         Lines `first` to ``first + count - 1`` become invalid and clean, from the next cycle.
-    lines_valid, lines_dirty : Signal(shared_lines), out
-        Vectors: a bit a line.
-    row : stream, in; row_data : out
-        Reads or writes a row, one word of each bank (``128 / (4 * shared_banks)`` rows a line).
-        What is read is valid one cycle after the transfer. A write makes the line valid, and dirty
-        unless `clean`.
+    state : SharedStatePort, in
+        Lines valid and dirty; reads and writes of rows.
     trace_atomic : out
         For simulations: the lanes of atomics in the order in which they are performed.
     """
 
     tbs: data.View
-    op: stream.Interface
-    room: Signal
-    write: stream.Interface
-    done: data.View
+    access: Port
+    completion: Port
     fault: data.View
     clear: data.View
-    lines_valid: Signal
-    lines_dirty: Signal
+    state: Port
     trace_atomic: data.View
-    row: stream.Interface
-    row_data: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
         self.rows = g.shared_bytes // (g.shared_banks * WORD_BYTES)
-        row_data = data.ArrayLayout(32, g.shared_banks)
         super().__init__({
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
-            "op": In(stream.Signature(payload.memory_op(g))),
-            "room": Out(1),
-            "write": Out(stream.Signature(payload.register_write(g))),
-            "done": Out(payload.completion(g)),
+            "access": In(MemoryAccessPort(g)), "completion": Out(CompletionPort(g, ("shared",))),
             "fault": Out(payload.fault_report(g)),
-            # preemption unit; a row is one word of each bank, `128 / (4 * shared_banks)` rows a
-            # line
-            "clear": In(data.StructLayout({     # a range of lines becomes invalid and clean
+            "clear": In(data.StructLayout({
                 "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
-            "lines_valid": Out(g.shared_lines),
-            "lines_dirty": Out(g.shared_lines),
-            # the lanes of atomics in the order in which they are performed
-            "trace_atomic": Out(trace_atomic(g)),
-            "row": In(stream.Signature(data.StructLayout({
-                "row": range(self.rows), "write": 1, "clean": 1, "data": row_data}))),
-            # one cycle after a read transfers
-            "row_data": Out(data.StructLayout({"valid": 1, "data": row_data})),
+            "state": In(SharedStatePort(g)), "trace_atomic": Out(trace_atomic(g)),
         })
 
     def elaborate(self, platform):
@@ -148,10 +116,10 @@ class SharedMemory(wiring.Component):
         m.submodules.lines = lines = LineState(g)
         m.submodules.conflicts = conflicts = BankConflicts(g, self.rows)
         m.submodules.atomics = atomics = SharedAtomics(g, self.rows)
-        wiring.connect(m, wiring.flipped(self.op), queue.op)
-        m.d.comb += [self.room.eq(queue.room), queue.beyond.eq(self._beyond(m)),
+        wiring.connect(m, wiring.flipped(self.access.op), queue.op)
+        m.d.comb += [self.completion.room.eq(queue.room), queue.beyond.eq(self._beyond(m)),
                      lines.clear.eq(self.clear),
-                     self.lines_valid.eq(lines.valid), self.lines_dirty.eq(lines.dirty),
+                     self.state.valid.eq(lines.valid), self.state.dirty.eq(lines.dirty),
                      self.trace_atomic.eq(atomics.trace), atomics.data.eq(queue.data)]
         selected = Signal(_pass(g))
         in_banks = Signal(_pass(g))
@@ -177,7 +145,7 @@ class SharedMemory(wiring.Component):
 
     def _beyond(self, m):
         """Lanes of the beat on `op` that reach beyond the TB's allocation."""
-        g, op = self.geometry, self.op.payload
+        g, op = self.geometry, self.access.op.payload
         limit = Signal(signed(22))
         allocated = pick([tb.shared_bytes for tb in self.tbs], op.tb)
         m.d.comb += limit.eq(allocated - 1 - extra_bytes(op.size))
@@ -323,15 +291,15 @@ class SharedMemory(wiring.Component):
         It holds operations up, the lanes of an atomic too, until what is in flight has been
         written.
         """
-        row = self.row.payload
+        port, row = self.state.row, self.state.row.payload
         claim = Signal()
         turn = Signal(init=1)
         go = Signal()
         read = Signal()
         line = row.row[exact_log2(self.rows // self.geometry.shared_lines):]
         m.d.sync += turn.eq(~go)
-        m.d.comb += [claim.eq(self.row.valid & turn), self.row.ready.eq(turn & free & ~busy),
-                     go.eq(self.row.valid & self.row.ready), read.eq(go & ~row.write)]
+        m.d.comb += [claim.eq(port.valid & turn), port.ready.eq(turn & free & ~busy),
+                     go.eq(port.valid & port.ready), read.eq(go & ~row.write)]
         with m.If(go & row.write):
             m.d.comb += [lines.mark.line.eq(line),
                          lines.mark.dirty.eq(~row.clean), lines.mark.valid.eq(1)]
@@ -339,18 +307,19 @@ class SharedMemory(wiring.Component):
 
     def _row_data(self, m, words, lines, read):
         """Give the row that was read, or zeros if its line was invalid."""
-        line = self.row.payload.row[exact_log2(self.rows // self.geometry.shared_lines):]
+        line = self.state.row.payload.row[exact_log2(self.rows // self.geometry.shared_lines):]
         now = Signal(name="row_valid")
         known = Signal()
         with m.If(read):
             look_up_bit(m, now, lines.valid, line)
-        m.d.sync += [self.row_data.valid.eq(read), known.eq(now)]
-        m.d.comb += [self.row_data.data[b].eq(Mux(known, word, 0)) for b, word in enumerate(words)]
+        m.d.sync += [self.state.row_data.valid.eq(read), known.eq(now)]
+        m.d.comb += [self.state.row_data.data[b].eq(Mux(known, word, 0))
+                     for b, word in enumerate(words)]
 
     def _banks(self, m, conflicts, atomics, go, store, fill, row_go, row_read):
         """The RAM of each bank; returns the words read in the cycle before.
         An atomic reads 64 bits."""
-        row, words = self.row.payload, []
+        row, words = self.state.row.payload, []
         for b in range(self.geometry.shared_banks):
             m.submodules[f"bank_{b}"] = bank = memory.Memory(shape=32, depth=self.rows, init=[])
             read = bank.read_port()
@@ -380,7 +349,7 @@ class SharedMemory(wiring.Component):
     def _result(self, m, words, atomics, passing, banks, low, occupied, free):
         """Collect the lanes of a beat over its passes, and write it;
         a silent instruction only completes."""
-        g, write, done = self.geometry, self.write, self.done
+        g, write, done = self.geometry, self.access.write, self.completion.shared
         full = Signal()
         final = Signal()
         silent = Signal()

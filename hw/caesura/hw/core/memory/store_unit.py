@@ -9,8 +9,9 @@ from amaranth.utils import exact_log2
 from ...arch.faults import Fault
 from ...arch.geometry import ADDRESS_BITS, PC_BITS, WORD_BYTES, Geometry
 from ...interfaces import payloads as payload
+from ...lib.bits import pick
 from ...memory.ports import WriteInterface, WritePort
-from .access_size import extra_registers, pick, replicate, strobe
+from .access_size import extra_registers, replicate, strobe
 from .coalescer import OFFSET_BITS, segment
 from .load_unit import access_fault
 from .touched_beats import touched_beats

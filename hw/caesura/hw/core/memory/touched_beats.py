@@ -4,7 +4,8 @@ from amaranth.hdl import Const, Mux, Signal
 from amaranth.utils import exact_log2
 
 from ...arch.geometry import Geometry
-from .access_size import extra_bytes, lowest
+from ...lib.bits import lowest
+from .access_size import extra_bytes
 
 __all__ = ["touched_beats"]
 

@@ -17,12 +17,21 @@ from amaranth.utils import exact_log2
 from ...arch.context import PATTERN_WORDS, STACK_ENTRY, STACK_WORDS, WARP_HEADER, Pattern
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_REST
-from ...interfaces.payloads import index, physical, register_write, stack_push, warp_init
+from ...interfaces.payloads import (
+    index,
+    physical,
+    predicate_restore,
+    register_write,
+    row_access,
+    rows_per_line,
+    stack_push,
+    uniform_restore,
+    warp_init,
+)
 from ...interfaces.preemption import admitted
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..compress.compressor import group_count
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS
-from ..formats.rows import row_access, rows_per_line
 from ..formats.session import session
 from .expander import Expander, group_words
 
@@ -144,11 +153,8 @@ class RestorePipeline(wiring.Component):
             "take": Out(range(CHUNK_WORDS + 1)), "failed": In(1),
             "warp_init": Out(stream.Signature(warp_init(g))),
             "stack_push": Out(stream.Signature(stack_push(g))),
-            "restore_predicate": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps),
-                "predicate": range(PREDICATES + 1), "value": g.warp_size})),
-            "restore_uniform": Out(data.StructLayout({
-                "valid": 1, "warp": index(g.warps), "register": range(UNIFORMS), "value": 32})),
+            "restore_predicate": Out(predicate_restore(g)),
+            "restore_uniform": Out(uniform_restore(g)),
             "restore_write": Out(stream.Signature(register_write(g))),
             "row": Out(stream.Signature(row_access(g))),
             "done": Out(restored(g)), "idle": Out(1),

@@ -13,18 +13,19 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
-from ...interfaces.payloads import index, warp_view
+from ...arch.geometry import Geometry
+from ...interfaces.payloads import register_data, register_read, row_access, row_data
+from ...interfaces.port import Port
+from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...lib.stream_queue import StreamQueue
 from ..compress.compressor import Compressor
 from ..formats.packer import CHUNK_WORDS, Packer, packed
-from ..formats.rows import row_access
 from ..formats.session import session
 from .closer import Closer, save_tally
 from .collector import Collector
 from .merge import Merge
 from .records import RecordWriter, piece, save_target
-from .row_fetch import RowFetch, register_data, register_read, row_tag
+from .row_fetch import RowFetch, row_tag
 from .segment_writer import SegmentWriter, data_burst, write_data, write_job
 
 __all__ = ["PIECES_AHEAD", "SavePipeline"]
@@ -53,9 +54,8 @@ class SavePipeline(wiring.Component):
         The next TB.
     done : closing.save_tally, out
         A TB's stream has been closed, and what was saved of it; `valid` for one cycle.
-    stopped, exited, save_select, save_view, flags_select, flags_valid, flags_predicates
-    save_predicate_select, save_predicate, save_uniforms, save_uniform_select, save_uniform
-    lines_valid
+    stopped, exited, lines_valid : Signal, in; warps : WarpSavePort, out
+    flags : RegisterFlagsPort, out
         As in `RecordWriter`.
     save_read, row : stream, out; save_data, row_data : in
         Read ports of the register file and of shared memory, as in `RowFetch`.
@@ -74,16 +74,8 @@ class SavePipeline(wiring.Component):
     done: data.View
     stopped: Signal
     exited: Signal
-    save_select: data.View
-    save_view: data.View
-    flags_select: Signal
-    flags_valid: Signal
-    flags_predicates: Signal
-    save_predicate_select: Signal
-    save_predicate: Signal
-    save_uniforms: Signal
-    save_uniform_select: Signal
-    save_uniform: Signal
+    warps: Port
+    flags: Port
     lines_valid: Signal
     save_read: stream.Interface
     save_data: data.View
@@ -101,15 +93,10 @@ class SavePipeline(wiring.Component):
             "session": In(session(g)), "target": In(stream.Signature(save_target(g))),
             "done": Out(save_tally(g)),
             "stopped": In(g.warps), "exited": In(g.warps),
-            "save_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
-            "save_view": In(warp_view(g)),
-            "flags_select": Out(index(g.warps)), "flags_valid": In(MAX_REGISTERS),
-            "flags_predicates": In(PREDICATES), "save_predicate_select": Out(range(PREDICATES + 1)),
-            "save_predicate": In(g.warp_size), "save_uniforms": In(UNIFORMS),
-            "save_uniform_select": Out(range(UNIFORMS)),
-            "save_uniform": In(32), "lines_valid": In(g.shared_lines),
+            "warps": Out(WarpSavePort(g)), "flags": Out(RegisterFlagsPort(g)),
+            "lines_valid": In(g.shared_lines),
             "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
-            "row": Out(stream.Signature(row_access(g))), "row_data": In(register_data(g)),
+            "row": Out(stream.Signature(row_access(g))), "row_data": In(row_data(g)),
             "burst": Out(stream.Signature(data_burst(g))),
             "data": Out(stream.Signature(write_data(g))),
             "waiting": Out(1), "flowing": Out(1), "idle": Out(1),
@@ -155,14 +142,12 @@ class SavePipeline(wiring.Component):
             closer.session.eq(self.session), compressor.pag.eq(self.session.pag),
             collector.select.eq(closer.select), closer.vector.eq(collector.vector),
             closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
-            self.done.eq(closer.done), records.save_view.eq(self.save_view),
-            self.save_select.eq(records.save_select), self.waiting.eq(records.waiting),
+            self.done.eq(closer.done), self.waiting.eq(records.waiting),
+            records.stopped.eq(self.stopped), records.exited.eq(self.exited),
+            records.lines_valid.eq(self.lines_valid),
         ]
-        for name in ("stopped", "exited", "flags_valid", "flags_predicates", "save_predicate",
-                     "save_uniforms", "save_uniform", "lines_valid"):
-            m.d.comb += getattr(records, name).eq(getattr(self, name))
-        for name in ("flags_select", "save_predicate_select", "save_uniform_select"):
-            m.d.comb += getattr(self, name).eq(getattr(records, name))
+        wiring.connect(m, records.warps, wiring.flipped(self.warps))
+        wiring.connect(m, records.flags, wiring.flipped(self.flags))
         moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | compressor.busy
                   | collector.busy
                   | closer.busy | packer.beat.valid | writer.burst.valid)

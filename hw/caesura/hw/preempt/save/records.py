@@ -22,11 +22,12 @@ from ...arch.context import (
 )
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
 from ...arch.isa import LIVE_REST
-from ...interfaces.payloads import index, warp_view
+from ...interfaces.payloads import index, rows_per_line
+from ...interfaces.port import Port
 from ...interfaces.preemption import resident_tb
+from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
-from ..formats.rows import rows_per_line
 from ..formats.session import session
 from .closer import body_skip, closing_job
 from .committer import HEAD_BYTES
@@ -117,15 +118,10 @@ class RecordWriter(wiring.Component):
         No TB in hand; TB in hand has only running warps left.
     stopped, exited : Signal(warps), in
         Vectors: warps that can be saved; warps that have no record.
-    save_select : out; save_view : interfaces.warp_view, in
-        A warp and an entry of its stack, and what the front end holds of them. Combinational.
-    flags_select : Signal, out; flags_valid, flags_predicates : Signal, in
-        A warp, its valid registers and written predicates. Combinational.
-    save_predicate_select : Signal, out; save_predicate : Signal(warp_size), in
-        A predicate of warp `flags_select`, combinational.
-    save_uniforms : Signal(UNIFORMS), in; save_uniform_select : Signal, out
-    save_uniform : Signal(32), in
-        Written uniform registers of warp `save_select.warp`, and the value of one. Combinational.
+    warps : WarpSavePort, out
+        Control state and uniform registers of the warp in hand.
+    flags : RegisterFlagsPort, out
+        Its valid registers and its predicates.
     lines_valid : Signal(shared_lines), in
         Vector: lines of shared memory that hold something.
     """
@@ -135,16 +131,8 @@ class RecordWriter(wiring.Component):
     close: stream.Interface
     stopped: Signal
     exited: Signal
-    save_select: data.View
-    save_view: data.View
-    flags_select: Signal
-    flags_valid: Signal
-    flags_predicates: Signal
-    save_predicate_select: Signal
-    save_predicate: Signal
-    save_uniforms: Signal
-    save_uniform_select: Signal
-    save_uniform: Signal
+    warps: Port
+    flags: Port
     lines_valid: Signal
     job: stream.Interface
     chunk: stream.Interface
@@ -158,13 +146,8 @@ class RecordWriter(wiring.Component):
             "session": In(session(g)), "target": In(stream.Signature(save_target(g))),
             "close": Out(stream.Signature(closing_job(g))),
             "stopped": In(g.warps), "exited": In(g.warps),
-            "save_select": Out(data.StructLayout({"warp": index(g.warps), "entry": 6})),
-            "save_view": In(warp_view(g)),
-            "flags_select": Out(index(g.warps)), "flags_valid": In(MAX_REGISTERS),
-            "flags_predicates": In(PREDICATES), "save_predicate_select": Out(range(PREDICATES + 1)),
-            "save_predicate": In(g.warp_size), "save_uniforms": In(UNIFORMS),
-            "save_uniform_select": Out(range(UNIFORMS)),
-            "save_uniform": In(32), "lines_valid": In(g.shared_lines),
+            "warps": Out(WarpSavePort(g)), "flags": Out(RegisterFlagsPort(g)),
+            "lines_valid": In(g.shared_lines),
             "job": Out(stream.Signature(write_job(g))),
             "chunk": Out(stream.Signature(chunk(piece(g)))),
             "item": Out(stream.Signature(fetch_item(g))), "idle": Out(1), "waiting": Out(1),
@@ -175,10 +158,11 @@ class RecordWriter(wiring.Component):
         g = self.geometry
         regs = _Registers(g)
 
-        m.d.comb += [self.save_select.warp.eq(regs.warp), self.save_select.entry.eq(regs.entry),
-                     self.flags_select.eq(regs.warp),
-                     self.save_predicate_select.eq(lowest_number(regs.predicates)),
-                     self.save_uniform_select.eq(lowest_number(regs.uniforms))]
+        select = self.warps.window.select
+        m.d.comb += [select.warp.eq(regs.warp), select.entry.eq(regs.entry),
+                     self.flags.warp.eq(regs.warp),
+                     self.flags.predicate_select.eq(lowest_number(regs.predicates)),
+                     self.warps.uniform_select.eq(lowest_number(regs.uniforms))]
         sent = self.chunk.valid & self.chunk.ready
         with m.If(sent):
             m.d.sync += regs.metadata_words.eq(regs.metadata_words + self.chunk.payload.count)
@@ -258,7 +242,7 @@ class RecordWriter(wiring.Component):
 
     def _record(self, m, regs):
         """List the registers of one warp and write the first words of its record."""
-        s, view, item = self.session, self.save_view, self.item.payload
+        s, view, item = self.session, self.warps.window.view, self.item.payload
         live = Signal(MAX_REGISTERS)
         header = Signal(WARP_HEADER)
         m.d.comb += [
@@ -269,16 +253,16 @@ class RecordWriter(wiring.Component):
             header.waiting.eq(view.waiting),
             header.barrier.eq(view.barrier), header.live_lanes.eq(view.live),
             header.launched_lanes.eq(view.launched), header.saved_registers.eq(regs.count),
-            header.uniforms.eq(self.save_uniforms),
+            header.uniforms.eq(self.warps.uniforms_written),
         ]
         with m.State("VIEW"):
-            m.d.sync += [regs.valid.eq(self.flags_valid),
-                         regs.predicates.eq(self.flags_predicates),
-                         regs.uniforms.eq(self.save_uniforms),
+            m.d.sync += [regs.valid.eq(self.flags.valid),
+                         regs.predicates.eq(self.flags.predicates_written),
+                         regs.uniforms.eq(self.warps.uniforms_written),
                          regs.headed.eq(0), regs.mask.eq(s.allocated)]
             with m.If(has(s.mechanism, Capability.SAVES_LIVE_ONLY)):
                 m.d.sync += regs.mask.eq(s.allocated & live & (
-                    self.flags_valid | s.scramble.replicate(MAX_REGISTERS)))
+                    self.flags.valid | s.scramble.replicate(MAX_REGISTERS)))
             m.next = "ITEM"
         with m.State("ITEM"):
             count, some = popcount(regs.mask), regs.mask.any()
@@ -308,7 +292,7 @@ class RecordWriter(wiring.Component):
 
     def _rest(self, m, regs, last_header_word):
         """Write the rest of a record; its first chunk begins with the last word of the header."""
-        g, view = self.geometry, self.save_view
+        g, view = self.geometry, self.warps.window.view
 
         def follow(words, count, **also: ValueLike):
             taken = self._emit(m, Mux(regs.headed, words, Cat(last_header_word, words)),
@@ -318,14 +302,14 @@ class RecordWriter(wiring.Component):
             return taken
 
         with m.State("PREDICATE"):
-            with m.If(follow(self.save_predicate, 1)):
+            with m.If(follow(self.flags.predicate_value, 1)):
                 m.d.sync += regs.predicates.eq(without_lowest(regs.predicates))
                 with m.If(~without_lowest(regs.predicates).any()):
                     m.next = "STACK"
                     with m.If(regs.uniforms.any()):
                         m.next = "UNIFORM"
         with m.State("UNIFORM"):
-            with m.If(follow(self.save_uniform, 1)):
+            with m.If(follow(self.warps.uniform_value, 1)):
                 m.d.sync += regs.uniforms.eq(without_lowest(regs.uniforms))
                 with m.If(~without_lowest(regs.uniforms).any()):
                     m.next = "STACK"

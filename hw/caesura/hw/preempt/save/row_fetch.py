@@ -7,14 +7,20 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.geometry import MAX_REGISTERS, Geometry
-from ...interfaces.payloads import index, physical
+from ...interfaces.payloads import (
+    index,
+    physical,
+    register_data,
+    register_read,
+    row_access,
+    row_data,
+    rows_per_line,
+)
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
 from ..compress.compressor import register_beat
-from ..formats.rows import row_access, rows_per_line
 
-__all__ = ["ROW_CREDITS", "record_number", "fetch_item", "row_tag",
-           "register_read", "register_data", "RowFetch"]
+__all__ = ["ROW_CREDITS", "record_number", "fetch_item", "row_tag", "RowFetch"]
 
 ROW_CREDITS = 4
 """Rows that can be under way or held."""
@@ -41,17 +47,6 @@ def row_tag(g: Geometry) -> data.StructLayout:
     """Where a row comes from: shared memory, or `register` of record `of`,
     the last of its item if it `ends`."""
     return data.StructLayout({"shared": 1, "register": 6, "ends": 1, "of": record_number(g)})
-
-
-def register_read(g: Geometry) -> data.StructLayout:
-    """Read of one beat of a vector register."""
-    return data.StructLayout({"warp": index(g.warps), "base": physical(g),
-                              "register": 6, "beat": index(g.beats)})
-
-
-def register_data(g: Geometry) -> data.StructLayout:
-    """Answer to a read, one cycle after its transfer."""
-    return data.StructLayout({"valid": 1, "data": data.ArrayLayout(32, g.lanes)})
 
 
 class RowFetch(wiring.Component):
@@ -85,7 +80,7 @@ class RowFetch(wiring.Component):
         super().__init__({
             "item": In(stream.Signature(fetch_item(g))),
             "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
-            "row": Out(stream.Signature(row_access(g))), "row_data": In(register_data(g)),
+            "row": Out(stream.Signature(row_access(g))), "row_data": In(row_data(g)),
             "output": Out(stream.Signature(register_beat(g, row_tag(g)))), "busy": Out(1),
         })
 

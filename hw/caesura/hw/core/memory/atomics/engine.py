@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out
 
 from ....arch.geometry import Geometry
 from ....interfaces import payloads as payload
+from ....lib.bits import look_up, lowest
 from ....memory.ports import WriteInterface, WritePort
-from ..access_size import look_up, lowest
 from ..coalescer import OFFSET_BITS
 from .entries import PLACE_BITS, WORDS, entry, operand, trace_atomic
 from .pipeline import AtomicPipeline

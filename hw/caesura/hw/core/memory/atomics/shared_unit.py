@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 
 from ....arch.geometry import PC_BITS, Geometry
 from ....interfaces import payloads as payload
-from ..access_size import look_up
+from ....lib.bits import look_up
 from .entries import trace_atomic
 from .pipeline import AtomicPipeline
 

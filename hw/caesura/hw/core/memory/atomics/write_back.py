@@ -8,8 +8,8 @@ from amaranth.utils import exact_log2
 
 from ....arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, WORD_BYTES, Geometry
 from ....interfaces import payloads as payload
+from ....lib.bits import look_up, lowest
 from ....memory.ports import WriteInterface, WritePort
-from ..access_size import look_up, lowest
 
 __all__ = ["SegmentWriter"]
 

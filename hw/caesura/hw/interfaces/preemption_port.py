@@ -1,0 +1,215 @@
+"""The preemption port: what a core must offer so that its warps can be stopped, saved and restored.
+
+::
+
+    PreemptEngine -- stop ------> front end        whose warps stop, which have
+                  -- warps -----> front end        control state, uniform registers
+                  -- registers -> execution        vector registers and predicates
+                  -- shared ----> shared memory    rows and their valid bits
+    PreemptEngine, Launcher -- WarpLaunchPort --> front end
+
+The preemption engine knows of the core only this port and `WarpLaunchPort`; a core that offers both
+as stated here can be preempted by it. Directions are the engine's. Lin et al. IV-A, IV-C.
+"""
+
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
+from . import payloads as payload
+
+__all__ = ["StopPort", "WarpWindow", "WarpSavePort", "WarpStatePort", "RegisterFlagsPort",
+           "RegisterStatePort", "SharedStatePort", "PreemptionPort", "WarpLaunchPort"]
+
+
+class StopPort(wiring.Signature):
+    """Stops the warps of kernels.
+
+    `stopped` and `exited` may follow `pending` and `stop_now` within the cycle. A warp that is
+    `stopped` stays so, and its state does not change, until its kernel is no longer pending or its
+    slot is freed.
+
+    Attributes
+    ----------
+    pending : Signal(kernel_slots), out
+        Vector: kernels whose warps stop at preemption points and whose full barriers are held.
+    stop_now : Signal(kernel_slots), out
+        Vector: those of them whose warps stop at the next instruction.
+    stopped : Signal(warps), in
+        Vector: warps of which nothing is outstanding that are parked, or at a barrier of a pending
+        kernel.
+    exited : Signal(warps), in
+        Vector: warps of which nothing is outstanding that are out of lanes or killed.
+    issued : Signal(1), in
+        An instruction retires in this cycle.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({"pending": Out(g.kernel_slots), "stop_now": Out(g.kernel_slots),
+                          "stopped": In(g.warps), "exited": In(g.warps), "issued": In(1)})
+
+
+class WarpWindow(wiring.Signature):
+    """Looks at the control state of one warp. Combinational.
+
+    Attributes
+    ----------
+    select : out
+        A warp and an entry of its stack (0 is the bottom).
+    view : payloads.warp_view, in
+        What the front end holds of them.
+    """
+
+    def __init__(self, g: Geometry):
+        select = data.StructLayout({"warp": payload.index(g.warps), "entry": 6})
+        super().__init__({"select": Out(select), "view": In(payload.warp_view(g))})
+
+
+class WarpSavePort(wiring.Signature):
+    """Reads what the front end holds of one warp. Combinational.
+
+    Attributes
+    ----------
+    window : WarpWindow, out
+        Its control state.
+    uniforms_written : Signal(UNIFORMS), in
+        Vector: uniform registers that warp ``window.select.warp`` has written.
+    uniform_select : Signal, out
+        One of them.
+    uniform_value : Signal(32), in
+        Its value.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({"window": Out(WarpWindow(g)), "uniforms_written": In(UNIFORMS),
+                          "uniform_select": Out(range(UNIFORMS)), "uniform_value": In(32)})
+
+
+class WarpStatePort(wiring.Signature):
+    """What the front end holds of warps. Warps are put back by a `WarpLaunchPort`.
+
+    Attributes
+    ----------
+    save : WarpSavePort, out
+        Reads.
+    restore_uniform : payloads.uniform_restore, out
+        Writes a uniform register, with `valid`; it is read with its value from the next cycle.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({"save": Out(WarpSavePort(g)),
+                          "restore_uniform": Out(payload.uniform_restore(g))})
+
+
+class RegisterFlagsPort(wiring.Signature):
+    """Reads which registers of a warp hold something, and its predicates. Combinational.
+
+    Attributes
+    ----------
+    warp : Signal, out
+        The warp.
+    valid, dirty : Signal(MAX_REGISTERS), in
+        Vectors: registers written since the launch; since they were last saved.
+    predicates_written : Signal(PREDICATES), in
+        Vector: predicates written since the launch.
+    predicate_select : Signal, out
+        One of them.
+    predicate_value : Signal(warp_size), in
+        Its lanes.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({
+            "warp": Out(payload.index(g.warps)), "valid": In(MAX_REGISTERS),
+            "dirty": In(MAX_REGISTERS), "predicates_written": In(PREDICATES),
+            "predicate_select": Out(range(PREDICATES + 1)), "predicate_value": In(g.warp_size),
+        })
+
+
+class RegisterStatePort(wiring.Signature):
+    """Vector registers and predicates of warps.
+
+    Attributes
+    ----------
+    flags : RegisterFlagsPort, out
+        Reads what there is, and predicates.
+    read : stream of payloads.register_read, out
+        A beat of a register; transferred when no instruction reads its bank.
+    read_data : payloads.register_data, in
+        The beat, one cycle after its transfer; 0 if the register is not valid.
+    restore_predicate : payloads.predicate_restore, out
+        Writes all lanes of a predicate, with `valid`.
+    restore_write : stream of payloads.register_write, out
+        Beats of registers, in ascending order; transferred when nobody else writes.
+    mark_clean : Signal(1), out
+        With `restore_write`: the register stays clean.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({
+            "flags": Out(RegisterFlagsPort(g)),
+            "read": Out(stream.Signature(payload.register_read(g))),
+            "read_data": In(payload.register_data(g)),
+            "restore_predicate": Out(payload.predicate_restore(g)),
+            "restore_write": Out(stream.Signature(payload.register_write(g))),
+            "mark_clean": Out(1),
+        })
+
+
+class SharedStatePort(wiring.Signature):
+    """Shared memory, by rows.
+
+    Attributes
+    ----------
+    valid, dirty : Signal(shared_lines), in
+        Vectors: 128-byte lines that hold something; written since they were last saved.
+    row : stream of payloads.row_access, out
+        Reads or writes a row. It goes before the accesses of warps, at most every other cycle; a
+        write makes its line valid, and dirty unless `clean`.
+    row_data : payloads.row_data, in
+        What was read, one cycle after the transfer.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({"valid": In(g.shared_lines), "dirty": In(g.shared_lines),
+                          "row": Out(stream.Signature(payload.row_access(g))),
+                          "row_data": In(payload.row_data(g))})
+
+
+class PreemptionPort(wiring.Signature):
+    """All that the preemption engine needs of a core besides a `WarpLaunchPort`.
+
+    Attributes
+    ----------
+    stop : StopPort, out
+    warps : WarpStatePort, out
+    registers : RegisterStatePort, out
+    shared : SharedStatePort, out
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({"stop": Out(StopPort(g)), "warps": Out(WarpStatePort(g)),
+                          "registers": Out(RegisterStatePort(g)),
+                          "shared": Out(SharedStatePort(g))})
+
+
+class WarpLaunchPort(wiring.Signature):
+    """Puts warps into free slots and starts them, for a launch and for a restore.
+
+    Any number of warps are initialised and their stacks pushed, bottom first; then their TB is
+    started. An initialised warp has no valid register, no predicate and no uniform register.
+
+    Attributes
+    ----------
+    warp_init : stream of payloads.warp_init, out
+        A warp; it takes the issue slot of its cycle.
+    stack_push : stream of payloads.stack_push, out
+        An entry of its stack; likewise, and after `warp_init` if both are offered.
+    start : payloads.tb_start, out
+        The warps of the TB run; `valid` for one cycle.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({"warp_init": Out(stream.Signature(payload.warp_init(g))),
+                          "stack_push": Out(stream.Signature(payload.stack_push(g))),
+                          "start": Out(payload.tb_start(g))})
