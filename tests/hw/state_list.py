@@ -2,7 +2,7 @@
 
 The bug that real context switches suffer from is forgotten state. So each flip-flop and memory of
 `hw.sm.Sm` stands here once; a test elaborates the SM and compares. An element is named by the
-submodules down to it and its own name: ``front.stack._second``. ``#`` stands for a number (lanes,
+submodules down to it and its own name: ``front.stack.second``. ``#`` stands for a number (lanes,
 slots, banks), ``[]`` ends the name of a memory, ``[].read0`` is the register of its first
 synchronous read port.
 
@@ -74,7 +74,7 @@ _FRONT = {
                  "those at or above the depth are a former owner's and not reached",
                  "STACK_ENTRY.pc STACK_ENTRY.mask STACK_ENTRY.reconv"),
         _context("lives[]", "lanes that have not exited", "WARP_HEADER.live_lanes"),
-        _transient("_popping _pushing _second working",
+        _transient("popping pushing second working",
                    "a warp whose stack settles is not stopped"),
     ),
     "front.table": (
@@ -322,7 +322,7 @@ _DISPATCH = {
     "control.commands": (
         _descriptor("states footprints",
                     "stay with the kernel slot while the kernel is preempted; set by a start"),
-        _bookkeeping("waiting busy _saved concluding result engine__payload error", _COMMAND),
+        _bookkeeping("waiting busy saved concluding result engine__payload error", _COMMAND),
     ),
     "control.grid": (
         _descriptor("place# launched exhausted",
@@ -396,7 +396,7 @@ _ENGINE = {
         _bookkeeping("memory[] count complete bad step entry length", _COMMAND),
     ),
     "control.engine.commit": (
-        _bookkeeping("_wanted valid request issued count number error", _COMMAND),
+        _bookkeeping("wanted valid request issued count number error", _COMMAND),
     ),
     "control.engine.save.records": (
         _bookkeeping("fsm_state tb row warp area saved live_warps mask valid count predicates "

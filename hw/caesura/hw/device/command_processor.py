@@ -124,7 +124,7 @@ class CommandProcessor(wiring.Component):
                     m.d.comb += [fit.kernel[name].eq(self.kernels[k][name]) for name in NEEDS]
         error = Signal(CommandError)
         accepted = Signal()
-        self._saved = Signal()
+        saved = Signal()
         self._check(m, state, fit.fits, error)
         m.d.comb += [accepted.eq(command.valid & (error == CommandError.NONE)),
                      self.refused.eq(command.valid & (error != CommandError.NONE)),
@@ -132,7 +132,7 @@ class CommandProcessor(wiring.Component):
         with m.If(command.valid):
             m.d.sync += self.error.eq(error)
 
-        ended, result = self._engine(m, accepted)
+        ended, result = self._engine(m, accepted, saved)
         target = self.engine.payload.kernel
         for k in range(g.kernel_slots):
             state = self.states[k]
@@ -145,7 +145,7 @@ class CommandProcessor(wiring.Component):
                 m.d.sync += state.eq(Mux(command.op == Command.PREEMPT,
                                          KernelState.PREEMPTING, KernelState.RESUMING))
             with m.Elif(ended & (target == k)):
-                self._end(m, k, result)
+                self._end(m, k, result, saved)
             with m.Elif((state == KernelState.RUNNING) & self.done[k]):
                 m.d.sync += state.eq(KernelState.FINISHED)
                 m.d.comb += self.finished[k].eq(1)
@@ -177,7 +177,7 @@ class CommandProcessor(wiring.Component):
             with m.Default():
                 m.d.comb += error.eq(CommandError.UNKNOWN)
 
-    def _engine(self, m: Module, accepted):
+    def _engine(self, m: Module, accepted, saved):
         """Hand a preempt or resume to the engine; return when it has ended, and its error."""
         waiting = Signal()
         concluding = Signal()
@@ -185,7 +185,7 @@ class CommandProcessor(wiring.Component):
         payload, command = self.engine.payload, self.command
         launching = self.launching.valid & (self.launching.kernel == payload.kernel)
         with m.If(accepted & (command.op != Command.START)):
-            m.d.sync += [waiting.eq(1), self.busy.eq(1), self._saved.eq(0),
+            m.d.sync += [waiting.eq(1), self.busy.eq(1), saved.eq(0),
                          payload.kernel.eq(command.kernel),
                          payload.resume.eq(command.op == Command.RESUME),
                          payload.mechanism.eq(command.mechanism),
@@ -194,7 +194,7 @@ class CommandProcessor(wiring.Component):
         with m.If(self.engine.valid & self.engine.ready):
             m.d.sync += waiting.eq(0)
         with m.If(self.released):
-            m.d.sync += self._saved.eq(1)
+            m.d.sync += saved.eq(1)
 
         with m.If(self.result.valid):
             m.d.sync += [concluding.eq(1), result.eq(self.result.error)]
@@ -207,14 +207,14 @@ class CommandProcessor(wiring.Component):
             m.d.sync += [concluding.eq(0), self.busy.eq(0), self.error.eq(result)]
         return ended, result
 
-    def _end(self, m: Module, k: int, result):
+    def _end(self, m: Module, k: int, result, saved):
         """Take kernel `k` out of a preempt or resume."""
         state = self.states[k]
         failed = result != CommandError.NONE
         with m.If(self.engine.payload.resume):
             m.d.sync += state.eq(Mux(failed, KernelState.PREEMPTED, KernelState.RUNNING))
         with m.Elif(failed):
-            m.d.sync += state.eq(Mux(self._saved, KernelState.PREEMPTED, KernelState.RUNNING))
+            m.d.sync += state.eq(Mux(saved, KernelState.PREEMPTED, KernelState.RUNNING))
         with m.Elif(self.done[k]):
             m.d.sync += state.eq(KernelState.FINISHED)
             m.d.comb += self.finished[k].eq(1)

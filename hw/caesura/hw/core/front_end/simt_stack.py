@@ -10,9 +10,12 @@ Masks are stored as pushed; the effective mask is ``mask & live``, where `live` 
 have not exited. An entry that exits have emptied is popped when it becomes the top.
 """
 
-import enum
+from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+import enum
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -53,6 +56,66 @@ def stack_top(g: Geometry) -> data.StructLayout:
 
 def _reconverged(pc, reconv):
     return (pc == reconv) & (reconv != PC_NONE)
+
+
+def stack_entry(g: Geometry) -> data.StructLayout:
+    """An entry of a SIMT stack."""
+    return data.StructLayout({"pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS})
+
+
+class _Stacks:
+    """The stacks of all warps, and the one that is worked on.
+
+    The top entry of each lies in memories of its own (`pcs`, `tops`), those below in `body`, from
+    level 0; `lives` has the lanes that have not exited.
+    """
+
+    def __init__(self, m: Module, g: Geometry):
+        warp, self.level = payload.index(g.warps), payload.index(g.stack_depth)
+        slots, entry = 1 << warp.width, stack_entry(g)
+        top = data.StructLayout({"mask": g.warp_size, "reconv": PC_BITS,
+                                 "depth": range(g.stack_depth + 1)})
+        m.submodules.pcs = self.pcs = Memory(shape=PC_BITS, depth=slots, init=[])
+        m.submodules.tops = self.tops = Memory(shape=top, depth=slots, init=[])
+        m.submodules.lives = self.lives = Memory(shape=g.warp_size, depth=slots, init=[])
+        m.submodules.body = self.body = Memory(shape=entry, depth=slots << self.level.width,
+                                               init=[])
+        self.warp = Signal(warp, name="worked_on")
+        self.write_pc = self.pcs.write_port()
+        self.write_top = self.tops.write_port()
+        self.write_live = self.lives.write_port()
+        self.write_body = self.body.write_port()
+        for port in (self.write_pc, self.write_top, self.write_live):
+            m.d.comb += port.addr.eq(self.warp)
+        # its top as it lies in memory, the same as an entry, and the level that entry would have
+        self.raw = self.read(m, self.tops, self.warp)
+        self.old = Signal(entry)
+        self.level_up = Signal(self.level)
+        # The top is to be dropped; an entry that a divergence still has to write.
+        self.popping = Signal()
+        self.pushing = Signal()
+        self.second = Signal(entry)
+
+    @staticmethod
+    def read(m: Module, memory: Memory, address: Value) -> Any:
+        """Return a row of a memory, read in the same cycle."""
+        port = memory.read_port(domain="comb")
+        m.d.comb += port.addr.eq(address)
+        return port.data
+
+    def store(self, m: Module, level: Value, entry: ValueLike):
+        """Write entry `entry` at `level` of the stack."""
+        index = Signal(self.level, name="store_level")
+        m.d.comb += [index.eq(level), self.write_body.addr.eq(Cat(index, self.warp)),
+                     self.write_body.data.eq(entry), self.write_body.en.eq(1)]
+
+    def set_top(self, m: Module, pc: ValueLike, mask: ValueLike, reconv: ValueLike,
+                depth: ValueLike):
+        """Write its top and its depth."""
+        top = self.write_top
+        m.d.comb += [top.en.eq(1), top.data.mask.eq(mask),
+                     top.data.reconv.eq(reconv), top.data.depth.eq(depth),
+                     self.write_pc.en.eq(1), self.write_pc.data.eq(pc)]
 
 
 class SimtStack(wiring.Component):
@@ -128,106 +191,67 @@ class SimtStack(wiring.Component):
                 "depth": depth, "live": g.warp_size, "pc": PC_BITS, "mask": g.warp_size,
                 "reconv": PC_BITS}), 2)),
         })
-        self._level = payload.index(g.stack_depth)
-        self._entry = data.StructLayout({"pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS})
-        self._top = data.StructLayout({"mask": g.warp_size, "reconv": PC_BITS, "depth": depth})
 
     def elaborate(self, platform):
         m = Module()
-        g = self.geometry
-        slots = 1 << len(self.warp)
-        m.submodules.pcs = self._pcs = Memory(shape=PC_BITS, depth=slots, init=[])
-        m.submodules.tops = self._tops = Memory(shape=self._top, depth=slots, init=[])
-        m.submodules.lives = self._lives = Memory(shape=g.warp_size, depth=slots, init=[])
-        m.submodules.body = self._body = Memory(shape=self._entry,
-                                                depth=slots << self._level.width, init=[])
-        self._write_pc = self._pcs.write_port()
-        self._write_top = self._tops.write_port()
-        self._write_live = self._lives.write_port()
-        self._write_body = self._body.write_port()
-        self._raw = self._read(m, self._tops, self._selected(m))
-        self._old = Signal(self._entry)
-        self._level_up = Signal(self._level)  # of the present top
-        raw = self._raw
+        stacks = _Stacks(m, self.geometry)
+        raw = stacks.raw
         m.d.comb += [
-            self.top.pc.eq(self._read(m, self._pcs, self._warp)), self.top.reconv.eq(raw.reconv),
-            self.top.live.eq(self._read(m, self._lives, self._warp)), self.top.depth.eq(raw.depth),
-            self.top.mask.eq(raw.mask & self.top.live),
-            self._old.pc.eq(self.top.pc), self._old.mask.eq(raw.mask),
-            self._old.reconv.eq(raw.reconv), self._level_up.eq(raw.depth - 1),
+            self.top.pc.eq(stacks.read(m, stacks.pcs, stacks.warp)),
+            self.top.reconv.eq(raw.reconv),
+            self.top.live.eq(stacks.read(m, stacks.lives, stacks.warp)),
+            self.top.depth.eq(raw.depth), self.top.mask.eq(raw.mask & self.top.live),
+            stacks.old.pc.eq(self.top.pc), stacks.old.mask.eq(raw.mask),
+            stacks.old.reconv.eq(raw.reconv), stacks.level_up.eq(raw.depth - 1),
+            stacks.write_live.data.eq(self.command.live),
         ]
-        for port in (self._write_pc, self._write_top, self._write_live):
-            m.d.comb += port.addr.eq(self._warp)
-        m.d.comb += self._write_live.data.eq(self.command.live)
-        self._second = Signal(self._entry)  # entry that a divergence still has to write
-        with m.If(self._popping):
-            self._pop(m)
-        with m.Elif(self._pushing):
-            self._store(m, self._level_up - 1, self._second)
-            m.d.sync += self._pushing.eq(0)
+        self._select(m, stacks)
+        with m.If(stacks.popping):
+            self._pop(m, stacks)
+        with m.Elif(stacks.pushing):
+            stacks.store(m, stacks.level_up - 1, stacks.second)
+            m.d.sync += stacks.pushing.eq(0)
         with m.Else():
-            self._execute(m)
-        self._reads(m)
+            self._execute(m, stacks)
+        self._reads(m, stacks)
         return m
 
-    def _selected(self, m: Module):
-        """The warp worked on: that of the command, or while busy that of the last one."""
-        self._popping = Signal()
-        self._pushing = Signal()
-        self._warp = Signal.like(self.warp)
+    def _select(self, m: Module, stacks: _Stacks):
+        """Work on the warp of the command, or while busy on that of the last one."""
         working = Signal.like(self.warp)
-        m.d.comb += [self.busy.eq(self._popping | self._pushing),
-                     self._warp.eq(Mux(self.busy, working, self.warp)),
+        m.d.comb += [self.busy.eq(stacks.popping | stacks.pushing),
+                     stacks.warp.eq(Mux(self.busy, working, self.warp)),
                      self.settling.eq(one_hot(working, self.geometry.warps)
                                       & spread(self.busy, self.geometry.warps))]
-        m.d.sync += working.eq(self._warp)
-        return self._warp
+        m.d.sync += working.eq(stacks.warp)
 
-    @staticmethod
-    def _read(m: Module, memory: Memory, address):
-        port = memory.read_port(domain="comb")
-        m.d.comb += port.addr.eq(address)
-        return port.data
-
-    def _store(self, m: Module, level, entry):
-        """Write entry `entry` at `level` of the selected warp's stack."""
-        index = Signal(self._level, name="store_level")
-        m.d.comb += [index.eq(level), self._write_body.addr.eq(Cat(index, self._warp)),
-                     self._write_body.data.eq(entry), self._write_body.en.eq(1)]
-
-    def _set_top(self, m: Module, pc, mask, reconv, depth):
-        top = self._write_top
-        m.d.comb += [top.en.eq(1), top.data.mask.eq(mask),
-                     top.data.reconv.eq(reconv), top.data.depth.eq(depth),
-                     self._write_pc.en.eq(1), self._write_pc.data.eq(pc)]
-
-    def _execute(self, m: Module):
+    def _execute(self, m: Module, stacks: _Stacks):
         """Carry out the command, and see whether the new top has to be popped."""
-        do, raw = self.command, self._raw
-        diverge = self._divergence(m)
+        do, raw = self.command, stacks.raw
+        diverge = self._divergence(m, stacks)
         with m.Switch(do.kind):
             with m.Case(StackCommand.INIT):
-                self._set_top(m, PC_NONE, 0, PC_NONE, 0)
-                m.d.comb += self._write_live.en.eq(1)
+                stacks.set_top(m, PC_NONE, 0, PC_NONE, 0)
+                m.d.comb += stacks.write_live.en.eq(1)
             with m.Case(StackCommand.PUSH):
                 with m.If(raw.depth != self.geometry.stack_depth):
-                    self._set_top(m, do.pc, do.mask, do.reconv, raw.depth + 1)
+                    stacks.set_top(m, do.pc, do.mask, do.reconv, raw.depth + 1)
                     with m.If(raw.depth.any()):
-                        self._store(m, self._level_up, self._old)
+                        stacks.store(m, stacks.level_up, stacks.old)
             with m.Case(StackCommand.JUMP):
                 gone = ~do.live.any()
-                self._set_top(m, do.pc, raw.mask, raw.reconv, Mux(gone, 0, raw.depth))
+                stacks.set_top(m, do.pc, raw.mask, raw.reconv, Mux(gone, 0, raw.depth))
                 warps = self.geometry.warps
-                m.d.comb += [self._write_live.en.eq(1),
+                m.d.comb += [stacks.write_live.en.eq(1),
                              self.emptied.eq(one_hot(self.warp, warps) & spread(gone, warps))]
-                m.d.sync += self._popping.eq(~gone & (~(raw.mask & do.live).any()
+                m.d.sync += stacks.popping.eq(~gone & (~(raw.mask & do.live).any()
                                                       | _reconverged(do.pc, raw.reconv)))
             with m.Case(StackCommand.DIVERGE):
                 diverge()
 
-    def _divergence(self, m: Module):
+    def _divergence(self, m: Module, stacks: _Stacks):
         """Compute a divergence; return the function that carries it out."""
-        do, raw, depth = self.command, self._raw, self._raw.depth
+        do, raw, depth = self.command, stacks.raw, stacks.raw.depth
         fall = Signal(PC_BITS)
         rest = Signal(self.geometry.warp_size)
         reuse = Signal()
@@ -243,53 +267,54 @@ class SimtStack(wiring.Component):
         ]
 
         def carry_out():
-            m.d.sync += [self._second.pc.eq(fall), self._second.mask.eq(rest),
-                         self._second.reconv.eq(do.reconv)]
-            kept = Signal(self._entry)
+            m.d.sync += [stacks.second.pc.eq(fall), stacks.second.mask.eq(rest),
+                         stacks.second.reconv.eq(do.reconv)]
+            kept = Signal(stack_entry(self.geometry))
             m.d.comb += [kept.pc.eq(Mux(reuse, fall, do.reconv)),
                          kept.mask.eq(Mux(reuse, rest, raw.mask)), kept.reconv.eq(raw.reconv)]
             with m.If(~push_fall & ~push_target & reuse):
-                m.d.sync += self._popping.eq(1)
+                m.d.sync += stacks.popping.eq(1)
             with m.Elif(~push_fall & ~push_target):
-                self._set_top(m, do.reconv, raw.mask, raw.reconv, depth)
+                stacks.set_top(m, do.reconv, raw.mask, raw.reconv, depth)
             with m.Elif(~self.overflow):
-                self._set_top(m, Mux(push_target, do.pc, fall),
+                stacks.set_top(m, Mux(push_target, do.pc, fall),
                               Mux(push_target, do.mask, rest), do.reconv, new_depth)
-                m.d.sync += self._pushing.eq(~reuse & push_fall & push_target)
+                m.d.sync += stacks.pushing.eq(~reuse & push_fall & push_target)
                 with m.If(~reuse | push_fall & push_target):
-                    self._store(m, self._level_up, kept)
+                    stacks.store(m, stacks.level_up, kept)
         return carry_out
 
-    def _pop(self, m: Module):
+    def _pop(self, m: Module, stacks: _Stacks):
         """Drop the top; go on if the entry revealed is finished too."""
-        depth = self._raw.depth
-        below = Signal(self._entry)
-        level = Signal(self._level)
+        depth = stacks.raw.depth
+        below = Signal(stack_entry(self.geometry))
+        level = Signal(stacks.level)
         m.d.comb += [level.eq(depth - 2),
-                     below.eq(self._read(m, self._body, Cat(level, self._warp)))]
+                     below.eq(stacks.read(m, stacks.body, Cat(level, stacks.warp)))]
         with m.If(depth > 1):
-            self._set_top(m, below.pc, below.mask, below.reconv, depth - 1)
-            m.d.sync += self._popping.eq(~(below.mask & self.top.live).any()
+            stacks.set_top(m, below.pc, below.mask, below.reconv, depth - 1)
+            m.d.sync += stacks.popping.eq(~(below.mask & self.top.live).any()
                                          | _reconverged(below.pc, below.reconv))
         with m.Else():
-            self._set_top(m, PC_NONE, 0, PC_NONE, 0)
-            m.d.sync += self._popping.eq(0)
+            stacks.set_top(m, PC_NONE, 0, PC_NONE, 0)
+            m.d.sync += stacks.popping.eq(0)
 
-    def _reads(self, m: Module):
+    def _reads(self, m: Module, stacks: _Stacks):
         """The PC changed by the fetch unit, the read ports of single fields, and the views."""
-        skip = self._pcs.write_port()
+        skip = stacks.pcs.write_port()
         m.d.comb += [
             skip.en.eq(self.skip.valid), skip.addr.eq(self.skip.warp), skip.data.eq(self.skip.pc),
-            self.fetch_pc.eq(self._read(m, self._pcs, self.fetch_warp)),
-            self.decode_reconv.eq(self._read(m, self._tops, self.decode_warp).reconv),
-            self.waiter_pc.eq(self._read(m, self._pcs, self.waiter_warp)),
+            self.fetch_pc.eq(stacks.read(m, stacks.pcs, self.fetch_warp)),
+            self.decode_reconv.eq(stacks.read(m, stacks.tops, self.decode_warp).reconv),
+            self.waiter_pc.eq(stacks.read(m, stacks.pcs, self.waiter_warp)),
         ]
         for number in range(2):
             select, view = self.view_select[number], self.view[number]
-            top = self._read(m, self._tops, select.warp)
-            pc = self._read(m, self._pcs, select.warp)
-            live = self._read(m, self._lives, select.warp)
-            entry = self._read(m, self._body, Cat(select.entry[:self._level.width], select.warp))
+            top = stacks.read(m, stacks.tops, select.warp)
+            pc = stacks.read(m, stacks.pcs, select.warp)
+            live = stacks.read(m, stacks.lives, select.warp)
+            level = select.entry[:stacks.level.width]
+            entry = stacks.read(m, stacks.body, Cat(level, select.warp))
             is_top = select.entry == (top.depth - 1)[:len(top.depth)]
             m.d.comb += [
                 view.depth.eq(top.depth), view.live.eq(live),

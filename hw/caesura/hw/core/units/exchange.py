@@ -157,29 +157,29 @@ class ExchangeUnit(wiring.Component):
             stall.eq(self.write.valid & ~self.write.ready
                      | self.predicate.valid & ~self.predicate.ready),
         ]
-        self._receive(m, kept, mask, busy)
+        held, fields = self._receive(m, kept, mask, busy)
         with m.If(~stall):
             m.d.sync += picked.valid.eq(busy)
         with m.If(busy & ~stall):
-            self._choose(m, kept, mask, picked, busy)
-        words = self._read(m, picked, ~stall)
+            self._choose(m, fields, kept, mask, picked, busy)
+        words = self._read(m, held, picked, ~stall)
         self._gather(m, kept, mask, picked, words, stall)
         return m
 
     def _receive(self, m, kept, mask, busy):
-        """Store the beats of an instruction."""
+        """Store the beats of an instruction; return the memories of words and of lane numbers."""
         g, op = self.geometry, self.op.payload
-        m.submodules.words = self._words = Memory(shape=32 * g.lanes, depth=g.beats, init=[])
-        fields = data.ArrayLayout(self._field, g.lanes)
-        m.submodules.fields = self._fields = Memory(shape=fields, depth=g.beats, init=[])
+        m.submodules.words = words = Memory(shape=32 * g.lanes, depth=g.beats, init=[])
+        layout = data.ArrayLayout(self._field, g.lanes)
+        m.submodules.fields = fields = Memory(shape=layout, depth=g.beats, init=[])
         take = self.op.valid & self.op.ready
-        row = Signal(fields)
+        row = Signal(layout)
         for lane in range(g.lanes):
             b, c = op.b[lane], op.c[lane]
             c = Mux(op.function[3], b[8:], c)
             m.d.comb += [row[lane].distance.eq(b), row[lane].clamp.eq(c),
                          row[lane].segment.eq(c[8:])]
-        for memory, value in ((self._words, op.a), (self._fields, row)):
+        for memory, value in ((words, op.a), (fields, row)):
             port = memory.write_port()
             m.d.comb += [port.addr.eq(op.beat), port.data.eq(value), port.en.eq(take)]
         with m.If(take):
@@ -189,8 +189,9 @@ class ExchangeUnit(wiring.Component):
                 kept.match.eq(op.function[:3] == ExchangeOp.MATCH), kept.mode.eq(op.function[:2]),
                 mask.word_select(op.beat, g.lanes).eq(op.mask), busy.eq(op.last),
             ]
+        return words, fields
 
-    def _choose(self, m, kept, mask, picked, busy):
+    def _choose(self, m, fields, kept, mask, picked, busy):
         """One step: the lanes whose words are read next, and whether they are the result of the
         group."""
         g, groups, threads = self.geometry, self._groups, self.geometry.exchange_lanes
@@ -198,7 +199,7 @@ class ExchangeUnit(wiring.Component):
         scan = Signal(range(groups + 1))
         push = Signal()
         last = Signal()
-        port = self._fields.read_port(domain="comb")
+        port = fields.read_port(domain="comb")
         within = exact_log2(g.lanes // threads)
         m.d.comb += [
             port.addr.eq(group[within:]), push.eq(~kept.match | (scan == groups)),
@@ -244,14 +245,14 @@ class ExchangeUnit(wiring.Component):
                     m.d.comb += [source.eq(value), inside.eq(within)]
         return source, inside
 
-    def _read(self, m, picked, go):
+    def _read(self, m, memory, picked, go):
         """Return the result of each thread of the group:
         the word it reads, or the lanes found to have its word."""
         g, threads = self.geometry, range(self.geometry.exchange_lanes)
         within = exact_log2(g.lanes)
         words = []
         for k in threads:
-            port = self._words.read_port(domain="comb")
+            port = memory.read_port(domain="comb")
             m.d.comb += port.addr.eq(picked.lane[k][within:])
             words.append(port.data.word_select(picked.lane[k][:within], 32))
         targets = Signal(data.ArrayLayout(32, g.exchange_lanes), reset_less=True)

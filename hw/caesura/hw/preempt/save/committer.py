@@ -115,7 +115,8 @@ class Committer(wiring.Component):
         g = self.geometry
         m.submodules.grants = grants = StreamQueue(self._request, 4)
         m.submodules.marks = marks = StreamQueue(self._mark, 2 * g.tb_slots)
-        self._wanted = Signal(g.tb_slots)
+        wanted = Signal(g.tb_slots)  # entries to be marked COMPLETE
+        completing = Signal()        # one of them, the lowest, is taken
         valid = Signal()
         request = Signal(self._request)
         sent = Signal()
@@ -134,16 +135,16 @@ class Committer(wiring.Component):
         ]
         with m.If(sent):
             m.d.sync += issued.eq(issued + 1)
-        offered = self._choose(m, valid, request, ~valid | sent)
+        offered = self._choose(m, valid, request, ~valid | sent, wanted, completing)
         self._beats(m, grants.output)
-        acknowledged = self._acknowledge(m, marks.output)
+        acknowledged = self._acknowledge(m, marks.output, wanted, completing)
         m.d.comb += [
             self.sending.eq(valid | grants.output.valid),
             self.idle.eq(~valid & ~offered & (issued == acknowledged)),
         ]
         return m
 
-    def _choose(self, m, valid, request, free):
+    def _choose(self, m, valid, request, free, wanted, completing):
         """Load the request register: completions first, then other heads, then data."""
         g = self.geometry
         take_wanted = Signal()
@@ -152,12 +153,12 @@ class Committer(wiring.Component):
         burst = self.burst.payload
         entry = Signal(index(g.tb_slots))
         opened = self.opened.bit_select(burst.entry, 1)
-        m.d.comb += [take_wanted.eq(self._wanted.any()),
+        m.d.comb += [take_wanted.eq(wanted.any()),
                      take_head.eq(self.head.valid & ~take_wanted),
                      take_burst.eq(self.burst.valid & opened & ~self.head.valid & ~take_wanted),
                      self.head.ready.eq(free & ~take_wanted),
                      self.burst.ready.eq(free & opened & ~take_wanted & ~self.head.valid)]
-        m.d.comb += entry.eq(Mux(take_wanted, lowest_number(self._wanted), self.head.payload.entry))
+        m.d.comb += entry.eq(Mux(take_wanted, lowest_number(wanted), self.head.payload.entry))
         with m.If(free):
             m.d.sync += valid.eq(take_wanted | take_head | take_burst)
             with m.If(take_burst):
@@ -173,7 +174,7 @@ class Committer(wiring.Component):
                     request.state.eq(Mux(take_wanted, State.COMPLETE, self.head.payload.state)),
                     request.generation.eq(Mux(take_wanted, self.generation,
                                               self.head.payload.generation))]
-        self._completing = free & take_wanted
+        m.d.comb += completing.eq(free & take_wanted)
         return take_wanted | self.head.valid | self.burst.valid
 
     def _beats(self, m, grant):
@@ -201,7 +202,7 @@ class Committer(wiring.Component):
         with m.If(go):
             m.d.sync += count.eq(Mux(last, 0, count + 1))
 
-    def _acknowledge(self, m, marks):
+    def _acknowledge(self, m, marks, wanted, completing):
         """Count acknowledgements; the one of a marked burst is an event,
         or makes a completion wanted."""
         entry = marks.payload.entry
@@ -222,9 +223,9 @@ class Committer(wiring.Component):
             m.d.sync += self.error.eq(0)
         with m.Elif(failed):
             m.d.sync += self.error.eq(1)
-        kept = Mux(self._completing, without_lowest(self._wanted), self._wanted)
-        completes = Signal.like(self._wanted)
+        kept = Mux(completing, without_lowest(wanted), wanted)
+        completes = Signal.like(wanted)
         with m.If(marked & marks.payload.final & ~failed & ~self.error):
             m.d.comb += completes.eq(1 << entry)
-        m.d.sync += self._wanted.eq(kept | completes)
+        m.d.sync += wanted.eq(kept | completes)
         return number
