@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from checkout import PARTS, ROOT, short, source
+
+from support.checkout import PARTS, ROOT, short, source
+from support.sources import support
 
 PASSED = Path(os.environ.get("CAESURA_CACHE", ROOT / "build" / "cache")) / "passed"
 
@@ -24,13 +26,13 @@ def _digest(path: Path) -> bytes:
 
 
 def _record(item: pytest.Item) -> Path | None:
-    """Where a long test leaves its mark: named by the test and by what it depends on."""
+    """Where a long test leaves its mark: named by the test and by what it depends on, its support included."""
     if item.get_closest_marker("full") is None:
         return None
     sources = item.get_closest_marker("depends_on")
     paths = [source(name) for name in (sources.args if sources else PARTS)]
     digest = hashlib.sha256(item.nodeid.encode())
-    for path in (*paths, item.path, *([] if sources else [item.path.parent])):
+    for path in (*paths, *sorted(support(item.path)), item.path, *([] if sources else [item.path.parent])):
         digest.update(_digest(path))
     return PASSED / digest.hexdigest()[:32]
 

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import Instruction, encode
@@ -20,6 +19,7 @@ from caesura.sim.workloads.random_native import random_program
 from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
 from caesura.software.driver import Device
 from caesura.software.kernels import KERNELS
+from support.selection import quick
 
 GTX480, TINY = preset("gtx480"), preset("tiny")
 SOME = "pathfinder", "nbody", "histogram", "warpscan"

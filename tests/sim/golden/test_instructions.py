@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from plain_integers import VALUES, WORD, reference
 
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import preset
@@ -13,6 +12,7 @@ from caesura.sim.testing.binary32 import results
 from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_float import IMMEDIATES as FLOATS
 from caesura.software.compiler import KernelImage
+from support.sim.plain_integers import VALUES, WORD, reference
 
 
 def single_warp(words, registers=16, size="gtx480"):

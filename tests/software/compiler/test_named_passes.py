@@ -8,7 +8,6 @@ import re
 import networkx
 import numpy as np
 import pytest
-from checkout import ROOT, source
 from click.testing import CliRunner
 
 from caesura.hw.arch.errors import InputError
@@ -22,6 +21,7 @@ from caesura.software.compiler.ir.text import parse, show
 from caesura.software.compiler.passes import DEFAULT, PASSES, STAGES, check_order
 from caesura.software.compiler.pipeline import run_passes
 from caesura.software.kernels import kernel
+from support.checkout import ROOT, source
 
 GEOMETRY = dataclasses.replace(PRESETS["gtx480"], stack_depth=64)
 COMPILER = source("software/compiler")

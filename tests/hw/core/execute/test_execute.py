@@ -4,12 +4,12 @@ from collections import deque
 
 import numpy as np
 import pytest
-from execute_bench import CHECKED, GEOMETRIES, Bench
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Special, Unit
 from caesura.hw.core.execute.pipeline import MEMORY_UNITS, SIDE_UNITS
+from support.hw.execute_bench import CHECKED, GEOMETRIES, Bench
 
 ALU = [op for op in OPCODES if op.unit == Unit.ALU]
 MEMORY = [op for op in OPCODES if op.unit in MEMORY_UNITS and "ud" not in op.operands]

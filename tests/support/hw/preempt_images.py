@@ -3,8 +3,6 @@
 from collections import deque
 from typing import Any
 
-from preempt_machine import CCB_BASE, SEGMENT, Machine
-
 from caesura.hw.arch import context
 from caesura.hw.arch.context import (
     CCB_ENTRY,
@@ -19,6 +17,8 @@ from caesura.hw.arch.context import (
 from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS
 from caesura.hw.arch.isa import registers_of_vector
 from caesura.hw.arch.patterns import pattern_group
+
+from .preempt_machine import CCB_BASE, SEGMENT, Machine
 
 WORD = 1 << 32
 

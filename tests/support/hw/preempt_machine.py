@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib.data import Layout
-from register_samples import registers
-from simulation import Simulator, component
 
 from caesura.hw.arch import context
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.patterns import pattern_group
 from caesura.hw.preempt.engine import PreemptEngine
+
+from .register_samples import registers
+from .simulation import Simulator, component
 
 CCB_BASE = 0x4000
 SEGMENT = 128

@@ -3,8 +3,6 @@
 from collections import deque
 
 import numpy as np
-from selection import quick
-from simulation import Simulator, component
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import preset
@@ -15,6 +13,9 @@ from caesura.hw.core.units.f64 import F64Unit
 from caesura.hw.core.units.floating import FloatUnit
 from caesura.hw.core.units.integer import IntegerLane
 from caesura.hw.core.units.sfu import SpecialFunctionUnit
+
+from ..selection import quick
+from .simulation import Simulator, component
 
 SIDE = SIDE_UNITS
 WIDE = preset("ecp5")  # 32 threads on 8 lanes

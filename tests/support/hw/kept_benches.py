@@ -1,11 +1,11 @@
 """The benches of `sim.testing` on blocks and simulators that are kept from test to test."""
 
-from simulation import Simulator, component
-
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.front_end.front import FrontEnd
 from caesura.sim.testing import front_end, side_units
+
+from .simulation import Simulator, component
 
 __all__ = ["POINT", "WIDE", "FrontEndBench", "SideBench"]
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from unittest import mock
 
 from amaranth.hdl import Cat, Module
-from simulation import Simulator, component
 
 from caesura.hw import control_unit
 from caesura.hw.arch.faults import CommandError
@@ -13,6 +12,8 @@ from caesura.hw.arch.geometry import PC_NONE
 from caesura.hw.arch.registers import Command, KernelState, register_map
 from caesura.hw.interfaces.payloads import warp_init
 from caesura.hw.preempt.engine import PreemptEngine
+
+from .simulation import Simulator, component
 
 MAP = register_map()
 
