@@ -3,7 +3,9 @@
 import functools
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,7 +47,7 @@ def pytest_runtest_setup(item: pytest.Item):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[Any]:
     """Remember what passes."""
     report = yield
     record = _record(item) if report.when == "call" and report.passed else None
@@ -56,6 +58,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
 
 
 @pytest.fixture(autouse=True)
-def no_terminal(monkeypatch):
+def no_terminal(monkeypatch: pytest.MonkeyPatch):
     """Reports are as wide as they like: what runs the tests may have set the width of a terminal that nobody sees."""
     monkeypatch.delenv("COLUMNS", raising=False)
