@@ -3,10 +3,14 @@
 import functools
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from checkout import PARTS, ROOT, short, source
+
+from support.checkout import PARTS, ROOT, short, source
+from support.sources import support
 
 PASSED = Path(os.environ.get("CAESURA_CACHE", ROOT / "build" / "cache")) / "passed"
 
@@ -24,13 +28,13 @@ def _digest(path: Path) -> bytes:
 
 
 def _record(item: pytest.Item) -> Path | None:
-    """Where a long test leaves its mark: named by the test and by what it depends on."""
+    """Where a long test leaves its mark: named by the test and by what it depends on, its support included."""
     if item.get_closest_marker("full") is None:
         return None
     sources = item.get_closest_marker("depends_on")
     paths = [source(name) for name in (sources.args if sources else PARTS)]
     digest = hashlib.sha256(item.nodeid.encode())
-    for path in (*paths, item.path, *([] if sources else [item.path.parent])):
+    for path in (*paths, *sorted(support(item.path)), item.path, *([] if sources else [item.path.parent])):
         digest.update(_digest(path))
     return PASSED / digest.hexdigest()[:32]
 
@@ -43,7 +47,7 @@ def pytest_runtest_setup(item: pytest.Item):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[Any]:
     """Remember what passes."""
     report = yield
     record = _record(item) if report.when == "call" and report.passed else None
@@ -54,6 +58,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
 
 
 @pytest.fixture(autouse=True)
-def no_terminal(monkeypatch):
+def no_terminal(monkeypatch: pytest.MonkeyPatch):
     """Reports are as wide as they like: what runs the tests may have set the width of a terminal that nobody sees."""
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -5,9 +5,9 @@ import ast
 import pytest
 from amaranth.hdl import Const, Module
 from amaranth.sim import Simulator
-from checkout import PARTS, ROOT, short, source
 
 from caesura.hw.arch.context import CAPABILITIES, Capability, Mechanism, has, lacks
+from support.checkout import PARTS, ROOT, short, source
 
 TABLE = source("hw/arch/context.py")
 

@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from checkout import PARTS, ROOT, source
+
+from support.checkout import PARTS, ROOT, source
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MADE = {"sim/rtl/ready"}

@@ -18,6 +18,11 @@ LAYERS = {
     "caesura.sim.golden": (
         "state", "semantics", "bounds", "decoder", "execution", "context_image preemption native", "machine",
         "transport"),
+    "caesura.software.compiler": (
+        "origins hints options garbage_collection", "errors", "source",
+        "ptx", "library", "ir", "analysis", "lower", "optimize", "uniform", "registers", "image", "preemption",
+        "codegen", "explain",
+        "compiled passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (
         "transport bounds errors closed host_interface display pace",
         "regions memory arrays",
@@ -82,6 +87,13 @@ def test_no_import_of_a_later_layer(package):
     place = {name: level[name.split(".")[0]] for name in found}
     assert [(name, other) for name, other in found.edges if place[other] > place[name]] == []
     assert set(level) == {name.split(".")[0] for name in found}
+
+
+def test_stages_of_the_compiler_are_in_one_order():
+    """Each folder is a layer of its own; modules are found at all."""
+    package = "caesura.software.compiler"
+    found = graph(package)
+    assert len(found) > 90 and {name.split(".")[0] for name in found if "." in name} < set(LAYERS[package])
 
 
 def test_a_circle_is_found(tmp_path, monkeypatch):

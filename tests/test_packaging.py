@@ -11,7 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from checkout import PARTS, ROOT
+
+from support.checkout import PARTS, ROOT
 
 pytestmark = [pytest.mark.full, pytest.mark.depends_on(
     "src", "hw", "sim", "software", "tests", "docs", "examples", "tools", ".ci",
@@ -133,7 +134,8 @@ def test_installed_in_an_empty_environment_it_runs_a_file_outside_the_checkout(i
     out = run(programs / "caesura", "run", EXAMPLE[0], "--job", EXAMPLE[1], "--backend", "golden", "--json",
               cwd=home, HOME=str(home))
     assert '"correct": true' in out
-    found = json.loads(run(programs / "python", ROOT / "tests" / "every_module.py", cwd=home, HOME=str(home)))
+    script = ROOT / "tests" / "support" / "every_module.py"
+    found = json.loads(run(programs / "python", script, cwd=home, HOME=str(home)))
     assert {name.split(".")[1] for name in found["files"]} == {*PARTS, "cache", "progress"} and found["version"]
     assert [file for file in found["files"].values() if not Path(file).is_relative_to(place)] == []
     # Only the test support opens a browser, with what developers install.

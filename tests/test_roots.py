@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkout import PARTS, ROOT
 
 import caesura
+from support.checkout import PARTS, ROOT
 
 ROOTS = "src", *PARTS
 WAYS = """
@@ -35,7 +35,7 @@ def python(*command, roots):
 
 
 def test_every_file_is_one_module():
-    found = json.loads(python(ROOT / "tests" / "every_module.py", roots=[ROOT / "src"]))
+    found = json.loads(python(ROOT / "tests" / "support" / "every_module.py", roots=[ROOT / "src"]))
     files = {Path(file) for file in found["files"].values()} | {ROOT / "src" / "caesura" / "__init__.py"}
     assert len(files) == len(found["files"]) + 1
     present = {path for root in ROOTS for path in (ROOT / root).rglob("*.py") if path.name != "__main__.py"}

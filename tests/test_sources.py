@@ -1,11 +1,15 @@
-"""What a `depends_on` mark names is all that the test imports, so that no change of a source leaves a stale mark."""
+"""What a `depends_on` mark names is all of the package that the test imports, so no change leaves a stale mark.
+
+The test's own file and the support it imports count without being named.
+"""
 
 import ast
-import functools
 from pathlib import Path
 
 import pytest
-from checkout import ROOT, short, source
+
+from support.checkout import ROOT, short, source
+from support.sources import SUPPORT, closure, support
 
 MARKED = sorted(path for path in ROOT.glob("tests/**/test_*.py") if "mark.depends_on(" in path.read_text()
                 and path != Path(__file__).resolve())
@@ -18,37 +22,10 @@ def named(path: Path) -> list[str]:
     return [ast.literal_eval(argument) for argument in calls[0].args]
 
 
-@functools.cache
-def imports(path: Path) -> frozenset[Path]:
-    """Return the project's own modules that a file names in its imports, wherever they stand."""
-    package = ("caesura", *short(path).parts[:-1])
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names.update(tuple(alias.name.split(".")) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = (*(package[:len(package) - node.level + 1] if node.level else ()), *(node.module or "").split("."))
-            base = tuple(filter(None, base))
-            names.update({base, *((*base, alias.name) for alias in node.names)})
-    files = {source("/".join(name[1:])) for name in names if name[:1] == ("caesura",) and len(name) > 1}
-    return frozenset(
-        file for stem in files for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.exists())
-
-
-def closure(path: Path) -> set[Path]:
-    """Return the modules that importing a file brings in, in turn."""
-    found, left = set(), [path]
-    while left:
-        new = imports(left.pop()) - found
-        found |= new
-        left += new
-    return found
-
-
 @pytest.mark.parametrize("path", MARKED, ids=lambda path: path.stem)
 def test_marks_name_every_source(path):
     names = [source(name) for name in named(path)]
-    missing = [str(short(file)) for file in closure(path) if not any(
+    missing = [str(short(file)) for file in closure(path) if SUPPORT not in file.parents and not any(
         name in (file, *file.parents) for name in names)]
     assert missing == []
 
@@ -58,3 +35,11 @@ def test_a_source_in_turn_is_found():
     found = closure(source("tests/hw/core/units/test_sfu.py")) | closure(source("tests/hw/core/units/test_f64_unit.py"))
     assert {source("hw/core/units/floating/parts.py"), source("sim/testing/binary32/__init__.py")} <= found
     assert len(MARKED) >= 6
+
+
+def test_support_in_turn_is_found():
+    """Of the bench the machine it looks into, and what that is made of; of a module the data it reads."""
+    names = {file.name for file in support(source("tests/hw/preempt/test_gang.py"))}
+    assert {"preempt_images.py", "preempt_machine.py", "register_samples.py", "simulation.py"} <= names
+    assert "execute_bench.py" not in names
+    assert "trace_processor.js" in {file.name for file in support(source("tests/sim/report/test_timeline.py"))}

@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from control_bench import MAP, ControlBench, Kernel
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.registers import IDENTIFICATION, Command, KernelState
+from support.hw.control_bench import MAP, ControlBench, Kernel
+from support.selection import quick
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
 SEEDS = quick(range(3), range(1))

@@ -1,13 +1,13 @@
 """Every port of every public block is in its docstring, under ``Attributes``."""
 
 import ast
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 
-FOLDER = Path(next(iter(importlib.util.find_spec("caesura.hw").submodule_search_locations)))
+from support.checkout import source
+
+FOLDER = source("hw")
 NAMES = re.compile(r"(\w+(?:, \w+)*)(?: : .*)?")
 
 

@@ -9,13 +9,13 @@ import re
 from pathlib import Path
 
 import pytest
-from selection import quick
 
 from caesura import hw
 from caesura.hw.arch.geometry import PRESETS, preset
 from caesura.hw.sm import Sm
 from caesura.progress import quiet
 from caesura.sim.rtl.design import design_text
+from support.selection import quick
 
 SOURCES = Path(hw.__file__).resolve().parent
 NAMELESS = re.compile(r"^.* \\\$[A-Za-z].*$", re.MULTILINE)

@@ -3,10 +3,11 @@
 import gc
 
 import pytest
-import simulation
 from amaranth.hdl import Module, Signal
 from amaranth.lib import memory, wiring
-from simulation import KEPT, Simulator, component
+
+from support.hw import simulation
+from support.hw.simulation import KEPT, Simulator, component
 
 
 class Block(wiring.Component):

@@ -10,14 +10,14 @@ from amaranth.hdl import Fragment, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import Out
-from state_list import ABOUT_THE_IMAGE, Kind, listed
-from state_walk import elements
 
 from caesura.hw.arch import context
 from caesura.hw.arch.geometry import PRESETS, preset
 from caesura.hw.core.execute.pipeline import ExecutePipeline
 from caesura.hw.core.front_end.barriers import BarrierUnit
 from caesura.hw.sm import Sm
+from support.hw.state_list import ABOUT_THE_IMAGE, Kind, listed
+from support.hw.state_walk import elements
 
 AWAY = 8
 """Every entry of the list is taken away once, every eighth at a time."""

@@ -9,7 +9,6 @@ import functools
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
@@ -24,6 +23,7 @@ from caesura.software.compiler.image.lift import lift
 from caesura.software.driver import CycleLimit, Device, KernelFault
 from caesura.software.kernels import hostile
 from caesura.software.kernels.job import Job
+from support.selection import quick
 
 FULL = PRESETS["gtx480"]
 MEMORY = 4 << 20

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism, Pattern
 from caesura.hw.arch.faults import Fault
@@ -12,6 +11,7 @@ from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.sim.workloads.everywhere import has_points
 from caesura.software.driver import CycleLimit, KernelFault, LaunchError
 from caesura.software.kernels import KERNELS, hostile, kernel
+from support.selection import quick
 
 GEOMETRY = PRESETS["gtx480"]
 NAMES = quick(KERNELS, [name for name, k in KERNELS.items() if k.folder == "examples"])

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.isa import Special
 from caesura.sim import open_device
 from caesura.software.compiler import KernelImage, compile_ptx
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.driver import DriverError, LaunchError
 from caesura.software.kernels import kernel
+from support.sim.machine_code import word
 
 PTX = """.version 8.0
 .target sm_75
@@ -28,10 +28,6 @@ PTX = """.version 8.0
     mov.u64 %rd3, table; add.s64 %rd3, %rd3, %rd2; ld.const.u32 %r2, [%rd3]; ld.const.u32 %r3, [raw+4];
     add.s32 %r2, %r2, %r3; add.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r2; ret;
 }}""" for name in ("one", "two"))
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
@@ -37,6 +36,7 @@ from caesura.software.kernels import (
     warpscan_job,
 )
 from caesura.software.kernels.job import Job
+from support.selection import quick
 
 FULL = PRESETS["gtx480"]
 MOST_CYCLES = 2000

@@ -3,7 +3,6 @@
 import pytest
 
 from caesura.hw.arch.context import area_bound
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.isa import Special
@@ -13,13 +12,10 @@ from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
+from support.sim.machine_code import word
 
 TINY = preset("tiny")
 LIMIT = 50_000
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 TID, CTAID = word("s2r", d=0, imm=Special.TID_X), word("s2r", d=1, imm=Special.CTAID_X)

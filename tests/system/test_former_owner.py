@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Special
 from caesura.sim.golden.transport import GoldenTransport
@@ -11,14 +10,11 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.driver import Device
+from support.sim.machine_code import word
 
 TINY = preset("tiny")
 LIMIT = 20_000
 BACK_ENDS = pytest.mark.parametrize("transport", [GoldenTransport, RtlTransport], ids=["golden", "rtl"])
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 EXIT = word("exit")

@@ -5,7 +5,6 @@ The model does atomics in the order in which the RTL did them.
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.golden.transport import GoldenTransport
@@ -18,6 +17,7 @@ from caesura.sim.workloads.random_native import random_program
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.driver import Device
 from caesura.software.kernels import KERNELS, kernel
+from support.selection import quick
 
 GEOMETRIES = {
     "tiny": PRESETS["tiny"],

@@ -3,7 +3,6 @@
 import pytest
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Special
 from caesura.hw.arch.registers import KernelState
@@ -11,13 +10,10 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
+from support.sim.machine_code import word
 
 TINY = preset("tiny")
 LIVE = 0b1111
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 WAITER = (  # warp 0 waits at a barrier while warp 1 counts; then each thread stores 7 to its word

@@ -4,13 +4,13 @@ import random
 
 import pytest
 from amaranth.sim import Simulator
-from control_bench import MAP, ControlBench, Kernel
-from selection import quick
 
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.registers import Command, KernelState
 from caesura.hw.dispatch.local_regions import LocalRegions, region_bytes
+from support.hw.control_bench import MAP, ControlBench, Kernel
+from support.selection import quick
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
 SEEDS = quick(range(3), range(1))

@@ -7,10 +7,10 @@ from collections import defaultdict, deque
 
 import pytest
 from amaranth.sim import Simulator
-from selection import quick
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.memory.axi import AxiMaster
+from support.selection import quick
 
 TINY = preset("tiny")
 BUSES = {width: TINY.replace(bus_bytes=width, bytes_per_cycle=float(width)) for width in (4, 8, 16)}

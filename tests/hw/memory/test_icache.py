@@ -4,10 +4,10 @@ import random
 from collections import deque
 
 import pytest
-from simulation import Simulator, component
 
 from caesura.hw.arch.geometry import SEGMENT_BYTES, preset
 from caesura.hw.memory.icache import InstructionCache
+from support.hw.simulation import Simulator, component
 
 READS = 100
 

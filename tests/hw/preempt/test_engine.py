@@ -1,14 +1,14 @@
 """The preemption engine between a stand-in SM and a stand-in memory: images, protocol, time."""
 
 import pytest
-from preempt_images import check_image, entry_of, expect_restored, filled, read_image
-from preempt_machine import CCB_BASE, GEOMETRIES, SMALL, TINY, WIDE
-from selection import quick
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.sim.scenario import limit_factor
+from support.hw.preempt_images import check_image, entry_of, expect_restored, filled, read_image
+from support.hw.preempt_machine import CCB_BASE, GEOMETRIES, SMALL, TINY, WIDE
+from support.selection import quick
 
 
 def check_protocol(machine):

@@ -1,13 +1,13 @@
 """The preemption engine when the bus fails or an image is not what it should be."""
 
 import pytest
-from preempt_images import check_image, entry_of, expect_restored, filled
-from preempt_machine import CCB_BASE, SMALL, TINY
-from selection import quick
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import Mechanism, Pattern, State
 from caesura.hw.arch.faults import CommandError
+from support.hw.preempt_images import check_image, entry_of, expect_restored, filled
+from support.hw.preempt_machine import CCB_BASE, SMALL, TINY
+from support.selection import quick
 
 
 @pytest.mark.parametrize("seed", quick(range(4), range(2)))

@@ -1,12 +1,12 @@
 """A gang resume: TBs start together when all are back, or when the next finds no room."""
 
 import pytest
-from preempt_images import check_image, expect_restored, filled
-from preempt_machine import GEOMETRIES, SMALL
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
+from support.hw.preempt_images import check_image, expect_restored, filled
+from support.hw.preempt_machine import GEOMETRIES, SMALL
+from support.selection import quick
 
 
 async def put_away(machine, layout, ctx):

@@ -6,7 +6,6 @@ import random
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from simulation import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.lib.stream_queue import StreamQueue
@@ -14,6 +13,7 @@ from caesura.hw.preempt.formats.packer import Packer
 from caesura.hw.preempt.formats.unpacker import Unpacker
 from caesura.hw.preempt.restore.segment_reader import SegmentReader
 from caesura.hw.preempt.save.segment_writer import SegmentWriter
+from support.hw.simulation import Simulator
 
 TINY = preset("tiny")
 

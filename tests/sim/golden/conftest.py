@@ -9,13 +9,13 @@ ONE_ENGINE = "test_bounds", "test_warp", "test_engine"
 and tests of the engines say which they mean."""
 
 
-def pytest_generate_tests(metafunc):
-    if not metafunc.module.__name__.startswith(ONE_ENGINE):
+def pytest_generate_tests(metafunc: pytest.Metafunc):
+    if not metafunc.definition.path.name.startswith(ONE_ENGINE):
         metafunc.parametrize("engine", ["numpy", "compiled"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
-def engine(request, monkeypatch):
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str | None:
     """Make every golden model of the test execute with this engine."""
     chosen = getattr(request, "param", None)
     if chosen is not None:

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
@@ -11,6 +10,7 @@ from caesura.hw.arch.registers import KernelState
 from caesura.sim.testing.engines import Pair
 from caesura.sim.testing.launch import Bench, argument_words
 from caesura.sim.workloads.random_native import random_program
+from support.selection import quick
 
 GEOMETRIES = {
     "tiny": preset("tiny"),

@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
@@ -14,6 +13,7 @@ from caesura.sim.testing.engines import Pair
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
 from caesura.software.driver.bounds import MemoryObject
+from support.selection import quick
 
 GTX480 = preset("gtx480")
 MEMORY, ARRAY = 1 << 16, 0x8000

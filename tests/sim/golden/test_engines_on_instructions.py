@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import Fault
@@ -17,14 +16,12 @@ from caesura.sim.testing.engines import Pair
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.random_instruction import random_instruction
 from caesura.software.compiler import KernelImage
+from support.selection import quick
+from support.sim.machine_code import word
 
 GTX480, TINY = preset("gtx480"), preset("tiny").replace(regs_per_thread=64, registers=256)
 CHUNK = 8
 COMPUTING = [op for op in OPCODES if op.size is None and op.unit is not Unit.CONTROL and op.name != "call"]
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 def started(g, code, registers=64, warps=1, blocks=1, shared=252, **options):

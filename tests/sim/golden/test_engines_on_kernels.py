@@ -3,10 +3,8 @@
 import random
 
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Special
 from caesura.hw.arch.registers import KernelState
@@ -20,13 +18,11 @@ from caesura.sim.workloads.random_native import random_program
 from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
 from caesura.software.driver import Device
 from caesura.software.kernels import KERNELS
+from support.selection import quick
+from support.sim.machine_code import word
 
 GTX480, TINY = preset("gtx480"), preset("tiny")
 SOME = "pathfinder", "nbody", "histogram", "warpscan"
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 @pytest.mark.parametrize("name", quick(KERNELS, SOME))

@@ -5,7 +5,6 @@ import struct
 
 import pytest
 
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import OPCODES, AtomicOp, Size, Space
@@ -14,13 +13,10 @@ from caesura.sim.testing.binary32 import results
 from caesura.sim.testing.launch import Bench
 from caesura.sim.trace import ATOMIC
 from caesura.software.compiler import KernelImage
+from support.sim.machine_code import word
 
 BASE, END = 0x4000, 0x5000
 ATOMICS = [op for op in OPCODES if op.is_atomic]
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 def launch(*words, block=(32,), name="gtx480", trace=False):

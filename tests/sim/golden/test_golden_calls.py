@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from test_golden_uniform import field, start, word
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE
 from caesura.hw.arch.isa import Format, Special
 from caesura.sim import open_device
 from caesura.software.compiler import assemble
+from support.sim.machine_code import field, start, word
 
 
 def steps(count, *words, **options):

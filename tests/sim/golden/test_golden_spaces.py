@@ -5,20 +5,16 @@ import struct
 
 import pytest
 
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
+from support.sim.machine_code import word
 
 LOCAL_BYTES = 20
 CONSTANTS = random.Random(3).randbytes(300)
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 def launch(*words, name="gtx480", block=(64,), grid=(1,), local_bytes=LOCAL_BYTES):

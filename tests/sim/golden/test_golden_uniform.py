@@ -3,31 +3,12 @@
 import random
 
 import pytest
-from plain_integers import VALUES, WORD, reference
 
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import Fault
-from caesura.hw.arch.geometry import UNIFORMS, preset
-from caesura.hw.arch.isa import FIELDS, OPCODES, UNIFORM_SPECIALS, AluOp, Format, Special, Unit
-from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench
-from caesura.software.compiler import KernelImage
-
-G = preset("tiny").replace(warps=8)
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
-
-
-def start(*words, constants=b"", grid=(1,), block=(8,), params=()):
-    """Start a kernel; return the bench and the TBs that are resident."""
-    bench = Bench(GoldenTransport(G, 1 << 16))
-    image = KernelImage("k", (*words, word("exit")), 8, constants=constants)
-    bench.load(0, image, grid, block, params)
-    bench.start(0)
-    bench.transport.machine.manage()
-    return bench, bench.transport.machine.resident()
+from caesura.hw.arch.geometry import UNIFORMS
+from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, AluOp, Format, Special, Unit
+from support.sim.machine_code import GEOMETRY, field, start, word
+from support.sim.plain_integers import VALUES, WORD, reference
 
 
 def run(*words, **options):
@@ -88,7 +69,7 @@ def test_specials_and_parameters():
 
 
 def test_parameter_beyond_the_space_faults():
-    bench, _ = start(word("uldp", d=0, imm=4 * G.param_words))
+    bench, _ = start(word("uldp", d=0, imm=4 * GEOMETRY.param_words))
     bench.transport.advance(1)
     assert bench.fault().kind is Fault.PARAM_BOUND
 
@@ -135,11 +116,6 @@ def test_base_of_accesses():
     assert bench.fault() is None
     assert warp.registers[2].tolist() == [0xAB] * 8
     assert warp.registers[4].tolist() == [0xAB07 + lane for lane in range(8)]
-
-
-def field(name, form, value):
-    low, _ = FIELDS[form][name]
-    return value << low
 
 
 @pytest.mark.parametrize("bad", [

@@ -3,9 +3,7 @@
 import random
 
 import pytest
-from plain_integers import VALUES, WORD, reference
 
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import OPCODES, PT, AluOp, Format, Special, Unit
 from caesura.sim.golden.transport import GoldenTransport
@@ -13,6 +11,8 @@ from caesura.sim.testing.binary32 import results
 from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_float import IMMEDIATES as FLOATS
 from caesura.software.compiler import KernelImage
+from support.sim.machine_code import word
+from support.sim.plain_integers import VALUES, WORD, reference
 
 
 def single_warp(words, registers=16, size="gtx480"):
@@ -25,10 +25,6 @@ def single_warp(words, registers=16, size="gtx480"):
     transport.machine.manage()
     (tb,) = transport.machine.resident()
     return bench, tb.warps[0]
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 def float_reference(op, a, b, c, pa, pb):

@@ -3,7 +3,6 @@
 import pytest
 
 from caesura.hw.arch.context import Mechanism
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import PT, Special
@@ -11,12 +10,9 @@ from caesura.hw.arch.registers import Command, KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
+from support.sim.machine_code import word
 
 TINY = preset("tiny")
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 def image(*words, registers=8, shared=0):

@@ -5,20 +5,16 @@ import struct
 
 import pytest
 
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
+from support.sim.machine_code import word
 
 BASE, END = 0x4000, 0x5000
 STORES = [s for s in Size if s not in (Size.S8, Size.S16)]
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 def launch(words, addresses, shared=0, windows=((BASE, END),), data=()):

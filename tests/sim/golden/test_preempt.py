@@ -14,7 +14,6 @@ from caesura.hw.arch.context import (
     Pattern,
     State,
 )
-from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.isa import LIVE_REST, Special
@@ -24,12 +23,9 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_native import random_program
 from caesura.software.compiler import KernelImage
+from support.sim.machine_code import word
 
 TINY = preset("tiny")
-
-
-def word(name, **fields):
-    return encode(Instruction.make(name, **fields))
 
 
 def hostile(g, registers):

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from trace_processor import TraceProcessor
 
 from caesura.hw.arch.registers import KernelState
 from caesura.sim import open_device, scenario
@@ -18,6 +17,7 @@ from caesura.sim.testing.tiny_run import TINY, neighbour, preempted, work
 from caesura.sim.timeline import EVENT, READERS, SAMPLE, WRITERS, EventKind
 from caesura.software.cli import main
 from caesura.software.driver import Device
+from support.sim.trace_processor import TraceProcessor
 
 SLICES = """
     select t.name as track, s.name as name, s.ts as ts, s.dur as dur, s.depth as depth,

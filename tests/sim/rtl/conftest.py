@@ -1,15 +1,18 @@
 """A small design with the ports of the SM: a memory-to-memory copier behind a register block."""
 
+from collections.abc import Callable
+
 import pytest
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import fifo, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from caesura.hw.arch.geometry import SEGMENT_BYTES
+from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import ADDRESS_BITS
 from caesura.hw.memory.axi import Axi4
 from caesura.hw.sm import ATOMICS, TracePorts
+from caesura.software.driver.transport import Transport
 
 SOURCE, TARGET, SEGMENTS, START, STATUS, CYCLES = range(0, 24, 4)
 
@@ -22,14 +25,14 @@ class Copier(wiring.Component):
     kind.
     """
 
-    def __init__(self, g):
+    def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
             "address": In(ADDRESS_BITS), "write": In(1), "write_data": In(32), "read_data": Out(32),
             "interrupt": Out(1), "axi": Out(Axi4(g)), "trace": Out(TracePorts(g)),
         })
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         g, axi = self.geometry, self.axi
         source, target, segments, cycles = Signal(32), Signal(32), Signal(16), Signal(32)
@@ -84,7 +87,7 @@ class Copier(wiring.Component):
         self._trace(m, received)
         return m
 
-    def _trace(self, m, received):
+    def _trace(self, m: Module, received: Signal):
         g, axi, trace = self.geometry, self.axi, self.trace
         taken = axi.rvalid & axi.rready
         m.d.comb += [trace.retire.valid.eq(axi.arvalid & axi.arready), trace.retire.slot.eq(1),
@@ -109,15 +112,15 @@ class Copier(wiring.Component):
 
 
 @pytest.fixture
-def copier():
+def copier() -> type[Copier]:
     """The design class of the copier."""
     return Copier
 
 
 @pytest.fixture
-def run_copy():
+def run_copy() -> Callable[[Transport, int, int, int], None]:
     """Start a copy on a transport: ``run_copy(machine, source, target, segments)``."""
-    def start(machine, source, target, segments):
+    def start(machine: Transport, source: int, target: int, segments: int):
         for address, value in ((SOURCE, source), (TARGET, target), (SEGMENTS, segments), (START, 1)):
             machine.write_register(address, value)
     return start

@@ -7,7 +7,6 @@ import subprocess
 from collections import Counter
 
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
@@ -18,6 +17,7 @@ from caesura.sim.testing.ptx.floats import BINARY_F32, FROM_INTEGER, TERNARY_F32
 from caesura.sim.testing.ptx.operations import BINARY, SHIFTS, TERNARY, UNARY
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
+from support.selection import quick
 
 SMALL = {"variables": 2, "wide": 1, "heavy": False}
 SETUPS = {

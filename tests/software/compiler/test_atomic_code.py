@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from ptx_bench import HEAD
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
@@ -10,6 +9,7 @@ from caesura.hw.arch.isa import AtomicOp
 from caesura.sim import open_device
 from caesura.sim.testing.memory_ops import atomic_value
 from caesura.software.compiler import CompileError, compile_ptx
+from support.software.ptx_bench import HEAD
 
 THREADS = 64
 CELLS = 8

@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from ptx_bench import THREADS, check
-from selection import quick
 
 from caesura.sim.testing.ptx.bits import BIT_TERNARY, BIT_UNARY, extract, highest, insert, permute
 from caesura.sim.testing.ptx.operations import signed
+from support.selection import quick
+from support.software.ptx_bench import THREADS, check
 
 PLACES = [0, 1, 7, 8, 15, 31, 32, 33, 40, 63, 64, 65, 127, 128, 200, 255, 256, 0xFFFF_FF00, 0x1_0008 & 0xFFFF_FFFF]
 

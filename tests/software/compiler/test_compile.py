@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
@@ -14,6 +13,7 @@ from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.compiler.codegen.listing import listing, rows
 from caesura.software.kernels import KERNELS, Job, hostile
+from support.selection import quick
 
 GEOMETRY = PRESETS["gtx480"]
 DATA = Path(__file__).parent / "data"

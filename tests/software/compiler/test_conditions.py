@@ -1,11 +1,11 @@
 """Conditional code under guards, and conditions in chains, on small texts."""
 
 import pytest
-from ir_text import check, straight
 
 from caesura.software.compiler.optimize.condition_chains import chain_conditions
 from caesura.software.compiler.optimize.if_conversion import LONGEST, convert_ifs
 from caesura.software.compiler.optimize.simplify_cfg import simplify_cfg
+from support.software.ir_text import check, straight
 
 TRIANGLE = """
     entry:

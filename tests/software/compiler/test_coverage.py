@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ptx_bench import THREADS, check
-from ptx_coverage import FORMS, MODULE, PARAMETERS, PRELUDE, RETURNING, SHARED, kernel_with_parameters
-from selection import quick
 
 from caesura.sim import open_device
 from caesura.software.compiler import compile_ptx
+from support.selection import quick
+from support.software.ptx_bench import THREADS, check
+from support.software.ptx_coverage import FORMS, MODULE, PARAMETERS, PRELUDE, RETURNING, SHARED, kernel_with_parameters
 
 COUNT = 2 * THREADS
 GROUP = 60

@@ -5,7 +5,6 @@ import random
 from fractions import Fraction
 
 import pytest
-from ptx_bench import PREFIX, THREADS, check
 
 from caesura.sim.testing.ptx.exact import (
     F32,
@@ -29,6 +28,7 @@ from caesura.sim.testing.ptx.exact import (
     to_integer,
     wide,
 )
+from support.software.ptx_bench import PREFIX, THREADS, check
 
 TESTS = ("eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
 INTEGERS = [f"{letter}{bits}" for bits in (8, 16, 32, 64) for letter in "su"]

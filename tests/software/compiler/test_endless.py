@@ -5,11 +5,11 @@ import itertools
 import networkx
 import numpy as np
 import pytest
-from ptx_bench import HEAD
 
 from caesura.sim import open_device
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.dominance import reconvergence
+from support.software.ptx_bench import HEAD
 
 THREADS, ROUNDS = 64, 5
 

@@ -5,12 +5,12 @@ import struct
 
 import numpy as np
 import pytest
-from ptx_bench import THREADS, check
 
 from caesura.sim import open_device
 from caesura.sim.testing.ptx.evaluate import evaluate
 from caesura.software.compiler import CompileError, compile_ptx
 from caesura.software.compiler.library import ROUTINES, routine
+from support.software.ptx_bench import THREADS, check
 
 REGISTER = {"s16": "%rs", "u16": "%rs", "s32": "%r", "u32": "%r", "s64": "%rd", "u64": "%rd", "f32": "%r", "f64": "%rd"}
 LOW = 0xFFFF_FFFF

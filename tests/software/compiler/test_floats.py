@@ -6,7 +6,6 @@ import struct
 
 import numpy as np
 import pytest
-from ptx_bench import THREADS, check
 
 from caesura.sim import open_device
 from caesura.sim.testing.ptx.floats import (
@@ -20,6 +19,7 @@ from caesura.sim.testing.ptx.floats import (
     multiply_add,
 )
 from caesura.software.compiler import compile_ptx
+from support.software.ptx_bench import THREADS, check
 
 SIGN = 0x8000_0000
 POSITIVE = [0, 1, 0x7F_FFFF, 0x80_0000, 0x80_0001, 0x3380_0000, 0x3F00_0000, 0x3F7F_FFFF, 0x3F80_0000, 0x3F80_0001,

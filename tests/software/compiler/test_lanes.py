@@ -4,12 +4,12 @@ import random
 import re
 
 import pytest
-from ptx_bench import HEAD, THREADS, kernel_text, run, store
 
 from caesura.sim.testing.ptx.lanes import ballot, match, shuffle
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.errors import CompileError
+from support.software.ptx_bench import HEAD, THREADS, kernel_text, run, store
 
 WARP = 32
 LOW = 0xFFFF_FFFF

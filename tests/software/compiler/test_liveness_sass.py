@@ -7,7 +7,7 @@ write kills a register that the stretch does not read further down. So there are
 `nvdisasm_guards`, in which every row must agree, and one with our own rule, in which a row may differ by registers that
 are written under a guard, and only so that we keep them live (`is_guarded_write`).
 
-``data/sass.tar.xz`` holds the listings of eight kernels; ``python test_liveness_sass.py`` makes it anew.
+``data/sass.tar.xz`` holds the listings of eight kernels; ``PYTHONPATH=tests python FILE`` with this file makes it anew.
 """
 
 import io
@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sass import KEPT_BY_CALLS, Listing, Row, disassemble, kernel_of, read, tool
 
 from caesura.software import kernels
 from caesura.software.compiler.analysis.liveness import Liveness, liveness
 from caesura.software.compiler.ir.kernel import Block, Kernel, Op, Reg
+from support.software.sass import KEPT_BY_CALLS, Listing, Row, disassemble, kernel_of, read, tool
 
 STORED = Path(__file__).parent / "data" / "sass.tar.xz"
 KERNELS = "bfs", "collatz", "compute_cost", "heartwall", "hybridsort", "nbody", "persistent", "warpscan"
@@ -158,7 +158,7 @@ def test_liveness_agrees_with_the_stored_listings(stored):
 @TOOLS
 @pytest.mark.full
 @pytest.mark.timeout(1800)
-@pytest.mark.depends_on("hw/arch", "software", "tests/software/compiler/sass.py")
+@pytest.mark.depends_on("hw/arch", "software")
 def test_liveness_agrees_with_nvdisasm_on_the_whole_suite(tmp_path):
     totals = Totals()
     for source in SOURCES:

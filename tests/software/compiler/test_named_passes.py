@@ -1,14 +1,11 @@
-"""Passes by name: lists of them, their stages, the IR after each; folders of the compiler import no later one."""
+"""Passes by name: lists of them, their stages, the IR after each."""
 
-import ast
 import dataclasses
 import random
 import re
 
-import networkx
 import numpy as np
 import pytest
-from checkout import ROOT, source
 from click.testing import CliRunner
 
 from caesura.hw.arch.errors import InputError
@@ -22,9 +19,9 @@ from caesura.software.compiler.ir.text import parse, show
 from caesura.software.compiler.passes import DEFAULT, PASSES, STAGES, check_order
 from caesura.software.compiler.pipeline import run_passes
 from caesura.software.kernels import kernel
+from support.checkout import ROOT
 
 GEOMETRY = dataclasses.replace(PRESETS["gtx480"], stack_depth=64)
-COMPILER = source("software/compiler")
 REDUCTION = kernel("reduction")
 SHORTEST = ("legalize", "select-immediates", "allocate", "block-layout", "barrier-liveness", "place-points", "emit")
 
@@ -151,36 +148,3 @@ def test_the_page_lists_all_passes():
     wanted = [(name, ", ".join(row.takes) + (f" > {row.gives}" if row.gives and row.gives not in row.takes else ""))
               for name, row in PASSES.items()]
     assert sorted(rows) == sorted(wanted)
-
-
-FOLDERS = ("ptx", "library", "ir", "analysis", "lower", "optimize", "uniform", "registers", "image", "preemption",
-           "codegen", "explain")
-"""None imports one that comes after it. `library` is PTX; `image` and `preemption` need no stage before them."""
-
-
-def imports():
-    """Return which modules of the compiler import which, those for types included, as paths of two or more names."""
-    graph = networkx.DiGraph()
-    names = {path.relative_to(COMPILER).with_suffix("").parts for path in COMPILER.rglob("*.py")}
-    for path in COMPILER.rglob("*.py"):
-        module = path.relative_to(COMPILER).with_suffix("").parts
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.level:
-                base = (*module[:len(module) - node.level], *(node.module.split(".") if node.module else ()))
-                for name in node.names:
-                    found = [m for m in ((*base, name.name), base, (*base, "__init__")) if m in names]
-                    graph.add_edges_from((module, m) for m in found[:1] if m != module)
-    return graph
-
-
-def test_no_module_imports_itself_in_turn():
-    graph = imports()
-    assert len(graph) > 90
-    assert [group for group in networkx.strongly_connected_components(graph) if len(group) > 1] == []
-
-
-def test_no_stage_imports_a_later_one():
-    edges = {(a[0], b[0]) for a, b in imports().edges if a[0] in FOLDERS and len(b) > 1 and a[0] != b[0]}
-    assert {folder for edge in edges for folder in edge} == set(FOLDERS)
-    assert [edge for edge in edges if FOLDERS.index(edge[0]) < FOLDERS.index(edge[1])] == []
-    assert {path.parent.name for path in COMPILER.glob("*/__init__.py")} == set(FOLDERS)

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from ir_text import check, clean, straight
 
 from caesura.software.compiler.analysis.liveness import liveness
 from caesura.software.compiler.codegen.block_layout import lay_out
@@ -21,6 +20,7 @@ from caesura.software.compiler.optimize.select_immediates import WINDOW, select_
 from caesura.software.compiler.optimize.simplify_cfg import simplify_cfg
 from caesura.software.compiler.optimize.sink import sink
 from caesura.software.compiler.optimize.unify_loop_exits import unify_loop_exits
+from support.software.ir_text import check, clean, straight
 
 
 @pytest.mark.parametrize("before, after", [

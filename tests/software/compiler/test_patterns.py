@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.patterns import pattern_group
 from caesura.sim.scenario import Work
@@ -17,6 +16,7 @@ from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.text import parse
 from caesura.software.kernels import KERNELS, Job
+from support.selection import quick
 
 VISITS = 4
 """Times an instruction is looked at."""

@@ -3,7 +3,6 @@
 import dataclasses
 
 import pytest
-from selection import quick
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
 from caesura.hw.arch.isa import registers_of_vector
@@ -15,6 +14,7 @@ from caesura.software.compiler.preemption.check import check_image
 from caesura.software.compiler.preemption.placement import place_points
 from caesura.software.compiler.preemption.points import PointError
 from caesura.software.kernels import KERNELS
+from support.selection import quick
 
 SOME = "collatz", "hotspot", "histogram", "warpscan", "lud_perimeter", "mergesort", "reduce"
 

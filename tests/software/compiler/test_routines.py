@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
@@ -25,6 +24,7 @@ from caesura.software.compiler.preemption.check import check_image
 from caesura.software.compiler.preemption.points import PointError
 from caesura.software.driver import KernelFault
 from caesura.software.kernels.job import Job
+from support.selection import quick
 
 G = PRESETS["gtx480"]
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from ptx_bench import HEAD, THREADS, check
 
 from caesura.software.compiler import CompileError, compile_ptx
 from caesura.software.compiler.ptx.parser import parse
+from support.software.ptx_bench import HEAD, THREADS, check
 
 LOW = (1 << 32) - 1
 A = [(k * 0x9E37_79B9_7F4A_7C15) & (1 << 64) - 1 for k in range(THREADS)]

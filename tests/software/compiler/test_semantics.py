@@ -5,11 +5,11 @@ import random
 
 import numpy as np
 import pytest
-from ptx_bench import GEOMETRY, HEAD, PREFIX, THREADS, check
 
 from caesura.sim import open_device
 from caesura.sim.testing.ptx.operations import BINARY, COMPARISONS, SHIFTS, TERNARY, UNARY, compare, signed
 from caesura.software.compiler import compile_ptx
+from support.software.ptx_bench import GEOMETRY, HEAD, PREFIX, THREADS, check
 
 EDGES = {bits: [0, 1, 2, (1 << bits) - 1, (1 << bits) - 2, 1 << bits - 1, (1 << bits - 1) - 1, (1 << bits // 2) - 1,
                 1 << bits // 2, (1 << bits) - (1 << bits // 2)] for bits in (16, 32, 64)}

@@ -6,7 +6,6 @@ import struct
 
 import numpy as np
 import pytest
-from ptx_bench import HEAD
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.faults import Fault
@@ -18,6 +17,7 @@ from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.ir.variables import Symbol
 from caesura.software.driver import KernelFault
+from support.software.ptx_bench import HEAD
 
 THREADS = 64
 REGISTERS = """

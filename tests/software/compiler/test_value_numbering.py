@@ -1,7 +1,6 @@
 """Common subexpressions and linear forms, on small texts."""
 
 import pytest
-from ir_text import check, clean, straight
 
 from caesura.software.compiler.analysis.definitions import Definitions, Place
 from caesura.software.compiler.ir.kernel import Reg
@@ -10,6 +9,7 @@ from caesura.software.compiler.optimize.copy_propagation import propagate
 from caesura.software.compiler.optimize.dce import eliminate_dead_code
 from caesura.software.compiler.optimize.reassociate import reassociate
 from caesura.software.compiler.optimize.value_numbering import number_values
+from support.software.ir_text import check, clean, straight
 
 STORES = "; st.global.b32 %r8, %r9; st.global.b32 %r9, %r8"
 

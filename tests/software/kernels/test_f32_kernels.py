@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
@@ -23,6 +22,7 @@ from caesura.software.kernels import (
 )
 from caesura.software.kernels.examples import f32 as jobs
 from caesura.software.kernels.numerics import fma
+from support.selection import quick
 
 GTX480 = PRESETS["gtx480"]
 SMALL = GTX480.replace(warps=8, tb_slots=2)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.sim import open_device
 from caesura.sim.scenario import start_job
@@ -10,6 +9,7 @@ from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.compiler.image.lift import lift
 from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.kernels.job import Job
+from support.selection import quick
 
 LANES = 48
 

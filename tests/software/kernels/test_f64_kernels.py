@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
@@ -14,6 +13,7 @@ from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.software.kernels import hostile, kernel, nbody_job
 from caesura.software.kernels.examples import f64 as jobs
 from caesura.software.kernels.numerics import fma_f64
+from support.selection import quick
 
 SMALL = PRESETS["gtx480"].replace(warps=8, tb_slots=2)
 

@@ -5,7 +5,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
@@ -14,6 +13,7 @@ from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.software.kernels import hostile, kernel
 from caesura.software.kernels.examples.counts import histogram_job
+from support.selection import quick
 
 GTX480 = PRESETS["gtx480"]
 SMALL = GTX480.replace(warps=8, tb_slots=2)

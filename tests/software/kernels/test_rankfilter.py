@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
@@ -12,6 +11,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.software.kernels import hostile, kernel, rankfilter_job
+from support.selection import quick
 
 SMALL = PRESETS["gtx480"].replace(warps=8, tb_slots=2)
 SHIPPED = kernel("rankfilter")

@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 import pytest
-from selection import quick
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
@@ -26,6 +25,7 @@ from caesura.software.kernels.rodinia import (
     srad,
     streamcluster,
 )
+from support.selection import quick
 
 GTX480 = PRESETS["gtx480"]
 IN_TABLE = {name: k.paper for name, k in KERNELS.items() if k.paper}

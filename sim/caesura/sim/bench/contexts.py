@@ -15,9 +15,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +33,7 @@ from caesura.software.kernels import KERNELS, hostile
 from caesura.software.schema import with_schema
 
 from .mechanisms import PAPER as PAPER_MEANS
+from .processes import perform
 
 __all__ = ["SAMPLES", "PATTERNS", "PAPER", "Task", "measure", "averages", "run", "read_result"]
 
@@ -160,31 +159,18 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
             "drawn": drawn, "samples": len(found), "moments": at} | _row(found)
 
 
-def _attempt(task: Task, progress: Callable[[str], None] = lambda text: None) -> dict:
+def _attempt(task: Task, progress: Callable[[str], None]) -> dict:
     """Return a kernel's row, or one that says why there is none."""
+    progress(task.name)
     try:
         return measure(task, progress)
     except Exception as error:  # one kernel's trouble must not lose the others' rows
         return {"kernel": task.name, "error": f"{type(error).__name__}: {error}".splitlines()[0]}
 
 
-def _rows(tasks: list[Task], jobs: int, progress: Callable[[str], None]) -> Iterator[dict]:
-    """Yield rows as they come, in processes if more than one is allowed."""
-    total = len(tasks)
-    if jobs == 1:
-        for number, task in enumerate(tasks, 1):
-            progress(f"{number} of {total}: {task.name}")
-            yield _attempt(task, lambda text, n=number: progress(f"{n} of {total}: {text}"))
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(_attempt, task): task for task in tasks}
-        for number, future in enumerate(as_completed(futures), 1):
-            name = futures[future].name
-            try:
-                yield future.result()
-            except Exception as error:  # its process was killed
-                yield {"kernel": name, "error": f"{type(error).__name__}: {error}"}
-            progress(f"{number} of {total}: {name}")
+def _died(task: Task, error: Exception) -> dict:
+    """Return the row of a kernel whose process was killed."""
+    return {"kernel": task.name, "error": f"{type(error).__name__}: {error}"}
 
 
 def averages(rows: Sequence[dict]) -> dict | None:
@@ -292,7 +278,7 @@ def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = 
     names = [task.name for task in tasks]
     names = [name for name in KERNELS if name in {*names, *rows}] if not works else names
     result = _result(settings, names, rows)
-    for row in _rows(tasks, jobs, progress):
+    for _, row in perform(_attempt, tasks, jobs, progress, lambda task: task.name, _died):
         rows[row["kernel"]] = row
         result = _result(settings, names, rows)
         if json_file is not None:

@@ -13,14 +13,12 @@ import dataclasses
 import hashlib
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
-from caesura.cache import cache_directory, digest, write_atomically
+from caesura.cache import cache_directory, digest, file_digest, write_atomically
 from caesura.hw.arch.context import CCB_ENTRY, Mechanism, State, entry_address, from_words
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import PRESETS, Geometry, preset
@@ -35,6 +33,7 @@ from caesura.software.driver import Device, Launch, LaunchError
 from caesura.software.kernels import KERNELS, Job
 from caesura.software.kernels.fit import check_job
 
+from .processes import perform
 from .recording import NOTHING, Difference, Row, StateBits, compare, read_rows, replace_rows, write_rows
 from .state_bits import state_bits
 
@@ -204,28 +203,15 @@ class _Task:
         return cache_directory() / "cycles" / f"{digest(parts)}.tsv"
 
 
-def _perform(task: _Task) -> list:
+def _perform(task: _Task, progress: Callable[[str], None]) -> list:
     kind, path = Row if task.kernel else StateBits, task.kept()
     rows = read_rows(path, kind)
     if not rows:
         g = preset(task.preset)
         rows = measure(g, task.kernel, _neighbour(task.neighbour)) if task.kernel else [state_bits(g)]
         write_rows(path, kind, rows)
+    progress(task.label)
     return rows
-
-
-def _all(tasks: Sequence[_Task], jobs: int) -> Iterator[tuple[_Task, list]]:
-    """Yield each task with its rows as they come, in processes if more than one is allowed."""
-    if jobs == 1:
-        yield from ((task, _perform(task)) for task in tasks)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(_perform, task): task for task in tasks}
-        try:
-            yield from ((futures[future], future.result()) for future in as_completed(futures))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _sources() -> str:
@@ -233,7 +219,7 @@ def _sources() -> str:
     found = []
     for name in ("hw", "sim", "software"):
         root = Path(str(importlib.import_module(f"caesura.{name}").__file__)).resolve().parent
-        found += [f"{name}/{path.relative_to(root)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}"
+        found += [f"{name}/{path.relative_to(root)}\0{file_digest(path)}"
                   for path in sorted(root.rglob("*")) if path.is_file() and path.suffix != ".pyc"]
     return digest(found)
 
@@ -273,9 +259,8 @@ def run(folder: Path, presets: Sequence[str] = (), kernels: Sequence[str] = (), 
         library(preset(name))
     tasks = [_Task(name, kernel, path.read_bytes(), sources) for name in chosen for kernel in kernels or (*KERNELS, "")]
     measured: dict[_Task, list] = {}
-    for task, rows in _all(tasks, jobs):
-        measured[task] = rows
-        progress(f"{len(measured)} of {len(tasks)}: {task.label}")
+    for index, rows in perform(_perform, tasks, jobs, progress, lambda task: task.label):
+        measured[tasks[index]] = rows
     found: list[Difference] = []
     if record:
         _record(folder, measured)

@@ -10,9 +10,7 @@ from __future__ import annotations
 import dataclasses
 import zlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
 
 import numpy as np
 
@@ -27,6 +25,8 @@ from caesura.sim.scenario import PreemptionResult, Work, differences, live_bytes
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import Device, TbContext
 from caesura.software.kernels import KERNELS, hostile
+
+from .processes import perform
 
 __all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure_overhead", "pattern_shares", "run",
            "print_report"]
@@ -192,22 +192,9 @@ def measure_overhead(task: Task, plain: Work) -> dict:
             "limit": OVERHEAD_LIMIT, "met": percent <= OVERHEAD_LIMIT, "correct": right and plain_right}
 
 
-def _perform(task: Task, plain: Work | None, progress: Callable[[str], None] = lambda text: None) -> dict:
-    return measure_overhead(task, plain) if plain else measure(task, progress)
-
-
-def _all(tasks: list[tuple[Task, Work | None]], jobs: int, progress: Callable[[str], None]) -> list[dict]:
-    """Perform the tasks, in processes if more than one is allowed; return what they give, in their order."""
-    total = len(tasks)
-    if jobs == 1:
-        return [_perform(*task, progress=lambda text, n=n: progress(f"{n} of {total}: {text}"))
-                for n, task in enumerate(tasks, 1)]
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(_perform, *task): task[0].label for task in tasks}
-        for number, future in enumerate(as_completed(futures), 1):
-            future.result()
-            progress(f"{number} of {total}: {futures[future]}")
-        return [future.result() for future in futures]
+def _perform(task: tuple[Task, Work | None], progress: Callable[[str], None]) -> dict:
+    measured, plain = task
+    return measure_overhead(measured, plain) if plain else measure(measured, progress)
 
 
 def _averages(rows: list[dict]) -> dict[str, float]:
@@ -252,7 +239,8 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     tasks: list[tuple[Task, Work | None]] = [
         (Task(g, work, mechanism, preemptions, seed), plain if mechanism is None else None)
         for work, plain in pairs for mechanism in (None, *chosen)]
-    done = _all(tasks, jobs, progress)
+    ended = dict(perform(_perform, tasks, jobs, progress, lambda task: task[0].label))
+    done = [ended[index] for index in range(len(tasks))]
     rows = [row for row in done if "mechanism" in row]
     overhead = [row for row in done if "mechanism" not in row]
     timed = [row[key] for row in rows for key in ("save", "restore") if row[key]]

@@ -4,11 +4,11 @@ from collections import deque
 
 import numpy as np
 import pytest
-from execute_bench import CHECKED, GEOMETRIES, MEMORY_PORTS, SIDE_PORTS, Bench
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.isa import BY_NAME, OPCODES, PT, Special, Unit
+from support.hw.execute_bench import CHECKED, GEOMETRIES, MEMORY_PORTS, SIDE_PORTS, Bench
 
 ALU = [op for op in OPCODES if op.unit == Unit.ALU]
 MEMORY = [op for op in OPCODES if op.unit in MEMORY_PORTS and "ud" not in op.operands]

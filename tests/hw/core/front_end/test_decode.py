@@ -2,13 +2,12 @@
 
 import random
 
-from simulation import Simulator, component
-
 from caesura.hw.arch.encoding import encode
 from caesura.hw.arch.geometry import UNIFORMS
 from caesura.hw.arch.isa import BY_CODE, FIELDS, OPCODES, PT
 from caesura.hw.core.front_end.decode import Decoder
 from caesura.sim.testing.random_instruction import random_instruction
+from support.hw.simulation import Simulator, component
 
 
 def decode_all(words):

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from kept_benches import POINT, WIDE, FrontEndBench
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
@@ -12,6 +11,7 @@ from caesura.hw.core.front_end.scoreboard import OutstandingOperations
 from caesura.sim.testing.control_flow import ReferenceWarp
 from caesura.sim.testing.front_end import CODE_BASE
 from caesura.sim.testing.random_control_flow import random_program
+from support.hw.kept_benches import POINT, WIDE, FrontEndBench
 
 make = Instruction.make
 TINY = preset("tiny")

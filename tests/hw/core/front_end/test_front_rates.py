@@ -3,14 +3,14 @@
 import itertools
 
 import pytest
-from kept_benches import POINT, WIDE, FrontEndBench
-from selection import quick
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.front_end.uniform import UniformUnit
 from caesura.sim.testing.front_end import CODE_BASE
+from support.hw.kept_benches import POINT, WIDE, FrontEndBench
+from support.selection import quick
 
 make = Instruction.make
 TINY = preset("tiny")

@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from simulation import Simulator, component
 
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.core.front_end.simt_stack import SimtStack, StackCommand
+from support.hw.simulation import Simulator, component
 
 
 class Model:

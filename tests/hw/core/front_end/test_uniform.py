@@ -4,7 +4,6 @@ import random
 from typing import Any
 
 import pytest
-from simulation import Simulator
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
@@ -12,6 +11,7 @@ from caesura.hw.arch.geometry import UNIFORMS, preset
 from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, AluOp, Special, Unit
 from caesura.hw.core.front_end.uniform import UniformRegisters, UniformUnit
 from caesura.sim.testing.control_flow import stored
+from support.hw.simulation import Simulator
 
 TINY = preset("tiny")
 ECP5 = preset("ecp5").replace(warps=3)

@@ -4,11 +4,11 @@ import random
 
 import numpy as np
 import pytest
-from simulation import Simulator, component
 
 from caesura.hw.arch.isa import AtomicOp
 from caesura.hw.core.memory.atomics import AtomicLane, AtomicPipeline
 from caesura.sim.testing.memory_ops import atomic_value
+from support.hw.simulation import Simulator, component
 
 NARROW_ONLY = (AtomicOp.FADD, AtomicOp.INC, AtomicOp.DEC)
 KINDS = [(op, wide) for op in AtomicOp for wide in (False, True) if not (wide and op in NARROW_ONLY)]

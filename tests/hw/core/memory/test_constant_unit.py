@@ -5,14 +5,14 @@ from collections import Counter, deque
 
 import numpy as np
 import pytest
-from selection import quick
-from simulation import Simulator, component
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size
 from caesura.hw.core.memory.constant_unit import HIT_LATENCY, ConstantUnit
 from caesura.sim.testing.memory_ops import Access, PortMemory, RegisterWrites, load_value, random_access
+from support.hw.simulation import Simulator, component
+from support.selection import quick
 
 TINY = preset("tiny")
 GEOMETRIES = {

@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from selection import quick
-from simulation import Simulator, component
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
@@ -24,6 +22,8 @@ from caesura.sim.testing.memory_ops import (
     random_atomic,
     store_bytes,
 )
+from support.hw.simulation import Simulator, component
+from support.selection import quick
 
 TINY = preset("tiny")
 GEOMETRIES = {

@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
-from selection import quick
-from simulation import Simulator, component
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import OPCODES, ExchangeOp
 from caesura.hw.core.units.exchange import ExchangeUnit
 from caesura.sim.testing.ptx.lanes import match, shuffle
+from support.hw.simulation import Simulator, component
+from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "sim/testing/ptx",
-                                    "tests/hw/simulation.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "sim/testing/ptx")
 
 SHUFFLES = [op for op in ExchangeOp if op is not ExchangeOp.MATCH]
 CODES = {opcode.function: opcode.code & 127 for opcode in OPCODES if isinstance(opcode.function, ExchangeOp)}

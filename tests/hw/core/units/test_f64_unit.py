@@ -4,8 +4,6 @@ import time
 
 import numpy as np
 import pytest
-from kept_benches import SideBench
-from simulation import component
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import BY_CODE, F64Op
@@ -13,8 +11,10 @@ from caesura.hw.core.units.f64 import F64Unit
 from caesura.hw.core.units.f64.lane import F64Lane
 from caesura.sim.testing.binary64 import OPERATIONS, Stream, results, tuples
 from caesura.sim.testing.side_units import Operation
+from support.hw.kept_benches import SideBench
+from support.hw.simulation import component
 
-pytestmark = pytest.mark.depends_on("hw", "sim", "tests/hw/kept_benches.py", "tests/hw/simulation.py")
+pytestmark = pytest.mark.depends_on("hw", "sim")
 
 OPS = list(F64Op)
 NAN = 0x7FFF_FFFF_FFFF_FFFF

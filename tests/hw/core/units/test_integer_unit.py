@@ -5,13 +5,13 @@ from itertools import accumulate
 import numpy as np
 import pytest
 from amaranth.hdl import Cat, Value
-from simulation import Simulator, component
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.units.integer import IntegerLane, IntegerUnit
+from support.hw.simulation import Simulator, component
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core/units/integer", "tests/hw/simulation.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core/units/integer")
 
 OPS = [op for op in AluOp if op not in (AluOp.S2R, AluOp.LDP, AluOp.BALLOT) and not op.is_float]
 FIELDS = (AluOp.BFE_U, AluOp.BFE_S, AluOp.BFI)

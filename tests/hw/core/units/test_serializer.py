@@ -7,14 +7,14 @@ import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from kept_benches import SideBench
-from selection import quick
-from simulation import component
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.units.serializer import Serial
 from caesura.hw.interfaces import payloads as payload
 from caesura.sim.testing.side_units import Operation
+from support.hw.kept_benches import SideBench
+from support.hw.simulation import component
+from support.selection import quick
 
 TINY, ECP5, WIDE = preset("tiny"), preset("ecp5"), preset("gtx480")
 CASES = {"8 of 8, one at a time": (TINY, 1, 3), "8 of 8, all at once": (TINY, 8, 1), "32 of 8, one": (ECP5, 1, 5),

@@ -7,9 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from amaranth.sim import Simulator
-from kept_benches import SideBench
-from selection import quick
-from simulation import component
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import SfuOp
@@ -18,8 +15,11 @@ from caesura.hw.core.units.sfu.lane import SpecialFunctionLane
 from caesura.hw.core.units.sfu.model import interpolate
 from caesura.sim.testing.side_units import Operation
 from caesura.sim.testing.special_functions import Errors, broken_promises, judge, operands, results_of_lane
+from support.hw.kept_benches import SideBench
+from support.hw.simulation import component
+from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw", "sim", "tests/hw/kept_benches.py", "tests/hw/simulation.py")
+pytestmark = pytest.mark.depends_on("hw", "sim")
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "architecture.md"
 OPS = list(SfuOp)

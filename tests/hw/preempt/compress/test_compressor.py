@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
-from register_samples import launched_lanes, registers
-from selection import quick
-from simulation import Simulator, component
 
 from caesura.hw.arch.context import Pattern
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.patterns import encoded_words, pattern_group
 from caesura.hw.preempt.compress.compressor import Compressor
 from caesura.hw.preempt.compress.decompressor import Decompressor
+from support.hw.register_samples import launched_lanes, registers
+from support.hw.simulation import Simulator, component
+from support.selection import quick
 
 TINY = preset("tiny")
 WIDE = preset("gtx480")

@@ -131,15 +131,15 @@ def _abandon(process: subprocess.Popen, held: ExitStack) -> None:
     held.close()
 
 
-def build(warp_size: int, flags: tuple[str, ...] | None = None) -> tuple[Path, float]:
-    """Return a library, built if it is not there, and the seconds that took.
+def build(warp_size: int, flags: tuple[str, ...] | None = None, target: Path | None = None) -> tuple[Path, float]:
+    """Return a library, built if it is not there, and the seconds that took; the parameters are those of `Build`.
 
     Raises
     ------
     ToolError
         If there is no compiler, or it fails.
     """
-    path, started = library_path(warp_size, flags), time.perf_counter()
+    path, started = target or library_path(warp_size, flags), time.perf_counter()
     if whole(path):
         return path, 0.0
-    return Build(warp_size, flags).finish(), time.perf_counter() - started
+    return Build(warp_size, flags, path).finish(), time.perf_counter() - started

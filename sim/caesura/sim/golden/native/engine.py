@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import time
+from pathlib import Path
 
 from caesura.cache import whole
 from caesura.hw.arch.errors import InputError, ToolError
@@ -53,11 +55,14 @@ class Engine:
         self._given_up = kind == "numpy"
         self._slow_seconds, self._since = 0.0, 0.0
         if kind == "compiled":
-            self.library = load_library(build(warp_size)[0])
-        elif kind == "auto":
-            path = library_path(warp_size)
-            if whole(path):
-                self.library = load_library(path)
+            self.library = load_library(build(warp_size, target=self._path)[0])
+        elif kind == "auto" and whole(self._path):
+            self.library = load_library(self._path)
+
+    @functools.cached_property
+    def _path(self) -> Path:
+        """Where the library is, or will be; its name costs a look at the sources and the compiler."""
+        return library_path(self.warp_size)
 
     def pays(self, cycles: int) -> bool:
         """Return whether `cycles` cycles, which now begin, are for the compiled engine."""
@@ -81,10 +86,9 @@ class Engine:
 
     def _begin(self) -> Build | None:
         """Begin a build; None where another process builds, or has built meanwhile."""
-        path = library_path(self.warp_size)
-        if whole(path):
-            self.library = load_library(path)
+        if whole(self._path):
+            self.library = load_library(self._path)
             return None
-        begun = Build(self.warp_size, unless_elsewhere=True)
+        begun = Build(self.warp_size, target=self._path, unless_elsewhere=True)
         self._slow_seconds = 0.0  # if another process builds, look again after some time
         return None if begun.elsewhere else begun

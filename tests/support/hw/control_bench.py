@@ -1,18 +1,23 @@
 """A control unit between a front end that only keeps time, an engine driven by the test, and a bus."""
 
+from __future__ import annotations
+
 import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 from unittest import mock
 
 from amaranth.hdl import Cat, Module
-from simulation import Simulator, component
 
 from caesura.hw import control_unit
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import PC_NONE
+from caesura.hw.arch.geometry import PC_NONE, Geometry
 from caesura.hw.arch.registers import Command, KernelState, register_map
 from caesura.hw.interfaces.payloads import warp_init
 from caesura.hw.preempt.engine import PreemptEngine
+
+from .simulation import Context, Simulator, component
 
 MAP = register_map()
 
@@ -47,14 +52,14 @@ class Warp:
 class SilentEngine(PreemptEngine):
     """An engine whose outputs the test drives."""
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         return Module()
 
 
 class ControlUnit(control_unit.ControlUnit):
     """With a `silent_engine`, which is there once the unit has been elaborated."""
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         self.silent_engine = SilentEngine(self.geometry)
         with mock.patch.object(control_unit, "PreemptEngine", lambda g: self.silent_engine):
             return super().elaborate(platform)
@@ -66,10 +71,13 @@ class ControlBench:
     Attributes
     ----------
     started : list of (kernel, launch id, (x, y, z), registers, lines), in order of their start
-    restored : set of warp slots that the test's engine has put there
+    engine : SilentEngine
+        Of the unit, from the begin of a run.
     """
 
-    def __init__(self, g, seed=0, duration=(1, 40), init_ready=0.7):
+    engine: Any
+
+    def __init__(self, g: Geometry, seed: int = 0, duration: tuple[int, int] = (1, 40), init_ready: float = 0.7):
         self.g, self.rng, self.duration, self.init_ready = g, random.Random(seed), duration, init_ready
         self.warps: list[Warp | None] = [None] * g.warps
         self.kernels = {}
@@ -80,12 +88,12 @@ class ControlBench:
         self.released = 0      # warps the engine gave back although they have not exited
         self.exited = 0        # warp slots whose warp has exited
 
-    def run(self, bench, cycles=20_000):
+    def run(self, bench: Callable[[ControlBench, Context], Awaitable[None]], cycles: int = 20_000):
         """Simulate `bench(self, ctx)`, which must end within `cycles`."""
         self.dut = component(ControlUnit, self.g)
         self.limit = cycles
 
-        async def main(ctx):
+        async def main(ctx: Context):
             self.engine = self.dut.silent_engine
             ctx.set(self.engine.command.ready, 1)
             await bench(self, ctx)
@@ -98,7 +106,7 @@ class ControlBench:
 
     # the front end
 
-    async def front(self, ctx):
+    async def front(self, ctx: Context):
         dut, residency, launch = self.dut, self.dut.residency, self.dut.residency.launch
         signals = (launch.warp_init.valid, launch.warp_init.ready, launch.warp_init.payload, launch.stack_push.valid,
                    launch.stack_push.ready, launch.stack_push.payload, launch.start, residency.free, residency.kill,
@@ -130,14 +138,15 @@ class ControlBench:
             self._advance()
         raise AssertionError(f"not ended after {self.limit} cycles")
 
-    def _check_registers(self, slot):
+    def _check_registers(self, slot: int):
         """No register belongs to two warps."""
         new = self.warps[slot]
+        assert new is not None
         for other in self.warps:
             if other is not None and other is not new:
                 assert new.base + new.registers <= other.base or other.base + other.registers <= new.base
 
-    def _start(self, tb, tbs):
+    def _start(self, tb: int, tbs: Any):
         own = sorted((w for w in self.warps if w and w.tb == tb), key=lambda w: w.block_warp)
         kernel, info = own[0].kernel, tbs[tb]
         launch = self.kernels[kernel]
@@ -166,20 +175,20 @@ class ControlBench:
 
     # the bus
 
-    async def write(self, ctx, path, value):
+    async def write(self, ctx: Context, path: str, value: int):
         ctx.set(self.dut.host.address, MAP[path].address)
         ctx.set(self.dut.host.write_data, value)
         ctx.set(self.dut.host.write, 1)
         await ctx.tick()
         ctx.set(self.dut.host.write, 0)
 
-    async def read(self, ctx, path, field=None):
+    async def read(self, ctx: Context, path: str, field: str | None = None) -> int:
         ctx.set(self.dut.host.address, MAP[path].address)
         await ctx.tick()
         word = ctx.get(self.dut.host.read_data)
         return word if field is None else MAP[path].fields[field].extract(word)
 
-    async def command(self, ctx, op, kernel, **fields):
+    async def command(self, ctx: Context, op: Command, kernel: int, **fields: int) -> CommandError:
         """Write a command; return whether it was accepted, and status.error."""
         await self.write(ctx, "event", MAP["event"].pack(refused=1))
         await self.write(ctx, "command", MAP["command"].pack(op=op, kernel=kernel, **fields))
@@ -188,7 +197,7 @@ class ControlBench:
         assert refused == (error != CommandError.NONE)
         return error
 
-    async def describe(self, ctx, k, kernel):
+    async def describe(self, ctx: Context, k: int, kernel: Kernel):
         self.kernels[k] = kernel
         warps = -(-kernel.threads // self.g.warp_size) if kernel.warps is None else kernel.warps
         for name, value in zip("xyz", kernel.grid, strict=True):
@@ -197,14 +206,14 @@ class ControlBench:
         await self.write(ctx, f"kernel[{k}].sizes", sizes)
         await self.write(ctx, f"kernel[{k}].shared_bytes", kernel.shared_bytes)
 
-    async def launch(self, ctx, k, kernel):
+    async def launch(self, ctx: Context, k: int, kernel: Kernel):
         await self.describe(ctx, k, kernel)
         assert await self.command(ctx, Command.START, k) == CommandError.NONE
 
-    async def state(self, ctx, k):
+    async def state(self, ctx: Context, k: int) -> KernelState:
         return KernelState(await self.read(ctx, f"kernel[{k}].state"))
 
-    async def finish(self, ctx, *kernels, clear=True):
+    async def finish(self, ctx: Context, *kernels: int, clear: bool = True):
         """Wait for these kernels' finished events."""
         mask = sum(1 << k for k in kernels)
         while await self.read(ctx, "event", "finished") & mask != mask:
@@ -212,18 +221,18 @@ class ControlBench:
         if clear:
             await self.write(ctx, "event", mask)
 
-    async def until(self, ctx, path, field, value):
+    async def until(self, ctx: Context, path: str, field: str, value: int):
         while await self.read(ctx, path, field) != value:
             pass
 
     # the engine
 
-    async def result(self, ctx, error=CommandError.NONE):
+    async def result(self, ctx: Context, error: CommandError = CommandError.NONE):
         ctx.set(self.engine.result, {"valid": 1, "error": error})
         await ctx.tick()
         ctx.set(self.engine.result.valid, 0)
 
-    async def release(self, ctx, tb):
+    async def release(self, ctx: Context, tb: int):
         row = ctx.get(self.engine.resident[tb])
         self.released = row.warps
         ctx.set(self.engine.release, {"valid": 1, "tb": tb})
@@ -232,7 +241,7 @@ class ControlBench:
         await ctx.tick()
         self.released = 0
 
-    def rows(self, ctx, kernel=None):
+    def rows(self, ctx: Context, kernel: int | None = None) -> dict[int, Any]:
         """TB slots in use, of one kernel."""
         rows = [ctx.get(self.engine.resident[t]) for t in range(self.g.tb_slots)]
         return {t: row for t, row in enumerate(rows) if row.valid and kernel in (None, row.kernel)}

@@ -11,12 +11,14 @@ from typing import Any
 
 from amaranth import sim
 
-__all__ = ["KEPT", "Simulator", "component"]
+__all__ = ["KEPT", "Context", "Simulator", "component"]
 
 KEPT = 8
 """Blocks kept with their simulators, the last used."""
 
-Testbench = Callable[[Any], Coroutine[Any, Any, None]]
+Context = Any
+"""What a testbench is given: Amaranth's `SimulatorContext`, which its types do not export."""
+Testbench = Callable[[Context], Coroutine[Any, Any, None]]
 
 
 class _Kept:
@@ -26,7 +28,7 @@ class _Kept:
     places, numbered from 0, each of which runs the testbench of that number of the present run, if there is one.
     """
 
-    def __init__(self, dut):
+    def __init__(self, dut: Any):
         self.dut = dut
         self.simulator: sim.Simulator | None = None
         self.clocks: list[float] = []
@@ -58,7 +60,7 @@ class _Kept:
         self.testbenches, self.begun = [], []
 
     def _place(self, number: int) -> Testbench:
-        async def place(ctx):
+        async def place(ctx: Context):
             if number < len(self.testbenches):
                 testbench, background = self.testbenches[number]
                 with nullcontext() if background else ctx.critical():
@@ -101,7 +103,7 @@ class Simulator:
     dut : Component
     """
 
-    def __init__(self, dut):
+    def __init__(self, dut: Any):
         self._dut = dut
         self._clocks: list[float] = []
         self._testbenches: list[tuple[Testbench, bool]] = []
@@ -127,7 +129,7 @@ class Simulator:
         TimeoutError
             If they have not ended by then.
         """
-        async def deadline(ctx):
+        async def deadline(ctx: Context):
             await ctx.delay(limit)
             raise TimeoutError(f"not finished after {limit} s of simulated time")
 

@@ -2,23 +2,30 @@
 
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
 from amaranth.hdl import Cat, Value
 from amaranth.lib.data import Layout
-from register_samples import registers
-from simulation import Simulator, component
 
 from caesura.hw.arch import context
-from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry, preset
 from caesura.hw.arch.patterns import pattern_group
 from caesura.hw.preempt.engine import PreemptEngine
 
+from .register_samples import registers
+from .simulation import Context, Simulator, component
+
 CCB_BASE = 0x4000
 SEGMENT = 128
+
+Place = tuple[int, int, int, Sequence[int]]
+"""Where a TB lies: its slot, its first register, its first line of shared memory, its warp slots."""
+Snapshot = dict[str, Any]
+"""What `Machine.snapshot` takes."""
 
 TINY = preset("tiny")
 WIDE = preset("gtx480").replace(warps=6, tb_slots=3, registers=128, shared_bytes=1536, memory_latency=20, stack_depth=6)
@@ -81,7 +88,7 @@ class Kernel:
 class Memory:
     """Reads and writes with latency; bursts are checked against the port's rules; `bad` addresses fail."""
 
-    def __init__(self, g, latency, rng=None):
+    def __init__(self, g: Geometry, latency: int, rng: random.Random | None = None):
         self.g, self.latency, self.rng = g, latency, rng
         self.bytes = bytearray(0x40000)
         self.reads, self.requests, self.acks = deque(), deque(), deque()
@@ -89,30 +96,30 @@ class Memory:
         self.bad_writes, self.bad_reads = set(), set()
         self.log = []
 
-    def word(self, address):
+    def word(self, address: int) -> int:
         return int.from_bytes(self.bytes[address:address + 4], "little")
 
-    def poke(self, address, words):
+    def poke(self, address: int, words: Iterable[int]):
         for k, word in enumerate(words):
             self.bytes[address + 4 * k:address + 4 * k + 4] = word.to_bytes(4, "little")
 
-    def _rules(self, address, extra):
+    def _rules(self, address: int, extra: int):
         size = (extra + 1) * self.g.bus_bytes
         assert address % self.g.bus_bytes == 0
         assert address // SEGMENT == (address + size - 1) // SEGMENT, f"burst {address:#x}+{size} crosses a segment"
 
-    def read(self, now, address, extra):
+    def read(self, now: int, address: int, extra: int):
         self._rules(address, extra)
         ready = now + self.latency
         for k in range(extra + 1):
             self.reads.append((ready + k, address + k * self.g.bus_bytes, k == extra))
             self.read_bytes += self.g.bus_bytes
 
-    def write_request(self, address, extra):
+    def write_request(self, address: int, extra: int):
         self._rules(address, extra)
         self.requests.append([address, extra])
 
-    def write_beat(self, now, beat):
+    def write_beat(self, now: int, beat: Any):
         assert self.requests, "a beat before its request"
         pending = self.requests[0]
         address, n = pending[0], self.g.bus_bytes
@@ -134,7 +141,7 @@ class Memory:
 class Machine:
     """Everything around the engine. Call `run` with a coroutine that issues commands through `command`."""
 
-    def __init__(self, g, seed=0, stall=0.0, latency=None):
+    def __init__(self, g: Geometry, seed: int = 0, stall: float = 0.0, latency: int | None = None):
         self.g, self.rng, self.stall = g, random.Random(seed), stall
         self.dut = component(PreemptEngine, g)
         core, launch = self.dut.core, self.dut.launch
@@ -150,21 +157,22 @@ class Machine:
         self.pending = self.claim = 0
         self.admissions, self.read_data, self.row_data = deque(), None, None
         self.dead_written, self.started = {}, []
-        self.place: Callable[[int], tuple] = lambda kernel: pytest.fail("nothing was to be admitted")
+        self.place: Callable[[int], Place] = lambda kernel: pytest.fail("nothing was to be admitted")
         self.full_until = {}  # launch id of a restored TB: cycle before which there is no room for it
         self.last, self.changes = {}, []
         self.uniforms = self.rng.choice((0, 0.1, 0.5, 1))  # share of the uniform registers that a warp has written
 
     # --- building state ---
 
-    def bits(self, width):
+    def bits(self, width: int) -> int:
         return self.rng.getrandbits(width)
 
-    def add_kernel(self, slot, registers, warps, shared_bytes, spare=0, block_x=32):
+    def add_kernel(self, slot: int, registers: int, warps: int, shared_bytes: int, spare: int = 0, block_x: int = 32):
         bound = context.area_bound(self.g, warps, registers, shared_bytes)
         self.kernels[slot] = Kernel(registers, warps, shared_bytes, bound + spare, block_x)
 
-    def add_tb(self, tb, kernel, launch_id, base, first_line, slots, drain=0):
+    def add_tb(self, tb: int, kernel: int, launch_id: int, base: int, first_line: int, slots: Sequence[int],
+               drain: int = 0):
         """Put a TB with random state into slot `tb`; its warps stop within `drain` cycles."""
         g, k = self.g, self.kernels[kernel]
         samples, pag = np.random.default_rng(self.bits(32)), pattern_group(k.block_x, g.warp_size)
@@ -191,7 +199,7 @@ class Machine:
             for word in range(32):
                 self.shared[line * 32 + word] = self.bits(32)
 
-    def snapshot(self, tb):
+    def snapshot(self, tb: int) -> Snapshot:
         """What has to come back: per warp of the TB and for shared memory (invalid reads as zero)."""
         row = self.tbs[tb]
         registers = self.kernels[row.kernel].registers
@@ -219,29 +227,29 @@ class Machine:
 
     # --- the SM, a cycle at a time ---
 
-    def age(self, kernel):
+    def age(self, kernel: int) -> int:
         return self.now - self.since[kernel] if kernel in self.since else -1
 
-    def exited(self, warp):
+    def exited(self, warp: Warp) -> bool:
         age = self.age(self.tbs[warp.tb].kernel)
         return warp.killed or warp.live == 0 or (warp.exits is not None and age >= warp.exits)
 
-    def stopped(self, warp):
+    def stopped(self, warp: Warp) -> bool:
         row = self.tbs[warp.tb]
         if not row.started or self.exited(warp) or row.kernel not in self.since:
             return False
         return self.age(row.kernel) >= (min(warp.stops, 3) if self.stop_now >> row.kernel & 1 else warp.stops)
 
-    def ready(self):
+    def ready(self) -> bool:
         return self.rng.random() >= self.stall
 
-    def put(self, port, value):
+    def put(self, port: Any, value: Any):
         """Note an input that changes, for `flush`."""
         if self.last.get(id(port)) != value:
             self.last[id(port)] = value
             self.changes.append((port, value))
 
-    def flush(self, ctx):
+    def flush(self, ctx: Context):
         """Set the inputs that change, all at once: every call of `set` evaluates the whole block."""
         if self.changes:
             parts, bits, width = [], 0, 0
@@ -254,7 +262,7 @@ class Machine:
             ctx.set(Cat(parts), bits)
             self.changes.clear()
 
-    def drive(self, ctx):
+    def drive(self, ctx: Context):
         """Set all inputs of this cycle; they follow from registered outputs."""
         dut, g = self.dut, self.g
         pending, self.stop_now = ctx.get(dut.core.stop.pending), ctx.get(dut.core.stop.stop_now)
@@ -284,7 +292,7 @@ class Machine:
         self.drive_dispatcher()
         self.flush(ctx)
 
-    def row(self, t):
+    def row(self, t: int) -> dict[str, Any]:
         if t not in self.tbs:
             return {}
         tb = self.tbs[t]
@@ -292,7 +300,7 @@ class Machine:
                 "ctaid_x": tb.ctaid[0], "ctaid_y": tb.ctaid[1], "ctaid_z": tb.ctaid[2], "base": tb.base,
                 "first_line": tb.first_line, "lines": tb.lines, "warps": sum(1 << s for s in tb.slots)}
 
-    def views(self, ctx):
+    def views(self, ctx: Context):
         save, flags = self.dut.core.warps.save, self.dut.core.registers.flags
         select = ctx.get(save.window.select)
         warp = self.warps.get(select.warp)
@@ -343,7 +351,7 @@ class Machine:
             answer = {"valid": 1, "tb": tb, "base": base, "first_line": first_line, "slots": every}
         self.put(dut.admitted, answer)
 
-    def observe(self, ctx):
+    def observe(self, ctx: Context):
         """Carry out the transfers of this cycle."""
         dut, g = self.dut, self.g
         taken = {name: ctx.get(port.payload) for name, port in (self.streams | {"admit": dut.admit}).items()
@@ -392,14 +400,14 @@ class Machine:
             self.started.append(start.tb)
             self.log.append((self.now, "start", start.tb))
 
-    def init_warp(self, w):
+    def init_warp(self, w: Any):
         row = self.tbs[w.tb]
         assert row.slots[w.block_warp] == w.warp and not row.started and w.warp not in self.warps
         assert w.kernel == row.kernel and w.registers == self.kernels[row.kernel].registers
         assert w.base == row.base + w.block_warp * w.registers
         self.warps[w.warp] = Warp(w.tb, w.block_warp, w.base, w.launched, w.live, w.waiting, w.barrier, stops=10**9)
 
-    def write_register(self, w):
+    def write_register(self, w: Any):
         warp = self.warps[w.warp]
         assert w.base == warp.base and w.mask == (1 << self.g.lanes) - 1 and not w.release
         assert w.register < self.kernels[self.tbs[warp.tb].kernel].registers
@@ -412,7 +420,7 @@ class Machine:
             warp.valid |= 1 << w.register
         self.file[w.base + w.register][w.beat * self.g.lanes:(w.beat + 1) * self.g.lanes] = list(w.data)
 
-    def observe_memory(self, ctx):
+    def observe_memory(self, ctx: Context):
         dut, memory = self.dut, self.memory
         for port, act in ((dut.read_port.request, lambda p: memory.read(self.now, p.address, p.extra_beats)),
                           (dut.write_port.beat, lambda p: memory.write_beat(self.now, p)),
@@ -428,13 +436,14 @@ class Machine:
 
     # --- running ---
 
-    async def cycle(self, ctx):
+    async def cycle(self, ctx: Context):
         self.observe(ctx)
         await ctx.tick()
         self.now += 1
         self.drive(ctx)
 
-    async def command(self, ctx, limit=20000, during=None, **fields):
+    async def command(self, ctx: Context, limit: int = 20000, during: Callable[[int], None] | None = None,
+                      **fields: Any) -> tuple[Any, dict[str, int], int]:
         """Run a command to its end; returns (error, counters, cycles). `during(cycle)` is called every cycle."""
         dut = self.dut
         ctx.set(dut.command.payload, fields)
@@ -455,9 +464,9 @@ class Machine:
         counters = ctx.get(dut.counters)
         return error, {name: counters[name] for name, _ in counters.shape()}, took
 
-    def run(self, scenario):
+    def run(self, scenario: Callable[[Context], Awaitable[None]]):
         """Simulate `scenario(ctx)`; every command in it is bounded."""
-        async def bench(ctx):
+        async def bench(ctx: Context):
             for k, kernel in self.kernels.items():
                 for name in ("registers", "warps", "shared_bytes", "area_bytes", "ccb_base", "block_x"):
                     ctx.set(self.dut.kernels[k][name], getattr(kernel, name))

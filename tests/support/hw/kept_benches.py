@@ -1,11 +1,13 @@
 """The benches of `sim.testing` on blocks and simulators that are kept from test to test."""
 
-from simulation import Simulator, component
+from typing import Any
 
 from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.geometry import Geometry, preset
 from caesura.hw.core.front_end.front import FrontEnd
 from caesura.sim.testing import front_end, side_units
+
+from .simulation import Simulator, component
 
 __all__ = ["POINT", "WIDE", "FrontEndBench", "SideBench"]
 
@@ -18,12 +20,12 @@ POINT = [Instruction.make("pp", live=0b11), Instruction.make("pp.div", live=0b11
 class FrontEndBench(front_end.FrontEndBench):
     """As `sim.testing.front_end.FrontEndBench`."""
 
-    def __init__(self, g, programs, **options):
+    def __init__(self, g: Geometry, programs: list[list[Instruction]], **options: Any):
         super().__init__(g, programs, dut=component(FrontEnd, g), simulator=Simulator, **options)
 
 
 class SideBench(side_units.SideBench):
     """As `sim.testing.side_units.SideBench`; the unit is kept if it comes from `component`."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments: Any):
         super().__init__(*arguments, simulator=Simulator)

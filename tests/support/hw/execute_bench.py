@@ -1,13 +1,13 @@
 """A bench that drives `ExecutePipeline` and a model that executes each instruction when it is issued."""
 
 from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
-from selection import quick
-from simulation import Simulator, component
 
 from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.geometry import Geometry, preset
 from caesura.hw.arch.isa import PT, AluOp, Special, Unit
 from caesura.hw.core.execute.pipeline import ExecutePipeline
 from caesura.hw.core.execution_units import MEMORY_UNITS, SIDE_UNITS
@@ -16,6 +16,9 @@ from caesura.hw.core.units.f64 import F64Unit
 from caesura.hw.core.units.floating import FloatUnit
 from caesura.hw.core.units.integer import IntegerLane
 from caesura.hw.core.units.sfu import SpecialFunctionUnit
+
+from ..selection import quick
+from .simulation import Context, Simulator, component
 
 MEMORY_PORTS = {row.unit: row.name for row in MEMORY_UNITS}
 SIDE_PORTS = {row.unit: row.name for row in SIDE_UNITS}
@@ -31,7 +34,7 @@ GRID = (70000, 300, 2)
 WORD = 0xFFFF_FFFF
 
 
-def bits(lanes) -> int:
+def bits(lanes: Iterable) -> int:
     return int(sum(int(x) << k for k, x in enumerate(lanes)))
 
 
@@ -53,7 +56,7 @@ def control_bundle(i: Instruction) -> dict:
 class Model:
     """Registers and predicates as they are once everything issued has completed."""
 
-    def __init__(self, g, rng):
+    def __init__(self, g: Geometry, rng: np.random.Generator):
         self.g, self.rng = g, rng
         self.registers = np.zeros((g.warps, 16, g.warp_size), np.uint32)
         self.valid = np.zeros((g.warps, 16), bool)
@@ -63,16 +66,16 @@ class Model:
         self.written = np.zeros((g.warps, 7), bool)
         self.params = rng.integers(0, 1 << 32, (g.kernel_slots, g.param_words), dtype=np.uint32)
 
-    def write(self, warp, register, mask, value, dirty=True):
+    def write(self, warp: int, register: int, mask: np.ndarray, value: np.ndarray, dirty: bool = True):
         self.registers[warp, register][mask] = value[mask]
         self.valid[warp, register] = True
         self.dirty[warp, register] |= dirty
 
-    def special(self, number, warp):
+    def special(self, number: int, warp: int) -> np.ndarray:
         g, lane = self.g, np.arange(self.g.warp_size)
         (x, y, z), (kernel, tb, block_warp) = BLOCKS[warp % 4], self.home(warp)
         linear = block_warp * g.warp_size + lane
-        values = {
+        values: dict[int, Any] = {
             Special.LANEID: lane, Special.WARPID: block_warp, Special.SMID: 0, Special.TID_X: linear % x,
             Special.TID_Y: linear // x % y, Special.TID_Z: linear // x // y, Special.NTID_X: x, Special.NTID_Y: y,
             Special.NTID_Z: z, Special.CTAID_X: 1000 + tb, Special.CTAID_Y: 100 + tb, Special.CTAID_Z: 10 + tb,
@@ -81,36 +84,39 @@ class Model:
         }
         return np.broadcast_to(np.asarray(values.get(number, 0), np.uint32), g.warp_size)
 
-    def home(self, warp):
+    def home(self, warp: int) -> tuple[int, int, int]:
         """Kernel, TB and warp of the TB of a warp slot; every kernel slot has its own block shape."""
         return warp % 4, warp % self.g.tb_slots, warp % self.g.max_block_warps
 
-    def execute(self, i: Instruction, warp, mask):
-        """Apply an ALU instruction; return its register and predicate results."""
+    def execute(self, i: Instruction, warp: int, mask: np.ndarray):
+        """Apply an instruction of the lanes or of a unit beside them."""
         a, b, c = (self.registers[warp, i.get(x)] for x in "abc")
         pa = self.predicates[warp, i.get("pa")] ^ bool(i.get("pa_not"))
         pb = self.predicates[warp, i.get("pb")] ^ bool(i.get("pb_not"))
         if i.op.unit in SIDE_PORTS:
-            return self.side(i, warp, mask)
-        if i.op.alu == AluOp.S2R:
-            value, test = self.special(i.get("imm"), warp), None
-        elif i.op.alu == AluOp.LDP:
-            value, test = np.full(self.g.warp_size, self.params[warp % 4, i.get("imm") // 4]), None
-        elif i.op.alu == AluOp.BALLOT:
-            value, test = np.full(self.g.warp_size, bits(mask & pa), np.uint32), None
+            self.side(i, warp, mask)
+            return
+        alu, test = i.op.alu, None
+        assert alu is not None
+        if alu is AluOp.S2R:
+            value = self.special(i.get("imm"), warp)
+        elif alu is AluOp.LDP:
+            value = np.full(self.g.warp_size, self.params[warp % 4, i.get("imm") // 4])
+        elif alu is AluOp.BALLOT:
+            value = np.full(self.g.warp_size, bits(mask & pa), np.uint32)
         else:
             if "imm" in i.op.operands:
                 b = np.full(self.g.warp_size, i.get("imm") & WORD, np.uint32)
-            value, test = (FloatUnit.compute(i.op.alu, a, b, c) if i.op.alu.is_float
-                           else IntegerLane.compute(i.op.alu, a, b, c, pa, pb))
+            value, test = (FloatUnit.compute(alu, a, b, c) if alu.is_float
+                           else IntegerLane.compute(alu, a, b, c, pa, pb))
         if i.writes:
             self.write(warp, i.get("d"), mask, value)
         if i.predicate_writes:
+            assert test is not None
             self.predicates[warp, i.get("pd")][mask] = test[mask]
             self.written[warp, i.get("pd")] = True
 
-
-    def operand(self, i, warp, name):
+    def operand(self, i: Instruction, warp: int, name: str) -> np.ndarray:
         """Return an operand as 64-bit numbers: a register, a pair of them, or the immediate (b)."""
         if name == "b" and "imm" in i.op.operands:
             return np.full(self.g.warp_size, i.get("imm") & WORD, np.uint64)
@@ -118,20 +124,23 @@ class Model:
         high = self.registers[warp, i.get(name) | 1].astype(np.uint64) if name in i.op.pairs else np.uint64(0)
         return low | high << np.uint64(32)
 
-    def side(self, i, warp, mask):
+    def side(self, i: Instruction, warp: int, mask: np.ndarray):
         """Apply an instruction of the f64, special-function or exchange unit."""
-        op, (a, b, c) = i.op.function, (self.operand(i, warp, name) for name in "abc")
+        op: Any = i.op.function
+        a, b, c = (self.operand(i, warp, name) for name in "abc")
         test = None
         if i.op.unit is Unit.F64:
             value, test = F64Unit.compute(op, a, b, c)
         elif i.op.unit is Unit.SFU:
             value = SpecialFunctionUnit.compute(op, b.astype(np.uint32)).astype(np.uint64)
         else:
-            value, test = ExchangeUnit.compute(op, *(x.astype(np.uint32) for x in (a, b, c)), mask)
+            a, b, c = (x.astype(np.uint32) for x in (a, b, c))
+            value, test = ExchangeUnit.compute(op, a, b, c, mask)
             value = value.astype(np.uint64)
         for k, register in enumerate(i.writes):
             self.write(warp, register, mask, (value >> np.uint64(32 * k)).astype(np.uint32))
         if i.predicate_writes:
+            assert test is not None
             self.predicates[warp, i.get("pd")][mask] = test[mask]
             self.written[warp, i.get("pd")] = True
 
@@ -139,7 +148,9 @@ class Model:
 class Bench:
     """Drives the pipeline as front end, memory units and preemption unit would, with a scoreboard."""
 
-    def __init__(self, g, seed=0):
+    ctx: Context
+
+    def __init__(self, g: Geometry, seed: int = 0):
         self.g, self.dut, self.rng = g, component(ExecutePipeline, g), np.random.default_rng(seed)
         self.model = Model(g, self.rng)
         self.cycle = 0
@@ -154,8 +165,8 @@ class Bench:
         self.saved_warp = self.wanted = self.saving = None     # warp, register beat and words read all the time
         self.saves = 0
 
-    def run(self, process):
-        async def bench(ctx):
+    def run(self, process: Callable[[], Awaitable[None]]):
+        async def bench(ctx: Context):
             self.ctx = ctx
             self.constants()
             self.drive()
@@ -176,7 +187,7 @@ class Bench:
         for k in range(self.g.tb_slots):
             set_(dut.tbs[k], {"ctaid_x": 1000 + k, "ctaid_y": 100 + k, "ctaid_z": 10 + k})
 
-    def base(self, warp):
+    def base(self, warp: int) -> int:
         return 16 * warp % self.g.registers
 
     def drive(self):
@@ -244,7 +255,7 @@ class Bench:
             self.faults.append(ctx.get(dut.fault))
 
     @staticmethod
-    def check_beat(expected, got):
+    def check_beat(expected: dict[str, Any], got: Any):
         for name, value in expected.items():
             if name == "address":
                 for lane, address in value.items():
@@ -255,17 +266,17 @@ class Bench:
             else:
                 assert int(got[name]) == value, name
 
-    def hazard(self, warp, i):
+    def hazard(self, warp: int, i: Instruction) -> bool:
         names = {*i.reads, *i.writes, *(f"p{p}" for p in (*i.predicate_reads, *i.predicate_writes))}
         return bool(names & self.pending[warp])
 
-    def issuable(self, i):
+    def issuable(self, i: Instruction) -> bool:
         """Whether the pipeline takes an instruction of this kind in this cycle."""
         ready = self.ctx.get(self.dut.issue.op.ready)
-        return (ready and self.places.get(i.op.unit, 1)
-                and not (i.op.unit == Unit.ALU and self.ctx.get(self.dut.issue.throttle)))
+        return bool(ready and self.places.get(i.op.unit, 1)
+                    and not (i.op.unit == Unit.ALU and self.ctx.get(self.dut.issue.throttle)))
 
-    def issue(self, warp, i, mask, fault=False):
+    def issue(self, warp: int, i: Instruction, mask: np.ndarray, fault: bool = False):
         """Offer an instruction in this cycle (the pipeline must be ready) and apply it to the model."""
         model, ctx = self.model, self.ctx
         pa, pb = (model.predicates[warp, i.get(x)] ^ bool(i.get(f"{x}_not")) for x in ("pa", "pb"))
@@ -282,7 +293,7 @@ class Bench:
         elif not fault:
             model.execute(i, warp, mask)
 
-    def memory(self, warp, i, mask):
+    def memory(self, warp: int, i: Instruction, mask: np.ndarray):
         """Note the beats of a memory instruction; a load's data comes back a while later, in two parts."""
         g, model, name = self.g, self.model, MEMORY_PORTS[i.op.unit]
         base = 0 if i.get("no_base") else model.registers[warp, i.get("a")].astype(np.uint64)
@@ -296,14 +307,14 @@ class Bench:
             lanes = [lane for lane in range(g.lanes) if mask[beat * g.lanes + lane]]
             self.expected[name].append({
                 "warp": warp, "tb": model.home(warp)[1], "kernel": warp % 4, "base": self.base(warp),
-                "pc": self.cycle, "d": i.get("d"), "size": int(i.op.size), "store": int(i.op.store), "beat": beat,
-                "atomic": int(i.op.is_atomic), "space": int(i.op.space), "writes_d": int(bool(i.writes)),
+                "pc": self.cycle, "d": i.get("d"), "size": int(i.op.size or 0), "store": int(i.op.store), "beat": beat,
+                "atomic": int(i.op.is_atomic), "space": int(i.op.space or 0), "writes_d": int(bool(i.writes)),
                 "block_warp": model.home(warp)[2],
                 "last": int(beat == g.beats - 1), "mask": bits(mask[beat * g.lanes:][:g.lanes]),
                 "address": {lane: int(address[beat * g.lanes + lane]) for lane in lanes},
                 "data": {(k, lane): int(model.registers[warp, r][beat * g.lanes + lane])
                          for k, r in registers.items() for lane in lanes},
-            } | ({"function": int(i.op.function)} if i.op.is_atomic else {}))
+            } | ({"function": int(i.op.function or 0)} if i.op.is_atomic else {}))
         first, results = mask & (self.rng.random(g.warp_size) < 0.5), []
         for register in i.writes:
             value = self.rng.integers(0, 1 << 32, g.warp_size, dtype=np.uint32)
@@ -312,7 +323,8 @@ class Bench:
             model.write(warp, register, mask, value)
         self.results[name].append(results)
 
-    def beats_of(self, warp, register, mask, value, release=0):
+    def beats_of(self, warp: int, register: int, mask: np.ndarray, value: np.ndarray,
+                 release: int = 0) -> Iterator[dict[str, Any]]:
         g = self.g
         for beat in range(g.beats):
             at, last = beat * g.lanes, beat == g.beats - 1
@@ -326,7 +338,7 @@ class Bench:
         for _ in range(3):
             await self.tick()
 
-    async def read(self, warp, register):
+    async def read(self, warp: int, register: int) -> list[int]:
         """Read a register through the save port while nothing is issued."""
         words = []
         for beat in range(self.g.beats):
@@ -339,7 +351,7 @@ class Bench:
             words += [int(x) for x in self.ctx.get(self.dut.state.read_data.data)]
         return words
 
-    async def check_state(self, warps=None):
+    async def check_state(self, warps: Iterable[int] | None = None):
         """Compare every register, predicate and flag of quiet warps with the model."""
         ctx, dut, model = self.ctx, self.dut, self.model
         for warp in warps or range(self.g.warps):

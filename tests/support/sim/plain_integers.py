@@ -7,11 +7,11 @@ VALUES = (0, 1, 2, 31, 32, 33, 0x7F, 0x80, 0xFF80, 0x7FFF_FFFF, 0x8000_0000, 0x8
           0x0408, 0x2000, 0x1F01, 0x081F, 0x2020, 0x0120, 0xFF00, 0x40FF, 0x3210, 0xFEDC)
 
 
-def signed(x):
+def signed(x: int) -> int:
     return x - WORD if x >> 31 else x
 
 
-def extracted(a, b, signed_field):
+def extracted(a: int, b: int, signed_field: bool) -> int:
     """Return what PTX bfe gives for position b[7:0] and length b[15:8], bit by bit as its manual puts it."""
     position, length = b & 255, b >> 8 & 255
     sign = a >> min(position + length - 1, 31) & 1 if signed_field and length else 0
@@ -19,7 +19,7 @@ def extracted(a, b, signed_field):
     return sum(bit << i for i, bit in enumerate(bits))
 
 
-def inserted(a, b, c):
+def inserted(a: int, b: int, c: int) -> int:
     """Return what PTX bfi gives, bit by bit."""
     position, length = b & 255, b >> 8 & 255
     for i in range(length):
@@ -29,14 +29,14 @@ def inserted(a, b, c):
     return c
 
 
-def permuted(a, b, c):
+def permuted(a: int, b: int, c: int) -> int:
     """Return what PTX prmt gives in its default mode, byte by byte."""
     source = (a | b << 32).to_bytes(8, "little")
     chosen = [(source[c >> 4 * i & 7], c >> 4 * i + 3 & 1) for i in range(4)]
     return int.from_bytes(bytes((255 if byte > 127 else 0) if sign else byte for byte, sign in chosen), "little")
 
 
-def reference(op, a, b, c, pa, pb):
+def reference(op: AluOp, a: int, b: int, c: int, pa: bool, pb: bool) -> tuple[int | None, bool | None]:
     """Return (d, pd) of one lane as the instruction table words it."""
     sa, sb = signed(a), signed(b)
     shift = c % 32

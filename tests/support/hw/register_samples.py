@@ -5,12 +5,12 @@ import numpy as np
 WORDS = np.array([0, 1, 2, 3, 4, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFE, 0xFFFF_FFFF, 0x1_0001], np.uint32)
 
 
-def values(rng, shape):
+def values(rng: np.random.Generator, shape: int | tuple[int, ...]) -> np.ndarray:
     """Words, half of them special ones."""
     return np.where(rng.random(shape) < 0.5, rng.choice(WORDS, shape), rng.integers(0, 1 << 32, shape, np.uint32))
 
 
-def registers(rng, count, warp_size, pag):
+def registers(rng: np.random.Generator, count: int, warp_size: int, pag: int) -> np.ndarray:
     """Return registers made of groups of a width that need not be `pag`, some with a few lanes changed or with a kink.
 
     A group is uniform, strided (often across 2^32) or random, with the kind chosen by register or by group. From a
@@ -38,7 +38,7 @@ def registers(rng, count, warp_size, pag):
     return np.where(changed, result + values(rng, result.shape), result)
 
 
-def launched_lanes(rng, count, warp_size):
+def launched_lanes(rng: np.random.Generator, count: int, warp_size: int) -> np.ndarray:
     """Return masks of launched lanes, prefixes of the warp, most of them whole."""
     lanes = np.where(rng.random(count) < 0.6, warp_size, rng.integers(1, warp_size + 1, count))
     return (1 << lanes.astype(np.int64)) - 1

@@ -1,5 +1,7 @@
 """Runs pieces of PTX on the golden model, one value a thread, and compares with what they should compute."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from caesura.hw.arch.geometry import PRESETS
@@ -11,8 +13,11 @@ THREADS = 96
 HEAD = ".version 8.0\n.target sm_75\n.address_size 64\n"
 PREFIX = {16: "%rs", 32: "%r", 64: "%rd"}
 
+Case = tuple[str, int, Callable[[int, int, int], int]]
+"""A text, the bits of its result and what it computes of a, b and n."""
 
-def kernel_text(body, shared="", module=""):
+
+def kernel_text(body: str, shared: str = "", module: str = "") -> str:
     """A kernel that gives each thread a, b (64 bits), n (32 bits) and stores 64-bit results with `store`.
 
     They come in %rd1, %rd2 and %r3; a and b are also in %fd1 and %fd2, their low halves in %r1, %r2, %f1, %f2, %rs1,
@@ -41,7 +46,8 @@ def kernel_text(body, shared="", module=""):
 """
 
 
-def run(body, a, b, n, results, shared="", module=""):
+def run(body: str, a: Sequence[int], b: Sequence[int], n: Sequence[int], results: int, shared: str = "",
+        module: str = "") -> np.ndarray:
     """Return an array of `results` rows of 64-bit values, one column a thread; a multiple of `THREADS`."""
     assert len(a) == len(b) == len(n) and len(a) % THREADS == 0
     image = compile_ptx(kernel_text(body, shared, module))["k"]
@@ -54,14 +60,15 @@ def run(body, a, b, n, results, shared="", module=""):
     return out.get().reshape(results, len(a))
 
 
-def store(row, source, bits, count):
+def store(row: int, source: str, bits: int, count: int) -> str:
     """Store a register, zero-extended to 64 bits, in the row of a result of `count` threads."""
     if bits == 64:
         return f"st.global.u64 [%rd93+{row * count * 8}], {source};"
     return f"cvt.u64.u{bits} %rd80, {source}; st.global.u64 [%rd93+{row * count * 8}], %rd80;"
 
 
-def check(cases, a, b, n, shared="", module=""):
+def check(cases: Sequence[Case], a: Sequence[int], b: Sequence[int], n: Sequence[int], shared: str = "",
+          module: str = ""):
     """Run ``(text, bits, meaning(a, b, n))`` cases, each leaving its result in register 4 of its width."""
     body = "\n".join(f"{text} {store(k, PREFIX[bits] + '4', bits, len(a))}" for k, (text, bits, _) in enumerate(cases))
     got = run(body, a, b, n, len(cases), shared, module)

@@ -1,9 +1,8 @@
 """What a `preempt_machine.Machine` has to find in memory after a save, and in the SM after a restore."""
 
 from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
-
-from preempt_machine import CCB_BASE, SEGMENT, Machine
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import (
@@ -16,19 +15,21 @@ from caesura.hw.arch.context import (
     Pattern,
     State,
 )
-from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS
+from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from caesura.hw.arch.isa import registers_of_vector
 from caesura.hw.arch.patterns import pattern_group
+
+from .preempt_machine import CCB_BASE, SEGMENT, Machine, Place, Snapshot
 
 WORD = 1 << 32
 
 
-def entry_of(machine, index):
+def entry_of(machine: Machine, index: int) -> dict[str, int]:
     address = context.entry_address(CCB_BASE, index)
     return context.from_words(CCB_ENTRY, [machine.memory.word(address + 4 * k) for k in range(16)])
 
 
-def encode(values, launched, pag):
+def encode(values: list[int], launched: int, pag: int) -> tuple[Pattern, list[int]]:
     """Pattern and words of a register, in the plainest way."""
     groups = [[v for k, v in enumerate(values[at:at + pag]) if launched >> at + k & 1]
               for at in range(0, len(values), pag)]
@@ -41,7 +42,7 @@ def encode(values, launched, pag):
     return Pattern.RANDOM, values
 
 
-def read_image(machine, index):
+def read_image(machine: Machine, index: int) -> tuple[dict[str, int], dict[int, dict[str, Any]], dict[int, list[int]]]:
     """Take the stream of entry `index` apart: (entry, {warp: record}, {line: words}); checks every length.
 
     ``record["registers"]`` has the pattern and the words of each register.
@@ -53,7 +54,7 @@ def read_image(machine, index):
     end = len(words) - PATTERN_WORDS * live
     table, stream, data_words = words[end:], deque(words[:end]), 0
 
-    def take(n):
+    def take(n: int) -> list[int]:
         return [stream.popleft() for _ in range(n)]
 
     for n in range(live):
@@ -87,7 +88,7 @@ def read_image(machine, index):
     return entry, records, lines
 
 
-def expected_registers(mechanism, scramble, registers, warp):
+def expected_registers(mechanism: Mechanism, scramble: bool, registers: int, warp: dict[str, Any]) -> list[int]:
     """Numbers of the registers that have to be in the image of a warp snapshot."""
     if mechanism == Mechanism.OCCUPIED:
         return list(range(registers))
@@ -95,7 +96,8 @@ def expected_registers(mechanism, scramble, registers, warp):
     return [r for r in live if scramble or warp["valid"] >> r & 1]
 
 
-def check_image(machine, index, kernel, before, mechanism, scramble=False):
+def check_image(machine: Machine, index: int, kernel: int, before: Snapshot, mechanism: Mechanism,
+                scramble: bool = False) -> dict[str, int]:
     """Compare the image of entry `index` with the snapshot `before`."""
     g, k = machine.g, machine.kernels[kernel]
     entry, records, lines = read_image(machine, index)
@@ -126,7 +128,9 @@ def check_image(machine, index, kernel, before, mechanism, scramble=False):
     return entry
 
 
-def filled(g, seed, stall, drain=40, latency=None, shared=True, block_x=None, registers=None):
+def filled(g: Geometry, seed: int, stall: float, drain: int = 40, latency: int | None = None, shared: bool = True,
+           block_x: int | None = None, registers: int | None = None
+           ) -> tuple[Machine, Callable[[Iterable[int]], list[Place]]]:
     """A machine whose SM holds as many TBs of kernel 0 as fit (TB slots 0, 1, ...), and how to lay them out anew."""
     machine = Machine(g, seed, stall, latency)
     rng = machine.rng
@@ -138,7 +142,7 @@ def filled(g, seed, stall, drain=40, latency=None, shared=True, block_x=None, re
                        block_x=block_x or rng.choice((8, 16, 32, 40, 7)))
     size = -(-registers * warps // 4) * 4
 
-    def layout(order):
+    def layout(order: Iterable[int]) -> list[Place]:
         slots = rng.sample(range(g.warps), g.warps)
         return [(t, t * size, t * lines, slots[t * warps:(t + 1) * warps]) for t in order]
 
@@ -147,12 +151,13 @@ def filled(g, seed, stall, drain=40, latency=None, shared=True, block_x=None, re
     return machine, layout
 
 
-def only(lanes, launched):
+def only(lanes: list[int], launched: int) -> list[int]:
     """The launched ones of `lanes`."""
     return [value for k, value in enumerate(lanes) if launched >> k & 1]
 
 
-def expect_restored(machine, before, mechanism, scramble, started):
+def expect_restored(machine: Machine, before: Mapping[int, Snapshot], mechanism: Mechanism, scramble: bool,
+                    started: Collection[int]):
     """Every TB of `before` is back, under whatever slots; lanes never launched may hold anything."""
     by_launch = {tb.launch_id: (t, tb) for t, tb in machine.tbs.items() if t in started}
     registers = machine.kernels[0].registers

@@ -4,6 +4,7 @@ The frame is that of `ptx_bench`, with a third operand in register 5 of each kin
 true in odd threads. `FORMS` has a row a form or group of forms; `check` of `ptx_bench` runs them.
 """
 
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -58,58 +59,61 @@ MODULE = """
 }
 """
 
+Meaning = Callable[[int, int, int], int]
+"""Of the 64-bit operands of `ptx_bench` and the thread's number."""
+
 
 class Form(NamedTuple):
     """A row: the opcodes it shows, its statements, the bits of the result (in register 4) and the meaning.
 
-    ``meaning(x, y, i)`` takes the 64-bit operands of `ptx_bench` and the thread's number. `guarded`: the form is one
-    instruction, which can stand under a guard.
+    `guarded`: the form is one instruction, which can stand under a guard.
     """
 
     opcodes: tuple[str, ...]
     text: str
     bits: int
-    meaning: object
+    meaning: Meaning
     guarded: bool = False
 
 
-def width(type):
+def width(type: str) -> int:
     return 32 if type == "f32" else 64 if type == "f64" else int(type[1:])
 
 
-def register(type):
+def register(type: str) -> str:
     return REGISTERS[type if type in ("f32", "f64") else max(width(type), 16)]
 
 
-def finish(type):
+def finish(type: str) -> str:
     """Return what moves an integer or floating-point result to the integer register 4."""
     return f" mov.b{width(type)} {REGISTERS[width(type)]}4, {register(type)}4;" if type[0] == "f" else ""
 
 
-def operand(k, bits, x, y):
+def operand(k: int, bits: int, x: int, y: int) -> int:
     """Return the low bits of operand k: a, b, or the third."""
     third = {64: y & LOW | (x & LOW) << 32}.get(bits, x >> 32)
     return (x, y, third)[k] & (1 << bits) - 1
 
 
-def plain(opcode, count, meaning, to=None, source=None):
+def plain(opcode: str, count: int, meaning: Callable[..., int], to: str | None = None,
+          source: str | None = None) -> Form:
     """One instruction whose operands all have its last type, the result its type `to`."""
     source = source or opcode.rsplit(".", 1)[1]
     to = to or source
     sources = ", ".join(f"{register(source)}{k}" for k in (1, 2, 5)[:count])
     bits = width(source)
 
-    def applied(x, y, i):
+    def applied(x: int, y: int, i: int) -> int:
         return meaning(*(operand(k, bits, x, y) for k in range(count)))
     text = f"{opcode} {register(to)}4, {sources};{finish(to)}"
     return Form((opcode,), text, max(width(to), 16) if to[0] != "f" else width(to), applied, True)
 
 
-def signed(bits, f):
+def signed(bits: int, f: Callable[..., int]) -> Callable[..., int]:
     return lambda *operands: f(*(x - (x >> bits - 1 << bits) for x in operands))
 
 
-def integers():
+def integers() -> Iterator[Form]:
     """Yield the arithmetic and logic forms on integers."""
     for type, bits in (("s32", 32), ("s64", 64), ("u64", 64), ("u32", 32), ("s16", 16), ("u16", 16)):
         yield plain(f"add.{type}", 2, lambda a, b: a + b)
@@ -120,14 +124,14 @@ def integers():
             yield plain(f"{name}.{type}", 2, signed(bits, f) if type[0] == "s" else f)
     for bits in (16, 32, 64):
         yield plain(f"neg.s{bits}", 1, lambda a: -a)
-        yield plain(f"abs.s{bits}", 1, signed(bits, abs))
+        yield plain(f"abs.s{bits}", 1, signed(bits, lambda a: abs(a)))
         yield plain(f"and.b{bits}", 2, lambda a, b: a & b)
         yield plain(f"or.b{bits}", 2, lambda a, b: a | b)
         yield plain(f"xor.b{bits}", 2, lambda a, b: a ^ b)
         yield plain(f"not.b{bits}", 1, lambda a: ~a)
         r = REGISTERS[bits]
         for name, f in (("shl.b", lambda a, n: a << n), ("shr.u", lambda a, n: a >> n), ("shr.s", None)):
-            def shifted(x, y, i, f=f, bits=bits):
+            def shifted(x: int, y: int, i: int, f: Callable[[int, int], int] | None = f, bits: int = bits) -> int:
                 a, n = operand(0, bits, x, y), min(i, bits)
                 return f(a, n) if f else as_integer(a, f"s{bits}") >> n
             yield Form((f"{name}{bits}",), f"{name}{bits} {r}4, {r}1, %r3;", bits, shifted, True)
@@ -148,7 +152,7 @@ def integers():
     yield plain("popc.b32", 1, lambda a: a.bit_count())
 
 
-def singles_and_doubles():
+def singles_and_doubles() -> Iterator[Form]:
     """Yield arithmetic on f32 and f64, and the special functions, which are those of the unit."""
     for type, form in (("f32", F32), ("f64", F64)):
         sign = 1 << sum(form)
@@ -166,7 +170,7 @@ def singles_and_doubles():
         yield plain(f"rcp.rn.{type}", 1, lambda a, form=form: divide(rounded(1, "rn", form), a, form))
         yield plain(f"sqrt.rn.{type}", 1, lambda a, form=form: square_root(a, form))
 
-    def unit(name, a):
+    def unit(name: str, a: int) -> int:
         return int(SpecialFunctionUnit.compute(SfuOp[name], np.array([a], np.uint32))[0])
     for opcode, name in (("rcp.approx", "RCP"), ("rsqrt.approx", "RSQ"), ("sqrt.approx", "SQRT"),
                          ("ex2.approx", "EX2"), ("lg2.approx", "LG2")):
@@ -176,31 +180,31 @@ def singles_and_doubles():
     yield plain("div.approx.f32", 2, lambda a, b: mul(a, unit("RCP", b), "rn", F32))
 
 
-def carries():
+def carries() -> Iterator[Form]:
     """Yield sums, differences and products of several words."""
-    def wide_product(x, y, i):
+    def wide_product(x: int, y: int, i: int) -> int:
         return (x & LOW) * (y & LOW) * ((x >> 32) or 1)
     add3 = "add.cc.u32 %r6, %r1, %r2; addc.cc.u32 %r7, %r5, %r1; addc.u32 %r8, %r2, 0;"
     sub3 = "sub.cc.u32 %r6, %r1, %r2; subc.cc.u32 %r7, %r5, %r1; subc.u32 %r8, %r2, 0;"
     mad3 = ("mad.lo.cc.u32 %r6, %r1, %r2, %r5; madc.hi.cc.u32 %r7, %r1, %r2, %r1; madc.hi.u32 %r8, %r5, %r2, %r1;")
     lo3 = "add.cc.u32 %r6, %r1, %r2; madc.lo.cc.u32 %r7, %r1, %r2, %r5; addc.u32 %r8, %r1, %r5;"
 
-    def parts(x, y):
+    def parts(x: int, y: int) -> tuple[int, int, int]:
         return x & LOW, y & LOW, x >> 32
 
-    def three(sign):
-        def f(x, y, i):
+    def three(sign: int) -> Meaning:
+        def f(x: int, y: int, i: int) -> int:
             a, b, c = parts(x, y)
             return (a | c << 32 | b << 64) + sign * (b | a << 32)
         return f
 
-    def products(x, y, i):
+    def products(x: int, y: int, i: int) -> int:
         a, b, c = parts(x, y)
         first = (a * b & LOW) + c
         second = (a * b >> 32) + a + (first >> 32)
         return first & LOW | (second & LOW) << 32 | ((c * b >> 32) + a + (second >> 32) & LOW) << 64
 
-    def low_product(x, y, i):
+    def low_product(x: int, y: int, i: int) -> int:
         a, b, c = parts(x, y)
         first = a + b
         second = (a * b & LOW) + c + (first >> 32)
@@ -214,7 +218,7 @@ def carries():
         yield Form(opcodes, text + " mov.u32 %r4, %r8;", 32, lambda x, y, i, f=f: f(x, y, i) >> 64)
 
 
-def predicates():
+def predicates() -> Iterator[Form]:
     """Yield comparisons, predicates as values, and selection."""
     for type in ("s16", "u16", "s32", "u32", "s64", "u64"):
         for test in ("eq", "ne", "lt", "le", "gt", "ge"):
@@ -226,10 +230,10 @@ def predicates():
             yield flag(f"setp.{test}.{type}", type, lambda a, b, t=test, form=form: compare(t, a, b, form))
     two = "setp.lt.s32 %p1, %r1, %r2; setp.gt.u32 %p2, %r1, %r5; "
 
-    def first(x, y):
+    def first(x: int, y: int) -> bool:
         return as_integer(x, "s32") < as_integer(y, "s32")
 
-    def second(x):
+    def second(x: int) -> bool:
         return (x & LOW) > x >> 32
     for name, f in (("and", lambda p, q: p & q), ("or", lambda p, q: p | q), ("xor", lambda p, q: p ^ q)):
         yield Form((f"{name}.pred",), f"{two}{name}.pred %p3, %p1, %p2; selp.b32 %r4, 1, 0, %p3;", 32,
@@ -249,22 +253,22 @@ def predicates():
                "BOTH: add.s32 %r4, %r4, 1;", 32, lambda x, y, i: x + 2 if i % 2 else 3)
 
 
-def combined(f, x, holds):
+def combined(f: Callable[..., int], x: int, holds: bool) -> int:
     outcome = as_integer(x, "s32") >= as_integer(x >> 32, "s32")
     return int(f(outcome, not holds)) | int(f(not outcome, not holds)) << 1
 
 
-def ordered(test, a, b):
+def ordered(test: str, a: int, b: int) -> bool:
     return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[test]
 
 
-def flag(opcode, type, meaning):
+def flag(opcode: str, type: str, meaning: Callable[..., int]) -> Form:
     bits = width(type)
     return Form((opcode,), f"{opcode} %p1, {register(type)}1, {register(type)}2; selp.u32 %r4, 1, 0, %p1;", 32,
                 lambda x, y, i: meaning(operand(0, bits, x, y), operand(1, bits, x, y)))
 
 
-def moves():
+def moves() -> Iterator[Form]:
     """Yield moves, packing and conversions."""
     for type in ("b16", "u16", "b32", "u32", "s32", "f32", "b64", "u64", "f64"):
         yield plain(f"mov.{type}", 1, lambda a: a)
@@ -300,12 +304,12 @@ def moves():
         yield plain(f"cvt{modifier}.{to}.{source}", 1, f, to, source)
 
 
-def accesses():
+def accesses() -> Iterator[Form]:
     """Yield loads and stores of every space and size, and generic ones."""
     for type in ("u8", "s8", "b8", "u16", "s16", "b16", "u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64"):
         bits, r = width(type), register(type)
 
-        def loaded(x, y, i, bits=bits, type=type):
+        def loaded(x: int, y: int, i: int, bits: int = bits, type: str = type) -> int:
             return as_integer(x, type) if type[0] == "s" else x & (1 << bits) - 1
         for space, address in (("global", "%rd71+8"), ("shared", "%r71+8"), ("local", "mine+8"),
                                ("volatile.shared", "%r71+8"), ("volatile.global", "%rd71+8")):
@@ -353,18 +357,18 @@ def accesses():
         yield atomic(place, address, "exch.b32", "%r", 32, lambda a, b: b)
 
 
-def atomic(place, address, operation, r, bits, f):
+def atomic(place: str, address: str, operation: str, r: str, bits: int, f: Callable[..., int]) -> Form:
     opcode = f"atom.{place}.{operation}"
     plus = f"add.s{bits} {r}4, {r}6, {r}7;"
 
-    def meaning(x, y, i):
+    def meaning(x: int, y: int, i: int) -> int:
         a, b = x & (1 << bits) - 1, y & (1 << bits) - 1
         return a + f(a, b)
     return Form((opcode,), f"st.{place}.b{bits} [{address}], {r}1; {opcode} {r}6, [{address}], {r}2; "
                 f"ld.{place}.b{bits} {r}7, [{address}]; {plus}", bits, meaning)
 
 
-def others():
+def others() -> Iterator[Form]:
     """Yield calls, barriers, fences, votes, shuffles and special registers; a TB has 96 threads."""
     for f, name, type in ((lambda x, y, i: x + 1, "add_one", "b32"),
                           (lambda x, y, i: add(x, x, "rn"), "twice", "f64")):
@@ -411,7 +415,7 @@ RETURNING = ("ret", *(f"ld.param.{type}" for type in PARAMETERS))
 """Opcodes that `kernel_with_parameters` shows."""
 
 
-def kernel_with_parameters():
+def kernel_with_parameters() -> str:
     """A kernel that stores each of its parameters, widened to 64 bits, and returns in odd threads before the last."""
     declared = "".join(f", .param .{type} {type}" for type in PARAMETERS)
     body = []

