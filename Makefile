@@ -31,9 +31,10 @@ lint: $(DEV)
 test: lint
 	$(BIN)/pytest -n 2 --dist worksteal -m "not full" $(ARGS)
 
-# The campaigns are long enough to pay for an optimised simulator of the SM that most of them run.
+# The campaigns are long enough to pay for optimised simulators of the two SMs that most of them run.
 test-full: lint
 	$(BIN)/caesura build --preset gtx480 --optimise
+	$(BIN)/caesura build --geometry tests/support/campaign.toml --optimise
 	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
 
 # What every kernel does in every cycle, recorded anew; the commit says which rows moved and why (docs/verification.md).

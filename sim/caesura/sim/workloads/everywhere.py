@@ -41,7 +41,7 @@ class Forkable(Transport, Protocol):
         ...
 
 
-SMALL_SM = PRESETS["gtx480"].replace(warps=16, tb_slots=2, registers=512, shared_bytes=16 << 10)
+SMALL_SM = PRESETS["gtx480"].replace(name="campaign", warps=16, tb_slots=2, registers=512, shared_bytes=16 << 10)
 """An SM for long campaigns, which the hostile kernel fills sooner."""
 _MOST_REQUESTS = 10_000
 """Preemptions of a run; one that needs more makes no progress."""
