@@ -96,7 +96,7 @@ class ControlUnit(wiring.Component):
             "inspect": Out(WarpWindow(g)),
             "parameters": In(ParameterPort(g)), "uniform_parameters": In(ParameterPort(g)),
             "cycle": Out(32),
-            "clear": Out(data.StructLayout({"valid": 1, "warp": payload.index(g.warps)})),
+            "clear": Out(data.StructLayout({"valid": 1, "warp": payload.below(g.warps)})),
             "clear_lines": Out(data.StructLayout({
                 "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
             "reports": In(payload.fault_reports(g)),

@@ -32,7 +32,7 @@ from .core.execute.pipeline import ExecutePipeline
 from .core.execution_units import MEMORY_UNITS
 from .core.front_end.decode import OPCODE_BITS
 from .core.front_end.front import FrontEnd
-from .interfaces.payloads import index
+from .interfaces.payloads import below
 from .interfaces.preemption import activity
 from .memory.axi import Axi4, AxiInterface, AxiMaster
 
@@ -75,10 +75,10 @@ class TracePorts(wiring.Signature):
     """
 
     def __init__(self, g: Geometry):
-        slot = {"valid": Out(1), "slot": Out(index(g.warps))}
-        owner = {"kernel": Out(index(g.kernel_slots)), "launch": Out(32),
-                 "block_warp": Out(index(g.max_block_warps))}
-        beat = {"beat": Out(index(g.beats)), "last": Out(1), "mask": Out(g.lanes)}
+        slot = {"valid": Out(1), "slot": Out(below(g.warps))}
+        owner = {"kernel": Out(below(g.kernel_slots)), "launch": Out(32),
+                 "block_warp": Out(below(g.max_block_warps))}
+        beat = {"beat": Out(below(g.beats)), "last": Out(1), "mask": Out(g.lanes)}
         super().__init__({
             "retire": Out(wiring.Signature(slot | owner | {
                 "pc": Out(PC_BITS), "mask": Out(g.warp_size), "op": Out(OPCODE_BITS)})),
@@ -88,7 +88,7 @@ class TracePorts(wiring.Signature):
                                               | {"predicate": Out(3), "value": Out(g.lanes)})),
             "uniform": Out(wiring.Signature(slot | {"register": Out(5), "value": Out(32)})),
             **{name: Out(wiring.Signature(slot | {
-                "pc": Out(PC_BITS), "lane": Out(index(g.warp_size)), "old": Out(64)}))
+                "pc": Out(PC_BITS), "lane": Out(below(g.warp_size)), "old": Out(64)}))
                for name in ATOMICS},
             "init": Out(wiring.Signature(slot | owner)),
             "warps": Out(wiring.Signature({name: Out(g.warps) for name in WARP_VECTORS})),
@@ -206,8 +206,8 @@ class Sm(wiring.Component):
                load_store, shared) -> None:
         """Drive the trace ports; a table remembers which warp was put into each slot."""
         g = self.geometry
-        owner = data.StructLayout({"tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
-                                   "block_warp": index(g.max_block_warps)})
+        owner = data.StructLayout({"tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
+                                   "block_warp": below(g.max_block_warps)})
         owners = Array(Signal(owner, name=f"owner_{slot}") for slot in range(g.warps))
         initialised = control.residency.launch.warp_init
         init = initialised.payload

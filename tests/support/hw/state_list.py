@@ -378,7 +378,7 @@ _DISPATCH = {
 _ENGINE = {
     "control.engine.sequencer": (
         _bookkeeping("fsm_state bound error resume pending stop_now", _COMMAND),
-        _bookkeeping("session",
+        _bookkeeping("accepted",
                      "of the command in hand, but for `generation`, "
                      "which counts preempts since reset"),
     ),

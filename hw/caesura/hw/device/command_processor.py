@@ -9,7 +9,7 @@ from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
 from ..arch.registers import Command, KernelState, register_map
 from ..dispatch.footprint import NEEDS, Footprint, footprint
-from ..interfaces.payloads import index, kernel_info
+from ..interfaces.payloads import below, kernel_info
 from ..interfaces.preemption import command as engine_command
 
 __all__ = ["CommandProcessor"]
@@ -89,7 +89,7 @@ class CommandProcessor(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         fields = {f.name: f.width for f in register_map()["command"].fields.values()}
-        kernel = index(g.kernel_slots)
+        kernel = below(g.kernel_slots)
         super().__init__({
             "command": In(data.StructLayout({"valid": 1, **fields})),
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
-from ..interfaces.payloads import index, kernel_info
+from ..interfaces.payloads import below, kernel_info
 from ..interfaces.preemption import admission
 
 __all__ = ["GridWalker"]
@@ -49,7 +49,7 @@ class GridWalker(wiring.Component):
             "request": In(g.kernel_slots),
             "valid": Out(1),
             "next": Out(admission(g)),
-            "advance": In(data.StructLayout({"valid": 1, "kernel": index(g.kernel_slots)})),
+            "advance": In(data.StructLayout({"valid": 1, "kernel": below(g.kernel_slots)})),
             "launched": Out(data.ArrayLayout(32, g.kernel_slots)),
             "exhausted": Out(g.kernel_slots),
         })
@@ -57,7 +57,7 @@ class GridWalker(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         slots = self.geometry.kernel_slots
-        last = Signal(index(slots))
+        last = Signal(below(slots))
         place = data.StructLayout({"x": 32, "y": 16, "z": 16})
         places = [Signal(place, name=f"place{k}") for k in range(slots)]
         ready = Signal(slots)

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 from ..arch.registers import Field, register_map
-from ..interfaces.payloads import index, kernel_info
+from ..interfaces.payloads import below, kernel_info
 from .register_block import KERNEL_BASE, table_select, table_write
 
 __all__ = ["KernelTable", "descriptor_words", "PARAM_WORD"]
@@ -76,7 +76,7 @@ class KernelTable(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        param = data.StructLayout({"kernel": index(g.kernel_slots), "word": index(g.param_words)})
+        param = data.StructLayout({"kernel": below(g.kernel_slots), "word": below(g.param_words)})
         super().__init__({
             "write": In(table_write()),
             "select": In(table_select()),
@@ -89,7 +89,7 @@ class KernelTable(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         slots, words = self.geometry.kernel_slots, self.geometry.param_words
-        slot_bits, word_bits = index(slots).width, index(words).width
+        slot_bits, word_bits = below(slots).width, below(words).width
         m.submodules.mirror = mirror = memory.Memory(shape=32,
                                                      depth=PARAM_WORD << slot_bits, init=[])
         m.submodules.params = params = memory.Memory(shape=32,

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import REGISTER_BANKS, Geometry
-from ..interfaces.payloads import index, kernel_info, physical
+from ..interfaces.payloads import below, kernel_info, physical
 from ..lib.bits import encode, lowest
 from ..preempt import engine
 from .allocator import AllocationTable
@@ -21,9 +21,9 @@ __all__ = ["Admission", "fresh_tb"]
 def fresh_tb(g: Geometry) -> data.StructLayout:
     """A resident TB whose warps are to be initialised; warp k goes into slot ``slots[k]``."""
     return data.StructLayout({
-        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
+        "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
         "base": physical(g), "registers": 7,
-        "warps": 6, "threads": 11, "slots": data.ArrayLayout(index(g.warps), g.max_block_warps)})
+        "warps": 6, "threads": 11, "slots": data.ArrayLayout(below(g.warps), g.max_block_warps)})
 
 
 class Admission(wiring.Component):
@@ -88,7 +88,7 @@ class Admission(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        kernel = index(g.kernel_slots)
+        kernel = below(g.kernel_slots)
         super().__init__({
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "footprints": In(data.ArrayLayout(footprint(g), g.kernel_slots)),
@@ -213,7 +213,7 @@ class Admission(wiring.Component):
         m.submodules.shared = shared = AllocationTable(g.shared_lines, g.tb_slots, 2 * g.tb_slots)
         m.submodules.warp_slots = warps = WarpSlots(g)
         m.submodules.local_regions = local = LocalRegions(g)
-        tb = Signal(index(g.tb_slots))
+        tb = Signal(below(g.tb_slots))
         with m.If(attempt):
             m.d.sync += tb.eq(encode(lowest(~self.occupied)))
         for table, size in ((registers, needs.rows), (shared, needs.lines)):

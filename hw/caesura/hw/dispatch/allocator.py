@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..interfaces.payloads import index
+from ..interfaces.payloads import below
 from ..lib.bits import lowest, select
 
 __all__ = ["AllocationTable", "allocation", "first_fit"]
@@ -15,7 +15,7 @@ __all__ = ["AllocationTable", "allocation", "first_fit"]
 def allocation(capacity: int, owners: int) -> data.StructLayout:
     """One entry: an owner's range of a resource with `capacity` units."""
     units = range(capacity + 1)
-    return data.StructLayout({"valid": 1, "owner": index(owners), "start": units, "size": units})
+    return data.StructLayout({"valid": 1, "owner": below(owners), "start": units, "size": units})
 
 
 def first_fit(capacity: int, ranges: Iterable[tuple[int, int]], size: int) -> int | None:

@@ -10,7 +10,7 @@ from amaranth.utils import ceil_log2
 
 from ..arch.faults import Fault
 from ..arch.geometry import ADDRESS_BITS, PC_BITS, Geometry
-from ..interfaces.payloads import FAULT_SOURCES, fault_report, fault_reports, index
+from ..interfaces.payloads import FAULT_SOURCES, below, fault_report, fault_reports
 from ..interfaces.preemption import resident_tb
 from ..lib.bits import lowest, select
 
@@ -19,8 +19,8 @@ __all__ = ["FaultUnit", "fault_record"]
 
 def fault_record(g: Geometry) -> data.StructLayout:
     """What the driver can read of a fault; `warp` is the warp of the TB, `tb` its launch id."""
-    return data.StructLayout({"kind": Fault, "kernel": index(g.kernel_slots),
-                              "warp": index(g.max_block_warps),
+    return data.StructLayout({"kind": Fault, "kernel": below(g.kernel_slots),
+                              "warp": below(g.max_block_warps),
                               "tb": 32, "pc": PC_BITS, "address": ADDRESS_BITS})
 
 
@@ -72,8 +72,8 @@ class FaultUnit(wiring.Component):
             "reports": In(fault_reports(g)),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "remove": In(g.tb_slots),
-            "init": In(data.StructLayout({"valid": 1, "warp": index(g.warps),
-                                          "block_warp": index(g.max_block_warps)})),
+            "init": In(data.StructLayout({"valid": 1, "warp": below(g.warps),
+                                          "block_warp": below(g.max_block_warps)})),
             "pending": In(1),
             "clear": In(1),
             "event": Out(1),
@@ -120,7 +120,7 @@ class FaultUnit(wiring.Component):
         """Register the record of the first report, looking up the warp of the TB by its slot."""
         depth = self.geometry.warps
         m.submodules.block_warps = block_warps = memory.Memory(
-            shape=index(self.geometry.max_block_warps), depth=1 << ceil_log2(depth), init=[])
+            shape=below(self.geometry.max_block_warps), depth=1 << ceil_log2(depth), init=[])
         store = block_warps.write_port()
         load = block_warps.read_port(domain="comb")
         report = Signal(fault_report(self.geometry))

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, Geometry
-from ..interfaces.payloads import index, kernel_info
+from ..interfaces.payloads import below, kernel_info
 
 __all__ = ["LocalRegions", "region_bytes", "region_request"]
 
@@ -22,7 +22,7 @@ def region_request(g: Geometry) -> data.StructLayout:
     """A TB of `kernel` that needs a region; a `restored` one has it already, at `address`."""
     info = kernel_info(g).members
     return data.StructLayout({
-        "valid": 1, "kernel": index(g.kernel_slots), "restored": 1, "address": ADDRESS_BITS,
+        "valid": 1, "kernel": below(g.kernel_slots), "restored": 1, "address": ADDRESS_BITS,
         "warps": info["warps"], "local_base": info["local_base"],
         "local_bytes": info["local_bytes"]})
 
@@ -74,7 +74,7 @@ class LocalRegions(wiring.Component):
             "done": Out(1),
             "found": Out(1),
             "address": Out(ADDRESS_BITS),
-            "take": In(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
+            "take": In(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
             "ended": In(g.tb_slots),
             "start": In(g.kernel_slots),
         })
@@ -82,7 +82,7 @@ class LocalRegions(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        kernel = Signal(index(g.kernel_slots))
+        kernel = Signal(below(g.kernel_slots))
         region = Signal(g.tb_slots)
         owned = [Signal(g.tb_slots, name=f"owned_{k}") for k in range(g.kernel_slots)]
         taken = Signal(g.tb_slots)
@@ -133,7 +133,7 @@ class LocalRegions(wiring.Component):
     def _own(self, m: Module, kernel, region, owned):
         """Note whose the regions are."""
         g = self.geometry
-        owner = data.StructLayout({"kernel": index(g.kernel_slots), "region": g.tb_slots})
+        owner = data.StructLayout({"kernel": below(g.kernel_slots), "region": g.tb_slots})
         owners = [Signal(owner, name=f"owner_{t}") for t in range(g.tb_slots)]
         for t, mine in enumerate(owners):
             with m.If(self.take.valid & (self.take.tb == t)):

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
-from ..interfaces.payloads import index
+from ..interfaces.payloads import below
 from ..lib.bits import encode, lowest
 
 __all__ = ["WarpSlots"]
@@ -41,7 +41,7 @@ class WarpSlots(wiring.Component):
             "taken": In(g.warps),
             "pick": In(data.StructLayout({"valid": 1, "count": range(g.max_block_warps + 1)})),
             "done": Out(1),
-            "slots": Out(data.ArrayLayout(index(g.warps), g.max_block_warps)),
+            "slots": Out(data.ArrayLayout(below(g.warps), g.max_block_warps)),
             "mask": Out(g.warps),
         })
 

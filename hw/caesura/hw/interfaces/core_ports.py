@@ -70,7 +70,7 @@ class ParameterPort(wiring.Signature):
 
     def __init__(self, g: Geometry):
         super().__init__({"select": Out(data.StructLayout({
-            "kernel": payload.index(g.kernel_slots), "word": payload.index(g.param_words)})),
+            "kernel": payload.below(g.kernel_slots), "word": payload.below(g.param_words)})),
             "value": In(32)})
 
 
@@ -87,7 +87,7 @@ class PredicatePort(wiring.Signature):
 
     def __init__(self, g: Geometry):
         super().__init__({"select": Out(data.StructLayout({
-            "warp": payload.index(g.warps), "guard": 3, "pa": 3, "pb": 3})),
+            "warp": payload.below(g.warps), "guard": 3, "pa": 3, "pb": 3})),
             "guard": In(g.warp_size), "pa": In(g.warp_size), "pb": In(g.warp_size)})
 
 
@@ -121,7 +121,7 @@ class IssuePort(wiring.Signature):
     """
 
     def __init__(self, g: Geometry, units: Iterable[str]):
-        warp = payload.index(g.warps)
+        warp = payload.below(g.warps)
         super().__init__({
             "op": Out(stream.Signature(payload.issue(g))), "throttle": In(1),
             "predicates": Out(PredicatePort(g)),

@@ -32,7 +32,7 @@ from ..arch.geometry import (
 )
 from ..arch.isa import LIVE_BITS, AluOp, Size, Space, Unit
 
-__all__ = ["index", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "register_write",
+__all__ = ["below", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "register_write",
            "uniform_write", "predicate_write", "fault_report", "FAULT_SOURCES", "fault_reports",
            "completion", "kernel_info", "tb_info", "warp_init", "stack_push", "tb_start",
            "warp_view", "uniform_restore", "predicate_restore", "register_read", "register_data",
@@ -42,7 +42,7 @@ FAULT_SOURCES = ("load_store", "shared", "constant", "execute", "front")
 """Blocks that report faults; of those in the same cycle the first is recorded."""
 
 
-def index(count: int):
+def below(count: int):
     """Shape of a number from 0 to ``count - 1`` (at least one bit)."""
     return unsigned(max(1, (count - 1).bit_length()))
 
@@ -74,7 +74,7 @@ def decoded() -> data.StructLayout:
         "guard": 3, "guard_not": 1, "pa": 3, "pa_not": 1,
         "reads_pa": 1, "pb": 3, "pb_not": 1, "reads_pb": 1,
         "pd": 3, "writes_pd": 1,
-        "target": PC_BITS, "reconv": PC_BITS, "live": LIVE_BITS, "barrier": index(BARRIERS),
+        "target": PC_BITS, "reconv": PC_BITS, "live": LIVE_BITS, "barrier": below(BARRIERS),
         "is_bra": 1, "is_exit": 1, "is_bar": 1, "is_pp": 1,
         "is_pp_div": 1, "is_membar": 1, "is_trap": 1,
         "is_call": 1, "is_bru": 1, "illegal": 1,
@@ -89,9 +89,9 @@ def issue(g: Geometry) -> data.StructLayout:
     register that operand b or the address needs has become, or has been added to, the immediate.
     """
     return data.StructLayout({
-        "op": decoded(), "warp": index(g.warps),
-        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
-        "block_warp": index(g.max_block_warps), "base": physical(g), "pc": PC_BITS,
+        "op": decoded(), "warp": below(g.warps),
+        "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
+        "block_warp": below(g.max_block_warps), "base": physical(g), "pc": PC_BITS,
         "mask": g.warp_size, "pa": g.warp_size, "pb": g.warp_size,
     })
 
@@ -103,9 +103,9 @@ def uniform_op(g: Geometry) -> data.StructLayout:
     `mask` are the lanes that execute it.
     """
     return data.StructLayout({
-        "alu": AluOp, "warp": index(g.warps),
-        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
-        "block_warp": index(g.max_block_warps), "pc": PC_BITS,
+        "alu": AluOp, "warp": below(g.warps),
+        "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
+        "block_warp": below(g.max_block_warps), "pc": PC_BITS,
         "d": 5, "writes_u": 1, "pd": 3, "writes_pd": 1,
         "imm": 32, "a": 32, "b": 32, "c": 32, "mask": g.warp_size,
     })
@@ -123,11 +123,11 @@ def memory_op(g: Geometry, words: int = 4) -> data.StructLayout:
     """
     stored = {"data": data.ArrayLayout(data.ArrayLayout(32, g.lanes), words)} if words else {}
     return data.StructLayout({
-        "warp": index(g.warps), "tb": index(g.tb_slots),
-        "kernel": index(g.kernel_slots), "base": physical(g),
-        "block_warp": index(g.max_block_warps), "pc": PC_BITS,
+        "warp": below(g.warps), "tb": below(g.tb_slots),
+        "kernel": below(g.kernel_slots), "base": physical(g),
+        "block_warp": below(g.max_block_warps), "pc": PC_BITS,
         "d": 6, "writes_d": 1, "writes_u": 1, "size": Size,
-        "store": 1, "atomic": 1, "function": 4, "space": Space, "beat": index(g.beats),
+        "store": 1, "atomic": 1, "function": 4, "space": Space, "beat": below(g.beats),
         "last": 1, "mask": g.lanes, "address": data.ArrayLayout(ADDRESS_BITS, g.lanes),
     } | stored)
 
@@ -144,9 +144,9 @@ def lane_op(g: Geometry, operands: tuple[str, ...]) -> data.StructLayout:
     """
     words = data.ArrayLayout(32, g.lanes)
     return data.StructLayout({
-        "function": 7, "warp": index(g.warps), "base": physical(g),
+        "function": 7, "warp": below(g.warps), "base": physical(g),
         "d": 6, "writes_d": 1, "data_registers": 3,
-        "pd": 3, "writes_pd": 1, "beat": index(g.beats), "last": 1, "mask": g.lanes,
+        "pd": 3, "writes_pd": 1, "beat": below(g.beats), "last": 1, "mask": g.lanes,
     } | dict.fromkeys(operands, words))
 
 
@@ -158,8 +158,8 @@ def register_write(g: Geometry) -> data.StructLayout:
     scoreboard.
     """
     return data.StructLayout({
-        "warp": index(g.warps), "base": physical(g),
-        "register": 6, "beat": index(g.beats), "last": 1,
+        "warp": below(g.warps), "base": physical(g),
+        "register": 6, "beat": below(g.beats), "last": 1,
         "release": 1, "mask": g.lanes, "data": data.ArrayLayout(32, g.lanes),
     })
 
@@ -170,25 +170,25 @@ def predicate_write(g: Geometry) -> data.StructLayout:
 
     The last beat frees the predicate in the scoreboard.
     """
-    return data.StructLayout({"warp": index(g.warps), "predicate": 3,
-                              "beat": index(g.beats), "last": 1,
+    return data.StructLayout({"warp": below(g.warps), "predicate": 3,
+                              "beat": below(g.beats), "last": 1,
                               "mask": g.lanes, "value": g.lanes})
 
 
 def uniform_write(g: Geometry) -> data.StructLayout:
     """A constant that goes into a uniform register; without `keep` it is only released."""
-    return data.StructLayout({"warp": index(g.warps), "register": 5, "keep": 1, "data": 32})
+    return data.StructLayout({"warp": below(g.warps), "register": 5, "keep": 1, "data": 32})
 
 
 def completion(g: Geometry) -> data.StructLayout:
     """A memory instruction of `warp` has completed; `valid` for one cycle."""
-    return data.StructLayout({"valid": 1, "warp": index(g.warps)})
+    return data.StructLayout({"valid": 1, "warp": below(g.warps)})
 
 
 def fault_report(g: Geometry) -> data.StructLayout:
     """A fault of `warp`; `valid` for one cycle.
     The TB is killed by the preemption unit's `kill` vector."""
-    return data.StructLayout({"valid": 1, "kind": Fault, "warp": index(g.warps), "pc": PC_BITS,
+    return data.StructLayout({"valid": 1, "kind": Fault, "warp": below(g.warps), "pc": PC_BITS,
                               "address": ADDRESS_BITS})
 
 
@@ -215,7 +215,7 @@ def tb_info(g: Geometry) -> data.StructLayout:
     """What the core needs to know of one resident TB;
     `local_base` is the address of its local memory."""
     return data.StructLayout({
-        "kernel": index(g.kernel_slots), "launch_id": 32,
+        "kernel": below(g.kernel_slots), "launch_id": 32,
         "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16,
         "shared_base": range(g.shared_bytes + 1), "shared_bytes": 20, "local_base": ADDRESS_BITS,
     })
@@ -229,9 +229,9 @@ def warp_init(g: Geometry) -> data.StructLayout:
     it goes on.
     """
     return data.StructLayout({
-        "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
-        "block_warp": index(g.max_block_warps), "base": physical(g), "registers": 7,
-        "launched": g.warp_size, "live": g.warp_size, "waiting": 1, "barrier": index(BARRIERS),
+        "warp": below(g.warps), "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
+        "block_warp": below(g.max_block_warps), "base": physical(g), "registers": 7,
+        "launched": g.warp_size, "live": g.warp_size, "waiting": 1, "barrier": below(BARRIERS),
         "live_vector": LIVE_BITS,
     })
 
@@ -239,13 +239,13 @@ def warp_init(g: Geometry) -> data.StructLayout:
 def stack_push(g: Geometry) -> data.StructLayout:
     """Pushes one SIMT stack entry of a warp that does not run,
     bottom first (launch and restore)."""
-    return data.StructLayout({"warp": index(g.warps), "pc": PC_BITS,
+    return data.StructLayout({"warp": below(g.warps), "pc": PC_BITS,
                               "mask": g.warp_size, "reconv": PC_BITS})
 
 
 def tb_start(g: Geometry) -> data.StructLayout:
     """The warps of TB slot `tb` may run; `valid` for one cycle."""
-    return data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})
+    return data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})
 
 
 def warp_view(g: Geometry) -> data.StructLayout:
@@ -256,9 +256,9 @@ def warp_view(g: Geometry) -> data.StructLayout:
     the preemption point it stopped at says to save.
     """
     return data.StructLayout({
-        "valid": 1, "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
-        "block_warp": index(g.max_block_warps), "base": physical(g), "registers": 7,
-        "launched": g.warp_size, "live": g.warp_size, "waiting": 1, "barrier": index(BARRIERS),
+        "valid": 1, "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
+        "block_warp": below(g.max_block_warps), "base": physical(g), "registers": 7,
+        "launched": g.warp_size, "live": g.warp_size, "waiting": 1, "barrier": below(BARRIERS),
         "parked": 1, "exited": 1, "live_vector": LIVE_BITS, "depth": 7,
         "pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS,
     })
@@ -266,20 +266,20 @@ def warp_view(g: Geometry) -> data.StructLayout:
 
 def uniform_restore(g: Geometry) -> data.StructLayout:
     """A write of one uniform register; `valid` for one cycle."""
-    return data.StructLayout({"valid": 1, "warp": index(g.warps), "register": range(UNIFORMS),
+    return data.StructLayout({"valid": 1, "warp": below(g.warps), "register": range(UNIFORMS),
                               "value": 32})
 
 
 def predicate_restore(g: Geometry) -> data.StructLayout:
     """A write of all lanes of a predicate; `valid` for one cycle."""
-    return data.StructLayout({"valid": 1, "warp": index(g.warps),
+    return data.StructLayout({"valid": 1, "warp": below(g.warps),
                               "predicate": range(PREDICATES + 1), "value": g.warp_size})
 
 
 def register_read(g: Geometry) -> data.StructLayout:
     """Read of one beat of a vector register."""
-    return data.StructLayout({"warp": index(g.warps), "base": physical(g),
-                              "register": 6, "beat": index(g.beats)})
+    return data.StructLayout({"warp": below(g.warps), "base": physical(g),
+                              "register": 6, "beat": below(g.beats)})
 
 
 def register_data(g: Geometry) -> data.StructLayout:

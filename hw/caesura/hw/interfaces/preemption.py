@@ -15,9 +15,9 @@ def resident_tb(g: Geometry) -> data.StructLayout:
     first physical register (a multiple of 4), `first_line` its first shared-memory line, `lines`
     how many it has; `local_base` is the address of its local memory, if its kernel has any.
     """
-    index = payload.index
+    below = payload.below
     return data.StructLayout({
-        "valid": 1, "started": 1, "kernel": index(g.kernel_slots), "launch_id": 32,
+        "valid": 1, "started": 1, "kernel": below(g.kernel_slots), "launch_id": 32,
         "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "base": payload.physical(g),
         "first_line": range(g.shared_lines + 1), "lines": range(g.shared_lines + 1),
         "warps": g.warps, "local_base": ADDRESS_BITS,
@@ -27,7 +27,7 @@ def resident_tb(g: Geometry) -> data.StructLayout:
 def command(g: Geometry) -> data.StructLayout:
     """A preempt (`resume` = 0) or resume of one kernel;
     the dispatcher has checked kernel state and mechanism."""
-    return data.StructLayout({"resume": 1, "kernel": payload.index(g.kernel_slots),
+    return data.StructLayout({"resume": 1, "kernel": payload.below(g.kernel_slots),
                               "mechanism": 4, "scramble": 1, "gang": 1})
 
 
@@ -37,7 +37,7 @@ def admission(g: Geometry) -> data.StructLayout:
 
     A restored TB has its local memory already, at `local_base`.
     """
-    return data.StructLayout({"kernel": payload.index(g.kernel_slots), "launch_id": 32,
+    return data.StructLayout({"kernel": payload.below(g.kernel_slots), "launch_id": 32,
                               "ctaid_x": 32, "ctaid_y": 16,
                               "ctaid_z": 16, "local_base": ADDRESS_BITS})
 
@@ -48,10 +48,10 @@ def admitted(g: Geometry) -> data.StructLayout:
     Warp k of the TB gets slot ``slots[k]`` and first physical register ``base + k * registers``. A
     `bad` one has got nothing: no local memory of the kernel begins where it says that its own does.
     """
-    index = payload.index
-    return data.StructLayout({"valid": 1, "bad": 1, "tb": index(g.tb_slots),
+    below = payload.below
+    return data.StructLayout({"valid": 1, "bad": 1, "tb": below(g.tb_slots),
                               "base": payload.physical(g), "first_line": range(g.shared_lines + 1),
-                              "slots": data.ArrayLayout(index(g.warps), g.max_block_warps)})
+                              "slots": data.ArrayLayout(below(g.warps), g.max_block_warps)})
 
 
 def counters() -> data.StructLayout:
@@ -70,5 +70,5 @@ def activity(g: Geometry) -> data.StructLayout:
     `started`, of a resume, one in which a TB starts.
     """
     return data.StructLayout({"taken": 1, "resume": 1,
-                              "kernel": payload.index(g.kernel_slots), "draining": 1,
+                              "kernel": payload.below(g.kernel_slots), "draining": 1,
                               "dropped": 1, "started": 1})

@@ -61,7 +61,7 @@ class WarpWindow(wiring.Signature):
     """
 
     def __init__(self, g: Geometry):
-        select = data.StructLayout({"warp": payload.index(g.warps), "entry": 6})
+        select = data.StructLayout({"warp": payload.below(g.warps), "entry": 6})
         super().__init__({"select": Out(select), "view": In(payload.warp_view(g))})
 
 
@@ -120,7 +120,7 @@ class RegisterFlagsPort(wiring.Signature):
 
     def __init__(self, g: Geometry):
         super().__init__({
-            "warp": Out(payload.index(g.warps)), "valid": In(MAX_REGISTERS),
+            "warp": Out(payload.below(g.warps)), "valid": In(MAX_REGISTERS),
             "dirty": In(MAX_REGISTERS), "predicates_written": In(PREDICATES),
             "predicate_select": Out(range(PREDICATES + 1)), "predicate_value": In(g.warp_size),
         })

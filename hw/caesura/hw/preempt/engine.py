@@ -2,7 +2,7 @@
 
 ::
 
-                      Sequencer --- session ---> all
+                      Sequencer -- accepted ---> all
                       |       |
          PreemptSequencer   ResumeSequencer ---- admit, start ----> dispatcher
           |         |          |    |   |
@@ -105,7 +105,7 @@ class PreemptEngine(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        tb = payload.index(g.tb_slots)
+        tb = payload.below(g.tb_slots)
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
@@ -140,7 +140,7 @@ class PreemptEngine(wiring.Component):
         self._rows(m, sequencer.resuming, save, restore)
         m.d.comb += reader.clear.eq(sequencer.clear)
         self._count(m, sequencer, preempt, resume, save, reader, commit, counts)
-        m.d.comb += [part.session.eq(sequencer.session)
+        m.d.comb += [part.accepted.eq(sequencer.accepted)
                      for part in (preempt, resume, save, entries, restore)]
         return m
 
@@ -182,9 +182,9 @@ class PreemptEngine(wiring.Component):
     def _heads(self, m, sequencer, preempt, resume, commit):
         """Committer: heads of the sequencer at work, its events to both."""
         wiring.connect(m, commit.port, wiring.flipped(self.write_port))
-        session, resuming = sequencer.session, sequencer.resuming
+        accepted, resuming = sequencer.accepted, sequencer.resuming
         m.d.comb += [
-            commit.ccb_base.eq(session.ccb_base), commit.generation.eq(session.generation),
+            commit.ccb_base.eq(accepted.ccb_base), commit.generation.eq(accepted.generation),
             commit.clear.eq(sequencer.clear), commit.opened.eq(preempt.opened),
             commit.head.valid.eq(Mux(resuming, resume.head.valid, preempt.head.valid)),
             commit.head.payload.eq(Mux(resuming, resume.head.payload, preempt.head.payload)),

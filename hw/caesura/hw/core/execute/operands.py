@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import MAX_REGISTERS, PC_BITS, REGISTER_BANKS, Geometry
 from ...arch.isa import AluOp, Size, Space, Unit
-from ...interfaces.payloads import index, issue, physical
+from ...interfaces.payloads import below, issue, physical
 from .register_file import BANK_BITS, bank_row, row_of, select_bank
 
 __all__ = ["OperandCollector", "operation", "collected", "OPERANDS"]
@@ -35,9 +35,9 @@ def operation(g: Geometry) -> data.StructLayout:
         "unit": Unit, "alu": AluOp, "function": 7, "space": Space,
         "size": Size, "store": 1, "atomic": 1, "d": 6,
         "writes_d": 1, "writes_u": 1, "data_registers": 3, "pd": 3, "writes_pd": 1, "imm": 32,
-        "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
-        "block_warp": index(g.max_block_warps), "base": physical(g), "pc": PC_BITS,
-        "beat": index(g.beats), "last": 1, "mask": g.lanes,
+        "warp": below(g.warps), "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
+        "block_warp": below(g.max_block_warps), "base": physical(g), "pc": PC_BITS,
+        "beat": below(g.beats), "last": 1, "mask": g.lanes,
         "pa": g.lanes, "pb": g.lanes, "ballot": g.warp_size,
     })
 
@@ -90,7 +90,7 @@ class OperandCollector(wiring.Component):
             "reads": Out(data.ArrayLayout(data.StructLayout({"valid": 1, "row": bank_row(g)}),
                                           REGISTER_BANKS)),
             "hold": Out(1), "bank_data": In(data.ArrayLayout(words, REGISTER_BANKS)),
-            "valid_warp": Out(index(g.warps)), "valid_row": In(MAX_REGISTERS),
+            "valid_warp": Out(below(g.warps)), "valid_row": In(MAX_REGISTERS),
             "arriving": Out(operation(g)), "arriving_last": Out(1),
             "immediate": In(32),
             "output": Out(stream.Signature(collected(g))),
@@ -101,7 +101,7 @@ class OperandCollector(wiring.Component):
         g = self.geometry
         slot = Signal(issue(g))      # the instruction being read
         full = Signal()              # there is one
-        beat = Signal(index(g.beats))
+        beat = Signal(below(g.beats))
         needed = Signal(OPERANDS)    # operands to read for a beat
         left = Signal(OPERANDS)      # and not read yet
         granted = Signal(OPERANDS)   # and read in this cycle

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import PREDICATES, Geometry
 from ...arch.isa import PT
 from ...interfaces.core_ports import PredicatePort
-from ...interfaces.payloads import index, predicate_restore, predicate_write
+from ...interfaces.payloads import below, predicate_restore, predicate_write
 from ...interfaces.port import Port
 from ...lib.vectors import RoundRobin
 from ..execution_units import EXECUTION_UNITS
@@ -109,7 +109,7 @@ class PredicateFile(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        warp, number = index(g.warps), range(PREDICATES + 1)
+        warp, number = below(g.warps), range(PREDICATES + 1)
         super().__init__({
             "read": In(PredicatePort(g)),
             "write": In(_valid_write(g)),

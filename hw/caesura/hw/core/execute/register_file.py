@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.geometry import REGISTER_BANKS, Geometry
-from ...interfaces.payloads import index, physical
+from ...interfaces.payloads import below, physical
 
 __all__ = ["RegisterFile", "BANK_BITS", "bank_row", "row_of", "select_bank"]
 
@@ -17,7 +17,7 @@ BANK_BITS = exact_log2(REGISTER_BANKS)
 
 def bank_row(g: Geometry):
     """Shape of a row of a bank: one beat of one register."""
-    return index(g.register_rows * g.beats)
+    return below(g.register_rows * g.beats)
 
 
 def row_of(g: Geometry, register, beat):
@@ -69,11 +69,11 @@ class RegisterFile(wiring.Component):
                                          REGISTER_BANKS)),
             "hold": In(1), "data": Out(data.ArrayLayout(words, REGISTER_BANKS)),
             "save_read": In(stream.Signature(data.StructLayout({
-                "warp": index(g.warps), "base": physical(g),
-                "register": 6, "beat": index(g.beats)}))),
+                "warp": below(g.warps), "base": physical(g),
+                "register": 6, "beat": below(g.beats)}))),
             "save_masked": In(1), "save_data": Out(data.StructLayout({"valid": 1, "data": words})),
             "write": In(data.StructLayout({"valid": 1, "register": physical(g),
-                                           "beat": index(g.beats),
+                                           "beat": below(g.beats),
                                            "mask": g.lanes, "data": words})),
         })
 

@@ -14,7 +14,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.geometry import WORD_BYTES, Geometry
 from ...arch.isa import AluOp, Special
-from ...interfaces.payloads import index, kernel_info, tb_info
+from ...interfaces.payloads import below, kernel_info, tb_info
 from .operands import operation
 
 __all__ = ["ScalarSource", "ThreadIndex", "RECIPROCAL_BITS"]
@@ -64,8 +64,8 @@ class ScalarSource(wiring.Component):
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(tb_info(g), g.tb_slots)),
             "cycle": In(32), "operation": In(operation(g)),
-            "param_select": Out(data.StructLayout({"kernel": index(g.kernel_slots),
-                                                   "word": index(g.param_words)})),
+            "param_select": Out(data.StructLayout({"kernel": below(g.kernel_slots),
+                                                   "word": below(g.param_words)})),
             "param_value": In(32), "value": Out(32), "fault": Out(1),
         })
 
@@ -152,8 +152,8 @@ class ThreadIndex(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, op = self.geometry, self.operation
-        block = data.StructLayout({"warp": index(g.max_block_warps),
-                                   "beat": index(g.beats), "which": 2,
+        block = data.StructLayout({"warp": below(g.max_block_warps),
+                                   "beat": below(g.beats), "which": 2,
                                    "selected": 1, "x": 11, "y": 11, "by_x": 21, "by_y": 21})
         first = Signal(block)
         second = Signal(block)

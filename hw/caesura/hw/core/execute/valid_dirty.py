@@ -12,7 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import MAX_REGISTERS, Geometry
-from ...interfaces.payloads import index
+from ...interfaces.payloads import below
 
 __all__ = ["ValidDirty"]
 
@@ -50,7 +50,7 @@ class ValidDirty(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        warp = index(g.warps)
+        warp = below(g.warps)
         super().__init__({
             "clear": In(data.StructLayout({"valid": 1, "warp": warp})),
             "write": In(data.StructLayout({"valid": 1, "warp": warp, "register": 6, "dirty": 1})),

@@ -10,7 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
-from ...interfaces.payloads import index, physical, register_write
+from ...interfaces.payloads import below, physical, register_write
 from ...lib.bits import spread_each
 from ...lib.vectors import RoundRobin
 from ..execution_units import EXECUTION_UNITS
@@ -90,14 +90,14 @@ class WriteBack(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        write, warp = register_write(g), index(g.warps)
+        write, warp = register_write(g), below(g.warps)
         super().__init__({
             "result": In(data.StructLayout({"valid": 1, "kept": 1, "write": write})),
             **{f"{name}_write": In(stream.Signature(write)) for name in WRITERS},
             "restore_write": In(stream.Signature(write)),
             "mark_clean": In(1), "accepting": In(1), "throttle": Out(1),
             "write": Out(data.StructLayout({
-                "valid": 1, "register": physical(g), "beat": index(g.beats),
+                "valid": 1, "register": physical(g), "beat": below(g.beats),
                 "mask": g.lanes, "data": data.ArrayLayout(32, g.lanes)})),
             "flag": Out(data.StructLayout({"valid": 1, "warp": warp, "register": 6, "dirty": 1})),
             "flag_valid": In(1),

@@ -79,13 +79,13 @@ class FetchUnit(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        warp = payload.index(g.warps)
+        warp = payload.below(g.warps)
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             **{name: In(g.warps) for name in ("wanting", "alive", "armed", "pending_warps")},
             "invalidate": In(1),
             "fetch_warp": Out(warp), "fetch_pc": In(PC_BITS),
-            "fetch_kernel": In(payload.index(g.kernel_slots)),
+            "fetch_kernel": In(payload.below(g.kernel_slots)),
             "decode_warp": Out(warp), "decode_reconv": In(PC_BITS),
             "skip": Out(data.StructLayout({"valid": 1, "warp": warp, "pc": PC_BITS})),
             "fill": Out(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched()})),

@@ -127,7 +127,7 @@ class FrontEnd(wiring.Component):
             "parameters": Out(ParameterPort(g)), "cycle": In(32),
             "fault": Out(payload.fault_report(g)), "icache_port": Out(ReadPort(g)),
             "trace": Out(data.StructLayout({
-                "valid": 1, "warp": payload.index(g.warps), "pc": PC_BITS, "mask": g.warp_size,
+                "valid": 1, "warp": payload.below(g.warps), "pc": PC_BITS, "mask": g.warp_size,
                 "op": OPCODE_BITS})),
             "trace_uniform": Out(payload.uniform_restore(g)),
         })

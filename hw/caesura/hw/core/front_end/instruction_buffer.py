@@ -75,7 +75,7 @@ class InstructionBuffer(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        warp = payload.index(g.warps)
+        warp = payload.below(g.warps)
         super().__init__({
             "fill": In(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched()})),
             "op": In(payload.decoded()), "drop": In(g.warps), "held": Out(g.warps),

@@ -126,8 +126,8 @@ class IssueStage(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        index = payload.index
-        warp = index(g.warps)
+        below = payload.below
+        warp = below(g.warps)
         super().__init__({
             **{name: In(g.warps) for name in ("ready", "armed", "pending_warps")},
             "uses": In(data.StructLayout(dict.fromkeys(UNITS, g.warps))),
@@ -144,7 +144,7 @@ class IssueStage(wiring.Component):
             **{name: Out(g.warps)
                for name in ("retire", "faults", "waits", "parks", "arms", "loads", "stores",
                             "atomics", "shared", "uniform_writes")},
-            "barrier": Out(index(BARRIERS)),
+            "barrier": Out(below(BARRIERS)),
             "live": Out(data.StructLayout({"valid": 1, "vector": LIVE_BITS})),
             "fault": Out(data.StructLayout({"kind": Fault, "pc": PC_BITS})),
             "reserve": Out(data.StructLayout({"valid": 1, "registers": g.regs_per_thread,

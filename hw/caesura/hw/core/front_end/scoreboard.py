@@ -78,7 +78,7 @@ class Scoreboard(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        warp = payload.index(g.warps)
+        warp = payload.below(g.warps)
         sets = data.StructLayout({"valid": 1, "warp": warp, "registers": g.regs_per_thread,
                                   "predicates": PREDICATES})
         super().__init__({

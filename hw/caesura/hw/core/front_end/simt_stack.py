@@ -71,7 +71,7 @@ class _Stacks:
     """
 
     def __init__(self, m: Module, g: Geometry):
-        warp, self.level = payload.index(g.warps), payload.index(g.stack_depth)
+        warp, self.level = payload.below(g.warps), payload.below(g.stack_depth)
         slots, entry = 1 << warp.width, stack_entry(g)
         top = data.StructLayout({"mask": g.warp_size, "reconv": PC_BITS,
                                  "depth": range(g.stack_depth + 1)})
@@ -176,7 +176,7 @@ class SimtStack(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        warp = payload.index(g.warps)
+        warp = payload.below(g.warps)
         depth = range(g.stack_depth + 1)
         super().__init__({
             "warp": In(warp), "top": Out(stack_top(g)),

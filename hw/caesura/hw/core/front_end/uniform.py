@@ -34,7 +34,7 @@ __all__ = ["UniformRegisters", "UniformUnit"]
 
 def _place(g: Geometry) -> dict:
     """A register of a warp slot."""
-    return {"warp": payload.index(g.warps), "register": range(UNIFORMS)}
+    return {"warp": payload.below(g.warps), "register": range(UNIFORMS)}
 
 
 class UniformRegisters(wiring.Component):
@@ -89,7 +89,7 @@ class UniformRegisters(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        warp, number = payload.index(g.warps), range(UNIFORMS)
+        warp, number = payload.below(g.warps), range(UNIFORMS)
         write = data.StructLayout({"valid": 1, **_place(g), "value": 32})
         super().__init__({
             "select": In(data.StructLayout({"warp": warp, "a": number, "b": number, "c": number})),
@@ -202,18 +202,18 @@ class UniformUnit(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        index = payload.index
+        below = payload.below
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)), "cycle": In(32),
-            "param_select": Out(data.StructLayout({"kernel": index(g.kernel_slots),
-                                                   "word": index(g.param_words)})),
+            "param_select": Out(data.StructLayout({"kernel": below(g.kernel_slots),
+                                                   "word": below(g.param_words)})),
             "param_value": In(32), "op": In(stream.Signature(payload.uniform_op(g))),
             "result": Out(stream.Signature(payload.uniform_write(g))),
             "predicate": Out(stream.Signature(payload.predicate_write(g))),
             "fault": Out(payload.fault_report(g)),
         })
-        self._entry = data.StructLayout({"warp": index(g.warps), "d": range(UNIFORMS),
+        self._entry = data.StructLayout({"warp": below(g.warps), "d": range(UNIFORMS),
                                          "writes_u": 1, "keep": 1, "pd": 3, "writes_pd": 1,
                                          "mask": g.warp_size, "value": 32, "test": 1})
 
@@ -293,7 +293,7 @@ class UniformUnit(wiring.Component):
         """Cycle 5: offer the oldest result; return whether it is gone."""
         g, entry = self.geometry, queue.payload
         result, predicate = self.result.payload, self.predicate.payload
-        beat = Signal(payload.index(g.beats))
+        beat = Signal(payload.below(g.beats))
         mask = Signal(g.lanes)
         m.d.comb += [
             self.result.valid.eq(queue.valid & entry.writes_u), result.warp.eq(entry.warp),

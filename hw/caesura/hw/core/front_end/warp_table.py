@@ -16,10 +16,10 @@ __all__ = ["WarpTable", "identity"]
 
 def identity(g: Geometry) -> data.StructLayout:
     """What `warp_init` says of a warp that never changes."""
-    index = payload.index
+    below = payload.below
     return data.StructLayout({
-        "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
-        "block_warp": index(g.max_block_warps),
+        "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
+        "block_warp": below(g.max_block_warps),
         "base": payload.physical(g), "registers": 7, "launched": g.warp_size,
     })
 
@@ -105,22 +105,22 @@ class WarpTable(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        index = payload.index
-        warp = index(g.warps)
+        below = payload.below
+        warp = below(g.warps)
         super().__init__({
             "init": In(payload.warp_init(g)), "init_valid": In(1),
-            "start": In(data.StructLayout({"valid": 1, "tb": index(g.tb_slots)})),
+            "start": In(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
             "free": In(g.warps), "kill": In(g.warps),
             "pending": In(g.kernel_slots), "stop_now": In(g.kernel_slots),
             **{name: In(g.warps)
                for name in ("waits", "parks", "arms", "disarms", "faults", "emptied", "releases")},
-            "barrier": In(index(BARRIERS)),
+            "barrier": In(below(BARRIERS)),
             "live": In(data.StructLayout({"valid": 1, "warp": warp, "vector": LIVE_BITS})),
             **{name: Out(g.warps) for name in ("alive", "valid", "waiting", "parked", "armed",
                                                "faulted", "active", "ended", "pending_warps")},
             "barriers": Out(g.warps).array(BARRIER_PLANES),
             "members": Out(g.warps).array(g.tb_slots),
-            "fetch_warp": In(warp), "fetch_kernel": Out(index(g.kernel_slots)),
+            "fetch_warp": In(warp), "fetch_kernel": Out(below(g.kernel_slots)),
             "issue_warp": In(warp), "issue_identity": Out(identity(g)),
             "view_warp": In(data.ArrayLayout(warp, 2)),
             "view_identity": Out(data.ArrayLayout(identity(g), 2)),

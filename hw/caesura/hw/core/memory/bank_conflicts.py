@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.geometry import WORD_BYTES, Geometry
-from ...interfaces.payloads import index
+from ...interfaces.payloads import below
 from ...lib.bits import look_up
 
 __all__ = ["bank_access", "BankConflicts"]
@@ -15,7 +15,7 @@ __all__ = ["bank_access", "BankConflicts"]
 
 def bank_access(g: Geometry, rows: int) -> data.StructLayout:
     """What one bank does in a pass: its row, and the word and byte strobes of a store."""
-    return data.StructLayout({"row": index(rows), "data": 32, "strobe": WORD_BYTES})
+    return data.StructLayout({"row": below(rows), "data": 32, "strobe": WORD_BYTES})
 
 
 class BankConflicts(wiring.Component):

@@ -25,12 +25,12 @@ def segment(g: Geometry, slots: int) -> data.StructLayout:
     segment (of use where `mask` is set). `kind` is the instruction's fault, `Fault.NONE` if it has
     none; then `mask` is empty and `address` is the faulting address. `last` ends the instruction.
     """
-    index = payload.index
+    below = payload.below
     return data.StructLayout({
-        "warp": index(g.warps), "kernel": index(g.kernel_slots),
+        "warp": below(g.warps), "kernel": below(g.kernel_slots),
         "base": payload.physical(g), "pc": PC_BITS,
         "d": 6, "size": Size, "store": 1, "atomic": 1, "function": 4, "writes_d": 1, "local": 1,
-        "slot": index(slots), "kind": Fault, "address": ADDRESS_BITS,
+        "slot": below(slots), "kind": Fault, "address": ADDRESS_BITS,
         "mask": g.warp_size, "offset": data.ArrayLayout(OFFSET_BITS, g.warp_size), "last": 1,
     })
 

@@ -42,9 +42,9 @@ def _pass(g: Geometry) -> data.StructLayout:
     up.
     """
     return data.StructLayout({
-        "warp": payload.index(g.warps), "base": payload.physical(g),
-        "kernel": payload.index(g.kernel_slots),
-        "pc": PC_BITS, "register": 6, "beat": payload.index(g.beats),
+        "warp": payload.below(g.warps), "base": payload.physical(g),
+        "kernel": payload.below(g.kernel_slots),
+        "pc": PC_BITS, "register": 6, "beat": payload.below(g.beats),
         "last": 1, "mask": g.lanes, "size": Size,
         "uniform": 1, "kind": Fault, "start": 1, "first": 1,
         "complete": 1, "final": 1, "take": g.lanes,

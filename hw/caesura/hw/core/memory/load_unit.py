@@ -28,7 +28,7 @@ __all__ = ["access_fault", "LoadUnit"]
 
 def access_fault(g: Geometry) -> data.StructLayout:
     """A fault on its way to the `fault` port."""
-    return data.StructLayout({"kind": Fault, "warp": payload.index(g.warps),
+    return data.StructLayout({"kind": Fault, "warp": payload.below(g.warps),
                               "pc": PC_BITS, "address": ADDRESS_BITS})
 
 
@@ -36,7 +36,7 @@ def _outstanding(g: Geometry) -> data.StructLayout:
     """What is remembered of a requested segment;
     a `void` one was not requested and gives nothing."""
     return data.StructLayout({
-        "warp": payload.index(g.warps), "base": payload.physical(g),
+        "warp": payload.below(g.warps), "base": payload.physical(g),
         "pc": PC_BITS, "d": 6, "size": Size,
         "address": ADDRESS_BITS, "mask": g.warp_size,
         "offset": data.ArrayLayout(OFFSET_BITS, g.warp_size),

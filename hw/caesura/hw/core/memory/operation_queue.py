@@ -20,12 +20,12 @@ def queued(g: Geometry, slots: int) -> data.StructLayout:
     `kind` is the fault found on the way in, `Fault.NONE` if none, and `fault_address` the address
     of the lowest lane that has it.
     """
-    index = payload.index
+    below = payload.below
     return data.StructLayout({
-        "warp": index(g.warps), "tb": index(g.tb_slots), "kernel": index(g.kernel_slots),
+        "warp": below(g.warps), "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
         "base": payload.physical(g), "pc": PC_BITS, "d": 6, "writes_u": 1, "size": Size, "store": 1,
         "atomic": 1, "function": 4, "writes_d": 1, "local": 1,
-        "kind": Fault, "fault_address": ADDRESS_BITS, "slot": index(slots),
+        "kind": Fault, "fault_address": ADDRESS_BITS, "slot": below(slots),
     })
 
 
@@ -94,7 +94,7 @@ class OperationQueue(wiring.Component):
             "head": Out(data.StructLayout({"valid": 1, "op": queued(g, self.slots)})),
             "mask": Out(g.warp_size),
             "address": Out(lanes),
-            "data_slot": In(payload.index(self.slots)),
+            "data_slot": In(payload.below(self.slots)),
             "data": Out(data.ArrayLayout(lanes, words)),
             "start": In(1),
             "advance": In(1),

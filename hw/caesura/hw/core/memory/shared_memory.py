@@ -43,8 +43,8 @@ def _pass(g: Geometry) -> data.StructLayout:
     ones have upper halves of atomics.
     """
     return data.StructLayout({
-        "warp": payload.index(g.warps), "base": payload.physical(g),
-        "register": 6, "beat": payload.index(g.beats),
+        "warp": payload.below(g.warps), "base": payload.physical(g),
+        "register": 6, "beat": payload.below(g.beats),
         "last": 1, "mask": g.lanes, "size": Size, "silent": 1, "upper": 1,
         "first": 1, "complete": 1, "final": 1, "take": g.lanes, "known": g.lanes,
     })

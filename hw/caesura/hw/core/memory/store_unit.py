@@ -125,7 +125,7 @@ class StoreUnit(wiring.Component):
     def _acknowledge(self, m, remembered):
         """Remember what is unacknowledged, and tell when an instruction is."""
         g, taken, ack = self.geometry, self.segment.payload, self.write_port.ack
-        layout = data.StructLayout({"warp": payload.index(g.warps),
+        layout = data.StructLayout({"warp": payload.below(g.warps),
                                     "pc": PC_BITS, "address": ADDRESS_BITS,
                                     "last": 1, "void": 1})
         entry = Signal(layout)

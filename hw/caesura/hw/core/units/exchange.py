@@ -21,7 +21,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.geometry import Geometry
 from ...arch.isa import ExchangeOp
-from ...interfaces.payloads import index, lane_op, predicate_write, register_write
+from ...interfaces.payloads import below, lane_op, predicate_write, register_write
 
 __all__ = ["ExchangeUnit"]
 
@@ -149,7 +149,7 @@ class ExchangeUnit(wiring.Component):
         busy = Signal()
         stall = Signal()
         picked = Signal(data.StructLayout({
-            "valid": 1, "step": Step, "push": 1, "group": index(self._groups),
+            "valid": 1, "step": Step, "push": 1, "group": below(self._groups),
             "inside": g.exchange_lanes, "lane": data.ArrayLayout(self._bits, g.exchange_lanes),
         }))
         m.d.comb += [
@@ -195,7 +195,7 @@ class ExchangeUnit(wiring.Component):
         """One step: the lanes whose words are read next, and whether they are the result of the
         group."""
         g, groups, threads = self.geometry, self._groups, self.geometry.exchange_lanes
-        group = Signal(index(groups))
+        group = Signal(below(groups))
         scan = Signal(range(groups + 1))
         push = Signal()
         last = Signal()

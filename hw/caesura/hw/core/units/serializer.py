@@ -16,14 +16,14 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ...arch.geometry import Geometry
-from ...interfaces.payloads import index, lane_op, physical, predicate_write, register_write
+from ...interfaces.payloads import below, lane_op, physical, predicate_write, register_write
 
 __all__ = ["Serial"]
 
 
 def _destination(g: Geometry) -> data.StructLayout:
     """Where the results of an instruction go."""
-    return data.StructLayout({"warp": index(g.warps), "base": physical(g),
+    return data.StructLayout({"warp": below(g.warps), "base": physical(g),
                               "d": 6, "writes_d": 1, "second": 1,
                               "pd": 3, "writes_pd": 1})
 
@@ -104,7 +104,7 @@ class Serial(wiring.Component):
         self.groups = g.warp_size // threads
         self._within = exact_log2(g.lanes // threads)
         self._token = data.StructLayout({"valid": 1, "place": 1, "last": 1,
-                                         "group": index(self.groups), "active": threads})
+                                         "group": below(self.groups), "active": threads})
         words = data.ArrayLayout(32, threads)
         ports = {
             "op": In(stream.Signature(lane_op(g, operands), always_ready=True)), "room": Out(1),
@@ -167,7 +167,7 @@ class Serial(wiring.Component):
         taken = Signal(self.geometry.warp_size)  # those of the group that enters
         function = Signal(7)  # of the instruction whose groups enter
         entering = Signal(7)  # of the `chosen` group
-        group = Signal(index(self.groups))  # its number
+        group = Signal(below(self.groups))  # its number
         present = Signal(self.groups)  # groups with threads left
         lowest = Signal(self.groups)  # the lowest of them, one-hot
         m.d.comb += [
@@ -187,8 +187,8 @@ class Serial(wiring.Component):
         with m.If(start):
             m.d.sync += [feeding.eq(1), fresh.eq(1), rest.eq(waiting.mask),
                          function.eq(waiting.function)]
-        beat = Signal(index(self.geometry.beats))
-        shown = Signal(index(self.geometry.beats))
+        beat = Signal(below(self.geometry.beats))
+        shown = Signal(below(self.geometry.beats))
         read = Signal()
         m.d.comb += [beat.eq(group[self._within:]), read.eq(feeding & (fresh | (beat != shown)))]
         with m.If(read):
@@ -201,7 +201,7 @@ class Serial(wiring.Component):
         entering groups."""
         op, enter, lanes = self.op, self.enter, range(self.geometry.lanes)
         place = Signal(init=1)
-        group = Signal(index(1 << self._within))
+        group = Signal(below(1 << self._within))
         with m.If(op.valid & op.payload.last):
             m.d.sync += place.eq(~place)
         rows = {name: [self._store(m, f"{name}_{lane}", op.valid,
@@ -249,8 +249,8 @@ class Serial(wiring.Component):
         to = Signal(_destination(g))  # where to
         mask = Signal(g.warp_size)  # lanes left to be written, this beat's lowest
         k = Signal()  # which register
-        beat = Signal(index(g.beats))
-        following = Signal(index(g.beats))  # the beat to be read for the next cycle
+        beat = Signal(below(g.beats))
+        following = Signal(below(g.beats))  # the beat to be read for the next cycle
         begin = Signal()  # the next instruction's turn
         leave = Signal()  # a beat is written
         final = Signal()
@@ -299,8 +299,8 @@ class Serial(wiring.Component):
     def _results(self, m, returned, read, address):
         """A memory for each word of a lane;
         return the words of the beat read in the cycle before."""
-        beat = Signal(index(self.geometry.beats))
-        group = Signal(index(1 << self._within))
+        beat = Signal(below(self.geometry.beats))
+        group = Signal(below(1 << self._within))
         m.d.comb += [beat.eq(returned.group[self._within:]),
                      group.eq(returned.group[:self._within])]
         words = []

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import Pattern
 from ...arch.geometry import Geometry
 from ...arch.patterns import SMALLEST_PAG, expand
-from ...interfaces.payloads import index
+from ...interfaces.payloads import below
 from .compressor import PAG_BITS, encoded, group_count
 
 __all__ = ["decoded_beat", "Decompressor"]
@@ -19,7 +19,7 @@ def decoded_beat(
     """Beat `beat` of a register; `last` marks the final one.
     The words of a dead register are zero."""
     return data.StructLayout({"words": data.ArrayLayout(32, g.lanes),
-                              "beat": index(g.beats), "last": 1, "dead": 1, "tag": tag})
+                              "beat": below(g.beats), "last": 1, "dead": 1, "tag": tag})
 
 
 class Decompressor(wiring.Component):

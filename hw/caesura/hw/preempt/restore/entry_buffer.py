@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, State
 from ...arch.geometry import SEGMENT_BYTES, WORD_BYTES, Geometry
-from ...interfaces.payloads import index
+from ...interfaces.payloads import below
 from ...lib.bits import popcount
+from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS
-from ..formats.session import session
 
 __all__ = ["ENTRY_WORDS", "ENTRY_ROWS", "EntryBuffer"]
 
@@ -36,7 +36,7 @@ class EntryBuffer(wiring.Component):
 
     Attributes
     ----------
-    session : in
+    accepted : in
     clear : Signal, in
         Forget everything; wait for `tb_slots` entries.
     words, level : in
@@ -55,7 +55,7 @@ class EntryBuffer(wiring.Component):
         `entry` shows the selected entry; low from the cycle after `load` until then.
     """
 
-    session: data.View
+    accepted: data.View
     clear: Signal
     words: data.View
     level: Signal
@@ -71,12 +71,12 @@ class EntryBuffer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "session": In(session(g)), "clear": In(1),
+            "accepted": In(accepted_command(g)), "clear": In(1),
             "words": In(data.ArrayLayout(32, CHUNK_WORDS)),
             "level": In(range(CHUNK_WORDS + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1),
             "complete": Out(g.tb_slots), "bad": Out(1),
-            "select": In(index(g.tb_slots)), "load": In(1),
+            "select": In(below(g.tb_slots)), "load": In(1),
             "entry": Out(CCB_ENTRY), "loaded": Out(1),
         })
 
@@ -114,7 +114,7 @@ class EntryBuffer(wiring.Component):
 
     def _check(self, m, row, number):
         """Judge the row that arrives; rows of an entry that is not complete do not matter."""
-        g, s, words = self.geometry, self.session, Value.cast(self.words)
+        g, s, words = self.geometry, self.accepted, Value.cast(self.words)
         found = Signal()
         current = Signal()
         wrong = Signal()

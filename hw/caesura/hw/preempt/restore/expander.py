@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.context import Pattern
 from ...arch.geometry import MAX_REGISTERS, Geometry
-from ...interfaces.payloads import index, physical
+from ...interfaces.payloads import below, physical
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
 from ..compress.compressor import PAG_BITS, group_count
@@ -30,13 +30,13 @@ WARPS_AHEAD = 4
 def expansion(g: Geometry) -> data.StructLayout:
     """Registers of a warp to be written:
     `uniform` and `strided` ones from words, and the `dead` ones."""
-    return data.StructLayout({"warp": index(g.warps), "base": physical(g), "uniform": MAX_REGISTERS,
+    return data.StructLayout({"warp": below(g.warps), "base": physical(g), "uniform": MAX_REGISTERS,
                               "strided": MAX_REGISTERS, "dead": MAX_REGISTERS})
 
 
 def expanded_tag(g: Geometry) -> data.StructLayout:
     """Where a beat belongs."""
-    return data.StructLayout({"warp": index(g.warps), "base": physical(g), "register": 6})
+    return data.StructLayout({"warp": below(g.warps), "base": physical(g), "register": 6})
 
 
 def group_words(g: Geometry, pag):

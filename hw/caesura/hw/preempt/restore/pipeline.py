@@ -18,7 +18,7 @@ from ...arch.context import PATTERN_WORDS, STACK_ENTRY, STACK_WORDS, WARP_HEADER
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_REST
 from ...interfaces.payloads import (
-    index,
+    below,
     physical,
     predicate_restore,
     register_write,
@@ -31,8 +31,8 @@ from ...interfaces.payloads import (
 from ...interfaces.preemption import admitted
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..compress.compressor import group_count
+from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS
-from ..formats.session import session
 from .expander import Expander, group_words
 
 __all__ = ["restore_job", "restored", "RestorePipeline"]
@@ -50,14 +50,14 @@ def restore_job(g: Geometry) -> data.StructLayout:
 
     `skip` words come before its pattern table, the table before the rest of the stream.
     """
-    return data.StructLayout({"entry": index(g.tb_slots), "place": admitted(g),
+    return data.StructLayout({"entry": below(g.tb_slots), "place": admitted(g),
                               "live_warps": g.max_block_warps,
                               "words": WORD_COUNT_BITS, "skip": 2})
 
 
 def restored(g: Geometry) -> data.StructLayout:
     """All of the TB of `entry` is in place, or it is `bad`; `valid` for one cycle."""
-    return data.StructLayout({"valid": 1, "entry": index(g.tb_slots), "bad": 1})
+    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "bad": 1})
 
 
 class _Registers:
@@ -76,7 +76,7 @@ class _Registers:
         # registers for the expander.
         self.record = Signal(range(g.max_block_warps + 1))
         self.header = Signal(WARP_HEADER)
-        self.warp = Signal(index(g.warps))
+        self.warp = Signal(below(g.warps))
         self.base = Signal(physical(g))
         self.predicates = Signal(PREDICATES)
         self.uniforms = Signal(UNIFORMS)
@@ -93,8 +93,8 @@ class _Registers:
         self.held = Signal()
         self.gather = Signal(g.lanes // CHUNK_WORDS)
         self.out = Signal(data.StructLayout({
-            "shared": 1, "warp": index(g.warps), "base": physical(g), "register": 6,
-            "beat": index(g.beats), "last": 1, "row": range(g.shared_lines * rows_per_line(g))}))
+            "shared": 1, "warp": below(g.warps), "base": physical(g), "register": 6,
+            "beat": below(g.beats), "last": 1, "row": range(g.shared_lines * rows_per_line(g))}))
         self.free = Signal()
 
 
@@ -104,7 +104,7 @@ class RestorePipeline(wiring.Component):
     Warps that had exited are initialised first, with no live lane; then the pattern table is kept.
     Each record takes two cycles, one for each predicate, uniform register and stack entry, then one
     for four words; registers that are not random are written meanwhile, or while the next record is
-    parsed. With ``session.scramble`` every dead register is written with pseudo-random bits.
+    parsed. With ``accepted.scramble`` every dead register is written with pseudo-random bits.
 
     A TB is bad if `failed` was set before its end, if its stream is too short or too long, or if a
     record names a warp that is not to come, a depth that cannot be, or has patterns of registers
@@ -117,7 +117,7 @@ class RestorePipeline(wiring.Component):
 
     Attributes
     ----------
-    session : in
+    accepted : in
     job : stream, in
     words, level : Signal, in
     take : Signal, out
@@ -130,7 +130,7 @@ class RestorePipeline(wiring.Component):
     idle : Signal, out
     """
 
-    session: data.View
+    accepted: data.View
     job: stream.Interface
     words: data.View
     level: Signal
@@ -148,7 +148,7 @@ class RestorePipeline(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "session": In(session(g)), "job": In(stream.Signature(restore_job(g))),
+            "accepted": In(accepted_command(g)), "job": In(stream.Signature(restore_job(g))),
             "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "level": In(range(CHUNK_WORDS + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "failed": In(1),
             "warp_init": Out(stream.Signature(warp_init(g))),
@@ -205,7 +205,7 @@ class RestorePipeline(wiring.Component):
 
     def _start(self, m, regs):
         """Take a job; initialise the warps that had exited."""
-        job, s, init = self.job.payload, self.session, self.warp_init.payload
+        job, s, init = self.job.payload, self.accepted, self.warp_init.payload
         m.d.comb += [
             init.warp.eq(regs.warp), init.tb.eq(regs.stream.place.tb), init.kernel.eq(s.kernel),
             init.block_warp.eq(regs.header.warp),
@@ -222,7 +222,7 @@ class RestorePipeline(wiring.Component):
                              regs.skip.eq(job.skip), regs.record.eq(0)]
                 m.next = "VACANT"
         with m.State("VACANT"):
-            number = Signal(index(self.geometry.max_block_warps))
+            number = Signal(below(self.geometry.max_block_warps))
             m.d.comb += number.eq(lowest_number(regs.vacant))
             with m.If(regs.vacant.any()):
                 m.d.comb += [self.warp_init.valid.eq(1),
@@ -254,10 +254,10 @@ class RestorePipeline(wiring.Component):
 
     def _record(self, m, regs, patterns, expander):
         """Parse the header of a warp, its last word while the warp is initialised."""
-        g, s = self.geometry, self.session
+        g, s = self.geometry, self.accepted
         words, header = Value.cast(self.words), regs.header
         coming = Signal(WARP_HEADER)
-        first = Signal(index(g.max_block_warps))
+        first = Signal(below(g.max_block_warps))
         number = Signal(8)
         m.d.comb += [coming.as_value().eq(words), first.eq(coming.warp), number.eq(header.warp)]
         with m.State("RECORD"):
@@ -349,7 +349,7 @@ class RestorePipeline(wiring.Component):
     def _masks(self, m, regs, patterns, expander):
         """Read the patterns of the record in hand;
         return uniform, strided and all saved registers."""
-        s, job = self.session, expander.job.payload
+        s, job = self.accepted, expander.job.payload
         read = patterns.read_port(domain="comb")
         uniform = Signal(MAX_REGISTERS)
         strided = Signal(MAX_REGISTERS)
@@ -426,7 +426,7 @@ class RestorePipeline(wiring.Component):
 
     def _lines(self, m, regs, bitmap):
         """Keep the bitmap, then go through it word by word."""
-        s, word = self.session, self.words[0]
+        s, word = self.accepted, self.words[0]
         write = bitmap.write_port()
         read = bitmap.read_port(domain="comb")
         left = Signal.like(s.lines)
@@ -488,7 +488,7 @@ class RestorePipeline(wiring.Component):
             row.valid.eq(regs.held & out.shared), extra.ready.eq(write.ready & ~gathered),
             gone.eq(regs.held & Mux(out.shared, row.ready, write.ready)),
             regs.free.eq(~regs.held | gone),
-            write.payload.mask.eq(~Const(0, g.lanes)), expander.pag.eq(self.session.pag),
+            write.payload.mask.eq(~Const(0, g.lanes)), expander.pag.eq(self.accepted.pag),
             row.payload.row.eq(out.row), row.payload.write.eq(1),
             Value.cast(row.payload.data).eq(Cat(parts)),
         ]

@@ -11,10 +11,10 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.context import CCB_ENTRY, PATTERN_WORDS
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, SEGMENT_BYTES, WORD_BYTES, Geometry
-from ...interfaces.payloads import index
+from ...interfaces.payloads import below
 from ...lib.bits import popcount
+from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
-from ..formats.session import session
 from .collector import tb_data
 from .committer import HEAD_BYTES
 from .row_fetch import record_number
@@ -44,7 +44,7 @@ def closing_job(g: Geometry) -> data.StructLayout:
     """
     count = range(g.max_block_warps + 1)
     return data.StructLayout({
-        "tb": index(g.tb_slots), "area": ADDRESS_BITS,
+        "tb": below(g.tb_slots), "area": ADDRESS_BITS,
         "bank": 1, "ended": 1, "written": 1, "live_warps": 32,
         "records": count, "items": count, "listed": g.max_block_warps, "registers": 32,
         "lines": range(g.shared_lines + 1),
@@ -58,7 +58,7 @@ def save_tally(g: Geometry) -> data.StructLayout:
 
     With it what was saved: bytes of the stream, registers, lines, warps.
     """
-    return data.StructLayout({"valid": 1, "ended": 1, "tb": index(g.tb_slots), "data_bytes": 32,
+    return data.StructLayout({"valid": 1, "ended": 1, "tb": below(g.tb_slots), "data_bytes": 32,
                               "metadata_bytes": 32, "registers": 32, "lines": 32, "warps": 32})
 
 
@@ -73,7 +73,7 @@ class Closer(wiring.Component):
 
     Attributes
     ----------
-    session : in
+    accepted : in
     job : stream, in
         From a `RecordWriter`.
     select, vector, collected, clear
@@ -85,7 +85,7 @@ class Closer(wiring.Component):
     busy : Signal, out
     """
 
-    session: data.View
+    accepted: data.View
     job: stream.Interface
     select: data.View
     vector: Signal
@@ -98,7 +98,7 @@ class Closer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "session": In(session(g)), "job": In(stream.Signature(closing_job(g))),
+            "accepted": In(accepted_command(g)), "job": In(stream.Signature(closing_job(g))),
             "select": Out(record_number(g)),
             "vector": In(2 * MAX_REGISTERS),
             "collected": In(data.ArrayLayout(tb_data(g), 2)), "clear": Out(2),
@@ -179,7 +179,7 @@ class Closer(wiring.Component):
 
     def _body(self, m, job, data_words, metadata_words, register_words):
         """Return words 2 to 15 of the entry."""
-        s = self.session
+        s = self.accepted
         body = Signal(CCB_ENTRY)
         m.d.comb += [
             body.register_image.eq(job.area), body.stack_image.eq(job.area),

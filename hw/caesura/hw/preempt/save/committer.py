@@ -22,7 +22,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.context import ENTRY_BYTES, VERSION, State
 from ...arch.geometry import ADDRESS_BITS, Geometry
-from ...interfaces.payloads import index
+from ...interfaces.payloads import below
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
 from ...memory.ports import WriteInterface, WritePort
@@ -38,12 +38,12 @@ NUMBER_BITS = 16
 
 def head(g: Geometry) -> data.StructLayout:
     """A new state for CCB entry `entry`."""
-    return data.StructLayout({"entry": index(g.tb_slots), "state": 3, "generation": 16})
+    return data.StructLayout({"entry": below(g.tb_slots), "state": 3, "generation": 16})
 
 
 def head_event(g: Geometry) -> data.StructLayout:
     """The head of `entry` with `state` was acknowledged; `valid` for one cycle."""
-    return data.StructLayout({"valid": 1, "entry": index(g.tb_slots), "state": 3, "error": 1})
+    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "state": 3, "error": 1})
 
 
 class Committer(wiring.Component):
@@ -106,8 +106,8 @@ class Committer(wiring.Component):
         })
         self._request = data.StructLayout({
             "address": ADDRESS_BITS, "extra_beats": range(g.burst_beats), "head": 1, "final": 1,
-            "entry": index(g.tb_slots), "state": 3, "generation": 16})
-        self._mark = data.StructLayout({"entry": index(g.tb_slots), "final": 1,
+            "entry": below(g.tb_slots), "state": 3, "generation": 16})
+        self._mark = data.StructLayout({"entry": below(g.tb_slots), "final": 1,
                                         "state": 3, "number": NUMBER_BITS})
 
     def elaborate(self, platform):
@@ -151,7 +151,7 @@ class Committer(wiring.Component):
         take_head = Signal()
         take_burst = Signal()
         burst = self.burst.payload
-        entry = Signal(index(g.tb_slots))
+        entry = Signal(below(g.tb_slots))
         opened = self.opened.bit_select(burst.entry, 1)
         m.d.comb += [take_wanted.eq(wanted.any()),
                      take_head.eq(self.head.valid & ~take_wanted),

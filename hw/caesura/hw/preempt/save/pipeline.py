@@ -19,8 +19,8 @@ from ...interfaces.port import Port
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...lib.stream_queue import StreamQueue
 from ..compress.compressor import Compressor
+from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS, Packer, packed
-from ..formats.session import session
 from .closer import Closer, save_tally
 from .collector import Collector
 from .merge import Merge
@@ -48,7 +48,7 @@ class SavePipeline(wiring.Component):
 
     Attributes
     ----------
-    session : in
+    accepted : in
         The command; constant while `idle` is low.
     target : stream of records.save_target, in
         The next TB.
@@ -69,7 +69,7 @@ class SavePipeline(wiring.Component):
         Nothing is in hand.
     """
 
-    session: data.View
+    accepted: data.View
     target: stream.Interface
     done: data.View
     stopped: Signal
@@ -90,7 +90,7 @@ class SavePipeline(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "session": In(session(g)), "target": In(stream.Signature(save_target(g))),
+            "accepted": In(accepted_command(g)), "target": In(stream.Signature(save_target(g))),
             "done": Out(save_tally(g)),
             "stopped": In(g.warps), "exited": In(g.warps),
             "warps": Out(WarpSavePort(g)), "flags": Out(RegisterFlagsPort(g)),
@@ -138,8 +138,8 @@ class SavePipeline(wiring.Component):
             wiring.connect(m, getattr(fetch, name), wiring.flipped(getattr(self, name)))
         m.d.comb += [
             fetch.save_data.eq(self.save_data),
-            fetch.row_data.eq(self.row_data), records.session.eq(self.session),
-            closer.session.eq(self.session), compressor.pag.eq(self.session.pag),
+            fetch.row_data.eq(self.row_data), records.accepted.eq(self.accepted),
+            closer.accepted.eq(self.accepted), compressor.pag.eq(self.accepted.pag),
             collector.select.eq(closer.select), closer.vector.eq(collector.vector),
             closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
             self.done.eq(closer.done), self.waiting.eq(records.waiting),

@@ -22,13 +22,13 @@ from ...arch.context import (
 )
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
 from ...arch.isa import LIVE_REST
-from ...interfaces.payloads import index, rows_per_line
+from ...interfaces.payloads import below, rows_per_line
 from ...interfaces.port import Port
 from ...interfaces.preemption import resident_tb
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...lib.bits import lowest_number, popcount, without_lowest
+from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
-from ..formats.session import session
 from .closer import body_skip, closing_job
 from .committer import HEAD_BYTES
 from .row_fetch import fetch_item
@@ -51,7 +51,7 @@ def piece(g: Geometry) -> data.StructLayout:
 
 def save_target(g: Geometry) -> data.StructLayout:
     """A TB to be saved, its slot (also the number of its CCB entry) and its row of the TB table."""
-    return data.StructLayout({"tb": index(g.tb_slots), "row": resident_tb(g)})
+    return data.StructLayout({"tb": below(g.tb_slots), "row": resident_tb(g)})
 
 
 class _Registers:
@@ -59,7 +59,7 @@ class _Registers:
 
     def __init__(self, g: Geometry):
         # The TB in hand: its slot, its row of the TB table, its area, and its warps saved so far.
-        self.tb = Signal(index(g.tb_slots))
+        self.tb = Signal(below(g.tb_slots))
         self.row = Signal(resident_tb(g))
         self.area = Signal(ADDRESS_BITS)
         self.saved = Signal(g.warps)
@@ -67,7 +67,7 @@ class _Registers:
         self.bank = Signal()
         self.ended = Signal()
         # The warp in hand: registers to be saved, how many, and what of its record is left.
-        self.warp = Signal(index(g.warps))
+        self.warp = Signal(below(g.warps))
         self.mask = Signal(MAX_REGISTERS)
         self.valid = Signal(MAX_REGISTERS)
         self.count = Signal(range(MAX_REGISTERS + 1))
@@ -102,7 +102,7 @@ class RecordWriter(wiring.Component):
 
     Attributes
     ----------
-    session : in
+    accepted : in
         The command; constant while `idle` is low.
     target : stream, in
         The next TB; ready while idle.
@@ -126,7 +126,7 @@ class RecordWriter(wiring.Component):
         Vector: lines of shared memory that hold something.
     """
 
-    session: data.View
+    accepted: data.View
     target: stream.Interface
     close: stream.Interface
     stopped: Signal
@@ -143,7 +143,7 @@ class RecordWriter(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "session": In(session(g)), "target": In(stream.Signature(save_target(g))),
+            "accepted": In(accepted_command(g)), "target": In(stream.Signature(save_target(g))),
             "close": Out(stream.Signature(closing_job(g))),
             "stopped": In(g.warps), "exited": In(g.warps),
             "warps": Out(WarpSavePort(g)), "flags": Out(RegisterFlagsPort(g)),
@@ -201,7 +201,7 @@ class RecordWriter(wiring.Component):
 
     def _select(self, m, regs):
         """Take a TB, then its warps one by one as they stop."""
-        g, row, s = self.geometry, regs.row, self.session
+        g, row, s = self.geometry, regs.row, self.accepted
         running = Signal(g.warps)
         ready = Signal(g.warps)
         m.d.comb += [running.eq(row.warps & ~regs.saved & ~self.exited),
@@ -242,7 +242,7 @@ class RecordWriter(wiring.Component):
 
     def _record(self, m, regs):
         """List the registers of one warp and write the first words of its record."""
-        s, view, item = self.session, self.warps.window.view, self.item.payload
+        s, view, item = self.accepted, self.warps.window.view, self.item.payload
         live = Signal(MAX_REGISTERS)
         header = Signal(WARP_HEADER)
         m.d.comb += [
@@ -327,7 +327,7 @@ class RecordWriter(wiring.Component):
 
     def _shared(self, m, regs):
         """Write the bitmap of the shared lines, then list the lines."""
-        g, s, item = self.geometry, self.session, self.item.payload
+        g, s, item = self.geometry, self.accepted, self.item.payload
         first = Signal(range(g.shared_lines + 1))  # first line of the group, in the SM
         left = Signal(range(g.shared_lines + 1))  # lines from there to the TB's end
         bits = Signal(GROUP)  # lines saved
@@ -358,7 +358,7 @@ class RecordWriter(wiring.Component):
     def _finish(self, m, regs):
         """Leave the rest of the TB to the `Closer`;
         the entry has a body unless the TB has ended meanwhile."""
-        s, skip = self.session, body_skip(self.geometry)
+        s, skip = self.accepted, body_skip(self.geometry)
         with m.State("END"):
             m.d.sync += regs.ended.eq(~(regs.row.warps & ~self.exited).any())
             with m.If(self._emit(m, Const(0), 0, last=1, closes=1)):

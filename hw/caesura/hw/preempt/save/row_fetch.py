@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 
 from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...interfaces.payloads import (
-    index,
+    below,
     physical,
     register_data,
     register_read,
@@ -28,7 +28,7 @@ ROW_CREDITS = 4
 
 def record_number(g: Geometry) -> data.StructLayout:
     """Number of a warp record in its TB; `bank` tells TBs that follow each other apart."""
-    return data.StructLayout({"record": index(g.max_block_warps), "bank": 1})
+    return data.StructLayout({"record": below(g.max_block_warps), "bank": 1})
 
 
 def fetch_item(g: Geometry) -> data.StructLayout:
@@ -37,7 +37,7 @@ def fetch_item(g: Geometry) -> data.StructLayout:
     Those without a bit in `valid` are given out as zeros. Registers of a `raw` item are not to be
     compressed; `launched` has a bit for each lane of the warp that was.
     """
-    return data.StructLayout({"shared": 1, "warp": index(g.warps), "base": physical(g),
+    return data.StructLayout({"shared": 1, "warp": below(g.warps), "base": physical(g),
                               "line": range(g.shared_lines + 1),
                               "mask": MAX_REGISTERS, "valid": MAX_REGISTERS,
                               "raw": 1, "launched": g.warp_size, "of": record_number(g)})

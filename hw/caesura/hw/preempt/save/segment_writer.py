@@ -6,7 +6,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, WORD_BYTES, Geometry
-from ...interfaces.payloads import index
+from ...interfaces.payloads import below
 from ...lib.stream_queue import StreamQueue
 from ..formats.packer import packed
 
@@ -15,13 +15,13 @@ __all__ = ["write_job", "data_burst", "write_data", "SegmentWriter"]
 
 def write_job(g: Geometry) -> data.StructLayout:
     """Start address of a unit, a multiple of `bus_bytes`, and the CCB entry it belongs to."""
-    return data.StructLayout({"address": ADDRESS_BITS, "entry": index(g.tb_slots)})
+    return data.StructLayout({"address": ADDRESS_BITS, "entry": below(g.tb_slots)})
 
 
 def data_burst(g: Geometry) -> data.StructLayout:
     """A burst of entry `entry`; `final` is its last."""
     return data.StructLayout({"address": ADDRESS_BITS, "extra_beats": range(g.burst_beats),
-                              "entry": index(g.tb_slots), "final": 1})
+                              "entry": below(g.tb_slots), "final": 1})
 
 
 def write_data(g: Geometry) -> data.StructLayout:
@@ -80,7 +80,7 @@ class SegmentWriter(wiring.Component):
         address = Signal(ADDRESS_BITS)
         first = Signal(ADDRESS_BITS)
         count = Signal(range(g.burst_beats + 1))
-        entry = Signal(index(g.tb_slots))
+        entry = Signal(below(g.tb_slots))
         beat = self.beat.payload
         stored = Signal()
         closes = Signal()

@@ -8,10 +8,10 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import State
 from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
-from ...interfaces.payloads import index
+from ...interfaces.payloads import below
 from ...interfaces.preemption import resident_tb
 from ...lib.bits import lowest_number
-from ..formats.session import session
+from ..formats.accepted_command import accepted_command
 from ..save.closer import save_tally
 from ..save.committer import head, head_event
 from ..save.records import save_target
@@ -50,9 +50,9 @@ class PreemptSequencer(wiring.Component):
 
     Attributes
     ----------
-    session : in
+    accepted : in
     begin : Signal, in
-        Start, with the session set from this cycle on.
+        Start, with `accepted` set from this cycle on.
     resident, stopped, exited : in
         The TB table, and the warps.
     claim : Signal, out
@@ -73,7 +73,7 @@ class PreemptSequencer(wiring.Component):
         The `Committer`.
     """
 
-    session: data.View
+    accepted: data.View
     begin: Signal
     resident: data.View
     stopped: Signal
@@ -97,9 +97,9 @@ class PreemptSequencer(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        tb = index(g.tb_slots)
+        tb = below(g.tb_slots)
         super().__init__({
-            "session": In(session(g)), "begin": In(1),
+            "accepted": In(accepted_command(g)), "begin": In(1),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)), "stopped": In(g.warps),
             "exited": In(g.warps), "claim": Out(g.tb_slots), "opened": Out(g.tb_slots),
             "release": Out(data.StructLayout({"valid": 1, "tb": tb})), "dropped": Out(1),
@@ -121,7 +121,7 @@ class PreemptSequencer(wiring.Component):
         busy = [row.started & (row.warps & ~self.stopped & ~self.exited).any() for row in rows]
         left = [(row.warps & ~self.exited).any() for row in rows]
         m.d.comb += [
-            tbs.ours.eq(Cat(row.valid & (row.kernel == self.session.kernel) for row in rows)),
+            tbs.ours.eq(Cat(row.valid & (row.kernel == self.accepted.kernel) for row in rows)),
             tbs.over.eq(~tbs.ours
                           | Cat(row.started & ~k for row, k in zip(rows, left, strict=True))),
             tbs.still.eq(Cat(row.started & ~k for row, k in zip(rows, busy, strict=True))),
@@ -179,7 +179,7 @@ class PreemptSequencer(wiring.Component):
         m.d.comb += [
             which.eq(Mux(first, tbs.saving, tbs.free)), head.valid.eq(which.any()),
             head.payload.entry.eq(lowest_number(which)),
-            head.payload.generation.eq(self.session.generation),
+            head.payload.generation.eq(self.accepted.generation),
             head.payload.state.eq(Mux(first, State.SAVING, State.FREE)),
         ]
         with m.If(head.valid & head.ready):
@@ -193,7 +193,7 @@ class PreemptSequencer(wiring.Component):
         else one with a stopped warp."""
         ready = Signal.like(tbs.begun)  # may be saved
         whole = Signal.like(tbs.begun)  # without waiting for a warp
-        pick = Signal(index(self.geometry.tb_slots))  # the next
+        pick = Signal(below(self.geometry.tb_slots))  # the next
         chosen = Signal()  # `tb` is offered
         tb = Signal.like(pick)
         take = Signal()

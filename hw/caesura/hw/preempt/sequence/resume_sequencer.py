@@ -1,8 +1,8 @@
 """Resume sequencer: entries in, checks, then a TB at a time: room, stream, demotion, start.
 
 Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its
-entry is no longer resumable, acknowledged), and then starts: at once, or with ``session.gang`` when
-all have got there or the next one finds no room. Of each TB the pattern table is read first, then
+entry is no longer resumable, acknowledged), and then starts: at once, or with ``accepted.gang``
+when all have got there or the next one finds no room. Of each TB the pattern table is read first, then
 the rest of its stream; streams follow each other without a gap; TBs are admitted while earlier ones
 are still being read.
 """
@@ -14,11 +14,11 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import CCB_ENTRY, ENTRY_BYTES, PATTERN_WORDS, State
 from ...arch.faults import CommandError
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
-from ...interfaces.payloads import index
+from ...interfaces.payloads import below
 from ...interfaces.preemption import admission, admitted
 from ...lib.bits import lowest_number, popcount
+from ..formats.accepted_command import accepted_command
 from ..formats.packer import WORD_COUNT_BITS
-from ..formats.session import session
 from ..restore.entry_buffer import ENTRY_WORDS
 from ..restore.pipeline import restore_job, restored
 from ..restore.segment_reader import read_job
@@ -36,9 +36,9 @@ class _Registers:
         self.parsed = Signal(g.tb_slots)  # it is read back
         self.demoted = Signal(g.tb_slots)  # its entry is written
         self.running = Signal(g.tb_slots)  # it was started
-        self.tb_of = Signal(data.ArrayLayout(index(g.tb_slots), g.tb_slots))  # its slot
+        self.tb_of = Signal(data.ArrayLayout(below(g.tb_slots), g.tb_slots))  # its slot
         self.broken = Signal()  # the resume fails
-        self.current = Signal(index(g.tb_slots))  # the entry in hand
+        self.current = Signal(below(g.tb_slots))  # the entry in hand
         self.place = Signal(admitted(g))  # its TB's place
         self.requested = Signal(range(g.tb_slots + 1))  # entries requested
 
@@ -57,10 +57,10 @@ class ResumeSequencer(wiring.Component):
 
     Attributes
     ----------
-    session : in
+    accepted : in
         The command; constant from `begin` to `done`.
     begin : Signal, in
-        Start, with the session set from this cycle on.
+        Start, with `accepted` set from this cycle on.
     done : out
         `valid` for one cycle, with the result.
     failed : Signal, out
@@ -77,7 +77,7 @@ class ResumeSequencer(wiring.Component):
         The dispatcher.
     """
 
-    session: data.View
+    accepted: data.View
     begin: Signal
     done: data.View
     failed: Signal
@@ -105,9 +105,9 @@ class ResumeSequencer(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        tb = index(g.tb_slots)
+        tb = below(g.tb_slots)
         super().__init__({
-            "session": In(session(g)), "begin": In(1),
+            "accepted": In(accepted_command(g)), "begin": In(1),
             "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "failed": Out(1),
             "read_error": In(1), "write_error": In(1),
             "entries_full": In(1), "complete": In(g.tb_slots), "bad": In(1),
@@ -138,11 +138,11 @@ class ResumeSequencer(wiring.Component):
     def _track(self, m, regs):
         """Note what has happened to each entry's TB; start those that are ready."""
         event = self.head_event
-        started = Signal(index(self.geometry.tb_slots))
+        started = Signal(below(self.geometry.tb_slots))
         ready = Signal.like(regs.running)
         hold = Signal()
         coming = regs.waiting.any() | (regs.placed & ~(regs.parsed & regs.demoted)).any()
-        m.d.comb += [hold.eq(self.session.gang & coming & ~self.no_room & ~self.failed),
+        m.d.comb += [hold.eq(self.accepted.gang & coming & ~self.no_room & ~self.failed),
                      ready.eq(Mux(hold, 0, regs.parsed & regs.demoted & ~regs.running)),
                      started.eq(lowest_number(ready)),
                      self.start.valid.eq(ready.any()), self.start.tb.eq(regs.tb_of[started])]
@@ -175,7 +175,7 @@ class ResumeSequencer(wiring.Component):
             m.d.comb += [job.valid.eq(regs.requested != g.tb_slots),
                          job.payload.words.eq(ENTRY_WORDS),
                          job.payload.address.eq(
-                             self.session.ccb_base + regs.requested * ENTRY_BYTES)]
+                             self.accepted.ccb_base + regs.requested * ENTRY_BYTES)]
             with m.If(job.valid & job.ready):
                 m.d.sync += regs.requested.eq(regs.requested + 1)
             m.d.sync += regs.waiting.eq(self.complete)
@@ -208,7 +208,7 @@ class ResumeSequencer(wiring.Component):
         with m.State("LOADING"):
             with m.If(self.loaded):
                 m.next = "ADMIT"
-        m.d.comb += [admit.payload.kernel.eq(self.session.kernel),
+        m.d.comb += [admit.payload.kernel.eq(self.accepted.kernel),
                      admit.payload.launch_id.eq(entry.launch_id),
                      admit.payload.ctaid_x.eq(entry.ctaid_x),
                      admit.payload.ctaid_y.eq(entry.ctaid_y),

@@ -10,7 +10,7 @@ from ...arch.faults import CommandError
 from ...arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 from ...interfaces.payloads import kernel_info
 from ...interfaces.preemption import command
-from ..formats.session import pattern_group, session
+from ..formats.accepted_command import accepted_command, pattern_group
 
 __all__ = ["area_bound", "Sequencer"]
 
@@ -39,7 +39,7 @@ class Sequencer(wiring.Component):
     ----------
     command : stream, in
     kernels : in
-    session : out
+    accepted : out
         The command in hand, from the cycle after it is taken.
     result : out
         `valid` for one cycle, ends the command.
@@ -55,7 +55,7 @@ class Sequencer(wiring.Component):
 
     command: stream.Interface
     kernels: data.View
-    session: data.View
+    accepted: data.View
     result: data.View
     pending: Signal
     stop_now: Signal
@@ -74,8 +74,8 @@ class Sequencer(wiring.Component):
         super().__init__({
             "command": In(stream.Signature(command(g))),
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
-            "session": Out(session(g)), "result": Out(result), "pending": Out(g.kernel_slots),
-            "stop_now": Out(g.kernel_slots), "resume": Out(1),
+            "accepted": Out(accepted_command(g)), "result": Out(result),
+            "pending": Out(g.kernel_slots), "stop_now": Out(g.kernel_slots), "resume": Out(1),
             "clear": Out(1), "begin_save": Out(1),
             "begin_resume": Out(1), "saving": Out(1), "resuming": Out(1), "save_done": In(result),
             "resume_done": In(result),
@@ -83,7 +83,7 @@ class Sequencer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        g, s, wanted = self.geometry, self.session, self.command.payload
+        g, s, wanted = self.geometry, self.accepted, self.command.payload
         kernel = Signal(kernel_info(g))
         bound = Signal(32)
         error = Signal(CommandError)

@@ -78,7 +78,7 @@ class SegmentEngine(wiring.Component):
         abandoned = Signal()  # a segment of this instruction was lost before
         filling = Signal()
         performing = Signal()
-        m.submodules.pipeline = pipeline = AtomicPipeline(PLACE_BITS, payload.index(g.warp_size))
+        m.submodules.pipeline = pipeline = AtomicPipeline(PLACE_BITS, payload.below(g.warp_size))
         writer = self._writer(m, pipeline, words, changed)
         broken = here.void | self.failed | abandoned
         with m.FSM():
@@ -129,7 +129,7 @@ class SegmentEngine(wiring.Component):
         """Give the pipeline the lowest lane that is left, unless its word is in flight."""
         g, here, op = self.geometry, self.entry, pipeline.op
         chosen = Signal(g.warp_size)
-        lane = Signal(payload.index(g.warp_size))
+        lane = Signal(payload.below(g.warp_size))
         row = Signal(operand())
         with m.If(performing):
             m.d.comb += [chosen.eq(lowest(rest)), op.valid.eq(~pipeline.holds)]

@@ -22,7 +22,7 @@ def entry(g: Geometry) -> data.StructLayout:
     `first` and `last_beat` are the bus beats that they touch. A `void` segment is not accessed.
     """
     beat = range(g.burst_beats)
-    return data.StructLayout({"warp": payload.index(g.warps), "base": payload.physical(g),
+    return data.StructLayout({"warp": payload.below(g.warps), "base": payload.physical(g),
                               "pc": PC_BITS, "d": 6, "writes_d": 1, "wide": 1,
                               "function": 4, "address": ADDRESS_BITS, "mask": g.warp_size,
                               "last": 1, "void": 1, "first": beat, "last_beat": beat})
@@ -35,5 +35,5 @@ def operand() -> data.StructLayout:
 
 def trace_atomic(g: Geometry) -> data.StructLayout:
     """One lane's operation, in the order in which they are performed; `old` is what it found."""
-    return data.StructLayout({"valid": 1, "warp": payload.index(g.warps), "pc": PC_BITS,
-                              "lane": payload.index(g.warp_size), "old": 64})
+    return data.StructLayout({"valid": 1, "warp": payload.below(g.warps), "pc": PC_BITS,
+                              "lane": payload.below(g.warp_size), "old": 64})

@@ -97,7 +97,7 @@ class GlobalAtomics(wiring.Component):
         leave = Signal()
         events = {"tail": push, "asking": ask, "arriving": arrive,
                   "working": engine.finish, "head": leave}
-        pointers = {name: Signal(payload.index(g.atomic_queue), name=name) for name in events}
+        pointers = {name: Signal(payload.below(g.atomic_queue), name=name) for name in events}
         for name, pointer in pointers.items():
             with m.If(events[name]):
                 m.d.sync += pointer.eq(Mux(pointer == g.atomic_queue - 1, 0, pointer + 1))

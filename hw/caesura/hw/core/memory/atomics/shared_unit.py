@@ -58,27 +58,27 @@ class SharedAtomics(wiring.Component):
 
     def __init__(self, g: Geometry, rows: int):
         self.geometry = g
-        bank, row = exact_log2(g.shared_banks), payload.index(rows)
+        bank, row = exact_log2(g.shared_banks), payload.below(rows)
         words = data.ArrayLayout(32, g.lanes)
         self.place = data.StructLayout({"bank": bank, "row": row})
         super().__init__({
             "op": In(data.StructLayout({"valid": 1, "function": 4, "wide": 1,
-                                        "warp": payload.index(g.warps),
-                                        "pc": PC_BITS, "beat": payload.index(g.beats),
+                                        "warp": payload.below(g.warps),
+                                        "pc": PC_BITS, "beat": payload.below(g.beats),
                                         "chosen": g.lanes, "place": self.place})),
             "data": In(data.ArrayLayout(data.ArrayLayout(32, g.warp_size), 4)),
             "holds": Out(1), "busy": Out(1),
             "words": In(words),
             "commit": Out(data.StructLayout({"valid": 1, "wide": 1, "place": self.place,
                                              "low": 32, "high": 32})),
-            "beat": In(payload.index(g.beats)), "high": Out(words), "trace": Out(trace_atomic(g)),
+            "beat": In(payload.below(g.beats)), "high": Out(words), "trace": Out(trace_atomic(g)),
         })
 
     def elaborate(self, platform):
         m = Module()
         g, op = self.geometry, self.op
-        tag = data.StructLayout({"warp": payload.index(g.warps), "pc": PC_BITS,
-                                 "lane": payload.index(g.warp_size)})
+        tag = data.StructLayout({"warp": payload.below(g.warps), "pc": PC_BITS,
+                                 "lane": payload.below(g.warp_size)})
         m.submodules.pipeline = pipeline = AtomicPipeline(self.place.size, tag)
         lane = self._lane(op)
         row = Signal(data.ArrayLayout(32, 4))

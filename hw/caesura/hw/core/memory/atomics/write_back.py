@@ -62,9 +62,9 @@ class SegmentWriter(wiring.Component):
         super().__init__({
             "start": In(1), "idle": Out(1), "words": In(data.ArrayLayout(32, WORDS)),
             "changed": In(WORDS), "address": In(ADDRESS_BITS - exact_log2(SEGMENT_BYTES)),
-            "old": In(data.StructLayout({"valid": 1, "lane": payload.index(g.warp_size),
+            "old": In(data.StructLayout({"valid": 1, "lane": payload.below(g.warp_size),
                                          "value": 64})),
-            "warp": In(payload.index(g.warps)), "base": In(payload.physical(g)), "register": In(6),
+            "warp": In(payload.below(g.warps)), "base": In(payload.physical(g)), "register": In(6),
             "registers": In(2), "mask": In(g.warp_size), "release": In(1), "failed": In(1),
             "write": Out(stream.Signature(payload.register_write(g))),
             "port": Out(WritePort(g)),
@@ -117,7 +117,7 @@ class SegmentWriter(wiring.Component):
     def _registers(self, m, writing):
         """The registers, low words first; what is not written is 0."""
         g, out = self.geometry, self.write.payload
-        beat = Signal(payload.index(g.beats))
+        beat = Signal(payload.below(g.beats))
         upper = Signal()
         mask = Signal(g.lanes)
         rows = [self._store(m, name, self.old.value[low:low + 32], beat)

@@ -4,13 +4,13 @@ from amaranth.hdl import Mux, Value
 from amaranth.lib import data
 
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, Geometry
-from ...interfaces.payloads import index
+from ...interfaces.payloads import below
 from ..compress.compressor import PAG_BITS
 
-__all__ = ["session", "pattern_group"]
+__all__ = ["accepted_command", "pattern_group"]
 
 
-def session(g: Geometry) -> data.StructLayout:
+def accepted_command(g: Geometry) -> data.StructLayout:
     """Constants of a command.
 
     `lines` is the shared memory of a TB in 128-byte lines, `allocated` has a bit for each of a
@@ -18,7 +18,7 @@ def session(g: Geometry) -> data.StructLayout:
     pattern group.
     """
     return data.StructLayout({
-        "kernel": index(g.kernel_slots), "mechanism": 4, "scramble": 1, "gang": 1, "generation": 16,
+        "kernel": below(g.kernel_slots), "mechanism": 4, "scramble": 1, "gang": 1, "generation": 16,
         "ccb_base": ADDRESS_BITS, "area_bytes": 32,
         "registers": 7, "warps": 6, "lines": range(g.shared_lines + 1), "allocated": MAX_REGISTERS,
         "pag": PAG_BITS,
