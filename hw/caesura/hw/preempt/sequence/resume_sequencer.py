@@ -2,9 +2,9 @@
 
 Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its
 entry is no longer resumable, acknowledged), and then starts: at once, or with ``accepted.gang``
-when all have got there or the next one finds no room. Of each TB the pattern table is read first, then
-the rest of its stream; streams follow each other without a gap; TBs are admitted while earlier ones
-are still being read.
+when all have got there or the next one finds no room. Of each TB the pattern table is read first,
+then the rest of its stream; streams follow each other without a gap; TBs are admitted while earlier
+ones are still being read.
 """
 
 from amaranth.hdl import Module, Mux, Signal
