@@ -26,7 +26,7 @@ from caesura.hw.arch.operations import Space, Special
 from ..ir.kernel import Imm, Kernel, Op, Reg
 from ..ir.spec import is_atomic, is_convergent, is_memory, is_pure
 from .definitions import Place
-from .reaching import ENTRY, Chains
+from .reaching import ENTRY, UseDefChains
 
 __all__ = ["Access", "Addresses"]
 
@@ -75,7 +75,7 @@ class Addresses:
         Places whose execution may change what a value's number means.
     """
 
-    def __init__(self, kernel: Kernel, chains: Chains):
+    def __init__(self, kernel: Kernel, chains: UseDefChains):
         self._chains = chains
         self._ops = {Place(block.label, k): op for block in kernel.blocks for k, op in enumerate(block.ops)}
         self._pointer_offsets = {p.offset for p in kernel.parameters if p.pointer}
