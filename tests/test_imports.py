@@ -24,7 +24,7 @@ LAYERS = {
         "codegen", "explain",
         "compiled passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (
-        "transport bounds errors closed_transport host_interface display pace",
+        "transport bounds errors closed_transport host_interface display time_slices",
         "regions memory arrays",
         "arguments fit textures variables constants loaded",
         "launch pointers events launcher",

@@ -32,7 +32,7 @@ import networkx
 
 from caesura.hw.arch.operations import Space
 
-from ..analysis.alias import Access, Addresses
+from ..analysis.alias import Addresses, MemoryAccess
 from ..analysis.dataflow import Analysis, solve
 from ..analysis.definitions import Place
 from ..analysis.reaching import UseDefChains, use_def_chains
@@ -189,9 +189,9 @@ def _spoiler(kernel: Kernel, graph: networkx.DiGraph, addresses: Addresses, rest
     return next(((regions.hit[a.site], a.site) for a in everywhere if a.site in regions.hit), None)
 
 
-def _any_pair(accesses: list[Access], restrict: bool) -> tuple[Place, Place] | None:
+def _any_pair(accesses: list[MemoryAccess], restrict: bool) -> tuple[Place, Place] | None:
     """Return the first load and store of two threads that may touch the same byte."""
-    loads: dict[tuple[frozenset[int], int | None, int], Access] = {}
+    loads: dict[tuple[frozenset[int], int | None, int], MemoryAccess] = {}
     for access in accesses:
         if access.kind == "load":
             loads.setdefault((access.pointers, None if access.value else access.offset, access.size), access)
