@@ -124,7 +124,7 @@ def test_what_is_printed_of_a_failed_attempt_is_told_apart(tmp_path):
     done = CliRunner().invoke(main, ["compile", str(file), "--registers", "8", "--print-after", "legalize"])
     lines = [line for line in done.stderr.split("\n") if line.startswith("***")]
     assert lines[::2] == ["*** after legalize ***"] * 2
-    assert re.fullmatch(r"\*\*\* k from its start with its routines inlined: kernel k needs .* \*\*\*", lines[1])
+    assert re.fullmatch(r"\*\*\* compiling k again, with its routines inlined: kernel k needs .* \*\*\*", lines[1])
 
 
 def test_a_routine_takes_no_more_than_half_an_interval():

@@ -132,7 +132,8 @@ def _run_passes(source: Path, options: CompileOptions, kernels: Collection[str] 
 
     def restarted(kernel: Kernel, reason: CompileError) -> None:
         if shown:
-            click.echo(f"*** {kernel.name} from its start with its routines inlined: {reason.message} ***\n", err=True)
+            click.echo(f"*** compiling {kernel.name} again, with its routines inlined: {reason.message} ***\n",
+                       err=True)
 
     observer = Observer(ran, restarted)
     if passes is None:
