@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
@@ -13,7 +12,6 @@ from caesura.sim import open_device
 from caesura.sim.scenario import Work, start_job
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.testing.single_step import single_step
-from caesura.software.cli import main
 from caesura.software.compiler import CompileOptions, assemble, compile_module, compile_ptx, disassemble
 from caesura.software.compiler.analysis.calls import calls_of
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
@@ -116,15 +114,6 @@ def test_an_observer_is_told_that_a_kernel_is_compiled_once_more():
     first, = (k for k, name in enumerate(told) if "vector registers" in name)
     assert told[:first].count("legalize") == told[first:].count("legalize") == 1
     assert "emit" not in told[:first] and told[-1] == "emit"
-
-
-def test_what_is_printed_of_a_failed_attempt_is_told_apart(tmp_path):
-    file = tmp_path / "k.ptx"
-    file.write_text(program(divisions(9)))
-    done = CliRunner().invoke(main, ["compile", str(file), "--registers", "8", "--print-after", "legalize"])
-    lines = [line for line in done.stderr.split("\n") if line.startswith("***")]
-    assert lines[::2] == ["*** after legalize ***"] * 2
-    assert re.fullmatch(r"\*\*\* compiling k again, with its routines inlined: kernel k needs .* \*\*\*", lines[1])
 
 
 def test_a_routine_takes_no_more_than_half_an_interval():
