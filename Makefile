@@ -43,7 +43,7 @@ record: $(DEV)
 
 # SystemVerilog of the presets as part of the package, so that nobody who installs it waits for Amaranth (docs/cache.md).
 verilog: setup
-	@$(BIN)/python -m caesura.sim.rtl.ready
+	@$(BIN)/python -m caesura.sim.rtl.prebuilt
 
 # Wheel and sdist, with the ready-made SystemVerilog.
 release: verilog

@@ -9,7 +9,7 @@ import pytest
 from support.checkout import PARTS, ROOT, source
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-MADE = {"sim/rtl/ready"}
+MADE = {"sim/rtl/prebuilt"}
 """Named by pages, made by `make`."""
 _SUFFIXES = {".py", ".md", ".rdl", ".lark", ".cpp", ".h", ".cu", ".toml", ".html", ".css", ".js"}
 

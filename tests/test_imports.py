@@ -24,11 +24,11 @@ LAYERS = {
         "codegen", "explain",
         "compiled passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (
-        "transport bounds errors closed host_interface display pace",
+        "transport bounds errors closed_transport host_interface display time_slices",
         "regions memory arrays",
         "arguments fit textures variables constants loaded",
         "launch pointers events launcher",
-        "module context saved inspection simulated_time preemption",
+        "module context saved_context inspection simulated_time preemption",
         "device"),
 }
 """Packages without a circle, and their layers, the lowest first; the modules of one layer may import each other."""

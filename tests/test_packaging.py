@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.full, pytest.mark.depends_on(
 
 FOLDERS = "src", *PARTS, "tests", "docs", "examples", "tools", ".ci"
 FILES = "pyproject.toml", "README.md", "LICENSE", "Makefile", ".gitignore"
-READY = "sim/caesura/sim/rtl/ready/sm-0.sv.xz"
+PREBUILT = "sim/caesura/sim/rtl/prebuilt/sm-0.sv.xz"
 """Stands for the ready-made SystemVerilog, which git ignores."""
 EXAMPLE = "window_sum.ptx", "window_sum.toml"
 MISTAKE = '''from caesura import Geometry, preset
@@ -52,13 +52,13 @@ def run(*command, cwd, code=0, **environment):
 def archives(tmp_path_factory):
     """Source archive and, made of it, the wheel."""
     folder = tmp_path_factory.mktemp("packaging") / "a checkout"
-    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "ready")
+    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "prebuilt")
     for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     for name in FILES:
         shutil.copy(ROOT / name, folder)
-    (folder / READY).parent.mkdir()
-    (folder / READY).touch()
+    (folder / PREBUILT).parent.mkdir()
+    (folder / PREBUILT).touch()
     run(sys.executable, "-m", "build", ".", cwd=folder)
     (source,), (wheel,) = (folder / "dist").glob("*.tar.gz"), (folder / "dist").glob("*.whl")
     return source, wheel
@@ -67,8 +67,8 @@ def archives(tmp_path_factory):
 def files(*folders):
     """Return the files of folders of the checkout by their paths in it, and the one that stands for ready ones."""
     found = {str(path.relative_to(ROOT)) for name in folders for path in (ROOT / name).rglob("*")
-             if path.is_file() and path.suffix != ".pyc" and path.parent.name != "ready"}
-    return found | {READY}
+             if path.is_file() and path.suffix != ".pyc" and path.parent.name != "prebuilt"}
+    return found | {PREBUILT}
 
 
 def test_the_source_archive_holds_everything(archives):

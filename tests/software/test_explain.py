@@ -17,7 +17,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import liveness_vector
 from caesura.sim.scenario import Work
 from caesura.sim.testing.random_ptx import RandomKernel
-from caesura.sim.testing.watch import watch
+from caesura.sim.testing.single_step import single_step
 from caesura.software.cli import main
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx, load_elf, save_elf
 from caesura.software.compiler.codegen.elf import write_elf
@@ -109,7 +109,7 @@ def test_warps_come_to_the_points_that_are_named_and_within_the_bounds(name):
     stop_at = {point.pc: k for k, point in enumerate(facts.points)}
     division = {pc for pc, word in enumerate(image.code) if decode(word).op.name == "pp.div"}
     behind, seen = {}, 0
-    for warp, pc, _ in watch(Work(image, KERNELS[name].job("tiny"))):
+    for warp, pc, _ in single_step(Work(image, KERNELS[name].job("tiny"))):
         if len(warp.stack) > 1:  # whose lanes take turns: several ways at once
             behind.pop(warp, None)
             continue

@@ -11,7 +11,7 @@ import pytest
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.sim import open_device
 from caesura.software.compiler import KernelImage
-from caesura.software.driver import CycleLimit, DriverError, LaunchError, pace
+from caesura.software.driver import CycleLimit, DriverError, LaunchError, time_slices
 from caesura.software.kernels import kernel
 
 ENDLESS = [("mov.i", {"d": 0, "imm": 0}), ("isub.i", {"d": 0, "a": 0, "imm": 1}),
@@ -49,10 +49,10 @@ def story(device):
 def test_slices_change_nothing(backend, monkeypatch):
     whole, cut, watched = (open_device(backend, "tiny", 1 << 16, trace=True) for _ in range(3))
     expected = story(whole)
-    monkeypatch.setattr(pace, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(time_slices, "SLICE_SECONDS", 0)
     monkeypatch.setattr("caesura.software.driver.simulated_time.OBSERVER_SECONDS", 0)
     for device in (cut, watched):
-        device._time._pace._cycles = 1
+        device._time._slices._cycles = 1
     assert story(cut) == expected
     seen = []
     watched.observer = lambda launch, cycle: seen.append((cycle, launch and (launch.peek_progress(), repr(launch))))

@@ -15,7 +15,7 @@ from caesura.sim import open_device
 from caesura.sim.bench import contexts
 from caesura.sim.bench.contexts import PAPER, averages, read_result, run
 from caesura.sim.report.contexts import BEGIN, END, markdown, picture, print_report, update_markdown
-from caesura.sim.report.marks import split_markdown
+from caesura.sim.report.markdown import split_markdown
 from caesura.sim.scenario import Work, shipped_work, start_job
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main

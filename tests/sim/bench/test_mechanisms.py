@@ -14,7 +14,7 @@ from caesura.hw.arch.context import Mechanism, Pattern
 from caesura.sim import open_device
 from caesura.sim.bench import mechanisms
 from caesura.sim.bench.mechanisms import PAPER, pattern_shares, run
-from caesura.sim.report.marks import split_markdown
+from caesura.sim.report.markdown import split_markdown
 from caesura.sim.report.mechanisms import BEGIN, END, markdown, picture, print_report, update_markdown
 from caesura.sim.scenario import run_preemption
 from caesura.sim.testing.tiny_run import TINY, neighbour, work

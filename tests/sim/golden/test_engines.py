@@ -7,7 +7,7 @@ import pytest
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import KernelState
-from caesura.sim.testing.engines import Pair
+from caesura.sim.testing.engines import EnginePair
 from caesura.sim.testing.launch import Bench, argument_words
 from caesura.sim.workloads.random_native import random_program
 from support.selection import quick
@@ -26,7 +26,7 @@ class Prepared:
     """A random program on both engines, running."""
 
     def __init__(self, g, seed, trace=True, **options):
-        self.pair = Pair(g, trace=trace)
+        self.pair = EnginePair(g, trace=trace)
         program = random_program(g, seed, registers=min(16, g.regs_per_thread), **options)
         self.benches = [Bench(transport) for transport in self.pair.transports]
         for bench in self.benches:

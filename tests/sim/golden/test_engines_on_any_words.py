@@ -9,7 +9,7 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import OPCODES
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.engines import Pair
+from caesura.sim.testing.engines import EnginePair
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
 from caesura.software.driver.bounds import MemoryObject
@@ -45,7 +45,7 @@ def launch(transport, words, warps=1, before=lambda: None):
 def test_every_operation_with_any_fields():
     """One word after the other, so that a fault of one does not hide the next."""
     rng, faults = random.Random(1), set()
-    pair = Pair(GTX480, MEMORY, trace=True)
+    pair = EnginePair(GTX480, MEMORY, trace=True)
     start = [transport.snapshot() for transport in pair.transports]
     for op in OPCODES:
         for transport, snapshot in zip(pair.transports, start, strict=True):
@@ -68,7 +68,7 @@ def test_programs_of_any_bits(seeds):
     for seed in seeds:
         rng = random.Random(seed)
         words = [rng.getrandbits(64) if rng.random() < 0.1 else word(rng, rng.choice(OPCODES)) for _ in range(30)]
-        pair = Pair(GTX480, MEMORY, trace=True)
+        pair = EnginePair(GTX480, MEMORY, trace=True)
         for transport in pair.transports:
             launch(transport, words, warps=2)
         for _ in range(4):

@@ -12,7 +12,7 @@ from caesura.hw.arch.isa import OPCODES, PT, AluOp, Format, Unit
 from caesura.sim.golden.native import build
 from caesura.sim.golden.native.compiled import load_library
 from caesura.sim.testing import binary32, binary64
-from caesura.sim.testing.engines import Pair
+from caesura.sim.testing.engines import EnginePair
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.random_instruction import random_instruction
 from caesura.software.compiler import KernelImage
@@ -26,7 +26,7 @@ COMPUTING = [op for op in OPCODES if op.size is None and op.unit is not Unit.CON
 
 def started(g, code, registers=64, warps=1, blocks=1, shared=252, **options):
     """Return a pair of engines at the start of a kernel; memory beyond it is random."""
-    pair = Pair(g, 1 << 16, trace=True)
+    pair = EnginePair(g, 1 << 16, trace=True)
     image = KernelImage("k", tuple(code), registers, shared_bytes=shared, local_bytes=64, constants=bytes(range(256)))
     for transport in pair.transports:
         transport.write_memory(0x8000, np.random.default_rng(1).bytes(0x8000))

@@ -11,7 +11,7 @@ from caesura.hw.arch.registers import KernelState
 from caesura.sim.golden.semantics.atomic_order import OrderMismatch
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import differences, shipped_work, start_job
-from caesura.sim.testing.engines import Pair
+from caesura.sim.testing.engines import EnginePair
 from caesura.sim.testing.launch import Bench, argument_words
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.workloads.random_native import random_program
@@ -29,7 +29,7 @@ SOME = "pathfinder", "nbody", "histogram", "warpscan"
 def test_shipped_kernels_are_equal_at_many_stops_and_preempted(name):
     rng = random.Random(name)
     work = shipped_work(name, GTX480, "tiny")
-    pair = Pair(GTX480, 4 << 20)
+    pair = EnginePair(GTX480, 4 << 20)
     devices = [Device(transport) for transport in pair.transports]
     kernels = [device.load([work.image])[work.image.name] for device in devices]
     jobs = [start_job(device, kernel, work.job) for device, kernel in zip(devices, kernels, strict=True)]
@@ -60,7 +60,7 @@ def test_random_ptx_is_equal_at_many_stops(g, options, seed):
     rng = random.Random(seed)
     kernel = RandomKernel(seed, **options)
     compiled = compile_ptx(kernel.ptx, options=CompileOptions(max_registers=g.regs_per_thread))[kernel.name]
-    pair = Pair(g, trace=True)
+    pair = EnginePair(g, trace=True)
     for transport in pair.transports:
         bench = Bench(transport)
         words = argument_words(compiled, bench.allocate(kernel.output_bytes), bench.store(kernel.inputs()), kernel.n)
@@ -94,7 +94,7 @@ def test_atomics_follow_the_order_of_another_machine(seed):
 
 def follow(order, start, seed):
     """Run on both engines in the order of a trace; return the output."""
-    pair, rng = Pair(TINY, 1 << 18, trace=True), random.Random(seed)
+    pair, rng = EnginePair(TINY, 1 << 18, trace=True), random.Random(seed)
     for transport in pair.transports:
         transport.follow(order)
         _, got = start(transport)
@@ -135,7 +135,7 @@ def test_an_order_that_cannot_be_followed_is_reported_at_the_same_cycle():
     order = leader.take_trace()
     atomics = order[order["kind"] == 4]
     atomics["pc"][len(atomics) // 2] += 1
-    pair = Pair(TINY, 1 << 18)
+    pair = EnginePair(TINY, 1 << 18)
 
     def message(transport):
         transport.follow(atomics)

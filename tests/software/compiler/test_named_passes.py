@@ -101,6 +101,24 @@ def test_all_is_every_pass():
         "legalize", "sink"]
 
 
+def test_what_is_printed_of_an_attempt_that_failed_is_told_apart(tmp_path):
+    """Three quotients share a routine, which takes more than eight registers."""
+    (tmp_path / "k.ptx").write_text("""
+        .version 8.0
+        .target sm_75
+        .address_size 64
+        .visible .entry k(.param .u64 out) {
+            .reg .b64 %rd<2>; .reg .f64 %d<6>;
+            ld.param.u64 %rd1, [out]; ld.global.f64 %d1, [%rd1]; ld.global.f64 %d2, [%rd1+8];
+            div.rn.f64 %d3, %d1, %d2; div.rn.f64 %d4, %d3, %d2; div.rn.f64 %d5, %d4, %d2;
+            st.global.f64 [%rd1], %d5; ret;
+        }""")
+    done = run(tmp_path / "k.ptx", "--registers", "8", "--print-after", "legalize")
+    first, between, second = (line for line in done.stderr.split("\n") if line.startswith("***"))
+    assert first == second == "*** after legalize ***"
+    assert re.fullmatch(r"\*\*\* compiling k again, with its routines inlined: kernel k needs .* \*\*\*", between)
+
+
 def test_a_pass_that_is_not_there_cannot_be_printed_after():
     done = run(REDUCTION.ptx_path, "--print-after", "legalise")
     assert done.exit_code == 2 and "there is no pass 'legalise'; did you mean 'legalize'?" in done.stderr

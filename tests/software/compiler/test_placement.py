@@ -11,8 +11,8 @@ from caesura.software.compiler import CompileOptions, assemble, compile_ptx
 from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.text import parse
 from caesura.software.compiler.preemption.check import check_image
+from caesura.software.compiler.preemption.intervals import InvalidCode
 from caesura.software.compiler.preemption.placement import place_points
-from caesura.software.compiler.preemption.points import PointError
 from caesura.software.kernels import KERNELS
 from support.selection import quick
 
@@ -180,7 +180,7 @@ def test_verifier_accepts_a_sound_image():
 ])
 def test_verifier_refuses_an_unsound_image(before, after, what):
     image, = assemble(LOOP.replace(before, after))
-    with pytest.raises(PointError, match=what):
+    with pytest.raises(InvalidCode, match=what):
         check_image(image)
 
 
@@ -195,7 +195,7 @@ def test_removing_any_register_from_any_vector_is_noticed():
         for register in registers_of_vector(instruction.get("live"), image.registers):
             smaller = instruction.get("live") & ~(1 << register)
             code = (*image.code[:pc], encode(Instruction(instruction.op, {"live": smaller})), *image.code[pc + 1:])
-            with pytest.raises(PointError):
+            with pytest.raises(InvalidCode):
                 check_image(dataclasses.replace(image, code=code))
             checked += 1
     assert checked > 12

@@ -5,7 +5,7 @@ import pytest
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.definitions import Place
-from caesura.software.compiler.analysis.reaching import ENTRY, chains
+from caesura.software.compiler.analysis.reaching import ENTRY, use_def_chains
 from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.cfg import graph as flow_graph
 from caesura.software.compiler.ir.kernel import Reg
@@ -35,19 +35,19 @@ done:
 
 
 def test_definitions_on_all_paths_reach_and_a_guarded_one_replaces_none():
-    found = chains(parse(JOIN))
+    found = use_def_chains(parse(JOIN))
     assert set(found.definitions[Place("join", 0), R0]) == {Place("left", 0), Place("entry", 0), Place("right", 0)}
     assert found.only(Place("join", 0), R0) is None
 
 
 def test_definition_reaches_its_own_operation_round_a_loop():
-    found = chains(parse(JOIN))
+    found = use_def_chains(parse(JOIN))
     assert found.definitions[Place("join", 0), R1] == (Place("entry", 1), Place("join", 0))
     assert found.only(Place("done", 0), R1) == Place("join", 0)
 
 
 def test_start_of_the_kernel_is_a_definition():
-    found = chains(parse(JOIN))
+    found = use_def_chains(parse(JOIN))
     assert found.definitions[Place("entry", 2), P0] == (ENTRY,)
     assert found.only(Place("entry", 2), P0) is None
 
@@ -79,7 +79,7 @@ def test_chains_are_what_a_search_along_all_paths_finds(name):
     text = RandomKernel(4, unstructured=True).ptx if name == "random" else KERNELS[name].ptx_path.read_text()
     kernel = lift(next(iter(compile_ptx(text).values()))).kernel
     graph = flow_graph(kernel)
-    found = chains(kernel, graph)
+    found = use_def_chains(kernel, graph)
     places = list(found.definitions)[::1 + len(found.definitions) // 600]
     for site, reg in places:
         assert set(found.definitions[site, reg]) == paths_backwards(kernel, graph, site, reg), (site, reg)

@@ -11,8 +11,8 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
 from caesura.sim.scenario import Work, start_job
 from caesura.sim.testing.random_ptx import RandomKernel
-from caesura.sim.testing.watch import watch
-from caesura.software.compiler import CompileOptions, assemble, compile_ptx, disassemble
+from caesura.sim.testing.single_step import single_step
+from caesura.software.compiler import CompileOptions, assemble, compile_module, compile_ptx, disassemble
 from caesura.software.compiler.analysis.calls import calls_of
 from caesura.software.compiler.codegen.elf import read_elf, write_elf
 from caesura.software.compiler.codegen.listing import rows
@@ -20,8 +20,9 @@ from caesura.software.compiler.errors import CompileError, ImageError
 from caesura.software.compiler.explain import explain
 from caesura.software.compiler.image.lift import lift
 from caesura.software.compiler.ir.kernel import Reg
+from caesura.software.compiler.passes import Observer
 from caesura.software.compiler.preemption.check import check_image
-from caesura.software.compiler.preemption.points import PointError
+from caesura.software.compiler.preemption.intervals import InvalidCode
 from caesura.software.driver import KernelFault
 from caesura.software.kernels.job import Job
 from support.selection import quick
@@ -106,6 +107,15 @@ def test_where_registers_do_not_suffice_for_a_routine_it_is_inlined():
         compiled(text, max_registers=8, calls="always")
 
 
+def test_an_observer_is_told_that_a_kernel_is_compiled_once_more():
+    told = []
+    observer = Observer(lambda name, kernel: told.append(name), lambda kernel, reason: told.append(reason.message))
+    compile_module(program(divisions(9)), "k.ptx", CompileOptions(max_registers=8), observer=observer)
+    first, = (k for k, name in enumerate(told) if "vector registers" in name)
+    assert told[:first].count("legalize") == told[first:].count("legalize") == 1
+    assert "emit" not in told[:first] and told[-1] == "emit"
+
+
 def test_a_routine_takes_no_more_than_half_an_interval():
     longest = lift(compiled(program(divisions(1)), calls="always")).kernel.ops()
     most = next(op.summary.most for op in longest if op.name == "call")
@@ -173,7 +183,7 @@ def test_random_kernels_compute_what_the_interpreter_says(seed):
     """Divisions and roots of every width in divergent loops and conditionals, under guards; some values in memory."""
     work = random_work(seed, max_registers=(64, 36, 30)[seed % 3], interval=(300, 500)[seed % 2])
     assert called(work.image)
-    assert sum(1 for _ in watch(work)) > 100  # it judges the results
+    assert sum(1 for _ in single_step(work)) > 100  # it judges the results
 
 
 def test_live_ranges_are_split_around_calls():
@@ -229,7 +239,7 @@ def test_registers_that_are_not_live_may_hold_anything_inside_of_routines(work):
     facts = explain(work.image, G)
     inside = {lifted + k for lifted, size in routine_spans(work.image) for k in range(size)}
     rng, changed = np.random.default_rng(7), 0
-    for warp, pc, _ in watch(work):
+    for warp, pc, _ in single_step(work):
         if pc not in inside or rng.random() < 0.5:
             continue
         row = facts.instructions[pc]
@@ -260,7 +270,7 @@ def test_every_register_that_a_row_keeps_is_needed():
     assert len(facts.instructions[entry].live) > 4
     for register in facts.instructions[entry].live:
         with pytest.raises((AssertionError, KernelFault)):
-            for warp, pc, _ in watch(Work(image, job)):
+            for warp, pc, _ in single_step(Work(image, job)):
                 if pc == entry:
                     warp.registers[register] ^= np.uint32(0x5A5A_A5A4)
 
@@ -271,7 +281,7 @@ def test_calls_are_within_the_bounds_of_their_summaries(work):
     calls = {lifted.start[block.label] + index: call.summary for block, index, call in calls_of(lifted.kernel)}
     since = {}
     seen = 0
-    for warp, pc, _ in watch(work):
+    for warp, pc, _ in single_step(work):
         depth = len(warp.stack)
         if warp in since:
             start, count, level = since[warp]
@@ -288,9 +298,9 @@ def test_calls_are_within_the_bounds_of_their_summaries(work):
 
 
 def test_stack_depth_holds_the_branches_of_routines(work):
-    deepest = max(len(warp.stack) for warp, _, _ in watch(work))
+    deepest = max(len(warp.stack) for warp, _, _ in single_step(work))
     assert deepest <= work.image.stack_depth
-    with pytest.raises(PointError, match="the SIMT stack may need"):
+    with pytest.raises(InvalidCode, match="the SIMT stack may need"):
         check_image(dataclasses.replace(work.image, stack_depth=work.image.stack_depth - 1))
 
 
@@ -314,7 +324,7 @@ def test_drain_bounds_hold_inside_of_routines_too():
     facts = explain(image, G)
     pairs = np.random.default_rng(8).normal(size=(32, 2))  # no lane leaves the common way: the warp stays together
     job = Job((1, 1, 1), (32, 1, 1), {"in": pairs.ravel(), "out": np.zeros(32)})
-    way = [pc for _, pc, _ in watch(Work(image, job))]
+    way = [pc for _, pc, _ in single_step(Work(image, job))]
     for k, pc in enumerate(way):
         row = facts.instructions[pc]
         assert row.least_drain <= len(way) - k <= row.most_drain

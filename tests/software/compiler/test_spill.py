@@ -214,7 +214,7 @@ def test_values_that_are_never_live_together_share_a_place():
         lines += [f"%r{first + k} = ld.global.b32 %r0 #{4 * k}" for k in range(8)]
         lines += [f"st.global.b32 %r0, %r{first + k} #{4 * k}" for k in range(8)]
     kernel = parse("kernel k\nentry:\n" + "".join(f"  {op}\n" for op in lines) + "  end\n")
-    Spiller(kernel).reduce(5)
+    Spiller(kernel).reduce_pressure(5)
     assert pressure(kernel) <= 5 and 0 < kernel.local_bytes <= 4 * 8
 
 
@@ -227,7 +227,7 @@ def test_loops_keep_their_values_in_registers():
     text += "  jump loop\nloop:\n" + "".join(f"  {op}\n" for op in body) + "  branch %p0 loop out\n"
     text += "out:\n" + "".join(f"  {op}\n" for op in (*after, "st.global.b32 64, %r20 #64")) + "  end\n"
     kernel = parse(text)
-    Spiller(kernel).reduce(4)
+    Spiller(kernel).reduce_pressure(4)
     assert pressure(kernel) <= 4
     assert not [op for op in kernel.blocks[1].ops if "local" in op.name]
 

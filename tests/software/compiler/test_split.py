@@ -14,13 +14,13 @@ from caesura.sim import open_device
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import compile_ptx
 from caesura.software.compiler.analysis.liveness import liveness
-from caesura.software.compiler.analysis.pressure import needs, pressure
+from caesura.software.compiler.analysis.pressure import pressure, pressure_of_ops
 from caesura.software.compiler.ir.kernel import Reg
 from caesura.software.compiler.ir.spec import verify
 from caesura.software.compiler.ir.text import parse
 from caesura.software.compiler.registers import allocate as allocation
 from caesura.software.compiler.registers.allocate import allocate
-from caesura.software.compiler.registers.group_copies import separate_operands
+from caesura.software.compiler.registers.group_copies import copy_repeated_operands
 from caesura.software.compiler.registers.parallel_copy import parallel_copy
 from caesura.software.compiler.registers.register_file import Pieces, RegisterFile, pack
 
@@ -158,7 +158,7 @@ def test_no_more_registers_than_are_needed_at_once(seed):
     ops += [f"st.global.b32 64, {reg}" for reg in live]
     kernel = parse("kernel k\nentry:\n  %r900 = ldp\n  %p0 = setp.eq %r900, 0\n"
                    + "".join(f"  {op}\n" for op in ops) + "  end\n")
-    separate_operands(kernel)
+    copy_repeated_operands(kernel)
     needed = pressure(kernel)
     allocate(kernel, needed)
     verify(kernel, "machine")
@@ -170,7 +170,7 @@ def test_needs_of_operations_with_groups():
     kernel = parse("kernel k\nentry:\n  %r0, %r1 = ld.global.b64 64\n  %r2, %r3 = ld.global.b64 72\n"
                    "  %r4, %r5 = dadd.rn %r0, %r1, %r2, %r3\n  st.global.b64 64, %r4, %r5\n"
                    "  st.global.b32 64, %r0\n  end\n")
-    found = {need.index: (need.before, need.after) for need in needs(kernel.blocks[0], liveness(kernel))}
+    found = {need.index: (need.before, need.after) for need in pressure_of_ops(kernel.blocks[0], liveness(kernel))}
     # While r0 stays, so does its pair: the sum cannot take the place of r1.
     assert found == {0: (0, 2), 1: (2, 4), 2: (4, 4), 3: (3, 1), 4: (1, 0)}
 

@@ -21,12 +21,12 @@ from rich.table import Column, Table
 
 from caesura.software.compiler import KernelImage, compile_ptx
 from caesura.software.compiler.image.lift import lift
-from caesura.software.compiler.preemption.extended_liveness import parts_of
+from caesura.software.compiler.preemption.extended_liveness import body_liveness
 from caesura.software.kernels import KERNELS
 from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.report.console import report_console
 
-from ..report.marks import replace_markdown
+from ..report.markdown import replace_markdown
 from .ptxas import ARCHITECTURE, Assembler, assembler_of, without_unrolling
 
 __all__ = ["LIMIT", "BEGIN", "END", "measure", "judged", "run", "print_report", "markdown", "update_markdown"]
@@ -43,8 +43,8 @@ _POINTS = ("pp", "pp.div")
 
 def most_live(image: KernelImage) -> int:
     """Return the most vector registers that are live at one place of the emitted code."""
-    return max(sum(reg.kind == "R" for reg in live) for part in parts_of(lift(image)) for block in part.kernel.blocks
-               for live in part.live.gaps(block))
+    return max(sum(reg.kind == "R" for reg in live) for body in body_liveness(lift(image))
+               for block in body.kernel.blocks for live in body.live.gaps(block))
 
 
 def measure(name: str, text: str, assembler: Assembler | None) -> dict:
@@ -157,5 +157,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.marks.split_markdown`."""
+    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

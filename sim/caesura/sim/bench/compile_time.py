@@ -22,7 +22,7 @@ from caesura.software.kernels import KERNELS
 from caesura.software.kernels.doubles import DOUBLES
 from caesura.software.report.console import report_console
 
-from ..report.marks import replace_markdown
+from ..report.markdown import replace_markdown
 from . import compile_scaling
 from .ptxas import ARCHITECTURE, assembler_of, children_seconds
 
@@ -187,5 +187,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.marks.split_markdown`."""
+    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

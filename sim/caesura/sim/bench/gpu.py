@@ -21,7 +21,7 @@ from caesura.software.job import Verdict, compare
 from caesura.software.kernels import KERNELS, Job, ShippedKernel, kernel
 from caesura.software.report.console import report_console
 
-from ..report.marks import replace_markdown
+from ..report.markdown import replace_markdown
 
 __all__ = ["BEGIN", "END", "GOLDEN_CYCLES", "judge", "run", "print_report", "markdown", "update_markdown"]
 
@@ -147,5 +147,5 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.marks.split_markdown`."""
+    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))

@@ -10,15 +10,14 @@ import numpy as np
 from caesura.hw.arch import context
 from caesura.hw.arch.context import (
     CCB_ENTRY,
-    HEADER_WORDS,
     PATTERN_WORDS,
-    STACK_WORDS,
     WARP_HEADER,
     Capability,
     Mechanism,
     Pattern,
 )
 from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
+from caesura.hw.arch.image_reader import BadImage, ImageReader
 from caesura.hw.arch.isa import liveness_vector, registers_of_vector
 from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
 from caesura.hw.preempt.compress.compressor import Compressor
@@ -26,13 +25,9 @@ from caesura.hw.preempt.compress.compressor import Compressor
 from .state.kernel import Kernel
 from .state.thread_block import StackEntry, ThreadBlock, Warp
 
-__all__ = ["SavedBlock", "save", "restore", "read_entry", "BadImage"]
+__all__ = ["SavedBlock", "save", "restore", "read_entry"]
 
 LINE_WORDS = SEGMENT_BYTES // 4
-
-
-class BadImage(ValueError):
-    """The CCB entry or its stream is not an image of this kernel on this geometry."""
 
 
 @dataclass(frozen=True)
@@ -174,28 +169,22 @@ def restore(kernel: Kernel, entry: dict[str, int], stream: np.ndarray,
         raise BadImage(f"no region of local memory begins at {tb.local_base:#x}")
     for warp in tb.warps:
         warp.live = 0
-    records = entry["live_warps"].bit_count()
-    end = len(stream) - PATTERN_WORDS * records
-    if end < 0:
-        raise BadImage("stream ends early")
-    words = _Words(stream[:end])
-    for vector in stream[end:].reshape(records, PATTERN_WORDS):
-        _restore_warp(tb, entry["live_warps"], codes_of(vector), pag, words, scramble)
-    if kernel.lines:
-        bitmap = sum(int(word) << 32 * k for k, word in enumerate(words.take(-(-kernel.lines // 32))))
-        lines = tb.views[2].reshape(-1, LINE_WORDS)
-        for line in (k for k in range(kernel.lines) if bitmap >> k & 1):
-            lines[line] = words.take(LINE_WORDS)
-        tb.lines_valid = bitmap
-    if words.position != end:
-        raise BadImage("stream is too long")
+    image = ImageReader(stream, entry["live_warps"].bit_count())
+    for vector in image.patterns:
+        _restore_warp(tb, entry["live_warps"], codes_of(vector), pag, image, scramble)
+    lines = tb.views[2].reshape(-1, LINE_WORDS)
+    for line, words in image.shared_lines(kernel.lines).items():
+        lines[line] = words
+        tb.lines_valid |= 1 << line
+    image.finish()
     return tb
 
 
-def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, words: _Words,
+def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, image: ImageReader,
                   scramble: np.random.Generator | None) -> None:
     g = tb.g
-    header = context.from_words(WARP_HEADER, words.take(HEADER_WORDS))
+    record = image.record(g.stack_depth)
+    header = record.header
     if not alive >> header["warp"] & 1 or header["warp"] >= len(tb.warps) or tb.warps[header["warp"]].live:
         raise BadImage(f"record of warp {header['warp']}")
     warp = tb.warps[header["warp"]]
@@ -203,19 +192,15 @@ def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, word
     warp.waiting, warp.barrier = bool(header["waiting"]), header["barrier"]
     warp.live_vector = liveness_vector(np.flatnonzero(codes).tolist())
     warp.written = header["predicates"]
-    for p in range(PREDICATES):
-        if warp.written >> p & 1:
-            warp.predicates[p] = int(words.take(1)[0])
+    for p, value in record.predicates.items():
+        warp.predicates[p] = value
     warp.uniforms_written = header["uniforms"]
-    for u in range(UNIFORMS):
-        if warp.uniforms_written >> u & 1:
-            warp.uniforms[u] = words.take(1)[0]
-    if not 1 <= header["depth"] <= g.stack_depth:
-        raise BadImage(f"stack depth {header['depth']}")
-    warp.stack = [StackEntry(*map(int, words.take(STACK_WORDS))) for _ in range(header["depth"])]
+    for u, value in record.uniforms.items():
+        warp.uniforms[u] = value
+    warp.stack = [StackEntry(*entry) for entry in record.stack]
     if np.count_nonzero(codes) != header["saved_registers"] or codes[tb.kernel.registers:].any():
         raise BadImage(f"patterns of warp {header['warp']}")
-    saved = read_registers(codes, words.take, pag, g.warp_size)
+    saved = read_registers(codes, image.take, pag, g.warp_size)
     for r in range(tb.kernel.registers):
         if r in saved:
             warp.registers[r] = saved[r]
@@ -224,18 +209,3 @@ def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, word
         else:
             continue
         warp.valid |= 1 << r
-
-
-class _Words:
-    """A stream being read."""
-
-    def __init__(self, stream: np.ndarray):
-        self.stream = stream
-        self.position = 0
-
-    def take(self, count: int) -> np.ndarray:
-        """Return the next `count` words."""
-        if self.position + count > len(self.stream):
-            raise BadImage("stream ends early")
-        self.position += count
-        return self.stream[self.position - count:self.position]

@@ -7,9 +7,10 @@ import numpy as np
 from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism, State
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.image_reader import BadImage
 from caesura.hw.arch.registers import KernelState
 
-from .context_image import BadImage, read_entry, restore, save
+from .context_image import read_entry, restore, save
 from .execution import Execution
 from .state.kernel import Kernel
 from .state.thread_block import ThreadBlock

@@ -11,7 +11,7 @@ from caesura.software.kernels import KERNELS
 from caesura.software.report.console import report_console
 
 from .cells import percent
-from .marks import replace_markdown
+from .markdown import replace_markdown
 from .pictures import check_picture, kernel_rows, save
 
 __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "picture"]
@@ -118,7 +118,7 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks; raises as `sim.report.marks.split_markdown`."""
+    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))
 
 

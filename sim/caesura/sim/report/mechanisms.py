@@ -10,7 +10,7 @@ from rich.table import Table
 from caesura.software.report.console import report_console
 
 from .cells import percent
-from .marks import replace_markdown
+from .markdown import replace_markdown
 from .pictures import check_picture, kernel_rows, save
 
 __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "picture"]
@@ -132,7 +132,7 @@ def markdown(result: dict) -> str:
 
 
 def update_markdown(path: Path, result: dict) -> None:
-    """Replace what stands in a file between the marks with the tables; raises as `marks.split_markdown`."""
+    """Put the tables between the marks of a file; raises as `sim.report.markdown.split_markdown`."""
     replace_markdown(path, BEGIN, END, lambda: markdown(result))
 
 

@@ -18,7 +18,7 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.hw.sm import Sm
 from caesura.progress import Progress, display
 
-from .ready import ready_text
+from .prebuilt import prebuilt_text
 
 __all__ = ["design_text", "hardware_sources"]
 
@@ -48,7 +48,7 @@ def design_text(g: Geometry, design: Callable[[Geometry], wiring.Component], pro
     index = cache_directory() / "sv" / f"sm-{_generator_digest(g)}.sv.gz" if design is Sm else None
     if index is not None and (kept := read_packed(index)) is not None:
         return kept
-    text = ready_text(g, hardware_sources()) if index is not None else None
+    text = prebuilt_text(g, hardware_sources()) if index is not None else None
     if text is None:
         with display():
             progress(f"elaborating {g.name} and writing its SystemVerilog")

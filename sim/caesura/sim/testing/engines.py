@@ -11,7 +11,7 @@ from caesura.sim.golden.machine import Machine
 from caesura.sim.golden.state.thread_block import ThreadBlock, Warp
 from caesura.sim.golden.transport import GoldenTransport
 
-__all__ = ["Pair", "machine_state"]
+__all__ = ["EnginePair", "machine_state"]
 
 
 def _name(warp: Warp) -> tuple[int, int, int]:
@@ -46,7 +46,7 @@ def machine_state(machine: Machine) -> dict[str, Any]:
         "preemption": (preemption.kernel and preemption.kernel.index, preemption.error, dict(preemption.counters))}
 
 
-class Pair:
+class EnginePair:
     """A golden model on each engine, given the same commands.
 
     Parameters

@@ -177,6 +177,19 @@ class Campaign:
         self.device.wait(self._launch, self.max_cycles)
         return requests, saved
 
+    def _at_each(self, cycles: Iterable[int]) -> Iterator[int]:
+        """Yield each cycle (ascending) with the machine there, as an undisturbed run comes to it; go back at the end.
+
+        What is done at one cycle is undone before the next: the run up to it is not repeated.
+        """
+        now, fork = 0, self._origin
+        for cycle in cycles:
+            self._back(fork)
+            self.device.advance(cycle - now)
+            now, fork = cycle, self._fork()
+            yield cycle
+        self._back(self._origin)
+
     def at_cycles(self, mechanism: Mechanism, cycles: Iterable[int], period: int | None = None) -> Iterator[Outcome]:
         """Preempt at each of the given cycles (ascending), each time a run of its own, and yield what came of it.
 
@@ -195,14 +208,9 @@ class Campaign:
         CycleLimit, KernelFault
             As of `Device.wait`.
         """
-        now, fork = 0, self._origin
-        for cycle in cycles:
-            self._back(fork)
-            self.device.advance(cycle - now)
-            now, fork = cycle, self._fork()
+        for cycle in self._at_each(cycles):
             requests, saved = self._run_to_the_end(mechanism, period)
             yield Outcome(cycle, requests, saved, self._wrong())
-        self._back(self._origin)
 
     def results(self, mechanism: Mechanism, cycles: Iterable[int], drive: Callable[[Launch], int] | None = None
                 ) -> Iterator[tuple[PreemptionResult, bool]]:
@@ -218,13 +226,8 @@ class Campaign:
         drive : callable, optional
             As of `scenario.interrupt`.
         """
-        now, fork = 0, self._origin
-        for cycle in cycles:
-            self._back(fork)
-            self.device.advance(cycle - now)
-            now, fork = cycle, self._fork()
+        for cycle in self._at_each(cycles):
             result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
                                max_cycles=self.max_cycles, drive=drive)
             rest = self.device.wait(self._launch, self.max_cycles) if result.resume else 0
             yield dataclasses.replace(result, rest_cycles=rest), result.correct and not self._wrong()
-        self._back(self._origin)

@@ -53,7 +53,7 @@ def _check(report, picture: Path | None, markdown: Path | None):
     if picture is not None:
         importlib.import_module("caesura.sim.report.pictures").check_picture(picture)
     if markdown is not None:
-        importlib.import_module("caesura.sim.report.marks").split_markdown(markdown, report.BEGIN, report.END)
+        importlib.import_module("caesura.sim.report.markdown").split_markdown(markdown, report.BEGIN, report.END)
 
 
 def _finish(report, result: dict, markdown: Path | None, picture: Path | None, as_json: JsonTarget):

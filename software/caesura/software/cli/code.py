@@ -123,16 +123,22 @@ def _run_passes(source: Path, options: CompileOptions, kernels: Collection[str] 
     """Compile without the cache: by some of the passes, or so that IR is shown; IR that is the result is printed."""
     from caesura.software.compiler.ir.kernel import Kernel
     from caesura.software.compiler.ir.text import show
-    from caesura.software.compiler.passes import ALL
+    from caesura.software.compiler.passes import ALL, Observer
     from caesura.software.compiler.pipeline import compile_module, run_passes
 
-    def observe(name: str, kernel: Kernel) -> None:
+    def ran(name: str, kernel: Kernel) -> None:
         if name in shown or ALL in shown:
             click.echo(f"*** after {name} ***\n{show(kernel)}", err=True)
 
+    def restarted(kernel: Kernel, reason: CompileError) -> None:
+        if shown:
+            click.echo(f"*** compiling {kernel.name} again, with its routines inlined: {reason.message} ***\n",
+                       err=True)
+
+    observer = Observer(ran, restarted)
     if passes is None:
-        return compile_module(read_source(source), str(source), options, kernels, observe)
-    found = run_passes(read_source(source), str(source), passes, options, kernels, observe)
+        return compile_module(read_source(source), str(source), options, kernels, observer)
+    found = run_passes(read_source(source), str(source), passes, options, kernels, observer)
     for result in found.values():
         if isinstance(result, Kernel):
             click.echo(show(result))

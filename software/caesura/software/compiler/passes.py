@@ -39,19 +39,40 @@ from .optimize.unify_loop_exits import unify_loop_exits
 from .options import CompileOptions
 from .origins import Origin
 from .preemption.check import check_image
-from .preemption.placement import Placed, place_points, set_barrier_liveness
+from .preemption.placement import PlacedPoint, place_points, set_barrier_liveness
 from .registers.allocate import allocate
 from .uniform.scalarize import use_uniform_registers
 
-__all__ = ["ALL", "DEFAULT", "PASSES", "STAGES", "Compilation", "Observer", "Pass", "check_names", "check_order"]
+__all__ = ["ALL", "DEFAULT", "PASSES", "STAGES", "UNOBSERVED", "Compilation", "Observer", "Pass", "check_names",
+           "check_order"]
 
 ALL = "all"
 """Stands for every pass, where one is to be named that IR is shown after."""
 STAGES = {"wide": "wide", "narrow": "narrow", "selected": "narrow", "uniform": "narrow", "machine": "machine",
           "linear": "machine", "barriers": "machine", "preemptible": "machine"}
 """What IR can be, to the stage it is verified as."""
-Observer = Callable[[str, Kernel], None]
-"""Called with the name of a pass and the kernel, each time the pass has run."""
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Who is told what happens on a kernel's way through the passes.
+
+    Attributes
+    ----------
+    ran : callable
+        Called with the name of a pass and the kernel, each time the pass has run; those in ``optimize`` tell only when
+        they have changed something.
+    restarted : callable
+        Called with the kernel and the error when it was refused, before it is compiled once more with its routines
+        inlined: what was told of it so far is of an attempt that failed.
+    """
+
+    ran: Callable[[str, Kernel], None] = lambda name, kernel: None
+    restarted: Callable[[Kernel, CompileError], None] = lambda kernel, reason: None
+
+
+UNOBSERVED = Observer()
+"""Nobody is told."""
 
 
 @dataclass
@@ -64,9 +85,8 @@ class Compilation:
     options : CompileOptions
     origin : callable
         Returns what a line of the PTX was compiled from.
-    observe : callable
-        See `Observer`; the passes in ``optimize`` tell only when they have changed something.
-    placed : list of Placed or None
+    observer : Observer
+    placed : list of PlacedPoint or None
         The preemption points, once they are placed.
     image : KernelImage or None
         What ``emit`` has made.
@@ -75,8 +95,8 @@ class Compilation:
     kernel: Kernel
     options: CompileOptions
     origin: Callable[[int], Origin | None]
-    observe: Observer = lambda name, kernel: None
-    placed: list[Placed] | None = None
+    observer: Observer = UNOBSERVED
+    placed: list[PlacedPoint] | None = None
     image: KernelImage | None = None
 
     def run(self) -> KernelImage:
@@ -112,7 +132,7 @@ class Compilation:
 
     def _step(self, step: Pass) -> bool:
         changed = bool(step.run(self))
-        self.observe(step.name, self.kernel)
+        self.observer.ran(step.name, self.kernel)
         return changed
 
     def _verify(self, stage: str) -> None:
@@ -167,7 +187,7 @@ _ROWS = (
     Pass("mark-pointers", ("wide",), "wide", _on_kernel(mark_pointers)),
     Pass("legalize", ("wide",), "narrow", _on_kernel(legalize), verified=True),
     Pass("optimize", ("narrow",), "narrow",
-         lambda on: optimize(on.kernel, lambda name: on.observe(name, on.kernel))),
+         lambda on: optimize(on.kernel, lambda name: on.observer.ran(name, on.kernel))),
     *(Pass(name, ("narrow",), "narrow", _on_kernel(change)) for name, change in (CLEANING | REDUNDANCY).items()
       if change is not simplify_cfg),
     Pass("if-conversion", ("narrow",), "narrow", _on_kernel(convert_ifs), then="optimize", verified=True),

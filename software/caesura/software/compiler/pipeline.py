@@ -18,7 +18,7 @@ from .ir.kernel import Kernel
 from .lower.expand import expand
 from .lower.kernel import lower
 from .options import CompileOptions
-from .passes import Compilation, Observer, check_order
+from .passes import UNOBSERVED, Compilation, Observer, check_order
 from .ptx.parser import parse
 from .ptx.syntax import Function, Module
 from .routines import Leaves
@@ -62,28 +62,27 @@ def compile_ptx(text: str, filename: str = "<ptx>", options: CompileOptions | No
 
 
 def compile_module(text: str, filename: str = "<ptx>", options: CompileOptions | None = None,
-                   kernels: Collection[str] | None = None, observe: Observer = lambda name, kernel: None) -> Compiled:
+                   kernels: Collection[str] | None = None, observer: Observer = UNOBSERVED) -> Compiled:
     """Compile those kernels of a PTX module that can be compiled, and say of the others why they cannot.
 
     Parameters
     ----------
     text, filename, options, kernels
         As of `compile_ptx`.
-    observe : callable, optional
-        Told of each pass that has run (`passes.Observer`).
+    observer : Observer, optional
 
     Raises
     ------
     CompileError
         If the text is not PTX, or has no kernel of a name.
     """
-    found = dict(_each(text, filename, kernels, lambda module, f: compile_function(module, f, options, observe)))
+    found = dict(_each(text, filename, kernels, lambda module, f: compile_function(module, f, options, observer)))
     return Compiled(tuple(found), {name: image for name, image in found.items() if isinstance(image, KernelImage)},
                     {name: error for name, error in found.items() if isinstance(error, CompileError)})
 
 
 def run_passes(text: str, filename: str, passes: Sequence[str], options: CompileOptions | None = None,
-               kernels: Collection[str] | None = None, observe: Observer = lambda name, kernel: None
+               kernels: Collection[str] | None = None, observer: Observer = UNOBSERVED
                ) -> dict[str, KernelImage | Kernel | CompileError]:
     """Return what passes of one's own choice make of the kernels of a PTX module.
 
@@ -93,8 +92,7 @@ def run_passes(text: str, filename: str, passes: Sequence[str], options: Compile
         As of `compile_ptx`.
     passes : sequence of str
         Names, in their order (`passes.PASSES`).
-    observe : callable, optional
-        As of `compile_module`.
+    observer : Observer, optional
 
     Returns
     -------
@@ -111,7 +109,7 @@ def run_passes(text: str, filename: str, passes: Sequence[str], options: Compile
     check_order(passes)
     chosen = options or CompileOptions()
     return dict(_each(text, filename, kernels, lambda module, function: _run(
-        module, function, chosen, observe, lambda compilation: compilation.run_only(passes))))
+        module, function, chosen, observer, lambda compilation: compilation.run_only(passes))))
 
 
 @collect_seldom()
@@ -159,25 +157,26 @@ def _check_block(function: Function, filename: str) -> None:
 
 
 def compile_function(module: Module, function: Function, options: CompileOptions | None = None,
-                     observe: Observer = lambda name, kernel: None) -> KernelImage:
+                     observer: Observer = UNOBSERVED) -> KernelImage:
     """Compile one entry of a parsed module; errors as `compile_ptx`, those of the whole kernel at its name."""
-    return _run(module, function, options or CompileOptions(), observe, Compilation.run)
+    return _run(module, function, options or CompileOptions(), observer, Compilation.run)
 
 
 @collect_seldom()
-def _run(module: Module, function: Function, options: CompileOptions, observe: Observer,
+def _run(module: Module, function: Function, options: CompileOptions, observer: Observer,
          work: Callable[[Compilation], Result]) -> Result:
     """Return what `work` makes of an entry, once it is lowered."""
     try:
         _check_block(function, module.file)
-        compilation = _lowered(module, function, options, observe)
+        compilation = _lowered(module, function, options, observer)
         try:
             return work(compilation)
-        except CompileError:
+        except CompileError as error:
             if not compilation.kernel.routines or options.calls != "auto":
                 raise
+            observer.restarted(compilation.kernel, error)
         inlined = dataclasses.replace(options, calls="never")  # what is inlined may be spilled
-        return work(_lowered(module, function, inlined, observe))
+        return work(_lowered(module, function, inlined, observer))
     except CompileError as error:
         if not error.line:
             error = CompileError(error.message, error.file, function.line, supported=error.supported,
@@ -185,7 +184,7 @@ def _run(module: Module, function: Function, options: CompileOptions, observe: O
         raise error.from_origin(module.lines.at(error.line)) from None
 
 
-def _lowered(module: Module, function: Function, options: CompileOptions, observe: Observer) -> Compilation:
+def _lowered(module: Module, function: Function, options: CompileOptions, observer: Observer) -> Compilation:
     leaves = Leaves(module, options)
     kernel = lower(module, expand(module, function, leaves.wanted), leaves.routine, options.check_addresses)
-    return Compilation(kernel, options, module.lines.at, observe)
+    return Compilation(kernel, options, module.lines.at, observer)

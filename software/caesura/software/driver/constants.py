@@ -7,12 +7,12 @@ from caesura.software.compiler.ir.spaces import MAX_CONSTANT_BYTES
 
 from .errors import LaunchError
 from .memory import DeviceMemory
-from .variables import GlobalVariables, relocated, symbols_of
+from .variables import Bank, GlobalVariables, relocated, symbols_of
 
 __all__ = ["ConstantBank"]
 
 
-class ConstantBank:
+class ConstantBank(Bank):
     """The constants of a module's kernels, in system memory: no kernel can write them.
 
     Parameters
@@ -27,8 +27,6 @@ class ConstantBank:
     ----------
     size : int
         Bytes.
-    memory : Allocation or None
-    symbols : dict of str to Symbol
 
     Raises
     ------
@@ -49,15 +47,6 @@ class ConstantBank:
         self.memory = device.reserve(self.size, device.system) if self.size else None
         if self.size:
             device.transport.write_memory(self.address, relocated(image, "const", image.constants, variables.address))
-
-    @property
-    def address(self) -> int:
-        """Of the bank, 0 if it is empty; a multiple of 128."""
-        return self.memory.address if self.memory else 0
-
-    def unload(self) -> None:
-        """Let the memory go; a launch that uses it keeps it."""
-        self.memory = None
 
     def in_use(self) -> bool:
         """Whether a kernel that has not finished may read it."""

@@ -11,7 +11,7 @@ from .bounds import monitor_of
 from .errors import FaultRecord
 from .host_interface import HostInterface
 from .launch import Launch
-from .pace import uninterrupted
+from .time_slices import uninterrupted
 
 __all__ = ["Events"]
 

@@ -7,7 +7,7 @@ from typing import cast
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import Register, register_map
 
-from .closed import ClosedTransport
+from .closed_transport import ClosedTransport
 from .errors import DriverError
 from .transport import Transport
 

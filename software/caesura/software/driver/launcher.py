@@ -17,8 +17,8 @@ from .host_interface import HostInterface
 from .launch import Launch
 from .loaded import LoadedKernel
 from .memory import DeviceMemory
-from .pace import uninterrupted
 from .pointers import declare
+from .time_slices import uninterrupted
 
 __all__ = ["Launcher", "LaunchingDevice"]
 

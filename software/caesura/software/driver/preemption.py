@@ -14,7 +14,7 @@ from .errors import CommandRefused, CycleLimit, DriverError
 from .inspection import Inspection
 from .launch import Launch
 from .launcher import Launcher
-from .saved import read_context
+from .saved_context import read_context
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
 
 __all__ = ["Preemption", "PreemptReport", "ResumeReport"]

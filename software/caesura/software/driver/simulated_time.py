@@ -12,7 +12,7 @@ from .errors import CycleLimit, DriverError, KernelFault
 from .inspection import Inspection
 from .launch import Launch
 from .launcher import Launcher
-from .pace import Pace
+from .time_slices import TimeSlices
 
 __all__ = ["DEFAULT_CYCLES", "Observer", "SimulatedTime"]
 
@@ -43,7 +43,7 @@ class SimulatedTime:
         self._host = launcher.host
         self.observer: Observer | None = None
         self._observed = 0.0
-        self._pace = Pace()
+        self._slices = TimeSlices()
 
     def advance(self, cycles: int) -> int:
         """Let `cycles` cycles pass; see `Device.advance`."""
@@ -81,7 +81,7 @@ class SimulatedTime:
 
     def _pass(self, call: Callable[[int], int], cycles: int, launch: Launch | None) -> int:
         """Let time pass in slices, and tell the observer."""
-        return self._pace.run(call, cycles, (lambda: self._observe(launch)) if self.observer else None)
+        return self._slices.run(call, cycles, (lambda: self._observe(launch)) if self.observer else None)
 
     def _observe(self, launch: Launch | None) -> None:
         now = time.monotonic()

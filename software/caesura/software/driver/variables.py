@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from caesura.hw.arch.errors import InputError
@@ -21,22 +19,36 @@ _LETTERS = {"b": "u", "u": "u", "s": "i", "f": "f"}
 _CHUNK = 1 << 20
 
 
-class Bank(Protocol):
-    """Memory that holds variables: `symbols` of kind `what`, from `address` on."""
+class Bank:
+    """Device memory that holds the variables of one space of a module's kernels.
 
-    device: DeviceMemory
-    memory: Allocation | None
-    symbols: dict[str, Symbol]
+    Attributes
+    ----------
+    device : DeviceMemory
+    what : str
+        One of its variables, in messages.
+    symbols : dict of str to Symbol
+    memory : Allocation or None
+        None if there are no variables, or once they are unloaded.
+    """
+
     what: str
+    device: DeviceMemory
+    symbols: dict[str, Symbol]
+    memory: Allocation | None
 
     @property
     def address(self) -> int:
-        """Where it lies."""
-        ...
+        """Where it begins, a multiple of 128; 0 if there is nothing."""
+        return self.memory.address if self.memory else 0
+
+    def unload(self) -> None:
+        """Let the memory go; a launch that uses it keeps it."""
+        self.memory = None
 
     def in_use(self) -> bool:
         """Whether the host must not write now."""
-        ...
+        raise NotImplementedError
 
 
 def symbols_of(image: KernelImage, space: str, size: int, what: str) -> dict[str, Symbol]:
@@ -75,7 +87,7 @@ def _address(r: Relocation, address: int) -> bytes:
     return ((address + r.addend & 0xFFFF_FFFF) >> r.shift & (1 << 8 * r.width) - 1).to_bytes(r.width, "little")
 
 
-class GlobalVariables:
+class GlobalVariables(Bank):
     """The global variables of a module's kernels, in the memory that kernels may write.
 
     Parameters
@@ -83,11 +95,6 @@ class GlobalVariables:
     device : DeviceMemory
     image : KernelImage
         One of the kernels that share them.
-
-    Attributes
-    ----------
-    memory : Allocation or None
-    symbols : dict of str to Symbol
 
     Raises
     ------
@@ -113,15 +120,6 @@ class GlobalVariables:
             for start in range(0, size, _CHUNK):
                 end = min(start + _CHUNK, size)
                 device.transport.write_memory(address + start, data[start:end].ljust(end - start, b"\0"))
-
-    @property
-    def address(self) -> int:
-        """Where they lie, 0 if there are none."""
-        return self.memory.address if self.memory else 0
-
-    def unload(self) -> None:
-        """Let the memory go; a launch that uses it keeps it."""
-        self.memory = None
 
     def in_use(self) -> bool:
         """Never: as with device arrays, it is the host's matter when it reads and writes."""

@@ -14,8 +14,8 @@ from ..state.sm import Sm
 from ..state.thread_block import Warp
 from .atomics import Atomic
 from .load_store import constant_to_uniform, load_store
+from .multicycle_units import exchange, f64, sfu
 from .operands import Run
-from .shared_units import exchange, f64, sfu
 from .uniform import call, uniform
 from .vector import alu
 

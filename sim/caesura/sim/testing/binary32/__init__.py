@@ -14,7 +14,7 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.units.floating import FloatUnit
 from caesura.sim.testing import float_judge
-from caesura.sim.testing.float_judge import MODES, RELATIONS, Judge, Operation
+from caesura.sim.testing.float_judge import Judge, Operation, describe
 
 __all__ = ["OPERATIONS", "Stream", "results", "tuples"]
 
@@ -22,21 +22,11 @@ KINDS = ("ADD", "SUB", "MUL", "FMA", "TEST", "MIN", "MAX", "NEG", "ABS", "SAT", 
          "INTEGRAL", "FLUSH")
 DEFINES = {f"KIND_{name}": number for number, name in enumerate(KINDS)} | float_judge.MODE_DEFINES
 HERE = Path(__file__).resolve().parent
-_STEMS = {"FADD": "ADD", "FSUB": "SUB", "FMUL": "MUL", "FFMA": "FMA", "FMIN": "MIN", "FMAX": "MAX", "FNEG": "NEG",
-          "FABS": "ABS", "FSAT": "SAT", "F2I_S": "TO_S", "F2I_U": "TO_U", "I2F_S": "FROM_S", "I2F_U": "FROM_U",
-          "FRND": "INTEGRAL", "FFTZ": "FLUSH"}
-
-
-def _describe(op: AluOp) -> Operation:
-    if op.name.startswith("FSETP_"):
-        return Operation(op, KINDS.index("TEST"), RELATIONS[op.name.removeprefix("FSETP_")], 0)
-    stem, _, mode = op.name.rpartition("_")
-    if mode not in MODES:
-        stem, mode = op.name, "RN"
-    return Operation(op, KINDS.index(_STEMS[stem]), 0, MODES.index(mode))
-
-
-OPERATIONS: dict[AluOp, Operation] = {op: _describe(op) for op in AluOp if op.is_float}
+_STEMS = {stem: (kind, 0) for stem, kind in {
+    "FADD": "ADD", "FSUB": "SUB", "FMUL": "MUL", "FFMA": "FMA", "FMIN": "MIN", "FMAX": "MAX", "FNEG": "NEG",
+    "FABS": "ABS", "FSAT": "SAT", "F2I_S": "TO_S", "F2I_U": "TO_U", "I2F_S": "FROM_S", "I2F_U": "FROM_U",
+    "FRND": "INTEGRAL", "FFTZ": "FLUSH"}.items()}
+OPERATIONS: dict[AluOp, Operation] = {op: describe(op, KINDS, "FSETP_", _STEMS) for op in AluOp if op.is_float}
 """What each operation is to the judge."""
 _JUDGE = Judge(HERE / "judge.cpp", DEFINES, OPERATIONS, np.uint32)
 results, tuples = _JUDGE.results, _JUDGE.tuples

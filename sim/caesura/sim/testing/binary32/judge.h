@@ -2,48 +2,21 @@
 // special values and their neighbours, few-bit fractions, weighted exponents, cancellation, near-halfway cases,
 // results near the limits of the exponent. KIND_* come from the Python side.
 #pragma once
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+#include "../float_judge/operands.h"
 
 namespace binary32 {
 
+using float_judge::near;
+using float_judge::Random;
+using Tuple = float_judge::Tuple<uint32_t>;
+
 constexpr uint32_t SIGN = 0x80000000u, NAN_RESULT = 0x7fffffffu, ONE = 0x3f800000u;
 
-inline float number(uint32_t bits) {
-    float x;
-    std::memcpy(&x, &bits, 4);
-    return x;
-}
+inline float number(uint32_t bits) { return float_judge::bit_cast<float>(bits); }
 
-inline uint32_t bits_of(float x) {
-    uint32_t bits;
-    std::memcpy(&bits, &x, 4);
-    return bits;
-}
+inline uint32_t bits_of(float x) { return float_judge::bit_cast<uint32_t>(x); }
 
 inline uint32_t pattern(float x) { return std::isnan(x) ? NAN_RESULT : bits_of(x); }
-
-class Random {
-public:
-    explicit Random(uint64_t seed) : state_(seed) {}
-    uint64_t next() {  // splitmix64
-        uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-        return z ^ z >> 31;
-    }
-    uint32_t word() { return uint32_t(next() >> 32); }
-    uint32_t below(uint32_t n) { return uint32_t((next() >> 32) * n >> 32); }
-    int between(int low, int high) { return low + int(below(uint32_t(high - low + 1))); }
-
-private:
-    uint64_t state_;
-};
-
-struct Tuple {
-    uint32_t a, b, c;
-};
 
 inline uint32_t compose(uint32_t sign, int exponent, uint32_t fraction) {
     const int kept = exponent < 0 ? 0 : exponent > 255 ? 255 : exponent;
@@ -62,19 +35,9 @@ inline uint32_t special(Random& r) {
     return values[r.below(sizeof values / 4)] ^ (r.word() & SIGN);
 }
 
-// A fraction of few bits: a power of two, a run of ones, their sums and complements.
+// A fraction of few bits, or any.
 inline uint32_t fraction(Random& r) {
-    const uint32_t one = 1u << r.below(23), two = 1u << r.below(23), ones = (1u << r.below(24)) - 1;
-    switch (r.below(8)) {
-    case 0: return one;
-    case 1: return one + two;
-    case 2: return one - two;
-    case 3: return ones;
-    case 4: return ~ones;
-    case 5: return ~ones + two;
-    case 6: return ones ^ two;
-    default: return r.word();
-    }
+    return float_judge::fraction<uint32_t>(r, 23, 8, [&](uint32_t) { return r.word(); });
 }
 
 inline int exponent(Random& r) {
@@ -96,9 +59,6 @@ inline uint32_t any(Random& r) {
     default: return compose(r.below(2), exponent(r), fraction(r));
     }
 }
-
-// About x, some units in the last place away.
-inline uint32_t near(Random& r, uint32_t x) { return x + uint32_t(r.below(2) ? r.between(-2, 2) : r.between(-300, 300)); }
 
 inline uint32_t integer(Random& r) {
     const uint32_t x = r.word() >> r.below(32);
@@ -208,20 +168,6 @@ inline uint32_t clamp(float x, double low, double high) {
     return uint32_t(int64_t(integral < low ? low : integral > high ? high : integral));
 }
 
-inline uint32_t choose(uint32_t a, uint32_t b, bool greater) {
-    const float x = number(a), y = number(b);
-    if (std::isnan(x)) return pattern(y);
-    if (std::isnan(y)) return a;
-    if (x == y) return greater ? a & b : a | b;  // zeros of different signs
-    return (x < y) != greater ? a : b;
-}
-
-// Relations: bit 0 less, 1 equal, 2 greater, 3 unordered.
-inline uint32_t relation(uint32_t a, uint32_t b) {
-    const float x = number(a), y = number(b);
-    return x < y ? 1 : x == y ? 2 : x > y ? 4 : 8;
-}
-
 // The result in the rounding direction that the host is in; `detail` is the set of relations of a KIND_TEST.
 inline uint32_t result(int kind, int detail, const Tuple& t) {
     const float a = number(t.a), b = number(t.b), c = number(t.c);
@@ -230,9 +176,9 @@ inline uint32_t result(int kind, int detail, const Tuple& t) {
     case KIND_SUB: return pattern(a - b);
     case KIND_MUL: return pattern(a * b);
     case KIND_FMA: return pattern(std::fmaf(a, b, c));
-    case KIND_TEST: return (relation(t.a, t.b) & uint32_t(detail)) != 0;
-    case KIND_MIN: return choose(t.a, t.b, false);
-    case KIND_MAX: return choose(t.a, t.b, true);
+    case KIND_TEST: return (float_judge::relation(a, b) & detail) != 0;
+    case KIND_MIN: return float_judge::choose<float>(t.a, t.b, false, NAN_RESULT);
+    case KIND_MAX: return float_judge::choose<float>(t.a, t.b, true, NAN_RESULT);
     case KIND_NEG: return t.b ^ SIGN;
     case KIND_ABS: return t.b & ~SIGN;
     case KIND_SAT: return b > 0 ? b < 1 ? t.b : ONE : 0;

@@ -14,7 +14,7 @@ import numpy as np
 from caesura.hw.arch.isa import F64Op
 from caesura.hw.core.units.f64.lane import F64Lane
 from caesura.sim.testing import binary32, float_judge
-from caesura.sim.testing.float_judge import MODES, RELATIONS, Difference, Judge, Operation
+from caesura.sim.testing.float_judge import Difference, Judge, Operation, describe
 
 __all__ = ["OPERATIONS", "Stream", "results", "tuples"]
 
@@ -34,17 +34,7 @@ _STEMS = {
 """Kind and detail by mnemonic: integers by their bits, and 1 more if they are signed."""
 
 
-def _describe(op: F64Op) -> Operation:
-    if op.name.startswith("DSETP_"):
-        return Operation(op, KINDS.index("TEST"), RELATIONS[op.name.removeprefix("DSETP_")], 0)
-    stem, _, mode = op.name.rpartition("_")
-    if mode not in MODES:
-        stem, mode = op.name, "RN"
-    kind, detail = _STEMS[stem]
-    return Operation(op, KINDS.index(kind), detail, MODES.index(mode))
-
-
-OPERATIONS: dict[F64Op, Operation] = {op: _describe(op) for op in F64Op}
+OPERATIONS: dict[F64Op, Operation] = {op: describe(op, KINDS, "DSETP_", _STEMS) for op in F64Op}
 """What each operation is to the judge."""
 _JUDGE = Judge(HERE / "judge.cpp", DEFINES, OPERATIONS, np.uint64)
 results, tuples = _JUDGE.results, _JUDGE.tuples

@@ -6,29 +6,17 @@
 
 namespace binary64 {
 
-struct Random : binary32::Random {  // a type of its own selects this namespace's functions
-    using binary32::Random::Random;
-};
+using float_judge::near;
+using float_judge::Random;
+using Tuple = float_judge::Tuple<uint64_t>;
 
 constexpr uint64_t SIGN = 1ull << 63, NAN_RESULT = ~SIGN, ONE = 1023ull << 52, FRACTION = (1ull << 52) - 1;
 
-inline double number(uint64_t bits) {
-    double x;
-    std::memcpy(&x, &bits, 8);
-    return x;
-}
+inline double number(uint64_t bits) { return float_judge::bit_cast<double>(bits); }
 
-inline uint64_t bits_of(double x) {
-    uint64_t bits;
-    std::memcpy(&bits, &x, 8);
-    return bits;
-}
+inline uint64_t bits_of(double x) { return float_judge::bit_cast<uint64_t>(x); }
 
 inline uint64_t pattern(double x) { return std::isnan(x) ? NAN_RESULT : bits_of(x); }
-
-struct Tuple {
-    uint64_t a, b, c;
-};
 
 inline uint64_t sign_of(Random& r) { return r.next() & SIGN; }
 
@@ -55,20 +43,11 @@ inline uint64_t special(Random& r) {
     return values[r.below(sizeof values / 8)] ^ sign_of(r);
 }
 
-// A fraction of few bits: a power of two, a run of ones, their sums and complements; of binary32 and a half; any.
+// A fraction of few bits; of binary32 and a half; any.
 inline uint64_t fraction(Random& r) {
-    const uint64_t one = 1ull << r.below(52), two = 1ull << r.below(52), ones = (1ull << r.below(53)) - 1;
-    switch (r.below(9)) {
-    case 0: return one;
-    case 1: return one + two;
-    case 2: return one - two;
-    case 3: return ones;
-    case 4: return ~ones;
-    case 5: return ~ones + two;
-    case 6: return ones ^ two;
-    case 7: return (r.next() << 28) + uint64_t(r.between(-1, 1));
-    default: return r.next();
-    }
+    return float_judge::fraction<uint64_t>(r, 52, 9, [&](uint32_t kind) {
+        return kind == 7 ? (r.next() << 28) + uint64_t(r.between(-1, 1)) : r.next();
+    });
 }
 
 inline int exponent(Random& r) {
@@ -91,9 +70,6 @@ inline uint64_t any(Random& r) {
     default: return compose(sign_of(r), exponent(r), fraction(r));
     }
 }
-
-// About x, some units in the last place away.
-inline uint64_t near(Random& r, uint64_t x) { return x + uint64_t(r.below(2) ? r.between(-2, 2) : r.between(-300, 300)); }
 
 // An integer of `kept` + a few bits, what is below the upper ones about a half; or one of another kind.
 inline uint64_t integer(Random& r, int width, int kept) {
@@ -208,16 +184,6 @@ inline uint64_t to_integer(double x, int detail) {
     return bits == 32 ? uint32_t(result) : result;
 }
 
-inline uint64_t choose(uint64_t a, uint64_t b, bool greater) {
-    const double x = number(a), y = number(b);
-    if (std::isnan(x)) return pattern(y);
-    if (std::isnan(y)) return a;
-    if (x == y) return greater ? a & b : a | b;  // zeros of different signs
-    return (x < y) != greater ? a : b;
-}
-
-inline int relation(double x, double y) { return x < y ? 1 : x == y ? 2 : x > y ? 4 : 8; }
-
 // The result in the rounding direction that the host is in.
 inline uint64_t result(int kind, int detail, const Tuple& t) {
     const double a = number(t.a), b = number(t.b), c = number(t.c);
@@ -226,9 +192,9 @@ inline uint64_t result(int kind, int detail, const Tuple& t) {
     case OF_SUB: return pattern(a - b);
     case OF_MUL: return pattern(a * b);
     case OF_FMA: return pattern(std::fma(a, b, c));
-    case OF_TEST: return (relation(a, b) & detail) != 0;
-    case OF_MIN: return choose(t.a, t.b, false);
-    case OF_MAX: return choose(t.a, t.b, true);
+    case OF_TEST: return (float_judge::relation(a, b) & detail) != 0;
+    case OF_MIN: return float_judge::choose<double>(t.a, t.b, false, NAN_RESULT);
+    case OF_MAX: return float_judge::choose<double>(t.a, t.b, true, NAN_RESULT);
     case OF_INTEGRAL: return pattern(std::nearbyint(b));
     case OF_TO_SINGLE: return binary32::pattern(float(b));
     case OF_TO_INTEGER: return to_integer(b, detail);

@@ -1,7 +1,8 @@
 """What the campaigns of the floating-point units share: the outside judge in C++, and the stream through a pipeline.
 
 A judge is the host's IEEE 754 arithmetic. `binary32` and `binary64` have one each; both describe an operation by an
-`Operation`, and both compare a verilated pipeline with it by the loop in `stream.h`.
+`Operation`, both make operands of what `operands.h` has, and both compare a verilated pipeline with the judge by the
+loop in `stream.h`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from amaranth.lib import wiring
 from caesura.sim.rtl.toolchain import shared_library
 from caesura.sim.rtl.verilator import block_library
 
-__all__ = ["MODES", "MODE_DEFINES", "RELATIONS", "Difference", "Judge", "Operation", "Stream"]
+__all__ = ["MODES", "MODE_DEFINES", "RELATIONS", "Difference", "Judge", "Operation", "Stream",
+           "describe"]
 
 MODES = ("RN", "RZ", "RM", "RP")
 MODE_DEFINES = {f"MODE_{name}": number for number, name in enumerate(MODES)}
@@ -37,6 +39,28 @@ class Operation(ctypes.Structure):
     """What an operation is to a judge; C++ has the same structure."""
 
     _fields_ = [(name, ctypes.c_int32) for name in ("code", "kind", "detail", "mode")]
+
+
+def describe(op: IntEnum, kinds: Sequence[str], comparison: str, stems: Mapping[str, tuple[str, int]]) -> Operation:
+    """Return what an operation is to a judge, as its name says.
+
+    Parameters
+    ----------
+    op : IntEnum
+    kinds : sequence of str
+        The judge's kinds; comparisons are of kind ``TEST``.
+    comparison : str
+        How the names of comparisons begin; a relation follows.
+    stems : mapping of str to tuple of str and int
+        Kind and detail of the other operations by their names without a rounding direction.
+    """
+    if op.name.startswith(comparison):
+        return Operation(op, kinds.index("TEST"), RELATIONS[op.name.removeprefix(comparison)], 0)
+    stem, _, mode = op.name.rpartition("_")
+    if mode not in MODES:
+        stem, mode = op.name, "RN"
+    kind, detail = stems[stem]
+    return Operation(op, kinds.index(kind), detail, MODES.index(mode))
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,14 @@
 // functions, whose own errors (below 2**-51) do not matter to results of 24 bits.
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 
+#include "../float_judge/operands.h"
 #include "Vtop.h"
 
 namespace {
 
-template <class To, class From>
-To bits(From from) {
-    static_assert(sizeof(To) == sizeof(From), "same size");
-    To to;
-    std::memcpy(&to, &from, sizeof to);
-    return to;
-}
+using float_judge::bit_cast;
 
 // Largest errors, and the operands of each; results of another class than the exact ones.
 struct Errors {
@@ -65,10 +59,10 @@ extern "C" void stream(int op, uint64_t count, const uint32_t* operands, uint32_
 extern "C" void judge(int op, uint64_t count, const uint32_t* operands, const uint32_t* results, Errors* found) {
     constexpr double beyond = 0x1p128;
     for (uint64_t k = 0; k < count; ++k) {
-        const double y = exact(op, double(bits<float>(operands[k])));
-        const double got = bits<float>(results[k]);
+        const double y = exact(op, double(bit_cast<float>(operands[k])));
+        const double got = bit_cast<float>(results[k]);
         const bool same = std::isnan(y) ? results[k] == 0x7fffffff
-                          : std::isinf(y) || y == 0 ? bits<uint64_t>(got) == bits<uint64_t>(y)
+                          : std::isinf(y) || y == 0 ? bit_cast<uint64_t>(got) == bit_cast<uint64_t>(y)
                                                     : !std::isnan(got) && std::signbit(got) == std::signbit(y);
         if (!same) {
             // next to a multiple of half a turn the sign is lost in the absolute error
@@ -84,7 +78,7 @@ extern "C" void judge(int op, uint64_t count, const uint32_t* operands, const ui
         const double reached = std::isinf(got) ? std::copysign(beyond, y) : got;
         const double aim = std::fabs(y) > beyond ? std::copysign(beyond, y) : y;
         const double error = std::fabs(reached - aim);
-        const int exponent = int(bits<uint64_t>(aim) >> 52 & 2047) - 1023;
+        const int exponent = int(bit_cast<uint64_t>(aim) >> 52 & 2047) - 1023;
         const double ulps = std::ldexp(error, 23 - (exponent < -126 ? -126 : exponent > 127 ? 127 : exponent));
         worse(found->ulps, found->ulps_at, ulps, operands[k]);
         worse(found->absolute, found->absolute_at, error, operands[k]);
@@ -96,14 +90,14 @@ extern "C" void judge(int op, uint64_t count, const uint32_t* operands, const ui
 // High words of binary64 numbers: subnormal operands count as zero, subnormal results are zero.
 extern "C" void judge_wide(int op, uint64_t count, const uint32_t* operands, const uint32_t* results, Errors* found) {
     for (uint64_t k = 0; k < count; ++k) {
-        double x = bits<double>(uint64_t(operands[k]) << 32);
+        double x = bit_cast<double>(uint64_t(operands[k]) << 32);
         if (std::fabs(x) < 0x1p-1022) x = std::copysign(0.0, x);
         double y = exact(op, x);
-        const double got = bits<double>(uint64_t(results[k]) << 32);
+        const double got = bit_cast<double>(uint64_t(results[k]) << 32);
         const bool tiny = std::fabs(y) < 0x1p-1022;
         if (tiny) y = std::copysign(0.0, y);
         const bool same = std::isnan(y) ? results[k] == 0x7fffffff
-                          : std::isinf(y) || y == 0 ? bits<uint64_t>(got) == bits<uint64_t>(y)
+                          : std::isinf(y) || y == 0 ? bit_cast<uint64_t>(got) == bit_cast<uint64_t>(y)
                                                     : !std::isnan(got) && std::signbit(got) == std::signbit(y);
         if (!same) {
             if (!found->wrong++) found->wrong_at = operands[k];

@@ -26,9 +26,9 @@ from caesura.hw.arch.operations import Space, Special
 from ..ir.kernel import Imm, Kernel, Op, Reg
 from ..ir.spec import is_atomic, is_convergent, is_memory, is_pure
 from .definitions import Place
-from .reaching import ENTRY, Chains
+from .reaching import ENTRY, UseDefChains
 
-__all__ = ["Access", "Addresses"]
+__all__ = ["MemoryAccess", "Addresses"]
 
 _MASK = 0xFFFF_FFFF
 _VOLATILE = (Special.CLOCK, Special.SMID)
@@ -36,7 +36,7 @@ _ADDITIVE = {"mov": (0,), "iadd": (0, 1), "isub": (0,), "irsub": (1,), "imad.lo"
 """Operands whose object the result still points into."""
 
 
-class Access(NamedTuple):
+class MemoryAccess(NamedTuple):
     """A memory operation.
 
     Attributes
@@ -69,13 +69,13 @@ class Addresses:
 
     Attributes
     ----------
-    accesses : list of Access
+    accesses : list of MemoryAccess
         In layout order.
     origins : dict of int to frozenset of Place
         Places whose execution may change what a value's number means.
     """
 
-    def __init__(self, kernel: Kernel, chains: Chains):
+    def __init__(self, kernel: Kernel, chains: UseDefChains):
         self._chains = chains
         self._ops = {Place(block.label, k): op for block in kernel.blocks for k, op in enumerate(block.ops)}
         self._pointer_offsets = {p.offset for p in kernel.parameters if p.pointer}
@@ -85,7 +85,7 @@ class Addresses:
         self._pointers, self._unknown = self._points_into()
         self.accesses = [self._access(site, op) for site, op in self._ops.items() if is_memory(op)]
 
-    def _access(self, site: Place, op: Op) -> Access:
+    def _access(self, site: Place, op: Op) -> MemoryAccess:
         row = BY_NAME[op.name]
         assert row.space is not None and row.size is not None
         kind = "atomic" if is_atomic(op) else "store" if row.store else "load"
@@ -95,7 +95,7 @@ class Addresses:
             found = self._chains.definitions[site, base]
             if not any(definition in self._unknown for definition in found):
                 pointers = frozenset().union(*(self._pointers.get(definition, ()) for definition in found))
-        return Access(site, kind, row.space, row.size.bytes, value, _signed(offset + op.imm), pointers)
+        return MemoryAccess(site, kind, row.space, row.size.bytes, value, _signed(offset + op.imm), pointers)
 
     # Values
 
@@ -216,7 +216,7 @@ class Addresses:
 
     # Overlap
 
-    def conflicts(self, restrict: bool) -> Iterator[tuple[Access, int, int]]:
+    def conflicts(self, restrict: bool) -> Iterator[tuple[MemoryAccess, int, int]]:
         """Yield each store with the loads that it may overwrite in the same thread, as bits in the order of the loads.
 
         Parameters
@@ -226,7 +226,7 @@ class Addresses:
 
         Yields
         ------
-        store : Access
+        store : MemoryAccess
         fresh, stale : int
             The loads as long as the values of their addresses mean the same as at the store, and when they do not.
         """
@@ -254,7 +254,7 @@ class Addresses:
             yield store, fresh, stale if store.value else fresh
 
 
-def _overlapping(group: list[tuple[int, int, int]], store: Access) -> int:
+def _overlapping(group: list[tuple[int, int, int]], store: MemoryAccess) -> int:
     first = bisect.bisect_left(group, (store.offset - 15, 0, 0))
     last = bisect.bisect_left(group, (store.offset + store.size, 0, 0))
     return sum(bit for offset, size, bit in group[first:last] if offset + size > store.offset)

@@ -21,10 +21,10 @@ from .dominance import reconvergence
 from .liveness import Liveness, liveness
 from .simt_stack import stack_depth
 
-__all__ = ["summarise", "length", "calls_of", "with_callers"]
+__all__ = ["summarise", "instruction_count", "calls_of", "with_callers"]
 
 
-def length(op: Op) -> int:
+def instruction_count(op: Op) -> int:
     """Return the most instructions that a warp executes at `op`: more than one at a call."""
     return 1 + op.summary.most if isinstance(op, Call) else 1
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import networkx
 
 from ..ir.cfg import graph as flow_graph
-from ..ir.cfg import once
+from ..ir.cfg import memoized
 from ..ir.kernel import Kernel, Op, Reg
 from .dominance import dominators_of
 
@@ -75,7 +75,7 @@ class DominatorTree:
         return a in self._first and self._first[a] <= first < self._last[a]
 
 
-@once
+@memoized
 def _tree(graph: networkx.DiGraph) -> DominatorTree:
     return DominatorTree(graph)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import networkx
 
 from ..ir.cfg import graph as flow_graph
-from ..ir.cfg import induced, once
+from ..ir.cfg import induced, memoized
 from ..ir.kernel import Kernel
 from .loops import entry_of
 
@@ -25,14 +25,14 @@ def immediate_dominators(kernel: Kernel) -> dict[str, str]:
     return dominators_of(flow_graph(kernel))
 
 
-@once
+@memoized
 def dominators_of(graph: networkx.DiGraph) -> dict[str, str]:
     """Return the immediate dominators in a control-flow graph, whose first node is the entry."""
     entry = next(iter(graph))
     return {**networkx.immediate_dominators(graph, entry), entry: entry}
 
 
-@once
+@memoized
 def reconvergence(graph: networkx.DiGraph) -> dict[str, str | None]:
     """Return where the lanes that leave a node on different edges meet again, None if nowhere.
 

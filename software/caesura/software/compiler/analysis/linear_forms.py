@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from ..ir.kernel import Imm, Op
 
-__all__ = ["Form", "constant", "atom", "add", "scale", "linear"]
+__all__ = ["LinearForm", "constant", "atom", "add", "scale", "linear"]
 
 _MASK = 0xFFFF_FFFF
 _MOST_TERMS = 8
 
 
-class Form(NamedTuple):
+class LinearForm(NamedTuple):
     """A sum.
 
     Attributes
@@ -34,36 +34,36 @@ class Form(NamedTuple):
     constant: int
 
 
-def constant(value: int) -> Form:
+def constant(value: int) -> LinearForm:
     """Return the form of a constant."""
-    return Form((), value & _MASK)
+    return LinearForm((), value & _MASK)
 
 
-def atom(number: int) -> Form:
+def atom(number: int) -> LinearForm:
     """Return the form of a value that is no sum."""
-    return Form(((number, 1),), 0)
+    return LinearForm(((number, 1),), 0)
 
 
-def add(a: Form, b: Form, factor: int = 1) -> Form:
+def add(a: LinearForm, b: LinearForm, factor: int = 1) -> LinearForm:
     """Return ``a + factor * b``."""
     terms = dict(a.terms)
     for number, count in b.terms:
         terms[number] = terms.get(number, 0) + factor * count & _MASK
-    return Form(tuple(sorted((n, c) for n, c in terms.items() if c)), a.constant + factor * b.constant & _MASK)
+    return LinearForm(tuple(sorted((n, c) for n, c in terms.items() if c)), a.constant + factor * b.constant & _MASK)
 
 
-def scale(a: Form, factor: int) -> Form:
+def scale(a: LinearForm, factor: int) -> LinearForm:
     """Return ``factor * a``."""
     return add(constant(0), a, factor)
 
 
-def linear(op: Op, operands: Sequence[Form]) -> Form | None:
+def linear(op: Op, operands: Sequence[LinearForm]) -> LinearForm | None:
     """Return the form of the result of an operation on `operands`, None if it is no sum, or one of many terms."""
     form = _linear(op, operands)
     return form if form is not None and len(form.terms) <= _MOST_TERMS else None
 
 
-def _linear(op: Op, operands: Sequence[Form]) -> Form | None:
+def _linear(op: Op, operands: Sequence[LinearForm]) -> LinearForm | None:
     name = op.name
     if name in ("iadd", "isub"):
         return add(operands[0], operands[1], 1 if name == "iadd" else -1)

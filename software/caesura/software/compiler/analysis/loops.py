@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 import networkx
 
 from ..ir.cfg import graph as flow_graph
-from ..ir.cfg import once
+from ..ir.cfg import memoized
 from ..ir.kernel import Kernel
 
 __all__ = ["cycles", "entry_of", "loops_of", "loop_depth"]
@@ -86,7 +86,7 @@ def loops_of(kernel: Kernel) -> dict[str, frozenset[int]]:
     return _loops(flow_graph(kernel))
 
 
-@once
+@memoized
 def _loops(graph: networkx.DiGraph) -> dict[str, frozenset[int]]:
     found: dict[str, set[int]] = {label: set() for label in graph}
     pending = list(cycles(graph))

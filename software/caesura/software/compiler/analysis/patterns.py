@@ -36,7 +36,7 @@ from ..ir.spec import is_atomic, is_memory
 from .dataflow import Analysis, solve
 from .dominance import reconvergence
 from .shapes import RANDOM, UNIFORM, Shape, constant, joined, result_shape, strided
-from .simt_stack import between
+from .simt_stack import divergent_blocks
 
 __all__ = ["Patterns", "patterns", "assumed_rows"]
 
@@ -100,7 +100,7 @@ class _Transfer:
         for b in kernel.blocks:
             end = meet.get(b.label)
             if b.end.condition is not None and end is not None:
-                apart = between(graph, b.end.targets, end)
+                apart = divergent_blocks(graph, b.end.targets, end)
                 self._meeting.setdefault(end, []).append((b.label, frozenset().union(*(written[x] for x in apart))))
 
     def __call__(self, label: str, fact: Fact) -> Fact:

@@ -20,12 +20,12 @@ from ..ir.kernel import Block, Kernel, Op, Reg
 from ..ir.spec import groups as groups_of
 from .liveness import Liveness, liveness
 
-__all__ = ["Need", "needs", "pressure"]
+__all__ = ["OpPressure", "pressure", "pressure_of_ops"]
 
 
 @dataclass(slots=True)
-class Need:
-    """What one operation needs.
+class OpPressure:
+    """What one operation needs of the vector registers.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Need:
     after: int
 
 
-def needs(block: Block, result: Liveness) -> Iterator[Need]:
+def pressure_of_ops(block: Block, result: Liveness) -> Iterator[OpPressure]:
     """Yield what each operation of a block needs, from the last to the first (stage ``narrow``)."""
     live = {reg for reg in result.live_out[block.label] if reg.kind == "r"}
     for index in range(len(block.ops) - 1, -1, -1):
@@ -56,7 +56,7 @@ def needs(block: Block, result: Liveness) -> Iterator[Need]:
             before -= made.difference(op.uses)
         groups = groups_of(op) if made else ()
         whole, partial = _group_needs(op, groups, live, made, before) if len(groups) > 0 else (0, 0)
-        yield Need(index, op, live, len(before) + partial, len(live | made) + whole)
+        yield OpPressure(index, op, live, len(before) + partial, len(live | made) + whole)
         live = before
 
 
@@ -82,6 +82,6 @@ def pressure(kernel: Kernel, result: Liveness | None = None) -> int:
     for block in kernel.blocks:
         most = max(most, sum(reg.kind == "r" for reg in result.live_in[block.label]),
                    sum(reg.kind == "r" for reg in result.live_out[block.label]))
-        for need in needs(block, result):
+        for need in pressure_of_ops(block, result):
             most = max(most, need.before, need.after)
     return most

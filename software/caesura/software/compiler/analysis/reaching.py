@@ -22,7 +22,7 @@ from ..ir.kernel import Block, Kernel, Op, Reg
 from .dataflow import Analysis, solve
 from .definitions import Place
 
-__all__ = ["ENTRY", "Chains", "chains"]
+__all__ = ["ENTRY", "UseDefChains", "use_def_chains"]
 
 
 ENTRY = Place("", -1)
@@ -30,7 +30,7 @@ ENTRY = Place("", -1)
 
 
 @dataclass(frozen=True)
-class Chains:
+class UseDefChains:
     """Result of `chains`.
 
     Attributes
@@ -83,7 +83,7 @@ class _Numbering:
             bits ^= low
 
 
-def chains(kernel: Kernel, graph: networkx.DiGraph | None = None) -> Chains:
+def use_def_chains(kernel: Kernel, graph: networkx.DiGraph | None = None) -> UseDefChains:
     """Compute the use-def and def-use chains of `kernel`, at any stage (over its control-flow graph, if at hand)."""
     graph = flow_graph(kernel) if graph is None else graph
     numbering = _Numbering(kernel)
@@ -116,7 +116,7 @@ def chains(kernel: Kernel, graph: networkx.DiGraph | None = None) -> Chains:
                     uses.setdefault(definition, []).append((site, reg))
             if index < len(block.ops):
                 reaching = numbering.step(site, block.ops[index], reaching)
-    return Chains(definitions, {site: tuple(found) for site, found in uses.items()})
+    return UseDefChains(definitions, {site: tuple(found) for site, found in uses.items()})
 
 
 def _reads(block: Block) -> Iterator[tuple[int, list[Reg]]]:

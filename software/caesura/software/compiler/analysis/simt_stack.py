@@ -25,12 +25,12 @@ from caesura.hw.arch.geometry import PRESETS
 
 from ..ir.kernel import Call, Kernel
 
-__all__ = ["between", "sides", "stack_depth"]
+__all__ = ["divergent_blocks", "divergent_paths", "stack_depth"]
 
 _MOST_SPLITS = max(g.warp_size for g in PRESETS.values()) - 1
 
 
-def between(graph: networkx.DiGraph, starts: Iterable[str], end: str | None) -> set[str]:
+def divergent_blocks(graph: networkx.DiGraph, starts: Iterable[str], end: str | None) -> set[str]:
     """Return the blocks on paths from `starts` that have not come to `end`: where lanes are apart."""
     found: set[str] = set()
     pending = list(starts)
@@ -42,7 +42,7 @@ def between(graph: networkx.DiGraph, starts: Iterable[str], end: str | None) -> 
     return found
 
 
-def sides(flow: networkx.DiGraph, label: str, meet: str | None) -> Iterator[tuple[set[str], set[str]]]:
+def divergent_paths(flow: networkx.DiGraph, label: str, meet: str | None) -> Iterator[tuple[set[str], set[str]]]:
     """Yield, for each side of a divergent branch, the blocks that its lanes run through, and where others wait then.
 
     Parameters
@@ -58,7 +58,7 @@ def sides(flow: networkx.DiGraph, label: str, meet: str | None) -> Iterator[tupl
     end = set() if meet is None else {meet}
     for target in targets:
         if target != meet:
-            yield between(flow, [target], meet), end.union(targets) - {target}
+            yield divergent_blocks(flow, [target], meet), end.union(targets) - {target}
 
 
 def stack_depth(kernel: Kernel, graph: networkx.DiGraph, meet: dict[str, str | None]) -> int:

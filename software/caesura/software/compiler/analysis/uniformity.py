@@ -43,7 +43,7 @@ from ..ir.kernel import Kernel, Op, Reg
 from ..ir.spec import is_atomic, is_convergent
 from .dominance import reconvergence
 from .liveness import Liveness, liveness
-from .simt_stack import sides
+from .simt_stack import divergent_paths
 
 __all__ = ["Uniformity", "uniformity"]
 
@@ -121,7 +121,7 @@ class _Solver:
         if label in self.divergent:
             return
         self.divergent.add(label)
-        for blocks, places in sides(self.flow, label, self.meet[label]):
+        for blocks, places in divergent_paths(self.flow, label, self.meet[label]):
             needed = set().union(*(self.live.live_in[place] for place in places)) & self.uniform
             for inside in blocks if needed else ():
                 self._remove(needed & self._homes[inside])

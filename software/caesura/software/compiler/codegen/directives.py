@@ -31,7 +31,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..image.kernel_image import KernelImage, Point
+from ..image.kernel_image import KernelImage, PreemptionPoint
 from ..image.origin_table import OriginRow
 from ..image.validate import RANGES
 from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES
@@ -194,8 +194,8 @@ def _point(draft: Draft, _: str, rest: str) -> None:
     rule, loop, *counts = _parts(rest, 5, ".point loop|interval header candidates live most",
                                  first=("loop", "interval"))
     candidates, live, most = map(_natural, counts)
-    draft.add("points", Point(len(draft.statements), rule, None if loop == "-" else _natural(loop), candidates, live,
-                              most))
+    draft.add("points", PreemptionPoint(len(draft.statements), rule, None if loop == "-" else _natural(loop),
+                                        candidates, live, most))
 
 
 _READERS: dict[str, Callable[[Draft, str, str], None]] = {
@@ -236,7 +236,7 @@ def show_directives(image: KernelImage, origins: Sequence[OriginRow] = ()) -> li
     return lines + [f".origin {json.dumps(x.file)} {x.line} {x.column} {x.function or '-'} {x.caller}" for x in origins]
 
 
-def show_point(point: Point) -> str:
+def show_point(point: PreemptionPoint) -> str:
     """Return the directive in front of a preemption point."""
     loop = "-" if point.loop is None else point.loop
     return f".point {point.rule} {loop} {point.candidates} {point.live} {point.most}"

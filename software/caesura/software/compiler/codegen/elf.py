@@ -30,7 +30,7 @@ from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 
 from ..errors import ImageError
 from ..hints import of_file
-from ..image.kernel_image import KernelImage, Point
+from ..image.kernel_image import KernelImage, PreemptionPoint
 from ..image.origin_table import packed_origins, unpacked_origins
 from ..image.validate import check_facts
 from ..ir.variables import Binding, Parameter, Relocation, Symbol
@@ -50,7 +50,8 @@ _ALLOC_EXEC = 6
 _RECORD = ".caesura.kernel."
 _SHARED = {"constants": ".caesura.constants.", "global_data": ".caesura.globals."}
 """Fields that several kernels have alike, and the names of their sections."""
-_LISTS = {"parameters": Parameter, "symbols": Symbol, "points": Point, "relocations": Relocation, "bindings": Binding}
+_LISTS = {"parameters": Parameter, "symbols": Symbol, "points": PreemptionPoint, "relocations": Relocation,
+          "bindings": Binding}
 
 
 class _Strings:

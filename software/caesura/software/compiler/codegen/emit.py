@@ -10,18 +10,18 @@ from caesura.hw.arch.isa import BY_NAME, PT
 
 from ..analysis.dominance import reconvergence
 from ..analysis.simt_stack import stack_depth
-from ..image.kernel_image import KernelImage, Point
+from ..image.kernel_image import KernelImage, PreemptionPoint
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import words
 from ..ir.kernel import Imm, Kernel, Op, Pred
 from ..ir.spec import machine_opcode
-from ..preemption.placement import Placed
+from ..preemption.placement import PlacedPoint
 from ..registers.interference import groups_of
 
 __all__ = ["emit"]
 
 
-def emit(kernel: Kernel, placed: Iterable[Placed] = ()) -> KernelImage:
+def emit(kernel: Kernel, placed: Iterable[PlacedPoint] = ()) -> KernelImage:
     """Encode `kernel` and gather what the loader needs; `placed` is what `place_points` returned.
 
     Every block starts at the address that branches and reconvergence fields name. Routines come last; their words have
@@ -97,9 +97,10 @@ def _instructions(kernel: Kernel, starts: Mapping[str, int], entries: Sequence[i
     return instructions, lines
 
 
-def _point(placed: Placed, starts: dict[str, int]) -> Point:
+def _point(placed: PlacedPoint, starts: dict[str, int]) -> PreemptionPoint:
     loop = None if placed.loop is None else starts[placed.loop]
-    return Point(starts[placed.label] + placed.index, placed.rule, loop, placed.candidates, placed.live, placed.most)
+    return PreemptionPoint(starts[placed.label] + placed.index, placed.rule, loop, placed.candidates, placed.live,
+                           placed.most)
 
 
 def _guard(guard: Pred | None) -> dict[str, int]:

@@ -8,7 +8,7 @@ from caesura.hw.arch.encoding import decode
 
 from ..image.kernel_image import KernelImage
 from ..image.lift import lift
-from ..preemption.extended_liveness import parts_of
+from ..preemption.extended_liveness import body_liveness
 from .disassemble import code_labels, instruction_text
 from .syntax import show_registers
 
@@ -59,13 +59,13 @@ def rows(image: KernelImage) -> list[Row]:
     lifted = lift(image)
     labels = code_labels(image)
     result: list[Row] = []
-    for part in parts_of(lifted):
-        for block in part.kernel.blocks:
+    for body in body_liveness(lifted):
+        for block in body.kernel.blocks:
             first = lifted.start[block.label]
             addresses = range(first, first + lifted.words[block.label])
-            for pc, live in zip(addresses, part.live.gaps(block), strict=False):
+            for pc, live in zip(addresses, body.live.gaps(block), strict=False):
                 mine = {reg.index for reg in live if reg.kind == "R"}
-                others = {reg.index for reg in part.waiting[block.label] if reg.kind == "R"} - mine
+                others = {reg.index for reg in body.waiting[block.label] if reg.kind == "R"} - mine
                 word = image.code[pc]
                 result.append(Row(pc, word, instruction_text(decode(word), labels), tuple(sorted(mine)),
                                   tuple(sorted(others)), tuple(sorted(r.index for r in live if r.kind == "P")),

@@ -16,15 +16,15 @@ from ..analysis.calls import calls_of
 from ..analysis.definitions import Place
 from ..analysis.loops import entry_of, loops_of
 from ..analysis.patterns import Fact, patterns
-from ..analysis.reaching import chains
+from ..analysis.reaching import use_def_chains
 from ..analysis.shapes import RANDOM
 from ..codegen.disassemble import code_labels, instruction_text
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted, lift
 from ..ir.kernel import Block, Reg
-from ..preemption.extended_liveness import Part, parts_of
+from ..preemption.extended_liveness import BodyLiveness, body_liveness
 from ..preemption.idempotence import Idempotence, idempotence
-from ..preemption.points import PointError, is_point, longest_interval
+from ..preemption.intervals import InvalidCode, is_preemption_point, longest_interval
 from .facts import InstructionFacts, KernelFacts, LoopFacts, PointFacts, RegionFacts
 from .stops import Stops, routine_stops, stops
 
@@ -55,15 +55,15 @@ class _Explanation:
         self._image, self._geometry, self._block = image, geometry, block
         self._lifted: Lifted = lift(image)
         self._kernel = self._lifted.kernel
-        self._parts = parts_of(self._lifted)
-        self._flow: networkx.DiGraph = self._parts[0].flow
+        self._bodies = body_liveness(self._lifted)
+        self._flow: networkx.DiGraph = self._bodies[0].flow
         self._patterns = patterns(self._kernel, self._flow, self._lifted.meet, block, geometry.warp_size)
         warp = geometry.warp_size
         group = warp if block is None else pattern_group(block[0], warp)
         self._encoded = {pattern: WORD_BYTES * encoded_words(pattern, group, warp) for pattern in Pattern}
         self._words = self._lifted.words
         self._stops = stops(self._kernel, self._flow, self._words)
-        definitions = chains(self._kernel, self._flow)
+        definitions = use_def_chains(self._kernel, self._flow)
         self._idempotent = idempotence(self._kernel, self._flow, definitions)
         self._restrict = idempotence(self._kernel, self._flow, definitions, restrict=True)
         self._restarts = dict(self._idempotent.restarts)
@@ -77,13 +77,13 @@ class _Explanation:
         """Put everything together."""
         image, g = self._image, self._geometry
         uniforms = {u for word in image.code for x in (decode(word),) for u in (*x.uniform_reads, *x.uniform_writes)}
-        rows = (row for part in self._parts for b in part.kernel.blocks for row in self._rows(part, b))
+        rows = (row for body in self._bodies for b in body.kernel.blocks for row in self._rows(body, b))
         instructions = tuple(sorted(rows, key=lambda row: row.pc))
         chosen = [row for row in instructions if row.loops] or instructions
         metadata = HEADER_WORDS + PATTERN_WORDS + image.predicates + len(uniforms) + STACK_WORDS * image.stack_depth
         try:
             interval = longest_interval(self._kernel)
-        except PointError:
+        except InvalidCode:
             interval = None
         return KernelFacts(
             image, g.warp_size, g.vector_bytes, self._block, image.registers * g.vector_bytes, len(uniforms),
@@ -106,7 +106,7 @@ class _Explanation:
         chosen = {point.pc: point for point in self._image.points}
         for b in self._kernel.blocks:
             for index, op in enumerate(b.ops):
-                if not is_point(op):
+                if not is_preemption_point(op):
                     continue
                 second = b.ops[index + 1] if op.name == "pp" and index + 1 < len(b.ops) else op
                 pc = self._lifted.start[b.label] + index
@@ -164,14 +164,14 @@ class _Explanation:
 
     # Instructions
 
-    def _rows(self, part: Part, block: Block) -> Iterator[InstructionFacts]:
+    def _rows(self, body: BodyLiveness, block: Block) -> Iterator[InstructionFacts]:
         start = self._lifted.start[block.label]
         cuts = {cut.site.index: k for k, cut in enumerate(self._idempotent.cuts) if cut.site.label == block.label}
         bits = self._restarts[block.label]
         labels = self._labels
-        others = part.waiting[block.label]
-        gaps = part.live.gaps(block)
-        walk = self._patterns.walk(block) if part is self._parts[0] else ((k, {}) for k in range(len(gaps)))
+        others = body.waiting[block.label]
+        gaps = body.live.gaps(block)
+        walk = self._patterns.walk(block) if body is self._bodies[0] else ((k, {}) for k in range(len(gaps)))
         for index, fact in walk:
             if index == self._words[block.label]:
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..image.kernel_image import KernelImage, Point
+from ..image.kernel_image import KernelImage, PreemptionPoint
 from ..origins import Origin
 
 __all__ = ["InstructionFacts", "PointFacts", "LoopFacts", "RegionFacts", "KernelFacts"]
@@ -94,7 +94,7 @@ class PointFacts:
         Vector registers that the liveness words in the code save there: normally, and if the warp has diverged.
     live_bytes, divergent_bytes : int
         The same in bytes.
-    chosen : Point or None
+    chosen : PreemptionPoint or None
         Why the compiler put it there; None for barriers, and for words written in assembly.
     """
 
@@ -104,7 +104,7 @@ class PointFacts:
     saved_diverged: tuple[int, ...]
     live_bytes: int
     divergent_bytes: int
-    chosen: Point | None
+    chosen: PreemptionPoint | None
 
 
 @dataclass(frozen=True)

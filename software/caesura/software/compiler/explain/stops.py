@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import networkx
 
-from ..analysis.calls import length
+from ..analysis.calls import instruction_count
 from ..analysis.dataflow import Analysis, solve
 from ..analysis.loops import cycles
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import induced
 from ..ir.kernel import Block, Call, Kernel, Op
-from ..preemption.points import is_point
+from ..preemption.intervals import is_preemption_point
 
 __all__ = ["Stops", "stops", "routine_stops"]
 
@@ -47,7 +47,7 @@ class Stops(NamedTuple):
         """Return the same seen from before an operation that is not a point."""
         if isinstance(op, Call):
             return self._replace(least=None if self.least is None else self.least + 1 + op.summary.least,
-                                 most=None if self.most is None else self.most + length(op))
+                                 most=None if self.most is None else self.most + instruction_count(op))
         seen = self.after(op.name != "pp.div")
         return seen._replace(may_end=True, least=1) if op.name == "exit" else seen
 
@@ -64,7 +64,7 @@ def stops(kernel: Kernel, graph: networkx.DiGraph, words: dict[str, int]) -> dic
         Instruction words of each block, the terminator's included if it has one.
     """
     blocks = {block.label: block for block in kernel.blocks}
-    first = {label: next((k for k, op in enumerate(block.ops) if is_point(op)), None)
+    first = {label: next((k for k, op in enumerate(block.ops) if is_preemption_point(op)), None)
              for label, block in blocks.items()}
     leaves = {label: next((k + 1 + sum(x.summary.least for x in block.ops[:k] if isinstance(x, Call))
                            for k, op in enumerate(block.ops[:first[label]]) if op.name == "exit"), math.inf)
@@ -97,7 +97,7 @@ def stops(kernel: Kernel, graph: networkx.DiGraph, words: dict[str, int]) -> dic
                       None if None in far else max((x for x in far if x is not None), default=0))
         found = [ahead.after(words[label] - len(block.ops))]
         for index in range(len(block.ops) - 1, -1, -1):
-            here = is_point(block.ops[index])
+            here = is_preemption_point(block.ops[index])
             found.append(Stops(frozenset(((label, index),)), False, 0, 0) if here
                          else found[-1].before(block.ops[index]))
         result[label] = found[::-1]

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from ..ir.variables import Binding, Parameter, Relocation, Symbol
 from ..origins import Origin
 
-__all__ = ["Point", "KernelImage"]
+__all__ = ["PreemptionPoint", "KernelImage"]
 
 
 @dataclass(frozen=True)
-class Point:
+class PreemptionPoint:
     """Why a ``pp`` stands where it does (the rules of `preemption.placement`).
 
     Attributes
@@ -81,7 +81,7 @@ class KernelImage:
         What the lines of that file were compiled from, as far as it says so, each once.
     origin_numbers : tuple of int
         Of each instruction word, the number of its origin from 1, 0 for none; empty if no word has one.
-    points : tuple of Point
+    points : tuple of PreemptionPoint
         The preemption points the compiler placed, ascending; code written by hand has no such record.
     """
 
@@ -103,7 +103,7 @@ class KernelImage:
     global_data: bytes = field(default=b"", repr=False)
     relocations: tuple[Relocation, ...] = ()
     bindings: tuple[Binding, ...] = ()
-    points: tuple[Point, ...] = field(default=(), repr=False)
+    points: tuple[PreemptionPoint, ...] = field(default=(), repr=False)
     origins: tuple[Origin, ...] = field(default=(), repr=False)
     origin_numbers: tuple[int, ...] = field(default=(), repr=False)
 

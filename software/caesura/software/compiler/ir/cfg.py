@@ -10,7 +10,7 @@ import networkx
 
 from .kernel import Block, Kernel
 
-__all__ = ["graph", "once", "neighbours", "induced", "by_label", "words", "reverse_postorder", "drop_unreachable"]
+__all__ = ["graph", "memoized", "neighbours", "induced", "by_label", "words", "reverse_postorder", "drop_unreachable"]
 
 Result = TypeVar("Result")
 
@@ -18,7 +18,8 @@ Result = TypeVar("Result")
 def graph(kernel: Kernel) -> networkx.DiGraph:
     """Return the control-flow graph, which is not to be changed; its nodes are the labels, in layout order.
 
-    As long as blocks and their targets stay as they are it is the same one, with what was found out about it (`once`).
+    As long as blocks and their targets stay as they are it is the same one, with what was found out about it
+    (`memoized`).
     """
     shape = [(block.label, block.end.targets) for block in kernel.blocks]
     if kernel.flow is None or kernel.flow[0] != shape:
@@ -29,7 +30,7 @@ def graph(kernel: Kernel) -> networkx.DiGraph:
     return kernel.flow[1]
 
 
-def once(find: Callable[[networkx.DiGraph], Result]) -> Callable[[networkx.DiGraph], Result]:
+def memoized(find: Callable[[networkx.DiGraph], Result]) -> Callable[[networkx.DiGraph], Result]:
     """Decorate a function of a control-flow graph whose result, not to be changed either, is kept with the graph."""
     key = f"{find.__module__}.{find.__qualname__}"
 
@@ -43,7 +44,7 @@ def once(find: Callable[[networkx.DiGraph], Result]) -> Callable[[networkx.DiGra
     return found
 
 
-@once
+@memoized
 def neighbours(graph: networkx.DiGraph) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return the predecessors and the successors of each node."""
     return ({node: tuple(graph.predecessors(node)) for node in graph},
@@ -82,7 +83,7 @@ def reverse_postorder(kernel: Kernel) -> list[str]:
     return _reverse_postorder(graph(kernel))
 
 
-@once
+@memoized
 def _reverse_postorder(graph: networkx.DiGraph) -> list[str]:
     return list(networkx.dfs_postorder_nodes(graph, next(iter(graph))))[::-1]
 

@@ -20,7 +20,7 @@ and ends with ``bru``, in the last block, the only one that leads nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -308,3 +308,21 @@ class Kernel:
         """All operations, in layout order, those of routines left out."""
         for block in self.blocks:
             yield from block.ops
+
+    def replace_ops(self, replacement: Callable[[Op], list[Op] | None]) -> bool:
+        """Put what `replacement` returns in the place of each operation; where it is None the operation stays.
+
+        Returns
+        -------
+        bool
+            Whether any did not.
+        """
+        changed = False
+        for block in self.blocks:
+            ops: list[Op] = []
+            for op in block.ops:
+                new = replacement(op)
+                changed |= new is not None
+                ops += [op] if new is None else new
+            block.ops = ops
+        return changed

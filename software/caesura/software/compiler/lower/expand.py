@@ -15,7 +15,7 @@ import networkx
 from ..errors import CompileError
 from ..library import ROUTINES, Routine, routine
 from ..ptx.inline import ENTER, MOST_STATEMENTS, RETURN, Inliner, Statement, callable_signature
-from ..ptx.parameters import parameters_to_registers, variable_bytes
+from ..ptx.parameters import parameters_to_registers
 from ..ptx.syntax import Function, Instruction, Module, Name, Variable
 
 __all__ = ["expand", "routine_program"]
@@ -96,7 +96,7 @@ def _finished(module: Module, function: Function, inlined: Sequence[Statement], 
               choose: Choice = lambda function, uses: "") -> Function:
     """Return `function` with statements whose ``.param`` variables are registers and which the library has computed."""
     statements, registers = parameters_to_registers(
-        inlined, {v.name: variable_bytes(v) for v in declared if v.space == "param"}, module.file)
+        inlined, {v.name: v.size for v in declared if v.space == "param"}, module.file)
     uses = Counter(ROUTINES[s.opcode].name for s in statements if isinstance(s, Instruction) and s.opcode in ROUTINES)
     library = Inliner(routine, module.file, Function("func", "", (), {}, (), (), 0), None,
                       lambda callee: choose(callee, uses[callee.name]))

@@ -15,7 +15,7 @@ from ..ir.kernel import TRUE, Kernel, Pred, Routine
 from ..ir.variables import Parameter
 from ..ptx.scopes import as_written
 from ..ptx.syntax import Function, Instruction, Label, Module, Name, Pair
-from ..ptx.types import DECLARED_WIDTHS, REGISTER_TYPES
+from ..ptx.types import REGISTER_TYPES
 from .context import Context
 from .instructions import (  # noqa: F401 - they register the handlers
     arithmetic,
@@ -102,16 +102,14 @@ def _parameters(ctx: Context, function: Function) -> tuple[Parameter, ...]:
     for variable in function.parameters:
         if variable.space != "param" or variable.count is not None:
             raise CompileError.at(variable, ctx.file, "not a parameter of a kernel", ".param variables")
-        size = DECLARED_WIDTHS.get(variable.type, 0) // 8
-        if size == 0:
+        if variable.element_bytes == 0:
             what = f"type .{variable.type} is not supported" if variable.type else "type is missing"
             raise CompileError.at(variable, ctx.file, f"parameter {what}",
                                   "integer and floating-point types, arrays of .b8")
-        align = max(size, variable.align)
-        total = size if variable.elements is None else size * variable.elements
+        align = max(variable.element_bytes, variable.align)
         offset = -(-offset // align) * align
-        placed.append(Parameter(variable.name, variable.type, offset, total))
-        offset += total
+        placed.append(Parameter(variable.name, variable.type, offset, variable.size))
+        offset += variable.size
         if offset > MAX_PARAMETER_BYTES:
             raise CompileError.at(variable, ctx.file, f"a kernel has {offset} bytes of parameters",
                                   f"{MAX_PARAMETER_BYTES} bytes")

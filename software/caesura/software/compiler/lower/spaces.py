@@ -12,7 +12,7 @@ from ..ptx.types import DECLARED_WIDTHS
 from .context import Context
 from .registry import lowers, take_operands
 
-__all__ = ["SPACES", "Provenance", "both", "each_space"]
+__all__ = ["SPACES", "Provenance", "conjunction", "each_space"]
 
 SPACES: dict[str, str] = {"param": "param", "global": "global", "shared": "shared", "shared::cta": "shared",
                           "const": "const", "local": "local"}
@@ -140,7 +140,7 @@ def each_space(ctx: Context, address: Address, base, offset: int,
         if space in WINDOWS:
             here = ctx.p()
             ctx.emit("setp.eq", (here,), (top, Imm(WINDOWS[space] >> WINDOW_BITS)))
-            ctx.guard, left = both(ctx, left, Pred(here)), both(ctx, left, Pred(here, True))
+            ctx.guard, left = conjunction(ctx, left, Pred(here)), conjunction(ctx, left, Pred(here, True))
         else:
             ctx.guard = left
         access(space, where, -WINDOWS.get(space, 0) & 0xFFFF_FFFF)
@@ -148,7 +148,7 @@ def each_space(ctx: Context, address: Address, base, offset: int,
     ctx.guard = outer
 
 
-def both(ctx: Context, first: Pred | None, second: Pred) -> Pred:
+def conjunction(ctx: Context, first: Pred | None, second: Pred) -> Pred:
     """Return a predicate that holds where both do; None is true."""
     if first is None:
         return second

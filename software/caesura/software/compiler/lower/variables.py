@@ -9,7 +9,7 @@ from ..ir.spaces import MAX_CONSTANT_BYTES, MAX_GLOBAL_BYTES, MAX_LOCAL_BYTES, M
 from ..ir.variables import Relocation, Symbol
 from ..ptx.scopes import as_written
 from ..ptx.syntax import AddressOf, Function, Instruction, Module, Number, Variable, renamed
-from ..ptx.types import DECLARED_WIDTHS, OPAQUE_TYPES
+from ..ptx.types import OPAQUE_TYPES
 from .context import Context
 
 __all__ = ["REDUCTION", "Bank", "ModuleVariables", "place_variables", "place_local", "place_shared"]
@@ -50,17 +50,13 @@ def _error(file: str, variable: Variable, message: str, supported: str = "") -> 
     return CompileError.at(variable, file, as_written(message), supported)
 
 
-def _width(file: str, variable: Variable) -> int:
-    """Return the bytes of an element."""
-    if variable.type not in DECLARED_WIDTHS:
+def _aligned(file: str, variable: Variable, end: int) -> int:
+    """Return where a variable begins that is placed behind others, which end at `end`; refuse types without a size."""
+    if not variable.element_bytes:
         raise _error(file, variable, f"variable type .{variable.type} is not supported",
-                             "integer and floating-point types")
-    return DECLARED_WIDTHS[variable.type] // 8
-
-
-def _elements(variable: Variable) -> int:
-    """Return how many elements a variable has; the initial values count where the size is left open."""
-    return 1 if variable.elements is None else variable.elements or len(variable.initial)
+                     "integer and floating-point types")
+    align = max(variable.align, variable.element_bytes)
+    return -(-end // align) * align
 
 
 def place_variables(module: Module) -> ModuleVariables:
@@ -80,17 +76,15 @@ def place_variables(module: Module) -> ModuleVariables:
               and not (v.extern and v.name not in named)]
     placed.sort(key=lambda v: v.space == "global" and not v.initial)
     for variable in placed:
-        if variable.extern or not _elements(variable):
+        if variable.extern or not variable.element_count:
             raise _error(module.file, variable, f"the size of {variable.name} is not known",
                                  f".{variable.space} variables that the file defines, with a size")
         if variable.name in symbols:
             raise _error(module.file, variable, f"{variable.name} is declared twice")
-        width, bank = _width(module.file, variable), banks[variable.space]
-        align = max(variable.align, width)
-        start = -(-bank.size // align) * align
-        symbols[variable.name] = Symbol(variable.name, variable.type, start, width * _elements(variable),
-                                        variable.space)
-        bank.size = start + symbols[variable.name].size
+        bank = banks[variable.space]
+        start = _aligned(module.file, variable, bank.size)
+        symbols[variable.name] = Symbol(variable.name, variable.type, start, variable.size, variable.space)
+        bank.size = start + variable.size
         what, most = _LIMITS[variable.space]
         if bank.size > most:
             raise _error(module.file, variable, f"{what} of more than {most} bytes")
@@ -109,7 +103,7 @@ def _names_in(module: Module) -> set[str]:
 
 def _initialize(file: str, variable: Variable, bank: Bank, symbols: dict[str, Symbol],
                 relocations: list[Relocation]) -> None:
-    width, symbol = _width(file, variable), symbols[variable.name]
+    width, symbol = variable.element_bytes, symbols[variable.name]
     data = bytearray()
     for value in variable.initial:
         number = _constant(variable, value, width) if isinstance(value, Number) else None
@@ -177,11 +171,10 @@ def place_shared(ctx: Context, module: Module, function: Function) -> int:
     dynamic = [v for v in used if v.extern or v.elements == 0]
     end = 0
     for variable in (*(v for v in used if v not in dynamic), *dynamic):
-        align = max(variable.align, _width(ctx.file, variable))
-        end = -(-end // align) * align
+        end = _aligned(ctx.file, variable, end)
         if variable not in dynamic:
             ctx.place(variable.name, "shared", end)
-            end += _width(ctx.file, variable) * _elements(variable)
+            end += variable.size
         if end > MAX_SHARED_BYTES:
             raise _error(ctx.file, variable, f"a thread block has {end} bytes of shared memory",
                          f"{MAX_SHARED_BYTES} bytes")
@@ -205,11 +198,9 @@ def place_local(ctx: Context, function: Function) -> int:
         if variable.elements == 0 or variable.initialized:
             raise _error(ctx.file, variable, f"local variable {variable.name} is not supported",
                          "a size and no initial value")
-        width = _width(ctx.file, variable)
-        align = max(variable.align, width)
-        end = -(-end // align) * align
+        end = _aligned(ctx.file, variable, end)
         ctx.place(variable.name, "local", end)
-        end += width * _elements(variable)
+        end += variable.size
         if end > MAX_LOCAL_BYTES:
             raise _error(ctx.file, variable, f"a thread has {end} bytes of local memory", f"{MAX_LOCAL_BYTES} bytes")
     return -(-end // 4) * 4

@@ -46,18 +46,7 @@ _TEST: dict[str, Callable[[int, int], bool]] = {
 def simplify(kernel: Kernel) -> bool:
     """Simplify every operation of `kernel` (stage ``narrow``); returns whether anything changed."""
     bits = _significant_bits(kernel)
-    changed = False
-    for block in kernel.blocks:
-        ops: list[Op] = []
-        for op in block.ops:
-            if op.guard == FALSE:
-                changed = True
-                continue
-            new = _rewrite(op, bits)
-            changed |= new is not None
-            ops += [op] if new is None else new
-        block.ops = ops
-    return changed
+    return kernel.replace_ops(lambda op: _rewrite(op, bits))
 
 
 def _copy(op: Op, value: Use) -> list[Op]:
@@ -74,6 +63,8 @@ def _again(op: Op, name: str, *uses: Use) -> list[Op]:
 
 def _rewrite(op: Op, bits: dict[Reg, int]) -> list[Op] | None:
     """Return what takes the place of `op`, None if it stays."""
+    if op.guard == FALSE:
+        return []
     name, uses = op.name, op.uses
     if Imm not in map(type, uses) and not _judged_without_constant(name):
         return None

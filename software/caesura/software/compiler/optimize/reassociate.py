@@ -98,13 +98,4 @@ def _outwards(kernel: Kernel, op: Op, k: int, a: Reg, c: Imm) -> list[Op] | None
 
 def reassociate(kernel: Kernel) -> bool:
     """Move constants of `kernel` (stage ``narrow``) outwards by one operation; returns whether there were any."""
-    reassociation = _Reassociation(kernel)
-    changed = False
-    for block in kernel.blocks:
-        ops: list[Op] = []
-        for op in block.ops:
-            made = reassociation.rewritten(op)
-            changed |= made is not None
-            ops += [op] if made is None else made
-        block.ops = ops
-    return changed
+    return kernel.replace_ops(_Reassociation(kernel).rewritten)

@@ -28,7 +28,7 @@ from typing import Any
 from ..analysis import linear_forms
 from ..analysis.definitions import Definitions
 from ..analysis.headroom import Headroom
-from ..analysis.linear_forms import Form
+from ..analysis.linear_forms import LinearForm
 from ..ir.cfg import by_label
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import TRUE, Block, Imm, Kernel, Op, Pred, Reg, Use
@@ -44,9 +44,9 @@ class _Numbering:
         self._headroom = Headroom(kernel, self._known)
         self._blocks = by_label(kernel)
         self._flow = flow_graph(kernel)
-        self._numbers: dict[Reg, tuple[Form, str | None]] = {}
+        self._numbers: dict[Reg, tuple[LinearForm, str | None]] = {}
         self._holders: dict[tuple, tuple[Reg | None, ...]] = {}
-        self._bases: dict[tuple, tuple[Reg, Form]] = {}
+        self._bases: dict[tuple, tuple[Reg, LinearForm]] = {}
         self._ways: dict[tuple[Reg, Reg], bool] = {}
         self._undo: list[tuple[dict, Any, Any]] = []
         self._region = ""
@@ -140,7 +140,7 @@ class _Numbering:
                 and self._headroom.take(other, made, base))
         return self._ways[base, other]
 
-    def _fresh(self) -> Form:
+    def _fresh(self) -> LinearForm:
         self._count += 1
         return linear_forms.atom(self._count)
 
@@ -155,7 +155,7 @@ class _Numbering:
             self._keep(self._numbers, use, (number, self._region))
         return number
 
-    def _set(self, reg: Reg, number: Form) -> None:
+    def _set(self, reg: Reg, number: LinearForm) -> None:
         region = None if self._known.single(reg) is not None else self._region
         self._keep(self._numbers, reg, (number, region))
 

@@ -10,8 +10,8 @@ from ..errors import ImageError
 from ..image.kernel_image import KernelImage
 from ..image.lift import lift
 from ..ir.kernel import Kernel
-from .extended_liveness import parts_of
-from .points import PointError, longest_interval
+from .extended_liveness import body_liveness
+from .intervals import InvalidCode, longest_interval
 
 __all__ = ["check_code", "check_image"]
 
@@ -28,14 +28,14 @@ def check_code(image: KernelImage, where: str) -> None:
         _check_words(image)
     except ImageError as error:
         raise ImageError(f"{where}: {error}") from None
-    except PointError as error:
+    except InvalidCode as error:
         raise ImageError(f"{where}: {error}; `check=False` (--no-check) takes the code as it is") from None
 
 
 def check_image(image: KernelImage) -> int:
     """Check a kernel's preemption points, liveness vectors, reconvergence addresses and stack depth.
 
-    1. Every cycle passes a preemption point, and every ``pp`` is followed by its ``pp.div`` (`preemption.points`).
+    1. Every cycle passes a preemption point, and every ``pp`` is followed by its ``pp.div`` (`preemption.intervals`).
     2. The vector of a ``pp`` or barrier holds every register live after it, that of a ``pp.div`` also those that
        lanes waiting elsewhere need (`preemption.extended_liveness`).
     3. Every branch names its immediate post-dominator.
@@ -51,7 +51,7 @@ def check_image(image: KernelImage) -> int:
 
     Raises
     ------
-    PointError
+    InvalidCode
         If one of them does not hold.
     ImageError
         If the code is not well formed.
@@ -62,17 +62,17 @@ def check_image(image: KernelImage) -> int:
 def _check_words(image: KernelImage) -> Kernel:
     """Check cases 2 to 5; return the code as IR."""
     lifted = lift(image)
-    parts = parts_of(lifted)
-    kernel, whole = lifted.kernel, parts[0]
-    used = {reg.index for part in parts for op in part.kernel.ops() for reg in (*op.written(), *op.read())
+    bodies = body_liveness(lifted)
+    kernel, whole = lifted.kernel, bodies[0]
+    used = {reg.index for body in bodies for op in body.kernel.ops() for reg in (*op.written(), *op.read())
             if reg.kind == "R"}
     if max(used, default=0) >= image.registers:
-        raise PointError(f"{image.name}: the code uses register R{max(used)}, the image allocates {image.registers}")
-    for part in parts:
-        for label, point in reconvergence(part.flow).items():
+        raise InvalidCode(f"{image.name}: the code uses register R{max(used)}, the image allocates {image.registers}")
+    for body in bodies:
+        for label, point in reconvergence(body.flow).items():
             if label in lifted.meet and lifted.meet[label] != point:
-                raise PointError(f"{image.name}: the branch at the end of {label} names {lifted.meet[label]} as its "
-                                 f"reconvergence point, not {point}")
+                raise InvalidCode(f"{image.name}: the branch at the end of {label} names {lifted.meet[label]} as its "
+                                  f"reconvergence point, not {point}")
     for block in kernel.blocks:
         for index, op, live in whole.live.backward(block):
             if op.name == "pp.div":
@@ -81,9 +81,9 @@ def _check_words(image: KernelImage) -> Kernel:
                 continue
             missing = liveness_vector(reg.index for reg in live if reg.kind == "R") & ~op.imm
             if missing:
-                raise PointError(f"{image.name}, pc {lifted.start[block.label] + index}: {op.name} does not save "
-                                 f"registers {[r for r in range(LIVE_BITS) if missing >> r & 1]}")
+                raise InvalidCode(f"{image.name}, pc {lifted.start[block.label] + index}: {op.name} does not save "
+                                  f"registers {[r for r in range(LIVE_BITS) if missing >> r & 1]}")
     depth = stack_depth(kernel, whole.flow, lifted.meet)
     if depth > image.stack_depth:
-        raise PointError(f"{image.name}: the SIMT stack may need {depth} entries, the image says {image.stack_depth}")
+        raise InvalidCode(f"{image.name}: the SIMT stack may need {depth} entries, the image says {image.stack_depth}")
     return kernel

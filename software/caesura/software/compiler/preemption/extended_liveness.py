@@ -18,16 +18,16 @@ import networkx
 
 from ..analysis.calls import with_callers
 from ..analysis.liveness import Liveness, liveness
-from ..analysis.simt_stack import between
+from ..analysis.simt_stack import divergent_blocks
 from ..image.lift import Lifted
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Block, Kernel, Op, Reg
 
-__all__ = ["Part", "parts_of", "waiting_registers"]
+__all__ = ["BodyLiveness", "body_liveness", "waiting_registers"]
 
 
 @dataclass(frozen=True)
-class Part:
+class BodyLiveness:
     """A kernel or one of its routines, with what holds in each of its blocks.
 
     Attributes
@@ -68,24 +68,24 @@ def waiting_registers(kernel: Kernel, graph: networkx.DiGraph, live_in: dict[str
         needed = set().union(*(live_in[target] for target in block.end.targets))
         if end is not None:
             needed |= live_in[end]
-        for label in between(graph, block.end.targets, end):
+        for label in divergent_blocks(graph, block.end.targets, end):
             extra[label] |= needed
     return {label: frozenset(registers) for label, registers in extra.items()}
 
 
-def parts_of(lifted: Lifted) -> list[Part]:
+def body_liveness(lifted: Lifted) -> list[BodyLiveness]:
     """Return the kernel of an image and its routines, in this order, with their liveness."""
     kernel = lifted.kernel
     flow = flow_graph(kernel)
     live = liveness(kernel, flow)
     waiting = waiting_registers(kernel, flow, live.live_in, lifted.meet)
-    found = [Part(kernel, flow, live, waiting)]
+    found = [BodyLiveness(kernel, flow, live, waiting)]
     for number, (behind, others) in sorted(with_callers(kernel, live, waiting).items()):
         found.append(_routine(kernel.routines[number].body, lifted.meet, behind, others))
     return found
 
 
-def _routine(body: Kernel, meet: dict[str, str | None], behind: frozenset[Reg], others: frozenset[Reg]) -> Part:
+def _routine(body: Kernel, meet: dict[str, str | None], behind: frozenset[Reg], others: frozenset[Reg]) -> BodyLiveness:
     """Return a routine with what is live behind its calls, and what lanes that wait for one need."""
     blocks = [block if block.end.targets else Block(block.label, [
         *block.ops[:-1], Op("bru", (), (*block.ops[-1].uses, *sorted(behind)), line=block.ops[-1].line)], block.end)
@@ -94,4 +94,4 @@ def _routine(body: Kernel, meet: dict[str, str | None], behind: frozenset[Reg], 
     flow = flow_graph(own)
     live = liveness(own, flow)
     waiting = waiting_registers(own, flow, live.live_in, meet)
-    return Part(own, flow, live, {label: found | others for label, found in waiting.items()})
+    return BodyLiveness(own, flow, live, {label: found | others for label, found in waiting.items()})

@@ -32,10 +32,10 @@ import networkx
 
 from caesura.hw.arch.operations import Space
 
-from ..analysis.alias import Access, Addresses
+from ..analysis.alias import Addresses, MemoryAccess
 from ..analysis.dataflow import Analysis, solve
 from ..analysis.definitions import Place
-from ..analysis.reaching import Chains, chains
+from ..analysis.reaching import UseDefChains, use_def_chains
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Kernel, Op
 from ..ir.spec import is_convergent
@@ -148,7 +148,7 @@ def _either(a: Loads, b: Loads) -> Loads:
     return a[0] | b[0], a[1] | b[1]
 
 
-def idempotence(kernel: Kernel, graph: networkx.DiGraph | None = None, definitions: Chains | None = None,
+def idempotence(kernel: Kernel, graph: networkx.DiGraph | None = None, definitions: UseDefChains | None = None,
                 restrict: bool = False) -> Idempotence:
     """Find the idempotent regions of `kernel` (stage ``machine``), and whether it is idempotent as a whole.
 
@@ -157,13 +157,13 @@ def idempotence(kernel: Kernel, graph: networkx.DiGraph | None = None, definitio
     kernel : Kernel
     graph : networkx.DiGraph, optional
         Its control-flow graph, if at hand.
-    definitions : Chains, optional
+    definitions : UseDefChains, optional
         Its use-def chains, if at hand.
     restrict : bool
         Memory reached through different pointer parameters does not overlap.
     """
     graph = flow_graph(kernel) if graph is None else graph
-    addresses = Addresses(kernel, chains(kernel, graph) if definitions is None else definitions)
+    addresses = Addresses(kernel, use_def_chains(kernel, graph) if definitions is None else definitions)
     regions = _Regions(kernel, addresses, restrict, cutting=True)
     solve(Analysis(True, (0, 0), _either, regions), graph)
     entry = Place(kernel.blocks[0].label, 0)
@@ -189,9 +189,9 @@ def _spoiler(kernel: Kernel, graph: networkx.DiGraph, addresses: Addresses, rest
     return next(((regions.hit[a.site], a.site) for a in everywhere if a.site in regions.hit), None)
 
 
-def _any_pair(accesses: list[Access], restrict: bool) -> tuple[Place, Place] | None:
+def _any_pair(accesses: list[MemoryAccess], restrict: bool) -> tuple[Place, Place] | None:
     """Return the first load and store of two threads that may touch the same byte."""
-    loads: dict[tuple[frozenset[int], int | None, int], Access] = {}
+    loads: dict[tuple[frozenset[int], int | None, int], MemoryAccess] = {}
     for access in accesses:
         if access.kind == "load":
             loads.setdefault((access.pointers, None if access.value else access.offset, access.size), access)

@@ -19,7 +19,7 @@ import networkx
 
 from caesura.hw.arch.isa import liveness_vector
 
-from ..analysis.calls import length
+from ..analysis.calls import instruction_count
 from ..analysis.dominance import reconvergence
 from ..analysis.liveness import liveness
 from ..analysis.loops import cycles, entry_of
@@ -27,12 +27,12 @@ from ..ir.cfg import by_label, induced
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Block, Kernel, Op, Reg
 from .extended_liveness import waiting_registers
-from .points import is_point
+from .intervals import is_preemption_point
 
-__all__ = ["Placed", "place_points", "set_barrier_liveness"]
+__all__ = ["PlacedPoint", "place_points", "set_barrier_liveness"]
 
 
-class Placed(NamedTuple):
+class PlacedPoint(NamedTuple):
     """A ``pp`` that was put into a kernel, and why.
 
     Attributes
@@ -71,9 +71,9 @@ class _Placement:
         self._waiting = waiting_registers(kernel, self._flow, self._live.live_in, self._meet)
         self._gaps: dict[str, list[frozenset[Reg]]] = {}
         self._points: dict[str, set[int]] = {block.label: set() for block in kernel.blocks}
-        self._reasons: dict[tuple[str, int], Placed] = {}
+        self._reasons: dict[tuple[str, int], PlacedPoint] = {}
 
-    def run(self) -> list[Placed]:
+    def run(self) -> list[PlacedPoint]:
         self._cut_loops()
         self._limit_paths()
         return self._insert()
@@ -97,13 +97,13 @@ class _Placement:
         _, (label, gap) = min((cost, place) for place, cost in costs.items())
         self._points[label].add(gap)
         most = max(live for live, _, _ in costs.values())
-        self._reasons[label, gap] = Placed(label, gap, rule, loop, len(places), costs[label, gap][0], most)
+        self._reasons[label, gap] = PlacedPoint(label, gap, rule, loop, len(places), costs[label, gap][0], most)
         return gap
 
     # Rule 1
 
     def _cut(self, label: str) -> bool:
-        return bool(self._points[label]) or any(map(is_point, self._blocks[label].ops))
+        return bool(self._points[label]) or any(map(is_preemption_point, self._blocks[label].ops))
 
     def _cut_loops(self) -> None:
         pending = list(cycles(self._flow))[::-1]
@@ -151,14 +151,14 @@ class _Placement:
             leaving[label] = run
 
     def _after_last_point(self, block: Block) -> int:
-        points = [k for k, op in enumerate(block.ops) if is_point(op)]
+        points = [k for k, op in enumerate(block.ops) if is_preemption_point(op)]
         start = max((*(k + 1 for k in points), *self._points[block.label]))
-        return sum(map(length, block.ops[start:])) + 1
+        return sum(map(instruction_count, block.ops[start:])) + 1
 
     def _walk(self, block: Block, run: int) -> int:
         """Return the instructions since the last point at the end of `block`, with points added on the way."""
         start = 0  # first gap that belongs to the present stretch
-        lengths = [*map(length, block.ops), 1]
+        lengths = [*map(instruction_count, block.ops), 1]
         reached = [0, *itertools.accumulate(lengths)]  # instructions in the block before each gap
         for k in range(len(block.ops) + 1):
             if k in self._points[block.label]:
@@ -169,13 +169,13 @@ class _Placement:
                 gap = self._choose([(block.label, gap) for gap in range(min(first, k), k + 1)], "interval")
                 run, start = reached[k] - reached[gap], gap
             run += lengths[k]
-            if k < len(block.ops) and is_point(block.ops[k]):
+            if k < len(block.ops) and is_preemption_point(block.ops[k]):
                 run, start = 0, k + 1
         return run
 
     # Words
 
-    def _insert(self) -> list[Placed]:
+    def _insert(self) -> list[PlacedPoint]:
         placed = []
         for block in self._kernel.blocks:
             gaps = self._gap_sets(block.label)
@@ -193,7 +193,7 @@ def _vector(live) -> int:
     return liveness_vector(reg.index for reg in live if reg.kind == "R")
 
 
-def place_points(kernel: Kernel, interval: int) -> list[Placed]:
+def place_points(kernel: Kernel, interval: int) -> list[PlacedPoint]:
     """Insert ``pp`` and ``pp.div`` words into `kernel` (stage ``machine``, laid out); return them with the reasons.
 
     Parameters

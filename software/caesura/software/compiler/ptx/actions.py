@@ -26,20 +26,24 @@ class Actions(DeclarationActions):
 
     @lark.v_args(meta=True)
     def instruction(self, meta, children):
+        """``@%p1 add.u32 %r1, %r2, 4;``: an `Instruction`."""
         guard, opcode, *operands = children
         return Instruction(str(opcode), tuple(x for x in operands if x is not None), guard, opcode.line,
                            self._source(meta), opcode.column)
 
     @lark.v_args(meta=True)
     def targets(self, meta, children):
+        """``.branchtargets $L1, $L2;``: an `Instruction` too, since ``brx.idx`` reads it."""
         names = tuple(Name(str(child)) for child in children[1:])
         return Instruction("branchtargets", names, None, meta.line, self._source(meta), meta.column)
 
     @lark.v_args(meta=True)
     def label(self, meta, children):
+        """``$L1:``: a `Label`."""
         return Label(str(children[0]), meta.line, meta.column)
 
     def body(self, children):
+        """``{ ... }``: a `Scope`, flat but for the scopes in it."""
         flat = Scope()
         for child in children:
             if isinstance(child, lark.Token):
@@ -53,12 +57,15 @@ class Actions(DeclarationActions):
     # Module
 
     def version(self, children):
+        """``.version 8.0``."""
         return ("version", str(children[0]))
 
     def target(self, children):
+        """``.target sm_75, debug``."""
         return ("target", ",".join(map(str, children)))
 
     def address_size(self, children):
+        """``.address_size 64``; refuses other numbers of bits than 32 and 64."""
         size, = children
         bits = self._integer(size)
         if bits not in (32, 64):
@@ -66,9 +73,11 @@ class Actions(DeclarationActions):
         return ("address_size", bits)
 
     def parameters(self, children):
+        """``(.param .u64 a, .param .u32 n)`` before or behind a function's name: `Variable` objects."""
         return ("parameters", tuple(x for x in children if x is not None))
 
     def attribute(self, children):
+        """``.maxntid 256, 1, 1``: word and numbers; refuses block sizes of more than three."""
         word, *numbers = children
         values = tuple(self._integer(x) for x in numbers if x is not None)
         if str(word) in (".maxntid", ".reqntid") and not 1 <= len(values) <= 3:
@@ -76,6 +85,7 @@ class Actions(DeclarationActions):
         return ("attribute", str(word)[1:], values)
 
     def function(self, children):
+        """``.visible .entry name(...) { ... }``: a `Function` without its body, and the body's `Scope`."""
         tokens = [x for x in children if isinstance(x, lark.Token)]
         kind = next(x for x in tokens if x.type == "KIND")
         name = next(x for x in tokens if x.type == "WORD")
@@ -124,6 +134,7 @@ class Actions(DeclarationActions):
                                    statements=tuple(statements))
 
     def start(self, children):
+        """The whole file: a `Module`, its functions flattened; refuses what is defined twice."""
         facts = {x[0]: x[1] for x in children if isinstance(x, tuple) and x[0] not in ("variables", "function")}
         variables = [v for x in children if isinstance(x, tuple) and x[0] == "variables" for v in x[1]]
         parts = [x for x in children if isinstance(x, tuple) and x[0] == "function"]

@@ -17,12 +17,15 @@ class DeclarationActions(OperandActions):
     """Builds variables."""
 
     def range(self, children):
+        """``<8>`` behind the prefix of registers: how many there are."""
         return ("range", self._integer(children[0]))
 
     def dimension(self, children):
+        """``[8]`` behind a name; 0 for ``[]``."""
         return ("dimension", self._integer(children[0]) if children[0] is not None else 0)
 
     def declarator(self, children):
+        """``a[4][8]``: name, count of a range or None, and elements of all dimensions or None."""
         name, count, *dimensions = children
         elements = None
         for _, size in dimensions:
@@ -30,18 +33,22 @@ class DeclarationActions(OperandActions):
         return ("declarator", str(name), count[1] if count else None, elements)
 
     def modifier(self, children):
+        """``.align 4``, ``.u32``: a word and its number or None."""
         word, number = children
         return ("modifier", str(word)[1:], self._integer(number) if number is not None else None)
 
     def property(self, children):
+        """``.attribute(.managed)``, of which nothing is used."""
         return ("modifier", "attribute", None)
 
     @lark.v_args(meta=True)
     def parameter(self, meta, children):
+        """``.param .u64 a``: a `Variable`."""
         return self._variables(meta, children)[0]
 
     @lark.v_args(meta=True)
     def variable(self, meta, children):
+        """``.reg .b32 %r<4>, %s<2>;``: a `Variable` for each name."""
         return ("variables", self._variables(meta, children))
 
     def _variables(self, meta, children) -> list[Variable]:
@@ -80,22 +87,26 @@ class DeclarationActions(OperandActions):
 
     @lark.v_args(meta=True)
     def address_of(self, meta, children):
+        """``table+4`` as an initial value: an `AddressOf`."""
         name, offset = children[0], children[-1] if len(children) > 1 else None
         return AddressOf(str(name), self._displacement(meta, name, offset), text=self._source(meta))
 
     @lark.v_args(meta=True)
     def generic_address(self, meta, children):
+        """``generic(table)+4`` as an initial value: an `AddressOf` in the generic space; refuses other operators."""
         word, name, offset = children[0], children[1], children[-1] if len(children) > 2 else None
         if word != "generic":
             raise self._refused(meta, f"{word} is no operator of addresses", "generic(name)")
         return AddressOf(str(name), self._displacement(meta, name, offset), True, text=self._source(meta))
 
     @lark.v_args(meta=True)
-    def masked(self, meta, children):
+    def masked_address(self, meta, children):
+        """``0xff00(table)`` as an initial value: the `AddressOf` with the bits that are wanted."""
         mask, address = children
         return dataclasses.replace(address, mask=self._integer(mask), text=self._source(meta))
 
     def initializer(self, children):
+        """``{1, {2, 3}}``: the values, nested as they are written."""
         return ("initializer", tuple(x for x in children if x is not None))
 
     def _initial(self, tuples, declarator, meta) -> tuple:

@@ -11,11 +11,11 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 
 from ..errors import CompileError
-from .parameters import variable_bytes
 from .scopes import as_written, of_range
 from .syntax import Address, Arguments, Function, Guard, Instruction, Label, Name, Number, Operand, Variable, renamed
 
-__all__ = ["CALL", "ENTER", "MOST_STATEMENTS", "RETURN", "Inliner", "Statement", "callable_signature", "straight"]
+__all__ = ["CALL", "ENTER", "MOST_STATEMENTS", "RETURN", "Inliner", "Statement", "callable_signature",
+           "speculatable"]
 
 Statement = Instruction | Label
 MOST_STATEMENTS = 100_000
@@ -40,7 +40,7 @@ def callable_signature(function: Function) -> bool:
                for variable in (*function.parameters, *function.results))
 
 
-def straight(function: Function) -> bool:
+def speculatable(function: Function) -> bool:
     """Whether a function only computes results in ``.reg``: lanes that are not to have them may take part."""
     harmless = all(isinstance(s, Instruction) and s.base in _COMPUTES for s in function.statements)
     return harmless and all(s.guard is None for s in function.statements
@@ -206,7 +206,7 @@ class Inliner:
 
     def _guarded(self, function: Function, moves_in: list[Instruction], body: list[Statement],
                  moves_out: list[Instruction], site: Instruction) -> list[Statement]:
-        if site.guard is not None and straight(function):
+        if site.guard is not None and speculatable(function):
             moves_out = [dataclasses.replace(ins, guard=site.guard) for ins in moves_out]
         elif site.guard is not None:
             return self._around([*moves_in, *body, *moves_out], site)
@@ -240,9 +240,9 @@ class Inliner:
         """Let a ``.param`` parameter be the caller's variable; return what passes a register or a constant instead."""
         passed = operand.text if isinstance(operand, Name) else ""
         if passed in self._passable:
-            sizes = variable_bytes(variable), variable_bytes(self._passable[passed])
-            if None not in sizes and sizes[0] != sizes[1]:
-                raise self._error(site, f"{passed} has {sizes[1]} bytes, {variable.name} of the function {sizes[0]}")
+            wanted, given = variable.size, self._passable[passed].size
+            if wanted and given and wanted != given:
+                raise self._error(site, f"{passed} has {given} bytes, {variable.name} of the function {wanted}")
             names[variable.name] = passed
             return []
         own = names[variable.name] = self.fresh(variable.name)

@@ -65,38 +65,49 @@ class OperandActions(lark.Transformer):
     # Operands
 
     def name(self, children):
+        """``%r1``: a `Name`."""
         return Name(str(children[0]))
 
     @lark.v_args(meta=True)
     def displaced(self, meta, children):
+        """``table+4``: an `AddressOf`; refuses offsets of more than 32 bits."""
         name, offset = children
         return AddressOf(str(name), self._displacement(meta, name, offset), text=self._source(meta))
 
     def number(self, children):
+        """``4``, ``0f3F800000``: a `Number`."""
         return self._literal(children[0])
 
     def negated(self, children):
+        """``!%p1``: a `Negated`."""
         return Negated(str(children[0]))
 
     def pair(self, children):
+        """``%p1|%p2``: a `Pair`."""
         return Pair(str(children[0]), str(children[1]))
 
     @lark.v_args(meta=True)
     def address(self, meta, children):
+        """``[%rd1+4]``: an `Address`; refuses offsets of more than 32 bits."""
         name, offset = children[0], children[-1]
         return Address(str(name), self._displacement(meta, name, offset))
 
     def absolute(self, children):
+        """``[4]``: an `Address` without a base; refuses what has more than 32 bits."""
         return Address(None, self._offset(children[0]))
 
     def texture(self, children):
+        """``[image, {%r1}]``: a `Texel`."""
         return Texel(str(children[0]), children[1])
 
     def vector(self, children):
+        """``{%r1, %r2}``: a `Vector`."""
         return Vector(tuple(children))
 
     def arguments(self, children):
+        """``(%r1, 4)`` of a call: `Arguments`."""
         return Arguments(tuple(x for x in children if x is not None))
 
     def guard(self, children):
+        """``@!%p1``: a `Guard`."""
         return Guard(str(children[1]), children[0] is not None)

@@ -16,11 +16,12 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import CompileError
 from .syntax import Address, Instruction, Label, Name, Number, Operand, Variable, Vector, left_out
+from .types import DATA_TYPES
 
-__all__ = ["parameters_to_registers", "variable_bytes"]
+__all__ = ["parameters_to_registers"]
 
 Statement = Instruction | Label
-_BYTES = {f"{letter}{bits}": bits // 8 for letter in "bus" for bits in (8, 16, 32, 64)} | {"f32": 4, "f64": 8}
+_BYTES = {type: bits // 8 for type, bits in DATA_TYPES.items()}
 
 
 @dataclasses.dataclass
@@ -37,21 +38,15 @@ class _Piece:
         return len(self.accesses) == 1
 
 
-def variable_bytes(variable: Variable) -> int | None:
-    """Return the bytes of a variable, None where its type or its number of elements is not known."""
-    elements = 1 if variable.elements is None else variable.elements
-    return _BYTES.get(variable.type, 0) * elements or None
-
-
-def parameters_to_registers(statements: Sequence[Statement], sizes: Mapping[str, int | None], file: str
+def parameters_to_registers(statements: Sequence[Statement], sizes: Mapping[str, int], file: str
                             ) -> tuple[list[Statement], list[Variable]]:
     """Return statements without accesses to the ``.param`` variables, and the registers they need.
 
     Parameters
     ----------
     statements : sequence of Instruction or Label
-    sizes : mapping of str to int or None
-        The variables, and the bytes of each, where they are known.
+    sizes : mapping of str to int
+        The variables, and the bytes of each; 0 where they are not known.
     file : str
         For messages.
 
@@ -64,7 +59,7 @@ def parameters_to_registers(statements: Sequence[Statement], sizes: Mapping[str,
 
 
 class _Parameters:
-    def __init__(self, statements: Sequence[Statement], sizes: Mapping[str, int | None], file: str):
+    def __init__(self, statements: Sequence[Statement], sizes: Mapping[str, int], file: str):
         self._statements, self._sizes, self._file = statements, sizes, file
         self._registers: dict[str, str] = {}
         self._written: set[str] = set()
@@ -100,8 +95,8 @@ class _Parameters:
             return None
         items = data.items if isinstance(data, Vector) else (data,)
         size = self._sizes[address.base]
-        if address.offset < 0 or size is not None and address.offset + len(items) * _BYTES[type] > size:
-            known = "" if size is None else f" ({size} bytes)"
+        if address.offset < 0 or size and address.offset + len(items) * _BYTES[type] > size:
+            known = f" ({size} bytes)" if size else ""
             raise CompileError.at(statement, self._file, f"access beyond the parameter{known}")
         if address.offset % _BYTES[type]:
             raise CompileError.at(statement, self._file,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .lines import LineTable
+from .types import DECLARED_WIDTHS
 
 __all__ = ["Name", "Number", "Negated", "Pair", "Address", "AddressOf", "Texel", "Vector", "Arguments", "Operand",
            "Guard", "Instruction", "Label", "Variable", "Function", "Module", "left_out",
@@ -236,6 +237,21 @@ class Variable:
     text: str = ""
     initial: tuple[Number | AddressOf, ...] = ()
     column: int = field(default=0, compare=False)
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element, 0 if a variable cannot have the type."""
+        return DECLARED_WIDTHS.get(self.type, 0) // 8
+
+    @property
+    def element_count(self) -> int:
+        """Elements of it, 1 for a scalar; the initial values count where the number is left open."""
+        return 1 if self.elements is None else self.elements or len(self.initial)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its elements, 0 where their type or their number is not known."""
+        return self.element_bytes * self.element_count
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ..ir.kernel import Block, Kernel, Op, Reg
 from ..ir.spec import is_memory
 from .calling_convention import bind_calls, finish_calls, physical
 from .coloring import color
-from .group_copies import in_two_groups, separate_groups, separate_operands
+from .group_copies import copy_groups, copy_repeated_operands, in_two_groups
 from .interference import Interference
 from .live_range_splitting import split
 from .spill import Spiller, TooFewRegisters
@@ -45,7 +45,7 @@ def allocate(kernel: Kernel, max_registers: int) -> None:
     """
     slots = bind_calls(kernel)
     predicates = _color_predicates(kernel, slots.predicates)
-    separate_operands(kernel)
+    copy_repeated_operands(kernel)
     needed = pressure(kernel)
     if needed > max_registers:
         _spill(kernel, max_registers, slots.vectors)
@@ -62,12 +62,12 @@ def _spill(kernel: Kernel, max_registers: int, slots: Collection[Reg]) -> None:
     """Spill what does not fit, or say how many registers would do."""
     trial = _copy(kernel)
     try:
-        return Spiller(kernel, slots).reduce(max_registers)
+        return Spiller(kernel, slots).reduce_pressure(max_registers)
     except TooFewRegisters:
         pass
     for count in range(max_registers + 1, MAX_REGISTERS + 1):
         try:
-            Spiller(_copy(trial), slots).reduce(count)
+            Spiller(_copy(trial), slots).reduce_pressure(count)
         except TooFewRegisters:
             continue
         raise CompileError(f"kernel {kernel.name} needs at least {count} vector registers, the rest of its values in "
@@ -78,7 +78,7 @@ def _spill(kernel: Kernel, max_registers: int, slots: Collection[Reg]) -> None:
 def _colored(kernel: Kernel, limit: int) -> dict[Reg, int] | None:
     """Colour vector registers; if more than `limit` are needed, leave `kernel` as it is and return the colours."""
     trial = _copy(kernel)
-    separate_groups(trial, in_two_groups(trial))
+    copy_groups(trial, in_two_groups(trial))
     numbers = _color_vectors(trial)
     if max(numbers.values(), default=-1) >= limit:
         return numbers

@@ -8,10 +8,10 @@ from ..ir.kernel import Kernel, Op, Reg
 from ..ir.spec import groups
 from .interference import groups_of
 
-__all__ = ["separate_operands", "separate_groups", "in_two_groups"]
+__all__ = ["copy_repeated_operands", "copy_groups", "in_two_groups"]
 
 
-def separate_operands(kernel: Kernel) -> None:
+def copy_repeated_operands(kernel: Kernel) -> None:
     """Copy words that one operation of `kernel` (stage ``narrow``) reads in two places of groups, or in two groups."""
     for block in kernel.blocks:
         if any(groups(op) for op in block.ops):
@@ -54,7 +54,7 @@ def in_two_groups(kernel: Kernel) -> set[Reg]:
     return found
 
 
-def separate_groups(kernel: Kernel, registers: Collection[Reg]) -> None:
+def copy_groups(kernel: Kernel, registers: Collection[Reg]) -> None:
     """Give each group that holds one of `registers` registers of its own, with copies, wherever it occurs."""
     wanted = set(registers)
     for block in kernel.blocks:

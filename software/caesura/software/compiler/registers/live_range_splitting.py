@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from ..analysis.dominance import reconvergence
 from ..analysis.liveness import Liveness, liveness
-from ..analysis.pressure import needs
+from ..analysis.pressure import pressure_of_ops
 from ..ir.cfg import by_label, reverse_postorder
 from ..ir.cfg import graph as flow_graph
 from ..ir.kernel import Block, Kernel, Op, Reg, Terminator
@@ -83,7 +83,7 @@ class _Splitter:
         return sorted(reg for reg in self._live.live_in[label] if reg.kind == "r")
 
     def _block(self, block: Block, file: RegisterFile) -> None:
-        steps = list(needs(block, self._live))[::-1]
+        steps = list(pressure_of_ops(block, self._live))[::-1]
         ops: list[Op] = []
         for step in steps:
             self._operation(step.op, step.live, file, ops)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from ..analysis.liveness import Liveness, liveness
 from ..analysis.loops import loop_depth
-from ..analysis.pressure import needs, pressure
+from ..analysis.pressure import pressure, pressure_of_ops
 from ..errors import CompileError
 from ..ir.kernel import Imm, Kernel, Op, Reg
 from ..ir.spaces import MAX_LOCAL_BYTES
@@ -72,7 +72,7 @@ class Spiller:
         depth = loop_depth(kernel)
         self._weight = {label: _LOOP_FACTOR ** min(depth[label], _DEEPEST) for label in depth}
 
-    def reduce(self, limit: int) -> None:
+    def reduce_pressure(self, limit: int) -> None:
         """Make `limit` vector registers enough.
 
         Raises
@@ -122,7 +122,7 @@ class Spiller:
             if not block.ops:
                 through = {reg for reg in result.live_in[block.label] if reg.kind == "r"}
                 add(len(through) - limit, through)
-            for need in needs(block, result):
+            for need in pressure_of_ops(block, result):
                 if max(need.before, need.after) > limit:
                     staying = need.live.difference(need.op.defs)
                     add(need.before - limit, staying.difference(need.op.uses))
@@ -173,7 +173,7 @@ class Spiller:
         wanted = set(stored)
         near: dict[Reg, set[Reg]] = {reg: set() for reg in stored}
         for block in self._kernel.blocks if stored else ():
-            for need in needs(block, result):
+            for need in pressure_of_ops(block, result):
                 for made in need.op.defs:
                     if made in wanted:
                         for other in wanted & need.live - {made}:

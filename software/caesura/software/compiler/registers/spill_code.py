@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ..analysis.liveness import Liveness
-from ..analysis.pressure import needs
+from ..analysis.pressure import pressure_of_ops
 from ..ir.kernel import Block, Imm, Kernel, Op, Reg
 
 __all__ = ["Spilled", "rewrite"]
@@ -75,7 +75,7 @@ class _BlockRewriter:
     def _without_victims(self, result: Liveness) -> list[int]:
         """Return what is needed before and after each operation, victims it does not read or write left out."""
         counts: list[int] = []
-        for need in needs(self._block, result):
+        for need in pressure_of_ops(self._block, result):
             staying = need.live & self._victims
             staying.difference_update(need.op.defs)
             counts += [need.after - len(staying), need.before - len(staying.difference(need.op.uses))]

@@ -17,7 +17,7 @@ from caesura.hw.arch.geometry import UNIFORMS
 
 from ..analysis.liveness import liveness
 from ..analysis.loops import loop_depth
-from ..analysis.simt_stack import sides
+from ..analysis.simt_stack import divergent_paths
 from ..ir.kernel import Kernel, Reg
 
 __all__ = ["color_uniform"]
@@ -76,7 +76,7 @@ def _waiting(kernel: Kernel, flow: networkx.DiGraph, meet: Mapping[str, str | No
     needed: dict[str, set[Reg]] = {block.label: set() for block in kernel.blocks}
     for label in flow:
         if label in divergent:
-            for blocks, places in sides(flow, label, meet[label]):
+            for blocks, places in divergent_paths(flow, label, meet[label]):
                 registers = set().union(*(live[place] for place in places))
                 for inside in blocks if registers else ():
                     needed[inside] |= registers

@@ -9,7 +9,7 @@ from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, Unit
 from ..ir.kernel import Imm, Op, Reg
 from ..ir.spec import UNIFORM_PLACES, machine_opcode
 
-__all__ = ["is_scalar", "moves", "misplaced"]
+__all__ = ["is_scalar", "runs_uniform", "misplaced"]
 
 _SCALAR = {op.name.removesuffix(".i")[1:] for op in OPCODES
            if op.unit is Unit.UNIFORM and op.alu is not None} | {"ld.const.b32"}
@@ -45,7 +45,7 @@ def is_scalar(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> 
     return op.name in _SCALAR
 
 
-def moves(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> bool:
+def runs_uniform(op: Op, uniform: Collection[Reg], predicates: Collection[Reg]) -> bool:
     """Whether `op` goes to the uniform data path when the values `uniform` are kept in uniform registers; parameters as
     of `is_scalar`."""
     for d in op.defs:

@@ -23,7 +23,7 @@ from ..analysis.uniformity import Uniformity, uniformity
 from ..ir.kernel import Block, Kernel, Op, Pred, Reg
 from ..ir.spec import is_constant
 from .coloring import color_uniform
-from .operations import misplaced, moves
+from .operations import misplaced, runs_uniform
 from .selection import choose
 
 __all__ = ["use_uniform_registers"]
@@ -119,7 +119,7 @@ class _Rewrite:
     def _block(self, block: Block) -> list[Op]:
         ops: list[Op] = []
         for op in block.ops:
-            if not moves(op, self._chosen, self._facts.registers):
+            if not runs_uniform(op, self._chosen, self._facts.registers):
                 self._vector(op, ops)
             elif self._of(op.defs[0]) not in self.hoisted:
                 self._scalar(op, ops)

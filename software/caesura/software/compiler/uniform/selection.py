@@ -18,7 +18,7 @@ from ..analysis.loops import loop_depth
 from ..analysis.uniformity import Uniformity
 from ..ir.kernel import Kernel, Op, Reg
 from ..ir.spec import is_constant
-from .operations import is_scalar, misplaced, moves
+from .operations import is_scalar, misplaced, runs_uniform
 
 __all__ = ["BUDGET", "choose"]
 
@@ -132,7 +132,7 @@ class _Choice:
 
     def _cost(self, op: Op) -> int:
         """Return the operations that are needed beside `op` itself."""
-        if moves(op, self.chosen, self._facts.registers):
+        if runs_uniform(op, self.chosen, self._facts.registers):
             return op.name == "sel" and op.dest not in op.uses
         return len(misplaced(op, self.chosen)[1])
 
@@ -142,7 +142,7 @@ class _Choice:
             return False
         new = reg not in self.chosen
         self.chosen.add(reg)
-        needs = not moves(op, self.chosen, self._facts.registers) and reg in misplaced(op, self.chosen)[1]
+        needs = not runs_uniform(op, self.chosen, self._facts.registers) and reg in misplaced(op, self.chosen)[1]
         if new:
             self.chosen.discard(reg)
         return needs

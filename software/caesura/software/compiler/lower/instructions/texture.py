@@ -11,7 +11,7 @@ from ...ir.kernel import Imm, Pred, Reg, Use
 from ...ptx.syntax import Name, Texel, Vector
 from ..context import Context
 from ..registry import lowers, take_operands
-from ..spaces import both
+from ..spaces import conjunction
 
 __all__: list[str] = []
 
@@ -37,7 +37,7 @@ def _tex(ctx: Context) -> None:
     results = []
     for k, dest in enumerate(dests):
         if dest is not None:
-            results.append((dest, _channel(ctx, k, address, size, both(ctx, ctx.guard, Pred(inside)))))
+            results.append((dest, _channel(ctx, k, address, size, conjunction(ctx, ctx.guard, Pred(inside)))))
     for dest, result in results:
         ctx.emit("mov", (dest,), (result,))
 
@@ -61,7 +61,7 @@ def _channel(ctx: Context, k: int, address: Reg, size: Use, inside: Pred) -> Reg
         there = ctx.p()
         ctx.guard = None
         ctx.emit("setp.gt.u", (there,), (size, Imm(4 * k)))
-        inside = both(ctx, inside, Pred(there))
+        inside = conjunction(ctx, inside, Pred(there))
     ctx.guard = inside
     ctx.emit("ld.global.b32", (result,), (address,), 4 * k)
     ctx.guard = outer

@@ -1,7 +1,7 @@
 """SystemVerilog that comes with the package, so that a first run need not wait for Amaranth and Yosys.
 
-``python -m caesura.sim.rtl.ready`` (``make verilog``) writes that of the presets into the folder ``ready`` beside this
-file: ``sm-<digest>.sv.xz``, the digest being that of the geometry and of our hardware sources. A release has these
+``python -m caesura.sim.rtl.prebuilt`` (``make verilog``) writes that of the presets into the folder ``prebuilt`` beside
+this file: ``sm-<digest>.sv.xz``, the digest being that of the geometry and of our hardware sources. A release has these
 files; the repository has not, since each change of the hardware would replace all of them. A file of other sources is
 never found, so a stale one does no harm; the next run of the command removes it.
 """
@@ -17,20 +17,20 @@ from caesura.hw.arch.geometry import PRESETS, Geometry
 from caesura.hw.sm import Sm
 from caesura.progress import display
 
-__all__ = ["READY", "main", "ready_path", "ready_text"]
+__all__ = ["PREBUILT", "main", "prebuilt_path", "prebuilt_text"]
 
-READY = Path(__file__).resolve().parent / "ready"
+PREBUILT = Path(__file__).resolve().parent / "prebuilt"
 
 
-def ready_path(g: Geometry, sources: Sequence[str]) -> Path:
+def prebuilt_path(g: Geometry, sources: Sequence[str]) -> Path:
     """Return where the SystemVerilog of an SM is, if it came with the package."""
-    return READY / f"sm-{digest([repr(g), *sources])}.sv.xz"
+    return PREBUILT / f"sm-{digest([repr(g), *sources])}.sv.xz"
 
 
-def ready_text(g: Geometry, sources: Sequence[str]) -> str | None:
+def prebuilt_text(g: Geometry, sources: Sequence[str]) -> str | None:
     """Return the SystemVerilog of an SM that came with the package, None if there is none of these sources."""
     try:
-        return lzma.decompress(ready_path(g, sources).read_bytes()).decode()
+        return lzma.decompress(prebuilt_path(g, sources).read_bytes()).decode()
     except (FileNotFoundError, lzma.LZMAError, EOFError, UnicodeDecodeError):
         return None
 
@@ -43,12 +43,12 @@ def main() -> None:
     written = {}
     with display() as progress:
         for g in PRESETS.values():
-            path = ready_path(g, sources)
+            path = prebuilt_path(g, sources)
             text = design_text(g, Sm, progress)
             progress(f"packing the SystemVerilog of {g.name}")
             write_atomically(path, lzma.compress(text.encode(), preset=9))
             written[path] = f"{path.stat().st_size / 1000:,.0f} kB: {g.name}"
-    for stale in set(READY.glob("sm-*.sv.xz")) - set(written):
+    for stale in set(PREBUILT.glob("sm-*.sv.xz")) - set(written):
         stale.unlink()
     print("\n".join(written.values()))
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Pace", "uninterrupted"]
+__all__ = ["TimeSlices", "uninterrupted"]
 
 SLICE_SECONDS = 0.1
 """Wall time that a slice aims at."""
@@ -19,7 +19,7 @@ GROWTH = 4
 the power of 3: time in which nothing happens passes faster than any."""
 
 
-class Pace:
+class TimeSlices:
     """How many cycles of a machine pass in a slice; learnt as it runs.
 
     The cycles that pass are those of a single call: where a slice ends, nothing is read or written.

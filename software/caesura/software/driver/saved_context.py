@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES
+from caesura.hw.arch.geometry import SEGMENT_BYTES, WORD_BYTES
+from caesura.hw.arch.image_reader import BadImage, ImageReader
 from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
 
 from .context import Contexts, StackEntry, TbContext, WarpContext
@@ -18,23 +19,9 @@ from .transport import Transport
 __all__ = ["read_context"]
 
 
-class _Damage(Exception):
-    """What is wrong with an entry or its stream."""
-
-
 def _check(right: bool, what: str) -> None:
     if not right:
-        raise _Damage(what)
-
-
-class _Words:
-    def __init__(self, words: np.ndarray):
-        self.words, self.at = words, 0
-
-    def take(self, count: int) -> np.ndarray:
-        _check(self.at + count <= len(self.words), "its stream ends early")
-        self.at += count
-        return self.words[self.at - count:self.at]
+        raise BadImage(what)
 
 
 def read_context(transport: Transport, launch: Launch) -> Contexts:
@@ -56,7 +43,7 @@ def read_context(transport: Transport, launch: Launch) -> Contexts:
                 _check_entry(launch, entry, index)
                 stream = transport.read_memory(entry["register_image"], entry["length"])
                 found.append(_read_tb(launch, entry, np.frombuffer(stream, "<u4")))
-        except _Damage as damage:
+        except BadImage as damage:
             raise ContextError(f"the saved context of kernel {launch.kernel.image.name!r} is damaged: entry {index} at "
                                f"{address:#x}: {damage}; something has written over it") from None
     return found
@@ -85,17 +72,12 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
 
 
 def _read_tb(launch: Launch, entry: dict[str, int], stream: np.ndarray) -> TbContext:
-    records, count = entry["live_warps"].bit_count(), -(-launch.shared_bytes // SEGMENT_BYTES)
-    end = len(stream) - context.PATTERN_WORDS * records
-    _check(end >= 0, "its stream ends early")
-    words = _Words(stream[:end])
-    table = stream[end:].reshape(records, context.PATTERN_WORDS)
-    warps = tuple(_read_warp(launch, words, codes_of(vector), entry["pag"]) for vector in table)
+    image = ImageReader(stream, entry["live_warps"].bit_count())
+    warps = tuple(_read_warp(launch, image, codes_of(vector), entry["pag"]) for vector in image.patterns)
     alive = [warp for warp in range(entry["warps"]) if entry["live_warps"] >> warp & 1]
     _check(sorted(w.warp for w in warps) == alive, "its warps are not those its entry names")
-    bitmap = sum(int(w) << 32 * k for k, w in enumerate(words.take(-(-count // 32))))
-    lines = {n: words.take(SEGMENT_BYTES // 4).tobytes() for n in range(count) if bitmap >> n & 1}
-    _check(words.at == end, "its stream is too long")
+    lines = {n: words.tobytes() for n, words in image.shared_lines(-(-launch.shared_bytes // SEGMENT_BYTES)).items()}
+    image.finish()
     data = sum(w.data_bytes for w in warps) + SEGMENT_BYTES * len(lines)
     _check(data == entry["data_bytes"], f"{data} bytes of data, {entry['data_bytes']} by its entry")
     return TbContext(
@@ -104,22 +86,20 @@ def _read_tb(launch: Launch, entry: dict[str, int], stream: np.ndarray) -> TbCon
         entry["local_base"], lines, entry["length"], entry["data_bytes"], entry["metadata_bytes"])
 
 
-def _read_warp(launch: Launch, words: _Words, codes: np.ndarray, pag: int) -> WarpContext:
-    g, code, start = launch.device.geometry, launch.kernel.image, words.at
-    header = context.from_words(context.WARP_HEADER, words.take(context.HEADER_WORDS))
+def _read_warp(launch: Launch, image: ImageReader, codes: np.ndarray, pag: int) -> WarpContext:
+    g, code, start = launch.device.geometry, launch.kernel.image, image.position
+    record = image.record(g.stack_depth)
+    header = record.header
     where = f"record of warp {header['warp']}"
-    predicates = {p: int(words.take(1)[0]) for p in range(PREDICATES) if header["predicates"] >> p & 1}
-    uniforms = {u: int(words.take(1)[0]) for u in range(UNIFORMS) if header["uniforms"] >> u & 1}
-    _check(1 <= header["depth"] <= g.stack_depth, f"{where}: stack {header['depth']} deep")
     _check(header["live_lanes"] & ~header["launched_lanes"] == 0, f"{where}: lanes live that were never launched")
-    stack = tuple(StackEntry(*map(int, words.take(context.STACK_WORDS))) for _ in range(header["depth"]))
+    stack = tuple(StackEntry(*entry) for entry in record.stack)
     _check(all(entry.pc <= len(code.code) for entry in stack), f"{where}: a PC beyond the kernel")
     _check(not codes[code.registers:].any() and np.count_nonzero(codes) == header["saved_registers"],
            f"{where}: its patterns are not those of {header['saved_registers']} registers of the kernel")
-    metadata = WORD_BYTES * (words.at - start + context.PATTERN_WORDS)
-    registers = read_registers(codes, words.take, pag, g.warp_size)
+    metadata = WORD_BYTES * (image.position - start + context.PATTERN_WORDS)
+    registers = read_registers(codes, image.take, pag, g.warp_size)
     patterns = {r: context.Pattern(int(codes[r])) for r in range(code.registers)}
     data = WORD_BYTES * sum(encoded_words(patterns[r], pag, g.warp_size) for r in registers)
     return WarpContext(header["warp"], header["live_lanes"], header["launched_lanes"],
-                       header["barrier"] if header["waiting"] else None, stack, predicates, uniforms, registers,
-                       patterns, metadata, data)
+                       header["barrier"] if header["waiting"] else None, stack, record.predicates, record.uniforms,
+                       registers, patterns, metadata, data)

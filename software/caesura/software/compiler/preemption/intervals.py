@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import networkx
 
-from ..analysis.calls import length
+from ..analysis.calls import instruction_count
 from ..ir.cfg import graph as flow_graph
 from ..ir.cfg import induced
 from ..ir.kernel import Block, Kernel, Op
 
-__all__ = ["PointError", "is_point", "longest_interval"]
+__all__ = ["InvalidCode", "is_preemption_point", "longest_interval"]
 
 
-class PointError(AssertionError):
-    """Preemption points are placed wrongly: a bug of the placement, or a foreign image."""
+class InvalidCode(AssertionError):
+    """Code that a preemption cannot lean on: a bug of the compiler, or a foreign image."""
 
 
-def is_point(op: Op) -> bool:
+def is_preemption_point(op: Op) -> bool:
     """Whether a warp can be stopped at `op`: ``pp``, or a barrier."""
     return op.name == "pp" or op.name.startswith("bar.")
 
@@ -32,18 +32,18 @@ def longest_interval(kernel: Kernel) -> int:
 
     Raises
     ------
-    PointError
+    InvalidCode
         If a cycle of the control-flow graph has no preemption point, or a ``pp`` is not followed by its ``pp.div``.
     """
     flow = flow_graph(kernel)
     for block in kernel.blocks:
         for k, op in enumerate(block.ops):
             if op.name == "pp" and (k + 1 == len(block.ops) or block.ops[k + 1].name != "pp.div"):
-                raise PointError(f"{kernel.name}, block {block.label}: pp without pp.div")
-    plain = induced(flow, [b.label for b in kernel.blocks if not any(map(is_point, b.ops))])
+                raise InvalidCode(f"{kernel.name}, block {block.label}: pp without pp.div")
+    plain = induced(flow, [b.label for b in kernel.blocks if not any(map(is_preemption_point, b.ops))])
     if not networkx.is_directed_acyclic_graph(plain):
         cycle = [a for a, _ in networkx.find_cycle(plain)]
-        raise PointError(f"{kernel.name}: no preemption point in the loop {' -> '.join(cycle)}")
+        raise InvalidCode(f"{kernel.name}: no preemption point in the loop {' -> '.join(cycle)}")
     blocks = {block.label: block for block in kernel.blocks}
     leaving = {label: _runs(blocks[label])[-1] for label in flow if label not in plain}
     longest = 0
@@ -60,9 +60,9 @@ def _runs(block: Block) -> list[int]:
     """Return the lengths of the stretches of instructions before, between and after the block's points."""
     runs = [0]
     for op in block.ops:
-        if is_point(op):
+        if is_preemption_point(op):
             runs.append(0)
         elif op.name != "pp.div":
-            runs[-1] += length(op)
+            runs[-1] += instruction_count(op)
     runs[-1] += 1  # the terminator, or the next block's first word
     return runs

@@ -1,4 +1,4 @@
-"""Instructions of the golden model whose values are those of the shared units: f64, special functions, exchange."""
+"""Instructions of the units that take a warp over several cycles: f64, special functions, exchange between lanes."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ from caesura.software.driver import Device
 if TYPE_CHECKING:
     from caesura.sim.golden.state.thread_block import Warp
 
-__all__ = ["watch"]
+__all__ = ["single_step"]
 
 _LIMIT = 2_000_000
 
 
-def watch(work: Work) -> Iterator[tuple[Warp, int, int]]:
+def single_step(work: Work) -> Iterator[tuple[Warp, int, int]]:
     """Run a job; before each instruction yield the warp, its PC and its active lanes, as bits.
 
     Raises
