@@ -1,0 +1,113 @@
+"""The closer: pattern table, body of the entry and tally of a TB, once all of its registers are in."""
+
+import random
+
+import pytest
+from simulation import component
+from stream_bench import get, put, simulate, steady, value
+
+from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, Mechanism, to_words
+from caesura.hw.arch.geometry import MAX_REGISTERS, preset
+from caesura.hw.preempt.save.closer import Closer
+
+TINY = preset("tiny")
+GEOMETRIES = {"bus of 8": TINY, "bus of 16": TINY.replace(bus_bytes=16, warps=6, tb_slots=5),
+              "bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4)}
+SESSION = {"mechanism": Mechanism.LIVE_CP, "pag": 8, "registers": 13, "warps": 4}
+
+
+class Case:
+    """A TB whose records are listed, the vectors of its registers, and what has to become of it."""
+
+    def __init__(self, g, rng, bank, records, written, ended, lines):
+        listed = rng.choice([0, (1 << records) - 1, rng.getrandbits(32) & (1 << records) - 1])
+        live_warps = sum(1 << k for k in rng.sample(range(g.max_block_warps), records))
+        place = {name: rng.getrandbits(bits) for name, bits in (
+            ("launch_id", 32), ("ctaid_x", 32), ("ctaid_y", 16), ("ctaid_z", 16), ("local_base", 32))}
+        metadata_words = rng.randint(9, 900) if records else 0
+        shared_words = rng.randint(1, metadata_words) if lines and records else 0
+        self.job = {"tb": rng.randrange(g.tb_slots), "area": 128 * rng.randrange(1 << 24), "bank": bank, "ended": ended,
+                    "written": written, "live_warps": live_warps, "records": records, "listed": listed,
+                    "items": bin(listed).count("1"), "registers": rng.randint(0, 60), "lines": lines,
+                    "metadata_words": metadata_words, "shared_words": shared_words, **place}
+        self.vectors = [rng.getrandbits(2 * MAX_REGISTERS) for _ in range(records)]
+        self.words = rng.randint(0, 5000) if listed else 0
+        data_bytes, metadata_bytes = 4 * self.words + 128 * lines, 4 * (metadata_words + PATTERN_WORDS * records)
+        self.tally = {"valid": 1, "ended": ended, "tb": self.job["tb"], "data_bytes": data_bytes,
+                      "metadata_bytes": metadata_bytes, "registers": self.job["registers"], "lines": lines,
+                      "warps": records}
+        self.body = to_words(
+            CCB_ENTRY, **SESSION, **place, register_image=self.job["area"], stack_image=self.job["area"],
+            shared_image=self.job["area"] + 4 * (shared_words + self.words) if lines else 0, shared_lines=lines,
+            length=data_bytes + metadata_bytes, live_warps=live_warps, data_bytes=data_bytes,
+            metadata_bytes=metadata_bytes)[2:]
+
+    def table(self):
+        rows = [vector if self.job["listed"] >> k & 1 else 0 for k, vector in enumerate(self.vectors)]
+        return [row >> 32 * k & 0xFFFF_FFFF for row in rows for k in range(PATTERN_WORDS)]
+
+
+async def unit(ctx, dut, rng, stall):
+    """Return the words of a unit, None where they are skipped, and its tag."""
+    words = []
+    while True:
+        chunk = value(await get(ctx, dut.chunk, rng, stall))
+        words += [None if chunk["skip"] else word for word in chunk["words"][:chunk["count"]]]
+        if chunk["flush"]:
+            return words, chunk["tag"]
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("lines", [0, 7])
+def test_table_body_and_tally_of_each_tb(name, lines):
+    g, rng = GEOMETRIES[name], random.Random(lines)
+    dut = component(Closer, g)
+    most = g.max_block_warps
+    cases = [Case(g, rng, k % 2, records, written, ended, lines if records else 0)
+             for k, (records, written, ended) in enumerate([
+                 (1, 1, 0), (most, 1, 0), (0, 0, 1), (2, 1, 1), (3, 1, 0), (0, 0, 1), (most, 1, 1), (1, 1, 0)])]
+    tallies, clears = [], []
+
+    async def vectors(ctx):
+        """The collector: registers of a TB are in some time after its job."""
+        while True:
+            select = ctx.get(dut.select)
+            case = next((case for case in cases[len(tallies):] if case.job["bank"] == select.bank), None)
+            right = case is not None and select.record < len(case.vectors)
+            ctx.set(dut.vector, case.vectors[select.record] if right else 0)
+            _, _, done, clear = await ctx.tick().sample(dut.done, dut.clear)
+            if done.valid:
+                tallies.append(value(done))
+                clears.append(clear)
+            else:
+                assert not clear
+
+    async def bench(ctx):
+        ctx.set(dut.session, {**SESSION, "lines": lines})
+        for number, case in enumerate(cases):
+            bank = case.job["bank"]
+            ctx.set(dut.collected[bank], {"items": max(0, case.job["items"] - 1), "words": 3})
+            ctx.set(dut.collected[1 - bank], {"items": 1, "words": 77})
+            assert not ctx.get(dut.busy)
+            await put(ctx, dut.job, case.job)
+            if case.job["items"] and case.job["written"]:
+                for _ in range(rng.randint(0, 9)):
+                    await ctx.tick()
+                    assert not ctx.get(dut.chunk.valid) and ctx.get(dut.busy), "a register is still to come"
+            ctx.set(dut.collected[bank], {"items": case.job["items"], "words": case.words})
+            if case.job["written"]:
+                words, tag = await unit(ctx, dut, rng, 0.3)
+                assert words == case.table()
+                assert tag == {"final": 0, "closed": case.job["ended"]}
+                if not case.job["ended"]:
+                    words, tag = await unit(ctx, dut, rng, 0.3)
+                    assert words == [None] * (8 % g.bus_bytes // 4) + case.body
+                    assert tag == {"final": 1, "closed": 1}
+            await ctx.tick().until(~dut.busy)
+            assert len(tallies) == number + 1
+            assert tallies[-1] == (case.tally if case.job["written"] else
+                                   {**tallies[-1], "ended": 1, "tb": case.job["tb"], "registers": case.job["registers"],
+                                    "data_bytes": 0, "metadata_bytes": 0, "lines": 0, "warps": 0})
+            assert clears[-1] == 1 << bank
+
+    simulate(dut, bench, watches=[vectors, steady(dut.chunk)])

@@ -1,0 +1,137 @@
+"""The collector: rows and compressed words of each item apart, and what is noted of the TB."""
+
+import random
+
+import pytest
+from selection import quick
+from simulation import component
+from stream_bench import get, put_all, simulate, steady, value
+
+from caesura.hw.arch.context import Pattern
+from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.compress.compressor import group_count
+from caesura.hw.preempt.save.collector import ROWS_AHEAD, Collector
+
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
+                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+
+TINY = preset("tiny")
+GEOMETRIES = {"8x8": TINY, "32x8": TINY.replace(warp_size=32, regs_per_thread=18)}
+EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.5)]
+CASES = quick(EVERY, [("8x8", 0.0), *((name, 0.5) for name in GEOMETRIES)])
+
+
+class Item:
+    """Registers of a warp, or rows of shared memory, and what becomes of them."""
+
+    def __init__(self, g, rng, record, bank, codes, shared_rows=0):
+        self.record, self.bank, self.shared = record, bank, bool(shared_rows)
+        groups, of = group_count(g), {"record": record, "bank": bank}
+        self.beats, self.rows, self.words, self.vector, self.count = [], [], [], 0, 0
+
+        def beat(words, code, last, tag):
+            self.beats.append({"words": words + [0] * (len(words) % 2), "count": len(words), "code": code,
+                               "last": last, "tag": tag})
+
+        for _ in range(shared_rows):
+            row = [rng.getrandbits(32) for _ in range(g.lanes)]
+            self.rows.append(row)
+            beat(row, Pattern.RANDOM, 1, {"shared": 1})
+        for number, (register, code) in enumerate(codes.items()):
+            tag = {"register": register, "ends": number == len(codes) - 1, "of": of}
+            self.vector |= code << 2 * register
+            if code == Pattern.RANDOM:
+                for k in range(g.beats):
+                    row = [rng.getrandbits(32) for _ in range(g.lanes)]
+                    self.rows.append(row)
+                    self.count += g.lanes
+                    beat(row, code, k == g.beats - 1, tag)
+            else:
+                # as many groups as there can be, or as few
+                words = [rng.getrandbits(32) for _ in range(rng.choice([1, groups]) << (code == Pattern.STRIDED))]
+                self.words += words
+                self.count += len(words)
+                beat(words, code, 1, tag)
+
+
+def tb(g, rng, bank, records):
+    """The items of a TB: all of a kind, one register, as many as there are, and lines of shared memory at the end."""
+    kinds = [[Pattern.RANDOM], [Pattern.UNIFORM], [Pattern.STRIDED],
+             [Pattern.RANDOM, Pattern.UNIFORM, Pattern.STRIDED]]
+    items = []
+    for record in range(records):
+        some = rng.choice([1, rng.randint(1, g.regs_per_thread), g.regs_per_thread])
+        registers = sorted(rng.sample(range(g.regs_per_thread), some))
+        kind = kinds[(record + bank) % 4]
+        items.append(Item(g, rng, record, bank, {r: rng.choice(kind) for r in registers}))
+    return [*items, Item(g, rng, 0, bank, {}, shared_rows=rng.randint(1, 5))]
+
+
+@pytest.mark.parametrize("name, stall", CASES)
+def test_rows_words_and_notes_of_two_tbs(name, stall):
+    g, rng = GEOMETRIES[name], random.Random(name)
+    dut = component(Collector, g)
+    tbs = [tb(g, rng, bank, g.max_block_warps) for bank in (0, 1)]
+    items = [item for each in tbs for item in each]
+    ended = [item for item in items if not item.shared]
+
+    async def rows(ctx):
+        for item in items:
+            for row in item.rows:
+                assert value(await get(ctx, dut.rows, rng, stall)) == row
+
+    async def words(ctx):
+        for item in ended:
+            got, flush = [], 0
+            while not flush:
+                group = value(await get(ctx, dut.words, rng, stall))
+                taken = bin(group["strobe"]).count("1")
+                assert group["strobe"] == (1 << taken) - 1 and (taken == 4 or group["flush"])
+                got, flush = got + group["words"][:taken], group["flush"]
+            assert got == item.words
+
+    async def counts(ctx):
+        await ctx.tick().repeat(700 if stall else 1)  # until no item can be held any more
+        for item in ended:
+            assert await get(ctx, dut.items, rng, stall) == len(item.rows)
+
+    async def notes(ctx):
+        """Both TBs are judged when all of their items are in; the first one's place is cleared before the other's."""
+        for bank, items in enumerate(tbs):
+            counted = [item for item in items if not item.shared]
+            await ctx.tick().until(dut.collected[bank].items == len(counted))
+            assert ctx.get(dut.collected[bank].words) == sum(item.count for item in counted)
+            for item in counted:
+                ctx.set(dut.select, {"record": item.record, "bank": bank})
+                assert ctx.get(dut.vector) == item.vector
+        for bank in (0, 1):
+            other = value(ctx.get(dut.collected[1 - bank]))
+            ctx.set(dut.clear, 1 << bank)
+            await ctx.tick()
+            ctx.set(dut.clear, 0)
+            assert value(ctx.get(dut.collected[bank])) == {"items": 0, "words": 0}
+            assert value(ctx.get(dut.collected[1 - bank])) == other
+
+    simulate(dut, put_all(dut.input, [beat for item in items for beat in item.beats], rng, stall / 2),
+             rows, words, counts, notes, watches=[steady(dut.rows), steady(dut.words), steady(dut.items)])
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_all_words_of_an_item_are_held_while_its_rows_go(name):
+    """The longest words and as many rows as are read ahead, of which nothing is taken: the item is counted."""
+    g, rng = GEOMETRIES[name], random.Random(3)
+    dut = component(Collector, g)
+    random_registers = ROWS_AHEAD // g.beats
+    codes = {r: Pattern.RANDOM if r < random_registers else Pattern.STRIDED for r in range(g.regs_per_thread)}
+    item = Item(g, rng, 0, 0, codes)
+
+    async def bench(ctx):
+        assert not ctx.get(dut.busy)
+        await put_all(dut.input, item.beats)(ctx)
+        assert ctx.get(dut.collected[0].items) == 1 and ctx.get(dut.busy)
+        assert ctx.get(dut.items.valid) and ctx.get(dut.items.payload) == len(item.rows)
+        for row in item.rows:
+            assert value(await get(ctx, dut.rows)) == row
+        assert not ctx.get(dut.rows.valid)
+
+    simulate(dut, bench)

@@ -1,0 +1,113 @@
+"""The merge: pieces of metadata, each followed by what its tag says, as one stream."""
+
+import random
+
+import pytest
+from selection import quick
+from simulation import component
+from stream_bench import get, put_all, simulate, steady, value
+
+from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.save.merge import Merge
+
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
+                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+
+TINY = preset("tiny")
+GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(warp_size=16, lanes=16)}
+EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.6)]
+CASES = quick(EVERY, [("8x8", 0.0), *((name, 0.6) for name in GEOMETRIES)])
+
+
+class Streams:
+    """What comes in on each stream, and the chunks that have to come out: (words, flush, skip, final)."""
+
+    def __init__(self, g, rng):
+        self.g, self.rng = g, rng
+        self.pieces, self.rows, self.words, self.items, self.closing, self.chunks = [], [], [], [], [], []
+
+    def some(self, count):
+        return [self.rng.getrandbits(32) for _ in range(count)]
+
+    def groups(self, stream, count, **tag):
+        """Words in groups of four, the last of which ends the piece, even if it has none."""
+        words = self.some(count)
+        for at in range(0, max(1, count), 4):
+            group = words[at:at + 4]
+            last = at + 4 >= count
+            stream.append({"words": group + [0] * (4 - len(group)), "strobe": (1 << len(group)) - 1, "flush": last,
+                           **({"tag": tag} if last and tag else {})})
+            self.chunks.append((group, 0, 0, 0))
+
+    def shared_rows(self, count):
+        for _ in range(count):
+            row = self.some(self.g.lanes)
+            self.rows.append(row)
+            self.chunks += [(row[at:at + 4], 0, 0, 0) for at in range(0, len(row), 4)]
+
+    def item(self, rows, words):
+        self.groups(self.pieces, self.rng.randint(5, 12), registers=1)
+        self.shared_rows(rows)
+        self.items.append(rows)
+        self.groups(self.words, words)
+
+    def close(self, records, ended):
+        """A table of `records`, which ends the stream, then an entry's body unless the TB has ended by itself."""
+        self.groups(self.pieces, 0, closes=1)
+        chunks = [(self.some(4), 0, 0, 0) for _ in range(records - 1)] + [(self.some(4), 1, 0, 0)]
+        if not ended:
+            chunks += [(self.some(2), 0, 1, 0), (self.some(4), 0, 0, 0), (self.some(2), 1, 0, 1)]
+        for k, (words, flush, skip, final) in enumerate(chunks):
+            tag = {"final": final, "closed": k == len(chunks) - 1}
+            self.closing.append({"words": words + [0] * (4 - len(words)), "count": len(words), "flush": flush,
+                                 "skip": skip, "tag": tag})
+        self.chunks += chunks
+
+
+def scenario(g, rng):
+    streams = Streams(g, rng)
+    for ended in (0, 1, 0):
+        for rows, words in ((0, 0), (1, 0), (0, 1), (rng.randint(2, 9), rng.randint(2, 9)), (3, 4), (2, 8)):
+            streams.item(rows, words)
+        streams.groups(streams.pieces, 5)
+        for rows in (0, 1, rng.randint(2, 9)):
+            streams.groups(streams.pieces, 1, rows=rows)
+            streams.shared_rows(rows)
+        streams.close(rng.randint(1, 4), ended)
+    return streams
+
+
+@pytest.mark.parametrize("name, stall", CASES)
+def test_everything_comes_in_its_place(name, stall):
+    g, rng = GEOMETRIES[name], random.Random(name)
+    dut, streams = component(Merge, g), scenario(g, rng)
+
+    async def sink(ctx):
+        for words, flush, skip, final in streams.chunks:
+            out = value(await get(ctx, dut.chunk, rng, stall))
+            assert (out["words"][:out["count"]], out["flush"], out["skip"]) == (words, flush, skip)
+            assert not flush or out["tag"] == final
+        assert not ctx.get(dut.chunk.valid)
+
+    sources = [put_all(getattr(dut, name), getattr(streams, name), rng, stall)
+               for name in ("pieces", "rows", "words", "items", "closing")]
+    simulate(dut, *sources, sink, watches=[steady(dut.chunk)])
+
+
+def test_a_chunk_a_cycle():
+    g, rng = TINY, random.Random(5)
+    dut, streams = component(Merge, g), Streams(g, rng)
+    streams.item(6, 12)
+    streams.groups(streams.pieces, 1, rows=5)
+    streams.shared_rows(5)
+    streams.close(3, 0)
+
+    async def sink(ctx):
+        await ctx.tick().until(dut.items.valid)
+        ctx.set(dut.chunk.ready, 1)
+        for number in range(len(streams.chunks)):
+            assert ctx.get(dut.chunk.valid), f"a bubble before chunk {number}"
+            await ctx.tick()
+
+    names = ("pieces", "rows", "words", "items", "closing")
+    simulate(dut, *(put_all(getattr(dut, name), getattr(streams, name)) for name in names), sink)

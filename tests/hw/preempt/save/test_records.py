@@ -1,0 +1,308 @@
+"""The record writer: the words of each warp as it stops, the bitmap of lines, and lists of what is to be fetched."""
+
+import random
+
+import pytest
+from selection import quick
+from simulation import component
+from stream_bench import get, put, simulate, steady, value
+
+from caesura.hw.arch.context import (
+    HEADER_WORDS,
+    STACK_ENTRY,
+    WARP_HEADER,
+    Mechanism,
+    area_address,
+    entry_address,
+    from_words,
+    to_words,
+)
+from caesura.hw.arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.isa import LIVE_BITS, registers_of_vector
+from caesura.hw.preempt.formats.rows import rows_per_line
+from caesura.hw.preempt.save.records import RecordWriter
+
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
+                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+
+TINY = preset("tiny").replace(shared_bytes=128 * 12)
+GEOMETRIES = {"bus of 8": TINY, "bus of 16": preset("tiny").replace(
+    warps=6, tb_slots=3, warp_size=16, lanes=4, bus_bytes=16, regs_per_thread=64, shared_bytes=128 * 140)}
+CCB_BASE, AREA_BYTES = 0x8_0000, 0x3000
+EVERY = [(name, *case) for name in GEOMETRIES for case in (
+    (Mechanism.OCCUPIED, 0, None), (Mechanism.LIVE, 0, 1), (Mechanism.LIVE_CP, 0, 0), (Mechanism.LIVE_CP, 1, 2))]
+CASES = quick(EVERY, [EVERY[k] for k in (1, 2, 4, 7)])
+"""What is saved, and which sizes are the worst: 0 the least, 1 the most, 2 any with 65 lines."""
+
+
+def bits(vector):
+    return [k for k in range(vector.bit_length()) if vector >> k & 1]
+
+
+class Warp:
+    """What the front end holds of a warp slot."""
+
+    def __init__(self, g, rng, registers, worst):
+        full = (1 << g.warp_size) - 1
+        vector = rng.choice([0, (1 << LIVE_BITS) - 1, rng.getrandbits(LIVE_BITS)])
+        some = [0, (1 << 64) - 1, rng.getrandbits(64)]
+        self.valid = (1 << registers) - 1 & (some[worst] if worst is not None else rng.choice(some))
+        self.view = {"base": rng.randrange(g.registers), "launched": full >> rng.randrange(g.warp_size),
+                     "live": rng.randint(1, full), "waiting": rng.getrandbits(1), "barrier": rng.randrange(BARRIERS),
+                     "live_vector": vector}
+        if worst == 0:
+            depth, predicates, uniforms = 1, 0, 0
+        elif worst == 1:
+            depth, predicates, uniforms = g.stack_depth, (1 << PREDICATES) - 1, (1 << UNIFORMS) - 1
+        else:
+            depth, predicates = rng.randint(1, g.stack_depth), rng.getrandbits(PREDICATES)
+            uniforms = rng.getrandbits(UNIFORMS) & rng.getrandbits(UNIFORMS)
+        self.stack = [{"pc": rng.getrandbits(PC_BITS), "mask": rng.randint(0, full), "reconv": rng.getrandbits(PC_BITS)}
+                      for _ in range(depth)]
+        self.predicates = {p: rng.randint(0, full) for p in bits(predicates)}
+        self.uniforms = {u: rng.getrandbits(32) for u in bits(uniforms)}
+
+    def saved(self, session):
+        """Registers that have to be saved."""
+        if session["mechanism"] == Mechanism.OCCUPIED:
+            return session["allocated"]
+        live = sum(1 << r for r in registers_of_vector(self.view["live_vector"], session["registers"]))
+        return live if session["scramble"] else live & self.valid
+
+    def record(self, number, session):
+        """Words of the record, without registers."""
+        view = self.view
+        words = to_words(
+            WARP_HEADER, warp=number, depth=len(self.stack), predicates=sum(1 << p for p in self.predicates),
+            waiting=view["waiting"], barrier=view["barrier"], live_lanes=view["live"], launched_lanes=view["launched"],
+            saved_registers=bin(self.saved(session)).count("1"), uniforms=sum(1 << u for u in self.uniforms))
+        words += [*self.predicates.values(), *self.uniforms.values()]
+        return words + [word for entry in self.stack for word in to_words(STACK_ENTRY, **entry)]
+
+
+class Bench:
+    """A record writer, the SM it looks at, and what has come out of it.
+
+    Parameters
+    ----------
+    tbs : list of (warp slots, first_line)
+        TB n of the list is in slot ``n % tb_slots``.
+    """
+
+    def __init__(self, g, rng, mechanism, scramble, lines, registers, worst=None):
+        self.g, self.rng, self.dut = g, rng, component(RecordWriter, g)
+        self.session = {"mechanism": mechanism, "scramble": scramble, "ccb_base": CCB_BASE, "area_bytes": AREA_BYTES,
+                        "registers": registers, "warps": 2, "lines": lines, "allocated": (1 << registers) - 1}
+        self.warps = [Warp(g, rng, registers, worst) for _ in range(g.warps)]
+        self.places, self.slots = {}, {}
+        self.lines_valid = rng.choice([0, rng.getrandbits(g.shared_lines), (1 << g.shared_lines) - 1])
+        self.stopped = self.exited = 0
+        self.pieces, self.items, self.jobs, self.closes = [], [], [], []
+
+    def row(self, tb, slots, first_line):
+        """The TB's row of the TB table; its warps are numbered in the order of `slots`."""
+        for number, slot in enumerate(slots):
+            self.places[slot] = number
+        self.slots[tb] = slots
+        rng = self.rng
+        return {"valid": 1, "started": 1, "warps": sum(1 << slot for slot in slots), "first_line": first_line,
+                "lines": self.session["lines"], "launch_id": rng.getrandbits(32), "ctaid_x": rng.getrandbits(32),
+                "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16), "local_base": rng.getrandbits(32)}
+
+    def state(self, ctx, stopped, exited):
+        self.stopped, self.exited = stopped, exited
+        ctx.set(self.dut.stopped, stopped)
+        ctx.set(self.dut.exited, exited)
+
+    async def views(self, ctx):
+        """Answer what is selected, before the next edge."""
+        dut = self.dut
+        ctx.set(dut.session, self.session)
+        ctx.set(dut.lines_valid, self.lines_valid)
+        while True:
+            select = ctx.get(dut.save_select)
+            warp = self.warps[min(select.warp, self.g.warps - 1)]
+            entry = warp.stack[min(select.entry, len(warp.stack) - 1)]
+            ctx.set(dut.save_view, {"valid": 1, "block_warp": self.places.get(select.warp, 0), **warp.view,
+                                    "depth": len(warp.stack), **entry})
+            flags = self.warps[min(ctx.get(dut.flags_select), self.g.warps - 1)]
+            ctx.set(dut.flags_valid, flags.valid)
+            ctx.set(dut.flags_predicates, sum(1 << p for p in flags.predicates))
+            ctx.set(dut.save_predicate, flags.predicates.get(ctx.get(dut.save_predicate_select), 0))
+            ctx.set(dut.save_uniforms, sum(1 << u for u in warp.uniforms))
+            ctx.set(dut.save_uniform, warp.uniforms.get(ctx.get(dut.save_uniform_select), 0))
+            await ctx.tick()
+
+    def sink(self, port, into, stall):
+        async def watch(ctx):
+            while True:
+                into.append(value(await get(ctx, port, self.rng, stall)))
+        return watch
+
+    def chunks(self, stall):
+        """Return a watch that gathers the pieces: (words, what follows, the warps stopped until then)."""
+        async def watch(ctx):
+            words = []
+            while True:
+                chunk = value(await get(ctx, self.dut.chunk, self.rng, stall))
+                assert not chunk["skip"]
+                words += chunk["words"][:chunk["count"]]
+                if chunk["flush"]:
+                    self.pieces.append((words, chunk["tag"], self.stopped))
+                    words = []
+        return watch
+
+    def run(self, *benches, stall=0.3):
+        dut = self.dut
+        outputs = [self.sink(dut.item, self.items, stall), self.sink(dut.job, self.jobs, stall),
+                   self.sink(dut.close, self.closes, stall), self.chunks(stall)]
+        simulate(dut, *benches, watches=[self.views, *outputs, *map(steady, (dut.chunk, dut.item, dut.job, dut.close))])
+
+    def check(self, tb, row, bank, ended=False):
+        """Take what belongs to the TB from what came out, and compare it."""
+        g, session = self.g, self.session
+        body = entry_address(CCB_BASE, tb) + 8 - 8 % g.bus_bytes
+        close = self.closes.pop(0)
+        left = {slot for slot in self.slots[tb] if not self.exited >> slot & 1} if not ended else set()
+        numbers, words, listed, registers = [], 0, 0, 0
+        while self.pieces and not self.pieces[0][1]["closes"] and len(numbers) < close["records"]:
+            record, tag, stopped = self.pieces.pop(0)
+            number = from_words(WARP_HEADER, record[:HEADER_WORDS])["warp"]
+            slot = self.slots[tb][number]
+            warp = self.warps[slot]
+            mask = warp.saved(session)
+            assert record == warp.record(number, session) and stopped >> slot & 1
+            assert tag == {"rows": 0, "registers": mask != 0, "closes": 0}
+            if mask:
+                item = self.items.pop(0)
+                names = ("shared", "warp", "base", "mask", "raw", "launched", "of")
+                assert [item[name] for name in names] == [
+                    0, slot, warp.view["base"], mask, session["mechanism"] != Mechanism.LIVE_CP, warp.view["launched"],
+                    {"record": len(numbers), "bank": bank}]
+                assert item["valid"] & mask == warp.valid & mask
+                listed |= 1 << len(numbers)
+                registers += bin(mask).count("1")
+            numbers.append(number)
+            left.discard(slot)
+            words += len(record)
+        assert not left and len(set(numbers)) == len(numbers)
+        lines, before = 0, words
+        if numbers:
+            if session["lines"]:
+                lines, words = self._lines(row, words)
+            piece, tag, _ = self.pieces.pop(0)
+            assert piece == [] and tag == {"rows": 0, "registers": 0, "closes": 1}
+            area = area_address(g, CCB_BASE, AREA_BYTES, tb)
+            assert self.jobs.pop(0) == {"address": area, "entry": tb} and close["area"] == area
+            if not ended:
+                assert self.jobs.pop(0) == {"address": body, "entry": tb}
+        assert {name: close[name] for name in close if name != "area"} == {
+            "tb": tb, "bank": bank, "ended": ended, "written": bool(numbers),
+            "live_warps": sum(1 << n for n in numbers),
+            "records": len(numbers), "items": bin(listed).count("1"), "listed": listed, "registers": registers,
+            "lines": lines, "metadata_words": words, "shared_words": before if session["lines"] and numbers else 0,
+            **{name: row[name] for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")}}
+
+    def _lines(self, row, words):
+        """Take the bitmap and the items of the lines; return the lines, and the words so far."""
+        count = self.session["lines"]
+        saved = (1 << count) - 1
+        valid = self.lines_valid >> row["first_line"] & saved
+        if self.session["mechanism"] != Mechanism.OCCUPIED:
+            saved &= valid
+        bitmap, tag, _ = self.pieces.pop(0)
+        groups = -(-count // 32)
+        assert bitmap == [saved >> 32 * k & 0xFFFF_FFFF for k in range(groups)]
+        lines = bin(saved).count("1")
+        assert tag == {"rows": lines * rows_per_line(self.g), "registers": 0, "closes": 0}
+        for k, word in enumerate(bitmap):
+            if word:
+                item = self.items.pop(0)
+                assert (item["shared"], item["line"], item["mask"]) == (1, row["first_line"] + 32 * k, word)
+                assert item["valid"] & word == valid >> 32 * k & word
+        return lines, words + groups
+
+    def nothing_left(self):
+        assert not (self.pieces or self.items or self.jobs or self.closes)
+
+
+@pytest.mark.parametrize("name, mechanism, scramble, worst", CASES)
+def test_every_warp_has_a_record_and_every_line_a_bit(name, mechanism, scramble, worst):
+    g, rng = GEOMETRIES[name], random.Random(f"{name} {mechanism} {scramble}")
+    lines = {None: g.shared_lines // 2, 0: 1, 1: 0, 2: min(65, g.shared_lines // 2)}[worst]
+    bench = Bench(g, rng, mechanism, scramble, lines, {None: 7, 0: 1}.get(worst, g.regs_per_thread), worst)
+    slots = rng.sample(range(g.warps), g.warps)
+    half = len(slots) // 2
+    rows = [bench.row(0, slots[:half], 0), bench.row(1, slots[half:], g.shared_lines // 2)]
+
+    async def warps(ctx):
+        """Warps stop one after the other, one of them exits instead; the TBs are saved in the other order."""
+        exits, stopped = slots[0] if half > 1 else None, 0
+        for slot in rng.sample(slots, len(slots)):
+            await ctx.tick().repeat(rng.choice([1, 90]))
+            stopped |= 0 if slot == exits else 1 << slot
+            bench.state(ctx, stopped, 1 << exits if exits is not None else 0)
+
+    async def targets(ctx):
+        for tb in (1, 0):
+            await put(ctx, bench.dut.target, {"tb": tb, "row": rows[tb]})
+        while len(bench.closes) < 2:
+            await ctx.tick()
+        assert ctx.get(bench.dut.idle)
+
+    bench.run(warps, targets)
+    bench.check(1, rows[1], 0)
+    bench.check(0, rows[0], 1)
+    bench.nothing_left()
+
+
+def test_a_tb_of_which_nothing_is_left_is_closed_without_an_entry():
+    g, rng = TINY, random.Random(9)
+    bench = Bench(g, rng, Mechanism.LIVE, 0, 3, 5, worst=1)
+    rows = [bench.row(0, [2, 0], 0), bench.row(1, [1, 3], 4)]
+
+    async def end(ctx):
+        dut = bench.dut
+        bench.state(ctx, 0b0100, 0)
+        await put(ctx, dut.target, {"tb": 0, "row": rows[0]})
+        await ctx.tick().until(dut.waiting)
+        while not bench.pieces:
+            await ctx.tick()
+        assert ctx.get(dut.waiting) and not ctx.get(dut.idle)
+        bench.state(ctx, 0b0100, 0b0101)
+        await put(ctx, dut.target, {"tb": 1, "row": rows[1]})
+        assert len(bench.closes) == 1
+        await ctx.tick().repeat(4)
+        assert ctx.get(dut.waiting)
+        bench.state(ctx, 0b0100, 0b1111)
+        await ctx.tick().until(dut.idle)
+        assert not ctx.get(dut.waiting)
+        await ctx.tick().repeat(20)
+
+    bench.run(end)
+    bench.check(0, rows[0], 0, ended=True)
+    bench.check(1, rows[1], 1, ended=True)
+    bench.nothing_left()
+
+
+def test_a_warp_takes_four_cycles_and_one_for_each_predicate_uniform_register_and_stack_entry():
+    g, rng = TINY, random.Random(2)
+    bench = Bench(g, rng, Mechanism.OCCUPIED, 0, 0, 4)
+    row, took = bench.row(0, [0, 1, 2, 3], 0), []
+
+    async def end(ctx):
+        bench.state(ctx, 0b1111, 0)
+        await put(ctx, bench.dut.target, {"tb": 0, "row": row})
+        seen = 0
+        for cycle in range(1000):
+            if len(bench.pieces) > seen:
+                seen = len(bench.pieces)
+                took.append(cycle)
+            if len(bench.closes):
+                break
+            await ctx.tick()
+
+    bench.run(end, stall=0.0)
+    for slot in (1, 2, 3):
+        warp = bench.warps[slot]
+        assert took[slot] - took[slot - 1] == 4 + len(warp.predicates) + len(warp.uniforms) + len(warp.stack)

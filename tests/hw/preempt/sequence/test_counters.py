@@ -1,0 +1,117 @@
+"""The counters of a preempt and a resume, against sums over every cycle."""
+
+import random
+
+from simulation import component
+from stream_bench import simulate, value
+
+from caesura.hw.arch.context import State
+from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.sequence.counters import PreemptCounters
+
+G = preset("tiny")
+SAVED = {"data_bytes": "save_data_bytes", "metadata_bytes": "save_metadata_bytes", "registers": "save_registers",
+         "lines": "save_lines", "warps": "save_warps"}
+HEAD_BYTES, BODY_BYTES = 8, 56
+
+
+def some_cycle(rng):
+    """What happens in a cycle."""
+    tally = {"valid": rng.random() < 0.2, "ended": rng.getrandbits(1), **{name: rng.getrandbits(20) for name in SAVED}}
+    event = {"valid": rng.random() < 0.2, "state": rng.choice(list(State)[:4]), "error": rng.getrandbits(1)}
+    return {"tally": tally, "head_event": event, **{name: rng.random() < 0.2 for name in (
+        "dropped", "released", "draining", "started", "issued", "read_valid")}, "read_words": rng.getrandbits(20)}
+
+
+def saved(cycles):
+    """Counters of a preempt, from what happened in the cycles since it was taken."""
+    tallies = [c["tally"] for _, c in cycles if c["tally"]["valid"]]
+    totals = {counter: sum(tally[name] for tally in tallies) for name, counter in SAVED.items()}
+    heads = [c for _, c in cycles if c["head_event"]["valid"] and c["head_event"]["state"] != State.DEMOTED]
+    totals["save_metadata_bytes"] += (BODY_BYTES * sum(not tally["ended"] for tally in tallies)
+                                      + HEAD_BYTES * len(heads))
+    return {**totals, "save_tbs": sum(c["released"] for _, c in cycles),
+            "drain_cycles": sum(c["draining"] for _, c in cycles),
+            "save_cycles": max((at for at, c in cycles if c["dropped"]), default=0)}
+
+
+def resumed(cycles):
+    starts = [at for at, c in cycles if c["started"]]
+    issued = [at for at, c in cycles if c["issued"] and starts and at > starts[0]]
+    return {"restore_cycles": max(starts, default=0), "restore_bytes": 4 * sum(
+        c["read_words"] for _, c in cycles if c["read_valid"]),
+        "resume_cycles": issued[0] if issued else cycles[-1][0] + 1}
+
+
+def run(resume, lengths, quiet=()):
+    """Run commands of so many cycles each, one after the other; events named `quiet` do not happen."""
+    dut, rng = component(PreemptCounters, G), random.Random(str(lengths))
+
+    async def cycle(ctx, what):
+        for name in quiet:
+            what[name] = 0
+        for name, field in what.items():
+            ctx.set(getattr(dut, name), field)
+        await ctx.tick()
+
+    async def bench(ctx):
+        begin = dut.begin_restore if resume else dut.begin_save
+        for length in lengths:
+            ctx.set(dut.saving, 0)
+            await cycle(ctx, some_cycle(rng) | {"released": 0})  # the command is taken
+            ctx.set(begin, 1)
+            await cycle(ctx, some_cycle(rng) | {"released": 0})
+            ctx.set(begin, 0)
+            ctx.set(dut.saving, not resume)
+            happened = []
+            for at in range(2, length + 2):
+                what = some_cycle(rng)
+                happened.append((at, what))
+                await cycle(ctx, what)
+            counters, expected = value(ctx.get(dut.counters)), (resumed if resume else saved)(happened)
+            assert {name: counters[name] for name in expected} == expected
+
+    simulate(dut, bench)
+
+
+def test_a_preempt_counts_from_its_command_on():
+    run(False, [1, 2, 40, 3, 25])
+
+
+def test_a_preempt_that_drops_nothing_took_no_time():
+    run(False, [20, 5], quiet=("dropped", "released"))
+
+
+def test_a_resume_counts_until_the_first_instruction_after_a_start():
+    run(True, [1, 2, 30, 3, 25])
+
+
+def test_a_resume_that_never_issues_counts_on():
+    run(True, [20], quiet=("issued",))
+
+
+def test_a_resume_leaves_the_counters_of_the_preempt_alone():
+    dut = component(PreemptCounters, G)
+
+    async def bench(ctx):
+        ctx.set(dut.begin_save, 1)
+        await ctx.tick()
+        ctx.set(dut.begin_save, 0)
+        ctx.set(dut.saving, 1)
+        ctx.set(dut.tally, {"valid": 1, "data_bytes": 11, "metadata_bytes": 22, "registers": 3, "lines": 4, "warps": 5})
+        ctx.set(dut.dropped, 1)
+        ctx.set(dut.released, 1)
+        await ctx.tick()
+        for signal in (dut.tally.valid, dut.dropped, dut.saving):
+            ctx.set(signal, 0)
+        before = value(ctx.get(dut.counters))
+        ctx.set(dut.begin_restore, 1)
+        await ctx.tick()
+        ctx.set(dut.begin_restore, 0)
+        ctx.set(dut.head_event, {"valid": 1, "state": State.COMPLETE})
+        await ctx.tick().repeat(3)
+        after = value(ctx.get(dut.counters))
+        assert (before["save_tbs"], before["save_cycles"], before["save_metadata_bytes"]) == (1, 2, 22 + BODY_BYTES)
+        assert {n: v for n, v in after.items() if n[:2] != "re"} == {n: v for n, v in before.items() if n[:2] != "re"}
+
+    simulate(dut, bench)

@@ -1,0 +1,273 @@
+"""The preempt sequencer among a save pipeline, a committer and warps that stop or exit when they like."""
+
+import random
+
+import pytest
+from simulation import component
+from stream_bench import simulate, value
+
+from caesura.hw.arch.context import State
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.sequence.preempt_sequencer import PreemptSequencer
+
+GEOMETRIES = {"tiny": preset("tiny"), "6 TBs": preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)}
+KERNEL, GENERATION, LIMIT = 1, 0xBEEF, 1500
+
+
+class Pipeline:
+    """The TB being saved: it is done some cycles after the last of its warps has stopped or exited."""
+
+    def __init__(self, tb, row):
+        self.tb, self.row, self.time = tb, row, 0
+
+
+class Bench:
+    """One preempt after the other.
+
+    Parameters
+    ----------
+    exits : float
+        Chance that a warp exits rather than stops.
+    fails : State, optional
+        The head with which writing fails, once.
+    """
+
+    def __init__(self, g, seed, exits, fails=None):
+        self.g, self.rng, self.exits, self.fails = g, random.Random(seed), exits, fails
+        self.dut = component(PreemptSequencer, g)
+
+    def fill(self):
+        """Some TBs of the kernel, some of another; every TB has started, as the dispatcher sees to."""
+        g, rng = self.g, self.rng
+        slots = rng.sample(range(g.warps), g.warps)
+        self.rows = [{"valid": 0}] * g.tb_slots
+        for tb in rng.sample(range(g.tb_slots), rng.choice([g.tb_slots, rng.randint(0, g.tb_slots)])):
+            mine, slots = slots[:rng.randint(1, g.warps // g.tb_slots)], slots[g.warps // g.tb_slots:]
+            self.rows[tb] = {"valid": 1, "started": 1, "warps": sum(1 << slot for slot in mine),
+                             "kernel": KERNEL if rng.random() < 0.8 else 0, "launch_id": rng.getrandbits(32)}
+        self.ours = {tb for tb, row in enumerate(self.rows) if row["valid"] and row["kernel"] == KERNEL}
+        self.stopped = self.exited = 0
+        self.pipeline, self.heads, self.written, self.freed = None, [], [], []
+        self.saving, self.begun, self.ended, self.committing = set(), [], set(), {}
+        self.opened, self.released, self.dropped, self.write_error, self.at_error = set(), set(), set(), False, None
+        self.before = None
+
+    def running(self, tb):
+        return self.rows[tb].get("warps", 0) & ~self.stopped & ~self.exited
+
+    def left(self, tb):
+        return self.rows[tb].get("warps", 0) & ~self.exited
+
+    def warps_go_on(self):
+        rng, g = self.rng, self.g
+        for slot in range(g.warps):
+            if not (self.stopped | self.exited) >> slot & 1 and rng.random() < self.pace:
+                if rng.random() < self.exits:
+                    self.exited |= 1 << slot
+                else:
+                    self.stopped |= 1 << slot
+
+    def inputs(self, ctx):
+        """Set what the neighbours say in this cycle; return the tally and the event."""
+        dut, rng, pipeline = self.dut, self.rng, self.pipeline
+        for tb, row in enumerate(self.rows):
+            ctx.set(dut.resident[tb], row)
+        ctx.set(dut.stopped, self.stopped)
+        ctx.set(dut.exited, self.exited)
+        waits = pipeline is not None and self.running(pipeline.tb) != 0 and pipeline.time == 0
+        tally = {"valid": 0}
+        if pipeline is not None and not waits:
+            pipeline.time += 1
+            if pipeline.time > 4 + pipeline.tb:
+                tally = {"valid": 1, "tb": pipeline.tb, "ended": not self.left(pipeline.tb)}
+        event = {"valid": 0}
+        if self.heads and rng.random() < 0.3:
+            event = {"valid": 1, **self.heads.pop(0)}
+        ctx.set(dut.tally, tally)
+        ctx.set(dut.waiting, waits)
+        ctx.set(dut.flowing, pipeline is not None and not waits)
+        ctx.set(dut.save_idle, pipeline is None)
+        ctx.set(dut.target.ready, pipeline is None)
+        ctx.set(dut.head.ready, rng.random() < 0.6)
+        ctx.set(dut.head_event, event)
+        ctx.set(dut.sending, any(tb in self.opened for tb in self.committing))
+        ctx.set(dut.commit_idle, not self.heads and not event["valid"] and not self.committing)
+        ctx.set(dut.write_error, self.write_error)
+        return tally, event
+
+    def acknowledge(self, event):
+        """The committer's side of an event; a failed head is an error from the next cycle on."""
+        tb = event["entry"]
+        if event["error"]:
+            self.write_error = True
+        if event["state"] == State.SAVING:
+            self.opened.add(tb)
+
+    def commit(self):
+        """Data of opened entries is written; `COMPLETE` follows, unless something has failed."""
+        for tb in list(self.committing):
+            if tb in self.opened:
+                self.committing[tb] -= 1
+                if self.committing[tb] == 0:
+                    del self.committing[tb]
+                    if not self.write_error:
+                        self.heads.append({"entry": tb, "state": State.COMPLETE, "error": self.failing(State.COMPLETE)})
+
+    def failing(self, state):
+        """Whether a head fails: the first of the state that is to."""
+        if self.fails == state and self.at_error is None:
+            self.at_error = state
+            return 1
+        return 0
+
+    async def cycle(self, ctx):
+        """Run a cycle; return the result if there is one."""
+        dut = self.dut
+        self.warps_go_on()
+        tally, event = self.inputs(ctx)
+        claim = ctx.get(dut.claim)
+        self.check_draining(ctx, claim)
+        target = ctx.get(dut.target.payload) if ctx.get(dut.target.valid) else None
+        if target is not None and target.tb not in self.begun:
+            self.check_choice(target)
+        assert ctx.get(dut.opened) == sum(1 << tb for tb in self.opened)
+        state = (self.stopped, self.exited, {tb for tb in range(self.g.tb_slots) if claim >> tb & 1}, self.write_error)
+        _, _, head, sent, taken, release, dropped, done = await ctx.tick().sample(
+            dut.head.payload, dut.head.valid & dut.head.ready, dut.target.valid & dut.target.ready, dut.release,
+            dut.dropped, dut.done)
+        self.before = state
+        if sent:
+            self.head(head)
+        if event["valid"]:
+            self.acknowledge(event)
+        committed = event["valid"] and event["state"] == State.COMPLETE and not event["error"]
+        freed = event["valid"] and event["state"] == State.FREE
+        assert release.valid == committed and dropped == (committed or freed)
+        if committed:
+            assert release.tb == event["entry"]
+            self.released.add(release.tb)
+        if committed or freed:
+            self.dropped.add(event["entry"])
+            self.rows[event["entry"]] = {"valid": 0}
+        self.commit()
+        if tally["valid"]:
+            if tally["ended"]:
+                self.ended.add(tally["tb"])
+            else:
+                self.committing[tally["tb"]] = self.rng.randint(1, 12)
+            self.pipeline = None
+        if taken:
+            assert self.pipeline is None and value(target.row)["launch_id"] == self.rows[target.tb]["launch_id"]
+            self.pipeline = Pipeline(target.tb, self.rows[target.tb])
+        assert claim & ~sum(1 << tb for tb in self.ours) == 0, "a TB of another kernel is claimed"
+        return done if done.valid else None
+
+    def head(self, head):
+        """A head is taken by the committer."""
+        tb, state = head.entry, State(head.state)
+        assert head.generation == GENERATION and tb in self.ours
+        if state == State.SAVING:
+            assert tb not in self.saving
+            self.saving.add(tb)
+        else:
+            assert state == State.FREE and tb in self.saving and tb not in self.freed and not self.left(tb)
+            self.freed.append(tb)
+        self.heads.append({"entry": tb, "state": state, "error": self.failing(state)})
+
+    def check_choice(self, target):
+        """A new target was chosen in the cycle before: is it one that may be saved, and are whole ones preferred?"""
+        stopped, exited, claim, error = self.before
+        assert target.tb in claim and not error, "not claimed, or begun after an error"
+        def whole(tb):
+            warps = self.rows[tb].get("warps", 0)
+            return warps & ~exited and not warps & ~stopped & ~exited
+        candidates = [tb for tb in claim if tb not in self.begun and whole(tb)]
+        assert self.rows[target.tb]["warps"] & stopped
+        assert whole(target.tb) or not candidates, "a TB with running warps before one without"
+        self.begun.append(target.tb)
+
+    def check_draining(self, ctx, claim):
+        dut = self.dut
+        todo = [tb for tb in self.ours if tb not in self.begun and tb not in self.dropped]
+        over = [tb for tb in todo if not self.left(tb)]
+        ready = [tb for tb in todo if tb not in over and self.rows[tb]["warps"] & self.stopped]
+        busy = ctx.get(dut.flowing) or ctx.get(dut.sending)
+        if ctx.get(dut.draining):
+            assert not busy and (ctx.get(dut.waiting) or set(todo) - set(over) and not ready)
+        elif claim and not busy and not self.pipeline and not ctx.get(dut.target.valid):
+            assert ready or over or not todo, "nothing can be saved"
+
+    async def preempt(self, ctx, pace):
+        """Run a preempt to its end; return the error."""
+        dut = self.dut
+        self.pace = pace
+        self.fill()
+        ctx.set(dut.session, {"kernel": KERNEL, "generation": GENERATION})
+        before = set(self.opened)
+        self.inputs(ctx)
+        ctx.set(dut.begin, 1)
+        assert not ctx.get(dut.draining) and not before
+        await ctx.tick()
+        ctx.set(dut.begin, 0)
+        for _ in range(LIMIT):
+            done = await self.cycle(ctx)
+            if done is not None:
+                break
+        else:
+            raise TimeoutError("the preempt does not end")
+        assert ctx.get(dut.claim) == 0 and self.pipeline is None and not self.heads
+        return done.error
+
+    def run(self, count=1, pace=0.05):
+        """Run preempts; return the error of each."""
+        errors = []
+
+        async def bench(ctx):
+            for _ in range(count):
+                errors.append(await self.preempt(ctx, pace))
+                if not errors[-1]:
+                    assert self.dropped == self.ours and self.saving == self.ours
+                    assert self.released == {tb for tb in self.ours if tb not in self.freed}
+
+        simulate(self.dut, bench, cycles=count * (LIMIT + 2))
+        return errors
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("exits, pace", [(0.0, 0.05), (0.4, 0.05), (1.0, 0.05), (0.3, 0.5)])
+def test_every_tb_of_the_kernel_is_saved_or_has_ended(name, exits, pace):
+    assert Bench(GEOMETRIES[name], f"{name} {exits} {pace}", exits).run(2, pace) == [CommandError.NONE] * 2
+
+
+@pytest.mark.parametrize("state", [State.SAVING, State.COMPLETE])
+def test_after_a_write_error_what_is_not_committed_stays(state):
+    for seed in range(3):
+        bench = Bench(GEOMETRIES["6 TBs"], seed + 20, 0.1, fails=state)
+        error, = bench.run(1)
+        if bench.at_error:
+            assert error == CommandError.BUS_ERROR and bench.released <= bench.ours
+            assert all(bench.rows[tb]["valid"] for tb in bench.ours - bench.dropped)
+        else:
+            assert error == CommandError.NONE and not bench.ours
+
+
+def test_a_kernel_without_tbs_ends_at_once():
+    dut = component(PreemptSequencer, GEOMETRIES["tiny"])
+
+    async def bench(ctx):
+        for signal in (dut.save_idle, dut.commit_idle, dut.head.ready, dut.target.ready):
+            ctx.set(signal, 1)
+        ctx.set(dut.resident[0], {"valid": 1, "started": 1, "kernel": 0, "warps": 3})
+        ctx.set(dut.session.kernel, KERNEL)
+        ctx.set(dut.begin, 1)
+        await ctx.tick()
+        ctx.set(dut.begin, 0)
+        for _ in range(4):
+            assert not ctx.get(dut.claim) and not ctx.get(dut.head.valid)
+            if ctx.get(dut.done.valid):
+                return
+            await ctx.tick()
+        raise TimeoutError("the preempt does not end")
+
+    simulate(dut, bench)

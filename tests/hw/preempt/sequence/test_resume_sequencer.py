@@ -1,0 +1,279 @@
+"""The resume sequencer among a dispatcher with little room, a reader, a restore pipeline and a committer."""
+
+import random
+
+import pytest
+from simulation import component
+from stream_bench import simulate, value
+
+from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, State
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.sequence.resume_sequencer import ResumeSequencer
+
+GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4),
+              "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3)}
+CCB_BASE, ENTRY_WORDS, LIMIT = 0x10_0000, 16, 2500
+PLACE = "ctaid_x", "ctaid_y", "ctaid_z", "launch_id", "local_base"
+
+
+class Bench:
+    """One resume after the other.
+
+    Parameters
+    ----------
+    gang : int
+    room : int
+        TBs that fit.
+    fault : str, optional
+        What goes wrong: ``entries`` (a read fails), ``entry`` (one is bad), ``place`` (no such local memory),
+        ``stream`` (one makes no sense), ``read`` (a later read fails), ``demote`` (a write fails).
+    """
+
+    def __init__(self, g, seed, gang, room, fault=None):
+        self.g, self.rng, self.gang, self.room, self.fault = g, random.Random(seed), gang, room, fault
+        self.dut = component(ResumeSequencer, g)
+
+    def begin(self):
+        g, rng = self.g, self.rng
+        self.entries = []
+        for _ in range(g.tb_slots):
+            live = rng.choice([0, 1, (1 << g.max_block_warps) - 1, rng.getrandbits(g.max_block_warps)])
+            table = PATTERN_WORDS * bin(live).count("1")
+            entry = {name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}
+            self.entries.append(entry | {"live_warps": live, "length": 4 * (table + rng.randint(0, 300)),
+                                         "register_image": 128 * rng.getrandbits(20),
+                                         "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16)})
+        self.complete = set(rng.sample(range(g.tb_slots), g.tb_slots if self.fault else rng.randint(0, g.tb_slots)))
+        self.victim = rng.choice([*self.complete, 0])  # the entry with which something goes wrong
+        self.jobs = [{"address": CCB_BASE + 128 * k, "words": ENTRY_WORDS, "skip": 0} for k in range(g.tb_slots)]
+        self.asked, self.time, self.full_at, self.load_at, self.shown = 0, 0, None, None, 0
+        self.admitting, self.answer_at, self.slots, self.free = None, 0, {}, rng.sample(range(g.tb_slots), self.room)
+        self.restores, self.todo, self.heads, self.ends = [], [], [], {}
+        self.places, self.parsed, self.demoted = {}, set(), set()
+        self.started, self.released, self.order, self.late = [], [], [], 0
+        self.read_error = self.write_error = False
+
+    def admission(self, ctx):
+        """The dispatcher: answers when there is room; says so while there is none."""
+        for tb, at in list(self.ends.items()):
+            if self.time >= at:
+                del self.ends[tb]
+                self.free.append(tb)
+        answer = {"valid": 0}
+        if self.admitting is not None and self.time >= self.answer_at:
+            if self.fault == "place" and self.admitting == self.victim:
+                answer = {"valid": 1, "bad": 1}
+            elif self.free:
+                g, rng = self.g, self.rng
+                answer = {"valid": 1, "bad": 0, "tb": self.free.pop(), "base": 4 * rng.randrange(g.registers // 4),
+                          "first_line": rng.randrange(g.shared_lines),
+                          "slots": [rng.randrange(g.warps) for _ in range(g.max_block_warps)]}
+        ctx.set(self.dut.admitted, answer)
+        ctx.set(self.dut.no_room, self.admitting is not None and self.time > self.answer_at and not self.free)
+        ctx.set(self.dut.admit.ready, self.admitting is None and self.rng.random() < 0.5)
+        return answer
+
+    def buffer(self, ctx):
+        """The entry buffer: full some time after the last request; shows an entry four cycles after a load."""
+        dut = self.dut
+        full = self.full_at is not None and self.time >= self.full_at
+        ctx.set(dut.entries_full, full)
+        ctx.set(dut.complete, sum(1 << k for k in self.complete) if full else 0)
+        ctx.set(dut.bad, full and self.fault == "entry")
+        loaded = self.load_at is None or self.time > self.load_at + 4
+        ctx.set(dut.loaded, loaded)
+        if loaded and self.load_at is not None:
+            self.shown = ctx.get(dut.select)
+            ctx.set(dut.entry, self.entries[self.shown])
+
+    def restore(self, ctx):
+        """The restore pipeline: one TB after the other, in the order of the jobs."""
+        restored = {"valid": 0}
+        if self.restores:
+            self.restores[0][1] -= 1
+            if self.restores[0][1] < 0:
+                entry, _ = self.restores.pop(0)
+                failed = ctx.get(self.dut.failed) or self.fault == "stream" and entry == self.victim
+                restored = {"valid": 1, "entry": entry, "bad": failed}
+        ctx.set(self.dut.restored, restored)
+        ctx.set(self.dut.restore_idle, not self.restores and not restored["valid"])
+        ctx.set(self.dut.restore_job.ready, len(self.restores) < 2)
+        return restored
+
+    def commit(self, ctx):
+        event = {"valid": 0}
+        if self.heads and self.rng.random() < 0.2:
+            entry, state = self.heads.pop(0)
+            error = self.fault == "demote" and state == State.DEMOTED and entry == self.victim
+            event = {"valid": 1, "entry": entry, "state": state, "error": error}
+        ctx.set(self.dut.head_event, event)
+        ctx.set(self.dut.head.ready, self.rng.random() < 0.5)
+        ctx.set(self.dut.commit_idle, not self.heads and not event["valid"] and not ctx.get(self.dut.head.valid))
+        return event
+
+    async def cycle(self, ctx):
+        """Run a cycle; return the result if there is one."""
+        dut, rng = self.dut, self.rng
+        self.buffer(ctx)
+        answer, restored = self.admission(ctx), self.restore(ctx)
+        event = self.commit(ctx)
+        ctx.set(dut.read_job.ready, rng.random() < 0.5)
+        ctx.set(dut.read_error, self.read_error)
+        ctx.set(dut.write_error, self.write_error)
+        no_room, failed = ctx.get(dut.no_room), ctx.get(dut.failed)
+        _, _, load, job, asked, admission, admitted, restore, queued, head, sent, start, release, done = (
+            await ctx.tick().sample(
+                dut.load, dut.read_job.payload, dut.read_job.valid & dut.read_job.ready, dut.admit.payload,
+                dut.admit.valid & dut.admit.ready, dut.restore_job.payload,
+                dut.restore_job.valid & dut.restore_job.ready, dut.head.payload, dut.head.valid & dut.head.ready,
+                dut.start, dut.release, dut.done))
+        self.time += 1
+        if load:
+            self.load_at = self.time - 1
+        if start.valid:
+            self.start(start.tb, no_room or failed)
+        assert release.valid == (event["valid"] and event["state"] == State.COMPLETE)
+        if release.valid:
+            assert release.tb == self.places[event["entry"]]["tb"] and failed
+            self.released.append(event["entry"])
+        self.notes(answer, restored, event)
+        if asked:
+            self.request(value(job))
+        if admitted:
+            self.admit(value(admission), failed)
+        if queued:
+            self.queue(value(restore))
+        if sent:
+            self.head(head)
+        return done if done.valid else None
+
+    def notes(self, answer, restored, event):
+        """What is true from the next cycle on."""
+        if answer["valid"]:
+            if not answer["bad"]:
+                self.places[self.admitting] = answer
+                self.expect_reads(self.admitting)
+            self.admitting = None
+        if restored["valid"] and not restored["bad"]:
+            self.parsed.add(restored["entry"])
+        if event["valid"] and event["error"]:
+            self.write_error = True
+        elif event["valid"] and event["state"] == State.DEMOTED:
+            self.demoted.add(event["entry"])
+
+    def request(self, job):
+        expected = self.jobs.pop(0)
+        assert job == expected | {"skip": job["skip"] if expected["skip"] is None else expected["skip"]}
+        self.asked += 1
+        if self.asked == self.g.tb_slots:
+            self.full_at = self.time + self.rng.randint(1, 9)
+            self.read_error = self.fault == "entries"
+        if self.fault == "read" and self.asked > self.g.tb_slots + 3:
+            self.read_error = True
+
+    def expect_reads(self, number):
+        """The table of a TB, from the beat in which it begins, then the stream before it."""
+        entry = self.entries[number]
+        table = PATTERN_WORDS * bin(entry["live_warps"]).count("1")
+        before = entry["length"] // 4 - table
+        at = entry["register_image"] + 4 * before
+        skip = at % self.g.bus_bytes // 4
+        self.jobs += [{"address": at - 4 * skip, "words": table + skip, "skip": skip},
+                      {"address": entry["register_image"], "words": before, "skip": None}]
+        self.todo.append((number, skip))
+
+    def admit(self, admission, failed):
+        number = next(k for k in self.complete if self.entries[k]["launch_id"] == admission["launch_id"])
+        self.late += failed  # the one in hand when it went wrong
+        assert number not in self.places and self.late <= 1, "more is admitted after an error"
+        assert admission == {"kernel": 1, **{name: self.entries[number][name] for name in PLACE}}
+        self.admitting, self.answer_at = number, self.time + self.rng.randint(0, 6)
+
+    def queue(self, job):
+        number, skip = self.todo.pop(0)
+        place = {**self.places[number], "valid": job["place"]["valid"]}
+        entry = self.entries[number]
+        assert job == {"entry": number, "place": place, "live_warps": entry["live_warps"],
+                       "words": entry["length"] // 4, "skip": skip}
+        self.restores.append([number, self.rng.randint(0, 60)])
+
+    def head(self, head):
+        number, state = head.entry, State(head.state)
+        assert head.generation == self.entries[number]["generation"] and number in self.places
+        if state == State.DEMOTED:
+            assert (number, state) not in self.order
+        else:
+            assert state == State.COMPLETE and number not in self.started and self.broken()
+        self.order.append((number, state))
+        self.heads.append((number, state))
+
+    def broken(self):
+        return self.fault is not None
+
+    def start(self, tb, hurry):
+        """A TB starts: the one placed last in its slot."""
+        number = next(k for k, place in self.places.items() if place["tb"] == tb and k not in self.started)
+        assert number in self.parsed & self.demoted
+        assert not self.gang or hurry or self.complete <= self.parsed & self.demoted, "before the others of its gang"
+        self.started.append(number)
+        self.ends[tb] = self.time + self.rng.randint(20, 200)
+
+    async def resume(self, ctx):
+        """Run a resume to its end; return the error."""
+        dut = self.dut
+        self.begin()
+        ctx.set(dut.session, {"kernel": 1, "ccb_base": CCB_BASE, "gang": self.gang})
+        for signal in (dut.read_error, dut.write_error, dut.entries_full, dut.bad):
+            ctx.set(signal, 0)
+        ctx.set(dut.begin, 1)
+        await ctx.tick()
+        ctx.set(dut.begin, 0)
+        for _ in range(LIMIT):
+            done = await self.cycle(ctx)
+            if done is not None:
+                return done.error
+        raise TimeoutError("the resume does not end")
+
+    def run(self, count=1):
+        """Run resumes; return the error of each."""
+        errors = []
+
+        async def bench(ctx):
+            for _ in range(count):
+                errors.append(await self.resume(ctx))
+                assert not self.jobs or self.broken()
+                assert not self.restores and not self.heads
+                assert not set(self.started) & set(self.released)
+                if not errors[-1]:
+                    assert set(self.started) == self.complete and not self.released
+                else:
+                    assert set(self.started) | set(self.released) == set(self.places)
+
+        simulate(self.dut, bench, cycles=count * (LIMIT + 2))
+        return errors
+
+
+@pytest.mark.parametrize("name, gang, room", [
+    ("bus of 4", 0, 2), ("bus of 4", 1, 1), ("bus of 16", 0, 6), ("bus of 16", 0, 2), ("bus of 16", 1, 6),
+    ("bus of 16", 1, 3)])
+def test_every_complete_entry_comes_back_and_starts(name, gang, room):
+    assert Bench(GEOMETRIES[name], f"{name} {gang} {room}", gang, room).run(2) == [CommandError.NONE] * 2
+
+
+@pytest.mark.parametrize("fault, error", [("entries", CommandError.BUS_ERROR), ("entry", CommandError.BAD_IMAGE)])
+def test_nothing_is_restored_if_an_entry_is_bad_or_unread(fault, error):
+    bench = Bench(GEOMETRIES["bus of 16"], 1, 0, 6, fault)
+    assert bench.run(2) == [error] * 2
+    assert not bench.places and not bench.order
+
+
+@pytest.mark.parametrize("fault, error", [("place", CommandError.BAD_IMAGE), ("stream", CommandError.BAD_IMAGE),
+                                          ("read", CommandError.BUS_ERROR), ("demote", CommandError.BUS_ERROR)])
+@pytest.mark.parametrize("gang", [0, 1])
+def test_after_an_error_what_is_not_in_place_is_given_back(fault, error, gang):
+    bench = Bench(GEOMETRIES["bus of 16"], f"{fault} {gang}", gang, 3, fault)
+    assert bench.run(1) == [error]
+    for number in bench.places:
+        states = [state for k, state in bench.order if k == number]
+        assert states == [State.DEMOTED] + [State.COMPLETE] * (number in bench.released)

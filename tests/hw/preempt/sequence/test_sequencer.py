@@ -1,0 +1,118 @@
+"""The command sequencer: what is noted of a command, the check of the save area, and who is told to begin."""
+
+import random
+
+import pytest
+from simulation import component
+from stream_bench import put, simulate, value
+
+from caesura.hw.arch.context import Mechanism, area_bound
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
+from caesura.hw.arch.patterns import pattern_group
+from caesura.hw.preempt.sequence.sequencer import Sequencer
+
+GEOMETRIES = {"tiny": preset("tiny"), "ecp5 with 8 kernels": preset("ecp5").replace(kernel_slots=8)}
+
+
+def some_kernel(g, rng, spare):
+    """A kernel whose save areas have `spare` bytes more than they need."""
+    registers = rng.choice([1, g.regs_per_thread, rng.randint(1, g.regs_per_thread)])
+    warps = rng.choice([1, g.max_block_warps, rng.randint(1, g.max_block_warps)])
+    shared = rng.choice([0, 1, 127, 128, 129, g.shared_bytes - 1, g.shared_bytes, rng.randint(1, g.shared_bytes)])
+    return {"registers": registers, "warps": warps, "shared_bytes": shared, "ccb_base": 128 * rng.getrandbits(25),
+            "area_bytes": area_bound(g, warps, registers, shared) + spare,
+            "block_x": rng.choice([1, 8, 16, 24, 32, 33, 48, MAX_BLOCK_THREADS])}
+
+
+def session_of(g, kernel, command):
+    return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
+            **{name: command[name] for name in ("kernel", "mechanism", "scramble", "gang")},
+            "lines": -(-kernel["shared_bytes"] // 128), "pag": pattern_group(kernel["block_x"], g.warp_size)}
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_commands_one_after_the_other(name):
+    g, rng = GEOMETRIES[name], random.Random(name)
+    dut = component(Sequencer, g)
+    errors = CommandError.NONE, CommandError.BUS_ERROR, CommandError.BAD_IMAGE
+
+    async def command(ctx, generation):
+        """Run a command; return the generation after it."""
+        spare = rng.choice([-128, 0, 0, 128, 4096])
+        kernel, number, error = some_kernel(g, rng, spare), rng.randrange(g.kernel_slots), rng.choice(errors)
+        for slot in range(g.kernel_slots):
+            ctx.set(dut.kernels[slot], kernel if slot == number else some_kernel(g, rng, 0))
+        wanted = {"resume": rng.getrandbits(1), "kernel": number, "mechanism": rng.choice(list(Mechanism)),
+                  "scramble": rng.getrandbits(1), "gang": rng.getrandbits(1)}
+        resume = wanted["resume"]
+        small = not resume and spare < 0
+        assert ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)
+        await put(ctx, dut.command, wanted)
+        # The cycle after the command was taken.
+        session = value(ctx.get(dut.session))
+        assert {name: session[name] for name in session if name not in ("generation", "allocated")} == (
+            session_of(g, kernel, wanted))
+        assert ctx.get(dut.clear) and ctx.get(dut.begin_resume) == resume == ctx.get(dut.resume)
+        stops = not resume and wanted["mechanism"] == Mechanism.OCCUPIED
+        for cycle in range(1 if resume else 2):
+            if cycle:
+                await ctx.tick()
+            assert not ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)
+            assert ctx.get(dut.pending) == (0 if resume else 1 << number)
+            assert ctx.get(dut.stop_now) == (1 << number if stops else 0)
+            assert not ctx.get(dut.saving)
+        assert ctx.get(dut.begin_save) == (not resume and not small)
+        await ctx.tick()
+        generation = (generation + (not resume and not small)) & 0xFFFF
+        if not small:
+            assert ctx.get(dut.session.generation) == generation
+            assert ctx.get(dut.session.allocated) == (1 << kernel["registers"]) - 1
+            done, other = (dut.resume_done, dut.save_done) if resume else (dut.save_done, dut.resume_done)
+            ctx.set(other, {"valid": 1, "error": CommandError.BAD_IMAGE})  # not at work: it is not heard
+            for _ in range(rng.randint(0, 4)):
+                assert (ctx.get(dut.saving), ctx.get(dut.resuming)) == (not resume, resume)
+                assert not (ctx.get(dut.clear) or ctx.get(dut.begin_save) or ctx.get(dut.begin_resume))
+                await ctx.tick()
+            ctx.set(other.valid, 0)
+            ctx.set(done, {"valid": 1, "error": error})
+            await ctx.tick()
+            ctx.set(done.valid, 0)
+        assert not ctx.get(dut.saving) and not ctx.get(dut.resuming)
+        result = ctx.get(dut.result)
+        assert result.valid and result.error == (CommandError.AREA_TOO_SMALL if small else error)
+        await ctx.tick()
+        assert ctx.get(dut.pending) == ctx.get(dut.stop_now) == ctx.get(dut.result.valid) == 0
+        return generation
+
+    async def bench(ctx):
+        generation = ctx.get(dut.session.generation)
+        for _ in range(20):
+            generation = await command(ctx, generation)
+
+    simulate(dut, bench)
+
+
+def test_a_save_area_of_one_byte_too_few_is_refused():
+    """The bound is that of the format, for the least and the most that a kernel can have."""
+    g = GEOMETRIES["tiny"]
+    dut = component(Sequencer, g)
+
+    async def bench(ctx):
+        for warps, registers, shared in ((1, 1, 0), (1, 1, 1), (g.max_block_warps, g.regs_per_thread, g.shared_bytes)):
+            bound = area_bound(g, warps, registers, shared)
+            for area in (bound - 1, bound):
+                ctx.set(dut.kernels[0], {"warps": warps, "registers": registers, "shared_bytes": shared,
+                                         "area_bytes": area, "block_x": 8})
+                await put(ctx, dut.command, {"mechanism": Mechanism.LIVE})
+                await ctx.tick()
+                assert ctx.get(dut.begin_save) == (area == bound)
+                await ctx.tick()
+                if area == bound:
+                    ctx.set(dut.save_done.valid, 1)
+                    await ctx.tick()
+                    ctx.set(dut.save_done.valid, 0)
+                assert ctx.get(dut.result.valid)
+                await ctx.tick()
+
+    simulate(dut, bench)
