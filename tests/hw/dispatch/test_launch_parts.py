@@ -3,7 +3,8 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
+from stream_bench import simulate
+from stream_bench import value as numbers
 
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
@@ -15,14 +16,6 @@ from caesura.hw.dispatch.tb_table import TbTable
 from caesura.hw.dispatch.warp_slots import WarpSlots
 
 G = preset("tiny").replace(warps=6, tb_slots=3, kernel_slots=3)
-
-
-def simulate(dut, *benches):
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-    for bench in benches:
-        simulator.add_testbench(bench)
-    simulator.run()
 
 
 @pytest.mark.parametrize("name", ["tiny", "gtx480"])
@@ -142,6 +135,102 @@ def test_the_table_counts_what_is_resident():
         await ctx.tick()
         assert (ctx.get(dut.tb_count), ctx.get(dut.warp_count), ctx.get(dut.occupied)) == (1, 1, 0b001)
         assert ctx.get(dut.warps_taken) == 1 and ctx.get(dut.present) == 0b001
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("g", [G, preset("ecp5")], ids=["tiny", "ecp5"])
+def test_every_tb_that_is_over_leaves_once(g):
+    """TBs of which warps exit, that are claimed, released or ended meanwhile, in every order."""
+    dut, rng = Completion(g), random.Random(g.name)
+    each = g.warps // g.tb_slots
+
+    async def bench(ctx):
+        rows, exited, claim, late = {}, 0, 0, {}
+        completed = [0] * g.kernel_slots
+        for _ in range(150):
+            for tb in range(g.tb_slots):
+                if tb not in rows and rng.random() < 0.2:
+                    warps = sum(1 << each * tb + k for k in range(rng.randint(1, each)))
+                    rows[tb] = {"valid": 1, "started": 0, "kernel": rng.randrange(g.kernel_slots), "warps": warps}
+                    exited &= ~warps
+                    claim &= ~(1 << tb)
+                elif tb in rows and rng.random() < 0.3:
+                    rows[tb]["started"] = 1
+                ctx.set(dut.resident[tb], rows.get(tb, {"valid": 0}))
+            running = sum(row["warps"] for row in rows.values() if row["started"])
+            exited |= running & rng.getrandbits(g.warps) & rng.getrandbits(g.warps)
+            claimed = [tb for tb in rows if claim >> tb & 1]
+            release = rng.choice(claimed) if claimed and rng.random() < 0.2 else None
+            claim |= sum(1 << tb for tb, row in rows.items() if row["warps"] & ~exited and rng.random() < 0.05)
+            for signal, what in ((dut.exited, exited), (dut.claim, claim),
+                                 (dut.release, {"valid": release is not None, "tb": release or 0})):
+                ctx.set(signal, what)
+            over = {tb for tb, row in rows.items() if row["started"] and not row["warps"] & ~exited}
+            remove, ended = ctx.get(dut.remove), ctx.get(dut.ended)
+            tbs = [tb for tb in range(g.tb_slots) if remove >> tb & 1]
+            assert len(tbs) <= 1 and ctx.get(dut.free) == sum(rows[tb]["warps"] for tb in tbs)
+            if release is not None:
+                assert tbs == [release] and ended == 0
+            else:
+                assert ended == remove and all(tb in over and not claim >> tb & 1 for tb in tbs)
+            late = {tb: late.get(tb, 0) + 1 for tb in over if not claim >> tb & 1 and tb not in tbs}
+            assert all(cycles <= 2 * g.tb_slots + 2 for cycles in late.values()), "a TB that is over stays"
+            assert [ctx.get(dut.completed[k]) for k in range(g.kernel_slots)] == completed
+            await ctx.tick()
+            for tb in tbs:
+                completed[rows[tb]["kernel"]] += release is None
+                del rows[tb]
+            if rng.random() < 0.2 and release is None:
+                claim &= rng.getrandbits(g.tb_slots)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("g", [G, preset("ecp5")], ids=["tiny", "ecp5"])
+def test_the_table_has_every_row_that_came_and_did_not_leave(g):
+    dut, rng = TbTable(g), random.Random(g.name)
+
+    async def bench(ctx):
+        rows = {}
+        for _ in range(60):
+            free = [tb for tb in range(g.tb_slots) if tb not in rows]
+            insert = rng.choice(free) if free and rng.random() < 0.5 else None
+            start = rng.choice([tb for tb in rows if not rows[tb]["row"]["started"]] or [None])
+            remove = rng.choice(list(rows)) if rows and rng.random() < 0.3 else None
+            if insert is not None:
+                taken = sum(row["row"]["warps"] for row in rows.values())
+                slots = [slot for slot in range(g.warps) if not taken >> slot & 1]
+                new = {"tb": insert, "shared_bytes": rng.getrandbits(20), "row": {
+                    "kernel": rng.randrange(g.kernel_slots), "launch_id": rng.getrandbits(32),
+                    "ctaid_x": rng.getrandbits(32), "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16),
+                    "base": rng.randrange(g.registers), "first_line": rng.randrange(g.shared_lines),
+                    "lines": rng.randrange(g.shared_lines), "local_base": rng.getrandbits(32),
+                    "warps": sum(1 << slot for slot in slots[:rng.randint(0, 2)])}}
+                new["warps"] = bin(new["row"]["warps"]).count("1")
+                ctx.set(dut.insert, new)
+            ctx.set(dut.insert.valid, insert is not None)
+            ctx.set(dut.start, {"valid": start is not None, "tb": start or 0})
+            ctx.set(dut.remove, 0 if remove is None else 1 << remove)
+            await ctx.tick()
+            if start is not None:
+                rows[start]["row"]["started"] = 1
+            if remove is not None:
+                del rows[remove]
+            if insert is not None:
+                rows[insert] = {**new, "row": {**new["row"], "valid": 1, "started": 0}}
+            assert ctx.get(dut.occupied) == sum(1 << tb for tb in rows)
+            assert ctx.get(dut.present) == sum({1 << row["row"]["kernel"] for row in rows.values()})
+            assert ctx.get(dut.warps_taken) == sum(row["row"]["warps"] for row in rows.values())
+            assert ctx.get(dut.tb_count) == len(rows)
+            assert ctx.get(dut.warp_count) == sum(row["warps"] for row in rows.values())
+            for tb, new in rows.items():
+                row = new["row"]
+                assert numbers(ctx.get(dut.resident[tb])) == row
+                assert numbers(ctx.get(dut.tbs[tb])) == {
+                    **{name: row[name] for name in ("kernel", "launch_id", "ctaid_x", "ctaid_y", "ctaid_z",
+                                                    "local_base")},
+                    "shared_base": 128 * row["first_line"], "shared_bytes": new["shared_bytes"]}
 
     simulate(dut, bench)
 
