@@ -1,0 +1,54 @@
+"""Valid and dirty bits of the lines of shared memory, against two sets."""
+
+import random
+
+import pytest
+from amaranth.hdl import Module, Signal
+from simulation import component
+from stream_bench import simulate
+
+from caesura.hw.arch.geometry import preset
+from caesura.hw.core.memory.line_state import LineState, look_up_bit
+
+
+@pytest.mark.parametrize("lines", [1, 33])
+def test_lines_are_marked_and_cleared(lines):
+    g, rng = preset("tiny").replace(shared_bytes=128 * lines), random.Random(lines)
+    dut = component(LineState, g)
+
+    async def bench(ctx):
+        valid, dirty = set(), set()
+        for _ in range(80):
+            mark, clear = rng.random() < 0.6, rng.random() < 0.15
+            line, makes_dirty = rng.randrange(lines), rng.getrandbits(1)
+            first = rng.randrange(lines)
+            count = rng.choice([0, 1, lines - first, rng.randint(0, lines - first)])
+            ctx.set(dut.mark, {"valid": mark, "line": line, "dirty": makes_dirty})
+            ctx.set(dut.clear, {"valid": clear, "first": first, "count": count})
+            await ctx.tick()
+            if clear:
+                valid -= set(range(first, first + count))
+                dirty -= set(range(first, first + count))
+            if mark:
+                valid.add(line)
+                dirty |= {line} if makes_dirty else set()
+            assert ctx.get(dut.valid) == sum(1 << k for k in valid)
+            assert ctx.get(dut.dirty) == sum(1 << k for k in dirty)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("width", [5, 33])
+def test_one_bit_of_many(width):
+    m, vector, position, bit, tick = Module(), Signal(width), Signal(7), Signal(), Signal()
+    look_up_bit(m, bit, vector, position)
+    m.d.sync += tick.eq(~tick)
+    number = random.Random(width).getrandbits(width)
+
+    async def bench(ctx):
+        ctx.set(vector, number)
+        for k in range(width):
+            ctx.set(position, k)
+            assert ctx.get(bit) == number >> k & 1
+
+    simulate(m, bench)

@@ -1,0 +1,56 @@
+"""Functions of bit vectors and the delay line, for every vector of a few widths and some of many bits."""
+
+import random
+
+import pytest
+from amaranth.hdl import Module, Signal
+from simulation import Simulator
+from stream_bench import simulate
+
+from caesura.hw.dispatch import selection
+from caesura.hw.lib.bits import lowest_number, popcount, without_lowest
+from caesura.hw.lib.delay import delayed
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 32, 64])
+def test_lowest_bit_and_number_of_bits(width):
+    m, vector, rng = Module(), Signal(width), random.Random(width)
+    names = "number", "rest", "count", "lowest", "encoded", "gathered"
+    number, rest, count, lowest, encoded, gathered = (Signal(width + 7, name=name) for name in names)
+    m.d.comb += [number.eq(lowest_number(vector)), rest.eq(without_lowest(vector)), count.eq(popcount(vector)),
+                 lowest.eq(selection.lowest(vector)), encoded.eq(selection.encode(selection.lowest(vector))),
+                 gathered.eq(selection.gather(selection.lowest(vector), [k + 1 for k in range(width)]))]
+    vectors = range(1 << width) if width < 6 else [0, (1 << width) - 1, 1 << width - 1,
+                                                   *(rng.getrandbits(width) for _ in range(30))]
+
+    async def bench(ctx):
+        for bits in vectors:
+            ctx.set(vector, bits)
+            first = next((k for k in range(width) if bits >> k & 1), None)
+            assert ctx.get(number) == ctx.get(encoded) == (first or 0)
+            assert ctx.get(rest) == (bits if first is None else bits & ~(1 << first))
+            assert ctx.get(lowest) == (0 if first is None else 1 << first)
+            assert ctx.get(gathered) == (0 if first is None else first + 1)
+            assert ctx.get(count) == bin(bits).count("1")
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("cycles", [0, 1, 3])
+def test_a_value_comes_so_many_cycles_later(cycles):
+    m, value, tick = Module(), Signal(8), Signal()
+    late = delayed(m, "value", value, cycles)
+    m.d.sync += tick.eq(~tick)
+
+    async def bench(ctx):
+        sent = []
+        for number in range(5, 15):
+            ctx.set(value, number)
+            sent.append(number)
+            if len(sent) > cycles:
+                assert ctx.get(late) == sent[-1 - cycles]
+            await ctx.tick()
+
+    simulate(m, bench)
