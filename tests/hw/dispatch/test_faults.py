@@ -8,7 +8,8 @@ from stream_bench import simulate, value
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_BITS, preset
-from caesura.hw.dispatch.faults import SOURCES, FaultUnit
+from caesura.hw.dispatch.faults import FaultUnit
+from caesura.hw.interfaces.payloads import FAULT_SOURCES
 
 GEOMETRIES = {"tiny": preset("tiny"), "6 TBs": preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)}
 
@@ -23,7 +24,7 @@ class Model:
     def judge(self, reports, rows):
         """Return the TBs that are struck, and the record of the first report that strikes one."""
         struck, record = [], None
-        for source in SOURCES:
+        for source in FAULT_SOURCES:
             report = reports[source]
             for tb, row in enumerate(rows):
                 if report["valid"] and row["valid"] and row["warps"] >> report["warp"] & 1 and tb not in self.killed:
@@ -58,14 +59,14 @@ def test_reports_of_every_source(name, rate):
         ctx.set(dut.init.valid, 0)
         rows, before, struck_before = [some_row(tb) for tb in range(g.tb_slots)], None, []
         for _ in range(80):
-            reports = {source: some_report() for source in SOURCES}
+            reports = {source: some_report() for source in FAULT_SOURCES}
             pending, clear = rng.getrandbits(1), rng.random() < 0.3
             leaving = {tb for tb in model.killed if rng.random() < 0.3 and tb not in struck_before}
             start = rng.getrandbits(g.kernel_slots) if rng.random() < 0.1 else 0
             for tb, row in enumerate(rows):
                 ctx.set(dut.resident[tb], row)
             for source, report in reports.items():
-                ctx.set(getattr(dut, source), report)
+                ctx.set(dut.reports[source], report)
             for signal, what in ((dut.pending, pending), (dut.clear, clear), (dut.start, start),
                                  (dut.remove, sum(1 << tb for tb in leaving))):
                 ctx.set(signal, what)

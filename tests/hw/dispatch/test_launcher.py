@@ -30,7 +30,7 @@ def test_every_warp_is_initialised_before_the_start(name, stall):
     async def inits(ctx):
         for tb in tbs:
             for warp in range(tb["warps"]):
-                init = value(await get(ctx, dut.warp_init, rng, stall))
+                init = value(await get(ctx, dut.launch.warp_init, rng, stall))
                 lanes = min(g.warp_size, tb["threads"] - warp * g.warp_size)
                 mask = (1 << lanes) - 1
                 assert init == {"warp": tb["slots"][warp], "tb": tb["tb"], "kernel": tb["kernel"], "block_warp": warp,
@@ -41,7 +41,7 @@ def test_every_warp_is_initialised_before_the_start(name, stall):
     async def pushes(ctx):
         for tb in tbs:
             for warp in range(tb["warps"]):
-                push = value(await get(ctx, dut.stack_push, rng, stall))
+                push = value(await get(ctx, dut.launch.stack_push, rng, stall))
                 assert done["inits"] == done["pushes"] + 1, "a push before its warp is there"
                 lanes = min(g.warp_size, tb["threads"] - warp * g.warp_size)
                 assert push == {"warp": tb["slots"][warp], "pc": 0, "mask": (1 << lanes) - 1, "reconv": PC_NONE}
@@ -51,7 +51,7 @@ def test_every_warp_is_initialised_before_the_start(name, stall):
         while len(started) < len(tbs):
             hold = rng.random() < stall
             ctx.set(dut.hold, hold)
-            _, _, start, taken = await ctx.tick().sample(dut.start, dut.tb.valid & dut.tb.ready)
+            _, _, start, taken = await ctx.tick().sample(dut.launch.start, dut.tb.valid & dut.tb.ready)
             assert start.valid == taken and not (hold and taken)
             if start.valid:
                 tb = tbs[len(started)]
@@ -59,7 +59,7 @@ def test_every_warp_is_initialised_before_the_start(name, stall):
                 assert start.tb == tb["tb"] and done["pushes"] == sum(each["warps"] for each in tbs[:len(started)])
 
     simulate(dut, put_all(dut.tb, tbs, rng, stall), inits, pushes, starts,
-             watches=[steady(dut.warp_init), steady(dut.stack_push)])
+             watches=[steady(dut.launch.warp_init), steady(dut.launch.stack_push)])
 
 
 def test_two_cycles_a_warp_and_one_for_the_start():
@@ -67,16 +67,16 @@ def test_two_cycles_a_warp_and_one_for_the_start():
     dut = component(Launcher, g)
 
     async def bench(ctx):
-        for signal in (dut.warp_init.ready, dut.stack_push.ready):
+        for signal in (dut.launch.warp_init.ready, dut.launch.stack_push.ready):
             ctx.set(signal, 1)
         for warps in (1, g.max_block_warps):
             ctx.set(dut.tb.payload, {"warps": warps, "threads": warps * g.warp_size})
             ctx.set(dut.tb.valid, 1)
             await ctx.tick()
             for _ in range(2 * warps):
-                assert not ctx.get(dut.start.valid)
+                assert not ctx.get(dut.launch.start.valid)
                 await ctx.tick()
-            assert ctx.get(dut.start.valid)
+            assert ctx.get(dut.launch.start.valid)
             await ctx.tick()
 
     simulate(dut, bench)

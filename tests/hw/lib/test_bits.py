@@ -7,19 +7,28 @@ from amaranth.hdl import Module, Signal
 from simulation import Simulator
 from stream_bench import simulate
 
-from caesura.hw.dispatch import selection
-from caesura.hw.lib.bits import lowest_number, popcount, without_lowest
+from caesura.hw.lib.bits import (
+    look_up,
+    lowest,
+    lowest_number,
+    pick,
+    popcount,
+    select,
+    spread,
+    spread_each,
+    without_lowest,
+)
 from caesura.hw.lib.delay import delayed
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 32, 64])
 def test_lowest_bit_and_number_of_bits(width):
     m, vector, rng = Module(), Signal(width), random.Random(width)
-    names = "number", "rest", "count", "lowest", "encoded", "gathered"
-    number, rest, count, lowest, encoded, gathered = (Signal(width + 7, name=name) for name in names)
+    names = "number", "rest", "count", "single", "chosen", "spread", "each"
+    number, rest, count, single, chosen, copies, each = (Signal(2 * width + 7, name=name) for name in names)
     m.d.comb += [number.eq(lowest_number(vector)), rest.eq(without_lowest(vector)), count.eq(popcount(vector)),
-                 lowest.eq(selection.lowest(vector)), encoded.eq(selection.encode(selection.lowest(vector))),
-                 gathered.eq(selection.gather(selection.lowest(vector), [k + 1 for k in range(width)]))]
+                 single.eq(lowest(vector)), chosen.eq(select(lowest(vector), [k + 1 for k in range(width)])),
+                 copies.eq(spread(vector[0], 3)), each.eq(spread_each(vector, 2))]
     vectors = range(1 << width) if width < 6 else [0, (1 << width) - 1, 1 << width - 1,
                                                    *(rng.getrandbits(width) for _ in range(30))]
 
@@ -27,11 +36,37 @@ def test_lowest_bit_and_number_of_bits(width):
         for bits in vectors:
             ctx.set(vector, bits)
             first = next((k for k in range(width) if bits >> k & 1), None)
-            assert ctx.get(number) == ctx.get(encoded) == (first or 0)
+            assert ctx.get(number) == (first or 0)
             assert ctx.get(rest) == (bits if first is None else bits & ~(1 << first))
-            assert ctx.get(lowest) == (0 if first is None else 1 << first)
-            assert ctx.get(gathered) == (0 if first is None else first + 1)
+            assert ctx.get(single) == (0 if first is None else 1 << first)
+            assert ctx.get(chosen) == (0 if first is None else first + 1)
             assert ctx.get(count) == bin(bits).count("1")
+            assert ctx.get(copies) == 7 * (bits & 1)
+            assert ctx.get(each) == sum(3 << 2 * k for k in range(width) if bits >> k & 1)
+
+    simulator = Simulator(m)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_one_of_many_values(count):
+    m, onehot, number = Module(), Signal(count), Signal(4)
+    values = [Signal(8, name=f"value_{k}") for k in range(count)]
+    chosen, picked, looked = Signal(8), Signal(8), Signal(8)
+    m.d.comb += [chosen.eq(select(onehot, values)), picked.eq(pick(values, number))]
+    look_up(m, looked, values, number)
+
+    async def bench(ctx):
+        for k, signal in enumerate(values):
+            ctx.set(signal, 17 * k + 5)
+        assert ctx.get(chosen) == 0
+        for k in range(count):
+            ctx.set(onehot, 1 << k)
+            ctx.set(number, k)
+            assert ctx.get(chosen) == ctx.get(picked) == ctx.get(looked) == 17 * k + 5
+        ctx.set(number, count)
+        assert ctx.get(looked) == 0
 
     simulator = Simulator(m)
     simulator.add_testbench(bench)

@@ -45,10 +45,10 @@ def test_every_read_gives_what_was_written_since_the_warp_began(name):
                 warp, numbers = rng.randrange(g.warps), [rng.randrange(PREDICATES + 1) for _ in range(4)]
                 if writing is not None and beat and warp == writing["warp"]:
                     continue  # in the middle of a write
-                ctx.set(dut.select, {"warp": warp, "guard": numbers[0], "pa": numbers[1], "pb": numbers[2]})
+                ctx.set(dut.read.select, {"warp": warp, "guard": numbers[0], "pa": numbers[1], "pb": numbers[2]})
                 ctx.set(dut.save_warp, warp)
                 ctx.set(dut.save_select, numbers[3])
-                got = [ctx.get(signal) for signal in (dut.guard, dut.pa, dut.pb, dut.save_value)]
+                got = [ctx.get(signal) for signal in (dut.read.guard, dut.read.pa, dut.read.pb, dut.save_value)]
                 assert got == [read(warp, number) for number in numbers]
                 assert ctx.get(dut.written) == sum(1 << p for p in range(PREDICATES) if (warp, p) in values)
             await ctx.tick()

@@ -9,17 +9,7 @@ from simulation import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size
-from caesura.hw.core.memory.access_size import (
-    extra_bytes,
-    extra_registers,
-    extract,
-    look_up,
-    misaligned,
-    pick,
-    replicate,
-    select,
-    strobe,
-)
+from caesura.hw.core.memory.access_size import extra_bytes, extra_registers, extract, misaligned, replicate, strobe
 from caesura.hw.core.memory.touched_beats import touched_beats
 
 BYTES = {Size.U8: 1, Size.S8: 1, Size.U16: 2, Size.S16: 2, Size.B32: 4, Size.B64: 8, Size.B128: 16}
@@ -70,28 +60,6 @@ def test_a_part_of_a_word_is_extracted_and_stored_where_it_belongs():
                     assert ctx.get(out) == part
                     assert ctx.get(bytes_) == (1 << min(4, count)) - 1 << at
                     assert ctx.get(bus) >> 8 * at & (1 << width) - 1 == number & (1 << width) - 1
-
-    combinational(m, bench)
-
-
-@pytest.mark.parametrize("count", [1, 3, 8])
-def test_one_of_many_values(count):
-    m, onehot, index = Module(), Signal(count), Signal(4)
-    values = [Signal(8, name=f"value_{k}") for k in range(count)]
-    chosen, picked, looked = Signal(8), Signal(8), Signal(8)
-    m.d.comb += [chosen.eq(select(onehot, values)), picked.eq(pick(values, index))]
-    look_up(m, looked, values, index)
-
-    async def bench(ctx):
-        for k, signal in enumerate(values):
-            ctx.set(signal, 17 * k + 5)
-        assert ctx.get(chosen) == 0
-        for k in range(count):
-            ctx.set(onehot, 1 << k)
-            ctx.set(index, k)
-            assert ctx.get(chosen) == ctx.get(picked) == ctx.get(looked) == 17 * k + 5
-        ctx.set(index, count)
-        assert ctx.get(looked) == 0
 
     combinational(m, bench)
 

@@ -19,7 +19,7 @@ from caesura.hw.arch.context import (
 )
 from caesura.hw.arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.isa import LIVE_BITS, registers_of_vector
-from caesura.hw.preempt.formats.rows import rows_per_line
+from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.save.records import RecordWriter
 
 pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
@@ -116,21 +116,21 @@ class Bench:
 
     async def views(self, ctx):
         """Answer what is selected, before the next edge."""
-        dut = self.dut
+        dut, window, flags = self.dut, self.dut.warps.window, self.dut.flags
         ctx.set(dut.session, self.session)
         ctx.set(dut.lines_valid, self.lines_valid)
         while True:
-            select = ctx.get(dut.save_select)
+            select = ctx.get(window.select)
             warp = self.warps[min(select.warp, self.g.warps - 1)]
             entry = warp.stack[min(select.entry, len(warp.stack) - 1)]
-            ctx.set(dut.save_view, {"valid": 1, "block_warp": self.places.get(select.warp, 0), **warp.view,
-                                    "depth": len(warp.stack), **entry})
-            flags = self.warps[min(ctx.get(dut.flags_select), self.g.warps - 1)]
-            ctx.set(dut.flags_valid, flags.valid)
-            ctx.set(dut.flags_predicates, sum(1 << p for p in flags.predicates))
-            ctx.set(dut.save_predicate, flags.predicates.get(ctx.get(dut.save_predicate_select), 0))
-            ctx.set(dut.save_uniforms, sum(1 << u for u in warp.uniforms))
-            ctx.set(dut.save_uniform, warp.uniforms.get(ctx.get(dut.save_uniform_select), 0))
+            ctx.set(window.view, {"valid": 1, "block_warp": self.places.get(select.warp, 0), **warp.view,
+                                  "depth": len(warp.stack), **entry})
+            flagged = self.warps[min(ctx.get(flags.warp), self.g.warps - 1)]
+            ctx.set(flags.valid, flagged.valid)
+            ctx.set(flags.predicates_written, sum(1 << p for p in flagged.predicates))
+            ctx.set(flags.predicate_value, flagged.predicates.get(ctx.get(flags.predicate_select), 0))
+            ctx.set(dut.warps.uniforms_written, sum(1 << u for u in warp.uniforms))
+            ctx.set(dut.warps.uniform_value, warp.uniforms.get(ctx.get(dut.warps.uniform_select), 0))
             await ctx.tick()
 
     def sink(self, port, into, stall):

@@ -8,7 +8,7 @@ from simulation import component
 from stream_bench import get, put_all, simulate, steady, value
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
-from caesura.hw.preempt.formats.rows import rows_per_line
+from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.save.row_fetch import ROW_CREDITS, RowFetch
 
 pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
