@@ -1,0 +1,268 @@
+"""The restore pipeline: streams made by the rules of the format become warps, registers and lines; bad ones do not."""
+
+import random
+
+import pytest
+from selection import quick
+from simulation import component
+from stream_bench import get, put, simulate, steady, value
+
+from caesura.hw.arch.context import STACK_ENTRY, WARP_HEADER, Pattern, to_words
+from caesura.hw.arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.isa import liveness_vector
+from caesura.hw.interfaces.payloads import rows_per_line
+from caesura.hw.preempt.restore.pipeline import RestorePipeline
+
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
+                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+
+GEOMETRIES = {"8x8": preset("tiny"), "16x4": preset("tiny").replace(
+    warps=6, tb_slots=3, warp_size=16, lanes=4, regs_per_thread=60, registers=512, shared_bytes=128 * 50)}
+KERNEL = 1
+EVERY = [(name, *case) for name in GEOMETRIES for case in (
+    ("any", 0, 0), ("least", 1, 1), ("most", 3, 0), ("any", -1, 1))]
+CASES = quick(EVERY, [EVERY[k] for k in (0, 1, 3, 6)])
+"""Sizes of what is saved, lines of shared memory (-1: all), and whether dead registers are scrambled."""
+
+
+class Warp:
+    """A warp of a context image."""
+
+    def __init__(self, g, rng, registers, pag, worst):
+        full, some = (1 << g.warp_size) - 1, {"least": 0.0, "most": 1.0, "any": 0.4}[worst]
+
+        def chosen(count):
+            return [k for k in range(count) if rng.random() < some]
+
+        depth = {"least": 1, "most": g.stack_depth, "any": rng.randint(1, g.stack_depth)}[worst]
+        self.fields = {"depth": depth, "waiting": rng.getrandbits(1), "barrier": rng.randrange(BARRIERS),
+                       "live_lanes": rng.randint(1, full), "launched_lanes": full >> rng.randrange(g.warp_size)}
+        self.predicates = {p: rng.randint(0, full) for p in chosen(PREDICATES)}
+        self.uniforms = {u: rng.getrandbits(32) for u in chosen(UNIFORMS)}
+        self.stack = [{"pc": rng.getrandbits(PC_BITS), "mask": rng.randint(0, full), "reconv": rng.getrandbits(PC_BITS)}
+                      for _ in range(depth)]
+        self.codes = {r: rng.choice([Pattern.UNIFORM, Pattern.STRIDED, Pattern.RANDOM]) for r in chosen(registers)}
+        self.words, self.values = {}, {}
+        for register, code in self.codes.items():
+            groups = [(rng.getrandbits(32), rng.getrandbits(32) if code == Pattern.STRIDED else 0)
+                      for _ in range(g.warp_size // pag)]
+            lanes = [(base + step * k) & 0xFFFF_FFFF for base, step in groups for k in range(pag)]
+            if code == Pattern.RANDOM:
+                lanes = [rng.getrandbits(32) for _ in lanes]
+            self.values[register] = lanes
+            self.words[register] = {Pattern.RANDOM: lanes, Pattern.UNIFORM: [base for base, _ in groups],
+                                    Pattern.STRIDED: [word for group in groups for word in group]}[code]
+
+    def pattern(self):
+        vector = sum(code << 2 * register for register, code in self.codes.items())
+        return [vector >> 32 * k & 0xFFFF_FFFF for k in range(4)]
+
+    def record(self, number):
+        header = {"warp": number, "predicates": sum(1 << p for p in self.predicates),
+                  "uniforms": sum(1 << u for u in self.uniforms), "saved_registers": len(self.codes)}
+        words = to_words(WARP_HEADER, **self.fields | header | self.changed)
+        words += [*self.predicates.values(), *self.uniforms.values()]
+        words += [word for entry in self.stack for word in to_words(STACK_ENTRY, **entry)]
+        order = sorted(self.codes, key=lambda r: (self.codes[r] != Pattern.RANDOM, r))
+        return words + [word for register in order for word in self.words[register]]
+
+    changed: dict[str, int] = {}
+    """Fields of the header that are wrong."""
+
+
+class Image:
+    """A TB of a context image, and the room that it gets; `tail` is added to its stream, or cut off it."""
+
+    def __init__(self, g, rng, session, worst, warps=None):
+        self.session, registers = session, session["registers"]
+        numbers = rng.sample(range(session["warps"]), rng.randint(1, session["warps"]) if warps is None else warps)
+        self.warps = {n: Warp(g, rng, registers, session["pag"], worst) for n in numbers}
+        self.lines = {n: [rng.getrandbits(32) for _ in range(32)] for n in range(session["lines"])
+                      if rng.random() < {"least": 0.0, "most": 1.0, "any": 0.5}[worst]}
+        base = 4 * rng.randrange((g.registers - session["warps"] * registers) // 4)
+        self.place = {"valid": 1, "bad": 0, "tb": rng.randrange(g.tb_slots), "base": base,
+                      "first_line": rng.randrange(g.shared_lines - session["lines"] + 1),
+                      "slots": rng.sample(range(g.warps), g.max_block_warps)}
+        self.entry, self.skip = rng.randrange(g.tb_slots), rng.randrange(4) if self.warps else 0
+        self.tail, self.extra_lines = 0, 0
+
+    def stream(self, rng):
+        """Words before the table, the table, and the rest."""
+        table = [word for warp in self.warps.values() for word in warp.pattern()]
+        rest = [word for number, warp in self.warps.items() for word in warp.record(number)]
+        lines = sum(1 << n for n in self.lines) | self.extra_lines
+        rest += [lines >> 32 * k & 0xFFFF_FFFF for k in range(-(-self.session["lines"] // 32))]
+        rest += [word for n in sorted(self.lines) for word in self.lines[n]]
+        rest = rest[:self.tail] if self.tail < 0 else rest + [rng.getrandbits(32)] * self.tail
+        return [rng.getrandbits(32) for _ in range(self.skip)] + table + rest
+
+    def job(self, words):
+        return {"entry": self.entry, "place": self.place, "live_warps": sum(1 << n for n in self.warps),
+                "words": words - self.skip, "skip": self.skip}
+
+
+class Bench:
+    """The words that come and the core that is written; `core` is what it holds."""
+
+    def __init__(self, g, rng, stall):
+        self.g, self.rng, self.stall, self.dut = g, rng, stall, component(RestorePipeline, g)
+        self.forget()
+
+    def forget(self):
+        self.inits, self.stacks, self.predicates, self.uniforms, self.registers, self.rows = {}, {}, {}, {}, {}, {}
+
+    def warps(self):
+        async def watch(ctx):
+            while True:
+                init = value(await get(ctx, self.dut.warp_init, self.rng, self.stall))
+                assert init["warp"] not in self.inits
+                self.inits[init["warp"]] = init
+        return watch
+
+    def pushes(self):
+        async def watch(ctx):
+            while True:
+                push = value(await get(ctx, self.dut.stack_push, self.rng, self.stall))
+                assert push["warp"] in self.inits, "a push before its warp is there"
+                self.stacks.setdefault(push.pop("warp"), []).append(push)
+        return watch
+
+    async def scalars(self, ctx):
+        """Predicates and uniform registers; they are taken in the cycle in which they come."""
+        ports = self.dut.restore_predicate, self.dut.restore_uniform
+        async for _, _, predicate, uniform in ctx.tick().sample(*ports):
+            if predicate.valid:
+                self.predicates.setdefault(predicate.warp, {})[predicate.predicate] = predicate.value
+            if uniform.valid:
+                self.uniforms.setdefault(uniform.warp, {})[uniform.register] = uniform.value
+
+    async def writes(self, ctx):
+        g = self.g
+        while True:
+            beat = value(await get(ctx, self.dut.restore_write, self.rng, self.stall))
+            lanes = self.registers.setdefault((beat["warp"], beat["base"], beat["register"]), [])
+            assert len(lanes) == g.lanes * beat["beat"] and beat["last"] == (beat["beat"] == g.beats - 1)
+            assert beat["mask"] == (1 << g.lanes) - 1 and beat["warp"] in self.inits
+            lanes += beat["data"]
+
+    async def lines(self, ctx):
+        while True:
+            access = value(await get(ctx, self.dut.row, self.rng, self.stall))
+            assert access["write"] and access["row"] not in self.rows
+            self.rows[access["row"]] = access["data"]
+
+    async def restore(self, ctx, image, failed_at=None):
+        """Give a TB's words; return whether it is bad. All of its words are taken."""
+        dut, rng, words, taken, level = self.dut, self.rng, image.stream(self.rng), 0, 0
+        await put(ctx, dut.job, image.job(len(words)))
+        for _ in range(20000):
+            if failed_at is not None and taken >= failed_at:
+                ctx.set(dut.failed, 1)
+            level = min(max(level, rng.choice([4, 4, rng.randint(0, 4)])), len(words) - taken)
+            ctx.set(dut.words, words[taken:taken + level] + [rng.getrandbits(32)] * (4 - level))
+            ctx.set(dut.level, level)
+            _, _, take, done = await ctx.tick().sample(dut.take, dut.done)
+            assert take <= level
+            taken, level = taken + take, level - take  # what is shown stays until it is taken
+            if done.valid:
+                assert done.entry == image.entry and taken == len(words)
+                ctx.set(dut.failed, 0)
+                ctx.set(dut.level, 0)
+                assert ctx.get(dut.idle)
+                return done.bad
+        raise TimeoutError("the TB is never done")
+
+    def check(self, image):
+        """Compare what the core holds with the image, and forget it."""
+        g, s, place = self.g, image.session, image.place
+        for number in range(s["warps"]):
+            slot, base, warp = place["slots"][number], place["base"] + number * s["registers"], image.warps.get(number)
+            init = self.inits.pop(slot)
+            expected = {"warp": slot, "tb": place["tb"], "kernel": KERNEL, "block_warp": number, "base": base,
+                        "registers": s["registers"]}
+            if warp is None:
+                assert init["live"] == 0 and {name: init[name] for name in expected} == expected
+                continue
+            of = warp.fields
+            assert init == expected | {
+                "launched": of["launched_lanes"], "live": of["live_lanes"], "waiting": of["waiting"],
+                "barrier": of["barrier"], "live_vector": liveness_vector(warp.codes)}
+            assert self.stacks.pop(slot) == warp.stack
+            assert self.predicates.pop(slot, {}) == warp.predicates and self.uniforms.pop(slot, {}) == warp.uniforms
+            for register, lanes in warp.values.items():
+                assert self.registers.pop((slot, base, register)) == lanes
+            dead = set(range(s["registers"])) - set(warp.codes) if s["scramble"] else ()
+            noise = [self.registers.pop((slot, base, register)) for register in dead]
+            assert len({lane for lanes in noise for lane in lanes}) >= 0.9 * len(noise) * g.warp_size, "not random"
+        per_line = rows_per_line(g)
+        for n, words in image.lines.items():
+            first = (place["first_line"] + n) * per_line
+            assert [word for k in range(per_line) for word in self.rows.pop(first + k)] == words
+        assert not (self.inits or self.stacks or self.predicates or self.uniforms or self.registers or self.rows)
+
+    def run(self, session, scenario):
+        dut = self.dut
+
+        async def bench(ctx):
+            ctx.set(dut.session, session)
+            await scenario(ctx)
+
+        simulate(dut, bench, watches=[
+            self.warps(), self.pushes(), self.scalars, self.writes, self.lines,
+            *map(steady, (dut.warp_init, dut.stack_push, dut.row))])
+
+
+def session_of(g, registers, lines, scramble=0):
+    return {"kernel": KERNEL, "registers": registers, "allocated": (1 << registers) - 1, "lines": lines, "pag": 8,
+            "warps": min(3, g.max_block_warps), "scramble": scramble}
+
+
+@pytest.mark.parametrize("name, worst, lines, scramble", CASES)
+def test_a_stream_becomes_what_it_was(name, worst, lines, scramble):
+    g, rng = GEOMETRIES[name], random.Random(f"{name} {worst} {lines}")
+    registers = {"least": 1, "most": min(9, g.regs_per_thread)}.get(worst, min(57, g.regs_per_thread))
+    session = session_of(g, registers, g.shared_lines if lines < 0 else lines, scramble)
+    bench = Bench(g, rng, 0.2)
+
+    async def scenario(ctx):
+        for warps in (None, session["warps"], 0):
+            image = Image(g, rng, session, worst, warps)
+            assert not await bench.restore(ctx, image)
+            bench.check(image)
+
+    bench.run(session, scenario)
+
+
+FAULTS = {
+    "too short": lambda image, warp: setattr(image, "tail", -1),
+    "much too short": lambda image, warp: setattr(image, "tail", -90),
+    "too long": lambda image, warp: setattr(image, "tail", 1),
+    "much too long": lambda image, warp: setattr(image, "tail", 50),
+    "another warp": lambda image, warp: setattr(warp, "changed", {"warp": 7}),
+    "a warp twice": lambda image, warp: setattr(warp, "changed", {"warp": next(iter(image.warps))}),
+    "no stack": lambda image, warp: setattr(warp, "changed", {"depth": 0}),
+    "a deep stack": lambda image, warp: setattr(warp, "changed", {"depth": 9}),
+    "more registers": lambda image, warp: setattr(warp, "changed", {"saved_registers": len(warp.codes) + 1}),
+    "a register too many": lambda image, warp: warp.codes.update({5: Pattern.UNIFORM}) or warp.words.update({5: [0]}),
+    "a line too many": lambda image, warp: setattr(image, "extra_lines", 1 << 3),
+}
+
+
+def test_a_stream_that_makes_no_sense_is_skipped_and_the_next_is_not():
+    g, rng = GEOMETRIES["8x8"], random.Random(1)
+    session, bench = session_of(g, 5, 3), Bench(g, rng, 0.3)
+
+    async def scenario(ctx):
+        for spoil in (*FAULTS.values(), None):
+            image = Image(g, rng, session, "any", session["warps"])
+            if spoil:
+                spoil(image, list(image.warps.values())[1])
+            failed_at = None if spoil else len(image.stream(rng)) // 2
+            assert await bench.restore(ctx, image, failed_at)
+            await ctx.tick().repeat(20)
+            bench.forget()
+            good = Image(g, rng, session, "any")
+            assert not await bench.restore(ctx, good)
+            bench.check(good)
+
+    bench.run(session, scenario)
