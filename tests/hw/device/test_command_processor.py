@@ -4,14 +4,14 @@ import itertools
 import random
 
 import pytest
-from simulation import component
-from stream_bench import simulate
 
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import Command, KernelState
 from caesura.hw.device.command_processor import CommandProcessor
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(kernel_slots=3)
 FITTING = {"grid_x": 5, "grid_y": 1, "grid_z": 2, "threads": 9, "warps": 2, "registers": 5, "shared_bytes": 129}

@@ -4,13 +4,13 @@ import random
 from collections import deque
 
 import pytest
-from simulation import component
-from stream_bench import simulate, value
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.dispatch.admission import Admission
 from caesura.hw.dispatch.allocator import first_fit
 from caesura.hw.dispatch.local_regions import region_bytes
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"2 TBs": preset("tiny").replace(kernel_slots=2),
               "5 TBs": preset("tiny").replace(warps=11, tb_slots=5, kernel_slots=3, registers=128)}

@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import simulate, value
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_BITS, preset
 from caesura.hw.dispatch.faults import FaultUnit
 from caesura.hw.interfaces.payloads import FAULT_SOURCES
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"tiny": preset("tiny"), "6 TBs": preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)}
 

@@ -3,8 +3,6 @@
 import random
 
 import pytest
-from stream_bench import simulate
-from stream_bench import value as numbers
 
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
@@ -14,6 +12,8 @@ from caesura.hw.dispatch.completion import Completion
 from caesura.hw.dispatch.launcher import StreamPriority
 from caesura.hw.dispatch.tb_table import TbTable
 from caesura.hw.dispatch.warp_slots import WarpSlots
+from support.hw.stream_bench import simulate
+from support.hw.stream_bench import value as numbers
 
 G = preset("tiny").replace(warps=6, tb_slots=3, kernel_slots=3)
 

@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import get, put_all, simulate, steady, value
 
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.dispatch.launcher import Launcher
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put_all, simulate, steady, value
 
 GEOMETRIES = {"tiny": preset("tiny"), "32 lanes": preset("ecp5").replace(tb_slots=3, warps=6)}
 

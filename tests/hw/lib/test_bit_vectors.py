@@ -4,8 +4,6 @@ import random
 
 import pytest
 from amaranth.hdl import Module, Signal
-from simulation import Simulator
-from stream_bench import simulate
 
 from caesura.hw.lib.bits import (
     look_up,
@@ -19,6 +17,8 @@ from caesura.hw.lib.bits import (
     without_lowest,
 )
 from caesura.hw.lib.delay import delayed
+from support.hw.simulation import Simulator
+from support.hw.stream_bench import simulate
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 32, 64])

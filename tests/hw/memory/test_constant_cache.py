@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import simulate
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.memory.constant_cache import ROW_BYTES, ConstantCache
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate
 
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4), "bus of 8": preset("tiny"),
               "bus of 16": preset("tiny").replace(bus_bytes=16, constant_lines=4)}

@@ -3,12 +3,12 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import simulate, value
 
 from caesura.hw.arch.geometry import PREDICATES, preset
 from caesura.hw.arch.isa import PT
 from caesura.hw.core.execute.predicates import PREDICATE_WRITERS, PredicateFile, PredicateWriteBack
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"8x8": preset("tiny"), "16x4": preset("tiny").replace(warp_size=16, lanes=4, warps=6)}
 

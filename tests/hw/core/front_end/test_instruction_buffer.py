@@ -3,12 +3,12 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import simulate, value
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Unit
 from caesura.hw.core.front_end.instruction_buffer import CLASSES, InstructionBuffer
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate, value
 
 FLAGS = ("store", "atomic", "is_bar", "is_membar", "uniform_a", "uniform_b", "uniform_c", "writes_u", "illegal")
 

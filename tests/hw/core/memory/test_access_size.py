@@ -5,12 +5,12 @@ import random
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data
-from simulation import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size
 from caesura.hw.core.memory.access_size import extra_bytes, extra_registers, extract, misaligned, replicate, strobe
 from caesura.hw.core.memory.touched_beats import touched_beats
+from support.hw.simulation import Simulator
 
 BYTES = {Size.U8: 1, Size.S8: 1, Size.U16: 2, Size.S16: 2, Size.B32: 4, Size.B64: 8, Size.B128: 16}
 SIGNED = Size.S8, Size.S16

@@ -3,15 +3,14 @@
 import random
 
 import pytest
-from selection import quick
-from simulation import Simulator, component
-from stream_bench import value
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.memory.bank_conflicts import BankConflicts
+from support.hw.simulation import Simulator, component
+from support.hw.stream_bench import value
+from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "hw/memory",
-                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "hw/memory")
 
 ROWS = 16
 

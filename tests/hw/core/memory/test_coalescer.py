@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import get, simulate, steady, value
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size
 from caesura.hw.core.memory.coalescer import Coalescer
+from support.hw.simulation import component
+from support.hw.stream_bench import get, simulate, steady, value
 
 GEOMETRIES = {"8": preset("tiny"), "16": preset("tiny").replace(warp_size=16)}
 SLOTS = 4

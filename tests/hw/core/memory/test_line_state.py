@@ -4,11 +4,11 @@ import random
 
 import pytest
 from amaranth.hdl import Module, Signal
-from simulation import component
-from stream_bench import simulate
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.memory.line_state import LineState, look_up_bit
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate
 
 
 @pytest.mark.parametrize("lines", [1, 33])

@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from simulation import Simulator, component
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size, Space
 from caesura.hw.core.memory.local_address import LocalAddress
+from support.hw.simulation import Simulator, component
 
 GEOMETRIES = {"8x8": preset("tiny"), "16x4": preset("tiny").replace(warp_size=16, lanes=4, kernel_slots=3, tb_slots=3)}
 BYTES = {Size.U8: 1, Size.S8: 1, Size.U16: 2, Size.S16: 2, Size.B32: 4, Size.B64: 8, Size.B128: 16}

@@ -4,13 +4,13 @@ import random
 from collections import deque
 
 import pytest
-from simulation import component
-from stream_bench import put, simulate, value
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size, Space
 from caesura.hw.core.memory.operation_queue import OperationQueue
+from support.hw.simulation import component
+from support.hw.stream_bench import put, simulate, value
 
 GEOMETRIES = {"8x8": preset("tiny"), "16x4": preset("tiny").replace(warp_size=16, lanes=4, unit_queue=3)}
 BYTES = {Size.U8: 1, Size.S8: 1, Size.U16: 2, Size.S16: 2, Size.B32: 4, Size.B64: 8, Size.B128: 16}

@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import get, put_all, simulate, steady, value
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.memory.register_merge import RegisterMerge
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put_all, simulate, steady, value
 
 G = preset("tiny").replace(warp_size=16, lanes=4)
 

@@ -4,19 +4,17 @@ import random
 from collections import deque
 
 import pytest
-from segment_samples import BYTES, SLOTS, instructions
-from selection import quick
-from simulation import component
-from stream_bench import get, simulate, steady, value
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size
 from caesura.hw.core.memory.store_unit import StoreUnit
+from support.hw.segment_samples import BYTES, SLOTS, instructions
+from support.hw.simulation import component
+from support.hw.stream_bench import get, simulate, steady, value
+from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "hw/memory",
-                                    "tests/hw/core/memory/segment_samples.py",
-                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "hw/memory")
 
 GEOMETRIES = {"8 lanes": preset("tiny"), "16 lanes": preset("tiny").replace(warp_size=16, lanes=4, bus_bytes=16),
               "bus of 4": preset("tiny").replace(lanes=4, bus_bytes=4, bytes_per_cycle=4, load_queue=2)}

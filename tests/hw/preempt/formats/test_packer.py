@@ -5,12 +5,12 @@ import random
 
 import pytest
 from amaranth.hdl import Module
-from simulation import component
-from stream_bench import get, put_all, simulate
 
 from caesura.hw.lib.stream_queue import StreamQueue
 from caesura.hw.preempt.formats.packer import Packer
 from caesura.hw.preempt.formats.unpacker import Unpacker
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put_all, simulate
 
 
 def groups_of(chunks, size):

@@ -2,12 +2,12 @@
 
 import pytest
 from amaranth.hdl import Module, Signal
-from simulation import Simulator
 
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
 from caesura.hw.arch.patterns import pattern_group as model
 from caesura.hw.interfaces.payloads import row_access, rows_per_line
 from caesura.hw.preempt.formats.session import pattern_group
+from support.hw.simulation import Simulator
 
 
 @pytest.mark.parametrize("warp_size", [8, 16, 32])

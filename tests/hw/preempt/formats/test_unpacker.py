@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import put_all, simulate
 
 from caesura.hw.preempt.formats.unpacker import Unpacker
+from support.hw.simulation import component
+from support.hw.stream_bench import put_all, simulate
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])

@@ -3,12 +3,12 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import simulate, value
 
 from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, State, to_words
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.restore.entry_buffer import ENTRY_ROWS, ENTRY_WORDS, EntryBuffer
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate, value
 
 G = preset("tiny").replace(warps=6, tb_slots=5)
 SESSION = {"registers": 13, "warps": 5, "pag": 8, "area_bytes": 0x1000}

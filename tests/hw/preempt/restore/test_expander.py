@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import get, put_all, simulate, steady, value
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
 from caesura.hw.preempt.restore.expander import Expander
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put_all, simulate, steady, value
 
 TINY = preset("tiny")
 GEOMETRIES = {"8x8": TINY, "16x4": TINY.replace(warp_size=16, lanes=4), "32x16": TINY.replace(warp_size=32, lanes=16)}

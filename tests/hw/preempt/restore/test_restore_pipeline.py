@@ -3,18 +3,17 @@
 import random
 
 import pytest
-from selection import quick
-from simulation import component
-from stream_bench import get, put, simulate, steady, value
 
 from caesura.hw.arch.context import STACK_ENTRY, WARP_HEADER, Pattern, to_words
 from caesura.hw.arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.isa import liveness_vector
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.restore.pipeline import RestorePipeline
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put, simulate, steady, value
+from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
-                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
 
 GEOMETRIES = {"8x8": preset("tiny"), "16x4": preset("tiny").replace(
     warps=6, tb_slots=3, warp_size=16, lanes=4, regs_per_thread=60, registers=512, shared_bytes=128 * 50)}

@@ -6,12 +6,12 @@ import random
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from simulation import component
-from stream_bench import get, put_all, simulate, steady
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.formats.unpacker import Unpacker
 from caesura.hw.preempt.restore.segment_reader import SegmentReader
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put_all, simulate, steady
 
 TINY = preset("tiny")
 

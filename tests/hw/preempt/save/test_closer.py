@@ -3,12 +3,12 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import get, put, simulate, steady, value
 
 from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, Mechanism, to_words
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
 from caesura.hw.preempt.save.closer import Closer
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put, simulate, steady, value
 
 TINY = preset("tiny")
 GEOMETRIES = {"bus of 8": TINY, "bus of 16": TINY.replace(bus_bytes=16, warps=6, tb_slots=5),

@@ -3,17 +3,16 @@
 import random
 
 import pytest
-from selection import quick
-from simulation import component
-from stream_bench import get, put_all, simulate, steady, value
 
 from caesura.hw.arch.context import Pattern
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.compress.compressor import group_count
 from caesura.hw.preempt.save.collector import ROWS_AHEAD, Collector
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put_all, simulate, steady, value
+from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
-                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
 
 TINY = preset("tiny")
 GEOMETRIES = {"8x8": TINY, "32x8": TINY.replace(warp_size=32, regs_per_thread=18)}

@@ -4,16 +4,15 @@ import random
 from collections import deque
 
 import pytest
-from selection import quick
-from simulation import component
-from stream_bench import put, simulate, steady
 
 from caesura.hw.arch.context import CCB_ENTRY, VERSION, State, entry_address, to_words
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.save.committer import Committer
+from support.hw.simulation import component
+from support.hw.stream_bench import put, simulate, steady
+from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
-                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
 
 TINY = preset("tiny")
 GEOMETRIES = {"bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4), "bus of 8": TINY,

@@ -3,15 +3,14 @@
 import random
 
 import pytest
-from selection import quick
-from simulation import component
-from stream_bench import get, put_all, simulate, steady, value
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.save.merge import Merge
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put_all, simulate, steady, value
+from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
-                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
 
 TINY = preset("tiny")
 GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(warp_size=16, lanes=16)}

@@ -3,9 +3,6 @@
 import random
 
 import pytest
-from selection import quick
-from simulation import component
-from stream_bench import get, put, simulate, steady, value
 
 from caesura.hw.arch.context import (
     HEADER_WORDS,
@@ -21,9 +18,11 @@ from caesura.hw.arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, pr
 from caesura.hw.arch.isa import LIVE_BITS, registers_of_vector
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.save.records import RecordWriter
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put, simulate, steady, value
+from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
-                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
 
 TINY = preset("tiny").replace(shared_bytes=128 * 12)
 GEOMETRIES = {"bus of 8": TINY, "bus of 16": preset("tiny").replace(

@@ -3,16 +3,15 @@
 import random
 
 import pytest
-from selection import quick
-from simulation import component
-from stream_bench import get, put_all, simulate, steady, value
 
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.save.row_fetch import ROW_CREDITS, RowFetch
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put_all, simulate, steady, value
+from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt",
-                                    "tests/hw/simulation.py", "tests/hw/stream_bench.py")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
 
 TINY = preset("tiny")
 GEOMETRIES = {"8x8": TINY, "32x8": TINY.replace(warp_size=32, shared_bytes=128 * 40)}

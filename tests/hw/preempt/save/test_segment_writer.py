@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import get, put, put_all, simulate, steady
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.save.segment_writer import SegmentWriter
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put, put_all, simulate, steady
 
 TINY = preset("tiny")
 

@@ -2,12 +2,11 @@
 
 import random
 
-from simulation import component
-from stream_bench import simulate, value
-
 from caesura.hw.arch.context import State
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.sequence.counters import PreemptCounters
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate, value
 
 G = preset("tiny")
 SAVED = {"data_bytes": "save_data_bytes", "metadata_bytes": "save_metadata_bytes", "registers": "save_registers",

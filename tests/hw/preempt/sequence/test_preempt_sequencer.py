@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import simulate, value
 
 from caesura.hw.arch.context import State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.sequence.preempt_sequencer import PreemptSequencer
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"tiny": preset("tiny"), "6 TBs": preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)}
 KERNEL, GENERATION, LIMIT = 1, 0xBEEF, 1500

@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import simulate, value
 
 from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.sequence.resume_sequencer import ResumeSequencer
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4),
               "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3)}

@@ -3,14 +3,14 @@
 import random
 
 import pytest
-from simulation import component
-from stream_bench import put, simulate, value
 
 from caesura.hw.arch.context import Mechanism, area_bound
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
 from caesura.hw.arch.patterns import pattern_group
 from caesura.hw.preempt.sequence.sequencer import Sequencer
+from support.hw.simulation import component
+from support.hw.stream_bench import put, simulate, value
 
 GEOMETRIES = {"tiny": preset("tiny"), "ecp5 with 8 kernels": preset("ecp5").replace(kernel_slots=8)}
 

@@ -1,7 +1,8 @@
 """What the bench of a block with streams says: put a payload in, get one out, and how long it may take."""
 
 from amaranth.lib import data
-from simulation import Simulator
+
+from .simulation import Simulator
 
 __all__ = ["get", "put", "put_all", "simulate", "steady", "value"]
 
