@@ -11,7 +11,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 
 G = preset("tiny").replace(warps=6, tb_slots=5)
-SESSION = {"registers": 13, "warps": 5, "pag": 8, "area_bytes": 0x1000}
+ACCEPTED = {"registers": 13, "warps": 5, "pag": 8, "area_bytes": 0x1000}
 WRONG = {
     "version": lambda entry: {"version": VERSION + 1},
     "geometry": lambda entry: {"geometry_hash": G.hash ^ 1 << 31},
@@ -74,7 +74,7 @@ def run(*scenarios):
     dut, rng = component(EntryBuffer, G), random.Random(len(scenarios))
 
     async def bench(ctx):
-        ctx.set(dut.session, SESSION)
+        ctx.set(dut.accepted, ACCEPTED)
         for entries, complete, bad in scenarios:
             await fill(ctx, dut, rng, entries)
             assert ctx.get(dut.complete) == sum(1 << k for k in complete)

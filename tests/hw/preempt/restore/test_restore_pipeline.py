@@ -72,15 +72,15 @@ class Warp:
 class Image:
     """A TB of a context image, and the room that it gets; `tail` is added to its stream, or cut off it."""
 
-    def __init__(self, g, rng, session, worst, warps=None):
-        self.session, registers = session, session["registers"]
-        numbers = rng.sample(range(session["warps"]), rng.randint(1, session["warps"]) if warps is None else warps)
-        self.warps = {n: Warp(g, rng, registers, session["pag"], worst) for n in numbers}
-        self.lines = {n: [rng.getrandbits(32) for _ in range(32)] for n in range(session["lines"])
+    def __init__(self, g, rng, accepted, worst, warps=None):
+        self.accepted, registers = accepted, accepted["registers"]
+        numbers = rng.sample(range(accepted["warps"]), rng.randint(1, accepted["warps"]) if warps is None else warps)
+        self.warps = {n: Warp(g, rng, registers, accepted["pag"], worst) for n in numbers}
+        self.lines = {n: [rng.getrandbits(32) for _ in range(32)] for n in range(accepted["lines"])
                       if rng.random() < {"least": 0.0, "most": 1.0, "any": 0.5}[worst]}
-        base = 4 * rng.randrange((g.registers - session["warps"] * registers) // 4)
+        base = 4 * rng.randrange((g.registers - accepted["warps"] * registers) // 4)
         self.place = {"valid": 1, "bad": 0, "tb": rng.randrange(g.tb_slots), "base": base,
-                      "first_line": rng.randrange(g.shared_lines - session["lines"] + 1),
+                      "first_line": rng.randrange(g.shared_lines - accepted["lines"] + 1),
                       "slots": rng.sample(range(g.warps), g.max_block_warps)}
         self.entry, self.skip = rng.randrange(g.tb_slots), rng.randrange(4) if self.warps else 0
         self.tail, self.extra_lines = 0, 0
@@ -90,7 +90,7 @@ class Image:
         table = [word for warp in self.warps.values() for word in warp.pattern()]
         rest = [word for number, warp in self.warps.items() for word in warp.record(number)]
         lines = sum(1 << n for n in self.lines) | self.extra_lines
-        rest += [lines >> 32 * k & 0xFFFF_FFFF for k in range(-(-self.session["lines"] // 32))]
+        rest += [lines >> 32 * k & 0xFFFF_FFFF for k in range(-(-self.accepted["lines"] // 32))]
         rest += [word for n in sorted(self.lines) for word in self.lines[n]]
         rest = rest[:self.tail] if self.tail < 0 else rest + [rng.getrandbits(32)] * self.tail
         return [rng.getrandbits(32) for _ in range(self.skip)] + table + rest
@@ -173,7 +173,7 @@ class Bench:
 
     def check(self, image):
         """Compare what the core holds with the image, and forget it."""
-        g, s, place = self.g, image.session, image.place
+        g, s, place = self.g, image.accepted, image.place
         for number in range(s["warps"]):
             slot, base, warp = place["slots"][number], place["base"] + number * s["registers"], image.warps.get(number)
             init = self.inits.pop(slot)
@@ -199,11 +199,11 @@ class Bench:
             assert [word for k in range(per_line) for word in self.rows.pop(first + k)] == words
         assert not (self.inits or self.stacks or self.predicates or self.uniforms or self.registers or self.rows)
 
-    def run(self, session, scenario):
+    def run(self, accepted, scenario):
         dut = self.dut
 
         async def bench(ctx):
-            ctx.set(dut.session, session)
+            ctx.set(dut.accepted, accepted)
             await scenario(ctx)
 
         simulate(dut, bench, watches=[
@@ -211,7 +211,7 @@ class Bench:
             *map(steady, (dut.warp_init, dut.stack_push, dut.row))])
 
 
-def session_of(g, registers, lines, scramble=0):
+def accepted_of(g, registers, lines, scramble=0):
     return {"kernel": KERNEL, "registers": registers, "allocated": (1 << registers) - 1, "lines": lines, "pag": 8,
             "warps": min(3, g.max_block_warps), "scramble": scramble}
 
@@ -220,16 +220,16 @@ def session_of(g, registers, lines, scramble=0):
 def test_a_stream_becomes_what_it_was(name, worst, lines, scramble):
     g, rng = GEOMETRIES[name], random.Random(f"{name} {worst} {lines}")
     registers = {"least": 1, "most": min(9, g.regs_per_thread)}.get(worst, min(57, g.regs_per_thread))
-    session = session_of(g, registers, g.shared_lines if lines < 0 else lines, scramble)
+    accepted = accepted_of(g, registers, g.shared_lines if lines < 0 else lines, scramble)
     bench = Bench(g, rng, 0.2)
 
     async def scenario(ctx):
-        for warps in (None, session["warps"], 0):
-            image = Image(g, rng, session, worst, warps)
+        for warps in (None, accepted["warps"], 0):
+            image = Image(g, rng, accepted, worst, warps)
             assert not await bench.restore(ctx, image)
             bench.check(image)
 
-    bench.run(session, scenario)
+    bench.run(accepted, scenario)
 
 
 FAULTS = {
@@ -249,19 +249,19 @@ FAULTS = {
 
 def test_a_stream_that_makes_no_sense_is_skipped_and_the_next_is_not():
     g, rng = GEOMETRIES["8x8"], random.Random(1)
-    session, bench = session_of(g, 5, 3), Bench(g, rng, 0.3)
+    accepted, bench = accepted_of(g, 5, 3), Bench(g, rng, 0.3)
 
     async def scenario(ctx):
         for spoil in (*FAULTS.values(), None):
-            image = Image(g, rng, session, "any", session["warps"])
+            image = Image(g, rng, accepted, "any", accepted["warps"])
             if spoil:
                 spoil(image, list(image.warps.values())[1])
             failed_at = None if spoil else len(image.stream(rng)) // 2
             assert await bench.restore(ctx, image, failed_at)
             await ctx.tick().repeat(20)
             bench.forget()
-            good = Image(g, rng, session, "any")
+            good = Image(g, rng, accepted, "any")
             assert not await bench.restore(ctx, good)
             bench.check(good)
 
-    bench.run(session, scenario)
+    bench.run(accepted, scenario)

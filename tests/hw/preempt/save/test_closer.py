@@ -13,7 +13,7 @@ from support.hw.stream_bench import get, put, simulate, steady, value
 TINY = preset("tiny")
 GEOMETRIES = {"bus of 8": TINY, "bus of 16": TINY.replace(bus_bytes=16, warps=6, tb_slots=5),
               "bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4)}
-SESSION = {"mechanism": Mechanism.LIVE_CP, "pag": 8, "registers": 13, "warps": 4}
+ACCEPTED = {"mechanism": Mechanism.LIVE_CP, "pag": 8, "registers": 13, "warps": 4}
 
 
 class Case:
@@ -37,7 +37,7 @@ class Case:
                       "metadata_bytes": metadata_bytes, "registers": self.job["registers"], "lines": lines,
                       "warps": records}
         self.body = to_words(
-            CCB_ENTRY, **SESSION, **place, register_image=self.job["area"], stack_image=self.job["area"],
+            CCB_ENTRY, **ACCEPTED, **place, register_image=self.job["area"], stack_image=self.job["area"],
             shared_image=self.job["area"] + 4 * (shared_words + self.words) if lines else 0, shared_lines=lines,
             length=data_bytes + metadata_bytes, live_warps=live_warps, data_bytes=data_bytes,
             metadata_bytes=metadata_bytes)[2:]
@@ -83,7 +83,7 @@ def test_table_body_and_tally_of_each_tb(name, lines):
                 assert not clear
 
     async def bench(ctx):
-        ctx.set(dut.session, {**SESSION, "lines": lines})
+        ctx.set(dut.accepted, {**ACCEPTED, "lines": lines})
         for number, case in enumerate(cases):
             bank = case.job["bank"]
             ctx.set(dut.collected[bank], {"items": max(0, case.job["items"] - 1), "words": 3})

@@ -61,20 +61,20 @@ class Warp:
         self.predicates = {p: rng.randint(0, full) for p in bits(predicates)}
         self.uniforms = {u: rng.getrandbits(32) for u in bits(uniforms)}
 
-    def saved(self, session):
+    def saved(self, accepted):
         """Registers that have to be saved."""
-        if session["mechanism"] == Mechanism.OCCUPIED:
-            return session["allocated"]
-        live = sum(1 << r for r in registers_of_vector(self.view["live_vector"], session["registers"]))
-        return live if session["scramble"] else live & self.valid
+        if accepted["mechanism"] == Mechanism.OCCUPIED:
+            return accepted["allocated"]
+        live = sum(1 << r for r in registers_of_vector(self.view["live_vector"], accepted["registers"]))
+        return live if accepted["scramble"] else live & self.valid
 
-    def record(self, number, session):
+    def record(self, number, accepted):
         """Words of the record, without registers."""
         view = self.view
         words = to_words(
             WARP_HEADER, warp=number, depth=len(self.stack), predicates=sum(1 << p for p in self.predicates),
             waiting=view["waiting"], barrier=view["barrier"], live_lanes=view["live"], launched_lanes=view["launched"],
-            saved_registers=bin(self.saved(session)).count("1"), uniforms=sum(1 << u for u in self.uniforms))
+            saved_registers=bin(self.saved(accepted)).count("1"), uniforms=sum(1 << u for u in self.uniforms))
         words += [*self.predicates.values(), *self.uniforms.values()]
         return words + [word for entry in self.stack for word in to_words(STACK_ENTRY, **entry)]
 
@@ -90,7 +90,7 @@ class Bench:
 
     def __init__(self, g, rng, mechanism, scramble, lines, registers, worst=None):
         self.g, self.rng, self.dut = g, rng, component(RecordWriter, g)
-        self.session = {"mechanism": mechanism, "scramble": scramble, "ccb_base": CCB_BASE, "area_bytes": AREA_BYTES,
+        self.accepted = {"mechanism": mechanism, "scramble": scramble, "ccb_base": CCB_BASE, "area_bytes": AREA_BYTES,
                         "registers": registers, "warps": 2, "lines": lines, "allocated": (1 << registers) - 1}
         self.warps = [Warp(g, rng, registers, worst) for _ in range(g.warps)]
         self.places, self.slots = {}, {}
@@ -105,7 +105,7 @@ class Bench:
         self.slots[tb] = slots
         rng = self.rng
         return {"valid": 1, "started": 1, "warps": sum(1 << slot for slot in slots), "first_line": first_line,
-                "lines": self.session["lines"], "launch_id": rng.getrandbits(32), "ctaid_x": rng.getrandbits(32),
+                "lines": self.accepted["lines"], "launch_id": rng.getrandbits(32), "ctaid_x": rng.getrandbits(32),
                 "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16), "local_base": rng.getrandbits(32)}
 
     def state(self, ctx, stopped, exited):
@@ -116,7 +116,7 @@ class Bench:
     async def views(self, ctx):
         """Answer what is selected, before the next edge."""
         dut, window, flags = self.dut, self.dut.warps.window, self.dut.flags
-        ctx.set(dut.session, self.session)
+        ctx.set(dut.accepted, self.accepted)
         ctx.set(dut.lines_valid, self.lines_valid)
         while True:
             select = ctx.get(window.select)
@@ -159,7 +159,7 @@ class Bench:
 
     def check(self, tb, row, bank, ended=False):
         """Take what belongs to the TB from what came out, and compare it."""
-        g, session = self.g, self.session
+        g, accepted = self.g, self.accepted
         body = entry_address(CCB_BASE, tb) + 8 - 8 % g.bus_bytes
         close = self.closes.pop(0)
         left = {slot for slot in self.slots[tb] if not self.exited >> slot & 1} if not ended else set()
@@ -169,14 +169,14 @@ class Bench:
             number = from_words(WARP_HEADER, record[:HEADER_WORDS])["warp"]
             slot = self.slots[tb][number]
             warp = self.warps[slot]
-            mask = warp.saved(session)
-            assert record == warp.record(number, session) and stopped >> slot & 1
+            mask = warp.saved(accepted)
+            assert record == warp.record(number, accepted) and stopped >> slot & 1
             assert tag == {"rows": 0, "registers": mask != 0, "closes": 0}
             if mask:
                 item = self.items.pop(0)
                 names = ("shared", "warp", "base", "mask", "raw", "launched", "of")
                 assert [item[name] for name in names] == [
-                    0, slot, warp.view["base"], mask, session["mechanism"] != Mechanism.LIVE_CP, warp.view["launched"],
+                    0, slot, warp.view["base"], mask, accepted["mechanism"] != Mechanism.LIVE_CP, warp.view["launched"],
                     {"record": len(numbers), "bank": bank}]
                 assert item["valid"] & mask == warp.valid & mask
                 listed |= 1 << len(numbers)
@@ -187,7 +187,7 @@ class Bench:
         assert not left and len(set(numbers)) == len(numbers)
         lines, before = 0, words
         if numbers:
-            if session["lines"]:
+            if accepted["lines"]:
                 lines, words = self._lines(row, words)
             piece, tag, _ = self.pieces.pop(0)
             assert piece == [] and tag == {"rows": 0, "registers": 0, "closes": 1}
@@ -199,15 +199,15 @@ class Bench:
             "tb": tb, "bank": bank, "ended": ended, "written": bool(numbers),
             "live_warps": sum(1 << n for n in numbers),
             "records": len(numbers), "items": bin(listed).count("1"), "listed": listed, "registers": registers,
-            "lines": lines, "metadata_words": words, "shared_words": before if session["lines"] and numbers else 0,
+            "lines": lines, "metadata_words": words, "shared_words": before if accepted["lines"] and numbers else 0,
             **{name: row[name] for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")}}
 
     def _lines(self, row, words):
         """Take the bitmap and the items of the lines; return the lines, and the words so far."""
-        count = self.session["lines"]
+        count = self.accepted["lines"]
         saved = (1 << count) - 1
         valid = self.lines_valid >> row["first_line"] & saved
-        if self.session["mechanism"] != Mechanism.OCCUPIED:
+        if self.accepted["mechanism"] != Mechanism.OCCUPIED:
             saved &= valid
         bitmap, tag, _ = self.pieces.pop(0)
         groups = -(-count // 32)

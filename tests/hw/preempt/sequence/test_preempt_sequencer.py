@@ -203,7 +203,7 @@ class Bench:
         dut = self.dut
         self.pace = pace
         self.fill()
-        ctx.set(dut.session, {"kernel": KERNEL, "generation": GENERATION})
+        ctx.set(dut.accepted, {"kernel": KERNEL, "generation": GENERATION})
         before = set(self.opened)
         self.inputs(ctx)
         ctx.set(dut.begin, 1)
@@ -259,7 +259,7 @@ def test_a_kernel_without_tbs_ends_at_once():
         for signal in (dut.save_idle, dut.commit_idle, dut.head.ready, dut.target.ready):
             ctx.set(signal, 1)
         ctx.set(dut.resident[0], {"valid": 1, "started": 1, "kernel": 0, "warps": 3})
-        ctx.set(dut.session.kernel, KERNEL)
+        ctx.set(dut.accepted.kernel, KERNEL)
         ctx.set(dut.begin, 1)
         await ctx.tick()
         ctx.set(dut.begin, 0)

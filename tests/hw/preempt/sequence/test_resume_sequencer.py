@@ -223,7 +223,7 @@ class Bench:
         """Run a resume to its end; return the error."""
         dut = self.dut
         self.begin()
-        ctx.set(dut.session, {"kernel": 1, "ccb_base": CCB_BASE, "gang": self.gang})
+        ctx.set(dut.accepted, {"kernel": 1, "ccb_base": CCB_BASE, "gang": self.gang})
         for signal in (dut.read_error, dut.write_error, dut.entries_full, dut.bad):
             ctx.set(signal, 0)
         ctx.set(dut.begin, 1)

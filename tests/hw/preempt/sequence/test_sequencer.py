@@ -25,7 +25,7 @@ def some_kernel(g, rng, spare):
             "block_x": rng.choice([1, 8, 16, 24, 32, 33, 48, MAX_BLOCK_THREADS])}
 
 
-def session_of(g, kernel, command):
+def accepted_of(g, kernel, command):
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
             **{name: command[name] for name in ("kernel", "mechanism", "scramble", "gang")},
             "lines": -(-kernel["shared_bytes"] // 128), "pag": pattern_group(kernel["block_x"], g.warp_size)}
@@ -50,9 +50,9 @@ def test_commands_one_after_the_other(name):
         assert ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)
         await put(ctx, dut.command, wanted)
         # The cycle after the command was taken.
-        session = value(ctx.get(dut.session))
-        assert {name: session[name] for name in session if name not in ("generation", "allocated")} == (
-            session_of(g, kernel, wanted))
+        accepted = value(ctx.get(dut.accepted))
+        assert {name: accepted[name] for name in accepted if name not in ("generation", "allocated")} == (
+            accepted_of(g, kernel, wanted))
         assert ctx.get(dut.clear) and ctx.get(dut.begin_resume) == resume == ctx.get(dut.resume)
         stops = not resume and wanted["mechanism"] == Mechanism.OCCUPIED
         for cycle in range(1 if resume else 2):
@@ -66,8 +66,8 @@ def test_commands_one_after_the_other(name):
         await ctx.tick()
         generation = (generation + (not resume and not small)) & 0xFFFF
         if not small:
-            assert ctx.get(dut.session.generation) == generation
-            assert ctx.get(dut.session.allocated) == (1 << kernel["registers"]) - 1
+            assert ctx.get(dut.accepted.generation) == generation
+            assert ctx.get(dut.accepted.allocated) == (1 << kernel["registers"]) - 1
             done, other = (dut.resume_done, dut.save_done) if resume else (dut.save_done, dut.resume_done)
             ctx.set(other, {"valid": 1, "error": CommandError.BAD_IMAGE})  # not at work: it is not heard
             for _ in range(rng.randint(0, 4)):
@@ -86,7 +86,7 @@ def test_commands_one_after_the_other(name):
         return generation
 
     async def bench(ctx):
-        generation = ctx.get(dut.session.generation)
+        generation = ctx.get(dut.accepted.generation)
         for _ in range(20):
             generation = await command(ctx, generation)
 

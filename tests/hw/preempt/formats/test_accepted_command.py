@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
 from caesura.hw.arch.patterns import pattern_group as model
 from caesura.hw.interfaces.payloads import row_access, rows_per_line
-from caesura.hw.preempt.formats.session import pattern_group
+from caesura.hw.preempt.formats.accepted_command import pattern_group
 from support.hw.simulation import Simulator
 
 
