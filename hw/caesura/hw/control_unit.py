@@ -14,13 +14,14 @@ from .device.register_block import RegisterBlock
 from .dispatch.admission import Admission
 from .dispatch.completion import Completion
 from .dispatch.faults import FaultUnit
-from .dispatch.launcher import Launcher, StreamPriority
+from .dispatch.launcher import Launcher
 from .dispatch.tb_table import TbTable
 from .interfaces import payloads as payload
 from .interfaces.core_ports import HostPort, ParameterPort, ResidencyPort
 from .interfaces.port import Port
 from .interfaces.preemption import activity, counters
 from .interfaces.preemption_port import PreemptionPort, WarpWindow
+from .lib.stream_priority import StreamPriority
 from .memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .preempt.engine import PreemptEngine
 

@@ -1,25 +1,18 @@
 """The grid walker: order of the TBs, turns of the kernels."""
 
+import functools
 import itertools
-
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.device.grid_walker import GridWalker
+from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(kernel_slots=3)
 
 
-def simulate(bench):
+def run(bench):
     dut = GridWalker(G)
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-
-    async def wrapped(ctx):
-        await bench(dut, ctx)
-
-    simulator.add_testbench(wrapped)
-    simulator.run()
+    simulate(dut, functools.partial(bench, dut))
 
 
 async def begin(dut, ctx, grids):
@@ -55,7 +48,7 @@ def test_x_is_fastest_and_the_launch_id_linear():
             assert not ctx.get(dut.valid) and ctx.get(dut.exhausted) & 2
             assert ctx.get(dut.launched[1]) == grid[0] * grid[1] * grid[2]
 
-    simulate(bench)
+    run(bench)
 
 
 def test_kernels_take_turns_and_those_that_may_not_are_skipped():
@@ -70,7 +63,7 @@ def test_kernels_take_turns_and_those_that_may_not_are_skipped():
         assert (await take(dut, ctx))[:2] == (1, 3)
         assert not ctx.get(dut.valid) and ctx.get(dut.exhausted) == 0b111
 
-    simulate(bench)
+    run(bench)
 
 
 def test_nothing_is_offered_without_a_request():
@@ -79,4 +72,4 @@ def test_nothing_is_offered_without_a_request():
         ctx.set(dut.request, 0)
         assert not ctx.get(dut.valid)
 
-    simulate(bench)
+    run(bench)

@@ -1,28 +1,22 @@
 """Kernel slots: what software writes is what the hardware sees and software reads back."""
 
+import functools
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import register_map
 from caesura.hw.device.kernel_table import KernelTable, descriptor_words
 from caesura.hw.device.register_block import KERNEL_BASE, KERNEL_STRIDE
+from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(kernel_slots=3, param_words=20, windows=3)
 
 
-def simulate(bench, g=G):
+def run(bench, g=G):
     dut = KernelTable(g)
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-
-    async def wrapped(ctx):
-        await bench(dut, ctx)
-
-    simulator.add_testbench(wrapped)
-    simulator.run()
+    simulate(dut, functools.partial(bench, dut))
 
 
 def writable():
@@ -65,7 +59,7 @@ def test_every_register_reads_back_and_what_does_not_exist_reads_zero():
         await ctx.tick()
         assert ctx.get(dut.read_data) == 0
 
-    simulate(bench)
+    run(bench)
 
 
 def test_descriptors_hold_every_field():
@@ -88,7 +82,7 @@ def test_descriptors_hold_every_field():
                 assert kernel.windows[w].base == field(f"window_base[{w}]")
                 assert kernel.windows[w].end == field(f"window_end[{w}]")
 
-    simulate(bench)
+    run(bench)
 
 
 def test_parameters_are_read_combinationally():
@@ -102,7 +96,7 @@ def test_parameters_are_read_combinationally():
                 assert ctx.get(dut.param_value) == expected[f"kernel[{k}].param[{word}]"]
                 assert ctx.get(dut.uniform_param_value) == expected[f"kernel[{other[0]}].param[{other[1]}]"]
 
-    simulate(bench)
+    run(bench)
 
 
 @pytest.mark.parametrize("name", ["tiny", "gtx480"])

@@ -1,27 +1,20 @@
 """The register block: every register at its address, commands, events, and the way through to the kernel slots."""
 
+import functools
 import random
-
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import register_map
 from caesura.hw.device.register_block import KERNEL_BASE, RegisterBlock, value_layout
+from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(kernel_slots=3)
 MAP = register_map()
 
 
-def simulate(bench):
+def run(bench):
     dut = RegisterBlock(G)
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-6)
-
-    async def wrapped(ctx):
-        await bench(dut, ctx)
-
-    simulator.add_testbench(wrapped)
-    simulator.run()
+    simulate(dut, functools.partial(bench, dut))
 
 
 async def read(dut, ctx, address):
@@ -57,7 +50,7 @@ def test_hardware_driven_registers_read_their_fields_one_cycle_later():
             assert await read(dut, ctx, address) == 0, hex(address)
         assert await read(dut, ctx, MAP["kernel[3].state"].address) == 0
 
-    simulate(bench)
+    run(bench)
 
 
 def test_kernel_slots_are_passed_through_with_one_cycle_latency():
@@ -80,7 +73,7 @@ def test_kernel_slots_are_passed_through_with_one_cycle_latency():
         ctx.set(dut.write, 1)
         assert ctx.get(dut.table_write.valid) == 0
 
-    simulate(bench)
+    run(bench)
 
 
 def test_a_command_is_valid_in_the_cycle_it_is_written():
@@ -95,7 +88,7 @@ def test_a_command_is_valid_in_the_cycle_it_is_written():
         ctx.set(dut.address, MAP["status"].address)
         assert ctx.get(dut.command.valid) == 0
 
-    simulate(bench)
+    run(bench)
 
 
 def test_events_stick_until_written_with_one_and_a_set_wins_over_a_clear():
@@ -123,7 +116,7 @@ def test_events_stick_until_written_with_one_and_a_set_wins_over_a_clear():
         await write(dut, ctx, "event", 0xFFFF_FFFF)
         assert await read(dut, ctx, event.address) == 0 and ctx.get(dut.interrupt) == 0
 
-    simulate(bench)
+    run(bench)
 
 
 def test_inspect_select_is_stored_and_read_only_registers_ignore_writes():
@@ -134,4 +127,4 @@ def test_inspect_select_is_stored_and_read_only_registers_ignore_writes():
         await write(dut, ctx, "status", 0xFFFF_FFFF)
         assert await read(dut, ctx, MAP["status"].address) == 0
 
-    simulate(bench)
+    run(bench)

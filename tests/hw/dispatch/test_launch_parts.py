@@ -9,9 +9,9 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import Command, KernelState
 from caesura.hw.device.command_processor import CommandProcessor
 from caesura.hw.dispatch.completion import Completion
-from caesura.hw.dispatch.launcher import StreamPriority
 from caesura.hw.dispatch.tb_table import TbTable
 from caesura.hw.dispatch.warp_slots import WarpSlots
+from caesura.hw.lib.stream_priority import StreamPriority
 from support.hw.stream_bench import simulate
 from support.hw.stream_bench import value as numbers
 

@@ -10,7 +10,7 @@ from ..interfaces.port import Port
 from ..interfaces.preemption_port import WarpLaunchPort
 from .admission import fresh_tb
 
-__all__ = ["Launcher", "StreamPriority"]
+__all__ = ["Launcher"]
 
 
 class Launcher(wiring.Component):
@@ -81,44 +81,4 @@ class Launcher(wiring.Component):
                 with m.If(~self.hold):
                     m.d.comb += [launch.start.valid.eq(1), self.tb.ready.eq(1)]
                     m.next = "IDLE"
-        return m
-
-
-class StreamPriority(wiring.Component):
-    """Merges two streams; `first` goes before `second`, but never interrupts an offered transfer.
-
-    Combinational; a payload that has been offered stays until it is transferred.
-
-    Parameters
-    ----------
-    shape : ShapeLike
-        Of the payload.
-
-    Attributes
-    ----------
-    first, second : stream, in
-    merged : stream, out
-    """
-
-    first: stream.Interface
-    second: stream.Interface
-    merged: stream.Interface
-
-    def __init__(self, shape):
-        signature = stream.Signature(shape)
-        super().__init__({"first": In(signature), "second": In(signature),
-                          "merged": Out(signature)})
-
-    def elaborate(self, platform):
-        m = Module()
-        held = Signal()
-        take_second = self.second.valid & (held | ~self.first.valid)
-        m.d.sync += held.eq(take_second & ~self.merged.ready)
-        with m.If(take_second):
-            m.d.comb += [self.merged.valid.eq(1), self.merged.payload.eq(self.second.payload),
-                         self.second.ready.eq(self.merged.ready)]
-        with m.Else():
-            m.d.comb += [self.merged.valid.eq(self.first.valid),
-                         self.merged.payload.eq(self.first.payload),
-                         self.first.ready.eq(self.merged.ready)]
         return m

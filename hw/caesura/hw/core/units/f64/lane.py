@@ -28,7 +28,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..floating.model import NAN as SINGLE_NAN
 from ..floating.parts import BIAS as SINGLE_BIAS
-from ..floating.parts import Number, Order, increment, leading_zeros, shift_right_sticky
+from ..floating.parts import Number, Order, add, align, increment, leading_zeros
 from .controls import CONTROL, ROWS, Addend, Place
 from .model import NAN, ONE
 
@@ -216,43 +216,14 @@ class F64Lane(wiring.Component):
 
     def _align(self, m, control, s):
         """Stage 5."""
-        product = Signal(WINDOW, name="product_window")
-        addend = Signal(WINDOW, name="addend_window")
-        lower = Signal(WINDOW)
-        m.d.comb += [product.eq(Cat(Const(0, WINDOW - 106), s["product"])),
-                     addend.eq(Cat(Const(0, POINT), s["addend"])),
-                     lower.eq(Mux(s["below"], product, addend))]
-        moved, sticky = shift_right_sticky(lower, s["count"])
-        return {
-            "upper": (WINDOW, Mux(s["below"], addend, product)), "lower": (WINDOW, moved),
-            "sticky": (1, sticky),
-        } | {name: (s[name].shape(), s[name])
-             for name in ("exponent", "subtract", "sign", "special")}
+        kept = ("exponent", "subtract", "sign", "special")
+        return (align(m, s, WINDOW, POINT)
+                | {name: (s[name].shape(), s[name]) for name in kept})
 
     def _add(self, m, control, s):
-        """Stage 6. What was lost below makes a difference smaller,
-        so then no 1 completes the complement."""
-        upper, lower, sticky, subtract = s["upper"], s["lower"], s["sticky"], s["subtract"]
-        total = Signal(WINDOW + 1)
-        integer = Signal(64)
-        negative = Signal()
-        fixed = Signal()
-        lowest = increment(control, s["sign"], lower[POINT],
-                           lower[POINT - 1], lower[:POINT - 1].any() | sticky)
-        m.d.comb += [
-            total.eq(upper + Mux(subtract, ~lower, lower) + (subtract & ~sticky)),
-            negative.eq(subtract & ~total[WINDOW]), integer.eq(lower[POINT:] + lowest),
-            fixed.eq(control.to_integer | control.to_integral & ~s["special"].huge),
-        ]
-        difference = Mux(negative, (lower - upper)[:WINDOW], total[:WINDOW])
-        magnitude = Mux(fixed, Cat(Const(0, POINT), integer),
-                        Cat(difference, total[WINDOW] & ~subtract))
-        return {
-            "magnitude": (WINDOW + 1, magnitude),
-            "sticky": (1, sticky & ~fixed), "exponent": (12, s["exponent"]),
-            "subtract": (1, subtract), "sign": (1, s["sign"] ^ negative),
-            "special": (SPECIAL, s["special"]),
-        }
+        """Stage 6."""
+        return add(m, control, s, WINDOW, POINT, 64) | {
+            "exponent": (12, s["exponent"]), "special": (SPECIAL, s["special"])}
 
     def _count(self, m, control, s):
         """Stage 7. A one where the exponent reaches its minimum ends the search for the leading

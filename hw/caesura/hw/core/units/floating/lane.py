@@ -23,7 +23,7 @@ from amaranth.lib.wiring import In, Out
 
 from .controls import STAGES, Addend
 from .model import INFINITY, NAN, ONE
-from .parts import BIAS, Number, increment, leading_zeros, shift_left, shift_right_sticky
+from .parts import BIAS, Number, add, align, increment, leading_zeros, shift_left
 
 __all__ = ["ArithmeticLane"]
 
@@ -137,44 +137,16 @@ class ArithmeticLane(wiring.Component):
 
     def _align(self, m, s):
         """Stage 2."""
-        product = Signal(WINDOW, name="product_window")
-        addend = Signal(WINDOW, name="addend_window")
-        lower = Signal(WINDOW)
-        m.d.comb += [product.eq(Cat(Const(0, WINDOW - 48), s["product"])),
-                     addend.eq(Cat(Const(0, POINT), s["addend"])),
-                     lower.eq(Mux(s["below"], product, addend))]
-        moved, sticky = shift_right_sticky(lower, s["count"])
-        return {
-            "upper": (WINDOW, Mux(s["below"], addend, product)),
-            "lower": (WINDOW, moved), "sticky": (1, sticky),
+        return align(m, s, WINDOW, POINT) | {
             "exponent": (9, s["exponent"]), "subtract": (1, s["subtract"]), "sign": (1, s["sign"]),
-            "special": (SPECIAL, s["special"]),
-        }
+            "special": (SPECIAL, s["special"])}
 
     def _add(self, m, s):
-        """Stage 3. What was lost below makes a difference smaller,
-        so then no 1 completes the complement."""
-        control, upper, lower = self.stage_3, s["upper"], s["lower"]
-        sticky, subtract = s["sticky"], s["subtract"]
-        total = Signal(WINDOW + 1)
-        integer = Signal(32)
-        negative = Signal()
-        fixed = Signal()
-        lowest = increment(control, s["sign"], lower[POINT],
-                           lower[POINT - 1], lower[:POINT - 1].any() | sticky)
-        m.d.comb += [
-            total.eq(upper + Mux(subtract, ~lower, lower) + (subtract & ~sticky)),
-            negative.eq(subtract & ~total[WINDOW]), integer.eq(lower[POINT:] + lowest),
-            fixed.eq(control.to_integer | control.to_integral & ~s["special"].huge),
-        ]
-        difference = Mux(negative, (lower - upper)[:WINDOW], total[:WINDOW])
-        magnitude = Mux(fixed, Cat(Const(0, POINT), integer),
-                        Cat(difference, total[WINDOW] & ~subtract))
-        return {
-            "magnitude": (64, Cat(Const(0, 1), magnitude)), "sticky": (1, sticky & ~fixed),
-            "exponent": (9, s["exponent"]), "subtract": (1, subtract),
-            "sign": (1, s["sign"] ^ negative), "special": (SPECIAL, s["special"]),
-        }
+        """Stage 3."""
+        added = add(m, self.stage_3, s, WINDOW, POINT, 32)
+        _, magnitude = added["magnitude"]
+        return added | {"magnitude": (64, Cat(Const(0, 1), magnitude)),
+                        "exponent": (9, s["exponent"]), "special": (SPECIAL, s["special"])}
 
     def _normalise(self, m, s):
         """Stage 4. A one where the exponent reaches its minimum ends the search for the leading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 __all__ = ["BIAS", "Number", "Order", "increment", "shift_right_sticky", "leading_zeros",
-           "shift_left"]
+           "shift_left", "align", "add"]
 
 BIAS = 127
 _FRACTIONS = {32: 23, 64: 52}
@@ -104,3 +104,47 @@ def shift_left(m: Module, value: Value, count: Value, name: str) -> tuple[Value,
     coarse = Signal(64, name=name)
     m.d.comb += coarse.eq(Mux(count[5], Cat(Const(0, 32), value[:32]), value))
     return (coarse >> (32 - count[:5])[:6])[:32], (coarse[:32] << count[:5])[:32]
+
+
+def align(m: Module, s, width: int, point: int) -> dict[str, tuple[int, Value]]:
+    """Return the two addends of a fused sum in a window of `width` bits, the lower one moved.
+
+    `s` has the ``product``, the ``addend``, which stands `point` bits higher, whether the product
+    is ``below`` it, and by how much (``count``). Of the result, `sticky` says that a one was
+    shifted out of ``lower``.
+    """
+    product = Signal(width, name="product_window")
+    addend = Signal(width, name="addend_window")
+    lower = Signal(width)
+    m.d.comb += [product.eq(Cat(Const(0, width - len(s["product"])), s["product"])),
+                 addend.eq(Cat(Const(0, point), s["addend"])),
+                 lower.eq(Mux(s["below"], product, addend))]
+    moved, sticky = shift_right_sticky(lower, s["count"])
+    return {"upper": (width, Mux(s["below"], addend, product)), "lower": (width, moved),
+            "sticky": (1, sticky)}
+
+
+def add(m: Module, control, s, width: int, point: int, word: int) -> dict[str, tuple[int, Value]]:
+    """Return the sum or difference of what `align` gives: ``magnitude`` (``width + 1`` bits),
+    ``sticky``, ``sign`` and ``subtract``.
+
+    What was lost below makes a difference smaller, so then no 1 completes the complement. A result
+    that is to be an integer, of `word` bits from `point` up, is rounded here.
+    """
+    upper, lower, sticky, subtract = s["upper"], s["lower"], s["sticky"], s["subtract"]
+    total = Signal(width + 1)
+    integer = Signal(word)
+    negative = Signal()
+    fixed = Signal()
+    lowest = increment(control, s["sign"], lower[point],
+                       lower[point - 1], lower[:point - 1].any() | sticky)
+    m.d.comb += [
+        total.eq(upper + Mux(subtract, ~lower, lower) + (subtract & ~sticky)),
+        negative.eq(subtract & ~total[width]), integer.eq(lower[point:] + lowest),
+        fixed.eq(control.to_integer | control.to_integral & ~s["special"].huge),
+    ]
+    difference = Mux(negative, (lower - upper)[:width], total[:width])
+    magnitude = Mux(fixed, Cat(Const(0, point), integer),
+                    Cat(difference, total[width] & ~subtract))
+    return {"magnitude": (width + 1, magnitude), "sticky": (1, sticky & ~fixed),
+            "sign": (1, s["sign"] ^ negative), "subtract": (1, subtract)}
