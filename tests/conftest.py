@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,3 +62,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
 def no_terminal(monkeypatch: pytest.MonkeyPatch):
     """Reports are as wide as they like: what runs the tests may have set the width of a terminal that nobody sees."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """An interrupt arrives, here and in what is started, also where the tests run in the background of a script."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -85,7 +85,6 @@ def interrupted(act, after=0.3):
         sent.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(after, press)
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -94,9 +93,9 @@ def interrupted(act, after=0.3):
         return time.monotonic() - sent[0]
     finally:
         timer.cancel()
-        signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("how", ["wait", "advance", "run"])
 def test_interrupt_ends_within_a_second_and_harms_nothing(device, how):
     endless = native(device, ENDLESS)(1, 8, [])
@@ -109,6 +108,7 @@ def test_interrupt_ends_within_a_second_and_harms_nothing(device, how):
     assert (c.get() == 3).all() and not endless.finished
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("backend", ["golden", "rtl"])
 def test_interrupted_kernel_goes_on_where_it_stood(backend, monkeypatch):
     """The interrupt comes in the middle of a slice, which is completed."""
@@ -120,14 +120,10 @@ def test_interrupted_kernel_goes_on_where_it_stood(backend, monkeypatch):
         os.kill(os.getpid(), signal.SIGINT)
         return wait(min(cycles, 40))
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-            patched.setattr(device.transport, "wait", pressed)
-            device.wait(launch)
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(device.transport, "wait", pressed)
+        device.wait(launch)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert not launch.finished and device.cycle >= 40
     device.wait(launch)
     assert (c.get() == 3).all()

@@ -142,6 +142,7 @@ def alive(group):
     return found
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("interrupted, error", [(True, KeyboardInterrupt), (False, verilator.BuildError)])
 def test_an_interrupt_or_the_end_of_another_step_ends_a_tool_and_what_it_started(tmp_path, interrupted, error):

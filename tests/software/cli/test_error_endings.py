@@ -1,6 +1,5 @@
 """Where errors end: each kind of exception of a command, and what the user sees of it."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -97,15 +96,18 @@ def test_a_reader_that_goes_away_is_no_error():
     assert errors == b""
 
 
-def test_an_interrupt_of_a_running_command_is_answered_within_a_second(tmp_path):
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_of_a_running_command_is_answered_within_a_second():
     program = ("import click, sys; from caesura.software.cli.errors import Group\n"
                "@click.group(cls=Group)\ndef tool(): pass\n"
                "@tool.command()\ndef spin():\n    print('ready', flush=True)\n    while True: pass\ntool(['spin'])")
-    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             env=os.environ)
-    assert child.stdout is not None and child.stdout.readline() == "ready\n"
-    child.send_signal(signal.SIGINT)
-    started = time.monotonic()
-    _, errors = child.communicate(timeout=30)
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout is not None and child.stdout.readline() == "ready\n"
+        child.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        _, errors = child.communicate(timeout=30)
+    finally:
+        child.kill()
     assert child.returncode == 130 and errors.endswith("caesura: interrupted\n")
     assert time.monotonic() - started < 5
