@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -47,6 +49,7 @@ __all__ = ["SpecialFunctionLane"]
 
 PLACE_BITS = INDEX_BITS + T_BITS
 HALF_WINDOW = WINDOW_BITS // 2
+POWER_BITS = LARGE_POWER + 25
 ROOTS = (SfuOp.SQRT, SfuOp.RSQ, SfuOp.RSQ64H)
 RECIPROCALS = (SfuOp.RCP, SfuOp.RSQ, SfuOp.RCP64H, SfuOp.RSQ64H)
 COEFFICIENT_BITS = 31, 18, 13
@@ -55,6 +58,15 @@ COEFFICIENT_BITS = 31, 18, 13
 
 def _is(op: Value, *ops: SfuOp) -> Value:
     return op.matches(*ops)
+
+
+class _Products:
+    """What stage 2 makes of an angle, or of a power, for stage 3."""
+
+    def __init__(self):
+        self.low = Signal(24 + HALF_WINDOW, reset_less=True)
+        self.high = Signal(HALF_WINDOW, reset_less=True)
+        self.shifted = Signal(POWER_BITS, reset_less=True)
 
 
 class SpecialFunctionLane(wiring.Component):
@@ -88,8 +100,14 @@ class SpecialFunctionLane(wiring.Component):
         m = Module()
         enable, values = self.enable, {"op": (4, Value.cast(self.op)), "b": (32, self.b)}
         values = {name: value for name, (_, value) in values.items()}
-        stages = (self._unpack, self._reduce, self._place, self._look_up, self._multiply, self._add,
-                  self._normalise, self._round)
+        m.submodules.windows = table = memory.Memory(shape=WINDOW_BITS, depth=256,
+                                                     init=windows().tolist())
+        window = table.read_port()
+        coefficients = self._coefficients(m)
+        products = _Products()
+        stages = (partial(self._unpack, window), partial(self._reduce, window, products),
+                  partial(self._place, products), partial(self._look_up, coefficients),
+                  partial(self._multiply, coefficients), self._add, self._normalise, self._round)
         for number, work in enumerate(stages, 1):
             with m.If(enable):
                 results = work(m, values, enable)
@@ -102,7 +120,7 @@ class SpecialFunctionLane(wiring.Component):
         m.d.comb += self.result.eq(values["result"])
         return m
 
-    def _unpack(self, m, s, enable):
+    def _unpack(self, window, m, s, enable):
         """Stage 1."""
         op, b = s["op"], s["b"]
         wide = _is(op, *WIDE)
@@ -120,11 +138,7 @@ class SpecialFunctionLane(wiring.Component):
         with m.Else():
             m.d.comb += [fraction.eq(b[:23]), exponent.eq(b[23:31] - 127)]
         special, override = self._special(m, op, b, wide)
-        m.submodules.windows = table = memory.Memory(shape=WINDOW_BITS, depth=256,
-                                                     init=windows().tolist())
-        port = table.read_port()
-        m.d.comb += [port.addr.eq(b[23:31]), port.en.eq(enable & _is(op, *TRIGONOMETRIC))]
-        self._window = port.data
+        m.d.comb += [window.addr.eq(b[23:31]), window.en.eq(enable & _is(op, *TRIGONOMETRIC))]
         return {"op": (4, op), "negative": (1, b[31]),
                 "fraction": (23, fraction), "exponent": (signed(12), exponent),
                 "special": (1, special), "override": (32, override)}
@@ -161,33 +175,28 @@ class SpecialFunctionLane(wiring.Component):
             m.d.comb += special.eq(0)
         return special, override
 
-    def _reduce(self, m, s, enable):
+    def _reduce(self, window, products, m, s, enable):
         """Stage 2: all but the top of an angle's product falls to whole turns,
         so it is not made."""
-        window = self._window
         significand = Signal(24)
-        power = Signal(LARGE_POWER + 25)
+        power = Signal(POWER_BITS)
         count = Signal(range(-LARGE_POWER - 128, 256))
-        low = Signal(24 + HALF_WINDOW, reset_less=True)
-        high = Signal(HALF_WINDOW, reset_less=True)
-        shifted = Signal(len(power), reset_less=True)
         m.d.comb += [
             significand.eq(Cat(s["fraction"], 1)), count.eq(LARGE_POWER - 1 - s["exponent"]),
             power.eq(Cat(Const(0, LARGE_POWER + 1), significand) >> Mux(count > 63, 63, count)[:6])]
         with m.If(enable & _is(s["op"], *TRIGONOMETRIC)):
-            m.d.sync += [low.eq(significand * window[:HALF_WINDOW]),
-                         high.eq(significand * window[HALF_WINDOW:])]
+            m.d.sync += [products.low.eq(significand * window.data[:HALF_WINDOW]),
+                         products.high.eq(significand * window.data[HALF_WINDOW:])]
         with m.If(enable & _is(s["op"], SfuOp.EX2)):
-            m.d.sync += shifted.eq(power)
-        self._products = low, high, shifted
+            m.d.sync += products.shifted.eq(power)
         names = {"op": 4, "negative": 1, "fraction": 23,
                  "exponent": signed(12), "special": 1, "override": 32}
         return {name: (shape, s[name]) for name, shape in names.items()}
 
-    def _place(self, m, s, enable):
+    def _place(self, products, m, s, enable):
         """Stage 3."""
         op, fraction, x_exponent = s["op"], s["fraction"], s["exponent"]
-        low, high, shifted = self._products
+        shifted = products.shifted
         turns = Signal(WINDOW_BITS)
         quadrant = Signal(2)
         power = Signal(signed(len(shifted) + 1))
@@ -196,7 +205,7 @@ class SpecialFunctionLane(wiring.Component):
         exponent = Signal(signed(12))
         negative = Signal()
         m.d.comb += [
-            turns.eq(low + (high << HALF_WINDOW)),
+            turns.eq(products.low + (products.high << HALF_WINDOW)),
             quadrant.eq(turns[FRACTION_BITS:] + _is(op, SfuOp.COS)),
             power.eq(Mux(s["negative"], -shifted, shifted)),
         ]
@@ -230,21 +239,26 @@ class SpecialFunctionLane(wiring.Component):
                              "logarithm": (1, _is(s["op"], SfuOp.LG2))}
         return passed | {name: (1, s[name]) for name in ("wide", "logarithm")}
 
-    def _look_up(self, m, s, enable):
-        """Stage 4."""
+    @staticmethod
+    def _coefficients(m):
+        """Return the read port of the tables."""
         table_rows = [c0 | (c1 & (1 << 18) - 1) << 31 | (c2 & (1 << 13) - 1) << 49
                       for c0, c1, c2 in rows()]
         m.submodules.table = table = memory.Memory(shape=sum(COEFFICIENT_BITS),
                                                    depth=len(table_rows), init=table_rows)
-        port = table.read_port()
-        m.d.comb += [port.addr.eq(Cat(s["place"][T_BITS:], s["row"])), port.en.eq(enable)]
-        self._row = port.data
+        port = table.read_port()  # named so in the export
+        return port
+
+    def _look_up(self, coefficients, m, s, enable):
+        """Stage 4."""
+        m.d.comb += [coefficients.addr.eq(Cat(s["place"][T_BITS:], s["row"])),
+                     coefficients.en.eq(enable)]
         t = s["place"][:T_BITS]
         return self._passed(s) | {"t": (T_BITS, t), "square": (T_BITS, (t * t) >> T_BITS)}
 
-    def _multiply(self, m, s, enable):
+    def _multiply(self, coefficients, m, s, enable):
         """Stage 5."""
-        row = self._row
+        row = coefficients.data
         c0, c1, c2 = row[:31], row[31:49].as_signed(), row[49:].as_signed()
         first = (c1 * s["t"]) >> C1_BITS + T_BITS - VALUE_BITS
         second = (c2 * s["square"]) >> C2_BITS + T_BITS - VALUE_BITS
