@@ -97,9 +97,8 @@ class ControlUnit(wiring.Component):
             "inspect": Out(WarpWindow(g)),
             "parameters": In(ParameterPort(g)), "uniform_parameters": In(ParameterPort(g)),
             "cycle": Out(32),
-            "clear": Out(data.StructLayout({"valid": 1, "warp": payload.below(g.warps)})),
-            "clear_lines": Out(data.StructLayout({
-                "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
+            "clear": Out(payload.warp_event(g)),
+            "clear_lines": Out(payload.line_range(g)),
             "reports": In(payload.fault_reports(g)),
             "read_port": Out(ReadPort(g)), "write_port": Out(WritePort(g)),
             "activity": Out(activity(g)),

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import REGISTER_BANKS, Geometry
-from ..interfaces.payloads import below, kernel_info, physical
+from ..interfaces.payloads import below, kernel_info, line_range, physical
 from ..lib.bits import encode, lowest
 from ..preempt import engine
 from .allocator import AllocationTable
@@ -107,8 +107,7 @@ class Admission(wiring.Component):
             "remove": In(g.tb_slots),
             "ended": In(g.tb_slots),
             "start": In(g.kernel_slots),
-            "clear_lines": Out(data.StructLayout({
-                "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
+            "clear_lines": Out(line_range(g)),
             "fresh": Out(stream.Signature(fresh_tb(g))),
             "launching": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
         })

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
-from ..interfaces.payloads import below
+from ..interfaces.payloads import tb_event
 from ..interfaces.preemption import resident_tb
 from ..lib.bits import lowest, select
 
@@ -54,7 +54,7 @@ class Completion(wiring.Component):
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "exited": In(g.warps),
             "claim": In(g.tb_slots),
-            "release": In(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
+            "release": In(tb_event(g)),
             "start": In(g.kernel_slots),
             "remove": Out(g.tb_slots),
             "ended": Out(g.tb_slots),

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, Geometry
-from ..interfaces.payloads import below, kernel_info
+from ..interfaces.payloads import below, kernel_info, tb_event
 
 __all__ = ["LocalRegions", "region_bytes", "region_request"]
 
@@ -74,7 +74,7 @@ class LocalRegions(wiring.Component):
             "done": Out(1),
             "found": Out(1),
             "address": Out(ADDRESS_BITS),
-            "take": In(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
+            "take": In(tb_event(g)),
             "ended": In(g.tb_slots),
             "start": In(g.kernel_slots),
         })

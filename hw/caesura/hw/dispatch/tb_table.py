@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import SEGMENT_BYTES, Geometry
-from ..interfaces.payloads import below, tb_info
+from ..interfaces.payloads import below, tb_event, tb_info
 from ..interfaces.preemption import resident_tb
 from ..lib.bits import select
 
@@ -56,7 +56,7 @@ class TbTable(wiring.Component):
         self.geometry = g
         super().__init__({
             "insert": In(new_tb(g)),
-            "start": In(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
+            "start": In(tb_event(g)),
             "remove": In(g.tb_slots),
             "resident": Out(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "tbs": Out(data.ArrayLayout(tb_info(g), g.tb_slots)),

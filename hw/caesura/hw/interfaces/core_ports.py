@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.geometry import PREDICATES, Geometry
+from ..arch.geometry import Geometry
 from ..arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
 from . import payloads as payload
 from .preemption_port import WarpLaunchPort
@@ -121,13 +121,11 @@ class IssuePort(wiring.Signature):
     """
 
     def __init__(self, g: Geometry, units: Iterable[str]):
-        warp = payload.below(g.warps)
         super().__init__({
             "op": Out(stream.Signature(payload.issue(g))), "throttle": In(1),
             "predicates": Out(PredicatePort(g)),
-            "release_register": In(data.StructLayout({"valid": 1, "warp": warp, "register": 6})),
-            "release_predicate": In(data.StructLayout({
-                "valid": 1, "warp": warp, "predicate": range(PREDICATES + 1)})),
+            "release_register": In(payload.register_release(g)),
+            "release_predicate": In(payload.predicate_release(g)),
             "room": In(data.StructLayout(dict.fromkeys(units, 1))),
             "uniform_predicate": Out(stream.Signature(payload.predicate_write(g))),
         })
@@ -168,10 +166,10 @@ class CompletionPort(wiring.Signature):
     ----------
     room : Signal(1), out
         One cycle: a place of the unit's queue, which has `unit_queue` at reset, is free again.
-    load, store, atomic, shared : payloads.completion, out
+    load, store, atomic, shared : payloads.warp_event, out
         An access of this kind is complete: all data of a load is written, all of a store is
         acknowledged, an atomic or an access of shared memory has nothing left to do.
     """
 
     def __init__(self, g: Geometry, kinds: Iterable[str] = ()):
-        super().__init__({"room": Out(1)} | {kind: Out(payload.completion(g)) for kind in kinds})
+        super().__init__({"room": Out(1)} | {kind: Out(payload.warp_event(g)) for kind in kinds})

@@ -34,9 +34,10 @@ from ..arch.isa import LIVE_BITS, AluOp, Size, Space, Unit
 
 __all__ = ["below", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "register_write",
            "uniform_write", "predicate_write", "fault_report", "FAULT_SOURCES", "fault_reports",
-           "completion", "kernel_info", "tb_info", "warp_init", "stack_push", "tb_start",
-           "warp_view", "uniform_restore", "predicate_restore", "register_read", "register_data",
-           "rows_per_line", "row_access", "row_data"]
+           "warp_event", "tb_event", "line_range", "register_release", "predicate_release",
+           "kernel_info", "tb_info", "warp_init", "stack_push", "warp_view", "uniform_restore",
+           "predicate_restore", "register_read", "register_data", "rows_per_line", "row_access",
+           "row_data"]
 
 FAULT_SOURCES = ("load_store", "shared", "constant", "execute", "front")
 """Blocks that report faults; of those in the same cycle the first is recorded."""
@@ -180,8 +181,9 @@ def uniform_write(g: Geometry) -> data.StructLayout:
     return data.StructLayout({"warp": below(g.warps), "register": 5, "keep": 1, "data": 32})
 
 
-def completion(g: Geometry) -> data.StructLayout:
-    """A memory instruction of `warp` has completed; `valid` for one cycle."""
+def warp_event(g: Geometry) -> data.StructLayout:
+    """Something happens to warp slot `warp`: a memory instruction of it has completed, it is
+    cleared; `valid` for one cycle."""
     return data.StructLayout({"valid": 1, "warp": below(g.warps)})
 
 
@@ -243,9 +245,27 @@ def stack_push(g: Geometry) -> data.StructLayout:
                               "mask": g.warp_size, "reconv": PC_BITS})
 
 
-def tb_start(g: Geometry) -> data.StructLayout:
-    """The warps of TB slot `tb` may run; `valid` for one cycle."""
+def tb_event(g: Geometry) -> data.StructLayout:
+    """Something happens to TB slot `tb`: its warps may run, it is released; `valid` for one
+    cycle."""
     return data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})
+
+
+def line_range(g: Geometry) -> data.StructLayout:
+    """`count` lines of shared memory from `first` on; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "first": range(g.shared_lines),
+                              "count": range(g.shared_lines + 1)})
+
+
+def register_release(g: Geometry) -> data.StructLayout:
+    """A register is no longer pending; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "warp": below(g.warps), "register": 6})
+
+
+def predicate_release(g: Geometry) -> data.StructLayout:
+    """A predicate is no longer pending; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "warp": below(g.warps),
+                              "predicate": range(PREDICATES + 1)})
 
 
 def warp_view(g: Geometry) -> data.StructLayout:

@@ -205,11 +205,11 @@ class WarpLaunchPort(wiring.Signature):
         A warp; it takes the issue slot of its cycle.
     stack_push : stream of payloads.stack_push, out
         An entry of its stack; likewise, and after `warp_init` if both are offered.
-    start : payloads.tb_start, out
+    start : payloads.tb_event, out
         The warps of the TB run; `valid` for one cycle.
     """
 
     def __init__(self, g: Geometry):
         super().__init__({"warp_init": Out(stream.Signature(payload.warp_init(g))),
                           "stack_push": Out(stream.Signature(payload.stack_push(g))),
-                          "start": Out(payload.tb_start(g))})
+                          "start": Out(payload.tb_event(g))})

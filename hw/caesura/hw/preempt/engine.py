@@ -105,13 +105,12 @@ class PreemptEngine(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        tb = payload.below(g.tb_slots)
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "command": In(stream.Signature(command(g))),
             "result": Out(data.StructLayout({"valid": 1, "error": CommandError})),
-            "claim": Out(g.tb_slots), "release": Out(data.StructLayout({"valid": 1, "tb": tb})),
+            "claim": Out(g.tb_slots), "release": Out(payload.tb_event(g)),
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
             "no_room": In(1),
             "launch": Out(WarpLaunchPort(g)), "core": Out(PreemptionPort(g)),

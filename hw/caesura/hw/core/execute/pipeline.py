@@ -108,7 +108,7 @@ class ExecutePipeline(wiring.Component):
             "issue": In(IssuePort(g, (row.name for row in SIDE_UNITS))),
             **{f"{row.name}_access": Out(MemoryAccessPort(g, row.words)) for row in MEMORY_UNITS},
             "parameters": Out(ParameterPort(g)), "cycle": In(32),
-            "clear": In(data.StructLayout({"valid": 1, "warp": payload.below(g.warps)})),
+            "clear": In(payload.warp_event(g)),
             "state": In(RegisterStatePort(g)),
             "fault": Out(payload.fault_report(g)),
             "trace_write": Out(data.StructLayout({"valid": 1, "write": payload.register_write(g)})),

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import PREDICATES, Geometry
 from ...arch.isa import PT
 from ...interfaces.core_ports import PredicatePort
-from ...interfaces.payloads import below, predicate_restore, predicate_write
+from ...interfaces.payloads import below, predicate_restore, predicate_write, warp_event
 from ...interfaces.port import Port
 from ...lib.vectors import RoundRobin
 from ..execution_units import EXECUTION_UNITS
@@ -114,7 +114,7 @@ class PredicateFile(wiring.Component):
             "read": In(PredicatePort(g)),
             "write": In(_valid_write(g)),
             "restore": In(predicate_restore(g)),
-            "clear": In(data.StructLayout({"valid": 1, "warp": warp})),
+            "clear": In(warp_event(g)),
             "save_warp": In(warp), "save_select": In(number), "save_value": Out(g.warp_size),
             "written": Out(PREDICATES),
         })

@@ -12,7 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import MAX_REGISTERS, Geometry
-from ...interfaces.payloads import below
+from ...interfaces.payloads import below, warp_event
 
 __all__ = ["ValidDirty"]
 
@@ -52,7 +52,7 @@ class ValidDirty(wiring.Component):
         self.geometry = g
         warp = below(g.warps)
         super().__init__({
-            "clear": In(data.StructLayout({"valid": 1, "warp": warp})),
+            "clear": In(warp_event(g)),
             "write": In(data.StructLayout({"valid": 1, "warp": warp, "register": 6, "dirty": 1})),
             "write_valid": Out(1),
             "read_warp": In(warp), "read_row": Out(MAX_REGISTERS),

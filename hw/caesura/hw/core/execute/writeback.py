@@ -10,7 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
-from ...interfaces.payloads import below, physical, register_write
+from ...interfaces.payloads import below, physical, register_release, register_write
 from ...lib.bits import spread_each
 from ...lib.vectors import RoundRobin
 from ..execution_units import EXECUTION_UNITS
@@ -101,7 +101,7 @@ class WriteBack(wiring.Component):
                 "mask": g.lanes, "data": data.ArrayLayout(32, g.lanes)})),
             "flag": Out(data.StructLayout({"valid": 1, "warp": warp, "register": 6, "dirty": 1})),
             "flag_valid": In(1),
-            "release": Out(data.StructLayout({"valid": 1, "warp": warp, "register": 6})),
+            "release": Out(register_release(g)),
             "trace": Out(data.StructLayout({"valid": 1, "write": write})),
         })
 

@@ -84,9 +84,8 @@ class Scoreboard(wiring.Component):
         super().__init__({
             "fill": In(sets),
             "reserve": In(sets),
-            "release_register": In(data.StructLayout({"valid": 1, "warp": warp, "register": 6})),
-            "release_predicate": In(data.StructLayout({
-                "valid": 1, "warp": warp, "predicate": range(PREDICATES + 1)})),
+            "release_register": In(payload.register_release(g)),
+            "release_predicate": In(payload.predicate_release(g)),
             "hazard": Out(g.warps), "pending": Out(g.warps),
         })
 
@@ -138,7 +137,7 @@ class OutstandingOperations(wiring.Component):
     issue_load, issue_store, issue_shared, issue_atomic : Signal(warps), in
         Which warp issues a global load, a global store, a shared access, a global atomic; one-hot.
     load_done, store_done, shared_done, atomic_done : in
-        `payloads.completion`.
+        `payloads.warp_event`.
     loads, stores, shared, atomics : Signal(warps), out
         Some outstanding.
     loads_full, stores_full, shared_full, atomics_full : Signal(warps), out
@@ -171,7 +170,7 @@ class OutstandingOperations(wiring.Component):
         self._kinds = kinds
         super().__init__({
             **{f"issue_{kind}": In(g.warps) for kind in kinds},
-            **{f"{kind}_done": In(payload.completion(g)) for kind in kinds},
+            **{f"{kind}_done": In(payload.warp_event(g)) for kind in kinds},
             **{name: Out(g.warps) for name in kinds.values()},
             **{f"{name}_full": Out(g.warps) for name in kinds.values()},
         })

@@ -32,11 +32,6 @@ from ..units.integer import IntegerLane, IntegerUnit
 __all__ = ["UniformRegisters", "UniformUnit"]
 
 
-def _place(g: Geometry) -> dict:
-    """A register of a warp slot."""
-    return {"warp": payload.below(g.warps), "register": range(UNIFORMS)}
-
-
 class UniformRegisters(wiring.Component):
     """The uniform registers of all warp slots, with a "written" bit each; every read is
     combinational.
@@ -90,13 +85,13 @@ class UniformRegisters(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         warp, number = payload.below(g.warps), range(UNIFORMS)
-        write = data.StructLayout({"valid": 1, **_place(g), "value": 32})
+        write = payload.uniform_restore(g)
         super().__init__({
             "select": In(data.StructLayout({"warp": warp, "a": number, "b": number, "c": number})),
             "a": Out(32), "b": Out(32), "c": Out(32),
             "result": In(stream.Signature(payload.uniform_write(g))),
             "constant": In(stream.Signature(payload.uniform_write(g))),
-            "restore": In(write), "clear": In(data.StructLayout({"valid": 1, "warp": warp})),
+            "restore": In(write), "clear": In(payload.warp_event(g)),
             "reserve": In(g.warps), "outstanding": Out(g.warps),
             "save_warp": In(warp), "save_select": In(number),
             "save_value": Out(32), "written": Out(UNIFORMS), "trace": Out(write),

@@ -109,7 +109,7 @@ class WarpTable(wiring.Component):
         warp = below(g.warps)
         super().__init__({
             "init": In(payload.warp_init(g)), "init_valid": In(1),
-            "start": In(data.StructLayout({"valid": 1, "tb": below(g.tb_slots)})),
+            "start": In(payload.tb_event(g)),
             "free": In(g.warps), "kill": In(g.warps),
             "pending": In(g.kernel_slots), "stop_now": In(g.kernel_slots),
             **{name: In(g.warps)

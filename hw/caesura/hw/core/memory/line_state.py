@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
-from ...interfaces.payloads import below
+from ...interfaces.payloads import below, line_range
 from ...lib.bits import look_up
 
 __all__ = ["LineState", "look_up_bit"]
@@ -36,8 +36,7 @@ class LineState(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "clear": In(data.StructLayout({
-                "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
+            "clear": In(line_range(g)),
             "mark": In(data.StructLayout({"valid": 1, "line": below(g.shared_lines), "dirty": 1})),
             "valid": Out(g.shared_lines),
             "dirty": Out(g.shared_lines),

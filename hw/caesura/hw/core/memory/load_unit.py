@@ -80,7 +80,7 @@ class LoadUnit(wiring.Component):
         super().__init__({
             "segment": In(stream.Signature(segment(g, slots))),
             "write": Out(stream.Signature(payload.register_write(g))),
-            "done": Out(payload.completion(g)),
+            "done": Out(payload.warp_event(g)),
             "fault": Out(stream.Signature(access_fault(g))),
             "read_port": Out(ReadPort(g)),
         })

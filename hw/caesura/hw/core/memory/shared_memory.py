@@ -104,8 +104,7 @@ class SharedMemory(wiring.Component):
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
             "access": In(MemoryAccessPort(g)), "completion": Out(CompletionPort(g, ("shared",))),
             "fault": Out(payload.fault_report(g)),
-            "clear": In(data.StructLayout({
-                "valid": 1, "first": range(g.shared_lines), "count": range(g.shared_lines + 1)})),
+            "clear": In(payload.line_range(g)),
             "state": In(SharedStatePort(g)), "trace_atomic": Out(trace_atomic(g)),
         })
 

@@ -54,7 +54,7 @@ class StoreUnit(wiring.Component):
         super().__init__({
             "segment": In(stream.Signature(segment(g, slots))),
             "data": In(data.ArrayLayout(data.ArrayLayout(32, g.warp_size), 4)),
-            "done": Out(payload.completion(g)),
+            "done": Out(payload.warp_event(g)),
             "fault": Out(stream.Signature(access_fault(g))),
             "write_port": Out(WritePort(g)),
         })

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import State
 from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
-from ...interfaces.payloads import below
+from ...interfaces.payloads import below, tb_event
 from ...interfaces.preemption import resident_tb
 from ...lib.bits import lowest_number
 from ..formats.accepted_command import accepted_command
@@ -97,12 +97,11 @@ class PreemptSequencer(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        tb = below(g.tb_slots)
         super().__init__({
             "accepted": In(accepted_command(g)), "begin": In(1),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)), "stopped": In(g.warps),
             "exited": In(g.warps), "claim": Out(g.tb_slots), "opened": Out(g.tb_slots),
-            "release": Out(data.StructLayout({"valid": 1, "tb": tb})), "dropped": Out(1),
+            "release": Out(tb_event(g)), "dropped": Out(1),
             "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "draining": Out(1),
             "target": Out(stream.Signature(save_target(g))), "tally": In(save_tally(g)),
             "waiting": In(1), "flowing": In(1), "save_idle": In(1),

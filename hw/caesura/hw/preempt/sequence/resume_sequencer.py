@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import CCB_ENTRY, ENTRY_BYTES, PATTERN_WORDS, State
 from ...arch.faults import CommandError
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
-from ...interfaces.payloads import below
+from ...interfaces.payloads import below, tb_event
 from ...interfaces.preemption import admission, admitted
 from ...lib.bits import lowest_number, popcount
 from ..formats.accepted_command import accepted_command
@@ -118,8 +118,8 @@ class ResumeSequencer(wiring.Component):
             "head": Out(stream.Signature(head(g))),
             "head_event": In(head_event(g)), "commit_idle": In(1),
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
-            "no_room": In(1), "start": Out(data.StructLayout({"valid": 1, "tb": tb})),
-            "release": Out(data.StructLayout({"valid": 1, "tb": tb})),
+            "no_room": In(1), "start": Out(tb_event(g)),
+            "release": Out(tb_event(g)),
         })
 
     def elaborate(self, platform):

@@ -77,7 +77,7 @@ class GlobalAtomics(wiring.Component):
             "segment": In(stream.Signature(segment(g, slots))),
             "data": In(data.ArrayLayout(data.ArrayLayout(32, g.warp_size), 4)),
             "write": Out(stream.Signature(payload.register_write(g))),
-            "done": Out(payload.completion(g)),
+            "done": Out(payload.warp_event(g)),
             "fault": Out(stream.Signature(access_fault(g))),
             "trace": Out(trace_atomic(g)),
             "read_port": Out(ReadPort(g)),
