@@ -96,8 +96,9 @@ def test_it_runs_from_the_request_to_the_end_of_the_resume(run):
 @BUILDS
 def test_it_has_the_engine_and_its_handshake_and_no_other_block(run):
     names = {path[len(ENGINE)] for path in run.vcd.paths if path[:len(ENGINE)] == ENGINE and len(path) == 5}
-    assert {"command__valid", "command__ready", "pending", "stop_now", "stopped", "exited", "save_select",
-            "save_read__valid", "restore_write__valid", "write_port__request__valid"} <= names
+    stop = {f"core__stop__{name}" for name in ("pending", "stop_now", "stopped", "exited")}
+    assert stop | {"command__valid", "command__ready", "core__registers__flags__warp", "core__registers__read__valid",
+                   "core__registers__restore_write__valid", "write_port__request__valid"} <= names
     inside = {path[:4] for path in run.vcd.paths if len(path) > 4}
     assert inside == {ENGINE}
     assert {("TOP", "axi_awvalid"), ("TOP", "write_data"), ("TOP", "trace_engine_taken")} <= run.vcd.paths

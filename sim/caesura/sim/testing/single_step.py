@@ -21,12 +21,14 @@ _LIMIT = 2_000_000
 def single_step(work: Work) -> Iterator[tuple[Warp, int, int]]:
     """Run a job; before each instruction yield the warp, its PC and its active lanes, as bits.
 
+    The SM is a `gtx480` with the deepest stack there can be, so that it holds every kernel.
+
     Raises
     ------
     AssertionError
         If the job's results are wrong, or it does not end.
     """
-    transport = GoldenTransport(PRESETS["gtx480"], 64 << 20)
+    transport = GoldenTransport(PRESETS["gtx480"].replace(stack_depth=64), 64 << 20)
     device, machine = Device(transport), transport.machine
     launch, arrays = start_job(device, device.load([work.image])[work.image.name], work.job)
     for _ in range(_LIMIT):
