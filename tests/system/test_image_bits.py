@@ -61,8 +61,10 @@ def test_golden_model_saves_what_the_rtl_has_saved(seed, cycles, mechanism):
         entry = read_entry(TINY, memory[at:at + CCB_ENTRY.size // 32])
         assert entry
         stream = memory[entry["register_image"] // 4:][:entry["length"] // 4]
-        again = save(restore(kernel, entry, stream), mechanism)
-        assert again.entry == {name: entry[name] for name in again.entry}
+        again = save(restore(kernel, index, entry, stream), mechanism)
+        own = {"stream_crc", "table_crc"}  # the order of the records is each model's own
+        assert {name: entry[name] for name in again.entry if name not in own} == {
+            name: value for name, value in again.entry.items() if name not in own}
         assert records(again.entry, again.stream) == records(entry, stream)
         vectors = [vector for _, vector in records(entry, stream)[0].values()]
         patterns |= {int(code) for vector in vectors for code in codes_of(np.array(vector))}

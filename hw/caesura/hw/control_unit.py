@@ -217,8 +217,10 @@ class ControlUnit(wiring.Component):
         wiring.connect(m, engine.admit, admission.admit)
         m.d.comb += [
             commands.result.eq(engine.result), commands.released.eq(engine.release.valid),
+            engine.start.eq(commands.start),
             completion.claim.eq(engine.claim), completion.release.eq(engine.release),
             engine.admitted.eq(admission.admitted), engine.no_room.eq(admission.no_room),
+            admission.withdraw.eq(engine.withdraw),
             engine.kernels.eq(self.kernels), engine.resident.eq(completion.resident),
         ]
         for inner, outer in ((engine.core, self.core), (engine.read_port, self.read_port),

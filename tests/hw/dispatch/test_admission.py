@@ -5,10 +5,10 @@ from collections import deque
 
 import pytest
 
+from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import preset
 from caesura.hw.dispatch.admission import Admission
 from caesura.hw.dispatch.allocator import first_fit
-from caesura.hw.dispatch.local_regions import region_bytes
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 
@@ -32,7 +32,7 @@ class Bench:
                 "registers": min(registers, g.registers // 2 // warps), "warps": warps, "shared_bytes": shared,
                 "threads": warps * g.warp_size - rng.randrange(g.warp_size), "local_base": 0x10000 * (k + 1),
                 "local_bytes": rng.choice([0, 16, 36])})
-        self.rows, self.next, self.regions = {}, [0] * g.kernel_slots, {}
+        self.rows, self.next, self.entries = {}, [0] * g.kernel_slots, {}
         self.past = deque(maxlen=SEARCH)
         self.saved, self.offered, self.waiting = [], None, None
         self.inserted = self.answers = self.restores = 0
@@ -42,13 +42,15 @@ class Bench:
         info = self.kernels[kernel]
         return -(-info["registers"] * info["warps"] // 4), -(-info["shared_bytes"] // 128)
 
-    def region(self, kernel, regions):
-        """The lowest region of a kernel that is not among those taken."""
+    def entry(self, kernel, entries):
+        """The lowest entry of a kernel that is not among those taken."""
+        taken = {entry for owner, entry in entries.values() if owner == kernel}
+        return next(k for k in range(self.g.tb_slots) if k not in taken)
+
+    def region(self, kernel, entry):
+        """Where the local memory of an entry of a kernel lies."""
         info = self.kernels[kernel]
-        step = region_bytes(self.g, info["warps"], info["local_bytes"])
-        taken = {address for owner, address in regions.values() if owner == kernel}
-        return next(info["local_base"] + step * k for k in range(self.g.tb_slots)
-                    if step == 0 or info["local_base"] + step * k not in taken)
+        return info["local_base"] + entry * local_region_bytes(self.g, info["warps"], info["local_bytes"])
 
     def place(self, kernel, resident):
         """Where a TB goes among others: slot, rows, lines, warp slots; None if there is no room."""
@@ -67,7 +69,7 @@ class Bench:
         """The next TB of a kernel."""
         number = self.next[kernel]
         return {"kernel": kernel, "launch_id": number, "ctaid_x": 3 * number, "ctaid_y": kernel, "ctaid_z": 7,
-                "local_base": 0}
+                "local_base": 0, "entry": 0}
 
     def offer(self, ctx, request, eligible):
         """The grid walker offers a TB of a kernel that may, another one each time."""
@@ -79,7 +81,7 @@ class Bench:
 
     async def cycle(self, ctx, eligible, leaves):
         dut, rng = self.dut, self.rng
-        self.past.append((dict(self.rows), dict(self.regions)))
+        self.past.append((dict(self.rows), dict(self.entries)))
         ctx.set(dut.eligible, eligible)
         ctx.set(dut.occupied, sum(1 << tb for tb in self.rows))
         taken = [slot for row in self.rows.values() for slot in row["slots"]]
@@ -89,7 +91,9 @@ class Bench:
         # what leaves has ended, or was saved and may come back
         saved = leaver is not None and len(self.saved) < 2 and rng.random() < 0.4
         ctx.set(dut.remove, 0 if leaver is None else 1 << leaver)
-        ctx.set(dut.ended, 0 if leaver is None or saved else 1 << leaver)
+        ended = leaver is not None and not saved
+        ctx.set(dut.ended, {"valid": ended, **({name: self.rows[leaver][name] for name in ("kernel", "entry")}
+                                               if ended else {})})
         self.offer(ctx, ctx.get(dut.request), eligible)
         if self.saved and self.offered is None and self.waiting is None and rng.random() < self.pace / 4:
             self.offered = self.saved.pop(0)
@@ -115,10 +119,9 @@ class Bench:
         if leaver is not None:
             row = self.rows.pop(leaver)
             if saved:
-                self.saved.append(row["admission"] | {"local_base": row["local_base"]})
-                self.regions[row["key"]] = (row["kernel"], row["local_base"])
+                self.saved.append(row["admission"] | {"local_base": row["local_base"], "entry": row["entry"]})
             else:
-                self.regions.pop(row["key"], None)
+                del self.entries[row["key"]]
 
     def insert(self, insert, advance, clear):
         """A row comes into the TB table: the place is the first that fits, perhaps before a TB left a moment ago."""
@@ -136,12 +139,13 @@ class Bench:
         self.no_overlap(place)
         assert row["base"] % 4 == 0 and row["lines"] == lines
         assert insert["warps"] == len(place["slots"]) and insert["shared_bytes"] == self.kernels[kernel]["shared_bytes"]
-        local = row["local_base"]
+        local, entry = row["local_base"], row["entry"]
+        assert local == self.region(kernel, entry)
         if restored:
-            assert local == admission["local_base"]
+            assert (local, entry) == (admission["local_base"], admission["entry"])
         else:
-            assert local in {self.region(kernel, regions) for _, regions in self.past}
-            assert not self.kernels[kernel]["local_bytes"] or (kernel, local) not in self.regions.values()
+            assert entry in {self.entry(kernel, entries) for _, entries in self.past}
+            assert (kernel, entry) not in self.entries.values()
         names = "kernel", "launch_id", "ctaid_x", "ctaid_y", "ctaid_z"
         assert {name: row[name] for name in names} == {name: admission[name] for name in names}
         assert advance == {"valid": not restored, "kernel": advance["kernel"] if restored else kernel}
@@ -150,12 +154,11 @@ class Bench:
         if not restored:
             self.next[kernel] += 1
         key = kernel, admission["launch_id"]
-        self.rows[place["tb"]] = {**place, "admission": admission, "local_base": local, "key": key}
+        self.rows[place["tb"]] = {**place, "admission": admission, "local_base": local, "entry": entry, "key": key}
         self.last = place
         self.inserted += 1
         self.restores += restored
-        if self.kernels[kernel]["local_bytes"]:
-            self.regions[key] = (kernel, local)
+        self.entries[key] = (kernel, entry)
 
     def no_overlap(self, place):
         """What a TB gets belongs to no other."""
@@ -213,15 +216,16 @@ def test_every_tb_gets_the_first_place_that_fits(name, seed, leave):
     assert bench.inserted > 4 and bench.restores == bench.answers
 
 
-def test_a_restored_tb_of_a_region_that_is_none_is_refused():
+def test_a_restored_tb_whose_local_memory_is_not_that_of_its_entry_is_refused():
     g = GEOMETRIES["2 TBs"]
     dut = component(Admission, g)
 
     async def bench(ctx):
         ctx.set(dut.kernels[1], {"registers": 4, "warps": 1, "threads": 8, "local_base": 0x1000, "local_bytes": 16})
         ctx.set(dut.footprints[1], {"rows": 1, "lines": 0})
-        for address, bad in ((0x1000, 0), (0x1040, 1), (0x1080, 0), (0x1100, 1), (0, 1)):
-            ctx.set(dut.admit.payload, {"kernel": 1, "local_base": address})
+        for entry, address, bad in ((0, 0x1000, 0), (0, 0x1040, 1), (1, 0x1080, 0), (0, 0x1080, 1), (1, 0x1100, 1),
+                                    (0, 0, 1)):
+            ctx.set(dut.admit.payload, {"kernel": 1, "local_base": address, "entry": entry})
             ctx.set(dut.admit.valid, 1)
             await ctx.tick().until(dut.admit.ready)
             ctx.set(dut.admit.valid, 0)
@@ -232,5 +236,42 @@ def test_a_restored_tb_of_a_region_that_is_none_is_refused():
                 await ctx.tick()
             assert ctx.get(dut.admitted.valid) and ctx.get(dut.admitted.bad) == bad
             await ctx.tick()
+
+    simulate(dut, bench)
+
+
+def test_a_restored_tb_that_waits_for_room_can_be_withdrawn():
+    g = GEOMETRIES["2 TBs"]
+    dut = component(Admission, g)
+
+    async def bench(ctx):
+        ctx.set(dut.kernels[1], {"registers": 4, "warps": 1, "threads": 8})
+        ctx.set(dut.footprints[1], {"rows": 1, "lines": 0})
+        for full, withdrawn in ((1, 1), (1, 0), (0, 1)):
+            ctx.set(dut.occupied, 3 * full)
+            ctx.set(dut.admit.payload, {"kernel": 1})
+            ctx.set(dut.admit.valid, 1)
+            await ctx.tick().until(dut.admit.ready)
+            ctx.set(dut.admit.valid, 0)
+            ctx.set(dut.withdraw, withdrawn and not full)
+            for _ in range(20):
+                if ctx.get(dut.admitted.valid):
+                    break
+                await ctx.tick()
+            assert ctx.get(dut.admitted.valid) != full and ctx.get(dut.no_room) == full
+            ctx.set(dut.withdraw, withdrawn)
+            await ctx.tick()
+            if full:
+                assert (ctx.get(dut.admitted.valid), ctx.get(dut.admitted.bad)) == (withdrawn, withdrawn)
+            ctx.set(dut.withdraw, 0)
+            if full and not withdrawn:
+                ctx.set(dut.occupied, 0)
+                ctx.set(dut.remove, 1)
+                await ctx.tick()
+                ctx.set(dut.remove, 0)
+                await ctx.tick().until(dut.admitted.valid)
+                continue
+            await ctx.tick()
+            assert ctx.get(dut.admit.ready), "the next is not taken"
 
     simulate(dut, bench)

@@ -152,7 +152,8 @@ def test_every_tb_that_is_over_leaves_once(g):
             for tb in range(g.tb_slots):
                 if tb not in rows and rng.random() < 0.2:
                     warps = sum(1 << each * tb + k for k in range(rng.randint(1, each)))
-                    rows[tb] = {"valid": 1, "started": 0, "kernel": rng.randrange(g.kernel_slots), "warps": warps}
+                    rows[tb] = {"valid": 1, "started": 0, "kernel": rng.randrange(g.kernel_slots), "warps": warps,
+                                "entry": rng.randrange(g.tb_slots)}
                     exited &= ~warps
                     claim &= ~(1 << tb)
                 elif tb in rows and rng.random() < 0.3:
@@ -168,12 +169,14 @@ def test_every_tb_that_is_over_leaves_once(g):
                 ctx.set(signal, what)
             over = {tb for tb, row in rows.items() if row["started"] and not row["warps"] & ~exited}
             remove, ended = ctx.get(dut.remove), ctx.get(dut.ended)
+            gone = {"kernel": ended.kernel, "entry": ended.entry}
             tbs = [tb for tb in range(g.tb_slots) if remove >> tb & 1]
             assert len(tbs) <= 1 and ctx.get(dut.free) == sum(rows[tb]["warps"] for tb in tbs)
             if release is not None:
-                assert tbs == [release] and ended == 0
+                assert tbs == [release] and not ended.valid
             else:
-                assert ended == remove and all(tb in over and not claim >> tb & 1 for tb in tbs)
+                assert ended.valid == bool(tbs) and all(tb in over and not claim >> tb & 1 for tb in tbs)
+                assert all({name: rows[tb][name] for name in gone} == gone for tb in tbs)
             late = {tb: late.get(tb, 0) + 1 for tb in over if not claim >> tb & 1 and tb not in tbs}
             assert all(cycles <= 2 * g.tb_slots + 2 for cycles in late.values()), "a TB that is over stays"
             assert [ctx.get(dut.completed[k]) for k in range(g.kernel_slots)] == completed
@@ -206,6 +209,7 @@ def test_the_table_has_every_row_that_came_and_did_not_leave(g):
                     "ctaid_x": rng.getrandbits(32), "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16),
                     "base": rng.randrange(g.registers), "first_line": rng.randrange(g.shared_lines),
                     "lines": rng.randrange(g.shared_lines), "local_base": rng.getrandbits(32),
+                    "entry": rng.randrange(g.tb_slots),
                     "warps": sum(1 << slot for slot in slots[:rng.randint(0, 2)])}}
                 new["warps"] = bin(new["row"]["warps"]).count("1")
                 ctx.set(dut.insert, new)

@@ -54,7 +54,7 @@ def test_a_gang_that_finds_no_room_starts_what_is_back_and_the_rest_later():
         rows = dict(machine.tbs)
         before = await put_away(machine, layout, ctx)
         assert len(before) > 2
-        late = max(row.launch_id for row in rows.values())
+        late = max(rows.values(), key=lambda row: row.entry).launch_id  # the last one to be asked for
         until = machine.now + 1500
         machine.full_until[late] = until
         error, _, _ = await machine.command(ctx, resume=1, kernel=0, gang=1)

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from caesura.hw.arch.context import Mechanism
@@ -72,8 +71,7 @@ def test_every_tb_of_a_grid_larger_than_the_sm_has_local_memory_of_its_own(image
         device.advance(150)
         if device.preempt(launch, Mechanism.LIVE_CP, scramble=True) is None:
             break
-        bases = [int(np.frombuffer(device.transport.read_memory(launch.ccb_base + 128 * k, 64), "<u4")[12])
-                 for k in range(len(device.context(launch)))]
+        bases = [tb.local_base for tb in device.context(launch)]
         assert len(set(bases)) == len(bases) and all(base % 128 == 0 for base in bases)
         device.resume(launch)
     device.wait(launch)

@@ -24,8 +24,17 @@ from .preempt_machine import CCB_BASE, SEGMENT, Machine, Place, Snapshot
 WORD = 1 << 32
 
 
-def entry_of(machine: Machine, index: int) -> dict[str, int]:
-    address = context.entry_address(CCB_BASE, index)
+def seal(machine: Machine, tb: int):
+    """Compute the checksums of a TB's image anew, as a forger would."""
+    entry, head = entry_of(machine, tb), context.entry_address(CCB_BASE, machine.entry[tb])
+    words = [machine.memory.word(entry["register_image"] + 4 * k) for k in range(entry["length"] // 4)]
+    machine.memory.poke(head + 56, context.stream_crcs(machine.g, words, bin(entry["live_warps"]).count("1")))
+    machine.memory.poke(head + 4, [context.entry_crc([machine.memory.word(head + 4 * k) for k in range(16)])])
+
+
+def entry_of(machine: Machine, tb: int) -> dict[str, int]:
+    """The CCB entry of the TB that was first in slot `tb`."""
+    address = context.entry_address(CCB_BASE, machine.entry[tb])
     return context.from_words(CCB_ENTRY, [machine.memory.word(address + 4 * k) for k in range(16)])
 
 
@@ -42,15 +51,19 @@ def encode(values: list[int], launched: int, pag: int) -> tuple[Pattern, list[in
     return Pattern.RANDOM, values
 
 
-def read_image(machine: Machine, index: int) -> tuple[dict[str, int], dict[int, dict[str, Any]], dict[int, list[int]]]:
-    """Take the stream of entry `index` apart: (entry, {warp: record}, {line: words}); checks every length.
+def read_image(machine: Machine, tb: int) -> tuple[dict[str, int], dict[int, dict[str, Any]], dict[int, list[int]]]:
+    """Take the stream of the TB that was first in slot `tb` apart: (entry, {warp: record}, {line: words}).
 
+    Checks every length.
     ``record["registers"]`` has the pattern and the words of each register.
     """
-    g, entry = machine.g, entry_of(machine, index)
+    g, entry = machine.g, entry_of(machine, tb)
     at, records = entry["register_image"], {}
     words = [machine.memory.word(at + 4 * k) for k in range(entry["length"] // 4)]
     live = bin(entry["live_warps"]).count("1")
+    assert (entry["stream_crc"], entry["table_crc"]) == context.stream_crcs(g, words, live)
+    start = context.entry_address(CCB_BASE, machine.entry[tb])
+    assert entry["crc"] == context.entry_crc([machine.memory.word(start + 4 * k) for k in range(16)])
     end = len(words) - PATTERN_WORDS * live
     table, stream, data_words = words[end:], deque(words[:end]), 0
 
@@ -81,10 +94,9 @@ def read_image(machine: Machine, index: int) -> tuple[dict[str, int], dict[int, 
         lines = {k: take(32) for k in range(kernel_lines) if bitmap >> k & 1}
     else:
         assert entry["shared_image"] == 0
-    assert not stream and entry["shared_lines"] == len(lines)
+    assert not stream
     data_words += 32 * len(lines)
     assert entry["data_bytes"] == 4 * data_words
-    assert entry["data_bytes"] + entry["metadata_bytes"] == entry["length"]
     return entry, records, lines
 
 
@@ -96,19 +108,19 @@ def expected_registers(mechanism: Mechanism, scramble: bool, registers: int, war
     return [r for r in live if scramble or warp["valid"] >> r & 1]
 
 
-def check_image(machine: Machine, index: int, kernel: int, before: Snapshot, mechanism: Mechanism,
+def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechanism: Mechanism,
                 scramble: bool = False) -> dict[str, int]:
-    """Compare the image of entry `index` with the snapshot `before`."""
+    """Compare the image of the TB that was first in slot `tb` with the snapshot `before`."""
     g, k = machine.g, machine.kernels[kernel]
-    entry, records, lines = read_image(machine, index)
+    entry, records, lines = read_image(machine, tb)
     pag = pattern_group(k.block_x, g.warp_size)
     assert entry["state"] == State.COMPLETE and entry["version"] == context.VERSION
     assert entry["geometry_hash"] == g.hash and entry["mechanism"] == mechanism
     assert entry["launch_id"] == before["launch_id"]
     assert (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == before["ctaid"]
     assert (entry["registers"], entry["warps"], entry["pag"]) == (k.registers, k.warps, pag)
-    area = context.area_address(g, CCB_BASE, k.area_bytes, index)
-    assert entry["register_image"] == entry["stack_image"] == area
+    area = context.area_address(g, CCB_BASE, k.area_bytes, machine.entry[tb])
+    assert entry["register_image"] == area
     live = [n for n, warp in enumerate(before["warps"]) if warp]
     assert entry["live_warps"] == sum(1 << n for n in live) and sorted(records) == live
     for n in live:
@@ -128,11 +140,12 @@ def check_image(machine: Machine, index: int, kernel: int, before: Snapshot, mec
     return entry
 
 
-def filled(g: Geometry, seed: int, stall: float, drain: int = 40, latency: int | None = None, shared: bool = True,
-           block_x: int | None = None, registers: int | None = None
+def filled(g: Geometry, seed: int | str, stall: float, drain: int = 40, latency: int | None = None,
+           write_latency: int | None = None, shared: bool = True, block_x: int | None = None,
+           registers: int | None = None
            ) -> tuple[Machine, Callable[[Iterable[int]], list[Place]]]:
     """A machine whose SM holds as many TBs of kernel 0 as fit (TB slots 0, 1, ...), and how to lay them out anew."""
-    machine = Machine(g, seed, stall, latency)
+    machine = Machine(g, seed, stall, latency, write_latency)
     rng = machine.rng
     tbs = min(g.tb_slots, g.warps // 2)
     warps = g.warps // tbs

@@ -2,7 +2,7 @@
 
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,7 @@ GEOMETRIES = {
 
 @dataclass
 class Warp:
-    """A warp slot; `stops` and `exits` are cycles after its kernel became pending."""
+    """A warp slot; `stops` and `exits` are cycles after its TB was to stop; `stood`: it has stopped, and still does."""
 
     tb: int
     block_warp: int
@@ -58,11 +58,12 @@ class Warp:
     stops: int = 0
     exits: int | None = None
     killed: bool = False
+    stood: bool = False
 
 
 @dataclass
 class Tb:
-    """A TB slot; `starts` is the cycle after pending at which its warps run."""
+    """A TB slot; `starts` is the cycle after pending at which its warps run, `entry` its CCB entry."""
 
     kernel: int
     launch_id: int
@@ -71,6 +72,7 @@ class Tb:
     first_line: int
     lines: int
     slots: list
+    entry: int
     started: bool = True
     starts: int = 0
 
@@ -86,15 +88,20 @@ class Kernel:
 
 
 class Memory:
-    """Reads and writes with latency; bursts are checked against the port's rules; `bad` addresses fail."""
+    """Reads and writes with a latency each; bursts are checked against the port's rules.
 
-    def __init__(self, g: Geometry, latency: int, rng: random.Random | None = None):
-        self.g, self.latency, self.rng = g, latency, rng
+    Accesses of segments in `bad_reads` and `bad_writes` fail, and those that arrive while `fail` says so. A write that
+    fails has its effect, none, or half of it.
+    """
+
+    def __init__(self, g: Geometry, read_latency: int, write_latency: int, rng: random.Random):
+        self.g, self.read_latency, self.write_latency, self.rng = g, read_latency, write_latency, rng
         self.bytes = bytearray(0x40000)
         self.reads, self.requests, self.acks = deque(), deque(), deque()
         self.count, self.read_bytes, self.written = 0, 0, 0
         self.bad_writes, self.bad_reads = set(), set()
         self.log = []
+        self.fail()
 
     def word(self, address: int) -> int:
         return int.from_bytes(self.bytes[address:address + 4], "little")
@@ -110,51 +117,66 @@ class Memory:
 
     def read(self, now: int, address: int, extra: int):
         self._rules(address, extra)
-        ready = now + self.latency
+        ready = now + self.read_latency
+        bad = self.fails("read", now, address)
         for k in range(extra + 1):
-            self.reads.append((ready + k, address + k * self.g.bus_bytes, k == extra))
+            self.reads.append((ready + k, address + k * self.g.bus_bytes, k == extra, bad))
             self.read_bytes += self.g.bus_bytes
 
-    def write_request(self, address: int, extra: int):
+    def fail(self, kinds: Collection[str] = (), begin: int = 0, cycles: int = 0):
+        """Let all accesses of some kinds (``read``, ``write``) fail for some cycles, no others."""
+        self.outage = kinds, range(begin, begin + cycles)
+
+    def fails(self, what: str, now: int, address: int) -> bool:
+        """Whether an access that arrives now is answered with an error."""
+        kinds, cycles = self.outage
+        return address // SEGMENT in (self.bad_reads if what == "read" else self.bad_writes) or (
+            what in kinds and now in cycles)
+
+    def write_request(self, now: int, address: int, extra: int):
         self._rules(address, extra)
-        self.requests.append([address, extra])
+        bad = self.fails("write", now, address)
+        self.requests.append([address, extra, bad, self.rng.choice(("old", "new", "half")) if bad else "new"])
 
     def write_beat(self, now: int, beat: Any):
         assert self.requests, "a beat before its request"
         pending = self.requests[0]
-        address, n = pending[0], self.g.bus_bytes
+        (address, extra, bad, effect), n = pending, self.g.bus_bytes
         payload = beat.data.to_bytes(n, "little")
         for k in range(n):
             if beat.strobe >> k & 1:
-                self.bytes[address + k] = payload[k]
+                if effect == "new" or effect == "half" and self.rng.random() < 0.5:
+                    self.bytes[address + k] = payload[k]
                 self.written += 1
-        self.log.append((now, "write", address, beat.data, beat.strobe))
-        assert beat.last == (pending[1] == 0)
-        bad = address // SEGMENT in self.bad_writes
+        self.log.append((now, "write", address, beat.data, beat.strobe, beat.last))
+        assert beat.last == (extra == 0)
         if beat.last:
-            self.acks.append((now + self.latency, address, bad))
+            self.acks.append((now + self.write_latency, address, bad))
             self.requests.popleft()
         else:
-            pending[0], pending[1] = address + n, pending[1] - 1
+            pending[0], pending[1] = address + n, extra - 1
 
 
 class Machine:
     """Everything around the engine. Call `run` with a coroutine that issues commands through `command`."""
 
-    def __init__(self, g: Geometry, seed: int = 0, stall: float = 0.0, latency: int | None = None):
+    def __init__(self, g: Geometry, seed: int | str = 0, stall: float = 0.0, latency: int | None = None,
+                 write_latency: int | None = None):
         self.g, self.rng, self.stall = g, random.Random(seed), stall
         self.dut = component(PreemptEngine, g)
         core, launch = self.dut.core, self.dut.launch
         self.streams = {"save_read": core.registers.read, "restore_write": core.registers.restore_write,
                         "warp_init": launch.warp_init, "stack_push": launch.stack_push, "row": core.shared.row}
-        self.memory = Memory(g, latency or g.memory_latency)
+        latency = latency or g.memory_latency
+        self.memory = Memory(g, latency, write_latency or latency, random.Random(seed))
         self.kernels, self.tbs, self.warps = {}, {}, {}
         self.file = [[0] * g.warp_size for _ in range(g.registers)]
         self.shared = [0] * (g.shared_bytes // 4)
         self.lines_valid = 0
         self.now, self.log = 0, self.memory.log
         self.since = {}
-        self.pending = self.claim = 0
+        self.pending = self.stop_now = self.claim = 0
+        self.entry = self.rng.sample(range(g.tb_slots), g.tb_slots)  # CCB entry of the TB first put into each slot
         self.admissions, self.read_data, self.row_data = deque(), None, None
         self.dead_written, self.started = {}, []
         self.place: Callable[[int], Place] = lambda kernel: pytest.fail("nothing was to be admitted")
@@ -178,7 +200,7 @@ class Machine:
         samples, pag = np.random.default_rng(self.bits(32)), pattern_group(k.block_x, g.warp_size)
         lines = -(-k.shared_bytes // SEGMENT)
         self.tbs[tb] = Tb(kernel, launch_id, (self.bits(20), self.bits(16), self.bits(16)), base, first_line, lines,
-                          list(slots))
+                          list(slots), self.entry[tb])
         for block_warp, slot in enumerate(slots):
             launched = (1 << self.rng.choice((g.warp_size, self.rng.randint(1, g.warp_size)))) - 1
             live = launched & (self.bits(g.warp_size) | 1)
@@ -217,7 +239,7 @@ class Machine:
                 "registers": {r: list(self.file[warp.base + r]) for r in range(registers) if warp.valid >> r & 1}})
         lines = {k: self.shared[32 * (row.first_line + k):32 * (row.first_line + k + 1)] for k in range(row.lines)
                  if self.lines_valid >> row.first_line + k & 1}
-        return {"launch_id": row.launch_id, "ctaid": row.ctaid, "warps": warps, "lines": lines}
+        return {"entry": row.entry, "launch_id": row.launch_id, "ctaid": row.ctaid, "warps": warps, "lines": lines}
 
     def wreck(self):
         """Overwrite everything a hostile kernel could."""
@@ -227,18 +249,19 @@ class Machine:
 
     # --- the SM, a cycle at a time ---
 
-    def age(self, kernel: int) -> int:
-        return self.now - self.since[kernel] if kernel in self.since else -1
+    def age(self, tb: int) -> int:
+        """Cycles since a TB is to stop, -1 if it is not."""
+        return self.now - self.since[tb] if tb in self.since else -1
 
     def exited(self, warp: Warp) -> bool:
-        age = self.age(self.tbs[warp.tb].kernel)
+        age = self.age(warp.tb)
         return warp.killed or warp.live == 0 or (warp.exits is not None and age >= warp.exits)
 
     def stopped(self, warp: Warp) -> bool:
         row = self.tbs[warp.tb]
-        if not row.started or self.exited(warp) or row.kernel not in self.since:
+        if not row.started or self.exited(warp) or warp.tb not in self.since:
             return False
-        return self.age(row.kernel) >= (min(warp.stops, 3) if self.stop_now >> row.kernel & 1 else warp.stops)
+        return warp.stood or self.age(warp.tb) >= (min(warp.stops, 3) if self.stop_now >> warp.tb & 1 else warp.stops)
 
     def ready(self) -> bool:
         return self.rng.random() >= self.stall
@@ -265,16 +288,18 @@ class Machine:
     def drive(self, ctx: Context):
         """Set all inputs of this cycle; they follow from registered outputs."""
         dut, g = self.dut, self.g
-        pending, self.stop_now = ctx.get(dut.core.stop.pending), ctx.get(dut.core.stop.stop_now)
-        for k in self.kernels:
-            if pending >> k & 1:
-                self.since.setdefault(k, self.now)
-            elif not self.stop_now >> k & 1:
-                self.since.pop(k, None)
-        self.pending = pending
-        for row in self.tbs.values():
-            if not row.started and self.age(row.kernel) >= row.starts > 0:
+        self.pending, self.stop_now = ctx.get(dut.core.stop.pending), ctx.get(dut.core.stop.stop_now)
+        assert not self.stop_now & ~self.pending
+        for t in range(g.tb_slots):
+            if self.pending >> t & 1:
+                self.since.setdefault(t, self.now)
+            else:
+                self.since.pop(t, None)
+        for t, row in self.tbs.items():
+            if not row.started and self.age(t) >= row.starts > 0:
                 row.started = True
+        for warp in self.warps.values():
+            warp.stood = self.stopped(warp)
         self.put(dut.core.stop.stopped, sum(1 << s for s, w in self.warps.items() if self.stopped(w)))
         self.put(dut.core.stop.exited, sum(1 << s for s, w in self.warps.items() if self.exited(w)))
         self.put(dut.core.shared.valid, self.lines_valid)
@@ -289,7 +314,7 @@ class Machine:
         for port, words in ((dut.core.registers.read_data, self.read_data), (dut.core.shared.row_data, self.row_data)):
             self.put(port, {"valid": 0} if words is None else {"valid": 1, "data": words})
         self.drive_memory()
-        self.drive_dispatcher()
+        self.drive_dispatcher(ctx)
         self.flush(ctx)
 
     def row(self, t: int) -> dict[str, Any]:
@@ -298,7 +323,8 @@ class Machine:
         tb = self.tbs[t]
         return {"valid": 1, "started": tb.started, "kernel": tb.kernel, "launch_id": tb.launch_id,
                 "ctaid_x": tb.ctaid[0], "ctaid_y": tb.ctaid[1], "ctaid_z": tb.ctaid[2], "base": tb.base,
-                "first_line": tb.first_line, "lines": tb.lines, "warps": sum(1 << s for s in tb.slots)}
+                "first_line": tb.first_line, "lines": tb.lines, "entry": tb.entry,
+                "warps": sum(1 << s for s in tb.slots)}
 
     def views(self, ctx: Context):
         save, flags = self.dut.core.warps.save, self.dut.core.registers.flags
@@ -326,27 +352,31 @@ class Machine:
         ready = memory.reads and memory.reads[0][0] <= self.now and self.ready()
         self.put(beat.valid, bool(ready))
         if ready:
-            _, address, last = memory.reads[0]
+            _, address, last, bad = memory.reads[0]
             self.put(beat.payload, {"data": int.from_bytes(memory.bytes[address:address + n], "little"),
-                                    "last": last, "error": address // SEGMENT in memory.bad_reads})
+                                    "last": last, "error": bad})
         ready = memory.acks and memory.acks[0][0] <= self.now and self.ready()
         self.put(ack.valid, bool(ready))
         if ready:
             self.put(ack.payload, {"error": memory.acks[0][2]})
 
-    def drive_dispatcher(self):
+    def drive_dispatcher(self, ctx: Context):
         """Answer admissions after a while, in a place of `self.place(kernel)`."""
         dut = self.dut
         self.put(dut.admit.ready, self.ready() and not self.admissions)
         answer = {"valid": 0}
         refused = bool(self.admissions) and self.now < self.full_until.get(self.admissions[0][1].launch_id, 0)
         self.put(dut.no_room, refused)
-        if self.admissions and self.admissions[0][0] <= self.now and not refused:
+        if refused and ctx.get(dut.withdraw):
+            self.admissions.popleft()
+            answer = {"valid": 1, "bad": 1}
+        elif self.admissions and self.admissions[0][0] <= self.now and not refused:
             _, asked = self.admissions.popleft()
             tb, base, first_line, slots = self.place(asked.kernel)
             k = self.kernels[asked.kernel]
             self.tbs[tb] = Tb(asked.kernel, asked.launch_id, (asked.ctaid_x, asked.ctaid_y, asked.ctaid_z), base,
-                              first_line, -(-k.shared_bytes // SEGMENT), list(slots), started=False)
+                              first_line, -(-k.shared_bytes // SEGMENT), list(slots), asked.entry, started=False)
+            self.lines_valid &= ~(((1 << self.tbs[tb].lines) - 1) << first_line)
             every = list(slots) + [0] * (self.g.max_block_warps - len(slots))
             answer = {"valid": 1, "tb": tb, "base": base, "first_line": first_line, "slots": every}
         self.put(dut.admitted, answer)
@@ -390,22 +420,24 @@ class Machine:
         self.observe_memory(ctx)
         if ctx.get(dut.release.valid):
             release = ctx.get(dut.release)
-            self.log.append((self.now, "release", release.tb))
-            for slot in self.tbs.pop(release.tb).slots:
+            row = self.tbs.pop(release.tb)
+            self.log.append((self.now, "release", release.tb, row.entry))
+            for slot in row.slots:
                 self.warps.pop(slot, None)
         if ctx.get(dut.launch.start.valid):
             start = ctx.get(dut.launch.start)
             assert not self.tbs[start.tb].started
             self.tbs[start.tb].started = True
             self.started.append(start.tb)
-            self.log.append((self.now, "start", start.tb))
+            self.log.append((self.now, "start", start.tb, self.tbs[start.tb].entry))
 
     def init_warp(self, w: Any):
         row = self.tbs[w.tb]
         assert row.slots[w.block_warp] == w.warp and not row.started and w.warp not in self.warps
         assert w.kernel == row.kernel and w.registers == self.kernels[row.kernel].registers
         assert w.base == row.base + w.block_warp * w.registers
-        self.warps[w.warp] = Warp(w.tb, w.block_warp, w.base, w.launched, w.live, w.waiting, w.barrier, stops=10**9)
+        self.warps[w.warp] = Warp(w.tb, w.block_warp, w.base, w.launched, w.live, w.waiting, w.barrier,
+                                  live_vector=w.live_vector, stops=10**9)
 
     def write_register(self, w: Any):
         warp = self.warps[w.warp]
@@ -424,7 +456,7 @@ class Machine:
         dut, memory = self.dut, self.memory
         for port, act in ((dut.read_port.request, lambda p: memory.read(self.now, p.address, p.extra_beats)),
                           (dut.write_port.beat, lambda p: memory.write_beat(self.now, p)),
-                          (dut.write_port.request, lambda p: memory.write_request(p.address, p.extra_beats))):
+                          (dut.write_port.request, lambda p: memory.write_request(self.now, p.address, p.extra_beats))):
             if ctx.get(port.valid) and ctx.get(port.ready):
                 act(ctx.get(port.payload))
         beat, ack = dut.read_port.beat, dut.write_port.ack

@@ -94,7 +94,7 @@ _FRONT = {
         _transient("armed",
                    "between `pp` and its `pp.div`: "
                    "cleared when either parks the warp or the warp is stopped"),
-        _descriptor("valid started kernel# members__#",
+        _descriptor("valid started members__#",
                     "who has the slot: set by warp_init and start, ended by free"),
     ),
     "front.buffer": (
@@ -275,7 +275,7 @@ _MEMORY = {
     "shared": (
         _context("bank_#[]",
                  "lines whose bit is set in the bitmap; the others read as zero until written",
-                 "CCB_ENTRY.shared_image CCB_ENTRY.shared_lines"),
+                 "CCB_ENTRY.shared_image"),
         _transient("bank_#[].read0 state__row_data known", "the read of one cycle"),
         _transient("beat k begun started rest count in_banks occupied bank_# low_# full final "
                    "silent completion__shared access__write__payload", _NO_SHARED),
@@ -292,7 +292,7 @@ _MEMORY = {
     ),
     "shared.lines": (
         _context("valid", "what is saved is valid again; cleared at admission",
-                 "CCB_ENTRY.shared_lines"),
+                 "CCB_ENTRY.shared_image"),
         _cache("dirty",
                "whatever a restore writes is dirty again, which saves too much, never too little"),
     ),
@@ -354,12 +354,11 @@ _DISPATCH = {
     "control.admission.warp_slots": (
         _bookkeeping("count picked mask slots", "of the TB being admitted"),
     ),
-    "control.admission.local_regions": (
-        _descriptor("owned_# owner_#",
-                    "which TB has which local memory, from its launch to its end"),
-        _bookkeeping("kernel region address size part warps wanted restored sizing walking done "
-                     "found",
-                     "of the TB being admitted"),
+    "control.admission.entries": (
+        _descriptor("owned_#",
+                    "which entries and regions of local memory have a TB, from launch to end"),
+        _bookkeeping("kernel wanted region address size part warps saved restored sizing walking "
+                     "done found", "of the TB being admitted"),
     ),
     "control.launcher": (_bookkeeping("fsm_state warp threads base", "of the TB being launched"),),
     "control.warp_init_priority control.stack_push_priority": (
@@ -386,17 +385,30 @@ _ENGINE = {
         _bookkeeping("counters time unresumed running", "read by the driver"),
     ),
     "control.engine.preempt": (
-        _bookkeeping("active claim opened saving free begun finished chosen tb", _COMMAND),
+        _bookkeeping("active claim begun finished chosen tb", _COMMAND),
     ),
     "control.engine.resume": (
-        _bookkeeping("fsm_state waiting placed parsed demoted running tb_of broken current place "
-                     "requested table words", _COMMAND),
+        _bookkeeping("fsm_state waiting placed parked parsed recalled offered entry demoted "
+                     "running tb_of broken judged current place requested table words", _COMMAND),
     ),
     "control.engine.entries": (
-        _bookkeeping("memory[] count complete bad step entry length", _COMMAND),
+        _bookkeeping("memory[] count bad judging step entry length area expected", _COMMAND),
     ),
     "control.engine.commit": (
-        _bookkeeping("wanted valid request issued count number error", _COMMAND),
+        _bookkeeping("complete completes valid request issued count number error", _COMMAND),
+    ),
+    "control.engine.saved": (
+        _descriptor("saved_# generations[]",
+                    "which entries can be resumed; set by a commit, ended by a demotion or a start"),
+    ),
+    "control.engine.save.sealer": (
+        _bookkeeping("body first passed output__payload output__valid", _STREAM),
+    ),
+    "control.engine.checker": (_bookkeeping("first over", _STREAM),),
+    "control.engine.save.sealer.of_stream control.engine.save.sealer.of_entry "
+    "control.engine.save.closer.table_checksum control.engine.entries.checksum "
+    "control.engine.restore.table_checksum control.engine.checker.checksum": (
+        _bookkeeping("state", _STREAM),
     ),
     "control.engine.save.records": (
         _bookkeeping("fsm_state tb row warp area saved live_warps mask valid count predicates "
@@ -431,7 +443,7 @@ _ENGINE = {
     "control.engine.restore": (
         _bookkeeping("fsm_state stream words_left skip bad todo vacant record header warp base "
                      "predicates uniforms depth small_words targets shared group part unit held "
-                     "out part_# bitmap[] patterns[]", _STREAM),
+                     "out pinned part_# bitmap[] patterns[]", _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
     ),
     "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs "
@@ -439,7 +451,7 @@ _ENGINE = {
     "control.engine.save.fetch.rows control.engine.save.writer.bursts "
     "control.engine.reader.lengths control.engine.save.compressor.rows "
     "control.engine.save.compressor.verdicts control.engine.save.collector.items "
-    "control.engine.restore.expander.jobs": (
+    "control.engine.restore.expander.jobs control.engine.checker.results": (
         _bookkeeping(" ".join(f"fifo.{name}" for name in _FIFO.split()), _STREAM),
     ),
     "control.engine.save.writer.beats control.engine.reader.beats "
@@ -454,8 +466,8 @@ STATE: dict[str, tuple[Elements, ...]] = _FRONT | _EXECUTE | _MEMORY | _DISPATCH
 the SM itself is ``""``)."""
 
 ABOUT_THE_IMAGE = frozenset(f"CCB_ENTRY.{name}" for name in (
-    "state version generation geometry_hash register_image stack_image length mechanism pag "
-    "registers warps metadata_bytes").split())
+    "state version zero crc generation geometry_hash register_image length mechanism pag "
+    "registers warps stream_crc table_crc").split())
 """Fields that carry no element: they describe the image, or repeat the kernel's descriptor."""
 
 

@@ -1,8 +1,9 @@
 """The context image: what a preempted thread block (TB) looks like in memory, and how it is
 committed.
 
-A kernel's context control block (CCB) is an array of one 128-byte entry for each TB slot, followed
-by one save area for each entry (Lin et al. IV-B, Fig. 12)::
+A kernel's context control block (CCB) is an array of as many 128-byte entries as there are TB
+slots, followed by one save area for each entry (Lin et al. IV-B, Fig. 12). A TB has an entry from
+its launch to its end, whatever slot it is in::
 
     ccb_base                    entry 0 | entry 1 | ... | entry tb_slots-1
     ccb_base + 128 * tb_slots   area 0 (area_bytes) | area 1 | ...
@@ -27,21 +28,38 @@ registers stand before the others of their warp so that a save and a restore mov
 words in one bus beat while the register port takes one register a cycle: neither waits for the
 other in a warp that has both kinds.
 
+Checksums
+---------
+All three are CRC-32 as Ethernet and zlib have it. `stream_crc` is that of the stream up to the
+pattern table, filled up with zero bytes to a whole beat of the bus; `table_crc` that of the pattern
+table, which a restore reads first; `crc` that of the 64 bytes of the entry with 0 in its own place,
+so that it covers the other two, the generation and the launch id. The states differ from one
+another in four bits and more.
+
 Commit protocol
 ---------------
-1. Write words 0 and 1 of the entry with state `State.SAVING` and the new generation (8 bytes, one
-   burst); wait for the acknowledgement.
-2. Write the stream, then words 2 to 15 of the entry; wait for all acknowledgements.
-3. Write words 0 and 1 with `State.COMPLETE` in a single beat; wait; only then free the TB's
-   resources.
+The entry of a TB on the SM is never `State.COMPLETE`, and that was acknowledged, so a save can
+begin with the data:
 
-Before a resumed TB issues its first instruction its entry is written back as `State.DEMOTED` (words
-0 and 1) and acknowledged. Only `State.COMPLETE` is resumable.
+1. Write the stream, then words 2 to 15 of the entry, then words 0 and 1 with `State.COMPLETE`,
+   without waiting: an image that is torn is not believed.
+2. Wait for all acknowledgements; only then free the TB's resources.
+
+The machine knows which entries are complete, and the generation of each; no other one is looked at.
+
+A resume reads and checks a TB's whole stream; then it writes the state byte of the entry as
+`State.DEMOTED`; when that is acknowledged the TB may issue its first instruction.
+
+What a write did that was answered with an error is unknown. A TB of which a write of a save was
+answered so was not saved, whatever its entry says. One whose `DEMOTED` was keeps its room and does
+not run until a later head of its entry is acknowledged.
 """
 
 from __future__ import annotations
 
 import enum
+import zlib
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from amaranth.hdl import Value
@@ -53,12 +71,12 @@ from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_B
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks", "Pattern",
            "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "PATTERN_VECTOR",
            "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound", "ccb_bytes",
-           "entry_address", "area_address", "to_words", "from_words"]
+           "entry_address", "area_address", "entry_crc", "stream_crcs", "to_words", "from_words"]
 
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""
 
-VERSION = 3
+VERSION = 4
 """Format version, in every entry."""
 ENTRY_BYTES = SEGMENT_BYTES
 """Stride of the CCB's entries."""
@@ -68,10 +86,9 @@ class State(enum.IntEnum):
     """State of a CCB entry."""
 
     FREE = 0
-    SAVING = 1
-    COMPLETE = 2
-    DEMOTED = 3
-    BASE = 4
+    COMPLETE = 0x5A
+    DEMOTED = 0xA5
+    BASE = 0x3C
 
 
 class Capability(enum.Flag):
@@ -166,20 +183,20 @@ class Pattern(enum.IntEnum):
 
 
 CCB_ENTRY = data.StructLayout({
-    "state": 8, "version": 8, "generation": 16,             # word 0
-    "geometry_hash": 32,                                    # word 1
+    "state": 8, "version": 8, "zero": 16,                   # word 0
+    "crc": 32,                                              # word 1
     "register_image": 32,                                   # word 2: address of the stream
     "shared_image": 32,                                     # word 3: 0 if none
-    "stack_image": 32,                                      # word 4: same stream
-    "length": 32,                                           # word 5: bytes of the stream
+    "length": 32,                                           # word 4: bytes of the stream
+    "data_bytes": 32,                                       # word 5: registers and shared
     "launch_id": 32,                                        # word 6: linear TB index
-    "ctaid_x": 32, "ctaid_y": 32, "ctaid_z": 32,            # words 7 to 9
-    "live_warps": 32,                                       # word 10: bit per warp of the TB
-    "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,   # word 11: lanes of a group in pag
-    "local_base": 32,                                       # word 12: the TB's region, 0 if none
-    "data_bytes": 32,                                       # word 13: registers and shared
-    "metadata_bytes": 32,                                   # word 14: the rest of the stream
-    "shared_lines": 32,                                     # word 15: lines saved
+    "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16,            # words 7 and 8
+    "live_warps": 32,                                       # word 9: bit per warp of the TB
+    "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,   # word 10: lanes of a group in pag
+    "local_base": 32,                                       # word 11: the TB's region, 0 if none
+    "geometry_hash": 32,                                    # word 12
+    "generation": 32,                                       # word 13: the preempt that wrote it
+    "stream_crc": 32, "table_crc": 32,                      # words 14 and 15
 })
 """A CCB entry; words 16 to 31 of its 128 bytes are reserved and not written."""
 
@@ -243,6 +260,21 @@ def entry_address(ccb_base: int, index: int) -> int:
 def area_address(g: Geometry, ccb_base: Number, area_bytes: Number, index: Number) -> Number:
     """Return the address of the save area of CCB entry `index`."""
     return ccb_base + ENTRY_BYTES * g.tb_slots + area_bytes * index
+
+
+def entry_crc(words: Sequence[int]) -> int:
+    """Return the checksum of a CCB entry, whatever stands in its place."""
+    head, _, *body = words
+    return zlib.crc32(b"".join(int(word).to_bytes(4, "little") for word in (head, 0, *body)))
+
+
+def stream_crcs(g: Geometry, words: Iterable[int], records: int) -> tuple[int, int]:
+    """Return the checksums of a stream up to its pattern table, and of the table."""
+    stream = list(words)
+    end = len(stream) - PATTERN_WORDS * records
+    rest, table = (b"".join(int(word).to_bytes(4, "little") for word in part)
+                   for part in (stream[:end], stream[end:]))
+    return zlib.crc32(rest + bytes(-len(rest) % g.bus_bytes)), zlib.crc32(table)
 
 
 def to_words(layout: data.StructLayout, **fields: int) -> list[int]:

@@ -54,7 +54,7 @@ class CommandError(enum.IntEnum):
     AREA_TOO_SMALL = 5
     """The save area is smaller than `context.area_bound`; nothing was written."""
     BAD_IMAGE = 6
-    """A CCB entry has another format version or geometry hash; nothing was restored."""
+    """A saved entry or its stream is not what was written, or not of this kernel or geometry."""
     BUS_ERROR = 7
     """The memory answered a save or restore with an error;
     the TBs concerned stay where they were."""

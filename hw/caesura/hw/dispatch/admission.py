@@ -7,11 +7,11 @@ from amaranth.utils import exact_log2
 
 from ..arch.geometry import REGISTER_BANKS, Geometry
 from ..interfaces.payloads import below, kernel_info, line_range, physical
+from ..interfaces.preemption import admission, admitted, entry_event
 from ..lib.bits import encode, lowest
-from ..preempt import engine
 from .allocator import AllocationTable
+from .entry_allocator import EntryAllocator
 from .footprint import footprint
-from .local_regions import LocalRegions
 from .tb_table import new_tb
 from .warp_slots import WarpSlots
 
@@ -27,14 +27,14 @@ def fresh_tb(g: Geometry) -> data.StructLayout:
 
 
 class Admission(wiring.Component):
-    """Gives TBs a TB slot, warp slots, registers, shared memory and a region of local memory, one
-    TB at a time.
+    """Gives TBs a TB slot, warp slots, registers, shared memory and an entry of the CCB with its
+    local memory, one TB at a time.
 
     A restored TB goes before fresh ones and waits until there is room, with no fresh TB admitted
     meanwhile, so that it cannot starve. A fresh TB for which there is no room gives way to the
     other kernels; its kernel is tried again when a TB has left the SM. An attempt takes
-    ``max(warps, ranges + 1)`` cycles and a few, or as long as `LocalRegions` does. A restored TB
-    whose local memory is none of the kernel's is answered as `bad`.
+    ``max(warps, ranges + 1)`` cycles and a few, or as long as `EntryAllocator` does. A restored TB
+    whose local memory is not that of its entry is answered as `bad`.
 
     Attributes
     ----------
@@ -49,14 +49,16 @@ class Admission(wiring.Component):
         Restored TBs; `admitted` answers once the row is in the TB table.
     no_room : Signal, out
         A restored TB waits until a TB has left the SM.
+    withdraw : Signal, in
+        It is to wait no longer: it is answered as `bad`.
     occupied, warps_taken, warp_count : in; insert : new_tb, out
         The TB table.
     remove : Signal(tb_slots), in
         Vector: the TB leaves the SM; its registers and shared memory become free.
-    ended : Signal(tb_slots), in
-        Vector: of these, TBs that have ended; their local memory becomes free.
+    ended : preemption.entry_event, in
+        A TB has ended; its entry becomes free.
     start : Signal(kernel_slots), in
-        Vector: the kernel begins anew; all of its local memory is free.
+        Vector: the kernel begins anew; all of its entries are free.
     clear_lines : struct, out
         The shared-memory lines of the new TB become invalid and clean.
     fresh : stream, out
@@ -75,12 +77,13 @@ class Admission(wiring.Component):
     admit: stream.Interface
     admitted: data.View
     no_room: Signal
+    withdraw: Signal
     occupied: Signal
     warps_taken: Signal
     warp_count: Signal
     insert: data.View
     remove: Signal
-    ended: Signal
+    ended: data.View
     start: Signal
     clear_lines: data.View
     fresh: stream.Interface
@@ -95,17 +98,18 @@ class Admission(wiring.Component):
             "eligible": In(g.kernel_slots),
             "request": Out(g.kernel_slots),
             "next_valid": In(1),
-            "next": In(engine.admission(g)),
+            "next": In(admission(g)),
             "advance": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
-            "admit": In(stream.Signature(engine.admission(g))),
-            "admitted": Out(engine.admitted(g)),
+            "admit": In(stream.Signature(admission(g))),
+            "admitted": Out(admitted(g)),
             "no_room": Out(1),
+            "withdraw": In(1),
             "occupied": In(g.tb_slots),
             "warps_taken": In(g.warps),
             "warp_count": In(range(g.warps + 1)),
             "insert": Out(new_tb(g)),
             "remove": In(g.tb_slots),
-            "ended": In(g.tb_slots),
+            "ended": In(entry_event(g)),
             "start": In(g.kernel_slots),
             "clear_lines": Out(line_range(g)),
             "fresh": Out(stream.Signature(fresh_tb(g))),
@@ -115,7 +119,7 @@ class Admission(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        current = Signal(engine.admission(g))
+        current = Signal(admission(g))
         restored = Signal()
         needs = self._needs(m, current.kernel)
         attempt = Signal()
@@ -164,7 +168,9 @@ class Admission(wiring.Component):
                     m.next = "ENTER"
             with m.State("FULL"):
                 m.d.comb += self.no_room.eq(restored)
-                with m.If(freed):
+                with m.If(restored & self.withdraw):
+                    m.next = "REFUSE"
+                with m.Elif(freed):
                     m.next = "CHECK"
                 with m.Elif(~restored):
                     with m.If(~leaving):
@@ -204,14 +210,14 @@ class Admission(wiring.Component):
         return needs
 
     def _places(self, m: Module, current, restored, needs, attempt, enter, found, failed, lost):
-        """Search for registers, shared lines, warp slots and local memory after `attempt`;
+        """Search for registers, shared lines, warp slots and an entry after `attempt`;
         take them with `enter`."""
         g = self.geometry
         m.submodules.registers = registers = AllocationTable(g.register_rows,
                                                              g.tb_slots, 2 * g.tb_slots)
         m.submodules.shared = shared = AllocationTable(g.shared_lines, g.tb_slots, 2 * g.tb_slots)
         m.submodules.warp_slots = warps = WarpSlots(g)
-        m.submodules.local_regions = local = LocalRegions(g)
+        m.submodules.entries = entries = EntryAllocator(g)
         tb = Signal(below(g.tb_slots))
         with m.If(attempt):
             m.d.sync += tb.eq(encode(lowest(~self.occupied)))
@@ -223,28 +229,29 @@ class Admission(wiring.Component):
                 table.release.eq(self.remove),
             ]
         m.d.comb += [
-            local.request.valid.eq(attempt), local.request.kernel.eq(current.kernel),
-            local.request.restored.eq(restored), local.request.address.eq(current.local_base),
-            *(local.request[name].eq(needs[name])
+            entries.request.valid.eq(attempt), entries.request.kernel.eq(current.kernel),
+            entries.request.restored.eq(restored), entries.request.entry.eq(current.entry),
+            entries.request.address.eq(current.local_base),
+            *(entries.request[name].eq(needs[name])
               for name in ("warps", "local_base", "local_bytes")),
-            local.take.valid.eq(enter), local.take.tb.eq(tb),
-            local.ended.eq(self.ended), local.start.eq(self.start),
+            entries.take.eq(enter), entries.ended.eq(self.ended), entries.start.eq(self.start),
         ]
         base = Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start)
         row, insert = self.insert.row, self.insert
         m.d.comb += [
             warps.taken.eq(self.warps_taken),
             warps.pick.valid.eq(attempt), warps.pick.count.eq(needs.warps),
-            found.eq(registers.done & shared.done & warps.done & local.done & local.found),
+            found.eq(registers.done & shared.done & warps.done & entries.done & entries.found),
             failed.eq(registers.done & ~registers.fits | shared.done & ~shared.fits),
-            lost.eq(local.done & ~local.found),
+            lost.eq(entries.done & ~entries.found),
 
             insert.valid.eq(enter), insert.tb.eq(tb), insert.warps.eq(needs.warps),
             insert.shared_bytes.eq(needs.shared_bytes), row.kernel.eq(current.kernel),
             row.launch_id.eq(current.launch_id),
             row.ctaid_x.eq(current.ctaid_x), row.ctaid_y.eq(current.ctaid_y),
             row.ctaid_z.eq(current.ctaid_z), row.base.eq(base), row.first_line.eq(shared.start),
-            row.lines.eq(needs.lines), row.warps.eq(warps.mask), row.local_base.eq(local.address),
+            row.lines.eq(needs.lines), row.warps.eq(warps.mask), row.local_base.eq(entries.address),
+            row.entry.eq(entries.entry),
             self.clear_lines.valid.eq(enter & (needs.lines != 0)),
             self.clear_lines.first.eq(shared.start),
             self.clear_lines.count.eq(needs.lines), self.advance.kernel.eq(current.kernel),

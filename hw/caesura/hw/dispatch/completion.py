@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 from ..interfaces.payloads import tb_event
-from ..interfaces.preemption import resident_tb
+from ..interfaces.preemption import entry_event, resident_tb
 from ..lib.bits import lowest, select
 
 __all__ = ["Completion"]
@@ -30,8 +30,8 @@ class Completion(wiring.Component):
     remove : Signal(tb_slots), out
         At most one bit: this TB leaves the SM in this cycle; a TB that ends does two cycles after
         its last warp.
-    ended : Signal(tb_slots), out
-        As `remove`, of TBs that end only.
+    ended : preemption.entry_event, out
+        The TB that leaves has ended.
     free : Signal(warps), out
         Vector: the warp slots of the TB that leaves.
     completed : array, out
@@ -44,7 +44,7 @@ class Completion(wiring.Component):
     release: data.View
     start: Signal
     remove: Signal
-    ended: Signal
+    ended: data.View
     free: Signal
     completed: data.View
 
@@ -57,7 +57,7 @@ class Completion(wiring.Component):
             "release": In(tb_event(g)),
             "start": In(g.kernel_slots),
             "remove": Out(g.tb_slots),
-            "ended": Out(g.tb_slots),
+            "ended": Out(entry_event(g)),
             "free": Out(g.warps),
             "completed": Out(data.ArrayLayout(32, g.kernel_slots)),
         })
@@ -72,15 +72,17 @@ class Completion(wiring.Component):
             m.d.comb += over[t].eq(row.valid & row.started & ((row.warps & ~self.exited) == 0))
         m.d.sync += ending.eq(lowest(over & ~self.claim & ~self.remove))
 
-        m.d.comb += [self.ended.eq(ending & ~self.claim), self.remove.eq(self.ended)]
+        m.d.comb += self.remove.eq(ending & ~self.claim)
         with m.If(self.release.valid):
-            m.d.comb += [self.ended.eq(0), self.remove.eq(Const(1) << self.release.tb)]
-        m.d.comb += self.free.eq(select(self.remove, [row.warps for row in rows]))
-        kernel = select(self.remove, [row.kernel for row in rows])
-        counted = self.ended.any()
+            m.d.comb += self.remove.eq(Const(1) << self.release.tb)
+        ended = self.ended
+        m.d.comb += [self.free.eq(select(self.remove, [row.warps for row in rows])),
+                     ended.valid.eq(self.remove.any() & ~self.release.valid),
+                     ended.kernel.eq(select(self.remove, [row.kernel for row in rows])),
+                     ended.entry.eq(select(self.remove, [row.entry for row in rows]))]
         for k in range(g.kernel_slots):
             with m.If(self.start[k]):
                 m.d.sync += self.completed[k].eq(0)
-            with m.Elif(counted & (kernel == k)):
+            with m.Elif(ended.valid & (ended.kernel == k)):
                 m.d.sync += self.completed[k].eq(self.completed[k] + 1)
         return m

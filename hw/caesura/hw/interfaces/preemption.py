@@ -5,7 +5,8 @@ from amaranth.lib import data
 from ..arch.geometry import ADDRESS_BITS, Geometry
 from . import payloads as payload
 
-__all__ = ["resident_tb", "command", "admission", "admitted", "counters", "activity"]
+__all__ = ["resident_tb", "command", "admission", "admitted", "entry_event", "counters",
+           "activity"]
 
 
 def resident_tb(g: Geometry) -> data.StructLayout:
@@ -13,14 +14,15 @@ def resident_tb(g: Geometry) -> data.StructLayout:
 
     `started` is set once its warps run; `warps` has a bit for each warp slot it owns; `base` is its
     first physical register (a multiple of 4), `first_line` its first shared-memory line, `lines`
-    how many it has; `local_base` is the address of its local memory, if its kernel has any.
+    how many it has; `local_base` is the address of its local memory, if its kernel has any; `entry`
+    is its entry of the kernel's CCB, its own from launch to end.
     """
     below = payload.below
     return data.StructLayout({
         "valid": 1, "started": 1, "kernel": below(g.kernel_slots), "launch_id": 32,
         "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "base": payload.physical(g),
         "first_line": range(g.shared_lines + 1), "lines": range(g.shared_lines + 1),
-        "warps": g.warps, "local_base": ADDRESS_BITS,
+        "warps": g.warps, "local_base": ADDRESS_BITS, "entry": below(g.tb_slots),
     })
 
 
@@ -35,23 +37,30 @@ def admission(g: Geometry) -> data.StructLayout:
     """A TB to be given room: the dispatcher allocates registers, shared memory, warp slots and a TB
     slot.
 
-    A restored TB has its local memory already, at `local_base`.
+    A restored TB has its `entry` already, and its local memory at `local_base`.
     """
     return data.StructLayout({"kernel": payload.below(g.kernel_slots), "launch_id": 32,
                               "ctaid_x": 32, "ctaid_y": 16,
-                              "ctaid_z": 16, "local_base": ADDRESS_BITS})
+                              "ctaid_z": 16, "local_base": ADDRESS_BITS,
+                              "entry": payload.below(g.tb_slots)})
 
 
 def admitted(g: Geometry) -> data.StructLayout:
     """Answer to an admission (`valid` for one cycle, when there is room): slots by warp of the TB.
 
     Warp k of the TB gets slot ``slots[k]`` and first physical register ``base + k * registers``. A
-    `bad` one has got nothing: no local memory of the kernel begins where it says that its own does.
+    `bad` one has got nothing: its local memory is not that of its entry, or it was withdrawn.
     """
     below = payload.below
     return data.StructLayout({"valid": 1, "bad": 1, "tb": below(g.tb_slots),
                               "base": payload.physical(g), "first_line": range(g.shared_lines + 1),
                               "slots": data.ArrayLayout(below(g.warps), g.max_block_warps)})
+
+
+def entry_event(g: Geometry) -> data.StructLayout:
+    """The TB of `entry` of `kernel` has ended; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "kernel": payload.below(g.kernel_slots),
+                              "entry": payload.below(g.tb_slots)})
 
 
 def counters() -> data.StructLayout:

@@ -23,21 +23,21 @@ __all__ = ["StopPort", "WarpWindow", "WarpSavePort", "WarpStatePort", "RegisterF
 
 
 class StopPort(wiring.Signature):
-    """Stops the warps of kernels.
+    """Stops the warps of TBs.
 
     `stopped` and `exited` may follow `pending` and `stop_now` within the cycle. A warp that is
-    `stopped` stays so, and its state does not change, until its kernel is no longer pending or its
-    slot is freed.
+    `stopped` stays so, and its state does not change, until its TB is no longer pending or its slot
+    is freed.
 
     Attributes
     ----------
-    pending : Signal(kernel_slots), out
-        Vector: kernels whose warps stop at preemption points and whose full barriers are held.
-    stop_now : Signal(kernel_slots), out
+    pending : Signal(tb_slots), out
+        Vector: TBs whose warps stop at preemption points and whose full barriers are held.
+    stop_now : Signal(tb_slots), out
         Vector: those of them whose warps stop at the next instruction.
     stopped : Signal(warps), in
         Vector: warps of which nothing is outstanding that are parked, or at a barrier of a pending
-        kernel.
+        TB.
     exited : Signal(warps), in
         Vector: warps of which nothing is outstanding that are out of lanes or killed.
     issued : Signal(1), in
@@ -45,7 +45,7 @@ class StopPort(wiring.Signature):
     """
 
     def __init__(self, g: Geometry):
-        super().__init__({"pending": Out(g.kernel_slots), "stop_now": Out(g.kernel_slots),
+        super().__init__({"pending": Out(g.tb_slots), "stop_now": Out(g.tb_slots),
                           "stopped": In(g.warps), "exited": In(g.warps), "issued": In(1)})
 
 

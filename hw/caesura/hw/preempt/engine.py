@@ -32,11 +32,13 @@ from .formats.unpacker import Unpacker
 from .restore.entry_buffer import EntryBuffer
 from .restore.pipeline import RestorePipeline, restore_job
 from .restore.segment_reader import SegmentReader
+from .restore.stream_checker import StreamChecker
 from .save.committer import Committer
 from .save.pipeline import SavePipeline
 from .sequence.counters import PreemptCounters
 from .sequence.preempt_sequencer import PreemptSequencer
 from .sequence.resume_sequencer import ResumeSequencer
+from .sequence.saved_entries import SavedEntries
 from .sequence.sequencer import Sequencer
 
 __all__ = ["resident_tb", "command", "admission", "admitted", "counters", "PreemptEngine"]
@@ -50,12 +52,13 @@ class PreemptEngine(wiring.Component):
 
     A preempt ends with every TB of the kernel saved and released, or ended by itself. With the
     result `CommandError.AREA_TOO_SMALL` nothing was written; with `CommandError.BUS_ERROR` the TBs
-    not yet released stay on the SM and run on, and their entries are not resumable.
+    not yet released stay on the SM and run on, and nothing written of them will be resumed.
 
     A resume ends with every TB that has a complete entry running. With `CommandError.BAD_IMAGE`
     nothing was restored, unless a stream (not an entry) made no sense; then, and with
-    `CommandError.BUS_ERROR`, TBs that could be restored run, and every other one is given back
-    (`release`) with its entry complete again.
+    `CommandError.BUS_ERROR`, TBs that were restored before run, every other one is given back
+    (`release`) with its entry complete, and one whose entry is in doubt stays in its room without
+    running: no TB is ever lost, or in both places (`PreemptSequencer`, `ResumeSequencer`).
 
     Parameters
     ----------
@@ -65,6 +68,8 @@ class PreemptEngine(wiring.Component):
     ----------
     kernels, resident : arrays, in
         `payloads.kernel_info` of the kernel slots, and the TB table.
+    start : Signal(kernel_slots), in
+        Vector: the kernel begins anew; nothing saved of it counts any more.
     command : stream of messages.command, in; result : out
         Ready while idle; `result` is `valid` for one cycle and ends the command.
     claim : Signal(tb_slots), out
@@ -72,9 +77,9 @@ class PreemptEngine(wiring.Component):
     release : out
         `valid` for one cycle: the TB is saved, or is given back by a resume; its resources become
         free.
-    admit : stream of messages.admission, out; admitted : in; no_room : Signal(1), in
+    admit : stream of messages.admission, out; admitted : in; no_room, withdraw : Signal, in, out
         A TB that needs room, the answer when there is some; `no_room` while the admission waits for
-        it.
+        it, and `withdraw` if it is not to wait any longer.
     launch : WarpLaunchPort, out
         Restored warps and TBs. The dispatcher merges it with that of fresh ones.
     core : PreemptionPort, out
@@ -89,6 +94,7 @@ class PreemptEngine(wiring.Component):
 
     kernels: data.View
     resident: data.View
+    start: Signal
     command: stream.Interface
     result: data.View
     claim: Signal
@@ -96,6 +102,7 @@ class PreemptEngine(wiring.Component):
     admit: stream.Interface
     admitted: data.View
     no_room: Signal
+    withdraw: Signal
     launch: Port
     core: Port
     counters: data.View
@@ -108,11 +115,11 @@ class PreemptEngine(wiring.Component):
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
-            "command": In(stream.Signature(command(g))),
+            "start": In(g.kernel_slots), "command": In(stream.Signature(command(g))),
             "result": Out(data.StructLayout({"valid": 1, "error": CommandError})),
             "claim": Out(g.tb_slots), "release": Out(payload.tb_event(g)),
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
-            "no_room": In(1),
+            "no_room": In(1), "withdraw": Out(1),
             "launch": Out(WarpLaunchPort(g)), "core": Out(PreemptionPort(g)),
             "counters": Out(counters()), "activity": Out(activity(g)),
             "read_port": Out(ReadPort(g)), "write_port": Out(WritePort(g)),
@@ -130,12 +137,16 @@ class PreemptEngine(wiring.Component):
         m.submodules.unpacker = unpacker = Unpacker(g.bus_words)
         m.submodules.entries = entries = EntryBuffer(g)
         m.submodules.restore = restore = RestorePipeline(g)
+        m.submodules.checker = checker = StreamChecker(g)
+        m.submodules.saved = saved = SavedEntries(g)
         m.submodules.counts = counts = PreemptCounters(g)
 
         self._commands(m, sequencer, preempt, resume)
         self._save(m, preempt, save, commit)
-        self._heads(m, sequencer, preempt, resume, commit)
-        self._restore(m, resume, reader, unpacker, entries, restore)
+        self._heads(m, sequencer, preempt, resume, commit, saved)
+        self._restore(m, resume, reader, unpacker, entries, restore, checker)
+        m.d.comb += [entries.saved.eq(resume.look), saved.select.eq(entries.number),
+                     entries.generation.eq(saved.listed)]
         self._rows(m, sequencer.resuming, save, restore)
         m.d.comb += reader.clear.eq(sequencer.clear)
         self._count(m, sequencer, preempt, resume, save, reader, commit, counts)
@@ -148,13 +159,16 @@ class PreemptEngine(wiring.Component):
         wiring.connect(m, wiring.flipped(self.command), sequencer.command)
         m.d.comb += [
             sequencer.kernels.eq(self.kernels),
-            self.result.eq(sequencer.result), self.core.stop.pending.eq(sequencer.pending),
-            self.core.stop.stop_now.eq(sequencer.stop_now), preempt.begin.eq(sequencer.begin_save),
+            self.result.eq(sequencer.result), preempt.begin.eq(sequencer.begin_save),
+            self.core.stop.pending.eq(Mux(sequencer.pending, preempt.ours, 0)),
+            self.core.stop.stop_now.eq(Mux(sequencer.stop_now, preempt.ours, 0)),
             resume.begin.eq(sequencer.begin_resume), sequencer.save_done.eq(preempt.done),
             sequencer.resume_done.eq(resume.done),
-            self.claim.eq(preempt.claim), self.launch.start.eq(resume.start),
+            self.claim.eq(preempt.claim), resume.resident.eq(self.resident),
+            self.launch.start.eq(resume.start),
             self.release.eq(Mux(sequencer.resuming, resume.release, preempt.release)),
             resume.admitted.eq(self.admitted), resume.no_room.eq(self.no_room),
+            self.withdraw.eq(resume.withdraw),
         ]
         wiring.connect(m, resume.admit, wiring.flipped(self.admit))
 
@@ -178,30 +192,31 @@ class PreemptEngine(wiring.Component):
             save.row_data.eq(core.shared.row_data),
         ]
 
-    def _heads(self, m, sequencer, preempt, resume, commit):
-        """Committer: heads of the sequencer at work, its events to both."""
+    def _heads(self, m, sequencer, preempt, resume, commit, saved):
+        """Committer: heads of the resume sequencer, its events to both."""
         wiring.connect(m, commit.port, wiring.flipped(self.write_port))
-        accepted, resuming = sequencer.accepted, sequencer.resuming
+        accepted = sequencer.accepted
+        wiring.connect(m, resume.head, commit.head)
         m.d.comb += [
-            commit.ccb_base.eq(accepted.ccb_base), commit.generation.eq(accepted.generation),
-            commit.clear.eq(sequencer.clear), commit.opened.eq(preempt.opened),
-            commit.head.valid.eq(Mux(resuming, resume.head.valid, preempt.head.valid)),
-            commit.head.payload.eq(Mux(resuming, resume.head.payload, preempt.head.payload)),
-            resume.head.ready.eq(commit.head.ready & resuming),
-            preempt.head.ready.eq(commit.head.ready & ~resuming),
-            preempt.sending.eq(commit.sending),
+            commit.ccb_base.eq(accepted.ccb_base),
+            commit.clear.eq(sequencer.clear),
+            preempt.sending.eq(commit.sending), resume.saved.eq(saved.saved),
+            saved.kernel.eq(accepted.kernel), saved.generation.eq(accepted.generation),
+            saved.saving.eq(sequencer.saving), saved.event.eq(commit.event),
+            saved.start.eq(self.start),
         ]
         for part in (preempt, resume):
             m.d.comb += [part.head_event.eq(commit.event), part.write_error.eq(commit.error),
                          part.commit_idle.eq(commit.idle)]
 
-    def _restore(self, m, resume, reader, unpacker, entries, restore):
+    def _restore(self, m, resume, reader, unpacker, entries, restore, checker):
         """Reader and unpacker, the entries and the streams that they bring,
         and what becomes of them."""
         m.submodules.restore_jobs = jobs = StreamQueue(restore_job(self.geometry), TBS_AHEAD)
         wiring.connect(m, reader.port, wiring.flipped(self.read_port))
         wiring.connect(m, resume.read_job, reader.job)
         wiring.connect(m, reader.beat, unpacker.beat)
+        wiring.connect(m, checker.crc, restore.crc)
         wiring.connect(m, resume.restore_job, jobs.input)
         wiring.connect(m, jobs.output, restore.job)
         registers = self.core.registers
@@ -210,11 +225,13 @@ class PreemptEngine(wiring.Component):
         wiring.connect(m, restore.restore_write, wiring.flipped(registers.restore_write))
         m.d.comb += [
             unpacker.take.eq(Mux(entries.full, restore.take, entries.take)),
+            checker.beat.eq(reader.beat.payload),
+            checker.taken.eq(reader.beat.valid & reader.beat.ready),
             restore.failed.eq(resume.failed),
             entries.clear.eq(resume.begin),
             entries.select.eq(resume.select), entries.load.eq(resume.load),
             resume.entries_full.eq(entries.full),
-            resume.complete.eq(entries.complete), resume.bad.eq(entries.bad),
+            resume.bad.eq(entries.bad),
             resume.loaded.eq(entries.loaded),
             resume.entry.eq(entries.entry), resume.restored.eq(restore.done),
             resume.restore_idle.eq(restore.idle & ~jobs.output.valid),

@@ -7,7 +7,8 @@ that come closest to their limits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from rich.table import Table
 
@@ -37,18 +38,18 @@ def preemptions(g: Geometry, name: str, mechanism: Mechanism, size: str = "small
         yield early, gang
 
 
-def failures(result: PreemptionResult, slack: float = 1) -> list[str]:
+def failures(result: PreemptionResult, slack: Mapping[str, float] = MappingProxyType({})) -> list[str]:
     """Return what is wrong with a preemption: arrays with wrong elements, and times beyond their limit.
 
     Parameters
     ----------
     result : PreemptionResult
-    slack : float
-        Factor on the limit of the save.
+    slack : mapping of str to float
+        Factors on the limits that are missed, by ``save`` and ``restore``.
     """
     found = [f"{name}: {count} wrong" for name, count in result.differences.items() if count]
-    for what, limit, factor in (("save", result.save_limit, slack), ("restore", result.restore_limit, 1)):
-        if limit and limit.cycles > factor * limit.limit:
+    for what, limit in (("save", result.save_limit), ("restore", result.restore_limit)):
+        if limit and limit.cycles > slack.get(what, 1) * limit.limit:
             found.append(f"{what}: {limit}")
     return found
 

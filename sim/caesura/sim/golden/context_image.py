@@ -39,17 +39,18 @@ class SavedBlock:
     stream : ndarray of uint32
         The area's words.
     entry : dict of str to int
-        Fields of the CCB entry; `state`, `generation` and the addresses are still to be set.
+        Fields of the CCB entry; `state`, `generation`, the addresses and `crc` are still to be set.
     shared_offset : int
         Byte offset of the shared-memory part of the stream, 0 if there is none.
-    registers : int
-        Vector registers saved, all warps together.
+    registers, lines : int
+        Vector registers and lines of shared memory saved, all warps together.
     """
 
     stream: np.ndarray
     entry: dict[str, int]
     shared_offset: int
     registers: int
+    lines: int
 
 
 def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> SavedBlock:
@@ -84,14 +85,15 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     parts.append(tb.views[2].reshape(-1, LINE_WORDS)[lines].ravel())
     stream = np.concatenate([*parts, np.array(table, np.uint32)])
     data_bytes = 4 * register_words + len(lines) * SEGMENT_BYTES
+    stream_crc, table_crc = context.stream_crcs(g, stream, len(alive))
     entry = {
         "version": context.VERSION, "geometry_hash": g.hash, "length": 4 * len(stream), "launch_id": tb.launch_id,
         "ctaid_x": tb.ctaid[0], "ctaid_y": tb.ctaid[1], "ctaid_z": tb.ctaid[2],
         "live_warps": sum(1 << warp.index for warp in alive), "mechanism": mechanism, "pag": pag,
         "registers": kernel.registers, "warps": kernel.warps, "local_base": tb.local_base,
-        "data_bytes": data_bytes, "metadata_bytes": 4 * len(stream) - data_bytes, "shared_lines": len(lines),
+        "data_bytes": data_bytes, "stream_crc": stream_crc, "table_crc": table_crc,
     }
-    return SavedBlock(stream, entry, shared_offset, registers)
+    return SavedBlock(stream, entry, shared_offset, registers, len(lines))
 
 
 @functools.cache
@@ -123,29 +125,33 @@ def _warp_record(warp: Warp, saved: int) -> list[int]:
     return words
 
 
-def read_entry(g: Geometry, words: np.ndarray) -> dict[str, int] | None:
-    """Return the fields of a CCB entry (its first 16 words), or None if it is not resumable.
+def read_entry(g: Geometry, words: np.ndarray) -> dict[str, int]:
+    """Return the fields of a CCB entry that can be resumed: its first 16 words.
 
     Raises
     ------
     BadImage
-        If it is complete but of another format version or geometry.
+        If it is not complete, of another format version or geometry, or its checksum is wrong.
     """
     entry = context.from_words(CCB_ENTRY, words)
     if entry["state"] != context.State.COMPLETE:
-        return None
+        raise BadImage("it is not complete")
     if entry["version"] != context.VERSION or entry["geometry_hash"] != g.hash:
         raise BadImage("format version or geometry hash")
+    if entry["zero"] or entry["crc"] != context.entry_crc(words.tolist()):
+        raise BadImage("checksum of the entry")
     return entry
 
 
-def restore(kernel: Kernel, entry: dict[str, int], stream: np.ndarray,
+def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarray,
             scramble: np.random.Generator | None = None) -> ThreadBlock:
     """Return the TB of an image.
 
     Parameters
     ----------
     kernel : Kernel
+    index : int
+        Number of the entry.
     entry : dict of str to int
         From `read_entry`.
     stream : ndarray of uint32
@@ -164,9 +170,14 @@ def restore(kernel: Kernel, entry: dict[str, int], stream: np.ndarray,
         raise BadImage("registers, warps or pattern groups are not the kernel's")
     tb = ThreadBlock(g, kernel, entry["launch_id"])
     tb.ctaid = (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"])
-    tb.local_base = entry["local_base"] if kernel.region_bytes else kernel.descriptor.local_base
-    if tb.local_base not in kernel.region_addresses:
-        raise BadImage(f"no region of local memory begins at {tb.local_base:#x}")
+    tb.entry, tb.local_base = index, kernel.region_address(index)
+    if kernel.region_bytes and entry["local_base"] != tb.local_base:
+        raise BadImage(f"local memory at {entry['local_base']:#x}, not {tb.local_base:#x}")
+    alive = entry["live_warps"]
+    if not alive or alive >> kernel.warps:
+        raise BadImage(f"live warps {alive:#x} of {kernel.warps}")
+    if context.stream_crcs(g, stream.tolist(), alive.bit_count()) != (entry["stream_crc"], entry["table_crc"]):
+        raise BadImage("checksum of the stream")
     for warp in tb.warps:
         warp.live = 0
     image = ImageReader(stream, entry["live_warps"].bit_count())

@@ -72,9 +72,9 @@ class Execution(Sm):
         return True
 
     def complete(self, tb: ThreadBlock) -> None:
-        """Free everything a TB that has ended holds, its local memory included."""
+        """Free everything a TB that has ended holds, its entry and local memory included."""
         self.remove(tb)
-        tb.kernel.free_region(tb.local_base)
+        tb.kernel.free_entry(tb.entry)
         tb.kernel.completed += 1
 
     # Instructions

@@ -118,7 +118,8 @@ class Machine(Execution):
                 continue
             while kernel.launched < kernel.tbs and self.has_room(kernel):
                 tb = ThreadBlock(self.g, kernel, kernel.launched)
-                tb.local_base = kernel.take_region()
+                tb.entry = kernel.take_entry()
+                tb.local_base = kernel.region_address(tb.entry)
                 self.place(tb)
                 kernel.launched += 1
             if kernel.completed == kernel.tbs:

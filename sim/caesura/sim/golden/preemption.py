@@ -18,7 +18,18 @@ from .state.thread_block import ThreadBlock
 __all__ = ["Preemption"]
 
 _ENTRY_WORDS = CCB_ENTRY.size // 32
-_ENTRY_BYTES = 4 * _ENTRY_WORDS + 8  # its first two words are written twice
+_ENTRY_BYTES = 4 * _ENTRY_WORDS
+
+
+def _check_place(entry: dict[str, int], area: int, area_bytes: int, lines: int, generation: int) -> None:
+    """Check what an entry says of itself against what is known of it."""
+    if entry["generation"] != generation:
+        raise BadImage(f"generation {entry['generation']}, not {generation}")
+    inside = area <= entry["shared_image"] < area + area_bytes
+    if entry["register_image"] != area or not (inside if lines else entry["shared_image"] == 0):
+        raise BadImage("a pointer out of its save area")
+    if entry["length"] > area_bytes or entry["length"] % 4 or entry["data_bytes"] > entry["length"]:
+        raise BadImage(f"{entry['length']} bytes")
 
 
 class Preemption:
@@ -64,7 +75,7 @@ class Preemption:
         self.counters |= dict.fromkeys(("save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
                                         "save_tbs", "save_warps"), 0)
         self._mechanism, self._scramble = mechanism, scramble
-        self._generation = self._generation + 1 & 0xFFFF
+        self._generation = self._generation + 1 & 0xFFFF_FFFF
         kernel.state = KernelState.PREEMPTING
         if not mechanism.has(Capability.STOPS_AT_POINTS):
             for tb in self.machine.resident(kernel):
@@ -78,14 +89,13 @@ class Preemption:
         words = self.machine.views[2]
         waiting = []
         try:
-            for index in range(g.tb_slots):
+            for index, generation in sorted(kernel.saved.items()):
                 address = context.entry_address(descriptor.ccb_base, index)
                 entry = read_entry(g, words[address // 4:address // 4 + _ENTRY_WORDS])
-                if entry is None:
-                    continue
-                image = entry["register_image"] // 4
-                stream = words[image:image + entry["length"] // 4]
-                waiting.append((index, restore(kernel, entry, stream, scramble)))
+                area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, index)
+                _check_place(entry, area, descriptor.area_bytes, kernel.lines, generation)
+                stream = words[area // 4:area // 4 + entry["length"] // 4]
+                waiting.append((index, restore(kernel, index, entry, stream, scramble)))
         except BadImage:
             return self._end(CommandError.BAD_IMAGE, "resumed")
         self._begin(kernel)
@@ -128,18 +138,20 @@ class Preemption:
         block = save(tb, self._mechanism, self._scramble)
         if self.machine.checker is not None:
             self.machine.checker.saved(tb)
-        area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, tb.slot)
+        area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, tb.entry)
         words = self.machine.views[2]
         words[area // 4:area // 4 + len(block.stream)] = block.stream
         entry = context.to_words(
-            CCB_ENTRY, state=State.COMPLETE, generation=self._generation, register_image=area, stack_image=area,
+            CCB_ENTRY, state=State.COMPLETE, generation=self._generation, register_image=area,
             shared_image=area + block.shared_offset if block.shared_offset else 0, **block.entry)
-        address = context.entry_address(descriptor.ccb_base, tb.slot) // 4
+        entry[1] = context.entry_crc(entry)
+        tb.kernel.saved[tb.entry] = self._generation
+        address = context.entry_address(descriptor.ccb_base, tb.entry) // 4
         words[address:address + _ENTRY_WORDS] = entry
         warps = block.entry["live_warps"].bit_count()
         for name, amount in (("save_data_bytes", block.entry["data_bytes"]), ("save_registers", block.registers),
-                             ("save_metadata_bytes", block.entry["metadata_bytes"] + _ENTRY_BYTES),
-                             ("save_lines", block.entry["shared_lines"]), ("save_tbs", 1), ("save_warps", warps)):
+                             ("save_metadata_bytes", block.entry["length"] - block.entry["data_bytes"] + _ENTRY_BYTES),
+                             ("save_lines", block.lines), ("save_tbs", 1), ("save_warps", warps)):
             self.counters[name] += amount
 
     def _restore(self, kernel: Kernel) -> None:
@@ -148,6 +160,7 @@ class Preemption:
             index, tb = self._waiting.pop(0)
             address = context.entry_address(kernel.descriptor.ccb_base, index)
             machine.memory[address] = State.DEMOTED
+            del kernel.saved[index]
             if machine.checker is not None:
                 machine.checker.restored(tb)
             machine.place(tb)

@@ -41,8 +41,11 @@ def read_context(transport: Transport, launch: Launch) -> Contexts:
             _check(entry["state"] in list(context.State), f"its state is {entry['state']}")
             if entry["state"] == context.State.COMPLETE:
                 _check_entry(launch, entry, index)
-                stream = transport.read_memory(entry["register_image"], entry["length"])
-                found.append(_read_tb(launch, entry, np.frombuffer(stream, "<u4")))
+                stream = np.frombuffer(transport.read_memory(entry["register_image"], entry["length"]), "<u4")
+                found.append(_read_tb(launch, entry, stream))
+                _check(entry["crc"] == context.entry_crc(np.frombuffer(raw, "<u4").tolist()), "its checksum is wrong")
+                sums = context.stream_crcs(transport.geometry, stream.tolist(), entry["live_warps"].bit_count())
+                _check(sums == (entry["stream_crc"], entry["table_crc"]), "the checksum of its stream is wrong")
         except BadImage as damage:
             raise ContextError(f"the saved context of kernel {launch.kernel.image.name!r} is damaged: entry {index} at "
                                f"{address:#x}: {damage}; something has written over it") from None
@@ -66,9 +69,8 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
            "not the kernel's")
     _check(0 < entry["live_warps"] < 1 << entry["warps"], f"live warps {entry['live_warps']:#x} of {entry['warps']}")
     _check(entry["mechanism"] in list(context.Mechanism), f"mechanism {entry['mechanism']}")
-    regions = launch.local_region_bytes
-    places = [launch.local_base + k * regions for k in range(g.tb_slots)]
-    _check(entry["local_base"] in places, f"no local memory of the launch begins at {entry['local_base']:#x}")
+    local = launch.local_base + index * launch.local_region_bytes
+    _check(entry["local_base"] == local, f"its local memory is said to be at {entry['local_base']:#x}, not {local:#x}")
 
 
 def _read_tb(launch: Launch, entry: dict[str, int], stream: np.ndarray) -> TbContext:
@@ -83,7 +85,7 @@ def _read_tb(launch: Launch, entry: dict[str, int], stream: np.ndarray) -> TbCon
     return TbContext(
         context.State(entry["state"]), entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
         context.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"], entry["pag"], warps,
-        entry["local_base"], lines, entry["length"], entry["data_bytes"], entry["metadata_bytes"])
+        entry["local_base"], lines, entry["length"], entry["data_bytes"], entry["length"] - entry["data_bytes"])
 
 
 def _read_warp(launch: Launch, image: ImageReader, codes: np.ndarray, pag: int) -> WarpContext:

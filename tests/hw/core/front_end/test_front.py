@@ -46,17 +46,18 @@ def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, 
     other = [make("iadd", d=1, a=2, b=3), make("bar.pp.7", live=0), make("exit")]
     bench = FrontEndBench(g, [random_program(g, seed, size=30), other], seed=seed)
     count = min(4, g.warps - 1)
-    depths, routines = [], []
+    depths, routines, tb = [], [], 0
     routine = min(ins.get("target") for ins in bench.programs[0] if ins.op.name == "call")
 
     async def test(ctx):
+        nonlocal tb
         bench.set_up(ctx)
         slots = list(range(count))
         await bench.launch(ctx, 0, 0, slots, last_lanes=g.warp_size - 1)
         for _ in range(8):
             for _ in range(rng.randrange(1, 45)):
                 await bench.cycle(ctx)
-            ctx.set(getattr(bench.dut.stop, mechanism), 1)
+            ctx.set(getattr(bench.dut.stop, mechanism), 1 << tb)
             await bench.stopped(ctx, slots)
             before = len(bench.retired)
             for _ in range(12):
@@ -71,14 +72,15 @@ def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, 
             await bench.free(ctx, slots)
             if not any(warp.live for warp in saved):
                 break
-            await bench.launch(ctx, 1, 1, range(2), key=("other",))
+            await bench.launch(ctx, 1 - tb, 1, range(2), key=("other",))
             await bench.exited(ctx, range(2))
             await bench.free(ctx, range(2))
             ctx.set(getattr(bench.dut.stop, mechanism), 0)
+            tb = 1 - tb
             slots = rng.sample(range(g.warps), len(slots))
             for index, (slot, warp) in enumerate(zip(slots, saved, strict=True)):
-                await bench.place(ctx, 1, 0, slot, index, warp)
-            await bench.start(ctx, 1)
+                await bench.place(ctx, tb, 0, slot, index, warp)
+            await bench.start(ctx, tb)
         else:
             await bench.exited(ctx, slots)
         assert not bench.faults
@@ -102,7 +104,7 @@ def test_warps_continue_where_they_are_when_the_preempt_is_cancelled():
             for _ in range(rng.randrange(30)):
                 await bench.cycle(ctx)
             assert not bench.done(ctx, slots, "exited")
-            ctx.set(getattr(bench.dut.stop, mechanism), 1)
+            ctx.set(getattr(bench.dut.stop, mechanism), 0b10)
             for _ in range(cycles):
                 await bench.cycle(ctx)
             ctx.set(getattr(bench.dut.stop, mechanism), 0)
@@ -112,7 +114,7 @@ def test_warps_continue_where_they_are_when_the_preempt_is_cancelled():
     bench.run(test)
 
 
-def test_only_warps_of_the_preempted_kernel_stop():
+def test_only_warps_of_the_tbs_that_are_to_stop_do():
     loop = [make("iadd", d=1, a=1, b=1), *POINT, make("bra", target=0, reconv=4)]
     bench = FrontEndBench(TINY, [loop, loop], seed=1)
 

@@ -1,18 +1,28 @@
-"""The entry buffer: which entries can be resumed, what makes one bad, and each of them read back."""
+"""The entry buffer: what makes a saved entry bad, and each of them read back."""
 
 import random
 
 import pytest
 
-from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, State, to_words
+from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, Mechanism, State, entry_crc, from_words, to_words
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.restore.entry_buffer import ENTRY_ROWS, ENTRY_WORDS, EntryBuffer
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 
 G = preset("tiny").replace(warps=6, tb_slots=5)
-ACCEPTED = {"registers": 13, "warps": 5, "pag": 8, "area_bytes": 0x1000}
+ACCEPTED = {"registers": 13, "warps": 5, "pag": 8, "area_bytes": 0x1000, "ccb_base": 0x8000, "lines": 3}
+GENERATION = 0x7654_0000
 WRONG = {
+    "state": lambda entry: {"state": State.DEMOTED},
+    "a reserved bit": lambda entry: {"zero": 1 << 15},
+    "generation": lambda entry: {"generation": entry["generation"] ^ 1 << 16},
+    "mechanism": lambda entry: {"mechanism": max(Mechanism) + 1},
+    "more data than there is": lambda entry: {"data_bytes": entry["length"] + 1},
+    "checksum": lambda entry: {"crc": entry["crc"] ^ 1 << 9},
+    "shared memory before its area": lambda entry: {"shared_image": entry["register_image"] - 4},
+    "shared memory behind its area": lambda entry: {"shared_image": entry["register_image"] + 0x1000},
+    "no shared memory": lambda entry: {"shared_image": 0},
     "version": lambda entry: {"version": VERSION + 1},
     "geometry": lambda entry: {"geometry_hash": G.hash ^ 1 << 31},
     "registers": lambda entry: {"registers": 12},
@@ -24,28 +34,34 @@ WRONG = {
     "longer than its area": lambda entry: {"length": 0x1004},
     "much longer than its area": lambda entry: {"length": 1 << 31},
     "half a word": lambda entry: {"length": entry["length"] + 2},
-    "too short for its table": lambda entry: {"live_warps": 0b11111, "length": 4 * (5 * PATTERN_WORDS - 1)},
-    "not at a segment": lambda entry: {"register_image": entry["register_image"] + 64},
+    "no longer than its table": lambda entry: {"live_warps": 0b11111, "length": 4 * 5 * PATTERN_WORDS},
+    "no warp": lambda entry: {"live_warps": 0},
+    "not at its area": lambda entry: {"register_image": entry["register_image"] + 64},
+    "another area": lambda entry: {"register_image": entry["register_image"] + 0x1000},
 }
 LIMITS = {
-    "a whole area": {"length": 0x1000}, "a table and nothing else": {"live_warps": 0b11111, "length": 80},
-    "no warp": {"live_warps": 0, "length": 0}, "all warps": {"live_warps": 0b11111, "length": 500},
+    "a whole area": {"length": 0x1000, "data_bytes": 0x1000},
+    "a table and a word": {"live_warps": 0b11111, "length": 84, "data_bytes": 84},
+    "all warps": {"live_warps": 0b11111, "length": 500, "data_bytes": 0},
 }
 
 
-def entry_of(rng, state, **changes):
-    entry = {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": state, "version": VERSION,
-             "geometry_hash": G.hash, "register_image": 128 * rng.getrandbits(25), "live_warps": rng.getrandbits(5),
-             "length": 4 * rng.randint(5 * PATTERN_WORDS, 0x400), "registers": 13, "warps": 5, "pag": 8}
-    return {**entry, **changes}
+def entry_of(rng, number, **changes):
+    """A good entry but for changes; its checksum is right unless that is changed."""
+    area, length = 0x8000 + 128 * G.tb_slots + 0x1000 * number, 4 * rng.randint(5 * PATTERN_WORDS + 1, 0x400)
+    entry = {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": State.COMPLETE,
+             "version": VERSION, "zero": 0, "geometry_hash": G.hash, "generation": GENERATION + number,
+             "register_image": area, "shared_image": area + 4 * rng.randrange(0x400), "live_warps": rng.randint(1, 31),
+             "length": length, "data_bytes": rng.randint(0, length), "registers": 13, "warps": 5, "pag": 8,
+             "mechanism": rng.choice(list(Mechanism)), **changes}
+    return entry if "crc" in changes else {**entry, "crc": entry_crc(to_words(CCB_ENTRY, **entry))}
 
 
-def entries_of(rng, complete):
-    """Entries of which those in `complete` are good; of the others nothing but the state need make sense."""
-    states = (State.FREE, State.SAVING, State.DEMOTED, State.BASE, 0x82)
-    return [entry_of(rng, State.COMPLETE) if number in complete else
-            {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": rng.choice(states)}
-            for number in range(G.tb_slots)]
+def entries_of(rng, saved):
+    """Entries of which those in `saved` are good; of the others nothing need make sense."""
+    return [entry_of(rng, number) if number in saved else
+            {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY},
+             "state": rng.choice([*State, 2])} for number in range(G.tb_slots)]
 
 
 async def fill(ctx, dut, rng, entries):
@@ -64,20 +80,25 @@ async def fill(ctx, dut, rng, entries):
         assert taken in (0, 4) and taken <= level
         at += taken
     ctx.set(dut.level, 4)
-    for _ in range(2):
-        assert ctx.get(dut.full) and ctx.get(dut.take) == 0, "more was taken than the entries"
+    for late in (0, 1, 2):
+        assert (ctx.get(dut.full) or not late) and ctx.get(dut.take) == 0, "more was taken than the entries"
         await ctx.tick()
 
 
 def run(*scenarios):
-    """Check each list of entries: (entries, complete ones, whether one is bad)."""
+    """Check each list of entries: (entries, those saved, whether one of these is bad)."""
     dut, rng = component(EntryBuffer, G), random.Random(len(scenarios))
+
+    async def generations(ctx):
+        while True:
+            ctx.set(dut.generation, GENERATION + ctx.get(dut.number))
+            await ctx.tick()
 
     async def bench(ctx):
         ctx.set(dut.accepted, ACCEPTED)
-        for entries, complete, bad in scenarios:
+        for entries, saved, bad in scenarios:
+            ctx.set(dut.saved, sum(1 << k for k in saved))
             await fill(ctx, dut, rng, entries)
-            assert ctx.get(dut.complete) == sum(1 << k for k in complete)
             assert ctx.get(dut.bad) == bad
             for number in rng.sample(range(G.tb_slots), 2):
                 ctx.set(dut.select, number)
@@ -89,29 +110,37 @@ def run(*scenarios):
                     await ctx.tick()
                 assert ctx.get(dut.loaded) and value(ctx.get(dut.entry)) == entries[number]
 
-    simulate(dut, bench)
+    simulate(dut, bench, watches=[generations])
 
 
-def test_only_complete_entries_count():
+def test_only_saved_entries_count():
     rng = random.Random(1)
     sets = [set(), {0}, {4}, {1, 3}, set(range(5)), {0, 1, 2}]
-    run(*((entries_of(rng, complete), complete, 0) for complete in sets))
+    run(*((entries_of(rng, saved), saved, 0) for saved in sets))
 
 
 @pytest.mark.parametrize("place", [0, 2, 4])
-def test_one_wrong_field_makes_a_complete_entry_bad(place):
+def test_one_wrong_field_makes_a_saved_entry_bad(place):
     rng, scenarios = random.Random(place), []
     for change in WRONG.values():
         entries = entries_of(rng, {0, 2, 4})
-        entries[place].update(change(entries[place]))
-        scenarios.append((entries, {0, 2, 4}, 1))
-        demoted = [dict(entry) for entry in entries]
-        demoted[place]["state"] = State.DEMOTED
-        scenarios.append((demoted, {0, 2, 4} - {place}, 0))
+        good = {name: value for name, value in entries[place].items() if name != "crc"}
+        entries[place] = entry_of(rng, place, **good | change(entries[place]))
+        scenarios += [(entries, {0, 2, 4}, 1), (entries, {0, 2, 4} - {place}, 0)]
+    run(*scenarios)
+
+
+def test_every_flipped_bit_makes_an_entry_bad():
+    rng, scenarios = random.Random(5), []
+    for bit in rng.sample(range(CCB_ENTRY.size), 64):
+        entries = entries_of(rng, {1})
+        words = to_words(CCB_ENTRY, **entries[1])
+        words[bit // 32] ^= 1 << bit % 32
+        entries[1] = from_words(CCB_ENTRY, words)
+        scenarios.append((entries, {1}, 1))
     run(*scenarios)
 
 
 def test_what_is_just_allowed():
     rng = random.Random(7)
-    run(*(([*entries_of(rng, {0, 1})[:4], entry_of(rng, State.COMPLETE, **changes)], {0, 1, 4}, 0)
-          for changes in LIMITS.values()))
+    run(*(([*entries_of(rng, {0, 1})[:4], entry_of(rng, 4, **changes)], {0, 1, 4}, 0) for changes in LIMITS.values()))

@@ -1,6 +1,7 @@
 """The restore pipeline: streams made by the rules of the format become warps, registers and lines; bad ones do not."""
 
 import random
+import zlib
 
 import pytest
 
@@ -70,7 +71,11 @@ class Warp:
 
 
 class Image:
-    """A TB of a context image, and the room that it gets; `tail` is added to its stream, or cut off it."""
+    """A TB of a context image, and the room that it gets.
+
+    `tail` is added to its stream, or cut off it; `flip` changes the checksum of its table, `crc` is said to be that of
+    the rest, and `read_crc` is.
+    """
 
     def __init__(self, g, rng, accepted, worst, warps=None):
         self.accepted, registers = accepted, accepted["registers"]
@@ -84,6 +89,8 @@ class Image:
                       "slots": rng.sample(range(g.warps), g.max_block_warps)}
         self.entry, self.skip = rng.randrange(g.tb_slots), rng.randrange(4) if self.warps else 0
         self.tail, self.extra_lines = 0, 0
+        self.crc = self.read_crc = rng.getrandbits(32)
+        self.flip = 0
 
     def stream(self, rng):
         """Words before the table, the table, and the rest."""
@@ -96,8 +103,10 @@ class Image:
         return [rng.getrandbits(32) for _ in range(self.skip)] + table + rest
 
     def job(self, words):
+        table = [word for warp in self.warps.values() for word in warp.pattern()]
+        crc = zlib.crc32(b"".join(word.to_bytes(4, "little") for word in table))
         return {"entry": self.entry, "place": self.place, "live_warps": sum(1 << n for n in self.warps),
-                "words": words - self.skip, "skip": self.skip}
+                "words": words - self.skip, "skip": self.skip, "stream_crc": self.crc, "table_crc": crc ^ self.flip}
 
 
 class Bench:
@@ -160,6 +169,9 @@ class Bench:
             level = min(max(level, rng.choice([4, 4, rng.randint(0, 4)])), len(words) - taken)
             ctx.set(dut.words, words[taken:taken + level] + [rng.getrandbits(32)] * (4 - level))
             ctx.set(dut.level, level)
+            if taken == len(words) and rng.random() < 0.3:
+                ctx.set(dut.crc.payload, image.read_crc)
+                ctx.set(dut.crc.valid, 1)
             _, _, take, done = await ctx.tick().sample(dut.take, dut.done)
             assert take <= level
             taken, level = taken + take, level - take  # what is shown stays until it is taken
@@ -167,6 +179,7 @@ class Bench:
                 assert done.entry == image.entry and taken == len(words)
                 ctx.set(dut.failed, 0)
                 ctx.set(dut.level, 0)
+                ctx.set(dut.crc.valid, 0)
                 assert ctx.get(dut.idle)
                 return done.bad
         raise TimeoutError("the TB is never done")
@@ -208,7 +221,7 @@ class Bench:
 
         simulate(dut, bench, watches=[
             self.warps(), self.pushes(), self.scalars, self.writes, self.lines,
-            *map(steady, (dut.warp_init, dut.stack_push, dut.row))])
+            *map(steady, (dut.warp_init, dut.stack_push, dut.row, dut.restore_write))])
 
 
 def accepted_of(g, registers, lines, scramble=0):
@@ -224,7 +237,7 @@ def test_a_stream_becomes_what_it_was(name, worst, lines, scramble):
     bench = Bench(g, rng, 0.2)
 
     async def scenario(ctx):
-        for warps in (None, accepted["warps"], 0):
+        for warps in (None, accepted["warps"]):
             image = Image(g, rng, accepted, worst, warps)
             assert not await bench.restore(ctx, image)
             bench.check(image)
@@ -243,6 +256,8 @@ FAULTS = {
     "a deep stack": lambda image, warp: setattr(warp, "changed", {"depth": 9}),
     "more registers": lambda image, warp: setattr(warp, "changed", {"saved_registers": len(warp.codes) + 1}),
     "a register too many": lambda image, warp: warp.codes.update({5: Pattern.UNIFORM}) or warp.words.update({5: [0]}),
+    "another table": lambda image, warp: setattr(image, "flip", 1 << 17),
+    "another stream": lambda image, warp: setattr(image, "read_crc", image.crc ^ 1 << 31),
     "a line too many": lambda image, warp: setattr(image, "extra_lines", 1 << 3),
 }
 

@@ -58,7 +58,8 @@ def test_segment_reader_streams_jobs_back_to_back(bus):
             ctx.set(unpacker.take, level)
             await ctx.tick()
 
-    simulate(m, put_all(dut.job, [{"address": address, "words": words} for address, words in jobs]), memory, sink)
+    simulate(m, put_all(dut.job, [{"address": address, "words": words, "checked": k % 2}
+                              for k, (address, words) in enumerate(jobs)]), memory, sink)
     assert got == expected
     last = arrivals[-400 // g.bus_words:]
     assert last[-1] - last[0] == len(last) - 1, "gaps in a long job"

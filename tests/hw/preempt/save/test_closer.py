@@ -1,10 +1,11 @@
 """The closer: pattern table, body of the entry and tally of a TB, once all of its registers are in."""
 
 import random
+import zlib
 
 import pytest
 
-from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, Mechanism, to_words
+from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, Mechanism, State, to_words
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
 from caesura.hw.preempt.save.closer import Closer
 from support.hw.simulation import component
@@ -13,6 +14,7 @@ from support.hw.stream_bench import get, put, simulate, steady, value
 TINY = preset("tiny")
 GEOMETRIES = {"bus of 8": TINY, "bus of 16": TINY.replace(bus_bytes=16, warps=6, tb_slots=5),
               "bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4)}
+GENERATION = 0xBEEF_0007
 ACCEPTED = {"mechanism": Mechanism.LIVE_CP, "pag": 8, "registers": 13, "warps": 4}
 
 
@@ -36,11 +38,13 @@ class Case:
         self.tally = {"valid": 1, "ended": ended, "tb": self.job["tb"], "data_bytes": data_bytes,
                       "metadata_bytes": metadata_bytes, "registers": self.job["registers"], "lines": lines,
                       "warps": records}
+        self.stream_words, self.stream_crc = self.words + 32 * lines + metadata_words, rng.getrandbits(32)
         self.body = to_words(
-            CCB_ENTRY, **ACCEPTED, **place, register_image=self.job["area"], stack_image=self.job["area"],
-            shared_image=self.job["area"] + 4 * (shared_words + self.words) if lines else 0, shared_lines=lines,
+            CCB_ENTRY, **ACCEPTED, **place, register_image=self.job["area"], state=State.COMPLETE, version=VERSION,
+            shared_image=self.job["area"] + 4 * (shared_words + self.words) if lines else 0,
             length=data_bytes + metadata_bytes, live_warps=live_warps, data_bytes=data_bytes,
-            metadata_bytes=metadata_bytes)[2:]
+            geometry_hash=g.hash, generation=GENERATION, stream_crc=self.stream_crc,
+            table_crc=zlib.crc32(b"".join(word.to_bytes(4, "little") for word in self.table())))
 
     def table(self):
         rows = [vector if self.job["listed"] >> k & 1 else 0 for k, vector in enumerate(self.vectors)]
@@ -48,13 +52,14 @@ class Case:
 
 
 async def unit(ctx, dut, rng, stall):
-    """Return the words of a unit, None where they are skipped, and its tag."""
-    words = []
+    """Return the words of a unit, its tag, and how many of the first words are skipped."""
+    words, skipped = [], 0
     while True:
         chunk = value(await get(ctx, dut.chunk, rng, stall))
-        words += [None if chunk["skip"] else word for word in chunk["words"][:chunk["count"]]]
+        words += chunk["words"][:chunk["count"]]
+        skipped += chunk["count"] * chunk["skip"]
         if chunk["flush"]:
-            return words, chunk["tag"]
+            return words, chunk["tag"], skipped
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
@@ -83,7 +88,7 @@ def test_table_body_and_tally_of_each_tb(name, lines):
                 assert not clear
 
     async def bench(ctx):
-        ctx.set(dut.accepted, {**ACCEPTED, "lines": lines})
+        ctx.set(dut.accepted, {**ACCEPTED, "lines": lines, "generation": GENERATION})
         for number, case in enumerate(cases):
             bank = case.job["bank"]
             ctx.set(dut.collected[bank], {"items": max(0, case.job["items"] - 1), "words": 3})
@@ -95,13 +100,17 @@ def test_table_body_and_tally_of_each_tb(name, lines):
                     await ctx.tick()
                     assert not ctx.get(dut.chunk.valid) and ctx.get(dut.busy), "a register is still to come"
             ctx.set(dut.collected[bank], {"items": case.job["items"], "words": case.words})
+            ctx.set(dut.stream_crc, 0)
+            assert not ctx.get(dut.bounded)
             if case.job["written"]:
-                words, tag = await unit(ctx, dut, rng, 0.3)
-                assert words == case.table()
+                words, tag, skipped = await unit(ctx, dut, rng, 0.3)
+                assert words == case.table() and not skipped
+                assert case.job["ended"] or ctx.get(dut.bounded) and ctx.get(dut.stream_words) == case.stream_words
                 assert tag == {"final": 0, "closed": case.job["ended"]}
                 if not case.job["ended"]:
-                    words, tag = await unit(ctx, dut, rng, 0.3)
-                    assert words == [None] * (8 % g.bus_bytes // 4) + case.body
+                    ctx.set(dut.stream_crc, case.stream_crc)
+                    words, tag, skipped = await unit(ctx, dut, rng, 0.3)
+                    assert words == case.body and skipped == 2
                     assert tag == {"final": 1, "closed": 1}
             await ctx.tick().until(~dut.busy)
             assert len(tallies) == number + 1

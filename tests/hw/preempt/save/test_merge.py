@@ -85,7 +85,7 @@ def test_everything_comes_in_its_place(name, stall):
         for words, flush, skip, final in streams.chunks:
             out = value(await get(ctx, dut.chunk, rng, stall))
             assert (out["words"][:out["count"]], out["flush"], out["skip"]) == (words, flush, skip)
-            assert not flush or out["tag"] == final
+            assert not flush or out["tag"]["final"] == final
         assert not ctx.get(dut.chunk.valid)
 
     sources = [put_all(getattr(dut, name), getattr(streams, name), rng, stall)

@@ -106,7 +106,8 @@ class Bench:
         rng = self.rng
         return {"valid": 1, "started": 1, "warps": sum(1 << slot for slot in slots), "first_line": first_line,
                 "lines": self.accepted["lines"], "launch_id": rng.getrandbits(32), "ctaid_x": rng.getrandbits(32),
-                "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16), "local_base": rng.getrandbits(32)}
+                "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16), "local_base": rng.getrandbits(32),
+                "entry": rng.randrange(self.g.tb_slots)}
 
     def state(self, ctx, stopped, exited):
         self.stopped, self.exited = stopped, exited
@@ -160,7 +161,7 @@ class Bench:
     def check(self, tb, row, bank, ended=False):
         """Take what belongs to the TB from what came out, and compare it."""
         g, accepted = self.g, self.accepted
-        body = entry_address(CCB_BASE, tb) + 8 - 8 % g.bus_bytes
+        body = entry_address(CCB_BASE, row["entry"]) + 8 - 8 % g.bus_bytes
         close = self.closes.pop(0)
         left = {slot for slot in self.slots[tb] if not self.exited >> slot & 1} if not ended else set()
         numbers, words, listed, registers = [], 0, 0, 0
@@ -191,10 +192,10 @@ class Bench:
                 lines, words = self._lines(row, words)
             piece, tag, _ = self.pieces.pop(0)
             assert piece == [] and tag == {"rows": 0, "registers": 0, "closes": 1}
-            area = area_address(g, CCB_BASE, AREA_BYTES, tb)
-            assert self.jobs.pop(0) == {"address": area, "entry": tb} and close["area"] == area
+            area = area_address(g, CCB_BASE, AREA_BYTES, row["entry"])
+            assert self.jobs.pop(0) == {"address": area, "entry": row["entry"]} and close["area"] == area
             if not ended:
-                assert self.jobs.pop(0) == {"address": body, "entry": tb}
+                assert self.jobs.pop(0) == {"address": body, "entry": row["entry"]}
         assert {name: close[name] for name in close if name != "area"} == {
             "tb": tb, "bank": bank, "ended": ended, "written": bool(numbers),
             "live_warps": sum(1 << n for n in numbers),

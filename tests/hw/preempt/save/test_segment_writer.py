@@ -26,10 +26,11 @@ def test_segment_writer_cuts_at_segments_and_flushes(bus):
             if at % 128 == 0 or k == beats - 1:
                 expected.append((at - open_beats * bus, open_beats, number % 2, final if k == beats - 1 else 0))
                 open_beats = 0
-    bursts, data = [], []
+    bursts, data, crcs = [], [], []
 
     async def beats(ctx):
         for number, (_, count, final) in enumerate(units):
+            ctx.set(dut.crc, 1000 + number)
             full = (1 << g.bus_words) - 1
             for k in range(count):
                 await put(ctx, dut.beat, {"words": [number << 8 | k] * g.bus_words, "strobe": full,
@@ -41,6 +42,7 @@ def test_segment_writer_cuts_at_segments_and_flushes(bus):
         for _ in expected:
             burst = await get(ctx, dut.burst, rng, 0.3)
             bursts.append((burst.address, burst.extra_beats + 1, burst.entry, burst.final))
+            crcs.extend([burst.crc] * burst.final)
             for k in range(burst.extra_beats + 1):
                 assert k == 0 or ctx.get(dut.data.valid), "a burst was offered before all of its beats were there"
                 beat = await get(ctx, dut.data)
@@ -50,6 +52,7 @@ def test_segment_writer_cuts_at_segments_and_flushes(bus):
     jobs = put_all(dut.job, [{"address": address, "entry": number % 2} for number, (address, _, _) in enumerate(units)])
     simulate(dut, jobs, beats, sink, watches=[steady(dut.burst), steady(dut.data)])
     assert bursts == expected
+    assert crcs == [1000 + number for number, (_, count, final) in enumerate(units) if final and count]
     assert data == [number << 8 | k for number, (_, count, _) in enumerate(units) for k in range(count)]
 
 

@@ -29,28 +29,30 @@ class Bench:
     ----------
     exits : float
         Chance that a warp exits rather than stops.
-    fails : State, optional
-        The head with which writing fails, once.
+    fails : set of State or str
+        What fails: data, once; the first head of a state.
     """
 
-    def __init__(self, g, seed, exits, fails=None):
-        self.g, self.rng, self.exits, self.fails = g, random.Random(seed), exits, fails
+    def __init__(self, g, seed, exits, fails=()):
+        self.g, self.rng, self.exits, self.fails = g, random.Random(seed), exits, set(fails)
         self.dut = component(PreemptSequencer, g)
 
     def fill(self):
         """Some TBs of the kernel, some of another; every TB has started, as the dispatcher sees to."""
         g, rng = self.g, self.rng
-        slots = rng.sample(range(g.warps), g.warps)
+        slots, entries = rng.sample(range(g.warps), g.warps), rng.sample(range(g.tb_slots), g.tb_slots)
         self.rows = [{"valid": 0}] * g.tb_slots
         for tb in rng.sample(range(g.tb_slots), rng.choice([g.tb_slots, rng.randint(0, g.tb_slots)])):
             mine, slots = slots[:rng.randint(1, g.warps // g.tb_slots)], slots[g.warps // g.tb_slots:]
             self.rows[tb] = {"valid": 1, "started": 1, "warps": sum(1 << slot for slot in mine),
-                             "kernel": KERNEL if rng.random() < 0.8 else 0, "launch_id": rng.getrandbits(32)}
+                             "kernel": KERNEL if rng.random() < 0.8 else 0, "launch_id": rng.getrandbits(32),
+                             "entry": entries[tb]}
+        self.slot_of = {entry: tb for tb, entry in enumerate(entries)}
         self.ours = {tb for tb, row in enumerate(self.rows) if row["valid"] and row["kernel"] == KERNEL}
         self.stopped = self.exited = 0
-        self.pipeline, self.heads, self.written, self.freed = None, [], [], []
-        self.saving, self.begun, self.ended, self.committing = set(), [], set(), {}
-        self.opened, self.released, self.dropped, self.write_error, self.at_error = set(), set(), set(), False, None
+        self.pipeline, self.heads, self.failing = None, [], set(self.fails)
+        self.begun, self.ended, self.committing = [], set(), {}
+        self.released, self.dropped, self.write_error = set(), set(), False
         self.before = None
 
     def running(self, tb):
@@ -89,37 +91,35 @@ class Bench:
         ctx.set(dut.flowing, pipeline is not None and not waits)
         ctx.set(dut.save_idle, pipeline is None)
         ctx.set(dut.target.ready, pipeline is None)
-        ctx.set(dut.head.ready, rng.random() < 0.6)
         ctx.set(dut.head_event, event)
-        ctx.set(dut.sending, any(tb in self.opened for tb in self.committing))
+        ctx.set(dut.sending, bool(self.committing))
         ctx.set(dut.commit_idle, not self.heads and not event["valid"] and not self.committing)
         ctx.set(dut.write_error, self.write_error)
         return tally, event
 
     def acknowledge(self, event):
         """The committer's side of an event; a failed head is an error from the next cycle on."""
-        tb = event["entry"]
         if event["error"]:
             self.write_error = True
-        if event["state"] == State.SAVING:
-            self.opened.add(tb)
 
     def commit(self):
-        """Data of opened entries is written; `COMPLETE` follows, unless something has failed."""
+        """Data is written; `COMPLETE` follows, unless something has failed."""
         for tb in list(self.committing):
-            if tb in self.opened:
-                self.committing[tb] -= 1
-                if self.committing[tb] == 0:
-                    del self.committing[tb]
-                    if not self.write_error:
-                        self.heads.append({"entry": tb, "state": State.COMPLETE, "error": self.failing(State.COMPLETE)})
+            self.committing[tb] -= 1
+            if self.committing[tb] == 0:
+                del self.committing[tb]
+                self.write_error |= self.fail("data")
+                if not self.write_error:
+                    self.send(tb, State.COMPLETE)
 
-    def failing(self, state):
-        """Whether a head fails: the first of the state that is to."""
-        if self.fails == state and self.at_error is None:
-            self.at_error = state
-            return 1
-        return 0
+    def send(self, tb, state):
+        self.heads.append({"entry": self.rows[tb]["entry"], "state": state, "error": self.fail(state)})
+
+    def fail(self, what):
+        """Whether a write fails: the first of those that are to."""
+        fails = what in self.failing
+        self.failing.discard(what)
+        return fails
 
     async def cycle(self, ctx):
         """Run a cycle; return the result if there is one."""
@@ -131,30 +131,29 @@ class Bench:
         target = ctx.get(dut.target.payload) if ctx.get(dut.target.valid) else None
         if target is not None and target.tb not in self.begun:
             self.check_choice(target)
-        assert ctx.get(dut.opened) == sum(1 << tb for tb in self.opened)
+        assert ctx.get(dut.ours) == sum(1 << tb for tb in self.ours if self.rows[tb]["valid"])
         state = (self.stopped, self.exited, {tb for tb in range(self.g.tb_slots) if claim >> tb & 1}, self.write_error)
-        _, _, head, sent, taken, release, dropped, done = await ctx.tick().sample(
-            dut.head.payload, dut.head.valid & dut.head.ready, dut.target.valid & dut.target.ready, dut.release,
-            dut.dropped, dut.done)
+        _, _, taken, release, dropped, done = await ctx.tick().sample(
+            dut.target.valid & dut.target.ready, dut.release, dut.dropped, dut.done)
         self.before = state
-        if sent:
-            self.head(head)
         if event["valid"]:
             self.acknowledge(event)
+        gone = {tb for tb in state[2] if tb not in self.begun and not self.left(tb)}
+        if tally["valid"] and tally["ended"]:
+            gone.add(tally["tb"])
+        self.ended |= gone
         committed = event["valid"] and event["state"] == State.COMPLETE and not event["error"]
-        freed = event["valid"] and event["state"] == State.FREE
-        assert release.valid == committed and dropped == (committed or freed)
+        assert release.valid == committed and dropped == (committed or bool(gone))
         if committed:
-            assert release.tb == event["entry"]
+            assert release.tb == self.slot_of[event["entry"]]
             self.released.add(release.tb)
-        if committed or freed:
-            self.dropped.add(event["entry"])
-            self.rows[event["entry"]] = {"valid": 0}
+            gone.add(release.tb)
+        for tb in gone:
+            self.dropped.add(tb)
+            self.rows[tb] = {"valid": 0}
         self.commit()
         if tally["valid"]:
-            if tally["ended"]:
-                self.ended.add(tally["tb"])
-            else:
+            if not tally["ended"]:
                 self.committing[tally["tb"]] = self.rng.randint(1, 12)
             self.pipeline = None
         if taken:
@@ -162,18 +161,6 @@ class Bench:
             self.pipeline = Pipeline(target.tb, self.rows[target.tb])
         assert claim & ~sum(1 << tb for tb in self.ours) == 0, "a TB of another kernel is claimed"
         return done if done.valid else None
-
-    def head(self, head):
-        """A head is taken by the committer."""
-        tb, state = head.entry, State(head.state)
-        assert head.generation == GENERATION and tb in self.ours
-        if state == State.SAVING:
-            assert tb not in self.saving
-            self.saving.add(tb)
-        else:
-            assert state == State.FREE and tb in self.saving and tb not in self.freed and not self.left(tb)
-            self.freed.append(tb)
-        self.heads.append({"entry": tb, "state": state, "error": self.failing(state)})
 
     def check_choice(self, target):
         """A new target was chosen in the cycle before: is it one that may be saved, and are whole ones preferred?"""
@@ -204,10 +191,9 @@ class Bench:
         self.pace = pace
         self.fill()
         ctx.set(dut.accepted, {"kernel": KERNEL, "generation": GENERATION})
-        before = set(self.opened)
         self.inputs(ctx)
         ctx.set(dut.begin, 1)
-        assert not ctx.get(dut.draining) and not before
+        assert not ctx.get(dut.draining)
         await ctx.tick()
         ctx.set(dut.begin, 0)
         for _ in range(LIMIT):
@@ -227,8 +213,7 @@ class Bench:
             for _ in range(count):
                 errors.append(await self.preempt(ctx, pace))
                 if not errors[-1]:
-                    assert self.dropped == self.ours and self.saving == self.ours
-                    assert self.released == {tb for tb in self.ours if tb not in self.freed}
+                    assert self.dropped == self.ours and self.released == self.ours - self.ended
 
         simulate(self.dut, bench, cycles=count * (LIMIT + 2))
         return errors
@@ -240,23 +225,23 @@ def test_every_tb_of_the_kernel_is_saved_or_has_ended(name, exits, pace):
     assert Bench(GEOMETRIES[name], f"{name} {exits} {pace}", exits).run(2, pace) == [CommandError.NONE] * 2
 
 
-@pytest.mark.parametrize("state", [State.SAVING, State.COMPLETE])
-def test_after_a_write_error_what_is_not_committed_stays(state):
+@pytest.mark.parametrize("fails", ["data", State.COMPLETE])
+def test_after_a_write_error_what_is_not_committed_stays(fails):
     for seed in range(3):
-        bench = Bench(GEOMETRIES["6 TBs"], seed + 20, 0.1, fails=state)
+        bench = Bench(GEOMETRIES["6 TBs"], seed + 20, 0.1, fails={fails})
         error, = bench.run(1)
-        if bench.at_error:
+        if bench.write_error:
             assert error == CommandError.BUS_ERROR and bench.released <= bench.ours
             assert all(bench.rows[tb]["valid"] for tb in bench.ours - bench.dropped)
         else:
-            assert error == CommandError.NONE and not bench.ours
+            assert error == CommandError.NONE and bench.ours == bench.ended
 
 
 def test_a_kernel_without_tbs_ends_at_once():
     dut = component(PreemptSequencer, GEOMETRIES["tiny"])
 
     async def bench(ctx):
-        for signal in (dut.save_idle, dut.commit_idle, dut.head.ready, dut.target.ready):
+        for signal in (dut.save_idle, dut.commit_idle, dut.target.ready):
             ctx.set(signal, 1)
         ctx.set(dut.resident[0], {"valid": 1, "started": 1, "kernel": 0, "warps": 3})
         ctx.set(dut.accepted.kernel, KERNEL)
@@ -264,7 +249,7 @@ def test_a_kernel_without_tbs_ends_at_once():
         await ctx.tick()
         ctx.set(dut.begin, 0)
         for _ in range(4):
-            assert not ctx.get(dut.claim) and not ctx.get(dut.head.valid)
+            assert not ctx.get(dut.claim)
             if ctx.get(dut.done.valid):
                 return
             await ctx.tick()

@@ -27,11 +27,15 @@ class Bench:
         TBs that fit.
     fault : str, optional
         What goes wrong: ``entries`` (a read fails), ``entry`` (one is bad), ``place`` (no such local memory),
-        ``stream`` (one makes no sense), ``read`` (a later read fails), ``demote`` (a write fails).
+        ``stream`` (one makes no sense), ``read`` (a later read fails), ``demote`` (a write fails),
+        ``write`` (and the next ones too).
+    parked : int
+        TBs that are parked from the beginning.
     """
 
-    def __init__(self, g, seed, gang, room, fault=None):
+    def __init__(self, g, seed, gang, room, fault=None, parked=0):
         self.g, self.rng, self.gang, self.room, self.fault = g, random.Random(seed), gang, room, fault
+        self.already = parked
         self.dut = component(ResumeSequencer, g)
 
     def begin(self):
@@ -42,17 +46,24 @@ class Bench:
             table = PATTERN_WORDS * bin(live).count("1")
             entry = {name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}
             self.entries.append(entry | {"live_warps": live, "length": 4 * (table + rng.randint(0, 300)),
-                                         "register_image": 128 * rng.getrandbits(20),
-                                         "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16)})
+                                         "register_image": 128 * rng.getrandbits(20)})
+        self.free = rng.sample(range(g.tb_slots), g.tb_slots)
+        self.parked = {}
+        for _ in range(self.already):
+            self.parked[rng.choice([n for n in range(g.tb_slots) if n not in self.parked])] = self.free.pop()
         self.complete = set(rng.sample(range(g.tb_slots), g.tb_slots if self.fault else rng.randint(0, g.tb_slots)))
-        self.victim = rng.choice([*self.complete, 0])  # the entry with which something goes wrong
-        self.jobs = [{"address": CCB_BASE + 128 * k, "words": ENTRY_WORDS, "skip": 0} for k in range(g.tb_slots)]
+        self.complete -= set(self.parked)
+        self.victim = rng.choice(sorted(self.complete) or [0])  # the entry with which something goes wrong
+        self.places = {entry: {"tb": tb} for entry, tb in self.parked.items()}
+        self.parsed, self.first_parked = set(self.parked), dict(self.parked)
+        self.jobs = [{"address": CCB_BASE + 128 * k, "words": ENTRY_WORDS, "skip": 0, "checked": 0}
+                     for k in range(g.tb_slots)]
         self.asked, self.time, self.full_at, self.load_at, self.shown = 0, 0, None, None, 0
-        self.admitting, self.answer_at, self.slots, self.free = None, 0, {}, rng.sample(range(g.tb_slots), self.room)
+        self.admitting, self.answer_at, self.free = None, 0, self.free[:self.room]
         self.restores, self.todo, self.heads, self.ends = [], [], [], {}
-        self.places, self.parsed, self.demoted = {}, set(), set()
+        self.demoted, self.recalled = set(), set()
         self.started, self.released, self.order, self.late = [], [], [], 0
-        self.read_error = self.write_error = False
+        self.read_error = self.write_error = self.hurried = self.judged = False
 
     def admission(self, ctx):
         """The dispatcher: answers when there is room; says so while there is none."""
@@ -63,6 +74,8 @@ class Bench:
         answer = {"valid": 0}
         if self.admitting is not None and self.time >= self.answer_at:
             if self.fault == "place" and self.admitting == self.victim:
+                answer = {"valid": 1, "bad": 1}
+            elif not self.free and ctx.get(self.dut.withdraw):
                 answer = {"valid": 1, "bad": 1}
             elif self.free:
                 g, rng = self.g, self.rng
@@ -79,7 +92,8 @@ class Bench:
         dut = self.dut
         full = self.full_at is not None and self.time >= self.full_at
         ctx.set(dut.entries_full, full)
-        ctx.set(dut.complete, sum(1 << k for k in self.complete) if full else 0)
+        assert self.judged or ctx.get(dut.look) == sum(1 << k for k in self.complete)
+        self.judged |= full
         ctx.set(dut.bad, full and self.fault == "entry")
         loaded = self.load_at is None or self.time > self.load_at + 4
         ctx.set(dut.loaded, loaded)
@@ -105,7 +119,8 @@ class Bench:
         event = {"valid": 0}
         if self.heads and self.rng.random() < 0.2:
             entry, state = self.heads.pop(0)
-            error = self.fault == "demote" and state == State.DEMOTED and entry == self.victim
+            error = self.fault in ("demote", "write") and state == State.DEMOTED and entry == self.victim
+            error |= self.fault == "write" and self.write_error
             event = {"valid": 1, "entry": entry, "state": state, "error": error}
         ctx.set(self.dut.head_event, event)
         ctx.set(self.dut.head.ready, self.rng.random() < 0.5)
@@ -129,14 +144,20 @@ class Bench:
                 dut.restore_job.valid & dut.restore_job.ready, dut.head.payload, dut.head.valid & dut.head.ready,
                 dut.start, dut.release, dut.done))
         self.time += 1
+        self.hurried |= no_room or failed
         if load:
             self.load_at = self.time - 1
         if start.valid:
             self.start(start.tb, no_room or failed)
-        assert release.valid == (event["valid"] and event["state"] == State.COMPLETE)
+        completed = event["valid"] and event["state"] == State.COMPLETE
         if release.valid:
-            assert release.tb == self.places[event["entry"]]["tb"] and failed
-            self.released.append(event["entry"])
+            entry = next(k for k, place in self.places.items() if place["tb"] == release.tb and k not in self.started)
+            assert failed and entry not in self.parked and entry not in self.released
+            assert not event["error"] if completed else entry not in self.recalled
+            self.released.append(entry)
+        assert not completed or release.valid != event["error"]
+        if completed and event["error"]:
+            self.parked[event["entry"]] = self.places[event["entry"]]["tb"]
         self.notes(answer, restored, event)
         if asked:
             self.request(value(job))
@@ -179,15 +200,15 @@ class Bench:
         before = entry["length"] // 4 - table
         at = entry["register_image"] + 4 * before
         skip = at % self.g.bus_bytes // 4
-        self.jobs += [{"address": at - 4 * skip, "words": table + skip, "skip": skip},
-                      {"address": entry["register_image"], "words": before, "skip": None}]
+        self.jobs += [{"address": at - 4 * skip, "words": table + skip, "skip": skip, "checked": 0},
+                      {"address": entry["register_image"], "words": before, "skip": None, "checked": 1}]
         self.todo.append((number, skip))
 
     def admit(self, admission, failed):
         number = next(k for k in self.complete if self.entries[k]["launch_id"] == admission["launch_id"])
         self.late += failed  # the one in hand when it went wrong
         assert number not in self.places and self.late <= 1, "more is admitted after an error"
-        assert admission == {"kernel": 1, **{name: self.entries[number][name] for name in PLACE}}
+        assert admission == {"kernel": 1, "entry": number, **{name: self.entries[number][name] for name in PLACE}}
         self.admitting, self.answer_at = number, self.time + self.rng.randint(0, 6)
 
     def queue(self, job):
@@ -195,16 +216,20 @@ class Bench:
         place = {**self.places[number], "valid": job["place"]["valid"]}
         entry = self.entries[number]
         assert job == {"entry": number, "place": place, "live_warps": entry["live_warps"],
-                       "words": entry["length"] // 4, "skip": skip}
+                       "words": entry["length"] // 4, "skip": skip,
+                       "stream_crc": entry["stream_crc"], "table_crc": entry["table_crc"]}
         self.restores.append([number, self.rng.randint(0, 60)])
 
     def head(self, head):
         number, state = head.entry, State(head.state)
-        assert head.generation == self.entries[number]["generation"] and number in self.places
+        assert number in self.places
         if state == State.DEMOTED:
-            assert (number, state) not in self.order
+            assert number in self.parsed - self.recalled
+            assert not self.gang or self.complete <= self.parsed or self.hurried
+            self.recalled.add(number)
         else:
             assert state == State.COMPLETE and number not in self.started and self.broken()
+            assert head.crc == self.entries[number]["crc"] and number not in self.first_parked
         self.order.append((number, state))
         self.heads.append((number, state))
 
@@ -214,6 +239,7 @@ class Bench:
     def start(self, tb, hurry):
         """A TB starts: the one placed last in its slot."""
         number = next(k for k, place in self.places.items() if place["tb"] == tb and k not in self.started)
+        self.parked.pop(number, None)
         assert number in self.parsed & self.demoted
         assert not self.gang or hurry or self.complete <= self.parsed & self.demoted, "before the others of its gang"
         self.started.append(number)
@@ -224,6 +250,12 @@ class Bench:
         dut = self.dut
         self.begin()
         ctx.set(dut.accepted, {"kernel": 1, "ccb_base": CCB_BASE, "gang": self.gang})
+        ctx.set(dut.saved, sum(1 << k for k in {*self.complete, *self.parked}))  # a parked one may still be, or not
+        entry_of = {tb: entry for entry, tb in self.parked.items()}
+        for tb in range(self.g.tb_slots):
+            entry = entry_of.get(tb, self.rng.randrange(self.g.tb_slots))
+            ctx.set(dut.resident[tb], {"valid": tb in entry_of or self.rng.random() < 0.5, "entry": entry,
+                                       "kernel": 1 if tb in entry_of else 0, "started": 0})
         for signal in (dut.read_error, dut.write_error, dut.entries_full, dut.bad):
             ctx.set(signal, 0)
         ctx.set(dut.begin, 1)
@@ -246,9 +278,10 @@ class Bench:
                 assert not self.restores and not self.heads
                 assert not set(self.started) & set(self.released)
                 if not errors[-1]:
-                    assert set(self.started) == self.complete and not self.released
+                    assert set(self.started) == self.complete | set(self.first_parked) and not self.released
                 else:
-                    assert set(self.started) | set(self.released) == set(self.places)
+                    assert {*self.started, *self.released, *self.parked} == set(self.places)
+                    assert self.demoted <= set(self.started)
 
         simulate(self.dut, bench, cycles=count * (LIMIT + 2))
         return errors
@@ -263,17 +296,33 @@ def test_every_complete_entry_comes_back_and_starts(name, gang, room):
 
 @pytest.mark.parametrize("fault, error", [("entries", CommandError.BUS_ERROR), ("entry", CommandError.BAD_IMAGE)])
 def test_nothing_is_restored_if_an_entry_is_bad_or_unread(fault, error):
-    bench = Bench(GEOMETRIES["bus of 16"], 1, 0, 6, fault)
-    assert bench.run(2) == [error] * 2
-    assert not bench.places and not bench.order
+    for parked in (0, 2):
+        bench = Bench(GEOMETRIES["bus of 16"], 1, 0, 4, fault, parked)
+        assert bench.run(2) == [error] * 2
+        assert bench.places.keys() == bench.parked.keys() and not bench.order
 
 
 @pytest.mark.parametrize("fault, error", [("place", CommandError.BAD_IMAGE), ("stream", CommandError.BAD_IMAGE),
-                                          ("read", CommandError.BUS_ERROR), ("demote", CommandError.BUS_ERROR)])
+                                          ("read", CommandError.BUS_ERROR), ("demote", CommandError.BUS_ERROR),
+                                          ("write", CommandError.BUS_ERROR)])
 @pytest.mark.parametrize("gang", [0, 1])
 def test_after_an_error_what_is_not_in_place_is_given_back(fault, error, gang):
     bench = Bench(GEOMETRIES["bus of 16"], f"{fault} {gang}", gang, 3, fault)
     assert bench.run(1) == [error]
     for number in bench.places:
         states = [state for k, state in bench.order if k == number]
-        assert states == [State.DEMOTED] + [State.COMPLETE] * (number in bench.released)
+        assert (states[:1] == [State.DEMOTED]) == (number in bench.recalled)
+        back = number in bench.recalled and number not in bench.started
+        assert states[1:] == [State.COMPLETE] * back
+    assert bool(bench.parked) == (fault == "write")
+
+
+@pytest.mark.parametrize("fault, gang", [(None, 0), (None, 1), ("stream", 0), ("stream", 1), ("write", 0)])
+def test_a_resume_begins_with_the_demotion_of_what_is_parked(fault, gang):
+    bench = Bench(GEOMETRIES["bus of 16"], f"parked {fault} {gang}", gang, 4, fault, parked=2)
+    error, = bench.run(1)
+    assert bool(error) == (fault is not None)
+    if fault is None:
+        assert set(bench.first_parked) <= set(bench.started)
+    elif gang:
+        assert bench.parked == bench.first_parked and not bench.order, "demoted before all is in place"

@@ -59,7 +59,7 @@ class WarpTable(wiring.Component):
     ended : Signal(warps), out
         Out of lanes or killed.
     pending_warps : Signal(warps), out
-        Warps of kernels that are being preempted.
+        Warps of TBs that are to stop.
     barriers : list of Signal(warps), out
         Bit planes of the barrier id each warp waits at.
     members : list of Signal(warps), out
@@ -111,7 +111,7 @@ class WarpTable(wiring.Component):
             "init": In(payload.warp_init(g)), "init_valid": In(1),
             "start": In(payload.tb_event(g)),
             "free": In(g.warps), "kill": In(g.warps),
-            "pending": In(g.kernel_slots), "stop_now": In(g.kernel_slots),
+            "pending": In(g.tb_slots), "stop_now": In(g.tb_slots),
             **{name: In(g.warps)
                for name in ("waits", "parks", "arms", "disarms", "faults", "emptied", "releases")},
             "barrier": In(below(BARRIERS)),
@@ -140,18 +140,14 @@ class WarpTable(wiring.Component):
         return m
 
     def _groups(self, m: Module, fresh, gone):
-        """Warps of each kernel and TB; return the warps that have to stop at once."""
+        """Warps of each TB; return the warps that have to stop at once."""
         g = self.geometry
         pending = stopping = Const(0, g.warps)
-        for k in range(g.kernel_slots):
-            of_kernel = Signal(g.warps, name=f"kernel{k}")
-            m.d.sync += of_kernel.eq(of_kernel & ~gone
-                                     | fresh & spread(self.init.kernel == k, g.warps))
-            pending = pending | of_kernel & spread(self.pending[k] | self.stop_now[k], g.warps)
-            stopping = stopping | of_kernel & spread(self.stop_now[k], g.warps)
         for t in range(g.tb_slots):
             of_tb = self.members[t]
             m.d.sync += of_tb.eq(of_tb & ~gone | fresh & spread(self.init.tb == t, g.warps))
+            pending = pending | of_tb & spread(self.pending[t] | self.stop_now[t], g.warps)
+            stopping = stopping | of_tb & spread(self.stop_now[t], g.warps)
         m.d.comb += self.pending_warps.eq(pending)
         return stopping
 

@@ -18,7 +18,7 @@ def accepted_command(g: Geometry) -> data.StructLayout:
     pattern group.
     """
     return data.StructLayout({
-        "kernel": below(g.kernel_slots), "mechanism": 4, "scramble": 1, "gang": 1, "generation": 16,
+        "kernel": below(g.kernel_slots), "mechanism": 4, "scramble": 1, "gang": 1, "generation": 32,
         "ccb_base": ADDRESS_BITS, "area_bytes": 32,
         "registers": 7, "warps": 6, "lines": range(g.shared_lines + 1), "allocated": MAX_REGISTERS,
         "pag": PAG_BITS,

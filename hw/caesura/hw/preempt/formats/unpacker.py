@@ -11,8 +11,10 @@ __all__ = ["word_beat", "Unpacker"]
 
 
 def word_beat(words: int) -> data.StructLayout:
-    """A bus beat whose first `count` words are wanted."""
-    return data.StructLayout({"words": data.ArrayLayout(32, words), "count": range(words + 1)})
+    """A bus beat whose first `count` words are wanted; the `last` of its job, which is
+    `checked`."""
+    return data.StructLayout({"words": data.ArrayLayout(32, words), "count": range(words + 1),
+                              "last": 1, "checked": 1})
 
 
 class Unpacker(wiring.Component):

@@ -1,15 +1,16 @@
 """Entry buffer: the first 64 bytes of every CCB entry, and what is wrong with them."""
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, State
-from ...arch.geometry import SEGMENT_BYTES, WORD_BYTES, Geometry
+from ...arch.context import CCB_ENTRY, ENTRY_BYTES, PATTERN_WORDS, VERSION, Mechanism, State
+from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
 from ...lib.bits import popcount
 from ..formats.accepted_command import accepted_command
+from ..formats.checksum import Checksum
 from ..formats.packer import CHUNK_WORDS
 
 __all__ = ["ENTRY_WORDS", "ENTRY_ROWS", "EntryBuffer"]
@@ -18,17 +19,18 @@ ENTRY_WORDS = CCB_ENTRY.size // 32
 """Words of an entry that are used."""
 ENTRY_ROWS = ENTRY_WORDS // CHUNK_WORDS
 """Rows of four words of an entry."""
-_HEAD, _IMAGE, _PLACE = 0, 1, 2
+_HEAD, _IMAGE, _SIZES, _ORIGIN = range(ENTRY_ROWS)
+_CRC_WORD = CCB_ENTRY["crc"].offset // 32
 
 
 class EntryBuffer(wiring.Component):
-    """Receives all entries in order, checks those that are `State.COMPLETE`, and shows one at a
-    time.
+    """Receives all entries in order, checks those that are saved, and shows one at a time.
 
-    An entry is bad if its format version or geometry hash differs from this machine's, if its
-    registers, warps or pattern groups differ from the kernel's, if it names a warp that the kernel
-    has not, or if its stream does not fit the save area, is too short for its pattern table or does
-    not start at a segment.
+    A saved entry is bad if its state is not `State.COMPLETE`, if its checksum is wrong, if its
+    format version, geometry hash or generation is not the one expected, if its registers, warps or
+    pattern groups differ from the kernel's, if it names no warp or one that the kernel has not, or
+    if its stream does not begin with its save area, is longer than that, or is no longer than its
+    pattern table.
 
     Parameters
     ----------
@@ -39,13 +41,17 @@ class EntryBuffer(wiring.Component):
     accepted : in
     clear : Signal, in
         Forget everything; wait for `tb_slots` entries.
+    saved : Signal(tb_slots), in
+        Vector: entries that are looked at. Constant from `clear` on.
+    number : Signal, out; generation : Signal(32), in
+        The entry that arrives, and the generation that it has to have.
     words, level : in
     take : Signal, out
         From an `Unpacker`; words are taken four at a time until the last entry is in.
     full : Signal, out
-        All entries are in.
-    complete, bad : Signal, out
-        Entries that can be resumed (bit vector); one of them is bad.
+        All entries are in and judged.
+    bad : Signal, out
+        One that is saved is bad.
     select : Signal, in
         Entry shown by `entry`.
     load : Signal, in
@@ -57,11 +63,13 @@ class EntryBuffer(wiring.Component):
 
     accepted: data.View
     clear: Signal
+    saved: Signal
+    number: Signal
+    generation: Signal
     words: data.View
     level: Signal
     take: Signal
     full: Signal
-    complete: Signal
     bad: Signal
     select: Signal
     load: Signal
@@ -71,11 +79,11 @@ class EntryBuffer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "accepted": In(accepted_command(g)), "clear": In(1),
+            "accepted": In(accepted_command(g)), "clear": In(1), "saved": In(g.tb_slots),
+            "number": Out(below(g.tb_slots)), "generation": In(32),
             "words": In(data.ArrayLayout(32, CHUNK_WORDS)),
             "level": In(range(CHUNK_WORDS + 1)),
-            "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1),
-            "complete": Out(g.tb_slots), "bad": Out(1),
+            "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
             "select": In(below(g.tb_slots)), "load": In(1),
             "entry": Out(CCB_ENTRY), "loaded": Out(1),
         })
@@ -89,17 +97,19 @@ class EntryBuffer(wiring.Component):
         read = memory.read_port(domain="comb")
         count = Signal(range(rows + 1), init=rows)
         go = Signal()
+        judging = Signal()  # the checksum of the last entry is there in this cycle
         m.d.comb += [
-            self.full.eq(count == rows), go.eq(~self.full & (self.level == CHUNK_WORDS)),
+            self.full.eq((count == rows) & ~judging),
+            go.eq((count != rows) & (self.level == CHUNK_WORDS)),
+            self.number.eq(count >> ENTRY_ROWS.bit_length() - 1),
             write.addr.eq(count), write.data.eq(Value.cast(self.words)), write.en.eq(go),
         ]
+        self._check(m, go, count[:ENTRY_ROWS.bit_length() - 1], judging)
         with m.If(go):
             m.d.comb += self.take.eq(CHUNK_WORDS)
             m.d.sync += count.eq(count + 1)
-            self._check(m, count[:ENTRY_ROWS.bit_length() - 1],
-                        count >> ENTRY_ROWS.bit_length() - 1)
         with m.If(self.clear):
-            m.d.sync += [count.eq(0), self.complete.eq(0), self.bad.eq(0)]
+            m.d.sync += [count.eq(0), self.bad.eq(0)]
 
         step = Signal(range(ENTRY_ROWS + 1), init=ENTRY_ROWS)
         m.d.comb += [self.loaded.eq(step == ENTRY_ROWS),
@@ -112,33 +122,53 @@ class EntryBuffer(wiring.Component):
                          bits.word_select(step[:2], 32 * CHUNK_WORDS).eq(read.data)]
         return m
 
-    def _check(self, m, row, number):
-        """Judge the row that arrives; rows of an entry that is not complete do not matter."""
+    def _check(self, m, go, row, judging):
+        """Judge the row that arrives; rows of an entry that is not saved do not matter."""
         g, s, words = self.geometry, self.accepted, Value.cast(self.words)
-        found = Signal()
-        current = Signal()
+        m.submodules.checksum = of_entry = Checksum(CHUNK_WORDS)
+        counts = Signal()  # the entry in hand is a saved one
         wrong = Signal()
+        area = Signal(ADDRESS_BITS)  # save area of the entry in hand
+        within = Signal(ADDRESS_BITS)  # place of its shared memory in there
+        first_area = s.ccb_base + ENTRY_BYTES * g.tb_slots
         length = Signal(32)
+        expected = Signal(32)
         part = 32 * CHUNK_WORDS
-        fields = [data.View(
+        head, image, sizes, origin = (data.View(
             CCB_ENTRY, Cat(Const(0, part * k), words, Const(0, CCB_ENTRY.size - part * (k + 1))))
-                  for k in range(ENTRY_ROWS)]
-        head, image, place = fields[_HEAD], fields[_IMAGE], fields[_PLACE]
-        m.d.comb += [found.eq(head.state == State.COMPLETE),
-                     current.eq(self.complete.bit_select(number, 1))]
+                  for k in range(ENTRY_ROWS))
+        m.d.comb += [
+            counts.eq(self.saved.bit_select(self.number, 1)),
+            of_entry.data.eq(Cat(Mux((row == _HEAD) & (k == _CRC_WORD), 0, self.words[k])
+                                 for k in range(CHUNK_WORDS))),
+            of_entry.start.eq(row == _HEAD), of_entry.valid.eq(go),
+        ]
         with m.Switch(row):
             with m.Case(_HEAD):
-                m.d.sync += self.complete.eq(self.complete | (found << number))
-                m.d.comb += wrong.eq(found & ((head.version != VERSION) | (
-                    head.geometry_hash != g.hash) | (head.register_image % SEGMENT_BYTES != 0)))
+                m.d.comb += within.eq(head.shared_image - area)
+                m.d.comb += wrong.eq(
+                    (head.state != State.COMPLETE) | (head.version != VERSION)
+                    | (head.zero != 0) | (head.register_image != area)
+                    | Mux(s.lines == 0, head.shared_image != 0, within >= s.area_bytes))
             with m.Case(_IMAGE):
-                m.d.sync += length.eq(image.length)
-                m.d.comb += wrong.eq(current & ((image.length > s.area_bytes)
-                                                | (image.length % WORD_BYTES != 0)))
-            with m.Case(_PLACE):
-                m.d.comb += wrong.eq(current & (
-                    (place.registers != s.registers) | (place.warps != s.warps)
-                    | (place.pag != s.pag) | (place.live_warps >> s.warps).any()
-                    | (length < popcount(place.live_warps) * PATTERN_WORDS * WORD_BYTES)))
-        with m.If(wrong):
+                m.d.comb += wrong.eq((image.length > s.area_bytes)
+                                     | (image.length % WORD_BYTES != 0)
+                                     | (image.data_bytes > image.length))
+            with m.Case(_SIZES):
+                m.d.comb += wrong.eq(
+                    (sizes.registers != s.registers) | (sizes.warps != s.warps)
+                    | (sizes.pag != s.pag) | (sizes.mechanism > max(Mechanism))
+                    | (sizes.live_warps >> s.warps).any() | ~sizes.live_warps.any()
+                    | (length <= popcount(sizes.live_warps) * PATTERN_WORDS * WORD_BYTES))
+            with m.Case(_ORIGIN):
+                m.d.comb += wrong.eq((origin.geometry_hash != g.hash)
+                                     | (origin.generation != self.generation))
+        m.d.sync += judging.eq(go & counts & (row == _ORIGIN))
+        with m.If(go):
+            m.d.sync += [expected.eq(Mux(row == _HEAD, head.crc, expected)),
+                         length.eq(Mux(row == _IMAGE, image.length, length)),
+                         area.eq(area + Mux(row == _ORIGIN, s.area_bytes, 0))]
+        with m.If(go & counts & wrong | judging & (of_entry.crc != expected)):
             m.d.sync += self.bad.eq(1)
+        with m.If(self.clear):
+            m.d.sync += area.eq(first_area)

@@ -32,6 +32,7 @@ from ...interfaces.preemption import admitted
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..compress.compressor import group_count
 from ..formats.accepted_command import accepted_command
+from ..formats.checksum import Checksum
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS
 from .expander import Expander, group_words
 
@@ -48,11 +49,13 @@ LFSR_SEEDS = (0x9E37_79B9, 0x7F4A_7C15, 0xF39C_C060, 0x5CED_C834)
 def restore_job(g: Geometry) -> data.StructLayout:
     """A TB to be rebuilt from CCB entry `entry` in the room `place`; its stream has `words` words.
 
-    `skip` words come before its pattern table, the table before the rest of the stream.
+    `skip` words come before its pattern table, the table before the rest of the stream. The
+    checksums are those of its entry.
     """
     return data.StructLayout({"entry": below(g.tb_slots), "place": admitted(g),
                               "live_warps": g.max_block_warps,
-                              "words": WORD_COUNT_BITS, "skip": 2})
+                              "words": WORD_COUNT_BITS, "skip": 2,
+                              "stream_crc": 32, "table_crc": 32})
 
 
 def restored(g: Geometry) -> data.StructLayout:
@@ -75,6 +78,8 @@ class _Registers:
         # Number of a pattern vector; the record in hand, what of it is left, and whether it has
         # registers for the expander.
         self.record = Signal(range(g.max_block_warps + 1))
+        self.starts = Signal()  # the first row of the table comes
+        self.table_right = Signal()  # the table has its checksum
         self.header = Signal(WARP_HEADER)
         self.warp = Signal(below(g.warps))
         self.base = Signal(physical(g))
@@ -106,10 +111,10 @@ class RestorePipeline(wiring.Component):
     for four words; registers that are not random are written meanwhile, or while the next record is
     parsed. With ``accepted.scramble`` every dead register is written with pseudo-random bits.
 
-    A TB is bad if `failed` was set before its end, if its stream is too short or too long, or if a
-    record names a warp that is not to come, a depth that cannot be, or has patterns of registers
-    that the kernel has not or of another number of registers than the record says; the rest of its
-    stream is then skipped.
+    A TB is bad if `failed` was set before its end, if a checksum is not that of its entry, if its
+    stream is too short or too long, or if a record names a warp that is not to come, a depth that
+    cannot be, or has patterns of registers that the kernel has not or of another number of
+    registers than the record says; the rest of its stream is then skipped.
 
     Parameters
     ----------
@@ -124,6 +129,8 @@ class RestorePipeline(wiring.Component):
         The words of the streams, from an `Unpacker`.
     failed : Signal, in
         The words cannot be trusted.
+    crc : stream, in
+        Of each stream the checksum up to its table, from a `StreamChecker`.
     warp_init, stack_push, restore_predicate, restore_uniform, restore_write, row
         To the core.
     done : out
@@ -136,6 +143,7 @@ class RestorePipeline(wiring.Component):
     level: Signal
     take: Signal
     failed: Signal
+    crc: stream.Interface
     warp_init: stream.Interface
     stack_push: stream.Interface
     restore_predicate: data.View
@@ -151,6 +159,7 @@ class RestorePipeline(wiring.Component):
             "accepted": In(accepted_command(g)), "job": In(stream.Signature(restore_job(g))),
             "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "level": In(range(CHUNK_WORDS + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "failed": In(1),
+            "crc": In(stream.Signature(32)),
             "warp_init": Out(stream.Signature(warp_init(g))),
             "stack_push": Out(stream.Signature(stack_push(g))),
             "restore_predicate": Out(predicate_restore(g)),
@@ -237,7 +246,12 @@ class RestorePipeline(wiring.Component):
     def _table(self, m, regs, patterns):
         """Drop what comes before the pattern table, then keep the table."""
         write = patterns.write_port()
-        m.d.comb += [write.addr.eq(regs.record), write.data.eq(Value.cast(self.words))]
+        m.submodules.table_checksum = table = Checksum(PATTERN_WORDS)
+        m.d.comb += [
+            write.addr.eq(regs.record), write.data.eq(Value.cast(self.words)),
+            table.data.eq(Value.cast(self.words)), table.valid.eq(write.en),
+            table.start.eq(regs.starts), regs.table_right.eq(table.crc == regs.stream.table_crc),
+        ]
         with m.State("TABLE"):
             with m.If(regs.record == popcount(regs.todo)):
                 m.d.sync += regs.record.eq(0)
@@ -248,7 +262,7 @@ class RestorePipeline(wiring.Component):
                     m.d.sync += regs.skip.eq(0)
             with m.Else():
                 _, taken = self._need(m, regs, PATTERN_WORDS)
-                m.d.comb += write.en.eq(taken)
+                m.d.comb += [write.en.eq(taken), regs.starts.eq(regs.record == 0)]
                 with m.If(taken):
                     m.d.sync += regs.record.eq(regs.record + 1)
 
@@ -468,25 +482,30 @@ class RestorePipeline(wiring.Component):
             with m.If((regs.words_left == 0) & ~regs.held):
                 m.next = "DONE"
         with m.State("DONE"):
-            m.d.comb += [self.done.valid.eq(1), self.done.entry.eq(regs.stream.entry),
-                         self.done.bad.eq(regs.bad | self.failed)]
-            m.next = "IDLE"
+            right = regs.table_right & (self.crc.payload == regs.stream.stream_crc)
+            m.d.comb += [self.crc.ready.eq(1), self.done.valid.eq(self.crc.valid),
+                         self.done.entry.eq(regs.stream.entry),
+                         self.done.bad.eq(regs.bad | self.failed | ~right)]
+            with m.If(self.crc.valid):
+                m.next = "IDLE"
 
     def _outputs(self, m, regs, expander):
-        """Offer the gathered row until it is taken; when there is none, what the expander has."""
+        """Offer the gathered row until it is taken; when there is none, what the expander has until
+        that is taken."""
         g, out, write = self.geometry, regs.out, self.restore_write
         row, extra = self.row, expander.output
         parts = [Signal(32 * CHUNK_WORDS, name=f"part_{k}") for k in range(g.lanes // CHUNK_WORDS)]
         noise = [Signal(32, init=seed, name=f"noise_{k}") for k, seed in enumerate(LFSR_SEEDS)]
         gone = Signal()
-        gathered = Signal()
+        gathered = Signal()  # the row is the one offered to the register file
+        pinned = Signal()  # the expander's beat was offered and not yet taken
         for k, part in enumerate(parts):
             with m.If(regs.gather[k]):
                 m.d.sync += part.eq(Value.cast(self.words))
         m.d.comb += [
-            gathered.eq(regs.held & ~out.shared), write.valid.eq(gathered | extra.valid),
+            gathered.eq(regs.held & ~out.shared & ~pinned), write.valid.eq(gathered | extra.valid),
             row.valid.eq(regs.held & out.shared), extra.ready.eq(write.ready & ~gathered),
-            gone.eq(regs.held & Mux(out.shared, row.ready, write.ready)),
+            gone.eq(regs.held & Mux(out.shared, row.ready, gathered & write.ready)),
             regs.free.eq(~regs.held | gone),
             write.payload.mask.eq(~Const(0, g.lanes)), expander.pag.eq(self.accepted.pag),
             row.payload.row.eq(out.row), row.payload.write.eq(1),
@@ -503,6 +522,7 @@ class RestorePipeline(wiring.Component):
             m.d.comb += Value.cast(write.payload.data).eq(Mux(extra.payload.dead, Cat(
                 noise[lane % len(noise)].rotate_left(lane) for lane in range(g.lanes)),
                 Value.cast(extra.payload.words)))
+        m.d.sync += pinned.eq(extra.valid & ~gathered & ~write.ready)
         with m.If(gone):
             m.d.sync += regs.held.eq(0)
         with m.If(write.valid & write.ready):

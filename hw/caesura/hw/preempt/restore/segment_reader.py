@@ -17,9 +17,10 @@ def read_job() -> data.StructLayout:
     """Words to be read from `address` on, a multiple of `bus_bytes`.
 
     The first `skip` of them only share a beat with what is wanted; whoever takes the words drops
-    them.
+    them. `checked` goes with the beats.
     """
-    return data.StructLayout({"address": ADDRESS_BITS, "words": WORD_COUNT_BITS, "skip": 2})
+    return data.StructLayout({"address": ADDRESS_BITS, "words": WORD_COUNT_BITS, "skip": 2,
+                              "checked": 1})
 
 
 class SegmentReader(wiring.Component):
@@ -68,7 +69,8 @@ class SegmentReader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, n = self.geometry, self.geometry.bus_words
-        m.submodules.lengths = lengths = StreamQueue(WORD_COUNT_BITS, self.jobs)
+        m.submodules.lengths = lengths = StreamQueue(
+            data.StructLayout({"words": WORD_COUNT_BITS, "checked": 1}), self.jobs)
         m.submodules.beats = beats = StreamQueue(8 * g.bus_bytes, self.depth, buffered=True)
         self._request(m, lengths, beats)
 
@@ -85,12 +87,13 @@ class SegmentReader(wiring.Component):
         last = Signal()
         go = Signal()
         m.d.comb += [
-            left.eq(lengths.output.payload - taken), last.eq(left <= n),
+            left.eq(lengths.output.payload.words - taken), last.eq(left <= n),
             self.beat.valid.eq(beats.output.valid & lengths.output.valid),
             go.eq(self.beat.valid & self.beat.ready),
             beats.output.ready.eq(go), lengths.output.ready.eq(go & last),
             Value.cast(self.beat.payload.words).eq(beats.output.payload),
-            self.beat.payload.count.eq(Mux(last, left, n)),
+            self.beat.payload.count.eq(Mux(last, left, n)), self.beat.payload.last.eq(last),
+            self.beat.payload.checked.eq(lengths.output.payload.checked),
         ]
         with m.If(go):
             m.d.sync += taken.eq(Mux(last, 0, taken + n))
@@ -116,7 +119,8 @@ class SegmentReader(wiring.Component):
             request.payload.address.eq(address), request.payload.extra_beats.eq(burst - 1),
             sent.eq(request.valid & request.ready),
             freed.eq(beats.output.valid & beats.output.ready),
-            lengths.input.payload.eq(job.words),
+            lengths.input.payload.words.eq(job.words),
+            lengths.input.payload.checked.eq(job.checked),
             lengths.input.valid.eq(self.job.valid & (beats_left == 0) & (job.words != 0)),
             self.job.ready.eq((beats_left == 0) & lengths.input.ready),
         ]

@@ -9,25 +9,21 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_ENTRY, PATTERN_WORDS
+from ...arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, State, to_words
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, SEGMENT_BYTES, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
 from ...lib.bits import popcount
 from ..formats.accepted_command import accepted_command
+from ..formats.checksum import Checksum
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
 from .collector import tb_data
 from .committer import HEAD_BYTES
 from .row_fetch import record_number
 
-__all__ = ["ENTRY_BODY_BYTES", "body_skip", "closing_tag", "closing_job", "save_tally", "Closer"]
+__all__ = ["ENTRY_BODY_BYTES", "closing_tag", "closing_job", "save_tally", "Closer"]
 
 ENTRY_BODY_BYTES = CCB_ENTRY.size // 8 - HEAD_BYTES
 """Bytes of words 2 to 15 of an entry."""
-
-
-def body_skip(g: Geometry) -> int:
-    """Return the words before an entry's body that share a bus beat with it."""
-    return HEAD_BYTES % g.bus_bytes // WORD_BYTES
 
 
 def closing_tag() -> data.StructLayout:
@@ -79,8 +75,10 @@ class Closer(wiring.Component):
     select, vector, collected, clear
         The `Collector`.
     chunk : stream, out
-        The pattern table, which ends the stream, then the entry's body, the last flush with
-        `closed`.
+        The pattern table, which ends the stream, then the entry: two words of its head that are not
+        written with it, and its body, the last flush with `closed`.
+    bounded, stream_words : Signal, out; stream_crc : Signal, in
+        The `Sealer`.
     done : out
     busy : Signal, out
     """
@@ -92,6 +90,9 @@ class Closer(wiring.Component):
     collected: data.View
     clear: Signal
     chunk: stream.Interface
+    bounded: Signal
+    stream_words: Signal
+    stream_crc: Signal
     done: data.View
     busy: Signal
 
@@ -103,12 +104,13 @@ class Closer(wiring.Component):
             "vector": In(2 * MAX_REGISTERS),
             "collected": In(data.ArrayLayout(tb_data(g), 2)), "clear": Out(2),
             "chunk": Out(stream.Signature(chunk(closing_tag()))),
+            "bounded": Out(1), "stream_words": Out(WORD_COUNT_BITS), "stream_crc": In(32),
             "done": Out(save_tally(g)), "busy": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
-        g, skip = self.geometry, body_skip(self.geometry)
+        g = self.geometry
         job = Signal(closing_job(g))
         collected = Signal(tb_data(g))
         data_words = Signal(WORD_COUNT_BITS)
@@ -118,7 +120,12 @@ class Closer(wiring.Component):
         parts = -(-ENTRY_BODY_BYTES // (WORD_BYTES * CHUNK_WORDS))
         part = Signal(2)
         body = Signal(32 * CHUNK_WORDS * parts)
-        m.d.comb += body.eq(self._body(m, job, data_words, metadata_words, collected.words))
+        m.submodules.table_checksum = table = Checksum(CHUNK_WORDS)
+        m.d.comb += [
+            body.eq(self._body(m, job, data_words, metadata_words, collected.words, table.crc)),
+            self.stream_words.eq(data_words + job.metadata_words),
+            table.start.eq(number == 0), table.data.eq(Value.cast(out.words)),
+        ]
         m.d.comb += [
             collected.eq(self.collected[job.bank]),
             self.select.record.eq(number), self.select.bank.eq(job.bank),
@@ -148,21 +155,23 @@ class Closer(wiring.Component):
                 listed = job.listed.bit_select(number, 1)
                 m.d.comb += [
                     self.chunk.valid.eq(1), Value.cast(out.words).eq(Mux(listed, self.vector, 0)),
-                    out.count.eq(PATTERN_WORDS), out.flush.eq(last), out.tag.closed.eq(job.ended)]
+                    out.count.eq(PATTERN_WORDS), out.flush.eq(last), out.tag.closed.eq(job.ended),
+                    self.bounded.eq(1), table.valid.eq(self.chunk.ready)]
                 with m.If(self.chunk.ready):
                     m.d.sync += number.eq(number + 1)
                     with m.If(last):
                         m.next = "DONE"
                         with m.If(~job.ended):
-                            m.next = "SKIP" if skip else "BODY"
-            if skip:
-                with m.State("SKIP"):
-                    m.d.comb += [self.chunk.valid.eq(1), out.count.eq(skip), out.skip.eq(1)]
-                    with m.If(self.chunk.ready):
-                        m.next = "BODY"
+                            m.next = "HEAD"
+            with m.State("HEAD"):
+                head = to_words(CCB_ENTRY, state=State.COMPLETE, version=VERSION)
+                m.d.comb += [self.chunk.valid.eq(1), out.words[0].eq(head[0]), self.bounded.eq(1),
+                             out.count.eq(HEAD_BYTES // WORD_BYTES), out.skip.eq(1)]
+                with m.If(self.chunk.ready):
+                    m.next = "BODY"
             with m.State("BODY"):
                 last = part == parts - 1
-                m.d.comb += [self.chunk.valid.eq(1),
+                m.d.comb += [self.chunk.valid.eq(1), self.bounded.eq(1),
                              Value.cast(out.words).eq(body.word_select(part, 32 * CHUNK_WORDS)),
                              out.count.eq(Mux(
                                  last, ENTRY_BODY_BYTES // WORD_BYTES - (parts - 1) * CHUNK_WORDS,
@@ -177,17 +186,17 @@ class Closer(wiring.Component):
                 m.next = "IDLE"
         return m
 
-    def _body(self, m, job, data_words, metadata_words, register_words):
+    def _body(self, m, job, data_words, metadata_words, register_words, table_crc):
         """Return words 2 to 15 of the entry."""
         s = self.accepted
         body = Signal(CCB_ENTRY)
         m.d.comb += [
-            body.register_image.eq(job.area), body.stack_image.eq(job.area),
+            body.register_image.eq(job.area),
             body.length.eq((data_words + metadata_words) * WORD_BYTES),
-            body.mechanism.eq(s.mechanism),
+            body.data_bytes.eq(data_words * WORD_BYTES), body.mechanism.eq(s.mechanism),
             body.pag.eq(s.pag), body.registers.eq(s.registers), body.warps.eq(s.warps),
-            body.data_bytes.eq(data_words * WORD_BYTES),
-            body.metadata_bytes.eq(metadata_words * WORD_BYTES), body.shared_lines.eq(job.lines),
+            body.geometry_hash.eq(self.geometry.hash), body.generation.eq(s.generation),
+            body.stream_crc.eq(self.stream_crc), body.table_crc.eq(table_crc),
         ]
         m.d.comb += [body[name].eq(job[name]) for name in ("launch_id", "ctaid_x", "ctaid_y",
                                                            "ctaid_z", "live_warps", "local_base")]

@@ -6,12 +6,12 @@ acknowledgement.
     burst (final?) --+                      +--> request
                      +--> request register -+
     head ------------+         |            +--> grants --> beats (of the data,
-    wanted (COMPLETE)          |                                   or composed for a head)
+    COMPLETE of the last final burst        |                      or composed for a head)
                                |
-                               +--> marks (entry, number of the burst)
-                                             `--- ack number --> event, `wanted`
+                               +--> marks (entry, number of the head)
+                                             `--- ack number --> event
 
-Acknowledgements come in order, so a burst's number says when all before it are acknowledged. See
+Acknowledgements come in order, so a head's number says when all before it are acknowledged. See
 `arch.context` for the protocol; Lin et al. IV-B for the CCB.
 """
 
@@ -23,7 +23,6 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import ENTRY_BYTES, VERSION, State
 from ...arch.geometry import ADDRESS_BITS, Geometry
 from ...interfaces.payloads import below
-from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
 from ...memory.ports import WriteInterface, WritePort
 from .segment_writer import data_burst, write_data
@@ -37,21 +36,24 @@ NUMBER_BITS = 16
 
 
 def head(g: Geometry) -> data.StructLayout:
-    """A new state for CCB entry `entry`."""
-    return data.StructLayout({"entry": below(g.tb_slots), "state": 3, "generation": 16})
+    """A new state for CCB entry `entry`, with its checksum if it is `State.COMPLETE`."""
+    return data.StructLayout({"entry": below(g.tb_slots), "state": 8, "crc": 32})
 
 
 def head_event(g: Geometry) -> data.StructLayout:
-    """The head of `entry` with `state` was acknowledged; `valid` for one cycle."""
-    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "state": 3, "error": 1})
+    """The head of `entry` with `state` was acknowledged; `valid` for one cycle.
+
+    It is an `error` if the head failed, or any write before the head of an entry just saved.
+    """
+    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "state": 8, "error": 1})
 
 
 class Committer(wiring.Component):
     """Merges heads and data bursts onto the write port and carries out the commit protocol.
 
-    When the `final` burst of an entry and all before it are acknowledged without an error, the
-    entry's `State.COMPLETE` head is written by itself. Heads go before data bursts; a data burst
-    waits until its entry is in `opened`.
+    Behind the `final` burst of an entry its `State.COMPLETE` head is written, unless a write has
+    failed by then. Other heads go before data bursts. Of a head with another state only the byte of
+    the state is written: it is the old one or the new one, whatever becomes of the write.
 
     Parameters
     ----------
@@ -59,12 +61,10 @@ class Committer(wiring.Component):
 
     Attributes
     ----------
-    ccb_base, generation : Signal, in
+    ccb_base : Signal, in
         Of the kernel in hand; constant until `idle`.
     clear : Signal, in
         A command begins: forgets `error`.
-    opened : Signal, in
-        Entries (bit vector) whose data may be written.
     burst, data : stream, in
         From a `SegmentWriter`.
     head : stream, in
@@ -72,8 +72,7 @@ class Committer(wiring.Component):
     event : out
         Each head's acknowledgement.
     error : Signal, out
-        Set with any failed acknowledgement, from the next cycle, until `clear`; no entry is
-        completed then.
+        Set with any failed acknowledgement, from the next cycle, until `clear`.
     sending : Signal, out
         Beats are being, or can be, written.
     idle : Signal, out
@@ -82,9 +81,7 @@ class Committer(wiring.Component):
     """
 
     ccb_base: Signal
-    generation: Signal
     clear: Signal
-    opened: Signal
     burst: stream.Interface
     data: stream.Interface
     head: stream.Interface
@@ -97,26 +94,25 @@ class Committer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "ccb_base": In(ADDRESS_BITS), "generation": In(16),
-            "clear": In(1), "opened": In(g.tb_slots),
+            "ccb_base": In(ADDRESS_BITS), "clear": In(1),
             "burst": In(stream.Signature(data_burst(g))),
             "data": In(stream.Signature(write_data(g))),
             "head": In(stream.Signature(head(g))), "event": Out(head_event(g)),
             "error": Out(1), "sending": Out(1), "idle": Out(1), "port": Out(WritePort(g)),
         })
         self._request = data.StructLayout({
-            "address": ADDRESS_BITS, "extra_beats": range(g.burst_beats), "head": 1, "final": 1,
-            "entry": below(g.tb_slots), "state": 3, "generation": 16})
-        self._mark = data.StructLayout({"entry": below(g.tb_slots), "final": 1,
-                                        "state": 3, "number": NUMBER_BITS})
+            "address": ADDRESS_BITS, "extra_beats": range(g.burst_beats), "head": 1, "saved": 1,
+            "entry": below(g.tb_slots), "state": 8, "crc": 32})
+        self._mark = data.StructLayout({"entry": below(g.tb_slots), "saved": 1,
+                                        "state": 8, "number": NUMBER_BITS})
 
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
         m.submodules.grants = grants = StreamQueue(self._request, 4)
         m.submodules.marks = marks = StreamQueue(self._mark, 2 * g.tb_slots)
-        wanted = Signal(g.tb_slots)  # entries to be marked COMPLETE
-        completing = Signal()        # one of them, the lowest, is taken
+        complete = Signal(head(g))  # of the entry whose final burst was the last to be taken
+        completes = Signal()        # it is to be written next
         valid = Signal()
         request = Signal(self._request)
         sent = Signal()
@@ -128,62 +124,62 @@ class Committer(wiring.Component):
             out.payload.address.eq(request.address),
             out.payload.extra_beats.eq(request.extra_beats),
             grants.input.valid.eq(sent), grants.input.payload.eq(request),
-            marks.input.valid.eq(sent & (request.head | request.final)),
+            marks.input.valid.eq(sent & request.head),
             marks.input.payload.entry.eq(request.entry),
-            marks.input.payload.final.eq(request.final),
+            marks.input.payload.saved.eq(request.saved),
             marks.input.payload.state.eq(request.state), marks.input.payload.number.eq(issued),
         ]
         with m.If(sent):
             m.d.sync += issued.eq(issued + 1)
-        offered = self._choose(m, valid, request, ~valid | sent, wanted, completing)
+        offered = self._choose(m, valid, request, ~valid | sent, complete, completes)
         self._beats(m, grants.output)
-        acknowledged = self._acknowledge(m, marks.output, wanted, completing)
+        acknowledged = self._acknowledge(m, marks.output)
         m.d.comb += [
             self.sending.eq(valid | grants.output.valid),
             self.idle.eq(~valid & ~offered & (issued == acknowledged)),
         ]
         return m
 
-    def _choose(self, m, valid, request, free, wanted, completing):
-        """Load the request register: completions first, then other heads, then data."""
-        g = self.geometry
-        take_wanted = Signal()
+    def _choose(self, m, valid, request, free, complete, completes):
+        """Load the request register: what completes an entry first, then other heads, then
+        data."""
+        g, burst = self.geometry, self.burst.payload
+        take_complete = Signal()
         take_head = Signal()
         take_burst = Signal()
-        burst = self.burst.payload
-        entry = Signal(below(g.tb_slots))
-        opened = self.opened.bit_select(burst.entry, 1)
-        m.d.comb += [take_wanted.eq(wanted.any()),
-                     take_head.eq(self.head.valid & ~take_wanted),
-                     take_burst.eq(self.burst.valid & opened & ~self.head.valid & ~take_wanted),
-                     self.head.ready.eq(free & ~take_wanted),
-                     self.burst.ready.eq(free & opened & ~take_wanted & ~self.head.valid)]
-        m.d.comb += entry.eq(Mux(take_wanted, lowest_number(wanted), self.head.payload.entry))
+        chosen = Signal(head(g))
+        m.d.comb += [
+            take_complete.eq(completes & ~self.error),
+            take_head.eq(self.head.valid & ~take_complete),
+            take_burst.eq(self.burst.valid & ~self.head.valid & ~take_complete),
+            self.head.ready.eq(free & ~take_complete),
+            self.burst.ready.eq(free & ~take_complete & ~self.head.valid),
+            chosen.eq(Mux(take_complete, complete, self.head.payload)),
+        ]
         with m.If(free):
-            m.d.sync += valid.eq(take_wanted | take_head | take_burst)
+            m.d.sync += [valid.eq(take_complete | take_head | take_burst), completes.eq(0)]
             with m.If(take_burst):
                 m.d.sync += [request.address.eq(burst.address),
-                             request.extra_beats.eq(burst.extra_beats),
-                             request.head.eq(0), request.final.eq(burst.final),
-                             request.entry.eq(burst.entry)]
+                             request.extra_beats.eq(burst.extra_beats), request.head.eq(0),
+                             request.entry.eq(burst.entry), completes.eq(burst.final),
+                             complete.entry.eq(burst.entry), complete.crc.eq(burst.crc),
+                             complete.state.eq(State.COMPLETE)]
             with m.Else():
                 m.d.sync += [
-                    request.address.eq(self.ccb_base + entry * ENTRY_BYTES), request.head.eq(1),
-                    request.extra_beats.eq(max(1, HEAD_BYTES // g.bus_bytes) - 1),
-                    request.final.eq(0), request.entry.eq(entry),
-                    request.state.eq(Mux(take_wanted, State.COMPLETE, self.head.payload.state)),
-                    request.generation.eq(Mux(take_wanted, self.generation,
-                                              self.head.payload.generation))]
-        m.d.comb += completing.eq(free & take_wanted)
-        return take_wanted | self.head.valid | self.burst.valid
+                    request.address.eq(self.ccb_base + chosen.entry * ENTRY_BYTES),
+                    request.extra_beats.eq(Mux(chosen.state == State.COMPLETE,
+                                               max(1, HEAD_BYTES // g.bus_bytes) - 1, 0)),
+                    request.head.eq(1), request.saved.eq(take_complete),
+                    *(request[name].eq(chosen[name]) for name in ("entry", "state", "crc"))]
+        return completes | self.head.valid | self.burst.valid
 
     def _beats(self, m, grant):
-        """Write the beats of the granted bursts; a head is words 0 and 1."""
+        """Write the beats of the granted bursts; a head is words 0 and 1, or the state alone."""
         g = self.geometry
         beat = self.port.beat
         count = Signal(range(g.burst_beats))
         of = grant.payload
-        words = Cat(of.state, Const(0, 5), Const(VERSION, 8), of.generation, Const(g.hash, 32))
+        words = Cat(of.state, Const(VERSION, 8), Const(0, 16), of.crc)
         go = Signal()
         last = Signal()
         m.d.comb += [
@@ -195,27 +191,25 @@ class Committer(wiring.Component):
         with m.If(of.head):
             m.d.comb += [beat.payload.data.eq(words >> 8 * g.bus_bytes * count
                                               if g.bus_bytes < HEAD_BYTES else words),
-                         beat.payload.strobe.eq((1 << HEAD_BYTES) - 1)]
+                         beat.payload.strobe.eq(Mux(of.state == State.COMPLETE,
+                                                    (1 << HEAD_BYTES) - 1, 1))]
         with m.Else():
             m.d.comb += [beat.payload.data.eq(self.data.payload.data),
                          beat.payload.strobe.eq(self.data.payload.strobe)]
         with m.If(go):
             m.d.sync += count.eq(Mux(last, 0, count + 1))
 
-    def _acknowledge(self, m, marks, wanted, completing):
-        """Count acknowledgements; the one of a marked burst is an event,
-        or makes a completion wanted."""
-        entry = marks.payload.entry
+    def _acknowledge(self, m, marks):
+        """Count acknowledgements; the one of a head is an event."""
         number = Signal(NUMBER_BITS)
-        ack = self.port.ack
+        ack, mark = self.port.ack, marks.payload
         failed = Signal()
         marked = Signal()
         m.d.comb += [
             ack.ready.eq(1), failed.eq(ack.valid & ack.payload.error),
-            marked.eq(ack.valid & marks.valid & (marks.payload.number == number)),
-            marks.ready.eq(marked),
-            self.event.valid.eq(marked & ~marks.payload.final), self.event.entry.eq(entry),
-            self.event.state.eq(marks.payload.state), self.event.error.eq(failed),
+            marked.eq(ack.valid & marks.valid & (mark.number == number)),
+            marks.ready.eq(marked), self.event.valid.eq(marked), self.event.entry.eq(mark.entry),
+            self.event.state.eq(mark.state), self.event.error.eq(failed | mark.saved & self.error),
         ]
         with m.If(ack.valid):
             m.d.sync += number.eq(number + 1)
@@ -223,9 +217,4 @@ class Committer(wiring.Component):
             m.d.sync += self.error.eq(0)
         with m.Elif(failed):
             m.d.sync += self.error.eq(1)
-        kept = Mux(completing, without_lowest(wanted), wanted)
-        completes = Signal.like(wanted)
-        with m.If(marked & marks.payload.final & ~failed & ~self.error):
-            m.d.comb += completes.eq(1 << entry)
-        m.d.sync += wanted.eq(kept | completes)
         return number

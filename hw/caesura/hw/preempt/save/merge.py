@@ -32,7 +32,7 @@ class Merge(wiring.Component):
     closing : stream, in
         Chunks; the last one of a TB has a `closing_tag` with `closed`.
     chunk : stream, out
-        A flush ends a unit; its tag says that the unit is final.
+        A flush ends a unit, with the tag of the closing chunk.
     """
 
     pieces: stream.Interface
@@ -50,7 +50,7 @@ class Merge(wiring.Component):
             "words": In(stream.Signature(packed(CHUNK_WORDS))),
             "items": In(stream.Signature(item_rows(g))),
             "closing": In(stream.Signature(chunk(closing_tag()))),
-            "chunk": Out(stream.Signature(chunk())),
+            "chunk": Out(stream.Signature(chunk(closing_tag()))),
         })
 
     def elaborate(self, platform):
@@ -75,7 +75,7 @@ class Merge(wiring.Component):
             m.d.comb += [self.chunk.valid.eq(closing.valid), closing.ready.eq(self.chunk.ready)]
             m.d.comb += [self.chunk.payload[name].eq(closing.payload[name])
                          for name in ("words", "count", "skip", "flush")]
-            m.d.comb += self.chunk.payload.tag.eq(closing.payload.tag.final)
+            m.d.comb += self.chunk.payload.tag.eq(closing.payload.tag)
             with m.If(go & closing.payload.flush & closing.payload.tag.closed):
                 m.d.sync += closes.eq(0)
         with m.Else():

@@ -4,7 +4,9 @@
       |      |                                                      |
       |      +-- items --> RowFetch --> Compressor --> Collector ---+--> Merge --> Packer(bus)
       |                                                    |        |                  |
-      +--------- TBs listed --------------------------> Closer -----+            SegmentWriter
+      +--------- TBs listed --------------------------> Closer -----+                Sealer
+                                                                                       |
+                                                                                 SegmentWriter
                                                                                        |
                                                                                      bursts
 """
@@ -21,11 +23,12 @@ from ...lib.stream_queue import StreamQueue
 from ..compress.compressor import Compressor
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS, Packer, packed
-from .closer import Closer, save_tally
+from .closer import Closer, closing_tag, save_tally
 from .collector import Collector
 from .merge import Merge
 from .records import RecordWriter, piece, save_target
 from .row_fetch import RowFetch, row_tag
+from .sealer import Sealer
 from .segment_writer import SegmentWriter, data_burst, write_data, write_job
 
 __all__ = ["PIECES_AHEAD", "SavePipeline"]
@@ -114,7 +117,8 @@ class SavePipeline(wiring.Component):
         m.submodules.pieces = pieces = StreamQueue(packed(CHUNK_WORDS, piece(g)), PIECES_AHEAD)
         m.submodules.jobs = jobs = StreamQueue(write_job(g), UNITS_AHEAD)
         m.submodules.merge = merge = Merge(g)
-        m.submodules.packer = packer = Packer(g.bus_words)
+        m.submodules.packer = packer = Packer(g.bus_words, closing_tag())
+        m.submodules.sealer = sealer = Sealer(g)
         m.submodules.writer = writer = SegmentWriter(g)
 
         wiring.connect(m, wiring.flipped(self.target), records.target)
@@ -129,7 +133,8 @@ class SavePipeline(wiring.Component):
         wiring.connect(m, records.close, closer.job)
         wiring.connect(m, closer.chunk, merge.closing)
         wiring.connect(m, merge.chunk, packer.chunk)
-        wiring.connect(m, packer.beat, writer.beat)
+        wiring.connect(m, packer.beat, sealer.input)
+        wiring.connect(m, sealer.output, writer.beat)
         wiring.connect(m, records.job, jobs.input)
         wiring.connect(m, jobs.output, writer.job)
         for name in ("burst", "data"):
@@ -142,6 +147,8 @@ class SavePipeline(wiring.Component):
             closer.accepted.eq(self.accepted), compressor.pag.eq(self.accepted.pag),
             collector.select.eq(closer.select), closer.vector.eq(collector.vector),
             closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
+            sealer.bounded.eq(closer.bounded), sealer.stream_words.eq(closer.stream_words),
+            closer.stream_crc.eq(sealer.stream_crc), writer.crc.eq(sealer.entry_crc),
             self.done.eq(closer.done), self.waiting.eq(records.waiting),
             records.stopped.eq(self.stopped), records.exited.eq(self.exited),
             records.lines_valid.eq(self.lines_valid),
@@ -150,7 +157,7 @@ class SavePipeline(wiring.Component):
         wiring.connect(m, records.flags, wiring.flipped(self.flags))
         moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | compressor.busy
                   | collector.busy
-                  | closer.busy | packer.beat.valid | writer.burst.valid)
+                  | closer.busy | packer.beat.valid | sealer.output.valid | writer.burst.valid)
         m.d.comb += [self.flowing.eq(moving | ~(records.idle | records.waiting)),
                      self.idle.eq(records.idle & ~moving)]
         return m

@@ -20,7 +20,7 @@ from ...arch.context import (
     has,
     lacks,
 )
-from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, PREDICATES, UNIFORMS, WORD_BYTES, Geometry
+from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_REST
 from ...interfaces.payloads import below, rows_per_line
 from ...interfaces.port import Port
@@ -29,7 +29,7 @@ from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
-from .closer import body_skip, closing_job
+from .closer import closing_job
 from .committer import HEAD_BYTES
 from .row_fetch import fetch_item
 from .segment_writer import write_job
@@ -50,7 +50,7 @@ def piece(g: Geometry) -> data.StructLayout:
 
 
 def save_target(g: Geometry) -> data.StructLayout:
-    """A TB to be saved, its slot (also the number of its CCB entry) and its row of the TB table."""
+    """A TB to be saved, its slot and its row of the TB table."""
     return data.StructLayout({"tb": below(g.tb_slots), "row": resident_tb(g)})
 
 
@@ -217,7 +217,7 @@ class RecordWriter(wiring.Component):
             with m.If(self.target.valid):
                 m.next = "OPEN"
         with m.State("OPEN"):
-            m.d.sync += regs.area.eq(area_address(g, s.ccb_base, s.area_bytes, regs.tb))
+            m.d.sync += regs.area.eq(area_address(g, s.ccb_base, s.area_bytes, row.entry))
             m.next = "WARP"
         with m.State("WARP"):
             m.d.comb += self.waiting.eq(running.any() & ~ready.any())
@@ -236,7 +236,7 @@ class RecordWriter(wiring.Component):
                     m.next = "BITMAP"
         with m.State("STREAM"):
             m.d.comb += [self.job.payload.address.eq(regs.area),
-                         self.job.payload.entry.eq(regs.tb), self.job.valid.eq(1)]
+                         self.job.payload.entry.eq(regs.row.entry), self.job.valid.eq(1)]
             with m.If(self.job.ready):
                 m.next = "VIEW"
 
@@ -358,15 +358,16 @@ class RecordWriter(wiring.Component):
     def _finish(self, m, regs):
         """Leave the rest of the TB to the `Closer`;
         the entry has a body unless the TB has ended meanwhile."""
-        s, skip = self.accepted, body_skip(self.geometry)
+        s, skip = self.accepted, HEAD_BYTES % self.geometry.bus_bytes
         with m.State("END"):
             m.d.sync += regs.ended.eq(~(regs.row.warps & ~self.exited).any())
             with m.If(self._emit(m, Const(0), 0, last=1, closes=1)):
                 m.next = "BODY"
         with m.State("BODY"):
-            m.d.comb += [self.job.valid.eq(~regs.ended), self.job.payload.entry.eq(regs.tb),
+            m.d.comb += [self.job.valid.eq(~regs.ended), self.job.payload.entry.eq(regs.row.entry),
                          self.job.payload.address.eq(
-                             s.ccb_base + regs.tb * ENTRY_BYTES + HEAD_BYTES - skip * WORD_BYTES)]
+                             s.ccb_base + regs.row.entry * ENTRY_BYTES
+                             + HEAD_BYTES - skip)]
             with m.If(regs.ended | self.job.ready):
                 m.next = "CLOSE"
         with m.State("CLOSE"):

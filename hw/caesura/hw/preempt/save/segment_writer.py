@@ -19,9 +19,9 @@ def write_job(g: Geometry) -> data.StructLayout:
 
 
 def data_burst(g: Geometry) -> data.StructLayout:
-    """A burst of entry `entry`; `final` is its last."""
+    """A burst of entry `entry`; `final` is its last, with the checksum of the entry."""
     return data.StructLayout({"address": ADDRESS_BITS, "extra_beats": range(g.burst_beats),
-                              "entry": below(g.tb_slots), "final": 1})
+                              "entry": below(g.tb_slots), "final": 1, "crc": 32})
 
 
 def write_data(g: Geometry) -> data.StructLayout:
@@ -47,6 +47,8 @@ class SegmentWriter(wiring.Component):
         The next unit.
     beat : stream, in
         `packer.packed`; the tag of a flush says that the burst it ends is final.
+    crc : Signal, in
+        Checksum of the entry that a final flush ends.
     burst : stream, out
         In address order.
     data : stream, out
@@ -55,6 +57,7 @@ class SegmentWriter(wiring.Component):
 
     job: stream.Interface
     beat: stream.Interface
+    crc: Signal
     burst: stream.Interface
     data: stream.Interface
 
@@ -62,7 +65,7 @@ class SegmentWriter(wiring.Component):
         self.geometry = g
         super().__init__({
             "job": In(stream.Signature(write_job(g))),
-            "beat": In(stream.Signature(packed(g.bus_words))),
+            "beat": In(stream.Signature(packed(g.bus_words))), "crc": In(32),
             "burst": Out(stream.Signature(data_burst(g))),
             "data": Out(stream.Signature(write_data(g))),
         })
@@ -99,6 +102,7 @@ class SegmentWriter(wiring.Component):
             bursts.input.payload.address.eq(Mux(count == 0, address, first)),
             bursts.input.payload.extra_beats.eq(total - 1), bursts.input.payload.entry.eq(entry),
             bursts.input.payload.final.eq(beat.flush & beat.tag),
+            bursts.input.payload.crc.eq(self.crc),
         ]
         with m.If(~opened & self.job.valid):
             m.d.sync += [opened.eq(1), address.eq(self.job.payload.address),

@@ -10,10 +10,10 @@ from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import below, tb_event
 from ...interfaces.preemption import resident_tb
-from ...lib.bits import lowest_number
+from ...lib.bits import encode, lowest_number
 from ..formats.accepted_command import accepted_command
 from ..save.closer import save_tally
-from ..save.committer import head, head_event
+from ..save.committer import head_event
 from ..save.records import save_target
 
 __all__ = ["PreemptSequencer"]
@@ -23,12 +23,9 @@ class _TbSets:
     """Sets of TBs, a bit a slot."""
 
     def __init__(self, g: Geometry):
-        self.ours = Signal(g.tb_slots)  # resident TBs of the kernel
         self.over = Signal(g.tb_slots)  # ended, or another kernel's
         self.still = Signal(g.tb_slots)  # no warp runs
         self.some = Signal(g.tb_slots)  # a warp has stopped
-        self.saving = Signal(g.tb_slots)  # head `SAVING` to be written
-        self.free = Signal(g.tb_slots)  # head `FREE` to be written
         self.begun = Signal(g.tb_slots)  # handed to the save pipeline, or ended before
         self.finished = Signal(g.tb_slots)  # saved or ended
         self.early = Signal(g.tb_slots)  # ended before they were handed over
@@ -36,13 +33,15 @@ class _TbSets:
 
 
 class PreemptSequencer(wiring.Component):
-    """Runs one preempt; the number of a TB's CCB entry is that of its slot.
+    """Runs one preempt.
 
-    Each TB of the kernel is claimed and has its entry written `State.SAVING`, all in a row while
-    warps still run. They are saved one at a time, TBs with no running warp first; what is written
-    waits until the entry is in `opened`. A TB that has ended by itself has its entry written
-    `State.FREE` and its claim dropped. After a write error no further TB is begun; when everything
-    under way is acknowledged the remaining claims are dropped, and those TBs stay.
+    Each TB of the kernel is claimed. They are saved one at a time, TBs with no running warp first;
+    nothing is written before, since the entry of a TB on the SM is never one that can be resumed.
+    The claim of a TB that has ended by itself is dropped.
+
+    After a write error no further TB is begun; when everything under way is acknowledged the
+    remaining claims are dropped, and those TBs stay. What became of their entries does not matter:
+    no resume looks at one that was not committed (`SavedEntries`).
 
     Parameters
     ----------
@@ -55,10 +54,10 @@ class PreemptSequencer(wiring.Component):
         Start, with `accepted` set from this cycle on.
     resident, stopped, exited : in
         The TB table, and the warps.
-    claim : Signal, out
-        TBs (bit vector) that are being saved.
-    opened : Signal, out
-        Entries (bit vector) whose `State.SAVING` head is acknowledged.
+    ours : Signal(tb_slots), out
+        Vector: TBs of the kernel of `accepted`.
+    claim : Signal(tb_slots), out
+        Vector: TBs that are being saved.
     release : out
         A saved TB whose resources are to be freed; `valid` for one cycle.
     dropped : Signal, out
@@ -69,7 +68,7 @@ class PreemptSequencer(wiring.Component):
         Nothing can be saved because warps still run.
     target, tally, waiting, flowing, save_idle
         The `SavePipeline`.
-    head, head_event, write_error, sending, commit_idle
+    head_event, write_error, sending, commit_idle
         The `Committer`.
     """
 
@@ -78,8 +77,8 @@ class PreemptSequencer(wiring.Component):
     resident: data.View
     stopped: Signal
     exited: Signal
+    ours: Signal
     claim: Signal
-    opened: Signal
     release: data.View
     dropped: Signal
     done: data.View
@@ -89,7 +88,6 @@ class PreemptSequencer(wiring.Component):
     waiting: Signal
     flowing: Signal
     save_idle: Signal
-    head: stream.Interface
     head_event: data.View
     write_error: Signal
     sending: Signal
@@ -100,12 +98,11 @@ class PreemptSequencer(wiring.Component):
         super().__init__({
             "accepted": In(accepted_command(g)), "begin": In(1),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)), "stopped": In(g.warps),
-            "exited": In(g.warps), "claim": Out(g.tb_slots), "opened": Out(g.tb_slots),
+            "exited": In(g.warps), "ours": Out(g.tb_slots), "claim": Out(g.tb_slots),
             "release": Out(tb_event(g)), "dropped": Out(1),
             "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "draining": Out(1),
             "target": Out(stream.Signature(save_target(g))), "tally": In(save_tally(g)),
             "waiting": In(1), "flowing": In(1), "save_idle": In(1),
-            "head": Out(stream.Signature(head(g))),
             "head_event": In(head_event(g)), "write_error": In(1),
             "sending": In(1), "commit_idle": In(1),
         })
@@ -113,30 +110,28 @@ class PreemptSequencer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        slots = g.tb_slots
-        rows = [self.resident[k] for k in range(slots)]
+        rows = [self.resident[k] for k in range(g.tb_slots)]
         active = Signal()
         tbs = _TbSets(g)
         busy = [row.started & (row.warps & ~self.stopped & ~self.exited).any() for row in rows]
         left = [(row.warps & ~self.exited).any() for row in rows]
         m.d.comb += [
-            tbs.ours.eq(Cat(row.valid & (row.kernel == self.accepted.kernel) for row in rows)),
-            tbs.over.eq(~tbs.ours
+            self.ours.eq(Cat(row.valid & (row.kernel == self.accepted.kernel) for row in rows)),
+            tbs.over.eq(~self.ours
                           | Cat(row.started & ~k for row, k in zip(rows, left, strict=True))),
             tbs.still.eq(Cat(row.started & ~k for row, k in zip(rows, busy, strict=True))),
             tbs.some.eq(Cat(row.started & (row.warps & self.stopped).any() for row in rows)),
         ]
-        self._claims(m, tbs, active)
-        self._heads(m, tbs)
+        self._claims(m, tbs, active, rows)
         chosen = self._choose(m, tbs, active)
 
-        remaining = tbs.ours & ~tbs.finished & ~tbs.begun
+        remaining = self.ours & ~tbs.finished & ~tbs.begun
         m.d.comb += self.draining.eq(
             active & ~self.flowing & ~self.sending & (self.waiting | (
                 ~chosen & remaining.any() & ~(remaining & (tbs.some | tbs.still)).any())))
-        settled = self.save_idle & self.commit_idle & ~chosen & ~(tbs.saving | tbs.free).any()
+        settled = self.save_idle & self.commit_idle & ~chosen
         finished = Mux(self.write_error, settled,
-                       settled & ~self.claim.any() & ~(tbs.ours & ~tbs.finished).any())
+                       settled & ~self.claim.any() & ~(self.ours & ~tbs.finished).any())
         m.d.comb += [self.done.valid.eq(active & finished), self.done.error.eq(
             Mux(self.write_error, CommandError.BUS_ERROR, CommandError.NONE))]
         with m.If(self.begin):
@@ -145,47 +140,29 @@ class PreemptSequencer(wiring.Component):
             m.d.sync += active.eq(0)
         return m
 
-    def _claims(self, m, tbs, active):
+    def _claims(self, m, tbs, active, rows):
         """Claim what belongs to the kernel; release what is committed; drop what has ended."""
         event = self.head_event
-        slot = Signal.like(self.claim)
-        committed = Signal()
-        freed = Signal()
+        slot = Signal.like(self.claim)  # the TB whose entry was written
+        committed = Signal.like(self.claim)
+        ended = Signal.like(self.claim)
+        completed = active & event.valid & (event.state == State.COMPLETE) & ~event.error
         m.d.comb += [
-            slot.eq(1 << event.entry),
-            tbs.new.eq(Mux(active & ~self.write_error, tbs.ours & ~self.claim & ~tbs.finished, 0)),
-            committed.eq(active & event.valid & (event.state == State.COMPLETE) & ~event.error),
-            freed.eq(active & event.valid & (event.state == State.FREE)),
-            self.dropped.eq(committed | freed),
-            self.release.valid.eq(committed), self.release.tb.eq(event.entry),
+            slot.eq(Cat(row.valid & (row.kernel == self.accepted.kernel)
+                        & (row.entry == event.entry) for row in rows)),
+            tbs.new.eq(Mux(active & ~self.write_error, self.ours & ~self.claim & ~tbs.finished, 0)),
+            committed.eq(Mux(completed, slot, 0)),
+            ended.eq(tbs.early | Mux(self.tally.valid & self.tally.ended, 1 << self.tally.tb, 0)),
+            self.dropped.eq((committed | ended).any()),
+            self.release.valid.eq(committed.any()), self.release.tb.eq(encode(committed)),
         ]
-        gone = Mux(self.dropped, slot, 0)
+        gone = committed | ended
         m.d.sync += [self.claim.eq((self.claim | tbs.new) & ~gone),
                      tbs.finished.eq(tbs.finished | gone)]
-        with m.If(active & event.valid & (event.state == State.SAVING)):
-            m.d.sync += self.opened.eq(self.opened | slot)
         with m.If(self.begin):
-            m.d.sync += [tbs.finished.eq(0), self.opened.eq(0)]
+            m.d.sync += tbs.finished.eq(0)
         with m.If(self.done.valid):
             m.d.sync += self.claim.eq(0)
-
-    def _heads(self, m, tbs):
-        """Write the heads of newly claimed entries and of those whose TB has ended."""
-        head = self.head
-        which = Signal.like(tbs.free)
-        written = Signal.like(tbs.free)
-        first = tbs.saving.any()
-        m.d.comb += [
-            which.eq(Mux(first, tbs.saving, tbs.free)), head.valid.eq(which.any()),
-            head.payload.entry.eq(lowest_number(which)),
-            head.payload.generation.eq(self.accepted.generation),
-            head.payload.state.eq(Mux(first, State.SAVING, State.FREE)),
-        ]
-        with m.If(head.valid & head.ready):
-            m.d.comb += written.eq(1 << head.payload.entry)
-        ended = Mux(self.tally.valid & self.tally.ended, 1 << self.tally.tb, 0)
-        m.d.sync += [tbs.saving.eq((tbs.saving & ~written) | tbs.new),
-                     tbs.free.eq((tbs.free & ~Mux(first, 0, written)) | ended | tbs.early)]
 
     def _choose(self, m, tbs, active):
         """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped,

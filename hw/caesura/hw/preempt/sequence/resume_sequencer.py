@@ -1,10 +1,10 @@
 """Resume sequencer: entries in, checks, then a TB at a time: room, stream, demotion, start.
 
-Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place) and ``demoted`` (its
-entry is no longer resumable, acknowledged), and then starts: at once, or with ``accepted.gang``
-when all have got there or the next one finds no room. Of each TB the pattern table is read first,
-then the rest of its stream; streams follow each other without a gap; TBs are admitted while earlier
-ones are still being read.
+Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place, and right) and
+``demoted`` (its entry is no longer resumable, acknowledged), and then starts: at once, or with
+``accepted.gang`` when all have got there or the next one finds no room. Of each TB the pattern
+table is read first, then the rest of its stream; streams follow each other without a gap; TBs are
+admitted while earlier ones are still being read.
 """
 
 from amaranth.hdl import Module, Mux, Signal
@@ -15,8 +15,8 @@ from ...arch.context import CCB_ENTRY, ENTRY_BYTES, PATTERN_WORDS, State
 from ...arch.faults import CommandError
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below, tb_event
-from ...interfaces.preemption import admission, admitted
-from ...lib.bits import lowest_number, popcount
+from ...interfaces.preemption import admission, admitted, resident_tb
+from ...lib.bits import lowest_number, popcount, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import WORD_COUNT_BITS
 from ..restore.entry_buffer import ENTRY_WORDS
@@ -33,11 +33,14 @@ class _Registers:
     def __init__(self, g: Geometry):
         self.waiting = Signal(g.tb_slots)  # entries whose TB has no room yet
         self.placed = Signal(g.tb_slots)  # it is in a slot
+        self.parked = Signal(g.tb_slots)  # it stays there whatever happens: see `ResumeSequencer`
         self.parsed = Signal(g.tb_slots)  # it is read back
+        self.recalled = Signal(g.tb_slots)  # the demotion of its entry is under way
         self.demoted = Signal(g.tb_slots)  # its entry is written
         self.running = Signal(g.tb_slots)  # it was started
         self.tb_of = Signal(data.ArrayLayout(below(g.tb_slots), g.tb_slots))  # its slot
         self.broken = Signal()  # the resume fails
+        self.judged = Signal()  # all entries are in, and good
         self.current = Signal(below(g.tb_slots))  # the entry in hand
         self.place = Signal(admitted(g))  # its TB's place
         self.requested = Signal(range(g.tb_slots + 1))  # entries requested
@@ -46,10 +49,16 @@ class _Registers:
 class ResumeSequencer(wiring.Component):
     """Runs one resume.
 
-    On a bus error while the entries are read, or a bad entry, nothing is restored. On an error
-    later (bus, or a stream that makes no sense) no more TBs are admitted; TBs already in place
-    start; every other one that had been given room has its entry written `State.COMPLETE` again
-    and, when that is acknowledged, is given back through `release`: it can still be resumed.
+    On a bus error while the entries are read, or a bad entry, nothing is restored. After an error
+    later (bus, or a stream that makes no sense) no more TBs are admitted but the one offered, and
+    no more entries are demoted: TBs whose demotion is acknowledged start, every other one is given
+    back through `release`, its entry still complete. What became of a demotion that was answered
+    with an error nobody knows: the TB is given back only once its entry has been written
+    `State.COMPLETE` again and that is acknowledged. If that fails too it is *parked*: it keeps its
+    room, with all its state, and does not run; the next resume begins with its demotion.
+
+    With ``accepted.gang`` no entry is demoted before all streams are in place, so that after an
+    error in one of them nothing has been started.
 
     Parameters
     ----------
@@ -61,31 +70,40 @@ class ResumeSequencer(wiring.Component):
         The command; constant from `begin` to `done`.
     begin : Signal, in
         Start, with `accepted` set from this cycle on.
+    saved : Signal(tb_slots), in
+        Vector: entries of the kernel that can be resumed.
+    resident : in
+        The TB table. Parked are TBs of the kernel that have not been started.
     done : out
         `valid` for one cycle, with the result.
     failed : Signal, out
         Something went wrong since `begin`.
     read_error, write_error : Signal, in
         From the reader and the committer, set since `begin`.
-    entries_full, complete, bad, select, load, loaded, entry
-        The `EntryBuffer`.
+    entries_full, bad, look, select, load, loaded, entry
+        The `EntryBuffer`; `look` is the vector of the entries it is to look at.
     read_job, restore_job, restored, restore_idle
         The `SegmentReader` and the `RestorePipeline`.
     head, head_event, commit_idle
         The `Committer`.
     admit, admitted, no_room, start, release
         The dispatcher.
+    withdraw : Signal, out
+        An admission that waits for room is to be answered as bad: after a failure the room may be
+        held by TBs that wait for this resume to end.
     """
 
     accepted: data.View
     begin: Signal
+    saved: Signal
+    resident: data.View
     done: data.View
     failed: Signal
     read_error: Signal
     write_error: Signal
     entries_full: Signal
-    complete: Signal
     bad: Signal
+    look: Signal
     select: Signal
     load: Signal
     loaded: Signal
@@ -100,6 +118,7 @@ class ResumeSequencer(wiring.Component):
     admit: stream.Interface
     admitted: data.View
     no_room: Signal
+    withdraw: Signal
     start: data.View
     release: data.View
 
@@ -108,9 +127,11 @@ class ResumeSequencer(wiring.Component):
         tb = below(g.tb_slots)
         super().__init__({
             "accepted": In(accepted_command(g)), "begin": In(1),
+            "saved": In(g.tb_slots),
+            "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "failed": Out(1),
             "read_error": In(1), "write_error": In(1),
-            "entries_full": In(1), "complete": In(g.tb_slots), "bad": In(1),
+            "entries_full": In(1), "bad": In(1), "look": Out(g.tb_slots),
             "select": Out(tb), "load": Out(1), "loaded": In(1), "entry": In(CCB_ENTRY),
             "read_job": Out(stream.Signature(read_job())),
             "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
@@ -118,7 +139,7 @@ class ResumeSequencer(wiring.Component):
             "head": Out(stream.Signature(head(g))),
             "head_event": In(head_event(g)), "commit_idle": In(1),
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
-            "no_room": In(1), "start": Out(tb_event(g)),
+            "no_room": In(1), "withdraw": Out(1), "start": Out(tb_event(g)),
             "release": Out(tb_event(g)),
         })
 
@@ -127,12 +148,14 @@ class ResumeSequencer(wiring.Component):
         g = self.geometry
         regs = _Registers(g)
         m.d.comb += [self.failed.eq(regs.broken | self.read_error | self.write_error),
-                     self.select.eq(regs.current)]
+                     self.select.eq(regs.current), self.look.eq(self.saved & ~regs.parked),
+                     self.withdraw.eq(self.failed)]
         self._track(m, regs)
+        demoting = self._demote(m, regs)
         with m.FSM():
             self._read_entries(m, regs)
             self._admit(m, regs)
-            self._settle(m, regs)
+            self._settle(m, regs, demoting)
         return m
 
     def _track(self, m, regs):
@@ -143,7 +166,7 @@ class ResumeSequencer(wiring.Component):
         hold = Signal()
         coming = regs.waiting.any() | (regs.placed & ~(regs.parsed & regs.demoted)).any()
         m.d.comb += [hold.eq(self.accepted.gang & coming & ~self.no_room & ~self.failed),
-                     ready.eq(Mux(hold, 0, regs.parsed & regs.demoted & ~regs.running)),
+                     ready.eq(Mux(hold, 0, regs.demoted & ~regs.running)),
                      started.eq(lowest_number(ready)),
                      self.start.valid.eq(ready.any()), self.start.tb.eq(regs.tb_of[started])]
         m.d.sync += regs.running.eq(regs.running | Mux(ready.any(), 1 << started, 0))
@@ -161,9 +184,40 @@ class ResumeSequencer(wiring.Component):
         with m.If(event.valid & (event.state == State.DEMOTED) & ~event.error):
             m.d.sync += regs.demoted.eq(regs.demoted | (1 << event.entry))
         with m.If(self.begin):
-            m.d.sync += [regs.placed.eq(0), regs.parsed.eq(0),
-                         regs.demoted.eq(0), regs.running.eq(0),
+            rows = [self.resident[t] for t in range(self.geometry.tb_slots)]
+            parked = [Mux(row.valid & (row.kernel == self.accepted.kernel)
+                          & ~row.started, 1 << row.entry, 0) for row in rows]
+            here = Signal.like(regs.placed)
+            for each in parked:
+                here = here | each
+            m.d.sync += [regs.placed.eq(here), regs.parked.eq(here), regs.parsed.eq(here),
+                         regs.recalled.eq(0), regs.demoted.eq(0), regs.running.eq(0),
                          regs.broken.eq(0), regs.requested.eq(0)]
+            for t, row in enumerate(rows):
+                with m.If(parked[t].any()):
+                    m.d.sync += regs.tb_of[row.entry].eq(t)
+
+    def _demote(self, m, regs):
+        """Have the entries of TBs that are in place written `State.DEMOTED`, one after the other;
+        return whether one is offered."""
+        next_ones = Signal.like(regs.parsed)
+        allowed = Signal()
+        offered = Signal()
+        entry = Signal.like(regs.current)
+        coming = regs.waiting.any() | (regs.placed & ~regs.parsed).any()
+        m.d.comb += [
+            next_ones.eq(regs.parsed & ~regs.recalled),
+            allowed.eq(regs.judged & ~self.failed
+                       & ~(self.accepted.gang & coming & ~self.no_room)),
+            self.head.valid.eq(offered), self.head.payload.entry.eq(entry),
+            self.head.payload.state.eq(State.DEMOTED),
+        ]
+        with m.If(~offered | self.head.ready):
+            m.d.sync += [offered.eq(allowed & next_ones.any()), entry.eq(lowest_number(next_ones))]
+            with m.If(allowed):
+                m.d.sync += regs.recalled.eq(
+                    regs.recalled | (next_ones & ~without_lowest(next_ones)))
+        return offered
 
     def _read_entries(self, m, regs):
         """Read all entries back to back; judge them together."""
@@ -178,15 +232,17 @@ class ResumeSequencer(wiring.Component):
                              self.accepted.ccb_base + regs.requested * ENTRY_BYTES)]
             with m.If(job.valid & job.ready):
                 m.d.sync += regs.requested.eq(regs.requested + 1)
-            m.d.sync += regs.waiting.eq(self.complete)
+            m.d.sync += regs.waiting.eq(self.look)
             with m.If(self.entries_full & ~job.valid):
                 m.next = "NEXT"
                 with m.If(self.read_error | self.bad):
                     m.d.sync += regs.broken.eq(self.bad)
                     m.next = "FINISH"
+                with m.Else():
+                    m.d.sync += regs.judged.eq(1)
 
     def _admit(self, m, regs):
-        """Give each complete entry's TB room, then queue its table, its stream and its demotion."""
+        """Give each complete entry's TB room, then queue its table and its stream."""
         g, entry, admit = self.geometry, self.entry, self.admit
         words = Signal(WORD_COUNT_BITS)  # of the stream
         table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))  # of its pattern table
@@ -208,12 +264,12 @@ class ResumeSequencer(wiring.Component):
         with m.State("LOADING"):
             with m.If(self.loaded):
                 m.next = "ADMIT"
-        m.d.comb += [admit.payload.kernel.eq(self.accepted.kernel),
-                     admit.payload.launch_id.eq(entry.launch_id),
-                     admit.payload.ctaid_x.eq(entry.ctaid_x),
-                     admit.payload.ctaid_y.eq(entry.ctaid_y),
-                     admit.payload.ctaid_z.eq(entry.ctaid_z),
-                     admit.payload.local_base.eq(entry.local_base)]
+                with m.If(self.failed):
+                    m.next = "NEXT"
+        m.d.comb += admit.payload.kernel.eq(self.accepted.kernel)
+        m.d.comb += [admit.payload[name].eq(entry[name])
+                     for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")]
+        m.d.comb += admit.payload.entry.eq(regs.current)
         with m.State("ADMIT"):
             m.d.comb += admit.valid.eq(1)
             with m.If(admit.ready):
@@ -233,7 +289,7 @@ class ResumeSequencer(wiring.Component):
                 m.next = "READ"
         with m.State("READ"):
             m.d.comb += [job.valid.eq(1), job.payload.address.eq(entry.register_image),
-                         job.payload.words.eq(before)]
+                         job.payload.words.eq(before), job.payload.checked.eq(1)]
             with m.If(job.ready):
                 m.next = "PARSE"
         with m.State("PARSE"):
@@ -241,45 +297,58 @@ class ResumeSequencer(wiring.Component):
                 self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(regs.current),
                 self.restore_job.payload.place.eq(regs.place),
                 self.restore_job.payload.live_warps.eq(entry.live_warps),
-                self.restore_job.payload.words.eq(words), self.restore_job.payload.skip.eq(skip)]
+                self.restore_job.payload.words.eq(words), self.restore_job.payload.skip.eq(skip),
+                self.restore_job.payload.stream_crc.eq(entry.stream_crc),
+                self.restore_job.payload.table_crc.eq(entry.table_crc)]
             with m.If(self.restore_job.ready):
-                m.next = "DEMOTE"
-        with m.State("DEMOTE"):
-            with m.If(self._head(m, regs, State.DEMOTED)):
                 m.next = "NEXT"
 
-    def _head(self, m, regs, state):
-        m.d.comb += [self.head.valid.eq(1), self.head.payload.entry.eq(regs.current),
-                     self.head.payload.state.eq(state),
-                     self.head.payload.generation.eq(self.entry.generation)]
-        return self.head.ready
-
-    def _settle(self, m, regs):
+    def _settle(self, m, regs, demoting):
         """Wait until all have started; after a failure give back those that cannot."""
-        left = Signal.like(regs.placed)
-        m.d.comb += left.eq(regs.placed & ~regs.running)
-        quiet = self.restore_idle & self.commit_idle & ~(regs.parsed & regs.demoted & left).any()
+        left = Signal.like(regs.placed)  # to be given back
+        quiet = Signal()  # nothing is under way
+        head, event = self.head, self.head_event
+        chosen = lowest_number(left)
+        m.d.comb += [
+            left.eq(regs.placed & ~regs.running & ~regs.parked),
+            quiet.eq(self.restore_idle & self.commit_idle & ~demoting
+                     & ~(regs.demoted & ~regs.running).any()),
+            self.release.tb.eq(regs.tb_of[regs.current]),
+        ]
         with m.State("SETTLE"):
-            m.d.sync += regs.current.eq(lowest_number(left))
-            with m.If(quiet):
+            m.d.sync += regs.current.eq(chosen)
+            with m.If(quiet & ~(regs.placed & ~regs.running).any()):
+                m.next = "FINISH"
+            with m.Elif(quiet & self.failed):
                 m.next = "FINISH"
                 with m.If(left.any()):
-                    m.next = "RELOAD"
+                    m.next = "RETURN"
+                    with m.If(regs.recalled.bit_select(chosen, 1)):
+                        m.next = "RELOAD"
+        with m.State("RETURN"):
+            m.d.comb += self.release.valid.eq(1)
+            m.d.sync += regs.placed.eq(regs.placed & ~(1 << regs.current))
+            m.next = "SETTLE"
         with m.State("RELOAD"):
             m.d.comb += self.load.eq(1)
             m.next = "RELOADING"
         with m.State("RELOADING"):
             with m.If(self.loaded):
-                with m.If(self._head(m, regs, State.COMPLETE)):
-                    m.next = "RELEASE"
-        with m.State("RELEASE"):
-            event = self.head_event
-            m.d.comb += [self.release.valid.eq(event.valid),
-                         self.release.tb.eq(regs.tb_of[regs.current])]
+                m.d.comb += [head.valid.eq(1), head.payload.entry.eq(regs.current),
+                             head.payload.state.eq(State.COMPLETE),
+                             head.payload.crc.eq(self.entry.crc)]
+                with m.If(head.ready):
+                    m.next = "COMPLETED"
+        with m.State("COMPLETED"):
+            m.d.comb += self.release.valid.eq(event.valid & ~event.error)
             with m.If(event.valid):
-                m.d.sync += regs.placed.eq(regs.placed & ~(1 << regs.current))
+                with m.If(event.error):
+                    m.d.sync += regs.parked.eq(regs.parked | (1 << regs.current))
+                with m.Else():
+                    m.d.sync += regs.placed.eq(regs.placed & ~(1 << regs.current))
                 m.next = "SETTLE"
         with m.State("FINISH"):
+            m.d.sync += regs.judged.eq(0)
             m.d.comb += [self.done.valid.eq(1), self.done.error.eq(Mux(
                 self.read_error | self.write_error, CommandError.BUS_ERROR,
                 Mux(regs.broken, CommandError.BAD_IMAGE, CommandError.NONE)))]

@@ -44,6 +44,7 @@ class Sequencer(wiring.Component):
     result : out
         `valid` for one cycle, ends the command.
     pending, stop_now : Signal, out
+        The TBs of the kernel stop; they stop at once.
     resume : Signal, out
         The command in hand is a resume.
     clear, begin_save, begin_resume : Signal, out
@@ -75,7 +76,7 @@ class Sequencer(wiring.Component):
             "command": In(stream.Signature(command(g))),
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "accepted": Out(accepted_command(g)), "result": Out(result),
-            "pending": Out(g.kernel_slots), "stop_now": Out(g.kernel_slots), "resume": Out(1),
+            "pending": Out(1), "stop_now": Out(1), "resume": Out(1),
             "clear": Out(1), "begin_save": Out(1),
             "begin_resume": Out(1), "saving": Out(1), "resuming": Out(1), "save_done": In(result),
             "resume_done": In(result),
@@ -102,9 +103,8 @@ class Sequencer(wiring.Component):
                         s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
                         s.pag.eq(pattern_group(g, kernel.block_x)), self.resume.eq(wanted.resume)]
                     with m.If(~wanted.resume):
-                        m.d.sync += self.pending.eq(1 << wanted.kernel)
-                        with m.If(lacks(wanted.mechanism, Capability.STOPS_AT_POINTS)):
-                            m.d.sync += self.stop_now.eq(1 << wanted.kernel)
+                        m.d.sync += [self.pending.eq(1), self.stop_now.eq(
+                            lacks(wanted.mechanism, Capability.STOPS_AT_POINTS))]
                     m.next = "BOUND"
             with m.State("BOUND"):
                 m.d.comb += self.clear.eq(1)

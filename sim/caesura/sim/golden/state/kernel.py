@@ -65,8 +65,11 @@ class Kernel:
     state : KernelState
     launched, completed, faults : int
         TBs so far; those ended by a fault.
-    regions : int
-        Bit a region of local memory: it belongs to a TB, on the SM or preempted.
+    entries : int
+        Bit an entry of the CCB: it belongs to a TB, on the SM or preempted, and with it its save area and its region
+        of local memory.
+    saved : dict of int to int
+        Generation of each entry that can be resumed.
     abandoned : bool
         An access out of bounds has ended all of it.
     """
@@ -75,7 +78,8 @@ class Kernel:
         self.g = g
         self.index = index
         self.state = KernelState.IDLE
-        self.launched = self.completed = self.faults = self.regions = 0
+        self.launched = self.completed = self.faults = self.entries = 0
+        self.saved: dict[int, int] = {}
         self.abandoned = False
 
     def load(self, descriptor: Descriptor) -> None:
@@ -85,24 +89,23 @@ class Kernel:
         self.threads, self.registers, self.warps = descriptor.threads, descriptor.registers, descriptor.warps
         self.shared_bytes, self.params = descriptor.shared_bytes, descriptor.params
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
-        self.launched = self.completed = self.faults = self.regions = 0
+        self.launched = self.completed = self.faults = self.entries = 0
+        self.saved = {}
         self.abandoned = False
 
-    def take_region(self) -> int:
-        """Return the address of the lowest free region of local memory, which now belongs to a new TB."""
-        region = (~self.regions & self.regions + 1).bit_length() - 1
-        self.regions |= 1 << region
-        return self.descriptor.local_base + region * self.region_bytes & 0xFFFF_FFFF
+    def take_entry(self) -> int:
+        """Return the lowest free entry, which now belongs to a new TB."""
+        entry = (~self.entries & self.entries + 1).bit_length() - 1
+        self.entries |= 1 << entry
+        return entry
 
-    @property
-    def region_addresses(self) -> list[int]:
-        """Where the regions of local memory begin."""
-        return [self.descriptor.local_base + k * self.region_bytes & 0xFFFF_FFFF for k in range(self.g.tb_slots)]
+    def free_entry(self, entry: int) -> None:
+        """Take the entry of a TB that has ended."""
+        self.entries &= ~(1 << entry)
 
-    def free_region(self, address: int) -> None:
-        """Take the region of a TB that has ended."""
-        if self.region_bytes:
-            self.regions &= ~(1 << (address - self.descriptor.local_base) // self.region_bytes)
+    def region_address(self, entry: int) -> int:
+        """Where the local memory of an entry begins."""
+        return self.descriptor.local_base + entry * self.region_bytes & 0xFFFF_FFFF
 
     @property
     def region_bytes(self) -> int:

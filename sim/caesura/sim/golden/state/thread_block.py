@@ -184,8 +184,10 @@ class ThreadBlock:
         Bit a 128-byte line: it was written.
     slot, base, first_line : int
         TB slot, first physical register and first shared-memory line on the SM.
+    entry : int
+        Its entry of the kernel's CCB, its own until it ends.
     local_base : int
-        Address of its region of local memory, its own until it ends.
+        Address of the entry's region of local memory.
     tags : Shadow or None
         Of its shared memory, where bounds are checked and it has been accessed.
     """
@@ -196,7 +198,7 @@ class ThreadBlock:
         self.launch_id = launch_id
         x, y, _ = kernel.grid
         self.ctaid = (launch_id % x, launch_id // x % y, launch_id // (x * y))
-        self.slot = self.base = self.first_line = self.local_base = 0
+        self.slot = self.base = self.first_line = self.entry = self.local_base = 0
         self.warps: list[Warp] = []
         for index in range(kernel.warps):
             threads = min(max(kernel.threads - index * g.warp_size, 0), g.warp_size)

@@ -1,4 +1,4 @@
-"""Regions of local memory: two living TBs never share one, whatever the order of launches, ends, saves and restores."""
+"""Entries: two living TBs never share one or its local memory, in any order of launches, ends, saves and restores."""
 
 import random
 
@@ -6,9 +6,10 @@ import pytest
 from amaranth.sim import Simulator
 
 from caesura.hw.arch.faults import CommandError, Fault
+from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.registers import Command, KernelState
-from caesura.hw.dispatch.local_regions import LocalRegions, region_bytes
+from caesura.hw.dispatch.entry_allocator import EntryAllocator
 from support.hw.control_bench import MAP, ControlBench, Kernel
 from support.selection import quick
 
@@ -16,17 +17,22 @@ G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
 SEEDS = quick(range(3), range(1))
 
 
-class Regions:
-    """A `LocalRegions` driven at its ports; `living` are (kernel, address) of each TB, `slots` those on the SM."""
+class Entries:
+    """An `EntryAllocator` driven at its ports; `living` are (kernel, entry) of each TB, `slots` those on the SM."""
 
     def __init__(self, ctx, dut, kernels):
         self.ctx, self.dut, self.kernels = ctx, dut, kernels
         self.living, self.slots = [], {}
 
-    async def ask(self, kernel, address=None):
-        """Return the address found, None if there is none, and the cycles it took."""
+    def address(self, kernel, entry):
+        """Where the local memory of an entry lies."""
+        base, size, warps = self.kernels[kernel]
+        return base + entry * local_region_bytes(G, warps, size)
+
+    async def ask(self, kernel, entry=None, address=None):
+        """Return entry and address found, None if there is none, and the cycles it took; of a restored TB its own."""
         ctx, (base, size, warps) = self.ctx, self.kernels[kernel]
-        ctx.set(self.dut.request, {"valid": 1, "kernel": kernel, "restored": address is not None,
+        ctx.set(self.dut.request, {"valid": 1, "kernel": kernel, "restored": entry is not None, "entry": entry or 0,
                                    "address": address or 0, "warps": warps, "local_base": base, "local_bytes": size})
         await ctx.tick()
         ctx.set(self.dut.request.valid, 0)
@@ -35,94 +41,90 @@ class Regions:
             await ctx.tick()
             cycles += 1
             assert cycles < 30
-        return (ctx.get(self.dut.address) if ctx.get(self.dut.found) else None), cycles
+        found = ctx.get(self.dut.entry), ctx.get(self.dut.address)
+        return (found if ctx.get(self.dut.found) else None), cycles
 
-    async def take(self, tb):
-        """The TB slot gets what was found."""
-        self.ctx.set(self.dut.take, {"valid": 1, "tb": tb})
+    async def take(self):
+        """What was found has its TB."""
+        self.ctx.set(self.dut.take, 1)
         await self.ctx.tick()
-        self.ctx.set(self.dut.take.valid, 0)
+        self.ctx.set(self.dut.take, 0)
 
     async def end(self, tb):
         """The TB in this slot ends."""
-        self.living.remove(self.slots.pop(tb))
-        self.ctx.set(self.dut.ended, 1 << tb)
+        kernel, entry = self.slots.pop(tb)
+        self.living.remove((kernel, entry))
+        self.ctx.set(self.dut.ended, {"valid": 1, "kernel": kernel, "entry": entry})
         await self.ctx.tick()
-        self.ctx.set(self.dut.ended, 0)
+        self.ctx.set(self.dut.ended.valid, 0)
 
     def expected(self, kernel):
-        """The lowest free region."""
-        base, size, warps = self.kernels[kernel]
-        step = region_bytes(G, warps, size)
-        return next((base + k * step for k in range(G.tb_slots) if (kernel, base + k * step) not in self.living), None)
+        """The lowest free entry."""
+        return next((k for k in range(G.tb_slots) if (kernel, k) not in self.living), None)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_two_living_tbs_share_a_region(seed):
-    rng, dut = random.Random(seed), LocalRegions(G)
+def test_no_two_living_tbs_share_an_entry(seed):
+    rng, dut = random.Random(seed), EntryAllocator(G)
     kernels = {0: (0x10000, 4 * rng.randint(1, 16383), rng.randint(1, 8)), 1: (0x8000_0000, 36, 3),
-               2: (0x40_0080, 4, rng.randint(1, 8))}
+               2: (0x40_0080, 4 * (seed % 2), rng.randint(1, 8))}
     seen = set()
 
     async def bench(ctx):
-        regions, saved = Regions(ctx, dut, kernels), []
+        entries, saved = Entries(ctx, dut, kernels), []
         for _ in range(300):
-            free = [t for t in range(G.tb_slots) if t not in regions.slots]
+            free = [t for t in range(G.tb_slots) if t not in entries.slots]
             kernel = rng.randrange(3)
             away = [tb for tb in saved if tb[0] == kernel]
             action = rng.choice(["launch", "launch", "end", "save", "restore", "restart"])
             if action == "launch" and free and not away:
-                address, _ = await regions.ask(kernel)
-                assert address == regions.expected(kernel)
-                tb = rng.choice(free)
-                await regions.take(tb)
-                regions.slots[tb] = (kernel, address)
-                regions.living.append((kernel, address))
-                seen.add((kernel, address))
-            elif action == "end" and regions.slots:
-                await regions.end(rng.choice(list(regions.slots)))
+                (entry, address), _ = await entries.ask(kernel)
+                assert entry == entries.expected(kernel) and address == entries.address(kernel, entry)
+                await entries.take()
+                entries.slots[rng.choice(free)] = (kernel, entry)
+                entries.living.append((kernel, entry))
+                seen.add((kernel, entry))
+            elif action == "end" and entries.slots:
+                await entries.end(rng.choice(list(entries.slots)))
             elif action == "save":
-                for tb in [t for t, owned in regions.slots.items() if owned[0] == kernel]:
-                    saved.append(regions.slots.pop(tb))
+                for tb in [t for t, owned in entries.slots.items() if owned[0] == kernel]:
+                    saved.append(entries.slots.pop(tb))
             elif action == "restore" and free and away:
                 wanted = rng.choice(away)
-                assert (await regions.ask(kernel, wanted[1]))[0] == wanted[1]
-                tb = rng.choice(free)
-                await regions.take(tb)
+                at = entries.address(*wanted)
+                assert (await entries.ask(*wanted, at))[0] == (wanted[1], at)
+                await entries.take()
                 saved.remove(wanted)
-                regions.slots[tb] = wanted
-            elif action == "restart" and not any(owner == kernel for owner, _ in regions.living):
+                entries.slots[rng.choice(free)] = wanted
+            elif action == "restart" and not any(owner == kernel for owner, _ in entries.living):
                 ctx.set(dut.start, 1 << kernel)
                 await ctx.tick()
                 ctx.set(dut.start, 0)
-            assert len(set(regions.living)) == len(regions.living)
+            assert len(set(entries.living)) == len(entries.living)
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()
-    for kernel, (base, size, warps) in kernels.items():
-        step = region_bytes(G, warps, size)
-        assert step >= warps * G.warp_size * size and step % 128 == 0
-        assert {address for owner, address in seen if owner == kernel} <= {base + k * step for k in range(G.tb_slots)}
     assert len(seen) > 6
 
 
 def test_answers_take_a_cycle_a_bit_and_a_region_and_a_kernel_without_local_memory_none():
-    dut = LocalRegions(G)
+    dut = EntryAllocator(G)
 
     async def bench(ctx):
-        regions = Regions(ctx, dut, {0: (0x1000, 8, 5), 1: (0x2000, 0, 5)})
-        assert await regions.ask(1) == (0x2000, 0)
-        await regions.take(0)
-        assert await regions.ask(1) == (0x2000, 0), "it takes no region"
+        entries = Entries(ctx, dut, {0: (0x1000, 8, 5), 1: (0x2000, 0, 5)})
         bits = (5).bit_length()
         for k in range(G.tb_slots):
-            assert await regions.ask(0) == (0x1000 + k * region_bytes(G, 5, 8), bits + 2 + k)
-            await regions.take(k)
-        assert (await regions.ask(0))[0] is None, "all are taken"
-        assert (await regions.ask(0, 0x1000 + 128))[0] is None, "no region begins there"
-        assert (await regions.ask(0, 0x1000))[0] == 0x1000
+            assert await entries.ask(1) == ((k, 0x2000), 0), "it has no local memory"
+            await entries.take()
+            assert await entries.ask(0) == ((k, entries.address(0, k)), bits + 2 + k)
+            await entries.take()
+        for kernel in (0, 1):
+            assert (await entries.ask(kernel))[0] is None, "all are taken"
+        assert (await entries.ask(0, 0, 0x1000 + 128))[0] is None, "no region begins there"
+        assert (await entries.ask(0, 1, 0x1000))[0] is None, "it is that of another entry"
+        assert (await entries.ask(0, 0, 0x1000))[0] == (0, 0x1000)
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-6)
@@ -137,7 +139,7 @@ async def describe_local(bench, ctx, k, kernel, base, size):
 
 
 async def save(bench, ctx, k, faulting=0.2):
-    """Preempt kernel `k`; return launch id, ctaid and local memory of its TBs."""
+    """Preempt kernel `k`; return launch id, ctaid, entry and local memory of its TBs."""
     assert await bench.command(ctx, Command.PREEMPT, k, mechanism=1) == CommandError.NONE
     for _ in range(90):
         await ctx.tick()
@@ -154,7 +156,7 @@ async def save(bench, ctx, k, faulting=0.2):
             continue
         ctx.set(bench.engine.claim, 1 << tb)
         assert row.local_base == ctx.get(bench.dut.tbs[tb].local_base)
-        saved.append((row.launch_id, row.ctaid_x, row.ctaid_y, row.ctaid_z, row.local_base))
+        saved.append((row.launch_id, row.ctaid_x, row.ctaid_y, row.ctaid_z, row.entry, row.local_base))
         await bench.release(ctx, tb)
         ctx.set(bench.engine.claim, 0)
     await bench.result(ctx)
@@ -166,7 +168,7 @@ async def save(bench, ctx, k, faulting=0.2):
 async def admit(bench, ctx, k, tb):
     """Ask for room for a saved TB; return the answer."""
     engine = bench.engine
-    names = ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")
+    names = ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "entry", "local_base")
     ctx.set(engine.admit.payload, {"kernel": k, **dict(zip(names, tb, strict=True))})
     ctx.set(engine.admit.valid, 1)
     while not (await ctx.tick().sample(engine.admit.ready))[-1]:
@@ -198,7 +200,7 @@ async def put_back(bench, ctx, k, tb):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_tb_keeps_its_region_through_preemption_and_gives_it_back_at_its_end(seed):
+def test_a_tb_keeps_its_entry_through_preemption_and_gives_it_back_at_its_end(seed):
     bench = ControlBench(G, seed, duration=(10, 60))
     work = {0: (Kernel(grid=(9, 1, 1), threads=12, registers=4), 0x10000, 36),
             1: (Kernel(grid=(8, 1, 1), threads=16, registers=4), 0x20000, 132),
@@ -206,15 +208,14 @@ def test_a_tb_keeps_its_region_through_preemption_and_gives_it_back_at_its_end(s
     used = {k: set() for k in work}
 
     def check(ctx, saved):
-        """No two TBs, on the SM or saved, have one region; each region is one of its kernel's."""
-        owned = [(row.kernel, row.local_base) for row in bench.rows(ctx).values() if row.kernel != 2]
-        owned += [(k, tb[-1]) for k, tbs in saved.items() for tb in tbs if k != 2]
-        assert len(set(owned)) == len(owned)
-        for k, address in owned:
+        """No two TBs, on the SM or saved, have one entry; the local memory of each is that of its entry."""
+        owned = [(row.kernel, row.entry, row.local_base) for row in bench.rows(ctx).values()]
+        owned += [(k, *tb[-2:]) for k, tbs in saved.items() for tb in tbs]
+        assert len({(k, entry) for k, entry, _ in owned}) == len(owned)
+        for k, entry, address in owned:
             kernel, base, size = work[k]
-            step = region_bytes(G, -(-kernel.threads // 8), size)
-            assert address in [base + n * step for n in range(G.tb_slots)]
-            used[k].add(address)
+            assert address == base + entry * local_region_bytes(G, -(-kernel.threads // 8), size)
+            used[k].add(entry)
 
     async def main(bench, ctx):
         saved = {}
@@ -238,7 +239,7 @@ def test_a_tb_keeps_its_region_through_preemption_and_gives_it_back_at_its_end(s
             while saved[k]:
                 tb = saved[k].pop()
                 await put_back(bench, ctx, k, tb)
-                assert tb[-1] in [row.local_base for row in bench.rows(ctx, k).values()]
+                assert tb[-2:] in [(row.entry, row.local_base) for row in bench.rows(ctx, k).values()]
                 check(ctx, saved)
             bench.stuck.discard(k)
             await bench.result(ctx)
@@ -252,7 +253,7 @@ def test_a_tb_keeps_its_region_through_preemption_and_gives_it_back_at_its_end(s
     assert all(len(used[k]) > 1 for k in (0, 1))
 
 
-def test_a_restored_tb_whose_local_memory_is_not_the_kernels_is_refused():
+def test_a_restored_tb_whose_local_memory_is_not_that_of_its_entry_is_refused():
     bench = ControlBench(G)
 
     async def main(bench, ctx):

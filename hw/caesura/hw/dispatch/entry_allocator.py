@@ -1,0 +1,139 @@
+"""Entries of thread blocks (TBs): which entry of its kernel's context control block (CCB) each has,
+and with it its save area and its local memory, from launch to end, on the SM or preempted."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, Geometry
+from ..interfaces.payloads import below, kernel_info
+from ..interfaces.preemption import entry_event
+from ..lib.bits import encode, lowest
+
+__all__ = ["EntryAllocator", "entry_request"]
+
+
+def entry_request(g: Geometry) -> data.StructLayout:
+    """A TB of `kernel` that needs an entry; a `restored` one has it already, and its local memory
+    at `address`."""
+    info = kernel_info(g).members
+    return data.StructLayout({
+        "valid": 1, "kernel": below(g.kernel_slots), "restored": 1, "entry": below(g.tb_slots),
+        "address": ADDRESS_BITS, "warps": info["warps"], "local_base": info["local_base"],
+        "local_bytes": info["local_bytes"]})
+
+
+class EntryAllocator(wiring.Component):
+    """Finds the lowest free entry of a kernel for a fresh TB, and where its local memory lies.
+
+    Each kernel has `tb_slots` entries, and as many regions of local memory of
+    `arch.footprint.local_region_bytes` each, the first at `local_base`; region k belongs to
+    entry k. That is enough: TBs of a kernel are resident or preempted, and while any is preempted
+    none is launched. The number of a TB's slot means nothing here: an entry is its TB's until the
+    TB has ended, so that no other TB ever writes over an image that waits to be resumed.
+
+    An answer takes a cycle for each bit of the number of warps and one for each region up to the
+    entry's (a kernel without local memory: none), since sizes and addresses are added up rather
+    than multiplied.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    request : entry_request, in
+        Begins a search; one that runs is dropped.
+    done, found : Signal, out
+        The answer, held until the next request. Not `found`: no entry is free, or the local memory
+        of a restored TB is not that of its entry.
+    entry : Signal, out
+        The entry found.
+    address : Signal, out
+        Of its region; `local_base` itself if the kernel has no local memory.
+    take : Signal, in
+        The entry found has its TB.
+    ended : preemption.entry_event, in
+        A TB has ended, and its entry becomes free. A TB that was saved keeps its own.
+    start : Signal(kernel_slots), in
+        Vector: the kernel begins anew; all its entries are free.
+    """
+
+    request: data.View
+    done: Signal
+    found: Signal
+    entry: Signal
+    address: Signal
+    take: Signal
+    ended: data.View
+    start: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "request": In(entry_request(g)),
+            "done": Out(1),
+            "found": Out(1),
+            "entry": Out(below(g.tb_slots)),
+            "address": Out(ADDRESS_BITS),
+            "take": In(1),
+            "ended": In(entry_event(g)),
+            "start": In(g.kernel_slots),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        kernel = Signal(below(g.kernel_slots))  # whose entry is looked for
+        wanted = Signal(g.tb_slots)  # the entry found, if any is free
+        taken = Signal(g.tb_slots)  # entries of the kernel that asks
+        owned = [Signal(g.tb_slots, name=f"owned_{k}") for k in range(g.kernel_slots)]
+        with m.Switch(self.request.kernel):
+            for k, mask in enumerate(owned):
+                with m.Case(k):
+                    m.d.comb += taken.eq(mask)
+        with m.If(self.request.valid):
+            m.d.sync += [kernel.eq(self.request.kernel), wanted.eq(Mux(
+                self.request.restored, Const(1) << self.request.entry, lowest(~taken)))]
+        m.d.comb += self.entry.eq(encode(wanted))
+        self._search(m, wanted, taken)
+        for k, mask in enumerate(owned):
+            given = Mux(self.take & (kernel == k), wanted, 0)
+            back = Mux(self.ended.valid & (self.ended.kernel == k), Const(1) << self.ended.entry, 0)
+            m.d.sync += mask.eq(Mux(self.start[k], 0, (mask | given) & ~back))
+        return m
+
+    def _search(self, m: Module, wanted, taken):
+        """Add up the size of a region, then step over the regions to that of the entry."""
+        asked = self.request
+        size = Signal(ADDRESS_BITS)  # of a region, added up bit by bit
+        part = Signal(ADDRESS_BITS)  # size of as many warps as the lowest bit of `warps` stands for
+        warps = Signal(len(asked.warps))
+        saved = Signal(ADDRESS_BITS)  # address of a `restored` TB's region
+        restored = Signal()
+        region = Signal(self.geometry.tb_slots)  # the region at `address`
+        sizing = Signal()  # the size is added up
+        walking = Signal()  # the regions are stepped over
+        lane_bits, line_bits = exact_log2(self.geometry.warp_size), exact_log2(SEGMENT_BYTES)
+        with m.If(asked.valid):
+            m.d.sync += [
+                region.eq(1), size.eq(0), self.address.eq(asked.local_base),
+                part.eq(asked.local_bytes << lane_bits),
+                warps.eq(asked.warps), saved.eq(asked.address), restored.eq(asked.restored),
+                sizing.eq(asked.local_bytes != 0), walking.eq(0),
+                self.done.eq(asked.local_bytes == 0), self.found.eq(asked.restored | ~taken.all())]
+        with m.Elif(sizing):
+            m.d.sync += [part.eq(part << 1), warps.eq(warps >> 1)]
+            with m.If(warps[0]):
+                m.d.sync += size.eq(size + part)
+            with m.If(~warps.any()):
+                m.d.sync += [size.eq(Cat(Const(0, line_bits),
+                                         (size + (SEGMENT_BYTES - 1))[line_bits:])),
+                             sizing.eq(0), walking.eq(1)]
+        with m.Elif(walking):
+            with m.If((region & wanted).any() | ~self.found):
+                m.d.sync += [walking.eq(0), self.done.eq(1),
+                             self.found.eq(self.found & (~restored | (self.address == saved)))]
+            with m.Else():
+                m.d.sync += [region.eq(region << 1), self.address.eq(self.address + size)]

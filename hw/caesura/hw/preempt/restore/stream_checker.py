@@ -1,0 +1,60 @@
+"""Stream checker: the checksum of each stream that is read, taken of the beats on their way in."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import Geometry
+from ...lib.stream_queue import StreamQueue
+from ..formats.checksum import Checksum
+from ..formats.unpacker import word_beat
+
+__all__ = ["StreamChecker"]
+
+STREAMS_AHEAD = 4
+"""Streams that have been read whole before the first of them is asked for."""
+
+
+class StreamChecker(wiring.Component):
+    """Computes `arch.context`'s ``stream_crc`` of each job of a `SegmentReader` that is `checked`.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    taken : Signal, in; beat : unpacker.word_beat, in
+        A beat of the reader passes.
+    crc : stream, out
+        The checksums, in the order of the jobs; the first offered two cycles after its last beat.
+    """
+
+    taken: Signal
+    beat: data.View
+    crc: stream.Interface
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({"taken": In(1), "beat": In(word_beat(g.bus_words)),
+                          "crc": Out(stream.Signature(32))})
+
+    def elaborate(self, platform):
+        m = Module()
+        n, beat = self.geometry.bus_words, self.beat
+        m.submodules.checksum = of_stream = Checksum(n)
+        m.submodules.results = results = StreamQueue(32, STREAMS_AHEAD)
+        wiring.connect(m, results.output, wiring.flipped(self.crc))
+        counts = Signal()
+        first = Signal(init=1)  # the next beat begins a stream
+        over = Signal()  # the last beat was one cycle ago
+        m.d.comb += [
+            counts.eq(self.taken & beat.checked), of_stream.start.eq(first),
+            of_stream.valid.eq(counts),
+            of_stream.data.eq(Cat(Mux(k < beat.count, beat.words[k], 0) for k in range(n))),
+            results.input.valid.eq(over), results.input.payload.eq(of_stream.crc),
+        ]
+        m.d.sync += over.eq(counts & beat.last)
+        with m.If(counts):
+            m.d.sync += first.eq(beat.last)
+        return m

@@ -1,0 +1,86 @@
+"""Sealer: the checksums of streams and entries, taken of the beats on their way to the bus."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import Geometry
+from ...lib.bits import popcount
+from ..formats.checksum import Checksum
+from ..formats.packer import WORD_COUNT_BITS, packed
+from .closer import closing_tag
+
+__all__ = ["Sealer"]
+
+
+class Sealer(wiring.Component):
+    """Passes beats on, one cycle later, and computes `arch.context`'s ``stream_crc`` and ``crc``.
+
+    Units come as the `Closer` ends them: a stream, then its entry unless the TB has ended. A stream
+    counts up to its pattern table; an entry counts whole, with the words of its head that are not
+    written with it.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    input : stream, in
+        Beats with a `closing_tag`.
+    bounded : Signal, in; stream_words : Signal, in
+        The TB in hand has so many words before its pattern table; low as long as none of the table
+        can have come.
+    stream_crc : Signal, out
+        Of the stream whose words before the table have all come, until the next one begins.
+    output : stream, out
+        The same beats; the tag of a flush says that the unit is final.
+    entry_crc : Signal, out
+        Of the entry whose last beat is offered.
+    """
+
+    input: stream.Interface
+    bounded: Signal
+    stream_words: Signal
+    stream_crc: Signal
+    output: stream.Interface
+    entry_crc: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "input": In(stream.Signature(packed(g.bus_words, closing_tag()))),
+            "bounded": In(1), "stream_words": In(WORD_COUNT_BITS), "stream_crc": Out(32),
+            "output": Out(stream.Signature(packed(g.bus_words))), "entry_crc": Out(32),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        n, beat, out = self.geometry.bus_words, self.input.payload, self.output
+        m.submodules.of_stream = of_stream = Checksum(n)
+        m.submodules.of_entry = of_entry = Checksum(n)
+        go = Signal()
+        body = Signal()  # the unit in hand is an entry
+        first = Signal(init=1)  # the next beat begins a unit
+        passed = Signal(WORD_COUNT_BITS)  # words of the stream that have come
+        left = Signal(WORD_COUNT_BITS)  # words to the table
+        counts = Signal(n)  # words of the beat that count
+        m.d.comb += [
+            self.input.ready.eq(~out.valid | out.ready), go.eq(self.input.valid & self.input.ready),
+            left.eq(self.stream_words - passed),
+            counts.eq(Cat(beat.strobe[k] & (~self.bounded | (k < left)) for k in range(n))),
+            of_stream.data.eq(Cat(Mux(counts[k], beat.words[k], 0) for k in range(n))),
+            of_stream.start.eq(first & ~body), of_stream.valid.eq(go & ~body & counts.any()),
+            of_entry.data.eq(Value.cast(beat.words)), of_entry.start.eq(first & body),
+            of_entry.valid.eq(go & body),
+            self.stream_crc.eq(of_stream.crc), self.entry_crc.eq(of_entry.crc),
+        ]
+        with m.If(go):
+            m.d.sync += [first.eq(beat.flush), passed.eq(passed + popcount(counts))]
+            with m.If(beat.flush):
+                m.d.sync += [passed.eq(0), body.eq(~beat.tag.final & ~beat.tag.closed)]
+        with m.If(self.input.ready):
+            m.d.sync += [out.valid.eq(self.input.valid), out.payload.tag.eq(beat.tag.final)]
+            m.d.sync += [Value.cast(out.payload[name]).eq(Value.cast(beat[name]))
+                         for name in ("words", "strobe", "flush")]
+        return m
