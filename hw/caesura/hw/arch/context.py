@@ -38,8 +38,8 @@ another in four bits and more.
 
 Commit protocol
 ---------------
-The entry of a TB on the SM is never `State.COMPLETE`, and that was acknowledged, so a save can
-begin with the data:
+The entry of a TB on the SM is never one that the machine has committed, so a save can begin with
+the data:
 
 1. Write the stream, then words 2 to 15 of the entry, then words 0 and 1 with `State.COMPLETE`,
    without waiting: an image that is torn is not believed.

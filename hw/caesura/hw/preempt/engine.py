@@ -41,7 +41,7 @@ from .sequence.resume_sequencer import ResumeSequencer
 from .sequence.saved_entries import SavedEntries
 from .sequence.sequencer import Sequencer
 
-__all__ = ["resident_tb", "command", "admission", "admitted", "counters", "PreemptEngine"]
+__all__ = ["PreemptEngine"]
 
 TBS_AHEAD = 2
 """TBs admitted and being read while one is being restored."""
