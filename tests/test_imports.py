@@ -27,7 +27,7 @@ LAYERS = {
         "transport bounds errors closed_transport host_interface display time_slices",
         "regions memory arrays",
         "arguments fit textures variables constants loaded",
-        "launch pointers events launcher",
+        "launch pointers events launcher patience",
         "module context saved_context inspection simulated_time preemption",
         "device"),
 }

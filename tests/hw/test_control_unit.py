@@ -4,10 +4,11 @@ import random
 
 import pytest
 
+from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.hw.arch.registers import IDENTIFICATION, Command, KernelState
+from caesura.hw.arch.registers import IDENTIFICATION
 from support.hw.control_bench import MAP, ControlBench, Kernel
 from support.selection import quick
 
@@ -117,8 +118,9 @@ def test_commands_in_the_wrong_state_are_refused():
         assert await bench.command(ctx, Command.PREEMPT, 0, mechanism=max(Mechanism) + 1) == CommandError.UNKNOWN
         await bench.launch(ctx, 1, Kernel())
         assert await bench.command(ctx, Command.PREEMPT, 0) == CommandError.NONE
-        for op, k in [(Command.PREEMPT, 1), (Command.PREEMPT, 0), (Command.RESUME, 0)]:
-            assert await bench.command(ctx, op, k) == CommandError.BUSY
+        for op in (Command.PREEMPT, Command.RESUME):
+            assert await bench.command(ctx, op, 0) == CommandError.BUSY
+        assert await bench.command(ctx, Command.PREEMPT, 1) == CommandError.NONE, "it waits for its turn"
         assert await bench.command(ctx, Command.START, 0) == CommandError.BUSY
         assert await bench.read(ctx, "status", "busy")
 
@@ -151,16 +153,7 @@ async def restore(bench, ctx, k, saved):
     """Bring TBs back as the engine does; each of its warps exits when the front end says so."""
     kernel, engine = bench.kernels[k], bench.engine
     for launch, x, y, z in saved:
-        ctx.set(engine.admit.payload, {"kernel": k, "launch_id": launch, "ctaid_x": x, "ctaid_y": y, "ctaid_z": z})
-        ctx.set(engine.admit.valid, 1)
-        while True:
-            _, _, ready = await ctx.tick().sample(engine.admit.ready)
-            if ready:
-                break
-        ctx.set(engine.admit.valid, 0)
-        while not ctx.get(engine.admitted.valid):
-            await ctx.tick()
-        place = ctx.get(engine.admitted)
+        place = await bench.admit(ctx, {"kernel": k, "launch_id": launch, "ctaid_x": x, "ctaid_y": y, "ctaid_z": z})
         row = bench.rows(ctx, k)[place.tb]
         assert (row.launch_id, row.ctaid_x, row.ctaid_y, row.ctaid_z) == (launch, x, y, z) and not row.started
         assert (row.base, row.first_line) == (place.base, place.first_line)
@@ -304,15 +297,16 @@ def test_a_preempt_or_resume_that_ends_badly_leaves_the_kernel_as_it_was():
             await ctx.tick()
         await bench.result(ctx, CommandError.AREA_TOO_SMALL)
         await bench.until(ctx, "event", "preempted", 1)
-        assert await bench.read(ctx, "status", "error") == CommandError.AREA_TOO_SMALL
+        assert await bench.read(ctx, "kernel[0].state", "error") == CommandError.AREA_TOO_SMALL
         assert await bench.state(ctx, 0) == KernelState.RUNNING
         await bench.until(ctx, "kernel[0].launched", "value", G.tb_slots)
         saved = await preempt(bench, ctx, 0)
+        ctx.set(bench.engine.kept, 0b001)
         assert len(saved) == 3 and await bench.state(ctx, 0) == KernelState.PREEMPTED
         assert await bench.command(ctx, Command.RESUME, 0) == CommandError.NONE
         await bench.result(ctx, CommandError.BAD_IMAGE)
         await bench.until(ctx, "event", "resumed", 1)
-        assert await bench.read(ctx, "status", "error") == CommandError.BAD_IMAGE
+        assert await bench.read(ctx, "kernel[0].state", "error") == CommandError.BAD_IMAGE
         assert await bench.state(ctx, 0) == KernelState.PREEMPTED
 
     bench.run(main)
@@ -360,6 +354,38 @@ def test_a_restored_tb_waits_for_room_and_goes_before_fresh_ones():
         assert await bench.read(ctx, "kernel[1].launched") == 2, "fresh TBs waited"
         await bench.result(ctx)
         await bench.finish(ctx, 0, 1)
+
+    bench.run(main)
+
+
+@pytest.mark.parametrize("delay", range(10))
+def test_a_tb_that_is_given_room_while_its_kernel_is_killed_does_not_stay(delay):
+    bench = ControlBench(G)
+
+    async def main(bench, ctx):
+        engine = bench.engine
+        await bench.launch(ctx, 0, Kernel(threads=32, registers=5, shared_bytes=512))
+        bench.stuck.add(0)
+        await bench.until(ctx, "status", "resident", 1)
+        (launch, x, y, z), = await preempt(bench, ctx, 0)
+        ctx.set(engine.kept, 1)
+        assert await bench.command(ctx, Command.RESUME, 0) == CommandError.NONE
+        ctx.set(engine.admit.payload, {"kernel": 0, "launch_id": launch, "ctaid_x": x, "ctaid_y": y, "ctaid_z": z})
+        ctx.set(engine.admit.valid, 1)
+        await ctx.tick().until(engine.admit.ready)
+        ctx.set(engine.admit.valid, 0)
+        for _ in range(delay):
+            await ctx.tick()
+        bench.released = (1 << G.warps) - 1  # slots of warps that were never started
+        await bench.write(ctx, "command", MAP["command"].pack(op=Command.KILL, kernel=0))
+        ctx.set(engine.flushing, 1)
+        await bench.result(ctx)
+        ctx.set(engine.flushing, 0)
+        await bench.until(ctx, "event", "killed", 1)
+        assert await bench.state(ctx, 0) == KernelState.IDLE
+        for _ in range(60):
+            await ctx.tick()
+        assert not bench.rows(ctx) and await bench.read(ctx, "status", "resident") == 0
 
     bench.run(main)
 

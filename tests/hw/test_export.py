@@ -97,6 +97,21 @@ def test_memory_is_filled_by_a_loop():
     assert re.search(r"for \(int row = 0; row < 16; row\+\+\)\n +\w+\[row\] = 16'h0000;", text)
 
 
+def test_bits_of_a_signal_that_are_set_apart_are_no_rows_of_a_memory():
+    class Bits(wiring.Component):
+        def __init__(self):
+            super().__init__({"on": In(1), "out": Out(3)})
+
+        def elaborate(self, platform):
+            m = Module()
+            with m.If(self.on):
+                m.d.comb += [self.out[0].eq(1), self.out[2].eq(1)]
+            return m
+
+    text = export.systemverilog(Bits())
+    assert "out[0] = 1'h1" in text and "out[2] = 1'h1" in text and "for (" not in text
+
+
 @pytest.mark.parametrize("depth", [1, 2])
 def test_no_wire_is_without_bits(depth):
     """A memory of one row has an address without bits, which Verilog would take for one of two."""

@@ -84,10 +84,16 @@ def test_preemptions(load):
         [[preempt.preempt]]
         at = 7
         gang = true
+        patience = 300
+        [[preempt.preempt]]
+        at = 9
+        mechanism = "live+cp"
+        patience = "unlimited"
         """).preemptions
     assert (at.at, at.every, at.times, at.mechanism, at.other) == (0, 0, 1, Mechanism.OCCUPIED, "hostile")
     assert (series.at, series.every, series.times, series.other, series.size) == (50, 50, 0, "vecadd", "tiny")
     assert series.nested[0].at == 7 and series.nested[0].gang
+    assert [spec.patience for spec in (at, series, *series.nested)] == [None, None, 300, "unlimited"]
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -142,6 +148,10 @@ def test_preemptions(load):
     (HEAD + "[[preempt]]\nat = 1\n[[preempt]]\nevery = 0", ["preempt 2", "'every'"]),
     (HEAD + "[[preempt]]\nat = 1\ntimes = 2", ["'times'", "'every'"]),
     (HEAD + "[[preempt]]\nat = 1\nmechanism = 'liev'", ["'mechanism'", "'live'"]),
+    (HEAD + "[[preempt]]\nat = 1\npatience = -1", ["preempt 1", "'patience'", "0 to 4294967294", "-1"]),
+    (HEAD + "[[preempt]]\nat = 1\npatience = 'long'", ["'patience'", "'unlimited'", "'long'"]),
+    (HEAD + "[[preempt]]\nat = 1\npatience = true", ["'patience'", "'unlimited'"]),
+    (HEAD + "[[preempt]]\nat = 1\npatience = 1\nmechanism = 'occupied'", ["'patience'", "does not wait"]),
     (HEAD + "[[preempt]]\nat = 1\nwith = 'vecad'", ["'with'", "'vecadd'"]),
     (HEAD + "[[preempt]]\nat = 1\n[[preempt.preempt]]\natt = 1", ["preempt 1, preempt 1", "'att'", "'at'"]),
 ])

@@ -57,7 +57,7 @@ def calls_executed(image, job):
 
 @functools.cache
 def golden(seed):
-    return Campaign(GoldenTransport(SMALL_SM, MEMORY), work(seed), Work(*hostile(SMALL_SM)))
+    return Campaign(GoldenTransport(SMALL_SM, MEMORY), work(seed), Work(*hostile(SMALL_SM)), fill=True)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -92,7 +92,7 @@ def test_liveness_that_forgets_what_lives_across_calls_is_noticed():
               if op.name in ("pp", "pp.div") or op.name.startswith("bar.")}
     code = tuple(word >> 54 << 54 if pc in points else word for pc, word in enumerate(original.image.code))
     broken = Work(dataclasses.replace(original.image, code=code), original.job)
-    c = Campaign(GoldenTransport(SMALL_SM, MEMORY), broken, Work(*hostile(SMALL_SM)), max_cycles=20_000)
+    c = Campaign(GoldenTransport(SMALL_SM, MEMORY), broken, Work(*hostile(SMALL_SM)), max_cycles=20_000, fill=True)
     for cycle in range(c.cycles // 6, c.cycles, c.cycles // 6):
         try:
             if sum(o.wrong_bytes for o in c.at_cycles(Mechanism.LIVE, [cycle])):
@@ -118,7 +118,7 @@ def test_rtl_and_golden_model_agree(seed):
 
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 def test_sampled_cycles_of_the_rtl(mechanism):
-    c = Campaign(RtlTransport(FULL, memory_bytes=MEMORY), work(SEEDS[0]), Work(*hostile(FULL)))
+    c = Campaign(RtlTransport(FULL, memory_bytes=MEMORY), work(SEEDS[0]), Work(*hostile(FULL)), fill=True)
     cycles = range(50 + int(mechanism), c.cycles, c.cycles // 4)
     requests, saved = totals(c.at_cycles(mechanism, cycles))
     assert requests >= 4 and saved > 0

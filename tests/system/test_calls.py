@@ -38,7 +38,7 @@ def test_golden_model_and_rtl_agree_with_the_reference():
 
 
 def campaign():
-    return Campaign(RtlTransport(TINY, memory_bytes=MEMORY), routines_work(1, 13), Work(*hostile(TINY)))
+    return Campaign(RtlTransport(TINY, memory_bytes=MEMORY), routines_work(1, 13), Work(*hostile(TINY)), fill=True)
 
 
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)

@@ -2,10 +2,10 @@
 
 import pytest
 
+from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.hw.arch.registers import Command, KernelState
 from caesura.sim import open_device
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
@@ -49,7 +49,7 @@ def answer(bench, op, slot, mechanism=1):
     """Give a command; return its error, after a check that the event says the same."""
     bench.set("event", refused=1)
     bench.set("command", op=op, kernel=slot, mechanism=mechanism)
-    error = bench.error()
+    error = bench.refusal()
     assert bench.fields("event")["refused"] == (error is not CommandError.NONE)
     return error
 
@@ -79,11 +79,11 @@ def test_limits_of_a_start(bench):
 
 def test_what_does_not_exist_is_unknown(bench):
     describe(bench, 0)
-    for op, slot, mechanism in ((0, 0, 0), (4, 0, 0), (15, 0, 0), (Command.START, 4, 0), (Command.PREEMPT, 15, 0),
-                                (Command.RESUME, 4, 0), (Command.PREEMPT, 0, 15)):
+    for op, slot, mechanism in ((0, 0, 0), (max(Command) + 1, 0, 0), (15, 0, 0), (Command.START, 4, 0),
+                                (Command.PREEMPT, 15, 0), (Command.RESUME, 4, 0), (Command.PREEMPT, 0, 15)):
         assert answer(bench, op, slot, mechanism) is CommandError.UNKNOWN, (op, slot, mechanism)
-    for op in (Command.PREEMPT, Command.RESUME):
-        assert answer(bench, op, 0) is CommandError.NOT_RUNNING
+    for op in Command:
+        assert op is Command.START or answer(bench, op, 0) is CommandError.NOT_RUNNING
     assert progress(bench, 0) == (KernelState.IDLE, 0, 0)
 
 
@@ -111,9 +111,10 @@ def test_preempt_in_progress_refuses_another_but_lets_a_kernel_start(bench):
     bench.transport.advance(2000)
     assert bench.fields("status")["busy"]
     describe(bench, 1)
-    for op, slot in ((Command.START, 0), (Command.PREEMPT, 0), (Command.RESUME, 0), (Command.PREEMPT, 1),
-                     (Command.RESUME, 1)):
-        assert answer(bench, op, slot) is CommandError.BUSY, (op, slot)
+    for op in (Command.START, Command.PREEMPT, Command.RESUME):
+        assert answer(bench, op, 0) is CommandError.BUSY, op
+    for op in (Command.PREEMPT, Command.RESUME):  # of the other kernel: its own state decides
+        assert answer(bench, op, 1) is CommandError.NOT_RUNNING, op
     assert answer(bench, Command.PREEMPT, 4) is CommandError.UNKNOWN
     assert answer(bench, Command.PREEMPT, 1, mechanism=15) is CommandError.UNKNOWN
     describe(bench, 1, warps=2)

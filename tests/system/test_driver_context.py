@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch import context as image
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.isa import Special
-from caesura.hw.arch.registers import KernelState
 from caesura.sim import open_device
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import CommandRefused, ContextError

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.encoding import Instruction, encode
-from caesura.hw.arch.registers import KernelState
 from caesura.sim import open_device
 from caesura.sim.scenario import differences, start_job
 from caesura.software.compiler import CompileError, KernelImage

@@ -31,7 +31,7 @@ IN_TURN = list(zip(KERNELS, itertools.cycle(Mechanism), strict=False))
 def campaign(name, geometry):
     transport = RtlTransport(geometry, memory_bytes=4 << 20)
     transport.set_timing(MemoryTiming.of(geometry.replace(memory_latency=NEAR)))
-    return Campaign(transport, shipped_work(name, geometry, "tiny"), Work(*hostile(geometry)))
+    return Campaign(transport, shipped_work(name, geometry, "tiny"), Work(*hostile(geometry)), fill=True)
 
 
 @pytest.mark.parametrize("name, mechanism", IN_TURN, ids=lambda x: getattr(x, "label", x))

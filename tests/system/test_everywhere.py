@@ -93,7 +93,7 @@ def campaign(name, geometry=FULL):
         transport = RtlTransport(geometry, memory_bytes=4 << 20)
         if geometry is SMALL_SM or name in FLOATS + UNITS:
             transport.set_timing(MemoryTiming.of(geometry.replace(memory_latency=NEAR)))
-        _campaigns[key] = Campaign(transport, WORKS[name](), Work(*hostile(geometry)))
+        _campaigns[key] = Campaign(transport, WORKS[name](), Work(*hostile(geometry)), fill=True)
     return _campaigns[key]
 
 
@@ -113,7 +113,7 @@ def test_campaign_notices_liveness_that_is_wrong(name):
     points = [k for k, word in enumerate(work.image.code) if decode(word).op.format is Format.L]
     code = tuple(word & ~((1 << LIVE_BITS) - 1) if k in points else word for k, word in enumerate(work.image.code))
     broken = Work(dataclasses.replace(work.image, code=code), work.job)
-    c = Campaign(RtlTransport(FULL, memory_bytes=4 << 20), broken, Work(*hostile(FULL)))
+    c = Campaign(RtlTransport(FULL, memory_bytes=4 << 20), broken, Work(*hostile(FULL)), fill=True)
     wrong = 0
     for cycle in range(c.cycles // 4, c.cycles, c.cycles // 8):
         try:

@@ -1,12 +1,13 @@
 """Every kind of fault: the golden model and the RTL leave the same record, end the TB, and go on with the rest."""
 
+import numpy as np
 import pytest
 
-from caesura.hw.arch.context import area_bound
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.context import Mechanism, area_bound, ccb_bytes
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.isa import Special
-from caesura.hw.arch.registers import Command, KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
@@ -135,7 +136,7 @@ def test_save_area_that_answers_with_errors_leaves_the_kernel_running():
     transport.add_error_range(ErrorRange(base, base + 0x400))
     bench.command(Command.PREEMPT, 0, 1)
     bench.transport.advance(2000)
-    assert CommandError(bench.fields("status")["error"]) is CommandError.BUS_ERROR
+    assert bench.error(0) is CommandError.BUS_ERROR
     assert bench.state(0) is KernelState.RUNNING
     before = bench.get("retired")
     bench.transport.advance(500)
@@ -156,7 +157,7 @@ def test_save_area_too_small_is_refused_before_the_first_byte(back_end):
     before = transport.read_memory(base, 1024)
     bench.command(Command.PREEMPT, 0, 1)
     bench.transport.advance(2000)
-    assert CommandError(bench.fields("status")["error"]) is CommandError.AREA_TOO_SMALL
+    assert bench.error(0) is CommandError.AREA_TOO_SMALL
     assert bench.state(0) is KernelState.RUNNING
     assert transport.read_memory(base, 1024) == before
 
@@ -176,10 +177,75 @@ def test_context_of_another_version_or_geometry_is_not_restored(back_end, word_i
     transport.write_memory(base, bytes(head))
     bench.command(Command.RESUME, 0)
     bench.transport.advance(2000)
-    assert CommandError(bench.fields("status")["error"]) is CommandError.BAD_IMAGE
+    assert bench.error(0) is CommandError.BAD_IMAGE
     assert bench.state(0) is KernelState.PREEMPTED and bench.fields("status")["resident"] == 0
     head[4 * word_index + 1] ^= 1
     transport.write_memory(base, bytes(head))
     bench.command(Command.RESUME, 0)
     bench.transport.advance(2000)
     assert bench.state(0) is KernelState.RUNNING
+
+
+STEPS, LAST = 24, 12
+STRIDE = 16 * 4
+SERIES = (
+    # in each step a thread stores a number and makes the next one; in TB 1 warp 0 traps before its store of step 12
+    TID, CTAID, word("setp.eq.i", pd=2, a=1, imm=1), word("setp.lt.u.i", pd=2, a=0, imm=8, guard=2),
+    word("ldp", d=2, imm=0), word("imul.lo.i", d=3, a=1, imm=STEPS * STRIDE), word("iadd", d=2, a=2, b=3),
+    word("shl.i", d=3, a=0, imm=2), word("iadd", d=2, a=2, b=3), word("iadd.i", d=4, a=2, imm=1),
+    word("mov.i", d=3, imm=0),
+    word("pp", live=0b11111), word("pp.div", live=0b11111),
+    word("setp.eq.i", pd=1, a=3, imm=LAST, guard=2), word("trap", guard=1),
+    word("st.global.b32", a=2, d=4), word("imul.lo.i", d=4, a=4, imm=0x1E37_79B1),
+    word("iadd.i", d=2, a=2, imm=STRIDE), word("iadd.i", d=3, a=3, imm=1),
+    word("setp.ne.i", pd=0, a=3, imm=STEPS), word("bra", guard=0, target=11, reconv=21), EXIT)
+SERIES_TRAP = SERIES.index(word("trap", guard=1))
+
+
+def series(back_end, at=0, mechanism=None, code=SERIES):
+    """Run the kernel, preempted after `at` cycles.
+
+    Return its array by TB and step, all of memory without it, the fault, and whether anything was saved. What may
+    differ is left out of memory: the contexts, and the word of the trap.
+    """
+    transport = back_end(TINY, memory_bytes=1 << 16)
+    transport.write_memory(0, np.random.default_rng(3).bytes(1 << 16))
+    bench = Bench(transport)
+    size = 4 * STEPS * STRIDE
+    output = bench.store(bytes(size))
+    loaded = bench.load(0, KernelImage("series", code, 5, 7, 0, 2), (4,), (16,), (output,), [(output, output + size)])
+    bench.start(0)
+    transport.advance(at)
+    saved = False
+    if mechanism is not None and bench.state(0) is KernelState.RUNNING:
+        bench.preempt(0, mechanism, scramble=True)
+        saved = bench.state(0) is KernelState.PREEMPTED
+        if saved:
+            bench.resume(0, scramble=True)
+    bench.finish(0, LIMIT)
+    memory = np.frombuffer(transport.read_memory(0, 1 << 16), np.uint8).copy()
+    array = memory[output:output + size].view("<u4").reshape(4, STEPS, 16).copy()
+    word_of_trap = loaded.code_base + 8 * SERIES_TRAP
+    for start, length in ((output, size), (loaded.ccb_base, ccb_bytes(TINY, loaded.area_bytes)), (word_of_trap, 8)):
+        memory[start:start + length] = 0
+    return array, memory, bench.fault(), saved
+
+
+@pytest.mark.parametrize("back_end", [GoldenTransport, RtlTransport], ids=["golden", "rtl"])
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.label)
+def test_the_tb_of_a_fault_has_written_what_comes_before_the_fault_and_nothing_else(mechanism, back_end):
+    """Preempted all over the run. What each warp would have written, were there no fault, is the golden model's."""
+    whole, rest, none, _ = series(GoldenTransport, code=(*SERIES[:SERIES_TRAP], word("nop"), *SERIES[SERIES_TRAP + 1:]))
+    assert none is None and whole.all() and np.unique(whole).size > 0.9 * whole.size
+    stopped, times = set(), 0
+    for at in range(20, 700, 97) if back_end is RtlTransport else range(20, 1000, 119):
+        array, memory, fault, saved = series(back_end, at, mechanism)
+        assert fault is not None and (fault.kind, fault.tb, fault.warp, fault.pc) == (Fault.TRAP, 1, 0, SERIES_TRAP)
+        assert (memory == rest).all() and (array[[0, 2, 3]] == whole[[0, 2, 3]]).all(), at
+        first, second = array[1, :, :8], array[1, :, 8:]
+        assert (first[:LAST] == whole[1, :LAST, :8]).all() and not first[LAST:].any(), at
+        steps = int(second.any(axis=1).sum())
+        assert (second[:steps] == whole[1, :steps, 8:]).all() and not second[steps:].any(), at
+        stopped.add(steps)
+        times += saved
+    assert max(stopped) < STEPS and times > 3

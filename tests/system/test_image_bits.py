@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch import context
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, Pattern
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.patterns import codes_of, encoded_words
-from caesura.hw.arch.registers import KernelState
 from caesura.sim.golden.context_image import read_entry, restore, save
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport

@@ -2,9 +2,10 @@
 
 import pytest
 
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.registers import KernelState
+from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench, argument_words
@@ -25,12 +26,13 @@ def started(name, program):
     return bench, output
 
 
-def stopped_at(name, program, part, mechanism):
+def stopped_at(name, program, part, mechanism, patience=UNLIMITED_PATIENCE):
     """Return a bench whose kernel was preempted after `part` of its run, with no TB finished."""
     bench, _ = started(name, program)
     length = bench.finish(0, 100_000)
     bench, output = started(name, program)
     bench.transport.advance(int(length * part))
+    bench.set("patience", patience)
     bench.preempt(0, mechanism, scramble=True)
     assert bench.state(0) is KernelState.PREEMPTED
     assert (bench.get("kernel[0].launched"), bench.get("kernel[0].completed")) == (2, 0)
@@ -42,12 +44,24 @@ def stopped_at(name, program, part, mechanism):
 @pytest.mark.parametrize("seed, parts", [(3, [0.3]), (8, [0.6]), pytest.param(3, [0.5, 0.7], marks=pytest.mark.full)],
                          ids=["early", "late", "between"])
 def test_image_of_one_machine_is_resumed_by_the_other(giver, taker, mechanism, seed, parts):
+    hand_over(giver, taker, mechanism, seed, parts)
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism.LIVE, Mechanism.LIVE_CP], ids=lambda m: m.name)
+@pytest.mark.parametrize("giver, taker", [("rtl", "golden"), ("golden", "rtl")])
+@pytest.mark.parametrize("patience", [0, 6])
+def test_an_image_of_warps_that_were_stopped_between_points_is_too(giver, taker, mechanism, patience):
+    hand_over(giver, taker, mechanism, 3, [0.3, 0.55], patience)
+
+
+def hand_over(giver, taker, mechanism, seed, parts, patience=UNLIMITED_PATIENCE):
+    """Save on one machine, resume on the other, and compare what comes out."""
     program = random_program(TINY, seed, tbs=2, registers=16, statements=24, exits=False)
     bench, output = started("golden", program)
     bench.finish(0)
     expected = bench.transport.read_memory(output, program.output_bytes)
     for part in parts:
-        source, _ = stopped_at(giver, program, part, mechanism)
+        source, _ = stopped_at(giver, program, part, mechanism, patience)
         target, output = stopped_at(taker, program, 0.1, mechanism)
         target.transport.write_memory(0, source.transport.read_memory(0, MEMORY))
         target.resume(0, scramble=True)

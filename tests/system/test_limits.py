@@ -19,14 +19,8 @@ def has_loops(name):
     return any(decode(word).op.name == "pp" for word in shipped_work(name, GTX480, "tiny").image.code)
 
 
-FEW = MOMENTS[1], MOMENTS[0], MOMENTS[2]
+FEW = MOMENTS[2], MOMENTS[1], MOMENTS[3]
 """Where one moment will do at which something is saved, in this order."""
-MISSED = {("adjust_weight", Mechanism.LIVE_CP): {"save": 1.12}, ("heartwall", Mechanism.LIVE_CP): {"save": 1.01},
-          ("saxpy", Mechanism.LIVE_CP): {"restore": 1.02}}
-"""Limits that are missed, by this factor. The warps of `adjust_weight` stop one by one, 32 cycles apart, in which some
-bytes of each are written: that counts as 1,611 cycles of the save, of 1,445; from the last stop to the end it takes
-439. Those of `heartwall` come to their points over 3,000 cycles: 1,697 cycles count, of 1,688. A restore of `saxpy`,
-whose contexts are the smallest, takes 1,308 cycles of 1,291 since it waits for the answers to its demotions."""
 
 
 @pytest.mark.parametrize(("name", "mechanism", "moments"), [
@@ -38,7 +32,7 @@ def test_save_and_restore_keep_to_the_limit_of_the_bus(name, mechanism, moments)
     saved = 0
     for early, gang in preemptions(GTX480, name, mechanism, moments=moments):
         for result in (early, gang):
-            assert failures(result, MISSED.get((name, mechanism), {})) == []
+            assert failures(result) == []
             if result.preempt is None:
                 continue
             saved += result.preempt.tbs

@@ -177,6 +177,7 @@ def test_a_kernel_that_ends_while_it_is_stopped_counts_as_missed(job):
         value = 64
         [[preempt]]
         at = 3
+        patience = "unlimited"
         """)
     result = data(run(kernel("vecadd").ptx_path, "--job", path, "--json"))
     assert (result["preemptions"], result["missed"], result["run_cycles"]) == ([], [3], 3)

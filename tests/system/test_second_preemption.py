@@ -2,10 +2,10 @@
 
 import pytest
 
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Special
-from caesura.hw.arch.registers import KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench

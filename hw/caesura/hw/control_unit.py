@@ -5,8 +5,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .arch.commands import KernelState
 from .arch.geometry import Geometry
-from .arch.registers import IDENTIFICATION, KernelState
+from .arch.registers import IDENTIFICATION
 from .device.command_processor import CommandProcessor
 from .device.grid_walker import GridWalker
 from .device.kernel_table import KernelTable
@@ -22,6 +23,7 @@ from .interfaces.port import Port
 from .interfaces.preemption import activity, counters
 from .interfaces.preemption_port import PreemptionPort, WarpWindow
 from .lib.stream_priority import StreamPriority
+from .memory.guaranteed_share import SHARE_BITS
 from .memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .preempt.engine import PreemptEngine
 
@@ -48,7 +50,7 @@ class ControlUnit(wiring.Component):
     kernels, tbs : arrays, out
         `payloads.kernel_info` of the kernel slots, `payloads.tb_info` of the TB slots.
     residency : ResidencyPort, out
-        Warps that are launched, freed and killed.
+        Warps that are launched, freed, killed and forgotten.
     core : PreemptionPort, out
         The engine's side of the core.
     inspect : WarpWindow, out
@@ -65,6 +67,8 @@ class ControlUnit(wiring.Component):
         Faults of the core's blocks; of those in one cycle one is recorded.
     read_port : ReadPort, out; write_port : WritePort, out
         Contexts in memory.
+    bus_share : Signal, out
+        Beats of 256 guaranteed to them.
     activity, states, tb_count : out
         For simulations: `preemption.activity`, the `KernelState` of each slot, TBs resident.
     """
@@ -83,6 +87,7 @@ class ControlUnit(wiring.Component):
     reports: data.View
     read_port: ReadInterface
     write_port: WriteInterface
+    bus_share: Signal
     activity: data.View
     states: data.View
     tb_count: Signal
@@ -101,7 +106,7 @@ class ControlUnit(wiring.Component):
             "clear_lines": Out(payload.line_range(g)),
             "reports": In(payload.fault_reports(g)),
             "read_port": Out(ReadPort(g)), "write_port": Out(WritePort(g)),
-            "activity": Out(activity(g)),
+            "bus_share": Out(SHARE_BITS), "activity": Out(activity(g)),
             "states": Out(data.ArrayLayout(KernelState, g.kernel_slots)),
             "tb_count": Out(range(g.tb_slots + 1)),
         })
@@ -123,8 +128,14 @@ class ControlUnit(wiring.Component):
         m.d.comb += [self.kernels.eq(table.kernels),
                      self.tbs.eq(tb_table.tbs), self.residency.free.eq(completion.free),
                      self.residency.kill.eq(faults.kill),
+                     self.residency.forget.eq(completion.forget),
+                     faults.kill_kernels.eq(commands.kill), faults.claim.eq(engine.claim),
+                     commands.outstanding.eq(self.residency.lingering),
+                     completion.forsaken.eq(faults.forsaken),
+                     completion.losable.eq(self.residency.losable),
                      self.residency.invalidate.eq(commands.invalidate),
-                     self.clear_lines.eq(admission.clear_lines)]
+                     self.clear_lines.eq(admission.clear_lines),
+                     self.bus_share.eq(registers.bus_share.beats)]
         self._software(m, registers, table, commands)
         self._kernels(m, table, commands, grid, completion, tb_table, admission, faults)
         self._residents(m, tb_table, admission, completion, faults)
@@ -151,6 +162,7 @@ class ControlUnit(wiring.Component):
             registers.address.eq(host.address), registers.write.eq(host.write),
             registers.write_data.eq(host.write_data), host.read_data.eq(registers.read_data),
             host.interrupt.eq(registers.interrupt), commands.command.eq(registers.command),
+            commands.patience.eq(registers.patience),
             table.write.eq(registers.table_write), table.select.eq(registers.table_select),
             registers.table_data.eq(table.read_data),
             table.param_select.eq(self.parameters.select),
@@ -158,7 +170,7 @@ class ControlUnit(wiring.Component):
             table.uniform_param_select.eq(self.uniform_parameters.select),
             self.uniform_parameters.value.eq(table.uniform_param_value),
             *(event[name].eq(getattr(commands, name))
-              for name in ("finished", "preempted", "resumed", "refused")),
+              for name in ("finished", "preempted", "resumed", "killed", "refused")),
         ]
 
     def _kernels(self, m: Module, table, commands, grid, completion, tb_table, admission, faults):
@@ -216,11 +228,13 @@ class ControlUnit(wiring.Component):
         wiring.connect(m, commands.engine, engine.command)
         wiring.connect(m, engine.admit, admission.admit)
         m.d.comb += [
-            commands.result.eq(engine.result), commands.released.eq(engine.release.valid),
-            engine.start.eq(commands.start),
+            commands.result.eq(engine.result), commands.saved.eq(engine.kept),
+            commands.flushing.eq(engine.flushing), commands.room.eq(completion.remove.any()),
+            engine.withdraw.eq(commands.withdraw), engine.cancel.eq(commands.cancel),
+            engine.hasten.eq(commands.hasten), engine.start.eq(commands.start),
+            completion.discard.eq(commands.discard),
             completion.claim.eq(engine.claim), completion.release.eq(engine.release),
-            engine.admitted.eq(admission.admitted), engine.no_room.eq(admission.no_room),
-            admission.withdraw.eq(engine.withdraw),
+            engine.admitted.eq(admission.admitted),
             engine.kernels.eq(self.kernels), engine.resident.eq(completion.resident),
         ]
         for inner, outer in ((engine.core, self.core), (engine.read_port, self.read_port),
@@ -247,6 +261,7 @@ class ControlUnit(wiring.Component):
         """State of each kernel."""
         for k in range(self.geometry.kernel_slots):
             m.d.comb += [values[f"kernel[{k}].state"].state.eq(commands.states[k]),
+                         values[f"kernel[{k}].state"].error.eq(commands.errors[k]),
                          values[f"kernel[{k}].launched"].value.eq(grid.launched[k]),
                          values[f"kernel[{k}].completed"].value.eq(completion.completed[k]),
                          values[f"kernel[{k}].faults"].value.eq(faults.faults[k])]

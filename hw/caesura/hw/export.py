@@ -166,10 +166,14 @@ def run_yosys(text: str, script: str, result: str) -> str:
 
 
 def _fill_loop(fill: re.Match) -> str:
-    """Turn the assignment of one value to every row of a memory into a loop."""
+    """Turn the assignment of one value to every row of a memory into a loop; bits of a signal that
+    are set to one value, some left out, stay as they are."""
     indent, memory, value = fill.groups()
-    rows = fill[0].count("\n")
-    return f"{indent}for (int row = 0; row < {rows}; row++)\n{indent}  {memory}[row] = {value};\n"
+    rows = [int(number) for number in re.findall(r"\[(\d+)\] = ", fill[0])]
+    if rows != list(range(len(rows))):
+        return fill[0]
+    return (f"{indent}for (int row = 0; row < {len(rows)}; row++)\n"
+            f"{indent}  {memory}[row] = {value};\n")
 
 
 def systemverilog(component: wiring.Component, *, name: str = "top", reset: bool = True) -> str:

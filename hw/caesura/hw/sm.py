@@ -24,9 +24,9 @@ from amaranth.hdl import Array, Module, Shape, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .arch.commands import KernelState
 from .arch.geometry import PC_BITS, Geometry
 from .arch.registers import ADDRESS_BITS as REGISTER_ADDRESS_BITS
-from .arch.registers import KernelState
 from .control_unit import ControlUnit
 from .core.execute.pipeline import ExecutePipeline
 from .core.execution_units import MEMORY_UNITS
@@ -189,7 +189,8 @@ class Sm(wiring.Component):
             control.host.address.eq(self.address), control.host.write.eq(self.write),
             control.host.write_data.eq(self.write_data), self.read_data.eq(control.host.read_data),
             self.interrupt.eq(control.host.interrupt), execute.clear.eq(control.clear),
-            shared.clear.eq(control.clear_lines), front.cycle.eq(control.cycle),
+            bus.share.eq(control.bus_share), shared.clear.eq(control.clear_lines),
+            front.cycle.eq(control.cycle),
             execute.cycle.eq(control.cycle),
             constant.invalidate.eq(control.residency.invalidate),
             *(block.kernels.eq(control.kernels)

@@ -221,8 +221,9 @@ class _Runner:
             return cycles
 
         kernel, job = self.others[_key(spec)]
-        result = interrupt(self.device, launch, kernel, job, at, spec.mechanism, scramble=spec.scramble,
-                           gang=spec.gang, max_cycles=self.left, progress=self.progress, drive=drive)
+        result = interrupt(self.device, launch, kernel, job, at, spec.mechanism, patience=spec.patience,
+                           scramble=spec.scramble, gang=spec.gang, max_cycles=self.left, progress=self.progress,
+                           drive=drive)
         return Preempted(spec, result, nested, missed)
 
 

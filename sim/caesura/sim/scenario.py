@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Capability, Mechanism
+from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import CompileOptions, KernelImage, kernel_names, stored_module
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
@@ -21,11 +21,14 @@ from caesura.software.job import JobFile, Verdict, compare
 from caesura.software.kernels import Job, hostile, kernel
 
 __all__ = ["Work", "Limit", "PreemptionResult", "shipped_work", "start_job", "differences", "judged", "live_bytes",
-           "user_work", "verdicts", "interrupt", "run_preemption", "save_limit", "restore_limit", "limit_factor"]
+           "user_work", "verdicts", "interrupt", "run_preemption", "save_limit", "restore_limit", "BUS_FACTOR",
+           "SAVE_ROUND_TRIPS", "RESTORE_ROUND_TRIPS", "CYCLES_PER_WARP"]
 
-SAVE_ROUND_TRIPS = 3
-RESTORE_ROUND_TRIPS = 4
-CYCLES_PER_WARP = 4
+BUS_FACTOR = 1.05
+"""Factor on the bus time in both limits, of every mechanism."""
+SAVE_ROUND_TRIPS = 2
+RESTORE_ROUND_TRIPS = 3
+CYCLES_PER_WARP = 2
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Limit:
     bus_cycles : float
         Payload bytes over the memory's bytes a cycle, or registers read if that is more.
     limit : float
-        ``limit_factor(mechanism) * bus_cycles`` plus round trips plus 4 cycles a warp plus `regular_cycles`.
+        ``BUS_FACTOR * bus_cycles`` plus round trips plus `CYCLES_PER_WARP` plus `regular_cycles`.
     regular_cycles : float
         Bus time that regular traffic took meanwhile, since it comes first: of warps still running during a save
         (but for the drain), of TBs already back during a restore (0 in a gang resume).
@@ -197,15 +200,10 @@ def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
     return total
 
 
-def limit_factor(mechanism: Mechanism) -> float:
-    """Return the factor on the bus time in the save and restore limits."""
-    return 1.10 if mechanism.has(Capability.COMPRESSES) else 1.25
-
-
 def _limit(g: Geometry, saved: PreemptReport, cycles: int, payload: int, trips: int, regular: int = 0) -> Limit:
     bus, others = max(payload / g.bytes_per_cycle, saved.registers * g.beats), regular / g.bytes_per_cycle
     fixed = trips * g.memory_latency + CYCLES_PER_WARP * saved.warps
-    return Limit(cycles, bus, limit_factor(saved.mechanism) * bus + fixed + others, others)
+    return Limit(cycles, bus, BUS_FACTOR * bus + fixed + others, others)
 
 
 def save_limit(g: Geometry, report: PreemptReport, regular_bytes: int = 0) -> Limit:
@@ -227,8 +225,8 @@ def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regul
 
 
 def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int, mechanism: Mechanism, *,
-              scramble: bool = False, gang: bool = False, max_cycles: int = 5_000_000,
-              progress: Callable[[str], None] = lambda text: None,
+              patience: int | str | None = None, scramble: bool = False, gang: bool = False,
+              max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None,
               drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
     """Preempt a launch now, run another kernel to its end, resume; `rest_cycles` of the result is 0.
 
@@ -243,13 +241,13 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
         For the result.
     drive : callable, optional
         Brings the other launch to its end and returns the cycles; ``device.wait`` unless given.
-    mechanism, scramble, gang, max_cycles, progress
+    mechanism, patience, scramble, gang, max_cycles, progress
         As in `run_preemption`.
     """
     g, image = device.geometry, launch.kernel.image
     progress(f"{image.name}: preempting")
     others = _regular_traffic(device)
-    saved = device.preempt(launch, mechanism, scramble=scramble, max_cycles=max_cycles)
+    saved = device.preempt(launch, mechanism, patience=patience, scramble=scramble, max_cycles=max_cycles)
     others = _regular_traffic(device) - others
     contexts = device.context(launch) if saved else []
     progress(f"{kernel.image.name}: running")
@@ -271,8 +269,9 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
                             live_bytes(g, image, contexts), wrong)
 
 
-def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: Mechanism, *, scramble: bool = False,
-                   gang: bool = False, max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None
+def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: Mechanism, *,
+                   patience: int | str | None = None, scramble: bool = False, gang: bool = False,
+                   max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None
                    ) -> PreemptionResult:
     """Launch `work`, preempt it after `at` cycles, run `other` to its end, resume, and compare all arrays.
 
@@ -286,8 +285,8 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
     launch, arrays = start_job(device, kernel, work.job)
     progress(f"{work.image.name}: running")
     device.advance(at)
-    result = interrupt(device, launch, other_kernel, other.job, at, mechanism, scramble=scramble, gang=gang,
-                       max_cycles=max_cycles, progress=progress)
+    result = interrupt(device, launch, other_kernel, other.job, at, mechanism, patience=patience, scramble=scramble,
+                       gang=gang, max_cycles=max_cycles, progress=progress)
     rest = device.wait(launch, max_cycles) if result.resume else 0
     own = {f"{work.image.name}.{name}": count for name, count in differences(work.job, arrays).items()}
     return dataclasses.replace(result, rest_cycles=rest, differences=own | result.differences)

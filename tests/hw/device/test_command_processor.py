@@ -1,31 +1,32 @@
-"""The command processor: every command in every state, and how each preempt and resume ends."""
+"""The command processor: every command in every state, and how each preempt, resume and kill ends."""
 
 import itertools
 import random
 
 import pytest
 
+from caesura.hw.arch.commands import BUSY_STATES, Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.registers import Command, KernelState
 from caesura.hw.device.command_processor import CommandProcessor
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(kernel_slots=3)
 FITTING = {"grid_x": 5, "grid_y": 1, "grid_z": 2, "threads": 9, "warps": 2, "registers": 5, "shared_bytes": 129}
-IDLE, RUNNING, PREEMPTING, PREEMPTED, RESUMING, FINISHED = (KernelState[name] for name in (
-    "IDLE", "RUNNING", "PREEMPTING", "PREEMPTED", "RESUMING", "FINISHED"))
-REFUSED = {
-    Command.START: {IDLE: None, FINISHED: None, RUNNING: CommandError.BUSY, PREEMPTING: CommandError.BUSY,
-                    RESUMING: CommandError.BUSY, PREEMPTED: CommandError.NOT_RUNNING},
-    Command.PREEMPT: {RUNNING: None, IDLE: CommandError.NOT_RUNNING, FINISHED: CommandError.NOT_RUNNING,
-                      PREEMPTED: CommandError.NOT_RUNNING, PREEMPTING: CommandError.BUSY, RESUMING: CommandError.BUSY},
-    Command.RESUME: {PREEMPTED: None, IDLE: CommandError.NOT_RUNNING, FINISHED: CommandError.NOT_RUNNING,
-                     RUNNING: CommandError.NOT_RUNNING, PREEMPTING: CommandError.BUSY, RESUMING: CommandError.BUSY},
+IDLE, RUNNING, PREEMPTING, PREEMPTED, RESUMING, FINISHED, KILLING = (KernelState[name] for name in (
+    "IDLE", "RUNNING", "PREEMPTING", "PREEMPTED", "RESUMING", "FINISHED", "KILLING"))
+NONE, BUSY, NOT_RUNNING, ABORTED = (CommandError[name] for name in ("NONE", "BUSY", "NOT_RUNNING", "ABORTED"))
+ANSWERS = {  # in the order of the states
+    Command.START: (NONE, BUSY, BUSY, NOT_RUNNING, BUSY, NONE, BUSY),
+    Command.PREEMPT: (NOT_RUNNING, NONE, BUSY, NONE, NONE, NOT_RUNNING, BUSY),
+    Command.RESUME: (NOT_RUNNING, NOT_RUNNING, BUSY, NONE, BUSY, NOT_RUNNING, BUSY),
+    Command.ABORT: (NOT_RUNNING, NOT_RUNNING, NONE, NOT_RUNNING, NONE, NOT_RUNNING, BUSY),
+    Command.HASTEN: (NOT_RUNNING, NOT_RUNNING, NONE, NOT_RUNNING, NOT_RUNNING, NOT_RUNNING, BUSY),
+    Command.KILL: (NOT_RUNNING, NONE, NONE, NONE, NONE, NOT_RUNNING, BUSY),
 }
-"""Why a command is refused in each state of its kernel, None if it is not."""
+AFTER = {Command.START: RUNNING, Command.PREEMPT: PREEMPTING, Command.RESUME: RESUMING, Command.KILL: KILLING}
 
 
 class Driver:
@@ -36,57 +37,84 @@ class Driver:
         for kernel in range(G.kernel_slots):
             for name, size in FITTING.items():
                 ctx.set(dut.kernels[kernel][name], size)
+        ctx.set(dut.engine.ready, 1)
 
     def state(self, kernel):
         return KernelState(self.ctx.get(self.dut.states[kernel]))
 
-    async def command(self, op, kernel=0, error=None, **fields):
+    def errors(self, kernel):
+        return CommandError(self.ctx.get(self.dut.errors[kernel]))
+
+    async def command(self, op, kernel=0, error=NONE, **fields):
         """Write a command; it is accepted, or refused with `error`."""
         ctx, dut = self.ctx, self.dut
         ctx.set(dut.command, {"valid": 1, "op": op, "kernel": kernel, **fields})
-        accepted = error is None
+        accepted = error == NONE
         assert ctx.get(dut.refused) == (not accepted)
         assert ctx.get(dut.start) == (1 << kernel if accepted and op == Command.START else 0)
-        assert ctx.get(dut.invalidate) == (accepted and op != Command.PREEMPT)
+        assert ctx.get(dut.invalidate) == (accepted and op in (Command.START, Command.RESUME))
         await ctx.tick()
         ctx.set(dut.command.valid, 0)
-        assert ctx.get(dut.error) == (error or CommandError.NONE)
 
-    async def end(self, error=CommandError.NONE):
-        """The engine takes what it is given, and ends it."""
+    async def takes(self, kernel, resume, **payload):
+        """The engine is offered a command in this cycle, and takes it."""
         ctx, dut = self.ctx, self.dut
-        ctx.set(dut.engine.ready, 1)
-        await ctx.tick().until(dut.engine.valid)
-        ctx.set(dut.engine.ready, 0)
-        assert not ctx.get(dut.engine.valid) and ctx.get(dut.busy)
-        ctx.set(dut.result, {"valid": 1, "error": error})
+        offered = ctx.get(dut.engine.payload)
+        assert ctx.get(dut.engine.valid) and (offered.kernel, offered.resume) == (kernel, resume)
+        assert {name: getattr(offered, name) for name in payload} == payload
+        await ctx.tick()
+        assert not ctx.get(dut.engine.valid)
+
+    async def result(self, error=NONE, left=0):
+        """The engine ends what it has; leaves the events to be looked at in this cycle."""
+        ctx, dut = self.ctx, self.dut
+        ctx.set(dut.result, {"valid": 1, "error": error, "left": left})
         await ctx.tick()
         ctx.set(dut.result.valid, 0)
 
-    async def bring(self, kernel, state):
-        """Bring an idle kernel to a state."""
+    def events(self):
         ctx, dut = self.ctx, self.dut
+        return {name for name in ("preempted", "resumed", "killed") if ctx.get(getattr(dut, name))}
+
+    async def ends(self, *events):
+        """These events come in this cycle."""
+        assert self.events() == set(events)
+        await self.ctx.tick()
+        assert not self.events() & set(events)
+
+    async def bring(self, kernel, state):
+        """Bring an idle kernel to a state; the engine has what is under way."""
+        ctx, dut = self.ctx, self.dut
+        bit = 1 << kernel
         if state != IDLE:
             await self.command(Command.START, kernel)
-            assert ctx.get(dut.eligible) == 1 << kernel and self.state(kernel) == RUNNING
+            assert ctx.get(dut.eligible) == bit and self.state(kernel) == RUNNING
             assert (ctx.get(dut.footprints[kernel].rows), ctx.get(dut.footprints[kernel].lines)) == (3, 2)
+            ctx.set(dut.present, bit)
         if state == FINISHED:
-            ctx.set(dut.done, 1 << kernel)
-            assert ctx.get(dut.finished) == 1 << kernel
+            ctx.set(dut.present, 0)
+            ctx.set(dut.done, bit)
+            assert ctx.get(dut.finished) == bit
             await ctx.tick()
             ctx.set(dut.done, 0)
             assert not ctx.get(dut.finished)
         if state in (PREEMPTING, PREEMPTED, RESUMING):
             await self.command(Command.PREEMPT, kernel)
+            await self.takes(kernel, 0)
             assert ctx.get(dut.busy)
         if state in (PREEMPTED, RESUMING):
-            await self.end()
-            assert ctx.get(dut.preempted) and not ctx.get(dut.resumed)
-            await ctx.tick()
+            ctx.set(dut.saved, bit)
+            ctx.set(dut.present, 0)
+            await self.result()
+            await self.ends("preempted")
         if state == RESUMING:
             await self.command(Command.RESUME, kernel)
+            await self.takes(kernel, 1, again=0)
+        if state == KILLING:
+            await self.command(Command.KILL, kernel)
         assert self.state(kernel) == state
-        assert ctx.get(dut.eligible) == (1 << kernel if state == RUNNING else 0)
+        assert ctx.get(dut.eligible) == (bit if state == RUNNING else 0)
+        assert ctx.get(dut.busy) == (state in BUSY_STATES)
 
 
 def drive(scenario):
@@ -98,22 +126,28 @@ def drive(scenario):
     simulate(dut, bench)
 
 
-@pytest.mark.parametrize("op, state", [*itertools.product(REFUSED, KernelState)])
-def test_a_command_is_accepted_in_the_right_states_only(op, state):
+@pytest.mark.parametrize("op, state", [*itertools.product(ANSWERS, KernelState)])
+def test_each_command_in_each_state(op, state):
     async def scenario(ctx, dut, driver):
         await driver.bring(1, state)
-        await driver.command(op, 1, REFUSED[op][state])
-        after = {Command.START: RUNNING, Command.PREEMPT: PREEMPTING, Command.RESUME: RESUMING}[op]
-        assert driver.state(1) == (state if REFUSED[op][state] else after)
+        ctx.set(dut.present, 0b010)  # TBs of it run, so that a preempt has something to save
+        error = ANSWERS[op][state]
+        await driver.command(op, 1, error)
+        assert ctx.get(dut.error) == error
+        assert driver.state(1) == (state if error else AFTER.get(op, state))
         assert driver.state(0) == driver.state(2) == IDLE
+        await ctx.tick().repeat(3)
+        assert ctx.get(dut.error) == error, "it stays until the next command"
 
     drive(scenario)
 
 
 def test_what_does_not_exist_or_fit_is_refused():
     async def scenario(ctx, dut, driver):
-        await driver.command(Command.START, 3, CommandError.UNKNOWN)
-        await driver.command(max(Command) + 1, 0, CommandError.UNKNOWN)
+        for op in Command:
+            await driver.command(op, 3, CommandError.UNKNOWN)
+        for op in (0, *range(max(Command) + 1, 16)):
+            await driver.command(op, 0, CommandError.UNKNOWN)
         for name, size in (("grid_x", 0), ("threads", 17), ("registers", G.regs_per_thread + 1), ("registers", 0),
                            ("shared_bytes", G.shared_bytes + 1), ("warps", 1)):
             ctx.set(dut.kernels[0][name], size)
@@ -122,35 +156,42 @@ def test_what_does_not_exist_or_fit_is_refused():
         await driver.command(Command.START)
         await driver.command(Command.PREEMPT, 0, CommandError.UNKNOWN, mechanism=max(Mechanism) + 1)
         await driver.command(Command.PREEMPT, 7, CommandError.UNKNOWN)
-        await driver.command(Command.START, 1)
-        await driver.command(Command.PREEMPT, 0, mechanism=max(Mechanism))
-        await driver.command(Command.PREEMPT, 1, CommandError.BUSY)
-        assert [driver.state(k) for k in range(3)] == [PREEMPTING, RUNNING, IDLE]
+        assert [driver.state(k) for k in range(3)] == [RUNNING, IDLE, IDLE]
+
+    drive(scenario)
+
+
+def test_a_preempted_kernel_of_which_nothing_runs_cannot_be_preempted():
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, PREEMPTED)
+        await driver.command(Command.PREEMPT, 1, NOT_RUNNING)
+        ctx.set(dut.present, 0b101)
+        await driver.command(Command.PREEMPT, 1, NOT_RUNNING)
+        ctx.set(dut.present, 0b010)
+        await driver.command(Command.PREEMPT, 1)
+        await driver.takes(1, 0)
 
     drive(scenario)
 
 
 def test_the_engine_gets_the_command_once_no_tb_is_half_launched():
     async def scenario(ctx, dut, driver):
-        rng = random.Random(3)
         await driver.bring(2, RUNNING)
         wanted = {"mechanism": Mechanism.LIVE, "scramble": 1, "gang": 1}
         ctx.set(dut.launching, {"valid": 1, "kernel": 2})
+        ctx.set(dut.patience, 0x8000_1234)
         await driver.command(Command.PREEMPT, 2, **wanted)
+        ctx.set(dut.patience, 7)  # written later: not this command's
         for _ in range(5):
             assert not ctx.get(dut.engine.valid)
             await ctx.tick()
         ctx.set(dut.launching, {"valid": 1, "kernel": 1})
-        for _ in range(rng.randint(1, 4)):
-            payload = ctx.get(dut.engine.payload)
-            assert ctx.get(dut.engine.valid) and (payload.resume, payload.kernel) == (0, 2)
-            assert all(payload[name] == field for name, field in wanted.items())
-            await ctx.tick()
-        await driver.end()
-        await ctx.tick()
+        await driver.takes(2, 0, **wanted, patience=0x8000_1234)
+        ctx.set(dut.present, 0)
+        await driver.result()
+        await driver.ends("preempted")
         await driver.command(Command.RESUME, 2, gang=1)
-        payload = ctx.get(dut.engine.payload)
-        assert ctx.get(dut.engine.valid) and (payload.resume, payload.kernel, payload.gang) == (1, 2, 1)
+        await driver.takes(2, 1, again=0, gang=1, scramble=0)
 
     drive(scenario)
 
@@ -159,49 +200,315 @@ def test_a_preempt_ends_when_its_tbs_have_left():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, PREEMPTING)
         ctx.set(dut.present, 0b011)
-        await driver.end()
+        await driver.result()
         for _ in range(4):
-            assert not ctx.get(dut.preempted) and ctx.get(dut.busy) and driver.state(1) == PREEMPTING
+            assert not driver.events() and ctx.get(dut.busy) and driver.state(1) == PREEMPTING
             await ctx.tick()
         ctx.set(dut.present, 0b001)
-        assert ctx.get(dut.preempted)
-        await ctx.tick()
-        assert driver.state(1) == PREEMPTED and not ctx.get(dut.busy) and not ctx.get(dut.preempted)
+        await driver.ends("preempted")
+        assert driver.state(1) == PREEMPTED and not ctx.get(dut.busy)
 
     drive(scenario)
 
 
 @pytest.mark.parametrize("error, saved, done, state", [
-    (CommandError.NONE, 1, 0, PREEMPTED), (CommandError.NONE, 0, 1, FINISHED), (CommandError.NONE, 1, 1, FINISHED),
+    (NONE, 1, 0, PREEMPTED), (NONE, 0, 0, PREEMPTED), (NONE, 0, 1, FINISHED),
     (CommandError.BUS_ERROR, 0, 0, RUNNING), (CommandError.BUS_ERROR, 1, 0, PREEMPTED),
     (CommandError.AREA_TOO_SMALL, 0, 0, RUNNING)])
 def test_how_a_preempt_ends(error, saved, done, state):
     async def scenario(ctx, dut, driver):
-        ctx.set(dut.released, 1)  # before the command: it does not count
-        await ctx.tick()
-        ctx.set(dut.released, 0)
         await driver.bring(1, PREEMPTING)
-        ctx.set(dut.released, saved)
-        await ctx.tick()
-        ctx.set(dut.released, 0)
+        ctx.set(dut.saved, saved << 1)
         ctx.set(dut.done, done << 1)
-        await driver.end(error)
-        assert ctx.get(dut.preempted) and ctx.get(dut.finished) == (1 << 1 if state == FINISHED else 0)
-        await ctx.tick()
-        assert driver.state(1) == state and ctx.get(dut.error) == error and not ctx.get(dut.busy)
+        ctx.set(dut.present, 0b010 if error else 0)
+        await driver.result(error)
+        assert ctx.get(dut.finished) == (1 << 1 if state == FINISHED else 0)
+        await driver.ends("preempted")
+        assert driver.state(1) == state and driver.errors(1) == error and not ctx.get(dut.busy)
 
     drive(scenario)
 
 
-@pytest.mark.parametrize("error, state", [(CommandError.NONE, RUNNING), (CommandError.BAD_IMAGE, PREEMPTED)])
-def test_how_a_resume_ends(error, state):
+@pytest.mark.parametrize("error, saved, left, state", [
+    (NONE, 0, 0, RUNNING), (CommandError.BAD_IMAGE, 1, 1, PREEMPTED), (CommandError.BUS_ERROR, 0, 0, RUNNING)])
+def test_how_a_resume_ends(error, saved, left, state):
     async def scenario(ctx, dut, driver):
         await driver.bring(1, RESUMING)
         ctx.set(dut.present, 0b010)
-        await driver.end(error)
-        assert ctx.get(dut.resumed) and not ctx.get(dut.preempted)
-        await ctx.tick()
-        assert driver.state(1) == state and ctx.get(dut.error) == error and not ctx.get(dut.busy)
+        ctx.set(dut.saved, saved << 1)
+        await driver.result(error, left)
+        await driver.ends("resumed")
+        assert driver.state(1) == state and driver.errors(1) == error and not ctx.get(dut.busy)
         assert ctx.get(dut.eligible) == (2 if state == RUNNING else 0)
+        for _ in range(3):
+            assert not ctx.get(dut.engine.valid)
+            await ctx.tick()
+
+    drive(scenario)
+
+
+def test_a_resume_without_room_is_tried_again_when_a_tb_has_left():
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, RESUMING)
+        await driver.command(Command.START, 2)
+        assert ctx.get(dut.eligible) == 0, "a fresh TB would take the room"
+        await driver.result(left=1)
+        for _ in range(5):
+            assert not ctx.get(dut.engine.valid) and driver.state(1) == RESUMING and not driver.events()
+            await ctx.tick()
+        ctx.set(dut.room, 1)
+        await ctx.tick()
+        ctx.set(dut.room, 0)
+        await driver.takes(1, 1, again=1)
+        for _ in range(3):  # one leaves while the pass is under way: it may have been too late for it
+            await ctx.tick()
+        ctx.set(dut.room, 1)
+        await ctx.tick()
+        ctx.set(dut.room, 0)
+        await driver.result(left=1)
+        await ctx.tick()
+        await driver.takes(1, 1, again=1)
+        await driver.result()
+        await driver.ends("resumed")
+        assert driver.state(1) == RUNNING and ctx.get(dut.eligible) == 0b110
+
+    drive(scenario)
+
+
+def test_a_preempt_comes_through_while_a_resume_waits_for_its_room():
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, RESUMING)
+        await driver.command(Command.START, 2)
+        ctx.set(dut.present, 0b100)
+        await driver.command(Command.PREEMPT, 2)
+        assert not ctx.get(dut.engine.valid)
+        await driver.result(left=1)
+        await ctx.tick()
+        await driver.takes(2, 0)
+        ctx.set(dut.room, 1)
+        ctx.set(dut.present, 0)
+        ctx.set(dut.saved, 0b110)
+        await driver.result()
+        ctx.set(dut.room, 0)
+        await driver.ends("preempted")
+        await driver.takes(1, 1, again=1)
+        await driver.result()
+        await driver.ends("resumed")
+        assert [driver.state(k) for k in range(3)] == [IDLE, RUNNING, PREEMPTED]
+
+    drive(scenario)
+
+
+def test_a_preempt_of_a_kernel_that_is_resuming_withdraws_the_resume():
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, RESUMING)
+        ctx.set(dut.present, 0b010)
+        assert not ctx.get(dut.withdraw)
+        await driver.command(Command.PREEMPT, 1, mechanism=Mechanism.LIVE)
+        assert ctx.get(dut.withdraw) and driver.state(1) == PREEMPTING
+        await driver.result(left=1)
+        await driver.ends("resumed")
+        assert driver.errors(1) == ABORTED and driver.state(1) == PREEMPTING and not ctx.get(dut.withdraw)
+        await driver.takes(1, 0, mechanism=Mechanism.LIVE)
+        ctx.set(dut.present, 0)
+        await driver.result()
+        await driver.ends("preempted")
+        assert driver.state(1) == PREEMPTED and driver.errors(1) == NONE
+
+    drive(scenario)
+
+
+@pytest.mark.parametrize("saved", (0, 1))
+@pytest.mark.parametrize("when", ("waiting", "under way", "with its end"))
+def test_an_aborted_preempt_resumes_what_it_saved(saved, when):
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, RUNNING)
+        ctx.set(dut.launching, {"valid": when == "waiting", "kernel": 1})
+        await driver.command(Command.PREEMPT, 1, gang=1)
+        ctx.set(dut.saved, saved << 1)
+        if when == "waiting":
+            await ctx.tick()
+            ctx.set(dut.command, {"valid": 1, "op": Command.ABORT, "kernel": 1})
+            await driver.ends("preempted")
+            ctx.set(dut.command.valid, 0)
+            ctx.set(dut.launching.valid, 0)
+        else:
+            await driver.takes(1, 0)
+            if when == "with its end":
+                ctx.set(dut.present, 0)
+                await driver.result()
+                await driver.command(Command.ABORT, 1)
+            else:
+                await driver.command(Command.ABORT, 1)
+                for _ in range(3):
+                    assert ctx.get(dut.withdraw) and driver.state(1) == PREEMPTING and not driver.events()
+                    await ctx.tick()
+                await driver.result()
+            await driver.ends("preempted")
+        assert driver.errors(1) == ABORTED and not ctx.get(dut.withdraw)
+        assert driver.state(1) == (RESUMING if saved else RUNNING)
+        if saved:
+            await driver.takes(1, 1, again=0, gang=1)
+            await driver.result()
+            await driver.ends("resumed")
+            assert driver.errors(1) == NONE
+        assert driver.state(1) == RUNNING
+
+    drive(scenario)
+
+
+@pytest.mark.parametrize("held", (0, 1))
+def test_an_aborted_resume_leaves_saved_what_has_no_room(held):
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, RESUMING)
+        if not held:
+            await driver.result(left=1)
+            await ctx.tick()
+            ctx.set(dut.command, {"valid": 1, "op": Command.ABORT, "kernel": 1})
+            await driver.ends("resumed")
+            ctx.set(dut.command.valid, 0)
+        else:
+            await driver.command(Command.ABORT, 1)
+            assert ctx.get(dut.withdraw) and driver.state(1) == RESUMING
+            await driver.result(left=1)
+            await driver.ends("resumed")
+        assert driver.state(1) == PREEMPTED and driver.errors(1) == ABORTED
+        await driver.command(Command.RESUME, 1)
+        await driver.takes(1, 1, again=0)  # although the last pass found no room
+
+    drive(scenario)
+
+
+def test_a_preempt_is_hastened_before_and_after_the_engine_has_it():
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, PREEMPTING)
+        assert not ctx.get(dut.hasten)
+        await driver.command(Command.HASTEN, 1)
+        assert ctx.get(dut.hasten)
+        ctx.set(dut.present, 0)
+        await driver.result()
+        await driver.ends("preempted")
+        assert not ctx.get(dut.hasten)
+        await driver.bring(2, RUNNING)
+        ctx.set(dut.launching, {"valid": 1, "kernel": 2})
+        await driver.command(Command.PREEMPT, 2)
+        await driver.command(Command.HASTEN, 2)
+        assert not ctx.get(dut.hasten)
+        ctx.set(dut.launching.valid, 0)
+        await driver.takes(2, 0)
+        assert ctx.get(dut.hasten)
+        ctx.set(dut.present, 0)
+        await driver.result()
+        await driver.ends("preempted")
+        ctx.set(dut.present, 0b100)
+        await driver.command(Command.PREEMPT, 2)
+        await driver.takes(2, 0)
+        assert not ctx.get(dut.hasten), "the next preempt has its patience"
+
+    drive(scenario)
+
+
+@pytest.mark.parametrize("state", [RUNNING, PREEMPTING, PREEMPTED, RESUMING])
+def test_a_killed_kernel_is_idle_when_nothing_of_it_is_left(state):
+    async def scenario(ctx, dut, driver):
+        held = state in (PREEMPTING, RESUMING)
+        await driver.bring(1, state)
+        ctx.set(dut.present, 0b010)
+        ctx.set(dut.launching, {"valid": 1, "kernel": 1})
+        ctx.set(dut.outstanding, 1)
+        await driver.command(Command.KILL, 1)
+
+        async def waits(cancel, discard):
+            for _ in range(3):
+                assert not driver.events() and driver.state(1) == KILLING and ctx.get(dut.kill) == 0b010
+                assert (ctx.get(dut.cancel), ctx.get(dut.discard)) == (cancel, discard << 1)
+                assert not ctx.get(dut.engine.valid) and not ctx.get(dut.eligible)
+                await ctx.tick()
+
+        await waits(held, 0)
+        ctx.set(dut.launching.valid, 0)
+        await waits(held, not held)
+        ctx.set(dut.flushing, held)
+        await waits(held, 1)
+        ctx.set(dut.present, 0b100)
+        await waits(held, 1)
+        ctx.set(dut.outstanding, 0)
+        if held:
+            await waits(1, 1)
+            ctx.set(dut.flushing, 0)
+            await driver.result(CommandError.BUS_ERROR, 1)
+            await ctx.tick()
+        await driver.ends("killed")
+        assert driver.state(1) == IDLE and not ctx.get(dut.busy) and not ctx.get(dut.cancel)
+        await driver.command(Command.START, 1)
+
+    drive(scenario)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_commands_in_any_order_end_and_leave_each_kernel_in_one_place(seed):
+    """A dispatcher and an engine that keep count of a kernel's TBs: launched and saved ones, ended ones."""
+    rng = random.Random(seed)
+
+    async def scenario(ctx, dut, driver):
+        slots = range(G.kernel_slots)
+        here, away, launched = [0] * 3, [0] * 3, [0] * 3  # TBs of each kernel on the SM, saved, begun
+        hand, answer_at, ended, room = None, 0, {k: 0 for k in slots}, 6
+        busy_since = {}
+        for now in range(6000):
+            states = [driver.state(k) for k in slots]
+            for k in slots:
+                if states[k] not in BUSY_STATES:
+                    busy_since[k] = now
+                assert now - busy_since.get(k, now) < 900, f"{states[k]!r} does not end"
+            leaves = 0
+            eligible, kill = ctx.get(dut.eligible), ctx.get(dut.kill)
+            for k in slots:
+                if eligible >> k & 1 and launched[k] < 10 and sum(here) < room and rng.random() < 0.2:
+                    here[k], launched[k] = here[k] + 1, launched[k] + 1
+                claimed = hand is not None and hand.kernel == k and not hand.resume
+                if here[k] and (kill >> k & 1 or not claimed and rng.random() < 0.02):
+                    here[k], leaves = here[k] - 1, 1
+                    ended[k] += 1
+            result = {"valid": 0}
+            if hand is not None and now >= answer_at:
+                k, error = hand.kernel, NONE
+                if ctx.get(dut.cancel):
+                    error = CommandError.BUS_ERROR
+                elif hand.resume:
+                    while away[k] and sum(here) < room and not ctx.get(dut.withdraw):
+                        here[k], away[k] = here[k] + 1, away[k] - 1
+                elif ctx.get(dut.withdraw):
+                    moves = rng.randint(0, here[k])
+                    here[k], away[k], leaves = here[k] - moves, away[k] + moves, leaves | bool(moves)
+                else:
+                    leaves |= here[k] > 0
+                    here[k], away[k] = 0, away[k] + here[k]
+                result, hand = {"valid": 1, "error": error, "left": away[k] > 0 and hand.resume}, None
+            ctx.set(dut.result, result)
+            ctx.set(dut.present, sum((here[k] > 0) << k for k in slots))
+            ctx.set(dut.saved, sum((away[k] > 0) << k for k in slots))
+            ctx.set(dut.done, sum((launched[k] == 10 and not here[k] and not away[k]) << k for k in slots))
+            ctx.set(dut.room, leaves)
+            k, op = rng.randrange(3), rng.choice(list(Command))
+            wanted = rng.random() < 0.05
+            ctx.set(dut.command, {"valid": wanted, "op": op, "kernel": k})
+            accepted = wanted and not ctx.get(dut.refused)
+            if accepted and op == Command.START:
+                here[k] = away[k] = launched[k] = 0
+            if ctx.get(dut.engine.valid):
+                hand, answer_at = ctx.get(dut.engine.payload), now + rng.randint(2, 30)
+                assert not kill >> hand.kernel & 1
+            killed = ctx.get(dut.killed)
+            await ctx.tick()
+            for k in slots:
+                state = driver.state(k)
+                if state == IDLE and killed and states[k] == KILLING:
+                    assert not here[k]
+                    away[k] = 0
+                if state == FINISHED:
+                    assert not here[k] and not away[k]
+                if state == RUNNING:
+                    assert not away[k], "a saved TB is forgotten"
 
     drive(scenario)

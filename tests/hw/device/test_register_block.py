@@ -4,7 +4,7 @@ import functools
 import random
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.registers import register_map
+from caesura.hw.arch.registers import UNLIMITED_PATIENCE, register_map
 from caesura.hw.device.register_block import KERNEL_BASE, RegisterBlock, value_layout
 from support.hw.stream_bench import simulate
 
@@ -115,6 +115,28 @@ def test_events_stick_until_written_with_one_and_a_set_wins_over_a_clear():
         assert await read(dut, ctx, event.address) == event.pack(finished=0b100)
         await write(dut, ctx, "event", 0xFFFF_FFFF)
         assert await read(dut, ctx, event.address) == 0 and ctx.get(dut.interrupt) == 0
+
+    run(bench)
+
+
+def test_patience_is_without_a_bound_until_it_is_written():
+    async def bench(dut, ctx):
+        assert ctx.get(dut.patience) == UNLIMITED_PATIENCE == await read(dut, ctx, MAP["patience"].address)
+        for value in (0, 1, 0x8000_0001, UNLIMITED_PATIENCE):
+            await write(dut, ctx, "patience", value)
+            await write(dut, ctx, "inspect", 0x0305)
+            assert ctx.get(dut.patience) == value == await read(dut, ctx, MAP["patience"].address)
+
+    run(bench)
+
+
+def test_the_guaranteed_share_is_an_eighth_after_a_reset_and_stored():
+    async def bench(dut, ctx):
+        assert ctx.get(dut.bus_share.beats) == MAP["bus_share"].reset == 32
+        assert await read(dut, ctx, MAP["bus_share"].address) == 32
+        await write(dut, ctx, "bus_share", 0xFFFF_FF85)
+        assert ctx.get(dut.bus_share.beats) == 5 and ctx.get(dut.inspect.warp) == 0
+        assert await read(dut, ctx, MAP["bus_share"].address) == 5
 
     run(bench)
 

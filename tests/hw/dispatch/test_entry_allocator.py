@@ -5,10 +5,10 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
+from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.hw.arch.registers import Command, KernelState
 from caesura.hw.dispatch.entry_allocator import EntryAllocator
 from support.hw.control_bench import MAP, ControlBench, Kernel
 from support.selection import quick
@@ -167,16 +167,8 @@ async def save(bench, ctx, k, faulting=0.2):
 
 async def admit(bench, ctx, k, tb):
     """Ask for room for a saved TB; return the answer."""
-    engine = bench.engine
     names = ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "entry", "local_base")
-    ctx.set(engine.admit.payload, {"kernel": k, **dict(zip(names, tb, strict=True))})
-    ctx.set(engine.admit.valid, 1)
-    while not (await ctx.tick().sample(engine.admit.ready))[-1]:
-        pass
-    ctx.set(engine.admit.valid, 0)
-    while not ctx.get(engine.admitted.valid):
-        await ctx.tick()
-    return ctx.get(engine.admitted)
+    return await bench.admit(ctx, {"kernel": k, **dict(zip(names, tb, strict=True))})
 
 
 async def put_back(bench, ctx, k, tb):

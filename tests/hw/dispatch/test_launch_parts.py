@@ -4,10 +4,7 @@ import random
 
 import pytest
 
-from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.registers import Command, KernelState
-from caesura.hw.device.command_processor import CommandProcessor
 from caesura.hw.dispatch.completion import Completion
 from caesura.hw.dispatch.tb_table import TbTable
 from caesura.hw.dispatch.warp_slots import WarpSlots
@@ -141,12 +138,12 @@ def test_the_table_counts_what_is_resident():
 
 @pytest.mark.parametrize("g", [G, preset("ecp5")], ids=["tiny", "ecp5"])
 def test_every_tb_that_is_over_leaves_once(g):
-    """TBs of which warps exit, that are claimed, released or ended meanwhile, in every order."""
+    """TBs of which warps exit, that are claimed, released, ended or killed meanwhile, in every order."""
     dut, rng = Completion(g), random.Random(g.name)
     each = g.warps // g.tb_slots
 
     async def bench(ctx):
-        rows, exited, claim, late = {}, 0, 0, {}
+        rows, exited, claim, late, losable, forsaken, lost = {}, 0, 0, {}, 0, set(), 0
         completed = [0] * g.kernel_slots
         for _ in range(150):
             for tb in range(g.tb_slots):
@@ -155,19 +152,25 @@ def test_every_tb_that_is_over_leaves_once(g):
                     rows[tb] = {"valid": 1, "started": 0, "kernel": rng.randrange(g.kernel_slots), "warps": warps,
                                 "entry": rng.randrange(g.tb_slots)}
                     exited &= ~warps
+                    losable &= ~warps
                     claim &= ~(1 << tb)
                 elif tb in rows and rng.random() < 0.3:
                     rows[tb]["started"] = 1
                 ctx.set(dut.resident[tb], rows.get(tb, {"valid": 0}))
             running = sum(row["warps"] for row in rows.values() if row["started"])
             exited |= running & rng.getrandbits(g.warps) & rng.getrandbits(g.warps)
+            losable |= running & rng.getrandbits(g.warps) & rng.getrandbits(g.warps)
+            forsaken |= {tb for tb, row in rows.items() if row["started"] and not claim >> tb & 1
+                         and rng.random() < 0.05}
             claimed = [tb for tb in rows if claim >> tb & 1]
             release = rng.choice(claimed) if claimed and rng.random() < 0.2 else None
             claim |= sum(1 << tb for tb, row in rows.items() if row["warps"] & ~exited and rng.random() < 0.05)
-            for signal, what in ((dut.exited, exited), (dut.claim, claim),
+            for signal, what in ((dut.exited, exited), (dut.losable, losable),
+                                 (dut.forsaken, sum(1 << tb for tb in forsaken)), (dut.claim, claim),
                                  (dut.release, {"valid": release is not None, "tb": release or 0})):
                 ctx.set(signal, what)
-            over = {tb for tb, row in rows.items() if row["started"] and not row["warps"] & ~exited}
+            over = {tb for tb, row in rows.items() if row["started"]
+                    and not row["warps"] & ~(exited | (losable if tb in forsaken else 0))}
             remove, ended = ctx.get(dut.remove), ctx.get(dut.ended)
             gone = {"kernel": ended.kernel, "entry": ended.entry}
             tbs = [tb for tb in range(g.tb_slots) if remove >> tb & 1]
@@ -177,15 +180,20 @@ def test_every_tb_that_is_over_leaves_once(g):
             else:
                 assert ended.valid == bool(tbs) and all(tb in over and not claim >> tb & 1 for tb in tbs)
                 assert all({name: rows[tb][name] for name in gone} == gone for tb in tbs)
+            forget = 0 if release is not None else sum(rows[tb]["warps"] & ~exited for tb in tbs if tb in forsaken)
+            assert ctx.get(dut.forget) == forget
+            lost += forget != 0
             late = {tb: late.get(tb, 0) + 1 for tb in over if not claim >> tb & 1 and tb not in tbs}
             assert all(cycles <= 2 * g.tb_slots + 2 for cycles in late.values()), "a TB that is over stays"
             assert [ctx.get(dut.completed[k]) for k in range(g.kernel_slots)] == completed
             await ctx.tick()
             for tb in tbs:
-                completed[rows[tb]["kernel"]] += release is None
+                completed[rows[tb]["kernel"]] += release is None and tb not in forsaken
+                forsaken.discard(tb)
                 del rows[tb]
             if rng.random() < 0.2 and release is None:
                 claim &= rng.getrandbits(g.tb_slots)
+        assert lost > 1
 
     simulate(dut, bench)
 
@@ -235,36 +243,5 @@ def test_the_table_has_every_row_that_came_and_did_not_leave(g):
                     **{name: row[name] for name in ("kernel", "launch_id", "ctaid_x", "ctaid_y", "ctaid_z",
                                                     "local_base")},
                     "shared_base": 128 * row["first_line"], "shared_bytes": new["shared_bytes"]}
-
-    simulate(dut, bench)
-
-
-@pytest.mark.parametrize("saved", [0, 1])
-def test_a_failed_preempt_that_saved_a_tb_leaves_the_kernel_resumable(saved):
-    dut = CommandProcessor(G)
-
-    async def bench(ctx):
-        sizes = {"grid_x": 5, "grid_y": 1, "grid_z": 1, "threads": 8, "warps": 1, "registers": 4}
-        for name, value in sizes.items():
-            ctx.set(dut.kernels[1][name], value)
-        ctx.set(dut.engine.ready, 1)
-        ctx.set(dut.present, 0b010)
-        for op in (Command.START, Command.PREEMPT):
-            ctx.set(dut.command, {"valid": 1, "op": op, "kernel": 1})
-            await ctx.tick()
-            ctx.set(dut.command.valid, 0)
-            assert ctx.get(dut.error) == CommandError.NONE
-        await ctx.tick()
-        ctx.set(dut.released, saved)
-        await ctx.tick()
-        ctx.set(dut.released, 0)
-        ctx.set(dut.result, {"valid": 1, "error": CommandError.BUS_ERROR})
-        await ctx.tick()
-        ctx.set(dut.result.valid, 0)
-        assert ctx.get(dut.preempted)
-        await ctx.tick()
-        assert ctx.get(dut.states[1]) == (KernelState.PREEMPTED if saved else KernelState.RUNNING)
-        assert ctx.get(dut.eligible) == (0 if saved else 0b010)
-        assert ctx.get(dut.error) == CommandError.BUS_ERROR and not ctx.get(dut.busy)
 
     simulate(dut, bench)

@@ -73,11 +73,14 @@ def test_counters_count_and_say_when_they_are_full():
             more = 0.8 if turn // 100 % 2 == 0 else 0.2
             up = sum(1 << n for n in range(width) if rng.random() < more and counts[n] < 7)
             down = sum(1 << n for n in range(width) if rng.random() > more and counts[n] > 0)
+            clear = rng.getrandbits(width) & rng.getrandbits(width) if rng.random() < 0.05 else 0
             ctx.set(dut.up, up)
             ctx.set(dut.down, down)
+            ctx.set(dut.clear, clear)
             assert ctx.get(dut.any) == sum(1 << n for n in range(width) if counts[n])
             assert ctx.get(dut.full) == sum(1 << n for n in range(width) if counts[n] == 7)
             await ctx.tick()
-            counts = [count + (up >> n & 1) - (down >> n & 1) for n, count in enumerate(counts)]
+            counts = [0 if clear >> n & 1 else count + (up >> n & 1) - (down >> n & 1)
+                      for n, count in enumerate(counts)]
 
     simulate(dut, testbench)

@@ -5,7 +5,7 @@ import pytest
 from caesura.hw.arch import context
 from caesura.hw.arch.context import Mechanism, State
 from caesura.hw.arch.faults import CommandError
-from caesura.sim.scenario import limit_factor
+from caesura.sim.scenario import BUS_FACTOR, CYCLES_PER_WARP, RESTORE_ROUND_TRIPS, SAVE_ROUND_TRIPS
 from support.hw.preempt_images import check_image, entry_of, expect_restored, filled, read_image
 from support.hw.preempt_machine import CCB_BASE, GEOMETRIES, SMALL, TINY, WIDE
 from support.selection import quick
@@ -181,6 +181,8 @@ def test_kernel_of_another_slot_is_left_alone():
     machine.run(scenario)
 
 
+APART = 20
+"""Cycles that a command takes besides: pipelines fill, the first TB gets its room, the last head is written."""
 LEFT_OUT = {"wide": (Mechanism.OCCUPIED, Mechanism.LIVE), "beats": (Mechanism.OCCUPIED,), "tiny": (Mechanism.LIVE,)}
 
 
@@ -191,22 +193,22 @@ def test_save_and_restore_keep_to_the_time_limit(name, mechanism, latency):
     g = GEOMETRIES[name]
     latency = latency or g.memory_latency
     machine, layout = filled(g.replace(memory_latency=latency), 31, 0.0, drain=60)
-    words = sum(4 + len(warp.uniforms) for warp in machine.warps.values())  # metadata that moves word by word
+    fixed = sum(CYCLES_PER_WARP + len(warp.uniforms) for warp in machine.warps.values())  # these move word by word
     tbs = len(machine.tbs)
 
     async def scenario(ctx):
         error, c, _ = await machine.command(ctx, kernel=0, mechanism=mechanism)
         assert error == CommandError.NONE
         payload = c["save_data_bytes"] + c["save_metadata_bytes"]
-        stream, factor = max(payload / g.bus_bytes, c["save_registers"] * g.beats), limit_factor(mechanism)
-        limit = factor * stream + 3 * (latency + 4) + words
-        assert c["save_cycles"] - c["drain_cycles"] <= limit
-        places = iter(layout(range(tbs)))
+        bus = max(payload / g.bus_bytes, c["save_registers"] * g.beats)
+        trips = SAVE_ROUND_TRIPS * (latency + 4)
+        assert c["save_cycles"] - c["drain_cycles"] <= BUS_FACTOR * bus + trips + fixed + APART
+        places, registers = iter(layout(range(tbs))), c["save_registers"]
         machine.place = lambda kernel: next(places)
         error, c, _ = await machine.command(ctx, resume=1, kernel=0)
         assert error == CommandError.NONE
-        limit = factor * stream + 4 * (latency + 4) + words
-        assert c["restore_cycles"] <= limit
+        bus = max(c["restore_bytes"] / g.bus_bytes, registers * g.beats)
+        assert c["restore_cycles"] <= BUS_FACTOR * bus + RESTORE_ROUND_TRIPS * (latency + 4) + fixed + APART
 
     machine.run(scenario)
 

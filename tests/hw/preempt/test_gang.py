@@ -1,4 +1,4 @@
-"""A gang resume: TBs start together when all are back, or when the next finds no room."""
+"""A gang resume: TBs start together when all are back that have room."""
 
 import pytest
 

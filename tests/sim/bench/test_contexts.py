@@ -74,7 +74,7 @@ def test_a_row_is_what_single_stops_hold(result):
             device = open_device("golden", TINY)
             launch, _ = start_job(device, device.load([here.image])[here.image.name], here.job)
             device.advance(at)
-            assert device.preempt(launch, Mechanism.LIVE)
+            assert device.preempt(launch, Mechanism.LIVE, patience="unlimited")
             for warp in (warp for tb in device.context(launch) for warp in tb.warps):
                 warps += 1
                 for values in warp.registers.values():

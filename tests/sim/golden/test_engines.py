@@ -4,9 +4,9 @@ import random
 
 import pytest
 
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.registers import KernelState
 from caesura.sim.testing.engines import EnginePair
 from caesura.sim.testing.launch import Bench, argument_words
 from caesura.sim.workloads.random_native import random_program

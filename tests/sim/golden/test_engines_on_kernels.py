@@ -4,10 +4,10 @@ import random
 
 import pytest
 
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Special
-from caesura.hw.arch.registers import KernelState
 from caesura.sim.golden.semantics.atomic_order import OrderMismatch
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import differences, shipped_work, start_job

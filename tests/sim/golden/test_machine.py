@@ -2,11 +2,11 @@
 
 import pytest
 
+from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import PT, Special
-from caesura.hw.arch.registers import Command, KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.software.compiler import KernelImage
@@ -144,7 +144,7 @@ def test_start_refuses_what_can_never_fit(options, block):
     bench = bench_of()
     bench.load(0, image(**options), (1,), block)
     bench.command(Command.START, 0)
-    assert bench.error() is CommandError.TOO_LARGE
+    assert bench.refusal() is CommandError.TOO_LARGE
     assert bench.fields("event")["refused"] and bench.state(0) is KernelState.IDLE
 
 
@@ -157,17 +157,17 @@ def test_commands_are_refused_in_the_wrong_state():
             (Command.START, 5, 0, CommandError.UNKNOWN)):
         bench.set("event", (1 << 32) - 1)
         bench.set("command", op=op, kernel=slot, mechanism=mechanism)
-        assert bench.error() is error and bench.fields("event")["refused"]
+        assert bench.refusal() is error and bench.fields("event")["refused"]
     bench.start(0)
     bench.command(Command.START, 0)
-    assert bench.error() is CommandError.BUSY
+    assert bench.refusal() is CommandError.BUSY
     bench.transport.advance(5)
     bench.command(Command.PREEMPT, 0, Mechanism.LIVE)  # the kernel has no preemption point: never done
-    assert bench.error() is CommandError.NONE
+    assert bench.refusal() is CommandError.NONE
     bench.transport.advance(5)
     assert bench.fields("status")["busy"]
     bench.command(Command.RESUME, 0)
-    assert bench.error() is CommandError.BUSY
+    assert bench.refusal() is CommandError.BUSY
 
 
 def test_events_are_cleared_by_writing_ones_and_wait_ends_at_an_event():

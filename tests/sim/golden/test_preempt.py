@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch import context
+from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import (
     CCB_ENTRY,
     HEADER_WORDS,
@@ -18,7 +19,6 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.isa import LIVE_REST, Special
 from caesura.hw.arch.patterns import codes_of
-from caesura.hw.arch.registers import Command, KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_native import random_program
@@ -39,9 +39,9 @@ def hostile(g, registers):
 class Prepared:
     """A random program on a fresh golden model, its input and output in memory."""
 
-    def __init__(self, g, seed, **options):
+    def __init__(self, g, seed, engine="auto", **options):
         self.program = random_program(g, seed, **options)
-        self.transport = GoldenTransport(g, 1 << 17, seed=seed)
+        self.transport = GoldenTransport(g, 1 << 17, seed=seed, engine=engine)
         self.bench = Bench(self.transport)
         self.output = self.bench.allocate(self.program.output_bytes)
         inputs = self.bench.store(self.program.inputs)
@@ -228,7 +228,7 @@ def test_demoted_after_resume_and_never_resumable_again():
     assert read_image(bench, loaded)[0]["state"] == State.DEMOTED
     assert bench.state(0) is KernelState.RUNNING
     bench.command(Command.RESUME, 0)
-    assert bench.error() is CommandError.NOT_RUNNING
+    assert bench.refusal() is CommandError.NOT_RUNNING
 
 
 def test_scramble_fills_the_registers_that_were_not_saved():
@@ -262,7 +262,7 @@ def test_a_small_area_is_refused_before_anything_is_written():
             **vars(bench.transport.machine.kernels[0].descriptor) | {"area_bytes": loaded.area_bytes - 128}))
     before = bench.transport.read_memory(0, bench.transport.memory_bytes)
     bench.command(Command.PREEMPT, 0, Mechanism.OCCUPIED)
-    assert bench.error() is CommandError.AREA_TOO_SMALL
+    assert bench.error(0) is CommandError.AREA_TOO_SMALL
     assert bench.state(0) is KernelState.RUNNING
     assert bench.transport.read_memory(0, bench.transport.memory_bytes) == before
 
@@ -316,3 +316,20 @@ def test_live_registers_never_written_still_read_zero_after_a_scrambled_restore(
     bench.resume(0, scramble=True)
     warp = bench.transport.machine.resident()[0].warps[0]
     assert not warp.registers[3].any() and warp.registers[1].any() and warp.registers[0].max() > 7
+
+
+@pytest.mark.parametrize("patience", [0, 1, 2, 63, 64, 65, 300])
+def test_every_engine_stops_warps_after_the_same_cycle(patience):
+    found = []
+    for engine in ("numpy", "compiled"):
+        run = Prepared(TINY, 22, engine, statements=24, warps=2, tbs=2, registers=12)
+        run.bench.start(0)
+        run.transport.advance(100)
+        run.bench.set("patience", patience)
+        run.bench.command(Command.PREEMPT, 0, Mechanism.LIVE)
+        run.transport.wait(10_000)
+        assert run.bench.state(0) is KernelState.PREEMPTED
+        drained = run.bench.get("drain_cycles")
+        assert drained <= patience + 1
+        found.append((drained, run.bench.get("save_registers"), run.transport.read_memory(0, 1 << 17)))
+    assert found[0] == found[1]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.registers import KernelState
+from caesura.hw.arch.commands import KernelState
 from caesura.sim import open_device, scenario
 from caesura.sim.report.activity import Activity, Counter, Slice, counters, phases, warp_slices
 from caesura.sim.report.extras import MissingPackage

@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.registers import KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench, argument_words
 from caesura.sim.testing.ptx.floats import BINARY_F32, FROM_INTEGER, TERNARY_F32, TESTS_F32, TO_INTEGER, UNARY_F32

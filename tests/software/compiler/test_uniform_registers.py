@@ -6,10 +6,10 @@ import textwrap
 import numpy as np
 import pytest
 
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS, UNIFORMS
-from caesura.hw.arch.registers import KernelState
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.testing.random_uniform import RandomUniform

@@ -11,9 +11,10 @@ from unittest import mock
 from amaranth.hdl import Cat, Module
 
 from caesura.hw import control_unit
+from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE, Geometry
-from caesura.hw.arch.registers import Command, KernelState, register_map
+from caesura.hw.arch.registers import register_map
 from caesura.hw.interfaces.payloads import warp_init
 from caesura.hw.preempt.engine import PreemptEngine
 
@@ -211,7 +212,7 @@ class ControlBench:
         assert await self.command(ctx, Command.START, k) == CommandError.NONE
 
     async def state(self, ctx: Context, k: int) -> KernelState:
-        return KernelState(await self.read(ctx, f"kernel[{k}].state"))
+        return KernelState(await self.read(ctx, f"kernel[{k}].state", "state"))
 
     async def finish(self, ctx: Context, *kernels: int, clear: bool = True):
         """Wait for these kernels' finished events."""
@@ -227,10 +228,27 @@ class ControlBench:
 
     # the engine
 
-    async def result(self, ctx: Context, error: CommandError = CommandError.NONE):
-        ctx.set(self.engine.result, {"valid": 1, "error": error})
+    async def result(self, ctx: Context, error: CommandError = CommandError.NONE, left: int = 0):
+        ctx.set(self.engine.result, {"valid": 1, "error": error, "left": left})
         await ctx.tick()
         ctx.set(self.engine.result.valid, 0)
+
+    async def admit(self, ctx: Context, tb: dict[str, int]) -> Any:
+        """Ask for room for a restored TB, in as many passes as it takes; return the answer."""
+        engine = self.engine
+        while True:
+            ctx.set(engine.admit.payload, tb)
+            ctx.set(engine.admit.valid, 1)
+            while not (await ctx.tick().sample(engine.admit.ready))[-1]:
+                pass
+            ctx.set(engine.admit.valid, 0)
+            while not ctx.get(engine.admitted.valid):
+                await ctx.tick()
+            place = ctx.get(engine.admitted)
+            if not place.full:
+                return place
+            await self.result(ctx, left=1)
+            await ctx.tick().until(engine.command.valid)
 
     async def release(self, ctx: Context, tb: int):
         row = ctx.get(self.engine.resident[tb])

@@ -104,7 +104,7 @@ def expected_registers(mechanism: Mechanism, scramble: bool, registers: int, war
     """Numbers of the registers that have to be in the image of a warp snapshot."""
     if mechanism == Mechanism.OCCUPIED:
         return list(range(registers))
-    live = registers_of_vector(warp["live_vector"], registers)
+    live = range(registers) if warp["between"] else registers_of_vector(warp["live_vector"], registers)
     return [r for r in live if scramble or warp["valid"] >> r & 1]
 
 

@@ -14,6 +14,7 @@ from amaranth.lib.data import Layout
 from caesura.hw.arch import context
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry, preset
 from caesura.hw.arch.patterns import pattern_group
+from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.preempt.engine import PreemptEngine
 
 from .register_samples import registers
@@ -21,6 +22,8 @@ from .simulation import Context, Simulator, component
 
 CCB_BASE = 0x4000
 SEGMENT = 128
+SETTLING = 3
+"""Cycles that what a warp has outstanding takes when it is stopped at once."""
 
 Place = tuple[int, int, int, Sequence[int]]
 """Where a TB lies: its slot, its first register, its first line of shared memory, its warp slots."""
@@ -41,7 +44,10 @@ GEOMETRIES = {
 
 @dataclass
 class Warp:
-    """A warp slot; `stops` and `exits` are cycles after its TB was to stop; `stood`: it has stopped, and still does."""
+    """A warp slot; `stops` and `exits` are cycles after its TB was to stop; `stood`: it has stopped, and still does.
+
+    `between`: it was stopped elsewhere than at a preemption point, so the live vector says nothing.
+    """
 
     tb: int
     block_warp: int
@@ -59,6 +65,7 @@ class Warp:
     exits: int | None = None
     killed: bool = False
     stood: bool = False
+    between: bool = False
 
 
 @dataclass
@@ -174,7 +181,7 @@ class Machine:
         self.shared = [0] * (g.shared_bytes // 4)
         self.lines_valid = 0
         self.now, self.log = 0, self.memory.log
-        self.since = {}
+        self.since, self.halted = {}, {}  # of TBs that stop: since which cycle, and at which age at once
         self.pending = self.stop_now = self.claim = 0
         self.entry = self.rng.sample(range(g.tb_slots), g.tb_slots)  # CCB entry of the TB first put into each slot
         self.admissions, self.read_data, self.row_data = deque(), None, None
@@ -235,7 +242,7 @@ class Machine:
                 "launched": warp.launched, "live": warp.live, "waiting": warp.waiting, "barrier": warp.barrier,
                 "stack": [(pc, mask, reconv) for pc, mask, reconv in warp.stack],
                 "predicates": dict(warp.predicates), "uniforms": dict(warp.uniforms),
-                "live_vector": warp.live_vector, "valid": warp.valid,
+                "live_vector": warp.live_vector, "between": warp.between, "valid": warp.valid,
                 "registers": {r: list(self.file[warp.base + r]) for r in range(registers) if warp.valid >> r & 1}})
         lines = {k: self.shared[32 * (row.first_line + k):32 * (row.first_line + k + 1)] for k in range(row.lines)
                  if self.lines_valid >> row.first_line + k & 1}
@@ -261,7 +268,7 @@ class Machine:
         row = self.tbs[warp.tb]
         if not row.started or self.exited(warp) or warp.tb not in self.since:
             return False
-        return warp.stood or self.age(warp.tb) >= (min(warp.stops, 3) if self.stop_now >> warp.tb & 1 else warp.stops)
+        return warp.stood or self.age(warp.tb) >= min(warp.stops, self.halted.get(warp.tb, warp.stops) + SETTLING)
 
     def ready(self) -> bool:
         return self.rng.random() >= self.stall
@@ -285,8 +292,8 @@ class Machine:
             ctx.set(Cat(parts), bits)
             self.changes.clear()
 
-    def drive(self, ctx: Context):
-        """Set all inputs of this cycle; they follow from registered outputs."""
+    def drive(self, ctx: Context, again: bool = False):
+        """Set all inputs of this cycle, perhaps `again`; they follow from registered outputs."""
         dut, g = self.dut, self.g
         self.pending, self.stop_now = ctx.get(dut.core.stop.pending), ctx.get(dut.core.stop.stop_now)
         assert not self.stop_now & ~self.pending
@@ -295,11 +302,16 @@ class Machine:
                 self.since.setdefault(t, self.now)
             else:
                 self.since.pop(t, None)
+            if self.stop_now >> t & 1:
+                self.halted.setdefault(t, self.age(t))
+            else:
+                self.halted.pop(t, None)
         for t, row in self.tbs.items():
             if not row.started and self.age(t) >= row.starts > 0:
                 row.started = True
         for warp in self.warps.values():
             warp.stood = self.stopped(warp)
+            warp.between = warp.stood and not warp.waiting and warp.stops > self.halted.get(warp.tb, warp.stops)
         self.put(dut.core.stop.stopped, sum(1 << s for s, w in self.warps.items() if self.stopped(w)))
         self.put(dut.core.stop.exited, sum(1 << s for s, w in self.warps.items() if self.exited(w)))
         self.put(dut.core.shared.valid, self.lines_valid)
@@ -314,7 +326,8 @@ class Machine:
         for port, words in ((dut.core.registers.read_data, self.read_data), (dut.core.shared.row_data, self.row_data)):
             self.put(port, {"valid": 0} if words is None else {"valid": 1, "data": words})
         self.drive_memory()
-        self.drive_dispatcher(ctx)
+        if not again:
+            self.drive_dispatcher(ctx)
         self.flush(ctx)
 
     def row(self, t: int) -> dict[str, Any]:
@@ -336,7 +349,8 @@ class Machine:
             self.put(save.window.view, {
                 "valid": 1, "tb": warp.tb, "kernel": kernel, "block_warp": warp.block_warp, "base": warp.base,
                 "registers": self.kernels[kernel].registers, "launched": warp.launched, "live": warp.live,
-                "waiting": warp.waiting, "barrier": warp.barrier, "parked": 1, "live_vector": warp.live_vector,
+                "waiting": warp.waiting, "barrier": warp.barrier, "parked": 1, "between": warp.between,
+                "live_vector": warp.live_vector,
                 "depth": len(warp.stack), "pc": pc, "mask": mask, "reconv": reconv})
             self.put(save.uniforms_written, sum(1 << u for u in warp.uniforms))
             self.put(save.uniform_value, warp.uniforms.get(ctx.get(save.uniform_select), 0))
@@ -365,13 +379,10 @@ class Machine:
         dut = self.dut
         self.put(dut.admit.ready, self.ready() and not self.admissions)
         answer = {"valid": 0}
-        refused = bool(self.admissions) and self.now < self.full_until.get(self.admissions[0][1].launch_id, 0)
-        self.put(dut.no_room, refused)
-        if refused and ctx.get(dut.withdraw):
-            self.admissions.popleft()
-            answer = {"valid": 1, "bad": 1}
-        elif self.admissions and self.admissions[0][0] <= self.now and not refused:
-            _, asked = self.admissions.popleft()
+        asked = self.admissions.popleft()[1] if self.admissions and self.admissions[0][0] <= self.now else None
+        if asked is not None and self.now < self.full_until.get(asked.launch_id, 0):
+            answer = {"valid": 1, "full": 1}
+        elif asked is not None:
             tb, base, first_line, slots = self.place(asked.kernel)
             k = self.kernels[asked.kernel]
             self.tbs[tb] = Tb(asked.kernel, asked.launch_id, (asked.ctaid_x, asked.ctaid_y, asked.ctaid_z), base,
@@ -476,25 +487,39 @@ class Machine:
 
     async def command(self, ctx: Context, limit: int = 20000, during: Callable[[int], None] | None = None,
                       **fields: Any) -> tuple[Any, dict[str, int], int]:
-        """Run a command to its end; returns (error, counters, cycles). `during(cycle)` is called every cycle."""
-        dut = self.dut
-        ctx.set(dut.command.payload, fields)
-        ctx.set(dut.command.valid, 1)
+        """Run a command to its end, a resume with as many passes as it needs; returns (error, counters, cycles).
+        `during(cycle)` is called every cycle, and may change the inputs."""
         begin = self.now
-        assert ctx.get(dut.command.ready)
+        result = await self.attempt(ctx, begin + limit, during, **fields)
+        while result.left and not result.error and not ctx.get(self.dut.withdraw):
+            while self.now < max(self.full_until.values(), default=0):
+                await self.cycle(ctx)
+            result = await self.attempt(ctx, begin + limit, during, **fields, again=1)
+        took = self.now - begin
+        await self.cycle(ctx)
+        counters = ctx.get(self.dut.counters)
+        return result.error, {name: counters[name] for name, _ in counters.shape()}, took
+
+    async def attempt(self, ctx: Context, limit: int, during: Callable[[int], None] | None = None,
+                      **fields: Any) -> Any:
+        """Run what the engine takes as one command, which ends before cycle `limit`; returns the result."""
+        dut, begin = self.dut, self.now
+        ctx.set(dut.command.payload, {"patience": UNLIMITED_PATIENCE} | fields)
+        ctx.set(dut.command.valid, 1)
+        while not ctx.get(dut.command.ready):
+            await self.cycle(ctx)
         await self.cycle(ctx)
         ctx.set(dut.command.valid, 0)
         while not ctx.get(dut.result.valid):
             if during:
                 during(self.now - begin)
-                self.drive(ctx)
+                self.drive(ctx, again=True)
             await self.cycle(ctx)
-            assert self.now - begin < limit, "the command does not end"
-        error, took = ctx.get(dut.result.error), self.now - begin
+            assert self.now < limit, "the command does not end"
+        result = ctx.get(dut.result)
         await self.cycle(ctx)
         assert ctx.get(dut.core.stop.pending) == ctx.get(dut.core.stop.stop_now) == ctx.get(dut.claim) == 0
-        counters = ctx.get(dut.counters)
-        return error, {name: counters[name] for name, _ in counters.shape()}, took
+        return result
 
     def run(self, scenario: Callable[[Context], Awaitable[None]]):
         """Simulate `scenario(ctx)`; every command in it is bounded."""

@@ -20,7 +20,7 @@ def instructions(g, rng, count, store):
         common = {"warp": rng.randrange(g.warps), "kernel": 0, "base": rng.randrange(g.registers), "pc": number,
                   "d": 4 * rng.randrange(8), "size": size, "store": store, "slot": number % SLOTS, "kind": Fault.NONE}
         if number % 10 == 7:
-            fault = {"kind": Fault.GLOBAL_WINDOW, "mask": 0, "last": 1, "address": rng.getrandbits(32)}
+            fault = {"kind": Fault.GLOBAL_WINDOW, "mask": 0, "first": 1, "last": 1, "address": rng.getrandbits(32)}
             result.append([common | fault])
             continue
         parts = rng.choice([1, 1, 2, g.warp_size])
@@ -34,7 +34,7 @@ def instructions(g, rng, count, store):
             lanes = [lane for lane in range(g.warp_size) if owner[lane] == part and active >> lane & 1]
             if lanes:
                 segments.append(common | {"mask": sum(1 << lane for lane in lanes), "offset": offset, "last": 0,
-                                          "address": 128 * pages.pop() + offset[lanes[0]]})
+                                          "first": not segments, "address": 128 * pages.pop() + offset[lanes[0]]})
         segments[-1]["last"] = 1
         result.append(segments)
     return result

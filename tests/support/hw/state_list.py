@@ -56,6 +56,9 @@ _NO_ATOMICS = ("a stopped warp has no atomic outstanding; "
                "one of shared memory is written before a row is read")
 _NO_ACCESS = "a stopped warp has no memory operation outstanding"
 _NO_SHARED = "a stopped warp has no shared access outstanding; idle values are set by the next one"
+_SLOT = ("of the slot, whoever has it: accesses are told from those of warps forgotten there, "
+         "and no warp that is saved has any")
+_LEFT = "counts what is in a queue, and of it what was there when a warp was last forgotten"
 _COMMAND = "of the command in hand: set when it begins, or empty when the one before has ended"
 _STREAM = ("words of the TB being saved or restored, shown with a level or valid bit; "
            "empty when the command ends")
@@ -90,7 +93,8 @@ _FRONT = {
                  "CCB_ENTRY.live_warps"),
         _transient("killed faulted",
                    "a TB with such a warp ends, and is not completed; cleared with the slot"),
-        _transient("parked", "is the stop itself: a resumed warp runs; cleared with the slot"),
+        _transient("parked between",
+                   "are the stop itself: a resumed warp runs; cleared with the slot"),
         _transient("armed",
                    "between `pp` and its `pp.div`: "
                    "cleared when either parks the warp or the warp is stopped"),
@@ -106,10 +110,14 @@ _FRONT = {
     "front.scoreboard": (
         _transient("pending_registers# pending_predicates#", _QUIET),
         _transient("need_registers# need_predicates#", "of the instruction held; set with it"),
+        _transient("remote#", "of the registers that are pending; set with them"),
     ),
     "front.outstanding": (
         _transient("loads.plane# stores.plane# shared.plane# atomics.plane#",
                    "counters that are 0 when a warp is stopped or exited"),
+    ),
+    "front.generations": (
+        _bookkeeping("generations spent_#", _SLOT),
     ),
     "front.issue": (
         _bookkeeping("global_places shared_places constant_places f64_places sfu_places "
@@ -123,6 +131,7 @@ _FRONT = {
         _context("written[] fresh", "a uniform register not written reads as zero",
                  "WARP_HEADER.uniforms"),
         _transient("outstanding", "a stopped warp has no pending write of a uniform register"),
+        _transient("far", "of the write that is outstanding; set with it"),
     ),
     "front.uniform": (
         _transient("op busy stage_# valid_# in_flight beat", _UNIFORM),
@@ -144,7 +153,8 @@ _FRONT = {
         _transient("tags[].read0 tags[].read1 bank_#[].read0 looked present address",
                    "the lookup of one cycle"),
         _transient("fsm_state line beat ahead two error arrived", "the fill under way"),
-        _transient("discard", "an invalidation reaches the fill under way"),
+        _transient("discard lingering",
+                   "an invalidation, a warp being forgotten, reaches the fill under way"),
     ),
 }
 
@@ -232,6 +242,8 @@ _MEMORY = {
                    _NO_ACCESS),
     ),
     "load_store.queue shared.queue": (_transient("data_#_#[]", _NO_ACCESS),),
+    "load_store.backlog load_store.loads.backlog load_store.stores.backlog "
+    "load_store.atomics.backlog constant.backlog": (_transient("within marked", _LEFT),),
     "load_store": (
         _transient("dropping", "ends with the last segment of the instruction that faulted"),
     ),
@@ -243,7 +255,7 @@ _MEMORY = {
                    "mask k extra done row_#_# word_#_# write__payload", _NO_LOADS),
     ),
     "load_store.stores": (
-        _transient("busy beat last_beat mask extra offset_# strobe_# word_#_# reported done "
+        _transient("busy beat last_beat mask owner extra offset_# strobe_# word_#_# reported done "
                    "write_port__request__payload write_port__request__valid", _NO_STORES),
     ),
     "load_store.merge": (_bookkeeping("owner bound", "whose register is being written"),),
@@ -256,7 +268,8 @@ _MEMORY = {
         _transient("fsm_state rest changed lost number abandoned word_#", _NO_ATOMICS),
     ),
     "load_store.atomics.engine.writer": (
-        _transient("asking number sending first last writing beat upper low[] high[]", _NO_ATOMICS),
+        _transient("asking number sending burst first last writing beat upper low[] high[]",
+                   _NO_ATOMICS),
     ),
     "load_store.atomics.engine.pipeline shared.atomics.pipeline": (
         _transient("reading stage_#", _NO_ATOMICS),
@@ -283,12 +296,12 @@ _MEMORY = {
     ),
     "constant": (
         _transient("beat k begun started rest looked looking found finding spoiled full once "
-                   "access__write__payload uniform__payload", _QUIET),
+                   "final owner access__write__payload uniform__payload", _QUIET),
     ),
     "constant.cache": (
         _cache("tags[] rows[] valid failed", "invalidated when a kernel is started or resumed"),
         _transient("rows[].read0", "the lookup of one cycle"),
-        _transient("fsm_state line beat bad discard", "the fill under way"),
+        _transient("fsm_state line beat bad discard lingering", "the fill under way"),
     ),
     "shared.lines": (
         _context("valid", "what is saved is valid again; cleared at admission",
@@ -301,6 +314,9 @@ _MEMORY = {
                    "axi__awvalid axi__wdata axi__wlast axi__wstrb axi__wvalid",
                    "each burst is counted by who asked for it"),
     ),
+    "bus.ar_share bus.aw_share": (
+        _bookkeeping("debt", "what save and restore are owed of the bus; any value is a fair start"),
+    ),
     "bus.order": (
         _transient(_FIFO, "whose beats come next; each burst is counted by who asked for it"),
     ),
@@ -310,8 +326,8 @@ _DISPATCH = {
     "": (_bookkeeping("owner_#", "for the trace ports only; set by warp_init"),),
     "control": (_bookkeeping("cycle retired", "counters since reset; `%clock` is volatile"),),
     "control.registers": (
-        _bookkeeping("own from_table event inspect",
-                     "the bus's read register; events; what is inspected"),
+        _bookkeeping("own from_table event inspect patience bus_share",
+                     "the bus's read register; events; what is inspected; what the driver sets"),
     ),
     "control.kernel_table": (
         _descriptor("kernels params[] mirror[]",
@@ -320,10 +336,18 @@ _DISPATCH = {
                      "the bus's read register"),
     ),
     "control.commands": (
-        _descriptor("states footprints",
+        _descriptor("footprints",
                     "stay with the kernel slot while the kernel is preempted; set by a start"),
-        _bookkeeping("waiting busy saved concluding result engine__payload error", _COMMAND),
+        _bookkeeping("withdrawn concluding result error", _COMMAND),
     ),
+    "control.commands.slot_#": (
+        _descriptor("state", "stays with the kernel slot while the kernel is preempted"),
+        _bookkeeping("error waits wants hasty", "commands that are under way, and how they ended"),
+    ),
+    "control.commands.queue": (
+        _bookkeeping("held kernel resume moved tried begun parameters[]", _COMMAND),
+    ),
+    "control.commands.queue.turns": (_bookkeeping("above", "whose turn it is"),),
     "control.grid": (
         _descriptor("place# launched exhausted",
                     "TBs not yet launched need no image: the kernel slot keeps count; "
@@ -367,7 +391,8 @@ _DISPATCH = {
     "control.faults": (
         _transient("load_store_fault shared_fault constant_fault execute_fault front_fault",
                    "reports on their way: their TBs end"),
-        _transient("killed", "a TB that is killed is not completed; cleared when it leaves"),
+        _transient("killed forsaken",
+                   "a TB that is killed is not completed; cleared when it leaves"),
         _bookkeeping("record count faults", "read by the driver"),
         _descriptor("block_warps[]",
                     "warp of the TB in each slot, for the record; set by warp_init"),
@@ -376,23 +401,23 @@ _DISPATCH = {
 
 _ENGINE = {
     "control.engine.sequencer": (
-        _bookkeeping("fsm_state bound error resume pending stop_now", _COMMAND),
+        _bookkeeping("fsm_state bound error left resume pending stop_now patience", _COMMAND),
         _bookkeeping("accepted",
                      "of the command in hand, but for `generation`, "
                      "which counts preempts since reset"),
     ),
     "control.engine.counts": (
-        _bookkeeping("counters time unresumed running", "read by the driver"),
+        _bookkeeping("counters saved_for restored_for unresumed running", "read by the driver"),
     ),
     "control.engine.preempt": (
         _bookkeeping("active claim begun finished chosen tb", _COMMAND),
     ),
     "control.engine.resume": (
         _bookkeeping("fsm_state waiting placed parked parsed recalled offered entry demoted "
-                     "running tb_of broken judged current place requested table words", _COMMAND),
+                     "running tb_of broken full judged current place requested table words", _COMMAND),
     ),
     "control.engine.entries": (
-        _bookkeeping("memory[] count bad judging step entry length area expected", _COMMAND),
+        _bookkeeping("memory[] memory[].read0 count bad judging length area expected", _COMMAND),
     ),
     "control.engine.commit": (
         _bookkeeping("complete completes valid request issued count number error", _COMMAND),
@@ -407,7 +432,7 @@ _ENGINE = {
     "control.engine.checker": (_bookkeeping("first over", _STREAM),),
     "control.engine.save.sealer.of_stream control.engine.save.sealer.of_entry "
     "control.engine.save.closer.table_checksum control.engine.entries.checksum "
-    "control.engine.restore.table_checksum control.engine.checker.checksum": (
+    "control.engine.restore.parser.table.checksum control.engine.checker.checksum": (
         _bookkeeping("state", _STREAM),
     ),
     "control.engine.save.records": (
@@ -432,31 +457,41 @@ _ENGINE = {
     ),
     "control.engine.save.merge": (_bookkeeping("left part in_item taken closes", _STREAM),),
     "control.engine.save.writer": (_bookkeeping("opened address first count entry", _STREAM),),
-    "control.engine.reader": (_bookkeeping("address beats_left reserved taken error", _STREAM),),
-    "control.engine.unpacker control.engine.restore.expander.unpacker": (
+    "control.engine.reader": (_bookkeeping("address beats_left reserved owed taken error", _STREAM),),
+    "control.engine.unpacker control.engine.restore.expander.unpacker "
+    "control.engine.restore.state.unpacker": (
         _bookkeeping("words level", _STREAM),
     ),
     "control.engine.restore.expander": (_bookkeeping("job left held second", _STREAM),),
     "control.engine.restore.expander.decompressor": (
         _bookkeeping("beat output__payload output__valid", _STREAM),
     ),
-    "control.engine.restore": (
-        _bookkeeping("fsm_state stream words_left skip bad todo vacant record header warp base "
-                     "predicates uniforms depth small_words targets shared group part unit held "
-                     "out pinned part_# bitmap[] patterns[]", _STREAM),
+    "control.engine.restore.expander.under_way control.engine.restore.state.under_way": (
+        _bookkeeping("count_#", _STREAM),
+    ),
+    "control.engine.restore.parser": (
+        _bookkeeping("fsm_state stream bank words_left skip todo vacant record header warp base "
+                     "state_words small_words targets shared group unit bitmap[]", _STREAM),
+    ),
+    "control.engine.restore.parser.table": (_bookkeeping("patterns[]", _STREAM),),
+    "control.engine.restore.state": (_bookkeeping("job", _STREAM),),
+    "control.engine.restore.rows": (
+        _bookkeeping("part_# part held place pinned", _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
     ),
+    "control.engine.restore.completion": (_bookkeeping("held tb", _STREAM),),
     "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs "
     "control.engine.save.jobs control.engine.save.pieces control.engine.save.fetch.items "
     "control.engine.save.fetch.rows control.engine.save.writer.bursts "
     "control.engine.reader.lengths control.engine.save.compressor.rows "
     "control.engine.save.compressor.verdicts control.engine.save.collector.items "
-    "control.engine.restore.expander.jobs control.engine.checker.results": (
+    "control.engine.restore.expander.jobs control.engine.restore.state.jobs "
+    "control.engine.checker.results": (
         _bookkeeping(" ".join(f"fifo.{name}" for name in _FIFO.split()), _STREAM),
     ),
     "control.engine.save.writer.beats control.engine.reader.beats "
     "control.engine.save.collector.rows control.engine.save.collector.words "
-    "control.engine.restore.expander.chunks": (
+    "control.engine.restore.expander.chunks control.engine.restore.state.chunks": (
         _bookkeeping(" ".join(f"fifo.{name}" for name in _BUFFERED_FIFO.split()), _STREAM),
     ),
 }

@@ -46,9 +46,9 @@ class CommandError(enum.IntEnum):
     UNKNOWN = 1
     """No such command or mechanism."""
     BUSY = 2
-    """Another command is still running."""
+    """Another command of the kernel is still under way."""
     NOT_RUNNING = 3
-    """The kernel is not running (preempt), not preempted (resume), or not idle (start)."""
+    """The kernel is in a state in which the command means nothing (`arch.commands.REFUSED`)."""
     TOO_LARGE = 4
     """A TB of the kernel can never fit the SM."""
     AREA_TOO_SMALL = 5
@@ -58,3 +58,5 @@ class CommandError(enum.IntEnum):
     BUS_ERROR = 7
     """The memory answered a save or restore with an error;
     the TBs concerned stay where they were."""
+    ABORTED = 8
+    """The preempt or resume was withdrawn; nothing is lost."""

@@ -99,8 +99,16 @@ class ImageReader:
         return {k: int(self.take(1)[0]) for k in range(count) if written >> k & 1}
 
     def shared_lines(self, count: int) -> dict[int, np.ndarray]:
-        """Return the saved ones of the TB's `count` lines of shared memory, by their number."""
+        """Return the saved ones of the TB's `count` lines of shared memory, by their number.
+
+        Raises
+        ------
+        BadImage
+            If there is one that the TB has not.
+        """
         bitmap = sum(int(word) << 32 * k for k, word in enumerate(self.take(-(-count // 32))))
+        if bitmap >> count:
+            raise BadImage(f"line {bitmap.bit_length() - 1} of {count}")
         return {line: self.take(SEGMENT_BYTES // WORD_BYTES)
                 for line in range(count) if bitmap >> line & 1}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,8 @@ from pathlib import Path
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import FieldNode, RegNode
 
-__all__ = ["Field", "Register", "Command", "KernelState", "register_map", "RDL_PATH",
-           "ADDRESS_BITS", "IDENTIFICATION"]
+__all__ = ["Field", "Register", "register_map", "RDL_PATH", "ADDRESS_BITS", "IDENTIFICATION",
+           "UNLIMITED_PATIENCE"]
 
 RDL_PATH = Path(__file__).with_name("registers.rdl")
 """The SystemRDL source."""
@@ -19,35 +18,19 @@ ADDRESS_BITS = 13
 """Bits of a register byte address."""
 IDENTIFICATION = int.from_bytes(b"CAES", "big")
 """What register ``id`` reads."""
-
-
-class Command(enum.IntEnum):
-    """Values of ``command.op``."""
-
-    START = 1
-    PREEMPT = 2
-    RESUME = 3
-
-
-class KernelState(enum.IntEnum):
-    """Values of ``kernel[k].state``."""
-
-    IDLE = 0
-    RUNNING = 1
-    PREEMPTING = 2
-    PREEMPTED = 3
-    RESUMING = 4
-    FINISHED = 5
+UNLIMITED_PATIENCE = 0xFFFF_FFFF
+"""Value of register ``patience`` that bounds no drain."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a register: name, lowest bit, width and description."""
+    """A field of a register: name, lowest bit, width, description and value after a reset."""
 
     name: str
     low: int
     width: int
     description: str
+    reset: int = 0
 
     def extract(self, value: int) -> int:
         """Return this field of a register value."""
@@ -74,6 +57,11 @@ class Register:
     description: str
     fields: dict[str, Field]
 
+    @property
+    def reset(self) -> int:
+        """Value after a reset of what software writes and the hardware keeps."""
+        return self.pack(**{name: field.reset for name, field in self.fields.items()})
+
     def pack(self, **values: int) -> int:
         """Return the register value with the given fields, the rest 0.
 
@@ -95,6 +83,11 @@ class Register:
         return {name: field.extract(word) for name, field in self.fields.items()}
 
 
+def _reset(field: FieldNode) -> int:
+    value = field.get_property("reset")
+    return value if isinstance(value, int) else 0
+
+
 @functools.cache
 def register_map() -> dict[str, Register]:
     """Return every register of the SM by path, arrays unrolled."""
@@ -106,7 +99,8 @@ def register_map() -> dict[str, Register]:
         if not isinstance(node, RegNode):
             continue
         path = node.get_path().removeprefix("caesura_sm.")
-        fields = {f.inst_name: Field(f.inst_name, f.low, f.width, f.get_property("desc") or "")
+        fields = {f.inst_name: Field(f.inst_name, f.low, f.width, f.get_property("desc") or "",
+                                     _reset(f))
                   for f in node.children() if isinstance(f, FieldNode)}
         clears = any(f.get_property("onwrite") is not None for f in node.fields())
         registers[path] = Register(

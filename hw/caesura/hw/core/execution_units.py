@@ -34,6 +34,8 @@ class ExecutionUnit:
         Registers of data that come with an access of a memory unit; 0 if it only loads.
     completions : tuple of str
         Kinds of accesses of a memory unit whose completion the front end waits for.
+    remote : bool
+        A memory unit whose accesses go over the bus.
     writes_predicates : bool
         It has a stream ``predicate`` as well.
     """
@@ -42,6 +44,7 @@ class ExecutionUnit:
     block: type[Any]
     words: int = 4
     completions: tuple[str, ...] = ()
+    remote: bool = False
     writes_predicates: bool = False
 
     @property
@@ -55,9 +58,9 @@ class ExecutionUnit:
 
 
 MEMORY_UNITS = (
-    ExecutionUnit(Unit.GLOBAL, LoadStore, completions=("load", "store", "atomic")),
+    ExecutionUnit(Unit.GLOBAL, LoadStore, completions=("load", "store", "atomic"), remote=True),
     ExecutionUnit(Unit.SHARED, SharedMemory, completions=("shared",)),
-    ExecutionUnit(Unit.CONSTANT, ConstantUnit, words=0),
+    ExecutionUnit(Unit.CONSTANT, ConstantUnit, words=0, remote=True),
 )
 """Units that access memory; the SM holds them."""
 SIDE_UNITS = (ExecutionUnit(Unit.F64, F64Unit, writes_predicates=True),

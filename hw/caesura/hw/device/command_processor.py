@@ -1,222 +1,237 @@
-"""The command processor: checks commands and keeps the state of every kernel."""
+"""The command processor: carries out commands and keeps the state of every kernel."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.context import Mechanism
+from ..arch.commands import BUSY_STATES, Command, KernelState
 from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
-from ..arch.registers import Command, KernelState, register_map
-from ..dispatch.footprint import NEEDS, Footprint, footprint
+from ..dispatch.footprint import footprint
 from ..interfaces.payloads import below, kernel_info
 from ..interfaces.preemption import command as engine_command
+from ..interfaces.preemption import engine_result
+from .command_check import CommandCheck
+from .engine_queue import EngineQueue
+from .kernel_slot import KernelSlot
+from .register_block import command_write
 
 __all__ = ["CommandProcessor"]
 
 
 class CommandProcessor(wiring.Component):
-    """State machine of each kernel slot::
+    """State machine of each kernel slot; `arch.commands` says which command is taken when::
 
                   start           preempt               ended well
         idle/finished --> running ------> preempting ---------------> preempted
-              ^             |  ^              |  |                     |     ^
-              |   all done  |  |  ended badly |  | ended, all done     |     | ended badly
-              +-------------+  +--------------+  +--> finished  resume v     |
-                               ^                                    resuming-+
-                               +--------------- ended well ------------+
-
-    A preempt that ends badly after a TB has been saved also leads to preempted: its other TBs run
-    on, and a resume brings the saved ones back.
+              ^  ^          |  ^              |  |  |                  |     ^
+              |  | all done |  |  ended badly |  |  | ended, all done  |     | ended badly, or
+              |  +----------+  +--------------+  |  +--> finished      |     | aborted
+              |                                  |                     |     |
+              | memory has answered              +--- aborted -----> resuming+
+          killing <--- kill, from any                                  |
+                                   running <---------- ended well -----+
 
     A command is checked and takes effect in the cycle it is written. Preempts and resumes go to the
-    engine, one at a time; a preempt waits until no TB of the kernel is half launched, and has ended
-    when its TBs have left the table.
+    engine one at a time, each kernel's when its turn comes (`EngineQueue`). A preempt has ended
+    when its TBs have left the table. One that ends badly, or is aborted, after a TB has been saved
+    leads to preempted, or to resuming; its other TBs run on. While a resume waits for room no fresh
+    TB of any kernel is launched, so that it cannot starve.
+
+    An aborted preempt ends as soon as the TB in hand is saved, whose warps stop at once; then what
+    it has saved is resumed. A preempt of a kernel that is resuming withdraws the resume first: TBs
+    that have their room come back, and are saved again.
+
+    A killed kernel is idle, and its slot and its memory are free, when its TBs have left the table
+    and memory has answered everything that was asked on its behalf.
 
     Attributes
     ----------
-    command : struct, in
-        A command, `valid` for one cycle.
+    command : command_write, in
+    patience : Signal(32), in
+        The patience register, taken with a preempt.
     kernels : array of kernel_info, in
     done : Signal(kernel_slots), in
         Vector: every TB of the kernel has been launched and completed.
-    present : Signal(kernel_slots), in
-        Vector: a TB of the kernel is resident.
+    present, saved : Signal(kernel_slots), in
+        Vectors: a TB of the kernel is resident; one is saved.
     launching : struct, in
         A TB of `kernel` is being launched.
-    engine : stream, out; result : struct, in
+    room : Signal, in
+        A TB leaves the SM.
+    outstanding : Signal, in
+        Memory still has to answer accesses of TBs that were killed.
+    engine : stream, out; result : engine_result, in
         The preemption engine.
-    released : Signal, in
-        A saved TB leaves the SM.
+    withdraw, hasten, cancel : Signal, out
+        The preempt or pass of a resume that the engine has is withdrawn; is not to wait for
+        preemption points any more; is of a kernel that is killed. High until its result.
+    flushing : Signal, in
+        What the engine has is cancelled, and touches no TB any more.
     start : Signal(kernel_slots), out
         Vector: the kernel begins anew; high in the cycle of the command.
     invalidate : Signal, out
         High in the cycle in which a start or resume is accepted.
     eligible : Signal(kernel_slots), out
         Vector: kernels of which TBs may be launched.
+    kill : Signal(kernel_slots), out
+        Vector: kernels that are being killed.
+    discard : Signal(kernel_slots), out
+        Vector: those of which nobody launches or restores a TB any more, so that TBs that have
+        not been started can be removed.
     footprints : array, out
         Of each started kernel.
-    states : array, out
-        `KernelState` of each kernel.
+    states, errors : arrays, out
+        `KernelState` of each kernel; the `CommandError` with which its last preempt or resume
+        ended.
     busy : Signal, out
-        A preempt or resume is in progress.
+        A preempt, resume or kill is in progress.
     error : CommandError, out
-        Of the last command, or how the last preempt or resume ended.
-    finished : Signal(kernel_slots), out; preempted, resumed, refused : Signal, out
-        Events, high for one cycle; `error` and `states` follow one cycle later.
+        Why the last command was refused, `NONE` if it was taken.
+    finished : Signal(kernel_slots), out; preempted, resumed, killed, refused : Signal, out
+        Events, high for one cycle; `error`, `errors` and `states` follow one cycle later.
     """
 
     command: data.View
+    patience: Signal
     kernels: data.View
     done: Signal
     present: Signal
+    saved: Signal
     launching: data.View
+    room: Signal
+    outstanding: Signal
     engine: stream.Interface
     result: data.View
-    released: Signal
+    withdraw: Signal
+    hasten: Signal
+    cancel: Signal
+    flushing: Signal
     start: Signal
     invalidate: Signal
     eligible: Signal
+    kill: Signal
+    discard: Signal
     footprints: data.View
     states: data.View
+    errors: data.View
     busy: Signal
     error: Signal
     finished: Signal
     preempted: Signal
     resumed: Signal
+    killed: Signal
     refused: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        fields = {f.name: f.width for f in register_map()["command"].fields.values()}
-        kernel = below(g.kernel_slots)
+        slots = g.kernel_slots
         super().__init__({
-            "command": In(data.StructLayout({"valid": 1, **fields})),
-            "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
-            "done": In(g.kernel_slots),
-            "present": In(g.kernel_slots),
-            "launching": In(data.StructLayout({"valid": 1, "kernel": kernel})),
-            "engine": Out(stream.Signature(engine_command(g))),
-            "result": In(data.StructLayout({"valid": 1, "error": CommandError})),
-            "released": In(1),
-            "start": Out(g.kernel_slots),
-            "invalidate": Out(1),
-            "eligible": Out(g.kernel_slots),
-            "footprints": Out(data.ArrayLayout(footprint(g), g.kernel_slots)),
-            "states": Out(data.ArrayLayout(KernelState, g.kernel_slots)),
-            "busy": Out(1),
-            "error": Out(CommandError),
-            "finished": Out(g.kernel_slots),
-            "preempted": Out(1),
-            "resumed": Out(1),
-            "refused": Out(1),
+            "command": In(command_write()), "patience": In(32),
+            "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
+            "done": In(slots), "present": In(slots), "saved": In(slots),
+            "launching": In(data.StructLayout({"valid": 1, "kernel": below(slots)})),
+            "room": In(1), "outstanding": In(1),
+            "engine": Out(stream.Signature(engine_command(g))), "result": In(engine_result()),
+            "withdraw": Out(1), "hasten": Out(1), "cancel": Out(1), "flushing": In(1),
+            "start": Out(slots), "invalidate": Out(1), "eligible": Out(slots),
+            "kill": Out(slots), "discard": Out(slots),
+            "footprints": Out(data.ArrayLayout(footprint(g), slots)),
+            "states": Out(data.ArrayLayout(KernelState, slots)),
+            "errors": Out(data.ArrayLayout(CommandError, slots)),
+            "busy": Out(1), "error": Out(CommandError), "finished": Out(slots),
+            **{name: Out(1) for name in ("preempted", "resumed", "killed", "refused")},
         })
 
     def elaborate(self, platform):
         m = Module()
         g, command = self.geometry, self.command
-        m.submodules.footprint = fit = Footprint(g)
-        state = Signal(KernelState)
-        with m.Switch(command.kernel):
-            for k in range(g.kernel_slots):
-                with m.Case(k):
-                    m.d.comb += state.eq(self.states[k])
-                    m.d.comb += [fit.kernel[name].eq(self.kernels[k][name]) for name in NEEDS]
-        error = Signal(CommandError)
-        accepted = Signal()
-        saved = Signal()
-        self._check(m, state, fit.fits, error)
-        m.d.comb += [accepted.eq(command.valid & (error == CommandError.NONE)),
-                     self.refused.eq(command.valid & (error != CommandError.NONE)),
-                     self.invalidate.eq(accepted & (command.op != Command.PREEMPT))]
+        m.submodules.check = check = CommandCheck(g)
+        m.submodules.queue = queue = EngineQueue(g)
+        slots = [KernelSlot() for _ in range(g.kernel_slots)]
+        for k, slot in enumerate(slots):
+            m.submodules[f"slot_{k}"] = slot
+        wiring.connect(m, queue.engine, wiring.flipped(self.engine))
+        launching = Signal(g.kernel_slots)
+        withdrawn = Signal()
+        ended = Signal(engine_result())
+        waiting = Cat(slot.wants for slot in slots).any()  # for room
+        m.d.comb += [
+            check.command.eq(command), check.kernels.eq(self.kernels),
+            check.states.eq(self.states), check.present.eq(self.present),
+            self.refused.eq(check.refused), launching.eq(
+                self.launching.valid << self.launching.kernel),
+            self.busy.eq(Cat(slot.state == each for slot in slots for each in BUSY_STATES).any()),
+            self.withdraw.eq(withdrawn), self.hasten.eq(Cat(
+                slot.hasty & slot.mine for slot in slots).any()),
+            self.cancel.eq(queue.held & (queue.mine & self.kill).any()),
+            self.invalidate.eq(check.accepted & ((command.op == Command.START)
+                                                 | (command.op == Command.RESUME))),
+        ]
+        self._queue(m, check, queue, slots, launching)
+        self._conclude(m, check, queue, ended, withdrawn)
         with m.If(command.valid):
-            m.d.sync += self.error.eq(error)
-
-        ended, result = self._engine(m, accepted, saved)
-        target = self.engine.payload.kernel
-        for k in range(g.kernel_slots):
-            state = self.states[k]
-            m.d.comb += [self.eligible[k].eq(state == KernelState.RUNNING),
-                         self.start[k].eq(accepted & (command.op == Command.START)
-                                          & (command.kernel == k))]
+            m.d.sync += self.error.eq(check.error)
+        for k, slot in enumerate(slots):
+            self._slot(m, k, slot, check, queue, ended, withdrawn, launching[k])
+            m.d.comb += [self.eligible[k].eq((slot.state == KernelState.RUNNING) & ~waiting),
+                         self.discard[k].eq(self.kill[k] & ~launching[k]
+                                            & (~slot.mine | self.flushing))]
             with m.If(self.start[k]):
-                m.d.sync += [state.eq(KernelState.RUNNING), self.footprints[k].eq(fit.size)]
-            with m.Elif(accepted & (command.kernel == k)):
-                m.d.sync += state.eq(Mux(command.op == Command.PREEMPT,
-                                         KernelState.PREEMPTING, KernelState.RESUMING))
-            with m.Elif(ended & (target == k)):
-                self._end(m, k, result, saved)
-            with m.Elif((state == KernelState.RUNNING) & self.done[k]):
-                m.d.sync += state.eq(KernelState.FINISHED)
-                m.d.comb += self.finished[k].eq(1)
+                m.d.sync += self.footprints[k].eq(check.size)
+        m.d.comb += [getattr(self, event).eq(Cat(getattr(slot, event) for slot in slots).any())
+                     for event in ("preempted", "resumed", "killed")]
         return m
 
-    def _check(self, m: Module, state, fits, error):
-        """Decide why a command is refused, if it is."""
-        command = self.command
-        unknown = command.kernel >= self.geometry.kernel_slots
-        with m.Switch(command.op):
-            with m.Case(Command.START):
-                with m.If(unknown):
-                    m.d.comb += error.eq(CommandError.UNKNOWN)
-                with m.Elif((state == KernelState.RUNNING) | (state == KernelState.PREEMPTING)
-                            | (state == KernelState.RESUMING)):
-                    m.d.comb += error.eq(CommandError.BUSY)
-                with m.Elif(state == KernelState.PREEMPTED):
-                    m.d.comb += error.eq(CommandError.NOT_RUNNING)
-                with m.Elif(~fits):
-                    m.d.comb += error.eq(CommandError.TOO_LARGE)
-            with m.Case(Command.PREEMPT, Command.RESUME):
-                preempt = command.op == Command.PREEMPT
-                with m.If(unknown | preempt & (command.mechanism > max(Mechanism))):
-                    m.d.comb += error.eq(CommandError.UNKNOWN)
-                with m.Elif(self.busy):
-                    m.d.comb += error.eq(CommandError.BUSY)
-                with m.Elif(state != Mux(preempt, KernelState.RUNNING, KernelState.PREEMPTED)):
-                    m.d.comb += error.eq(CommandError.NOT_RUNNING)
-            with m.Default():
-                m.d.comb += error.eq(CommandError.UNKNOWN)
+    def _queue(self, m, check, queue, slots, launching):
+        """What the engine is wanted for."""
+        command, write = self.command, queue.write
+        m.d.comb += [
+            write.valid.eq(check.accepted & ((command.op == Command.PREEMPT)
+                                             | (command.op == Command.RESUME))),
+            write.kernel.eq(command.kernel),
+            *(write.parameters[name].eq(command[name])
+              for name in ("mechanism", "scramble", "gang")),
+            write.parameters.patience.eq(self.patience),
+            queue.preempts.eq(Cat(slot.waits for slot in slots)),
+            queue.resumes.eq(Cat(slot.wants for slot in slots)),
+            queue.first.eq(Cat(slot.first for slot in slots)),
+            queue.launching.eq(launching), queue.room.eq(self.room),
+        ]
 
-    def _engine(self, m: Module, accepted, saved):
-        """Hand a preempt or resume to the engine; return when it has ended, and its error."""
-        waiting = Signal()
+    def _conclude(self, m, check, queue, ended, withdrawn):
+        """End the engine's command: a preempt when its TBs have left, and nothing in a cycle in
+        which a command comes for its kernel, which so has its effect first."""
         concluding = Signal()
-        result = Signal(CommandError)
-        payload, command = self.engine.payload, self.command
-        launching = self.launching.valid & (self.launching.kernel == payload.kernel)
-        with m.If(accepted & (command.op != Command.START)):
-            m.d.sync += [waiting.eq(1), self.busy.eq(1), saved.eq(0),
-                         payload.kernel.eq(command.kernel),
-                         payload.resume.eq(command.op == Command.RESUME),
-                         payload.mechanism.eq(command.mechanism),
-                         payload.scramble.eq(command.scramble), payload.gang.eq(command.gang)]
-        m.d.comb += self.engine.valid.eq(waiting & ~launching)
-        with m.If(self.engine.valid & self.engine.ready):
-            m.d.sync += waiting.eq(0)
-        with m.If(self.released):
-            m.d.sync += saved.eq(1)
-
+        result = Signal(engine_result())
+        mine = queue.mine.bit_select(self.command.kernel, 1)
+        comes = check.accepted & mine
+        left = (queue.resume | (result.error != CommandError.NONE) | withdrawn | self.cancel
+                | ~self.present.bit_select(queue.kernel, 1))
         with m.If(self.result.valid):
-            m.d.sync += [concluding.eq(1), result.eq(self.result.error)]
-        ended = Signal()
-        left = (payload.resume | (result != CommandError.NONE)
-                | ~self.present.bit_select(payload.kernel, 1))
-        m.d.comb += ended.eq(concluding & left)
-        with m.If(ended):
-            m.d.comb += [self.preempted.eq(~payload.resume), self.resumed.eq(payload.resume)]
-            m.d.sync += [concluding.eq(0), self.busy.eq(0), self.error.eq(result)]
-        return ended, result
+            m.d.sync += [concluding.eq(1), result.eq(self.result)]
+        m.d.comb += [ended.eq(result), ended.valid.eq(concluding & left & ~comes),
+                     queue.ended.valid.eq(ended.valid), queue.ended.left.eq(result.left)]
+        with m.If(ended.valid):
+            m.d.sync += [concluding.eq(0), withdrawn.eq(0)]
+        with m.Elif(comes & ((self.command.op == Command.PREEMPT)
+                             | (self.command.op == Command.ABORT))):
+            m.d.sync += withdrawn.eq(1)
 
-    def _end(self, m: Module, k: int, result, saved):
-        """Take kernel `k` out of a preempt or resume."""
-        state = self.states[k]
-        failed = result != CommandError.NONE
-        with m.If(self.engine.payload.resume):
-            m.d.sync += state.eq(Mux(failed, KernelState.PREEMPTED, KernelState.RUNNING))
-        with m.Elif(failed):
-            m.d.sync += state.eq(Mux(saved, KernelState.PREEMPTED, KernelState.RUNNING))
-        with m.Elif(self.done[k]):
-            m.d.sync += state.eq(KernelState.FINISHED)
-            m.d.comb += self.finished[k].eq(1)
-        with m.Else():
-            m.d.sync += state.eq(KernelState.PREEMPTED)
+    def _slot(self, m, k, slot, check, queue, ended, withdrawn, launching):
+        """Connect the state machine of kernel `k`."""
+        for op in Command:
+            m.d.comb += slot.takes[op.name.lower()].eq(
+                check.accepted & (self.command.op == op) & (self.command.kernel == k))
+        m.d.comb += [
+            slot.mine.eq(queue.mine[k]), slot.resuming.eq(queue.resume),
+            slot.withdrawn.eq(withdrawn),
+            slot.taken.eq(queue.taken[k] & ~queue.engine.payload.resume),
+            slot.ended.eq(ended), slot.ended.valid.eq(ended.valid & queue.mine[k]),
+            slot.done.eq(self.done[k]), slot.present.eq(self.present[k]),
+            slot.saved.eq(self.saved[k]), slot.launching.eq(launching),
+            slot.outstanding.eq(self.outstanding),
+            self.states[k].eq(slot.state), self.errors[k].eq(slot.error),
+            self.start[k].eq(slot.takes.start), self.finished[k].eq(slot.finished),
+            self.kill[k].eq(slot.state == KernelState.KILLING),
+        ]

@@ -1,6 +1,6 @@
 """The register block: the register map of `hw.arch.registers` as hardware."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -45,7 +45,7 @@ def _exists(g: Geometry, register: Register) -> bool:
 
 
 class RegisterBlock(wiring.Component):
-    """Decodes bus accesses; holds the event and inspect registers.
+    """Decodes bus accesses; holds the event, inspect, patience and bus share registers.
 
     The kernel slots' writable words live in `KernelTable` and are passed through. An access to an
     address that holds no register reads 0 and writes nothing.
@@ -66,6 +66,10 @@ class RegisterBlock(wiring.Component):
         Fields of a command, `valid` in the cycle it is written.
     inspect : struct, out
         The inspect register.
+    patience : Signal(32), out
+        The patience register.
+    bus_share : struct, out
+        The guaranteed share of save and restore.
     event_set : struct, in
         Sets event bits; wins over a clear in the same cycle.
     event, event_clear : struct, out
@@ -82,6 +86,8 @@ class RegisterBlock(wiring.Component):
     values: data.View
     command: data.View
     inspect: data.View
+    patience: Signal
+    bus_share: data.View
     event_set: data.View
     event: data.View
     event_clear: data.View
@@ -92,6 +98,7 @@ class RegisterBlock(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         registers = register_map()
+        shares = registers["bus_share"].fields.values()
         fields = {f.name: f.width for f in registers["command"].fields.values()}
         event = register_layout(registers["event"])
         super().__init__({
@@ -103,6 +110,12 @@ class RegisterBlock(wiring.Component):
             "values": In(value_layout(g)),
             "command": Out(data.StructLayout({"valid": 1, **fields})),
             "inspect": Out(register_layout(registers["inspect"])),
+            # The stubs lack the initial values.
+            "patience": Out(
+                32, init=registers["patience"].reset),  # pyright: ignore[reportCallIssue]
+            "bus_share": Out(
+                register_layout(registers["bus_share"]),
+                init={f.name: f.reset for f in shares}),  # pyright: ignore[reportCallIssue]
             "event_set": In(event),
             "event": Out(event),
             "event_clear": Out(event),
@@ -122,8 +135,11 @@ class RegisterBlock(wiring.Component):
         for field in registers["command"].fields.values():
             m.d.comb += self.command[field.name].eq(self.write_data[field.low:field.low
                                                                               + field.width])
-        with m.If(written("inspect")):
-            m.d.sync += self.inspect.eq(self.write_data & _mask(registers["inspect"]))
+        with m.If(written("patience")):
+            m.d.sync += self.patience.eq(self.write_data)
+        for path in ("inspect", "bus_share"):
+            with m.If(written(path)):
+                m.d.sync += getattr(self, path).eq(self.write_data & _mask(registers[path]))
         event, cleared = self.event.as_value(), self.event_clear.as_value()
         with m.If(written("event")):
             m.d.comb += cleared.eq(self.write_data & _mask(registers["event"]))
@@ -147,13 +163,14 @@ class RegisterBlock(wiring.Component):
         """Register what this block serves;
         what it does not serve in the slots comes from the table."""
         served = {path: self.values[path] for path in value_layout(self.geometry).members}
-        served |= {"event": self.event, "inspect": self.inspect}
+        served |= {"event": self.event, "inspect": self.inspect, "patience": self.patience,
+                   "bus_share": self.bus_share}
         own = Signal(32)
         from_table = Signal()
         with m.Switch(self.address[2:]):
             for path, value in served.items():
                 with m.Case(register_map()[path].address >> 2):
-                    m.d.sync += [own.eq(value.as_value() & _mask(register_map()[path])),
+                    m.d.sync += [own.eq(Value.cast(value) & _mask(register_map()[path])),
                                  from_table.eq(0)]
             with m.Default():
                 m.d.sync += [own.eq(0), from_table.eq(in_table)]

@@ -30,9 +30,9 @@ class Admission(wiring.Component):
     """Gives TBs a TB slot, warp slots, registers, shared memory and an entry of the CCB with its
     local memory, one TB at a time.
 
-    A restored TB goes before fresh ones and waits until there is room, with no fresh TB admitted
-    meanwhile, so that it cannot starve. A fresh TB for which there is no room gives way to the
-    other kernels; its kernel is tried again when a TB has left the SM. An attempt takes
+    A restored TB goes before fresh ones; if there is no room for it, the answer is that the SM is
+    `full`. A fresh TB for which there is no room gives way to the other kernels; its kernel is
+    tried again when a TB has left the SM. An attempt takes
     ``max(warps, ranges + 1)`` cycles and a few, or as long as `EntryAllocator` does. A restored TB
     whose local memory is not that of its entry is answered as `bad`.
 
@@ -46,11 +46,7 @@ class Admission(wiring.Component):
     request : Signal(kernel_slots), out; next_valid, next : in; advance : struct, out
         The grid walker.
     admit : stream, in; admitted : struct, out
-        Restored TBs; `admitted` answers once the row is in the TB table.
-    no_room : Signal, out
-        A restored TB waits until a TB has left the SM.
-    withdraw : Signal, in
-        It is to wait no longer: it is answered as `bad`.
+        Restored TBs; `admitted` answers once the row is in the TB table, or that there is none.
     occupied, warps_taken, warp_count : in; insert : new_tb, out
         The TB table.
     remove : Signal(tb_slots), in
@@ -64,7 +60,7 @@ class Admission(wiring.Component):
     fresh : stream, out
         A fresh TB; transferred once its warps run.
     launching : struct, out
-        A fresh TB of `kernel` is being admitted or launched.
+        A TB of `kernel` is being admitted, or a fresh one launched.
     """
 
     kernels: data.View
@@ -76,8 +72,6 @@ class Admission(wiring.Component):
     advance: data.View
     admit: stream.Interface
     admitted: data.View
-    no_room: Signal
-    withdraw: Signal
     occupied: Signal
     warps_taken: Signal
     warp_count: Signal
@@ -102,8 +96,6 @@ class Admission(wiring.Component):
             "advance": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
             "admit": In(stream.Signature(admission(g))),
             "admitted": Out(admitted(g)),
-            "no_room": Out(1),
-            "withdraw": In(1),
             "occupied": In(g.tb_slots),
             "warps_taken": In(g.warps),
             "warp_count": In(range(g.warps + 1)),
@@ -135,7 +127,7 @@ class Admission(wiring.Component):
         blocked = Signal(g.kernel_slots)
         freed = Signal()
         m.d.comb += [self.request.eq(self.eligible & ~blocked),
-                     self.launching.valid.eq(~restored), self.launching.kernel.eq(current.kernel)]
+                     self.launching.valid.eq(1), self.launching.kernel.eq(current.kernel)]
         with m.If(leaving):
             m.d.sync += [blocked.eq(0), freed.eq(1)]
 
@@ -167,15 +159,13 @@ class Admission(wiring.Component):
                 with m.Elif(found):
                     m.next = "ENTER"
             with m.State("FULL"):
-                m.d.comb += self.no_room.eq(restored)
-                with m.If(restored & self.withdraw):
-                    m.next = "REFUSE"
-                with m.Elif(freed):
+                m.next = "IDLE"
+                with m.If(freed):
                     m.next = "CHECK"
-                with m.Elif(~restored):
-                    with m.If(~leaving):
-                        m.d.sync += blocked.eq(blocked | (Const(1) << current.kernel))
-                    m.next = "IDLE"
+                with m.Elif(restored):
+                    m.d.comb += [self.admitted.valid.eq(1), self.admitted.full.eq(1)]
+                with m.Elif(~leaving):
+                    m.d.sync += blocked.eq(blocked | (Const(1) << current.kernel))
             with m.State("ENTER"):
                 m.d.comb += [enter.eq(1), self.advance.valid.eq(~restored)]
                 with m.If(restored):

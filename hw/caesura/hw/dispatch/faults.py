@@ -1,4 +1,5 @@
-"""Fault handling: the record of the first fault, and the end of the TB it happened in."""
+"""Fault handling: the record of the first fault, and the end of the TB it happened in; the end of
+the TBs of a kernel that is killed."""
 
 import functools
 import operator
@@ -26,7 +27,7 @@ def fault_record(g: Geometry) -> data.StructLayout:
 
 class FaultUnit(wiring.Component):
     """Kills the TB of a faulting warp: a fault ends the TB, never the machine
-    (docs/architecture.md, Faults).
+    (docs/architecture.md, Faults). Kills the TBs of a kernel on demand.
 
     Attributes
     ----------
@@ -48,9 +49,17 @@ class FaultUnit(wiring.Component):
         Vector: the kernel begins anew; its count becomes 0.
     faults : array, out
         TBs of each kernel ended by a fault since its start.
+    kill_kernels : Signal(kernel_slots), in
+        Vector: the started TBs of these kernels are killed, without a record; those claimed or not
+        yet started are if it is still high then.
+    claim : Signal(tb_slots), in
+        Vector: TBs the engine is saving.
     kill : Signal(warps), out
-        Vector: warps of TBs that are ended, from two cycles after the report until the TB is
-        removed.
+        Vector: warps of TBs that are ended, from two cycles after the report, or one after
+        `kill_kernels`, until the TB is removed.
+    forsaken : Signal(tb_slots), out
+        Vector: TBs killed with their kernel, from the next cycle until they are removed. They wait
+        for no memory, and are not completed.
     """
 
     reports: data.View
@@ -64,7 +73,10 @@ class FaultUnit(wiring.Component):
     count: Signal
     start: Signal
     faults: data.View
+    kill_kernels: Signal
+    claim: Signal
     kill: Signal
+    forsaken: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -81,7 +93,8 @@ class FaultUnit(wiring.Component):
             "count": Out(32),
             "start": In(g.kernel_slots),
             "faults": Out(data.ArrayLayout(32, g.kernel_slots)),
-            "kill": Out(g.warps),
+            "kill_kernels": In(g.kernel_slots), "claim": In(g.tb_slots),
+            "kill": Out(g.warps), "forsaken": Out(g.tb_slots),
         })
 
     def elaborate(self, platform):
@@ -90,6 +103,7 @@ class FaultUnit(wiring.Component):
         rows = [self.resident[t] for t in range(g.tb_slots)]
         killed = Signal(g.tb_slots)
         struck = Signal(g.tb_slots)
+        condemned = Signal(g.tb_slots)  # killed with their kernel in this cycle
         reports = [Signal(fault_report(g), name=f"{source}_fault") for source in FAULT_SOURCES]
         hits = [Signal(g.tb_slots, name=f"hit_{source}") for source in FAULT_SOURCES]
         for report, hit, source in zip(reports, hits, FAULT_SOURCES, strict=True):
@@ -101,7 +115,11 @@ class FaultUnit(wiring.Component):
         added = sum((struck[t] for t in range(g.tb_slots)), Const(0))
         m.d.comb += [self.event.eq(struck.any()),
                      self.kill.eq(select(killed, [row.warps for row in rows]))]
-        m.d.sync += killed.eq((killed | struck) & ~self.remove)
+        m.d.comb += condemned.eq(Cat(
+            row.valid & row.started & self.kill_kernels.bit_select(row.kernel, 1)
+            for row in rows) & ~self.claim)
+        m.d.sync += [killed.eq((killed | struck | condemned) & ~self.remove),
+                     self.forsaken.eq((self.forsaken | condemned) & ~self.remove)]
         with m.If(struck.any()):
             m.d.sync += self.count.eq(self.count + added)
         for k in range(g.kernel_slots):

@@ -48,13 +48,23 @@ class ResidencyPort(wiring.Signature):
     kill : Signal(warps), out
         Vector: warps that issue nothing more and become `exited` when nothing of them is
         outstanding.
+    forget : Signal(warps), out
+        Vector, some of `free`: `losable` warps. Whatever memory still answers them has no effect;
+        what has not been asked of it never is.
+    losable : Signal(warps), in
+        Vector: warps that are killed or out of lanes, of which nothing is outstanding but accesses
+        of global, local and constant memory.
+    lingering : Signal(1), in
+        Accesses of forgotten warps may still be on the bus, from the cycle after `forget` until the
+        last that was in a queue then has been answered.
     invalidate : Signal(1), out
         The caches of instructions and constants forget everything.
     """
 
     def __init__(self, g: Geometry):
         super().__init__({"launch": Out(WarpLaunchPort(g)), "free": Out(g.warps),
-                          "kill": Out(g.warps), "invalidate": Out(1)})
+                          "kill": Out(g.warps), "forget": Out(g.warps),
+                          "losable": In(g.warps), "lingering": In(1), "invalidate": Out(1)})
 
 
 class ParameterPort(wiring.Signature):
@@ -116,6 +126,8 @@ class IssuePort(wiring.Signature):
     room : in
         A bit for each unit that takes one instruction at a time: for one cycle, it has its place
         free again.
+    holding : Signal(warps), in
+        Vector: warps with an instruction that has not come to its unit yet.
     uniform_predicate : stream of payloads.predicate_write, out
         Predicates set by the uniform data path.
     """
@@ -126,7 +138,7 @@ class IssuePort(wiring.Signature):
             "predicates": Out(PredicatePort(g)),
             "release_register": In(payload.register_release(g)),
             "release_predicate": In(payload.predicate_release(g)),
-            "room": In(data.StructLayout(dict.fromkeys(units, 1))),
+            "room": In(data.StructLayout(dict.fromkeys(units, 1))), "holding": In(g.warps),
             "uniform_predicate": Out(stream.Signature(payload.predicate_write(g))),
         })
 
@@ -161,6 +173,8 @@ class CompletionPort(wiring.Signature):
     g : Geometry
     kinds : iterable of str
         Of accesses whose completion matters.
+    remote : bool
+        The unit's accesses go over the bus: a warp may be forgotten while they are outstanding.
 
     Attributes
     ----------
@@ -169,7 +183,17 @@ class CompletionPort(wiring.Signature):
     load, store, atomic, shared : payloads.warp_event, out
         An access of this kind is complete: all data of a load is written, all of a store is
         acknowledged, an atomic or an access of shared memory has nothing left to do.
+    forget : Signal(1), in
+        A warp is forgotten; `generations` changes with the next cycle. This and the next two are
+        those of a `remote` unit.
+    generations : payloads.generations, in
+        An access of another generation than its warp's has no effect.
+    lingering : Signal(1), out
+        Something that was in the unit at the last `forget` is still there.
     """
 
-    def __init__(self, g: Geometry, kinds: Iterable[str] = ()):
-        super().__init__({"room": Out(1)} | {kind: Out(payload.warp_event(g)) for kind in kinds})
+    def __init__(self, g: Geometry, kinds: Iterable[str] = (), remote: bool = False):
+        forgetting = {"forget": In(1), "generations": In(payload.generations(g)),
+                      "lingering": Out(1)} if remote else {}
+        super().__init__({"room": Out(1)} | forgetting
+                         | {kind: Out(payload.warp_event(g)) for kind in kinds})

@@ -34,10 +34,14 @@ from ..arch.isa import LIVE_BITS, AluOp, Size, Space, Unit
 
 __all__ = ["below", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "register_write",
            "uniform_write", "predicate_write", "fault_report", "FAULT_SOURCES", "fault_reports",
-           "warp_event", "tb_event", "line_range", "register_release", "predicate_release",
-           "kernel_info", "tb_info", "warp_init", "stack_push", "warp_view", "uniform_restore",
-           "predicate_restore", "register_read", "register_data", "rows_per_line", "row_access",
-           "row_data"]
+           "GENERATION_BITS", "generations", "tagged", "warp_event", "tb_event", "line_range",
+           "register_release", "predicate_release", "kernel_info", "tb_info", "warp_init",
+           "stack_push", "warp_view", "uniform_restore", "predicate_restore", "register_read",
+           "register_data", "rows_per_line", "row_access", "row_data"]
+
+GENERATION_BITS = 2
+"""Bits of a warp slot's generation, which tells the accesses of its warp from those of warps that
+were forgotten there."""
 
 FAULT_SOURCES = ("load_store", "shared", "constant", "execute", "front")
 """Blocks that report faults; of those in the same cycle the first is recorded."""
@@ -181,6 +185,18 @@ def uniform_write(g: Geometry) -> data.StructLayout:
     return data.StructLayout({"warp": below(g.warps), "register": 5, "keep": 1, "data": 32})
 
 
+def generations(g: Geometry) -> data.ArrayLayout:
+    """The generation of every warp slot, as `GENERATION_BITS` vectors of one bit a warp."""
+    return data.ArrayLayout(g.warps, GENERATION_BITS)
+
+
+def tagged(layout: data.StructLayout) -> data.StructLayout:
+    """Something of field `warp` that may come after its warp was forgotten: with the `generation`
+    of its slot when it was issued."""
+    return data.StructLayout({name: field.shape for name, field in layout}
+                             | {"generation": GENERATION_BITS})
+
+
 def warp_event(g: Geometry) -> data.StructLayout:
     """Something happens to warp slot `warp`: a memory instruction of it has completed, it is
     cleared; `valid` for one cycle."""
@@ -272,14 +288,15 @@ def warp_view(g: Geometry) -> data.StructLayout:
     """Everything `FrontEnd` holds of one warp slot, read combinationally.
 
     `pc`, `mask`, `reconv` are those of the selected stack entry (0 is the bottom; masks are already
-    ANDed with `live`). `parked` is set at a preemption point or when stopped; `live_vector` is what
-    the preemption point it stopped at says to save.
+    ANDed with `live`). `parked` is set at a preemption point or when stopped, `between` when
+    stopped anywhere else; `live_vector` is what the preemption point or barrier it stands at says
+    to save.
     """
     return data.StructLayout({
         "valid": 1, "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
         "block_warp": below(g.max_block_warps), "base": physical(g), "registers": 7,
         "launched": g.warp_size, "live": g.warp_size, "waiting": 1, "barrier": below(BARRIERS),
-        "parked": 1, "exited": 1, "live_vector": LIVE_BITS, "depth": 7,
+        "parked": 1, "between": 1, "exited": 1, "live_vector": LIVE_BITS, "depth": 7,
         "pc": PC_BITS, "mask": g.warp_size, "reconv": PC_BITS,
     })
 

@@ -2,11 +2,12 @@
 
 from amaranth.lib import data
 
+from ..arch.faults import CommandError
 from ..arch.geometry import ADDRESS_BITS, Geometry
 from . import payloads as payload
 
-__all__ = ["resident_tb", "command", "admission", "admitted", "entry_event", "counters",
-           "activity"]
+__all__ = ["resident_tb", "command", "command_parameters", "engine_result", "admission",
+           "admitted", "entry_event", "counters", "activity"]
 
 
 def resident_tb(g: Geometry) -> data.StructLayout:
@@ -26,11 +27,23 @@ def resident_tb(g: Geometry) -> data.StructLayout:
     })
 
 
+def command_parameters() -> data.StructLayout:
+    """What software says of a preempt and of the resume after it, as in registers ``command`` and
+    ``patience``."""
+    return data.StructLayout({"mechanism": 4, "scramble": 1, "gang": 1, "patience": 32})
+
+
 def command(g: Geometry) -> data.StructLayout:
-    """A preempt (`resume` = 0) or resume of one kernel;
-    the dispatcher has checked kernel state and mechanism."""
-    return data.StructLayout({"resume": 1, "kernel": payload.below(g.kernel_slots),
-                              "mechanism": 4, "scramble": 1, "gang": 1})
+    """A preempt (`resume` = 0), or a pass of a resume, of one kernel; `again`: not the first pass
+    of that resume. The dispatcher has checked kernel state and mechanism."""
+    return data.StructLayout({"resume": 1, "again": 1, "kernel": payload.below(g.kernel_slots),
+                              **command_parameters().members})
+
+
+def engine_result() -> data.StructLayout:
+    """How a command has ended; `valid` for one cycle. `left`: saved TBs stay behind, for want of
+    room or because the resume was withdrawn."""
+    return data.StructLayout({"valid": 1, "error": CommandError, "left": 1})
 
 
 def admission(g: Geometry) -> data.StructLayout:
@@ -46,13 +59,13 @@ def admission(g: Geometry) -> data.StructLayout:
 
 
 def admitted(g: Geometry) -> data.StructLayout:
-    """Answer to an admission (`valid` for one cycle, when there is room): slots by warp of the TB.
+    """Answer to an admission (`valid` for one cycle): slots by warp of the TB.
 
     Warp k of the TB gets slot ``slots[k]`` and first physical register ``base + k * registers``. A
     `bad` one has got nothing: its local memory is not that of its entry, or it was withdrawn.
     """
     below = payload.below
-    return data.StructLayout({"valid": 1, "bad": 1, "tb": below(g.tb_slots),
+    return data.StructLayout({"valid": 1, "full": 1, "bad": 1, "tb": below(g.tb_slots),
                               "base": payload.physical(g), "first_line": range(g.shared_lines + 1),
                               "slots": data.ArrayLayout(below(g.warps), g.max_block_warps)})
 

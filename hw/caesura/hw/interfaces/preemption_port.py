@@ -34,7 +34,8 @@ class StopPort(wiring.Signature):
     pending : Signal(tb_slots), out
         Vector: TBs whose warps stop at preemption points and whose full barriers are held.
     stop_now : Signal(tb_slots), out
-        Vector: those of them whose warps stop at the next instruction.
+        Vector: those of them whose warps stop at the next instruction; it may rise later, and
+        stays.
     stopped : Signal(warps), in
         Vector: warps of which nothing is outstanding that are parked, or at a barrier of a pending
         TB.

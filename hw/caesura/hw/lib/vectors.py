@@ -74,6 +74,8 @@ class BitSlicedCounters(wiring.Component):
     up, down : Signal(width), in
         Counters to increment and to decrement; a counter in both keeps its value. The caller keeps
         them between 0 and all ones.
+    clear : Signal(width), in
+        Counters that become 0; wins over `up` and `down`.
     any : Signal(width), out
         Counters that are not zero.
     full : Signal(width), out
@@ -82,13 +84,14 @@ class BitSlicedCounters(wiring.Component):
 
     up: Signal
     down: Signal
+    clear: Signal
     any: Signal
     full: Signal
 
     def __init__(self, width: int, bits: int):
         self.width = width
         self.bits = bits
-        super().__init__({"up": In(width), "down": In(width),
+        super().__init__({"up": In(width), "down": In(width), "clear": In(width),
                           "any": Out(width), "full": Out(width)})
 
     def elaborate(self, platform):
@@ -97,7 +100,7 @@ class BitSlicedCounters(wiring.Component):
         carry = self.up & ~self.down
         borrow = self.down & ~self.up
         for plane in planes:
-            m.d.sync += plane.eq(plane ^ (carry | borrow))
+            m.d.sync += plane.eq((plane ^ (carry | borrow)) & ~self.clear)
             carry, borrow = carry & plane, borrow & ~plane
         some = planes[0]
         all_ones = planes[0]

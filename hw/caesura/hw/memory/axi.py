@@ -19,6 +19,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, Geometry
+from .guaranteed_share import SHARE_BITS, GuaranteedShare
 from .ports import ReadInterface, ReadPort, WriteInterface, WritePort
 
 __all__ = ["ID_BITS", "Axi4", "AxiInterface", "AxiMaster"]
@@ -106,6 +107,9 @@ class AxiInterface(Protocol):
 class AxiMaster(wiring.Component):
     """Merges internal ports, earlier ones first, into one AXI4 master; the id is the port's number.
 
+    The last reader and the last writer are guaranteed a share of the beats of their channel
+    (`GuaranteedShare`): now and then they go first.
+
     Requests and write beats pass a register each (one cycle, one burst and one beat a cycle); read
     beats and acknowledgements go straight to the port their id names. Addresses, data and strobes
     stay stable from ``valid`` to ``ready``; write data comes in the order of the write addresses
@@ -123,6 +127,8 @@ class AxiMaster(wiring.Component):
     ----------
     readers : list of ReadPort, in; writers : list of WritePort, in
         In order of priority.
+    share : Signal(SHARE_BITS), in
+        Beats of 256 that the last port of each kind gets, at least, while it waits.
     axi : Axi4, out
 
     Raises
@@ -133,6 +139,7 @@ class AxiMaster(wiring.Component):
 
     readers: list[ReadInterface]
     writers: list[WriteInterface]
+    share: Signal
     axi: AxiInterface
 
     def __init__(self, g: Geometry, readers: int, writers: int):
@@ -143,7 +150,7 @@ class AxiMaster(wiring.Component):
         super().__init__({
             "readers": In(ReadPort(g)).array(readers),
             "writers": In(WritePort(g)).array(writers),
-            "axi": Out(Axi4(g)),
+            "share": In(SHARE_BITS), "axi": Out(Axi4(g)),
         })
 
     def elaborate(self, platform):
@@ -167,22 +174,34 @@ class AxiMaster(wiring.Component):
         return m
 
     def _requests(self, m, channel, ports, allowed):
-        """Put the first port's request into the address register of `channel` when that is free."""
+        """Put the first port's request into the address register of `channel` when that is free,
+        or the last port's if that is urgent."""
         bus = {name: getattr(self.axi, channel + name) for name in
                ("id", "addr", "len", "size", "burst", "valid", "ready")}
-        taken = _Taken(channel)
+        taken = _Taken(channel, self.geometry)
         free = Signal(name=f"{channel}_free")
         m.d.comb += [free.eq((~bus["valid"] | bus["ready"]) & allowed),
                      bus["size"].eq(exact_log2(self.geometry.bus_bytes)),
                      bus["burst"].eq(INCREMENTING)]
         with m.If(bus["ready"]):
             m.d.sync += bus["valid"].eq(0)
+        guaranteed = GuaranteedShare(self.geometry)
+        m.submodules[f"{channel}_share"] = guaranteed
+        final = ports[-1].request
+        urgent = guaranteed.urgent & final.valid
+        m.d.comb += [
+            guaranteed.share.eq(self.share), guaranteed.waits.eq(final.valid),
+            guaranteed.granted.eq(taken.valid), guaranteed.last.eq(taken.port == len(ports) - 1),
+            guaranteed.extra_beats.eq(taken.extra_beats),
+        ]
         for number, port in reversed(list(enumerate(ports))):
             request = port.request
             earlier = Cat(other.request.valid for other in ports[:number]).any()
-            m.d.comb += request.ready.eq(free & ~earlier)
+            first = ~earlier | urgent if number == len(ports) - 1 else ~earlier & ~urgent
+            m.d.comb += request.ready.eq(free & first)
             with m.If(request.valid & request.ready):
-                m.d.comb += [taken.valid.eq(1), taken.port.eq(number)]
+                m.d.comb += [taken.valid.eq(1), taken.port.eq(number),
+                             taken.extra_beats.eq(request.payload.extra_beats)]
                 m.d.sync += [bus["id"].eq(number), bus["addr"].eq(request.payload.address),
                              bus["len"].eq(request.payload.extra_beats), bus["valid"].eq(1)]
         return taken
@@ -212,6 +231,7 @@ class AxiMaster(wiring.Component):
 class _Taken:
     """The request taken this cycle."""
 
-    def __init__(self, channel: str):
+    def __init__(self, channel: str, g: Geometry):
         self.valid = Signal(name=f"{channel}_taken")
         self.port = Signal(ID_BITS, name=f"{channel}_port")
+        self.extra_beats = Signal(range(g.burst_beats), name=f"{channel}_extra_beats")

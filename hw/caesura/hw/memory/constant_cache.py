@@ -38,6 +38,11 @@ class ConstantCache(wiring.Component):
         The 16 bytes of a request that hit, one cycle after it, until the next hit.
     invalidate : Signal(), in
         Forget every line, the one being filled included.
+    forget : Signal(), in
+        Whoever asked may not ask again: an error of the line being filled is not said. Who still
+        wants that one fetches it again.
+    lingering : Signal(), out
+        The line that was being filled at the last `forget` still is.
     port : ReadPort
         One burst of a line outstanding.
     """
@@ -47,6 +52,8 @@ class ConstantCache(wiring.Component):
     error: Signal
     row: Signal
     invalidate: Signal
+    forget: Signal
+    lingering: Signal
     port: ReadInterface
 
     def __init__(self, g: Geometry):
@@ -54,7 +61,8 @@ class ConstantCache(wiring.Component):
         super().__init__({
             "request": In(data.StructLayout({"valid": 1, "address": ADDRESS_BITS})),
             "hit": Out(1), "error": Out(1), "row": Out(8 * ROW_BYTES),
-            "invalidate": In(1), "port": Out(ReadPort(g)),
+            "invalidate": In(1), "forget": In(1), "lingering": Out(1),
+            "port": Out(ReadPort(g)),
         })
 
     def elaborate(self, platform):
@@ -103,14 +111,15 @@ class ConstantCache(wiring.Component):
             port.request.payload.address.eq(Cat(Const(0, _OFFSET_BITS), line)),
             port.request.payload.extra_beats.eq(g.burst_beats - 1),
         ]
-        m.d.sync += discard.eq(discard | self.invalidate)
+        m.d.sync += [discard.eq(discard | self.invalidate),
+                     self.lingering.eq(self.lingering | self.forget)]
         with m.If(self.request.valid & self.error):
             m.d.sync += failed.valid.eq(0)
         with m.FSM():
             with m.State("IDLE"):
-                m.d.sync += [beat.eq(0), bad.eq(0), discard.eq(0)]
+                m.d.sync += [beat.eq(0), bad.eq(0), discard.eq(0), self.lingering.eq(0)]
                 with m.If(self.request.valid & ~self.hit & ~self.error):
-                    m.d.sync += line.eq(asked)
+                    m.d.sync += [line.eq(asked), self.lingering.eq(self.forget)]
                     m.next = "REQUEST"
             with m.State("REQUEST"):
                 m.d.comb += port.request.valid.eq(1)
@@ -124,7 +133,11 @@ class ConstantCache(wiring.Component):
                                  valid.bit_select(slot, 1).eq(port.beat.payload.last & ~error
                                                               & ~dropped)]
                     with m.If(port.beat.payload.last):
-                        m.d.sync += [failed.valid.eq(error & ~dropped), failed.line.eq(line)]
+                        forgotten = self.lingering | self.forget
+                        m.d.sync += [failed.valid.eq(error & ~dropped & ~forgotten),
+                                     failed.line.eq(line)]
                         m.next = "IDLE"
         with m.If(self.invalidate):
-            m.d.sync += [valid.eq(0), failed.valid.eq(0)]
+            m.d.sync += valid.eq(0)
+        with m.If(self.invalidate | self.forget):
+            m.d.sync += failed.valid.eq(0)

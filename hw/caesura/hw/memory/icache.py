@@ -45,6 +45,11 @@ class InstructionCache(wiring.Component):
         cycle on see it.
     invalidate : Signal(), in
         Forget every line, the one being filled included.
+    forget : Signal(), in
+        Whoever asked may not ask again: an error of the lines being filled is not said. Who still
+        wants them fetches them again.
+    lingering : Signal(), out
+        Lines that were being filled at the last `forget` still are.
     port : ReadPort
         Up to two bursts outstanding; no beat is taken before both are requested.
     """
@@ -53,6 +58,8 @@ class InstructionCache(wiring.Component):
     response: data.View
     filled: Signal
     invalidate: Signal
+    forget: Signal
+    lingering: Signal
     port: ReadInterface
 
     def __init__(self, g: Geometry):
@@ -62,7 +69,8 @@ class InstructionCache(wiring.Component):
             "response": Out(data.StructLayout({
                 "hit": 1, "error": 1, "words": data.ArrayLayout(_WORD_BITS, WORDS),
                 "more": range(WORDS)})),
-            "filled": Out(1), "invalidate": In(1), "port": Out(ReadPort(g)),
+            "filled": Out(1), "invalidate": In(1), "forget": In(1), "lingering": Out(1),
+            "port": Out(ReadPort(g)),
         })
 
     def elaborate(self, platform):
@@ -166,14 +174,16 @@ class InstructionCache(wiring.Component):
             port.request.payload.extra_beats.eq(g.burst_beats - 1),
         ]
         m.d.comb += self.filled.eq(arriving | arrived)
-        m.d.sync += [discard.eq(discard | self.invalidate), arrived.eq(arriving)]
+        m.d.sync += [discard.eq(discard | self.invalidate), arrived.eq(arriving),
+                     self.lingering.eq(self.lingering | self.forget)]
         with m.FSM():
             with m.State("IDLE"):
                 m.d.sync += [beat.eq(0), discard.eq(0), error.eq(0),
-                             ahead.eq(0), line.eq(address[_OFFSET_BITS:])]
+                             ahead.eq(0), line.eq(address[_OFFSET_BITS:]), self.lingering.eq(0)]
                 # with `arrived` it may be a miss of the line that has just come
                 with m.If(miss & ~arrived):
-                    m.d.sync += [failed.valid.eq(0), discard.eq(self.invalidate)]
+                    m.d.sync += [failed.valid.eq(0), discard.eq(self.invalidate),
+                                 self.lingering.eq(self.forget)]
                     m.next = "REQUEST"
             with m.State("REQUEST"):
                 m.d.comb += port.request.valid.eq(1)
@@ -198,8 +208,12 @@ class InstructionCache(wiring.Component):
                         m.d.comb += arriving.eq(1)
                         m.d.sync += [beat.eq(0), error.eq(0), line.eq(following), ahead.eq(1)]
                         with m.If(~ahead):
-                            m.d.sync += [failed.valid.eq(bad & ~dropped), failed.line.eq(line)]
+                            forgotten = self.lingering | self.forget
+                            m.d.sync += [failed.valid.eq(bad & ~dropped & ~forgotten),
+                                         failed.line.eq(line)]
                         with m.If(ahead | ~two):
                             m.next = "IDLE"
         with m.If(self.invalidate):
-            m.d.sync += [valid.eq(0), failed.valid.eq(0)]
+            m.d.sync += valid.eq(0)
+        with m.If(self.invalidate | self.forget):
+            m.d.sync += failed.valid.eq(0)

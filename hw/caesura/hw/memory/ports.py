@@ -1,7 +1,9 @@
 """The memory ports inside the SM: bursts within one 128-byte segment, answers in order.
 
 A block that reads or writes memory has a `ReadPort` or `WritePort` and never sees AXI. A burst
-starts at a multiple of `bus_bytes`, has 1 to `burst_beats` beats and stays within one segment.
+starts at a multiple of `bus_bytes`, has 1 to `burst_beats` beats and stays within one segment. A
+request that is not taken yet may be withdrawn, and a beat changed: `AxiMaster` looks at neither
+before it takes it.
 """
 
 from typing import Protocol

@@ -16,15 +16,22 @@ Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit 
 `arch.context`.
 """
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
 from ..interfaces import payloads as payload
 from ..interfaces.port import Port
-from ..interfaces.preemption import activity, admission, admitted, command, counters, resident_tb
+from ..interfaces.preemption import (
+    activity,
+    admission,
+    admitted,
+    command,
+    counters,
+    engine_result,
+    resident_tb,
+)
 from ..interfaces.preemption_port import PreemptionPort, WarpLaunchPort
 from ..lib.stream_queue import StreamQueue
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
@@ -43,8 +50,9 @@ from .sequence.sequencer import Sequencer
 
 __all__ = ["PreemptEngine"]
 
-TBS_AHEAD = 2
-"""TBs admitted and being read while one is being restored."""
+JOBS_OF_A_TB = 2
+"""Reads of a TB's stream: its pattern table and the rest. All TBs may be read ahead: short streams
+would not fill the memory's latency otherwise."""
 
 
 class PreemptEngine(wiring.Component):
@@ -54,11 +62,12 @@ class PreemptEngine(wiring.Component):
     result `CommandError.AREA_TOO_SMALL` nothing was written; with `CommandError.BUS_ERROR` the TBs
     not yet released stay on the SM and run on, and nothing written of them will be resumed.
 
-    A resume ends with every TB that has a complete entry running. With `CommandError.BAD_IMAGE`
-    nothing was restored, unless a stream (not an entry) made no sense; then, and with
-    `CommandError.BUS_ERROR`, TBs that were restored before run, every other one is given back
-    (`release`) with its entry complete, and one whose entry is in doubt stays in its room without
-    running: no TB is ever lost, or in both places (`PreemptSequencer`, `ResumeSequencer`).
+    A resume brings back the TBs there is room for; the rest has its turn in a later pass. With
+    `CommandError.BAD_IMAGE` nothing was restored, unless a stream (not an entry) made no sense;
+    then, and with `CommandError.BUS_ERROR`, TBs that were restored before run, every other one is
+    given back (`release`) with its entry complete, and one whose entry is in doubt stays in its
+    room without running: no TB is ever lost, or in both places (`PreemptSequencer`,
+    `ResumeSequencer`).
 
     Parameters
     ----------
@@ -70,16 +79,28 @@ class PreemptEngine(wiring.Component):
         `payloads.kernel_info` of the kernel slots, and the TB table.
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; nothing saved of it counts any more.
-    command : stream of messages.command, in; result : out
+    command : stream of preemption.command, in; result : preemption.engine_result, out
         Ready while idle; `result` is `valid` for one cycle and ends the command.
+    hasten : Signal, in
+        The preempt in hand has no patience left; does nothing to a resume.
     claim : Signal(tb_slots), out
         Vector: TBs that are being saved; the dispatcher does not free them when they end.
     release : out
         `valid` for one cycle: the TB is saved, or is given back by a resume; its resources become
         free.
-    admit : stream of messages.admission, out; admitted : in; no_room, withdraw : Signal, in, out
-        A TB that needs room, the answer when there is some; `no_room` while the admission waits for
-        it, and `withdraw` if it is not to wait any longer.
+    admit : stream of preemption.admission, out; admitted : in
+        A TB that needs room, and the answer.
+    withdraw : Signal, in
+        The command in hand is withdrawn: a preempt saves no further TB but those begun, whose
+        warps stop at once, a resume brings no further one back. High until the result.
+    cancel : Signal, in
+        The command in hand is dropped, since its kernel is killed: everything begun is forgotten,
+        writes that were granted write nothing; the result comes when memory has answered. High
+        until the result.
+    flushing : Signal, out
+        It is; nothing reaches the core any more.
+    kept : Signal(kernel_slots), out
+        Vector: a TB of the kernel is saved.
     launch : WarpLaunchPort, out
         Restored warps and TBs. The dispatcher merges it with that of fresh ones.
     core : PreemptionPort, out
@@ -97,12 +118,15 @@ class PreemptEngine(wiring.Component):
     start: Signal
     command: stream.Interface
     result: data.View
+    hasten: Signal
     claim: Signal
     release: data.View
     admit: stream.Interface
     admitted: data.View
-    no_room: Signal
     withdraw: Signal
+    cancel: Signal
+    flushing: Signal
+    kept: Signal
     launch: Port
     core: Port
     counters: data.View
@@ -116,10 +140,11 @@ class PreemptEngine(wiring.Component):
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "start": In(g.kernel_slots), "command": In(stream.Signature(command(g))),
-            "result": Out(data.StructLayout({"valid": 1, "error": CommandError})),
+            "result": Out(engine_result()), "hasten": In(1),
             "claim": Out(g.tb_slots), "release": Out(payload.tb_event(g)),
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
-            "no_room": In(1), "withdraw": Out(1),
+            "withdraw": In(1), "cancel": In(1), "flushing": Out(1),
+            "kept": Out(g.kernel_slots),
             "launch": Out(WarpLaunchPort(g)), "core": Out(PreemptionPort(g)),
             "counters": Out(counters()), "activity": Out(activity(g)),
             "read_port": Out(ReadPort(g)), "write_port": Out(WritePort(g)),
@@ -129,26 +154,32 @@ class PreemptEngine(wiring.Component):
         m = Module()
         g = self.geometry
         m.submodules.sequencer = sequencer = Sequencer(g)
-        m.submodules.preempt = preempt = PreemptSequencer(g)
-        m.submodules.resume = resume = ResumeSequencer(g)
-        m.submodules.save = save = SavePipeline(g)
+        forgets = ResetInserter(sequencer.flush)  # what forgets a command that is cancelled
+        m.submodules.preempt = forgets(preempt := PreemptSequencer(g))
+        m.submodules.resume = forgets(resume := ResumeSequencer(g))
+        m.submodules.save = forgets(save := SavePipeline(g))
         m.submodules.commit = commit = Committer(g)
-        m.submodules.reader = reader = SegmentReader(g, g.tb_slots + 2 * TBS_AHEAD)
-        m.submodules.unpacker = unpacker = Unpacker(g.bus_words)
-        m.submodules.entries = entries = EntryBuffer(g)
-        m.submodules.restore = restore = RestorePipeline(g)
-        m.submodules.checker = checker = StreamChecker(g)
+        m.submodules.reader = reader = SegmentReader(g, JOBS_OF_A_TB * g.tb_slots)
+        m.submodules.unpacker = forgets(unpacker := Unpacker(g.bus_words))
+        m.submodules.entries = forgets(entries := EntryBuffer(g))
+        m.submodules.restore = forgets(restore := RestorePipeline(g))
+        m.submodules.checker = forgets(checker := StreamChecker(g))
+        m.submodules.restore_jobs = forgets(jobs := StreamQueue(restore_job(g), g.tb_slots))
         m.submodules.saved = saved = SavedEntries(g)
         m.submodules.counts = counts = PreemptCounters(g)
 
         self._commands(m, sequencer, preempt, resume)
         self._save(m, preempt, save, commit)
         self._heads(m, sequencer, preempt, resume, commit, saved)
-        self._restore(m, resume, reader, unpacker, entries, restore, checker)
+        self._restore(m, resume, reader, unpacker, entries, restore, checker, jobs)
         m.d.comb += [entries.saved.eq(resume.look), saved.select.eq(entries.number),
                      entries.generation.eq(saved.listed)]
         self._rows(m, sequencer.resuming, save, restore)
-        m.d.comb += reader.clear.eq(sequencer.clear)
+        m.d.comb += [
+            reader.clear.eq(sequencer.clear), reader.cancel.eq(sequencer.flush),
+            commit.cancel.eq(sequencer.flush), sequencer.cancel.eq(self.cancel),
+            sequencer.settled.eq(commit.idle & reader.idle), self.flushing.eq(sequencer.flush),
+        ]
         self._count(m, sequencer, preempt, resume, save, reader, commit, counts)
         m.d.comb += [part.accepted.eq(sequencer.accepted)
                      for part in (preempt, resume, save, entries, restore)]
@@ -158,17 +189,19 @@ class PreemptEngine(wiring.Component):
         """Command, result, and the dispatcher's side of both sequencers."""
         wiring.connect(m, wiring.flipped(self.command), sequencer.command)
         m.d.comb += [
-            sequencer.kernels.eq(self.kernels),
+            sequencer.kernels.eq(self.kernels), sequencer.hasten.eq(self.hasten),
+            sequencer.draining.eq(preempt.draining),
             self.result.eq(sequencer.result), preempt.begin.eq(sequencer.begin_save),
-            self.core.stop.pending.eq(Mux(sequencer.pending, preempt.ours, 0)),
-            self.core.stop.stop_now.eq(Mux(sequencer.stop_now, preempt.ours, 0)),
+            self.core.stop.pending.eq(Mux(sequencer.pending, preempt.wanted, 0)),
+            self.core.stop.stop_now.eq(Mux(sequencer.pending, Mux(
+                sequencer.stop_now, preempt.wanted, preempt.urgent), 0)),
+            preempt.withdraw.eq(self.withdraw), resume.withdraw.eq(self.withdraw),
             resume.begin.eq(sequencer.begin_resume), sequencer.save_done.eq(preempt.done),
             sequencer.resume_done.eq(resume.done),
             self.claim.eq(preempt.claim), resume.resident.eq(self.resident),
             self.launch.start.eq(resume.start),
             self.release.eq(Mux(sequencer.resuming, resume.release, preempt.release)),
-            resume.admitted.eq(self.admitted), resume.no_room.eq(self.no_room),
-            self.withdraw.eq(resume.withdraw),
+            resume.admitted.eq(self.admitted),
         ]
         wiring.connect(m, resume.admit, wiring.flipped(self.admit))
 
@@ -203,16 +236,15 @@ class PreemptEngine(wiring.Component):
             preempt.sending.eq(commit.sending), resume.saved.eq(saved.saved),
             saved.kernel.eq(accepted.kernel), saved.generation.eq(accepted.generation),
             saved.saving.eq(sequencer.saving), saved.event.eq(commit.event),
-            saved.start.eq(self.start),
+            saved.start.eq(self.start), self.kept.eq(saved.kept),
         ]
         for part in (preempt, resume):
             m.d.comb += [part.head_event.eq(commit.event), part.write_error.eq(commit.error),
                          part.commit_idle.eq(commit.idle)]
 
-    def _restore(self, m, resume, reader, unpacker, entries, restore, checker):
+    def _restore(self, m, resume, reader, unpacker, entries, restore, checker, jobs):
         """Reader and unpacker, the entries and the streams that they bring,
         and what becomes of them."""
-        m.submodules.restore_jobs = jobs = StreamQueue(restore_job(self.geometry), TBS_AHEAD)
         wiring.connect(m, reader.port, wiring.flipped(self.read_port))
         wiring.connect(m, resume.read_job, reader.job)
         wiring.connect(m, reader.beat, unpacker.beat)
@@ -232,7 +264,6 @@ class PreemptEngine(wiring.Component):
             entries.select.eq(resume.select), entries.load.eq(resume.load),
             resume.entries_full.eq(entries.full),
             resume.bad.eq(entries.bad),
-            resume.loaded.eq(entries.loaded),
             resume.entry.eq(entries.entry), resume.restored.eq(restore.done),
             resume.restore_idle.eq(restore.idle & ~jobs.output.valid),
             resume.read_error.eq(reader.error),
@@ -258,7 +289,8 @@ class PreemptEngine(wiring.Component):
         m.d.comb += [
             counts.begin_save.eq(sequencer.clear & ~sequencer.resume),
             counts.saving.eq(sequencer.saving),
-            counts.begin_restore.eq(sequencer.clear & sequencer.resume), counts.tally.eq(save.done),
+            counts.begin_restore.eq(sequencer.clear & sequencer.resume
+                                    & ~sequencer.accepted.again), counts.tally.eq(save.done),
             counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped),
             counts.released.eq(preempt.release.valid), counts.draining.eq(preempt.draining),
             counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),

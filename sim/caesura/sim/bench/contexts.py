@@ -30,6 +30,7 @@ from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import TbContext
 from caesura.software.driver.context import WarpContext
 from caesura.software.kernels import KERNELS, hostile
+from caesura.software.patience import UNLIMITED
 from caesura.software.schema import with_schema
 
 from .mechanisms import PAPER as PAPER_MEANS
@@ -84,7 +85,8 @@ class _Stops(Campaign):
             self._back(fork)
             self.device.advance(cycle - now)
             now, fork = cycle, self._fork()
-            saved = self.device.preempt(self._launch, Mechanism.LIVE_CP, max_cycles=self.max_cycles)
+            saved = self.device.preempt(self._launch, Mechanism.LIVE_CP, patience=UNLIMITED,
+                                        max_cycles=self.max_cycles)
             yield self.device.context(self._launch) if saved else []
         self._back(self._origin)
 

@@ -16,7 +16,7 @@ from caesura.hw.arch.context import (
     Mechanism,
     Pattern,
 )
-from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
+from caesura.hw.arch.geometry import PC_BITS, PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.image_reader import BadImage, ImageReader
 from caesura.hw.arch.isa import liveness_vector, registers_of_vector
 from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
@@ -68,8 +68,8 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     registers = register_words = 0
     for warp in alive:
         if live_only:
-            saved = [r for r in registers_of_vector(warp.live_vector, kernel.registers)
-                     if scramble or warp.valid >> r & 1]
+            live = range(kernel.registers) if warp.between else registers_of_vector(warp.live_vector, kernel.registers)
+            saved = [r for r in live if scramble or warp.valid >> r & 1]
         else:
             saved = list(range(kernel.registers))
         codes, words = _encoded(warp, saved, mechanism, pag)
@@ -168,6 +168,8 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     pag = pattern_group(kernel.block[0], g.warp_size)
     if (entry["registers"], entry["warps"], entry["pag"]) != (kernel.registers, kernel.warps, pag):
         raise BadImage("registers, warps or pattern groups are not the kernel's")
+    if entry["mechanism"] not in list(Mechanism):
+        raise BadImage(f"mechanism {entry['mechanism']}")
     tb = ThreadBlock(g, kernel, entry["launch_id"])
     tb.ctaid = (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"])
     tb.entry, tb.local_base = index, kernel.region_address(index)
@@ -180,9 +182,9 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
         raise BadImage("checksum of the stream")
     for warp in tb.warps:
         warp.live = 0
-    image = ImageReader(stream, entry["live_warps"].bit_count())
+    image = ImageReader(stream, alive.bit_count())
     for vector in image.patterns:
-        _restore_warp(tb, entry["live_warps"], codes_of(vector), pag, image, scramble)
+        alive &= ~(1 << _restore_warp(tb, alive, codes_of(vector), pag, image, scramble))
     lines = tb.views[2].reshape(-1, LINE_WORDS)
     for line, words in image.shared_lines(kernel.lines).items():
         lines[line] = words
@@ -192,23 +194,28 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
 
 
 def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, image: ImageReader,
-                  scramble: np.random.Generator | None) -> None:
+                  scramble: np.random.Generator | None) -> int:
+    """Restore the warp of the next record, one of those `alive`, and return its number.
+
+    As in the RTL a lane, a predicate or a bit of a PC that the machine has not is not looked at.
+    """
     g = tb.g
+    lanes, pcs = (1 << g.warp_size) - 1, (1 << PC_BITS) - 1
     record = image.record(g.stack_depth)
     header = record.header
-    if not alive >> header["warp"] & 1 or header["warp"] >= len(tb.warps) or tb.warps[header["warp"]].live:
+    if not alive >> header["warp"] & 1:
         raise BadImage(f"record of warp {header['warp']}")
     warp = tb.warps[header["warp"]]
-    warp.live, warp.launched = header["live_lanes"], header["launched_lanes"]
-    warp.waiting, warp.barrier = bool(header["waiting"]), header["barrier"]
+    warp.live, warp.launched = header["live_lanes"] & lanes, header["launched_lanes"] & lanes
+    warp.waiting, warp.barrier = bool(header["waiting"] & 1), header["barrier"]
     warp.live_vector = liveness_vector(np.flatnonzero(codes).tolist())
-    warp.written = header["predicates"]
+    warp.written = header["predicates"] & (1 << PREDICATES) - 1
     for p, value in record.predicates.items():
-        warp.predicates[p] = value
+        warp.predicates[p] = value & lanes
     warp.uniforms_written = header["uniforms"]
     for u, value in record.uniforms.items():
         warp.uniforms[u] = value
-    warp.stack = [StackEntry(*entry) for entry in record.stack]
+    warp.stack = [StackEntry(pc & pcs, mask & lanes, reconv & pcs) for pc, mask, reconv in record.stack]
     if np.count_nonzero(codes) != header["saved_registers"] or codes[tb.kernel.registers:].any():
         raise BadImage(f"patterns of warp {header['warp']}")
     saved = read_registers(codes, image.take, pag, g.warp_size)
@@ -220,3 +227,4 @@ def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, imag
         else:
             continue
         warp.valid |= 1 << r
+    return warp.index

@@ -5,7 +5,6 @@ from __future__ import annotations
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PC_NONE, Geometry
 from caesura.hw.arch.isa import PT
-from caesura.hw.arch.registers import KernelState
 
 from .bounds.checker import BoundsChecker, BoundsFault
 from .decoder import Decoder
@@ -61,6 +60,10 @@ class Execution(Sm):
         """Make a TB resident (`has_room` holds) and let its warps run."""
         self.take_slots(tb)
         self.ready.extend(warp for warp in tb.warps if warp.runs)
+        self.settle(tb)
+
+    def settle(self, tb: ThreadBlock) -> None:
+        """Complete a TB whose warps have all exited, or release its barrier if that is full."""
         if not self._settled(tb):
             self.release_barrier(tb, tb.warps[0], 0)
 
@@ -173,7 +176,7 @@ class Execution(Sm):
 
     def pending(self, kernel: Kernel) -> bool:
         """Warps of `kernel` are to stop."""
-        return kernel.state is KernelState.PREEMPTING
+        return kernel.stopping
 
     def release_barrier(self, tb: ThreadBlock, warp: Warp, pc: int) -> None:
         """Release a full barrier, unless a preempt is pending; `warp` at `pc` is what may have filled it."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.registers import KernelState
 
 from .execution import Execution
 from .native.compiled import Compiled
@@ -35,12 +35,15 @@ class Machine(Execution):
     Attributes
     ----------
     preemption : Preemption
+    refusal : CommandError
+        Why the last command was refused, `NONE` if it was taken.
     """
 
     def __init__(self, g: Geometry, memory_bytes: int, trace: bool = False, check_bounds: bool = False,
                  engine: Engine | None = None):
         super().__init__(g, memory_bytes, trace, check_bounds)
         self.preemption = Preemption(self)
+        self.refusal = CommandError.NONE
         self.engine = engine
         self._compiled: Compiled | None = None
 
@@ -75,13 +78,13 @@ class Machine(Execution):
                 if until_event and self.events:
                     return passed
                 self.cycle += 1
-                if self.attention:
+                if self.attention or self.preemption.overdue:
                     self.attention = False
                     if compiled and self.preemption.busy:
                         compiled.pull()
                     self.manage()
                 if self.ready and compiled:
-                    passed += compiled.run(1 if until_event and self.events else cycles - passed)
+                    passed += compiled.run(1 if until_event and self.events else self.preemption.most(cycles - passed))
                 elif self.ready:
                     self.step(self.ready.popleft())
                     passed += 1
@@ -116,7 +119,7 @@ class Machine(Execution):
         for kernel in self.kernels:
             if kernel.state is not KernelState.RUNNING:
                 continue
-            while kernel.launched < kernel.tbs and self.has_room(kernel):
+            while kernel.launched < kernel.tbs and not self.preemption.holds_launches and self.has_room(kernel):
                 tb = ThreadBlock(self.g, kernel, kernel.launched)
                 tb.entry = kernel.take_entry()
                 tb.local_base = kernel.region_address(tb.entry)
@@ -127,11 +130,7 @@ class Machine(Execution):
                 self.raise_event("finished", kernel.index)
 
     def start(self, kernel: Kernel, descriptor: Descriptor) -> CommandError:
-        """Start a kernel from its descriptor, or return why not; then nothing has changed."""
-        if kernel.state in (KernelState.RUNNING, KernelState.PREEMPTING, KernelState.RESUMING):
-            return CommandError.BUSY
-        if kernel.state is KernelState.PREEMPTED:
-            return CommandError.NOT_RUNNING
+        """Start a kernel from its descriptor, or return why that can never be; then nothing has changed."""
         if not descriptor.fits(self.g):
             return CommandError.TOO_LARGE
         kernel.load(descriptor)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from caesura.hw.arch import context
+from caesura.hw.arch.commands import BUSY_STATES, KernelState
 from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image_reader import BadImage
-from caesura.hw.arch.registers import KernelState
+from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 
 from .context_image import read_entry, restore, save
 from .execution import Execution
@@ -32,15 +35,28 @@ def _check_place(entry: dict[str, int], area: int, area_bytes: int, lines: int, 
         raise BadImage(f"{entry['length']} bytes")
 
 
+_Preempt = tuple[Kernel, Mechanism, np.random.Generator | None, int]
+
+
+@dataclass
+class _Resume:
+    """A resume that is to be carried out, or waits for room."""
+
+    kernel: Kernel
+    scramble: np.random.Generator | None
+    began: int
+
+
 class Preemption:
-    """The preempt or resume in progress, and the counters of the last ones.
+    """The preempts and resumes under way, and the counters of the last ones.
+
+    As in the hardware one preempt is carried out at a time, others wait for it; resumes have their turn when there is
+    none, and each brings back the TBs for which there is room.
 
     Attributes
     ----------
     kernel : Kernel or None
-        Being preempted or resumed.
-    error : CommandError
-        How the last command ended.
+        Being preempted.
     counters : dict of str to int
         By register name (``save_cycles``, ...).
     """
@@ -48,73 +64,157 @@ class Preemption:
     def __init__(self, machine: Execution):
         self.machine = machine
         self.kernel: Kernel | None = None
-        self.error = CommandError.NONE
         self.counters: dict[str, int] = {}
-        self._mechanism, self._scramble = Mechanism.OCCUPIED, False
+        self._deadline: int | None = None  # the last cycle in which warps run on to a preemption point
+        self._mechanism: Mechanism = Mechanism.OCCUPIED
+        self._scramble: np.random.Generator | None = None
         self._generation = 0
         self._began = 0
-        self._waiting: list[tuple[int, ThreadBlock]] = []
+        self._preempts: list[_Preempt] = []  # that wait for the one in hand
+        self._resumes: list[_Resume] = []
 
     @property
     def busy(self) -> bool:
-        """A preempt or resume is in progress."""
-        return self.kernel is not None
+        """A preempt or resume is in progress, or waits."""
+        return any(kernel.state in BUSY_STATES for kernel in self.machine.kernels)
 
-    def preempt(self, kernel: Kernel, mechanism: Mechanism, scramble: bool = False) -> None:
-        """Begin to take the TBs of a running kernel off the SM.
+    @property
+    def holds_launches(self) -> bool:
+        """A resume waits for room, so that no fresh TB may take it."""
+        return bool(self._resumes)
 
-        Ends at once with an error, nothing changed, if a save area is too small (`AREA_TOO_SMALL`) or not in
-        memory (`BUS_ERROR`).
+    @property
+    def overdue(self) -> bool:
+        """The patience of the preempt in progress is used up, and warps still run."""
+        return self._deadline is not None and self.machine.cycle > self._deadline
+
+    def most(self, cycles: int) -> int:
+        """Return how many of the next cycles, the current one included, pass before it is used up."""
+        return cycles if self._deadline is None else min(cycles, self._deadline + 1 - self.machine.cycle)
+
+    # Commands
+
+    def preempt(self, kernel: Kernel, mechanism: Mechanism, scramble: np.random.Generator | None = None,
+                patience: int = UNLIMITED_PATIENCE) -> None:
+        """Begin to take the TBs of a kernel off the SM, when it is its turn; `patience` as in the register map.
+
+        Ends at its turn with an error, nothing changed, if a save area is too small (`AREA_TOO_SMALL`) or not in
+        memory (`BUS_ERROR`). A resume of the kernel ends first.
         """
-        g, descriptor = self.machine.g, kernel.descriptor
-        if descriptor.area_bytes < context.area_bound(g, kernel.warps, kernel.registers, kernel.shared_bytes):
-            return self._end(CommandError.AREA_TOO_SMALL, "preempted")
-        if descriptor.ccb_base + context.ccb_bytes(g, descriptor.area_bytes) > len(self.machine.memory):
-            return self._end(CommandError.BUS_ERROR, "preempted")
-        self._begin(kernel)
-        self.counters |= dict.fromkeys(("save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
-                                        "save_tbs", "save_warps"), 0)
-        self._mechanism, self._scramble = mechanism, scramble
-        self._generation = self._generation + 1 & 0xFFFF_FFFF
-        kernel.state = KernelState.PREEMPTING
-        if not mechanism.has(Capability.STOPS_AT_POINTS):
-            for tb in self.machine.resident(kernel):
-                for warp in tb.warps:
-                    warp.parked = bool(warp.live) and not warp.waiting
-            self.machine.ready = type(self.machine.ready)(w for w in self.machine.ready if w.runs)
+        self._withdraw_resume(kernel)
+        kernel.state, kernel.error = KernelState.PREEMPTING, CommandError.NONE
+        self._preempts.append((kernel, mechanism, scramble, patience))
+        self._next()
 
     def resume(self, kernel: Kernel, scramble: np.random.Generator | None) -> None:
-        """Begin to bring a preempted kernel back; ends at once with `BAD_IMAGE` if an image is not one."""
-        g, descriptor = self.machine.g, kernel.descriptor
-        words = self.machine.views[2]
-        waiting = []
-        try:
-            for index, generation in sorted(kernel.saved.items()):
-                address = context.entry_address(descriptor.ccb_base, index)
-                entry = read_entry(g, words[address // 4:address // 4 + _ENTRY_WORDS])
-                area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, index)
-                _check_place(entry, area, descriptor.area_bytes, kernel.lines, generation)
-                stream = words[area // 4:area // 4 + entry["length"] // 4]
-                waiting.append((index, restore(kernel, index, entry, stream, scramble)))
-        except BadImage:
-            return self._end(CommandError.BAD_IMAGE, "resumed")
-        self._begin(kernel)
-        self._waiting = waiting
-        streams = sum(self._entry(kernel, index)["length"] for index, _ in waiting)
-        self.counters |= {"restore_bytes": 4 * _ENTRY_WORDS * g.tb_slots + streams, "resume_cycles": 0}
-        kernel.state = KernelState.RESUMING
+        """Begin to bring a preempted kernel back; ends at its turn with `BAD_IMAGE` if an image is not one."""
+        kernel.state, kernel.error = KernelState.RESUMING, CommandError.NONE
+        self._resumes.append(_Resume(kernel, scramble, self.machine.cycle))
+        self.counters |= {"restore_bytes": 0, "resume_cycles": 0, "restore_cycles": 0}
+        self.machine.attention = True
+        if self.kernel is None and not self._judge(self._resumes[-1]):
+            self._resumes.pop()
+
+    def abort(self, kernel: Kernel) -> None:
+        """Withdraw the preempt of a kernel, and resume what it has saved; or its resume."""
+        if kernel.state is KernelState.RESUMING:
+            self._withdraw_resume(kernel)
+            kernel.state = KernelState.PREEMPTED
+            return
+        if kernel is self.kernel:
+            self._let_go(kernel)
+            self.kernel = self._deadline = None
+        self._preempts = [each for each in self._preempts if each[0] is not kernel]
+        self._tell(kernel, CommandError.ABORTED, "preempted")
+        if kernel.saved:
+            self.resume(kernel, self._scramble)
+            kernel.error = CommandError.ABORTED
+        else:
+            kernel.state = KernelState.RUNNING
+        self._next()
+
+    def hasten(self, kernel: Kernel) -> None:
+        """Have the warps of a kernel that is preempted, or is to be, stop where they are."""
+        if kernel is self.kernel:
+            self._stop(kernel)
+        self._preempts = [(each, mechanism, scramble, 0 if each is kernel else patience)
+                          for each, mechanism, scramble, patience in self._preempts]
+
+    def kill(self, kernel: Kernel) -> None:
+        """End a kernel: its TBs are gone, and what is saved of it."""
+        machine = self.machine
+        if kernel is self.kernel:
+            self.kernel = self._deadline = None
+        self._preempts = [each for each in self._preempts if each[0] is not kernel]
+        self._resumes = [each for each in self._resumes if each.kernel is not kernel]
+        for tb in machine.resident(kernel):
+            machine.remove(tb)
+        kernel.saved, kernel.stopping = {}, False
+        kernel.state = KernelState.IDLE
+        machine.attention = True
+        machine.raise_event("killed")
+        self._next()
+
+    # Their course
 
     def progress(self) -> None:
         """Save the TBs that have stopped, or bring back those that have room."""
-        kernel = self.kernel
-        if kernel is None:
-            return
-        if kernel.abandoned:
-            self._waiting = []
-        if kernel.state is KernelState.PREEMPTING:
-            self._save(kernel)
-        else:
-            self._restore(kernel)
+        if self.kernel is not None:
+            if self.overdue:
+                self._stop(self.kernel)
+            self._save(self.kernel)
+        if self.kernel is None:
+            for resume in [*self._resumes]:
+                if self._restore(resume):
+                    self._resumes.remove(resume)
+
+    def _next(self) -> None:
+        """Begin the preempt that has waited longest, if there is none in hand."""
+        while self.kernel is None and self._preempts:
+            kernel, mechanism, scramble, patience = self._preempts.pop(0)
+            g, descriptor = self.machine.g, kernel.descriptor
+            refusal = CommandError.NONE
+            if descriptor.area_bytes < context.area_bound(g, kernel.warps, kernel.registers, kernel.shared_bytes):
+                refusal = CommandError.AREA_TOO_SMALL
+            elif descriptor.ccb_base + context.ccb_bytes(g, descriptor.area_bytes) > len(self.machine.memory):
+                refusal = CommandError.BUS_ERROR
+            if refusal:
+                kernel.state = KernelState.PREEMPTED if kernel.saved else KernelState.RUNNING
+                self._tell(kernel, refusal, "preempted")
+                continue
+            self.counters |= dict.fromkeys(("save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
+                                            "save_tbs", "save_warps"), 0)
+            self.kernel, self._began = kernel, self.machine.cycle
+            self._mechanism, self._scramble = mechanism, scramble
+            self._generation = self._generation + 1 & 0xFFFF_FFFF
+            kernel.stopping = True
+            self.machine.attention = True
+            if not mechanism.has(Capability.STOPS_AT_POINTS):
+                self._stop(kernel)
+            elif patience != UNLIMITED_PATIENCE:
+                self._deadline = self._began + patience
+
+    def _stop(self, kernel: Kernel) -> None:
+        """Stop the warps of the kernel being preempted, where they are, that still run."""
+        self._deadline = None
+        for tb in self.machine.resident(kernel):
+            for warp in tb.warps:
+                if warp.live and not (warp.waiting or warp.parked):
+                    warp.parked = warp.between = True
+                    warp.after_pp = False
+        self.machine.ready = type(self.machine.ready)(w for w in self.machine.ready if w.runs)
+        self.machine.attention = True
+
+    def _let_go(self, kernel: Kernel) -> None:
+        """Let the warps of a kernel run on that have stopped for a preempt."""
+        kernel.stopping = False
+        for tb in self.machine.resident(kernel):
+            for warp in tb.warps:
+                if warp.parked:
+                    warp.parked = warp.between = False
+                    if warp.runs:
+                        self.machine.ready.append(warp)
+            self.machine.settle(tb)
 
     def _save(self, kernel: Kernel) -> None:
         machine = self.machine
@@ -127,15 +227,18 @@ class Preemption:
         cycles = machine.cycle - self._began
         self.counters |= {"save_cycles": cycles, "drain_cycles": cycles}
         over = kernel.completed == kernel.tbs
+        kernel.stopping = False
         kernel.state = KernelState.FINISHED if over else KernelState.PREEMPTED
         if over:
             machine.raise_event("finished", kernel.index)
-        self._end(CommandError.NONE, "preempted")
+        self.kernel = self._deadline = None
+        self._tell(kernel, CommandError.NONE, "preempted")
+        self._next()
 
     def _write(self, tb: ThreadBlock) -> None:
         """Write a TB's image and its committed CCB entry."""
         g, descriptor = self.machine.g, tb.kernel.descriptor
-        block = save(tb, self._mechanism, self._scramble)
+        block = save(tb, self._mechanism, self._scramble is not None)
         if self.machine.checker is not None:
             self.machine.checker.saved(tb)
         area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, tb.entry)
@@ -154,33 +257,72 @@ class Preemption:
                              ("save_lines", block.lines), ("save_tbs", 1), ("save_warps", warps)):
             self.counters[name] += amount
 
-    def _restore(self, kernel: Kernel) -> None:
-        machine = self.machine
-        while self._waiting and machine.has_room(kernel):
-            index, tb = self._waiting.pop(0)
-            address = context.entry_address(kernel.descriptor.ccb_base, index)
-            machine.memory[address] = State.DEMOTED
+    def _judge(self, resume: _Resume) -> bool:
+        """Check all images of a kernel that is to be resumed; if one is bad the resume ends."""
+        kernel = resume.kernel
+        try:
+            for index in kernel.saved:
+                self._read(resume, index)
+        except BadImage:
+            kernel.state = KernelState.PREEMPTED
+            self._tell(kernel, CommandError.BAD_IMAGE, "resumed")
+            return False
+        streams = sum(self._entry(kernel, index)["length"] for index in kernel.saved)
+        self.counters["restore_bytes"] += 4 * _ENTRY_WORDS * self.machine.g.tb_slots + streams
+        return True
+
+    def _read(self, resume: _Resume, index: int) -> ThreadBlock:
+        """Return the TB of an entry.
+
+        Raises
+        ------
+        BadImage
+            If what is in memory is not what was saved.
+        """
+        g, kernel, words = self.machine.g, resume.kernel, self.machine.views[2]
+        descriptor = kernel.descriptor
+        address = context.entry_address(descriptor.ccb_base, index)
+        entry = read_entry(g, words[address // 4:address // 4 + _ENTRY_WORDS])
+        area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, index)
+        _check_place(entry, area, descriptor.area_bytes, kernel.lines, kernel.saved[index])
+        stream = words[area // 4:area // 4 + entry["length"] // 4]
+        return restore(kernel, index, entry, stream, resume.scramble)
+
+    def _restore(self, resume: _Resume) -> bool:
+        """Bring back what there is room for; return whether the resume is over."""
+        machine, kernel = self.machine, resume.kernel
+        if kernel.abandoned:
+            kernel.saved = {}
+        for index in sorted(kernel.saved):
+            if not machine.has_room(kernel):
+                return False
+            try:
+                tb = self._read(resume, index)
+            except BadImage:
+                kernel.state = KernelState.PREEMPTED
+                self._tell(kernel, CommandError.BAD_IMAGE, "resumed")
+                return True
+            machine.memory[context.entry_address(kernel.descriptor.ccb_base, index)] = State.DEMOTED
             del kernel.saved[index]
             if machine.checker is not None:
                 machine.checker.restored(tb)
             machine.place(tb)
-        if self._waiting:
-            return
         kernel.state = KernelState.RUNNING
         machine.attention = True
-        self.counters["restore_cycles"] = machine.cycle - self._began
-        self._end(CommandError.NONE, "resumed")
+        self.counters["restore_cycles"] = machine.cycle - resume.began
+        self._tell(kernel, CommandError.NONE, "resumed")
+        return True
+
+    def _withdraw_resume(self, kernel: Kernel) -> None:
+        if any(each.kernel is kernel for each in self._resumes):
+            self._resumes = [each for each in self._resumes if each.kernel is not kernel]
+            self._tell(kernel, CommandError.ABORTED, "resumed")
 
     def _entry(self, kernel: Kernel, index: int) -> dict[str, int]:
         address = context.entry_address(kernel.descriptor.ccb_base, index) // 4
         return context.from_words(CCB_ENTRY, self.machine.views[2][address:address + _ENTRY_WORDS])
 
-    def _begin(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self._began = self.machine.cycle
-        self.machine.attention = True
-
-    def _end(self, error: CommandError, event: str) -> None:
-        self.kernel = None
-        self.error = error
+    def _tell(self, kernel: Kernel, error: CommandError, event: str) -> None:
+        """A preempt or resume has ended."""
+        kernel.error = error
         self.machine.raise_event(event)

@@ -6,11 +6,12 @@ import pickle
 
 import numpy as np
 
+from caesura.hw.arch.commands import REFUSED, Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.registers import IDENTIFICATION, Command, KernelState, Register, register_map
+from caesura.hw.arch.registers import IDENTIFICATION, Register, register_map
 from caesura.sim.trace import ATOMIC
 
 from .bounds.checker import BoundsChecker
@@ -71,7 +72,11 @@ class GoldenTransport:
             index, name = int(path[7]), path[10:]
             if name in ("state", "launched", "completed", "faults"):
                 kernels = self.machine.kernels
-                return int(getattr(kernels[index], name)) if index < len(kernels) else 0
+                if index >= len(kernels):
+                    return 0
+                if name == "state":
+                    return self._map[path].pack(state=kernels[index].state, error=kernels[index].error)
+                return int(getattr(kernels[index], name))
         if path.startswith("inspect_"):
             return self._inspect(path)
         return self._read(path, self._map[path])
@@ -82,7 +87,7 @@ class GoldenTransport:
         machine, fault = self.machine, self.machine.fault
         resident = machine.resident()
         if path == "status":
-            return register.pack(busy=machine.preemption.busy, error=machine.preemption.error,
+            return register.pack(busy=machine.preemption.busy, error=machine.refusal,
                                  resident=len(resident), warps=sum(len(tb.warps) for tb in resident))
         if path == "fault_kind":
             return register.pack(kind=fault.kind, kernel=fault.kernel, warp=fault.warp)
@@ -92,7 +97,12 @@ class GoldenTransport:
                 "fault_address": fault.address, "fault_count": machine.fault_count}
         if path in live:
             return live[path]
-        return machine.preemption.counters.get(path, self._values.get(register.address, 0))
+        return machine.preemption.counters.get(path, self._value(path))
+
+    def _value(self, path: str) -> int:
+        """Return what was written last to a register, or what it holds after a reset."""
+        register = self._map[path]
+        return self._values.get(register.address, register.reset)
 
     def _inspect(self, path: str) -> int:
         chosen = self._map["inspect"].unpack(self._values.get(self._map["inspect"].address, 0))
@@ -124,9 +134,8 @@ class GoldenTransport:
             self._values[address] = value & 0xFFFF_FFFF
 
     def _command(self, op: int, kernel: int, mechanism: int, scramble: int, **_timing: int) -> None:
-        error = self._try(op, kernel, mechanism, scramble)
-        if error:
-            self.machine.preemption.error = error
+        self.machine.refusal = self._try(op, kernel, mechanism, scramble)
+        if self.machine.refusal:
             self.machine.raise_event("refused")
 
     def _try(self, op: int, index: int, mechanism: int, scramble: int) -> CommandError:
@@ -134,22 +143,27 @@ class GoldenTransport:
         machine = self.machine
         if op not in list(Command) or index >= len(machine.kernels):
             return CommandError.UNKNOWN
-        kernel = machine.kernels[index]
-        if op == Command.START:
-            machine.preemption.error = CommandError.NONE
-            return machine.start(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
         if op == Command.PREEMPT and mechanism not in list(Mechanism):
             return CommandError.UNKNOWN
-        if machine.preemption.busy:
-            return CommandError.BUSY
-        expected = KernelState.RUNNING if op == Command.PREEMPT else KernelState.PREEMPTED
-        if kernel.state is not expected:
+        kernel, preemption = machine.kernels[index], machine.preemption
+        if error := REFUSED[Command(op)].get(kernel.state):
+            return error
+        if op == Command.PREEMPT and kernel.state is KernelState.PREEMPTED and not machine.resident(kernel):
             return CommandError.NOT_RUNNING
-        machine.preemption.error = CommandError.NONE
-        if op == Command.PREEMPT:
-            machine.preemption.preempt(kernel, Mechanism(mechanism), bool(scramble))
-        else:
-            machine.preemption.resume(kernel, self._random if scramble else None)
+        random = self._random if scramble else None
+        match Command(op):
+            case Command.START:
+                return machine.start(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
+            case Command.PREEMPT:
+                preemption.preempt(kernel, Mechanism(mechanism), random, self._value("patience"))
+            case Command.RESUME:
+                preemption.resume(kernel, random)
+            case Command.ABORT:
+                preemption.abort(kernel)
+            case Command.HASTEN:
+                preemption.hasten(kernel)
+            case Command.KILL:
+                preemption.kill(kernel)
         return CommandError.NONE
 
     def read_memory(self, address: int, size: int) -> bytes:

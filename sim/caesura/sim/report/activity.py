@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from caesura.hw.arch.registers import KernelState
+from caesura.hw.arch.commands import KernelState
 from caesura.hw.sm import STATE_BITS
 from caesura.sim.timeline import READERS, WRITERS, EventKind
 

@@ -99,6 +99,8 @@ class FrontEndBench:
         TB slot of each warp slot.
     faults : list of (kind, warp, pc)
     retired : list of (cycle, warp, pc)
+    stood : int
+        Vector: warps that had stopped in the cycle before.
     now : int
         Cycles simulated.
     """
@@ -113,6 +115,7 @@ class FrontEndBench:
         self.warps: dict[int, ReferenceWarp] = {}
         self.tb_of: dict[int, int] = {}
         self.faults: list[tuple[int, int, int]] = []
+        self.stood = 0
         self.retired: list[tuple[int, int, int]] = []
         self.visible = [[0] * PREDICATES for _ in range(g.warps)]
         self.pending_registers: list[set[int]] = [set() for _ in range(g.warps)]
@@ -275,6 +278,7 @@ class FrontEndBench:
         ctx.set(dut.execute.uniform_predicate.ready, self.smooth or self.random.random() < 0.5)
         after += self._uniforms(ctx)
         self._check(ctx, ready, throttle)
+        self._check_stopped(ctx)
         self.memory.sample(ctx, self.now)
         for change in after:
             change()
@@ -397,6 +401,16 @@ class FrontEndBench:
             self._check_payload(ctx, slot, pc, trace.mask, instruction, operands, immediate)
         if instruction.op.unit is not Unit.CONTROL and trace.mask:
             self._execute(slot, instruction, value, trace.mask)
+
+    def _check_stopped(self, ctx) -> None:
+        """Compare what is shown of each warp that stops with its model, in the first cycle in which it has stopped."""
+        stopped = ctx.get(self.dut.stop.stopped)
+        for slot in self.warps:
+            if stopped & ~self.stood & 1 << slot:
+                if self.warps[slot].waiting and not ctx.get(self.dut.occupancy.waiting) >> slot & 1:
+                    self._released(slot)  # and has not executed anything since
+                self.check_view(ctx, slot, live_vector=False)
+        self.stood = stopped
 
     def _released(self, slot: int) -> None:
         """A waiting warp went on: all others of its TB must have arrived."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from caesura.hw.arch import context
+from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES, SEGMENT_BYTES
-from caesura.hw.arch.registers import Command, KernelState, register_map
+from caesura.hw.arch.registers import register_map
 from caesura.software.compiler import KernelImage
 
 if TYPE_CHECKING:
@@ -188,9 +189,13 @@ class Bench:
         """Return the state of a kernel slot."""
         return KernelState(self.fields(f"kernel[{slot}].state")["state"])
 
-    def error(self) -> CommandError:
-        """Return how the last command ended."""
+    def refusal(self) -> CommandError:
+        """Return why the last command was refused, `NONE` if it was taken."""
         return CommandError(self.fields("status")["error"])
+
+    def error(self, slot: int) -> CommandError:
+        """Return how the last preempt or resume of a kernel ended."""
+        return CommandError(self.fields(f"kernel[{slot}].state")["error"])
 
     def command(self, op: Command, slot: int, mechanism: Mechanism = Mechanism.OCCUPIED, scramble: bool = False,
                 gang: bool = False):
@@ -215,12 +220,12 @@ class Bench:
         With `scramble`, live registers that were never written are saved too; `resume` is then to scramble as well.
         """
         self.command(Command.PREEMPT, slot, mechanism, scramble)
-        self._until("preempted", limit)
+        self._until("preempted", slot, limit)
 
     def resume(self, slot: int, scramble: bool = False, gang: bool = False, limit: int = 1_000_000) -> None:
         """Resume a kernel and wait until its TBs are back."""
         self.command(Command.RESUME, slot, scramble=scramble, gang=gang)
-        self._until("resumed", limit)
+        self._until("resumed", slot, limit)
 
     def finish(self, slot: int, limit: int = 10_000_000) -> int:
         """Wait until a kernel has finished; return the cycles passed.
@@ -253,7 +258,7 @@ class Bench:
         self.set("event", fault=1)
         return report
 
-    def _until(self, event: str, limit: int) -> None:
+    def _until(self, event: str, slot: int, limit: int) -> None:
         passed = 0
         while not self.fields("event")[event]:
             self._check()
@@ -261,10 +266,10 @@ class Bench:
                 raise TimeoutError(f"not {event} after {passed} cycles")
             passed += max(1, self.transport.advance(1))
         self.set("event", **{event: 1})
-        self._check()
+        if (error := self.error(slot)) is not CommandError.NONE:
+            raise RuntimeError(f"the machine answers {error.name}")
 
     def _check(self) -> None:
         self.set("event", refused=1)
-        error = self.error()
-        if error is not CommandError.NONE:
+        if (error := self.refusal()) is not CommandError.NONE:
             raise RuntimeError(f"the machine answers {error.name}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.scenario import PreemptionResult, Work, run_preemption
 from caesura.software.compiler import CompileOptions
 from caesura.software.driver import Device
 from caesura.software.kernels import collatz_job, hostile, kernel
+from caesura.software.patience import UNLIMITED
 
 __all__ = ["TINY", "AT", "work", "neighbour", "preempted"]
 
@@ -28,7 +29,8 @@ def neighbour() -> Work:
 
 
 def preempted(device: Device, mechanism: Mechanism = Mechanism.LIVE) -> PreemptionResult:
-    """Run the scenario and return what it reports."""
-    result = run_preemption(device, work(), neighbour(), AT, mechanism, max_cycles=100_000)
+    """Run the scenario, warps run on to their preemption points, and return what it reports."""
+    patience = UNLIMITED if mechanism.has(Capability.STOPS_AT_POINTS) else None
+    result = run_preemption(device, work(), neighbour(), AT, mechanism, patience=patience, max_cycles=100_000)
     assert result.correct and result.preempt and result.resume
     return result

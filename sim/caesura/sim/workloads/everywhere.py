@@ -2,20 +2,26 @@
 
 The undisturbed run advances cycle by cycle; at each chosen cycle the simulation forks (a snapshot), the fork is
 preempted, another kernel overwrites every register and all shared memory and writes local memory of its own, the first
-is resumed with its unsaved registers brought back as random bits, runs to its end, and the device's whole heap is
-compared with what the undisturbed run left there; arrays that a job's order-free judge judges, by that.
+is resumed with its unsaved registers brought back as random bits, runs to its end, and all of memory is compared with
+what the undisturbed run left there: code, constants, variables, arrays, and what nobody has. Not compared, because it
+has to be different:
+
+* contexts of both kernels: the undisturbed run has none;
+* local memory of both: a TB has the region of its entry, and which entry a fresh TB is given depends on which TBs have
+  ended by then; the neighbour runs only here;
+* arrays of the neighbour, and those that the job's order-free judge judges: by their own judges.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Capability, Mechanism, ccb_bytes
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import Format
@@ -23,10 +29,16 @@ from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt,
 from caesura.sim.workloads.random_native import NativeProgram
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import Device, DeviceArray, Launch
+from caesura.software.driver.regions import Allocation
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
+from caesura.software.patience import UNLIMITED
 
 __all__ = ["SMALL_SM", "Forkable", "Outcome", "Campaign", "totals", "has_points", "native_work"]
+
+
+Patience = int | str | None
+"""As of `Device.preempt`; of a mechanism that does not wait for points it says nothing."""
 
 
 class Forkable(Transport, Protocol):
@@ -43,6 +55,8 @@ class Forkable(Transport, Protocol):
 
 SMALL_SM = PRESETS["gtx480"].replace(name="campaign", warps=16, tb_slots=2, registers=512, shared_bytes=16 << 10)
 """An SM for long campaigns, which the hostile kernel fills sooner."""
+_FILL = 0x5EED
+"""Seed of what memory holds that nobody has."""
 _MOST_REQUESTS = 10_000
 """Preemptions of a run; one that needs more makes no progress."""
 
@@ -59,7 +73,7 @@ class Outcome:
         Preemptions asked for, and those of them after which something was left to resume: in the others the kernel
         finished in the drain.
     wrong_bytes : int
-        Bytes of the heap that differ from the undisturbed run, and elements that are wrong in the job's judgement.
+        Bytes of memory that differ from the undisturbed run, and elements that are wrong in the job's judgement.
     """
 
     cycle: int
@@ -97,10 +111,26 @@ def has_points(image: KernelImage) -> bool:
     return any(decode(word).op.format is Format.L for word in image.code)
 
 
+def _bytes(memory: Allocation) -> tuple[int, int]:
+    """Return the first byte of an allocation, and the first one beyond."""
+    return memory.address, memory.address + memory.size
+
+
+def _contexts(launch: Launch) -> list[tuple[int, int]]:
+    """Return where the contexts and the local memory of a launch lie: first byte, and first byte beyond."""
+    g = launch.device.geometry
+    local = launch.local_base, launch.local_base + g.tb_slots * launch.local_region_bytes
+    return [(launch.ccb_base, launch.ccb_base + ccb_bytes(g, launch.area_bytes)), local]
+
+
 def _check(what: str, job: Job, arrays: dict[str, DeviceArray]) -> None:
     wrong = [name for name, count in differences(job, arrays).items() if count]
     if wrong:
         raise AssertionError(f"{what}: {', '.join(wrong)} wrong")
+
+
+def _patience(mechanism: Mechanism, patience: Patience) -> Patience:
+    return patience if mechanism.has(Capability.STOPS_AT_POINTS) else None
 
 
 class Campaign:
@@ -115,30 +145,38 @@ class Campaign:
         What runs while it is away.
     max_cycles : int
         Limit of every run and every wait.
+    fill : bool
+        What nobody has is random, so that a write there shows whatever it writes; without, memory is as it was.
     """
 
-    def __init__(self, transport: Forkable, work: Work, neighbour: Work, max_cycles: int = 200_000):
+    def __init__(self, transport: Forkable, work: Work, neighbour: Work, max_cycles: int = 200_000, *,
+                 fill: bool = False):
         self.transport, self.work, self.neighbour, self.max_cycles = transport, work, neighbour, max_cycles
+        if fill:
+            transport.write_memory(0, np.random.default_rng(_FILL).bytes(transport.memory_bytes))
         self.device = Device(transport)
         self._kernel = self.device.load([work.image])[work.image.name]
         self._other = self.device.load([neighbour.image])[neighbour.image.name]
         self._other_arrays = {name: self.device.array(value) for name, value in neighbour.job.arguments.items()
                               if isinstance(value, np.ndarray)}
         self._launch, self._arrays = start_job(self.device, self._kernel, work.job)
+        self._own = _contexts(self._launch)
+        self._others: list[tuple[int, int]] = []
         self._origin = self._fork()
         self.cycles = self.device.wait(self._launch, max_cycles)
-        self._expected = self._heap()
+        self._expected = self._memory()
         _check(f"{work.image.name} without any preemption", work.job, self._arrays)
         self._back(self._origin)
 
-    def _heap(self) -> dict[str, bytes]:
-        return {name: array.get().tobytes() for name, array in self._arrays.items()}
+    def _memory(self) -> np.ndarray:
+        return np.frombuffer(self.transport.read_memory(0, self.transport.memory_bytes), np.uint8)
 
     def _fork(self):
         return self.transport.snapshot(), self.device.host_state()
 
     def _back(self, fork) -> None:
         snapshot, host = fork
+        self._others = []
         self.transport.restore(snapshot)
         self.device.set_host_state(host)
 
@@ -146,32 +184,38 @@ class Campaign:
         arguments = [self._other_arrays.get(n, v) for n, v in self.neighbour.job.arguments.items()]
         job = self.neighbour.job
         launch = self._other(job.grid, job.block, arguments, job.shared_bytes)
+        self._note(launch)
         self.device.wait(launch, self.max_cycles)
         _check("the neighbour", job, self._other_arrays)
 
+    def _note(self, launch: Launch) -> None:
+        """Note what is the neighbour's own."""
+        heap = self.device.heap
+        self._others += [*_contexts(launch), *(_bytes(array) for array in launch.held
+                                               if heap.base <= array.address < heap.end)]
+
     def _wrong(self) -> int:
         by_judge = judged(self.work.job, self._arrays)
-        total = sum(by_judge.values())
-        for name, data in self._heap().items():
-            expected = self._expected[name]
-            if data != expected and name not in by_judge:
-                total += sum(x != y for x, y in zip(data, expected, strict=True))
-        return total
+        different = self._memory() != self._expected
+        for start, end in (*self._own, *self._others, *(_bytes(self._arrays[name].memory) for name in by_judge)):
+            different[start:end] = False
+        return int(np.count_nonzero(different)) + sum(by_judge.values())
 
-    def _interrupt(self, mechanism: Mechanism) -> bool:
-        saved = self.device.preempt(self._launch, mechanism, scramble=True, max_cycles=self.max_cycles)
+    def _interrupt(self, mechanism: Mechanism, patience: Patience) -> bool:
+        saved = self.device.preempt(self._launch, mechanism, patience=_patience(mechanism, patience), scramble=True,
+                                    max_cycles=self.max_cycles)
         self._run_neighbour()
         if saved:
             self.device.resume(self._launch, max_cycles=self.max_cycles)
         return saved is not None
 
-    def _run_to_the_end(self, mechanism: Mechanism, period: int | None) -> tuple[int, int]:
+    def _run_to_the_end(self, mechanism: Mechanism, period: int | None, patience: Patience) -> tuple[int, int]:
         """Preempt now and after each `period` cycles of running time; return how often, and how often it was saved."""
         requests = saved = 0
         while not self._launch.finished and (period or not requests):
             if requests == _MOST_REQUESTS:
                 raise AssertionError(f"no end after {requests} preemptions")
-            saved += self._interrupt(mechanism)
+            saved += self._interrupt(mechanism, patience)
             requests += 1
             self.device.run(self._launch, period or self.max_cycles)
         self.device.wait(self._launch, self.max_cycles)
@@ -190,7 +234,8 @@ class Campaign:
             yield cycle
         self._back(self._origin)
 
-    def at_cycles(self, mechanism: Mechanism, cycles: Iterable[int], period: int | None = None) -> Iterator[Outcome]:
+    def at_cycles(self, mechanism: Mechanism, cycles: Iterable[int], period: int | None = None,
+                  patience: Patience = UNLIMITED) -> Iterator[Outcome]:
         """Preempt at each of the given cycles (ascending), each time a run of its own, and yield what came of it.
 
         Parameters
@@ -200,6 +245,8 @@ class Campaign:
             From the launch.
         period : int, optional
             Preempt every run again after each so many cycles of running time, until the kernel ends.
+        patience : int or str, optional
+            As of `Device.preempt`.
 
         Raises
         ------
@@ -209,11 +256,11 @@ class Campaign:
             As of `Device.wait`.
         """
         for cycle in self._at_each(cycles):
-            requests, saved = self._run_to_the_end(mechanism, period)
+            requests, saved = self._run_to_the_end(mechanism, period, patience)
             yield Outcome(cycle, requests, saved, self._wrong())
 
-    def results(self, mechanism: Mechanism, cycles: Iterable[int], drive: Callable[[Launch], int] | None = None
-                ) -> Iterator[tuple[PreemptionResult, bool]]:
+    def results(self, mechanism: Mechanism, cycles: Iterable[int], drive: Callable[[Launch], int] | None = None,
+                patience: Patience = UNLIMITED) -> Iterator[tuple[PreemptionResult, bool]]:
         """Yield each preemption with all that was measured of it, and whether everything came out right.
 
         Each is a run of its own, which is at its end while the caller has its result.
@@ -225,9 +272,31 @@ class Campaign:
             Of the requests, from the launch, ascending.
         drive : callable, optional
             As of `scenario.interrupt`.
+        patience : int or str, optional
+            As of `Device.preempt`.
         """
+        def noted(launch: Launch) -> int:
+            self._note(launch)
+            return drive(launch) if drive else self.device.wait(launch, self.max_cycles)
+
         for cycle in self._at_each(cycles):
             result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
-                               max_cycles=self.max_cycles, drive=drive)
+                               patience=_patience(mechanism, patience), max_cycles=self.max_cycles, drive=noted)
             rest = self.device.wait(self._launch, self.max_cycles) if result.resume else 0
             yield dataclasses.replace(result, rest_cycles=rest), result.correct and not self._wrong()
+
+    def latencies(self, requests: Sequence[tuple[Mechanism, Patience]], cycles: Iterable[int]
+                  ) -> Iterator[list[int | None]]:
+        """Yield, for each cycle (ascending), the preemption latency of each of some ways to preempt there.
+
+        None where the kernel had ended by itself before the request. One that ends in the drain has a latency: until
+        its last TB has left the SM. Nothing is resumed.
+        """
+        for _ in self._at_each(cycles):
+            fork, found = self._fork(), []
+            for mechanism, patience in requests:
+                self.device.preempt(self._launch, mechanism, patience=_patience(mechanism, patience),
+                                    max_cycles=self.max_cycles)
+                found.append(self.device.read("save_cycles") or None)
+                self._back(fork)
+            yield found

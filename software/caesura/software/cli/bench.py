@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import MAX_REGISTERS, PRESETS, Geometry
 from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.kernels.doubles import DOUBLES
@@ -107,15 +107,17 @@ def bench_golden(kernels, size, geometry, as_json):
     _bench("golden_speed", as_json, geometry, size, chosen)
 
 
-@bench_group.command("limits", epilog=examples("caesura bench limits --preset ecp5"))
+@bench_group.command("limits", epilog=examples("caesura bench limits --preset ecp5",
+                                               "caesura bench limits --kernel saxpy --kernel matmul"))
+@kernels_option
 @click.option("--size", default="small", show_default=True, type=Choice(SIZES))
 @geometry_option()
 @json_option
-def bench_limits(size, geometry, as_json):
-    """Save and restore time of every shipped kernel against the limit of the bus."""
-    _check_fit(geometry)
+def bench_limits(kernels, size, geometry, as_json):
+    """Save and restore time of shipped kernels against the limit of the bus."""
+    _check_fit(geometry, kernels)
     with progress_lines() as progress:
-        _bench("limits", as_json, geometry, size, progress)
+        _bench("limits", as_json, geometry, size, kernels, progress)
 
 
 @bench_group.command("cycles", epilog=examples(
@@ -161,6 +163,26 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
         result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms],
                             preemptions, seed, jobs, progress)
     _finish(report, result, markdown, picture, as_json)
+
+
+@bench_group.command("patience", epilog=examples(
+    "caesura bench patience --preset ecp5 --kernel collatz --moments 10"))
+@kernels_option
+@click.option("--mechanism", "mechanisms", multiple=True,
+              type=Choice([m.label for m in Mechanism if m.has(Capability.STOPS_AT_POINTS)]),
+              help="May be given more than once  [default: all that wait for preemption points]")
+@click.option("--moments", default=100, show_default=True, type=click.IntRange(1), help="Of each kernel.")
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@json_option
+@geometry_option()
+def bench_patience(kernels, mechanisms, moments, size, seed, jobs, as_json, geometry):
+    """Preemption latency with the default patience, next to `occupied`, to patience 0 and to none."""
+    _check_fit(geometry, kernels)
+    with progress_lines() as progress:
+        _bench("patience", as_json, geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], moments,
+               seed, jobs, progress)
 
 
 @bench_group.command("area", epilog=examples("caesura bench area --block integer --json area.json"))

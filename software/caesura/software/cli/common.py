@@ -9,12 +9,13 @@ import click
 from caesura.progress import display as progress_lines
 from caesura.software.job import BACKENDS
 from caesura.software.names import alternatives
+from caesura.software.patience import UNLIMITED, WANTED, patience_cycles
 
 from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
 from .outputs import JSON_FLAG, JsonTarget, json_option
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Choice", "Command", "CommandGroup", "Group",
-           "JsonTarget", "examples", "progress_lines", "check_option", "json_option"]
+           "JsonTarget", "examples", "progress_lines", "check_option", "json_option", "patience_option"]
 
 
 check_option = click.option(
@@ -33,6 +34,25 @@ class Choice(click.Choice):
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         """Return the message."""
         return f"there is no {str(value)[:60]!r}; {alternatives(str(value), [str(c) for c in self.choices])}"
+
+
+class Patience(click.ParamType):
+    """A number of cycles, or ``unlimited``."""
+
+    name = f"cycles|{UNLIMITED}"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Return what `Device.preempt` takes."""
+        given = int(value) if str(value).isdecimal() else value
+        if patience_cycles(given) is None:
+            self.fail(f"{str(value)[:60]!r}: {WANTED}", param, ctx)
+        return given
+
+
+patience_option = click.option(
+    "--patience", type=Patience(),
+    help="Cycles of drain after which warps stop where they are, rather than at a preemption point  [default: follows "
+         "what the kernel holds of the SM]")
 
 
 class Command(click.Command):

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from caesura.hw.arch.context import Mechanism
 from caesura.software.compiler import CompileOptions, KernelImage, read_source
 
+from .arguments import whole_number
 from .arrays import DeviceArray
 from .context import Contexts
 from .host_interface import HostInterface
@@ -225,7 +226,8 @@ class Device(LaunchingDevice):
     # Preemption
 
     def preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                scramble: bool = False, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
+                patience: int | str | None = None, scramble: bool = False, max_cycles: int = DEFAULT_CYCLES
+                ) -> PreemptReport | None:
         """Take a running launch off the SM and save it.
 
         Parameters
@@ -233,6 +235,10 @@ class Device(LaunchingDevice):
         launch : Launch
         mechanism : hw.arch.context.Mechanism or str
             Or its name: ``"occupied"``, ``"live"``, ``"live+cp"``.
+        patience : int or str, optional
+            Cycles of drain after which warps that have not got to a preemption point stop where they are, and are saved
+            with all registers they have written; ``"unlimited"`` to wait for ever. Follows what the launch holds of the
+            SM unless given (docs/python.md). Of a mechanism that waits for points only.
         scramble : bool
             Test mode: registers that are not saved come back as random bits.
         max_cycles : int
@@ -247,9 +253,23 @@ class Device(LaunchingDevice):
         CommandRefused
             If the launch does not run, or the memory failed.
         CycleLimit
-            If it takes longer than `max_cycles`.
+            If it takes longer than `max_cycles`; it goes on, and `finish_preempt` or `abort` can follow.
+        DriverError
+            If there is no such mechanism or patience.
         """
-        return self._preemption.preempt(launch, mechanism, scramble=scramble, max_cycles=max_cycles)
+        limit = whole_number(max_cycles, "max_cycles")
+        self._preemption.begin_preempt(launch, mechanism, patience=patience, scramble=scramble)
+        return self._preemption.finish_preempt(launch, limit)
+
+    def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
+                      patience: int | str | None = None, scramble: bool = False) -> None:
+        """Ask for what `preempt` does, without waiting for it. If others are being preempted it waits its turn; if
+        the launch is being resumed, the resume is withdrawn first."""
+        self._preemption.begin_preempt(launch, mechanism, patience=patience, scramble=scramble)
+
+    def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
+        """Wait for the end of a preempt that was begun; returns and raises what `preempt` does."""
+        return self._preemption.finish_preempt(launch, max_cycles)
 
     def resume(self, launch: Launch, *, gang: bool = False, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
         """Bring a preempted launch back; it runs on as time passes.
@@ -267,9 +287,60 @@ class Device(LaunchingDevice):
         CommandRefused
             If the launch is not preempted or its context cannot be read.
         CycleLimit
+            If it takes longer than `max_cycles`, for example because other launches leave no room; it goes on, and
+            `finish_resume`, a `preempt` of others, or `abort` can follow.
+        """
+        limit = whole_number(max_cycles, "max_cycles")
+        self._preemption.begin_resume(launch, gang=gang)
+        return self._preemption.finish_resume(launch, limit)
+
+    def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
+        """Ask for what `resume` does, without waiting for it. Until all its TBs have room, no fresh TB of any launch
+        is started."""
+        self._preemption.begin_resume(launch, gang=gang)
+
+    def finish_resume(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
+        """Wait for the end of a resume that was begun; returns and raises what `resume` does."""
+        return self._preemption.finish_resume(launch, max_cycles)
+
+    def abort(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Withdraw a preempt or a resume that is under way, and wait for it.
+
+        After that of a preempt the launch runs: what was saved of it already is resumed. After that of a resume TBs
+        that had their room run, the others stay saved, and the launch is preempted.
+
+        Raises
+        ------
+        CommandRefused
+            If neither is under way, or the memory failed.
+        CycleLimit
             If it takes longer than `max_cycles`.
         """
-        return self._preemption.resume(launch, gang=gang, max_cycles=max_cycles)
+        self._preemption.abort(launch, max_cycles)
+
+    def hasten(self, launch: Launch) -> None:
+        """Have a preempt that is under way wait no longer: warps stop at their next instruction.
+
+        Raises
+        ------
+        CommandRefused
+            If none is under way.
+        """
+        self._preemption.hasten(launch)
+
+    def kill(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """End a launch, whatever it does: running, being preempted or resumed, or preempted. One that has ended stays
+        as it is.
+
+        Its TBs leave the SM at once; then memory has to answer what it was asked on their behalf. Only then is the
+        memory of the launch free.
+
+        Raises
+        ------
+        CycleLimit
+            If memory has not answered after `max_cycles`; what the launch holds stays held.
+        """
+        self._preemption.kill(launch, max_cycles)
 
     def context(self, launch: Launch) -> Contexts:
         """Return the saved TBs of a preempted launch, a list: PCs, masks, registers, sizes of every warp.

@@ -57,13 +57,15 @@ class CommandRefused(DriverError):
 
 _MEANING = {
     CommandError.UNKNOWN: "the device knows no such command or mechanism",
-    CommandError.BUSY: "another command is still running; wait for it first",
+    CommandError.BUSY: "another command of the kernel is still under way; wait for it, abort it, or kill the kernel",
     CommandError.NOT_RUNNING: "the kernel is not in a state for it (only a running kernel can be preempted, only a "
-                              "preempted one resumed)",
+                              "preempted one resumed, only a preempt or resume under way aborted)",
     CommandError.TOO_LARGE: "a thread block of the kernel can never fit the SM",
     CommandError.AREA_TOO_SMALL: "the save area is too small; nothing was written",
-    CommandError.BAD_IMAGE: "the saved context has another format version or geometry; nothing was restored",
+    CommandError.BAD_IMAGE: "the saved context is not what was saved: something has written there since; thread blocks "
+                            "that were not restored stay saved",
     CommandError.BUS_ERROR: "the memory answered with an error; thread blocks not yet saved stay on the SM",
+    CommandError.ABORTED: "it was aborted; thread blocks without room stay saved, all others run",
 }
 
 

@@ -69,3 +69,8 @@ class HostInterface:
     def fields(self, path: str) -> dict[str, int]:
         """Return a register's fields."""
         return self._registers[path].unpack(self.read(path))
+
+    def peek_fields(self, path: str) -> dict[str, int] | None:
+        """Return a register's fields without time passing, None on a machine that cannot."""
+        value = self.peek(path)
+        return None if value is None else self._registers[path].unpack(value)

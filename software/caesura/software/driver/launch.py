@@ -5,20 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import SEGMENT_BYTES
-from caesura.hw.arch.registers import KernelState
 
 from .errors import FaultRecord
 from .loaded import LoadedKernel
 from .memory import DeviceMemory
 from .regions import Allocation
 
-__all__ = ["Launch"]
+__all__ = ["ENDED", "Launch"]
+
+ENDED = KernelState.FINISHED, KernelState.IDLE
+"""States in which nothing more comes of a launch."""
 
 
 class Launch:
-    """One launch of a kernel: started, possibly preempted and resumed, finished.
+    """One launch of a kernel: started, possibly preempted and resumed, finished or killed.
 
     Attributes
     ----------
@@ -51,13 +55,14 @@ class Launch:
         self.fault: FaultRecord | None = None
         self.held: list[Allocation] = []
         self._faulted_before = 0
+        self._last_state = KernelState.FINISHED
         self._launches = launches
 
     def __repr__(self):
         name = f"{self.kernel.name!r}, grid {self.grid}, block {self.block}"
         if self.device.host.closed:
             return f"Launch({name}, device closed)"
-        state, progress = self._state(self.device.host.peek), self.peek_progress()
+        state, progress = self._state(self.device.host.peek_fields), self.peek_progress()
         if state is None or progress is None:
             return f"Launch({name})"
         return f"Launch({name}, {state.name.lower()}, {progress[0]:,} of {progress[1]:,} TBs)"
@@ -68,23 +73,36 @@ class Launch:
 
     @property
     def state(self) -> KernelState:
-        """State of the kernel slot; finished for good once another launch has the slot."""
-        state = self._state(self.device.host.read)
+        """State of the kernel slot, `IDLE` once it was killed; what it was at its end once another launch has the
+        slot."""
+        state = self._state(self.device.host.fields)
         assert state is not None
-        if state is KernelState.FINISHED:
+        if state in ENDED:
             self.held = []
         return state
 
-    def _state(self, read: Callable[[str], int | None]) -> KernelState | None:
+    def _state(self, read: Callable[[str], dict[str, int] | None]) -> KernelState | None:
         if not self._in_slot:
-            return KernelState.FINISHED
-        state = read(f"kernel[{self.slot}].state")
-        return None if state is None else KernelState(state)
+            return self._last_state
+        fields = read(f"kernel[{self.slot}].state")
+        return None if fields is None else KernelState(fields["state"])
+
+    @property
+    def outcome(self) -> CommandError:
+        """How its last preempt or resume ended; `NONE` while one is under way."""
+        if not self._in_slot:
+            return CommandError.NONE
+        return CommandError(self.device.host.fields(f"kernel[{self.slot}].state")["error"])
 
     @property
     def finished(self) -> bool:
-        """All TBs have ended."""
+        """All TBs have ended by themselves."""
         return self.state is KernelState.FINISHED
+
+    @property
+    def ended(self) -> bool:
+        """It has finished, or was killed."""
+        return self.state in ENDED
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -93,6 +111,14 @@ class Launch:
         if not self._in_slot:
             return total, total
         return self.device.host.read(f"kernel[{self.slot}].completed"), total
+
+    @property
+    def resident_tbs(self) -> int:
+        """TBs on the SM, while it has not been preempted."""
+        if not self._in_slot:
+            return 0
+        read, slot = self.device.host.read, f"kernel[{self.slot}]"
+        return read(f"{slot}.launched") - read(f"{slot}.completed")
 
     def peek_progress(self) -> tuple[int, int] | None:
         """Return `progress` without simulated time passing, None where a machine cannot (`Device.peek`)."""
@@ -111,7 +137,7 @@ class Launch:
 
     def leave_slot(self) -> None:
         """Remember what the device will not know any more once another launch has the slot."""
-        self._faulted_before = self.faulted_tbs
+        self._faulted_before, self._last_state = self.faulted_tbs, self.state
         self.held = []
 
     def reads_constants(self, bank: object) -> bool:

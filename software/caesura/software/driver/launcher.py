@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from caesura.hw.arch.commands import Command
 from caesura.hw.arch.context import ENTRY_BYTES, area_bound, ccb_bytes
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.registers import Command
 
 from .arguments import whole_number
 from .bounds import monitor_of
@@ -51,9 +51,9 @@ class Launcher:
         words = kernel.parameter_words(arguments)
         shared = kernel.image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
         threads = check_fit(g, kernel.image, grid, block, shared)
-        slot = next((k for k in range(g.kernel_slots) if k not in self.launches or self.launches[k].finished), None)
+        slot = next((k for k in range(g.kernel_slots) if k not in self.launches or self.launches[k].ended), None)
         if slot is None:
-            raise LaunchError(f"all {g.kernel_slots} kernel slots are in use; wait for a launch to finish")
+            raise LaunchError(f"all {g.kernel_slots} kernel slots are in use; wait for a launch to finish, or kill one")
         self.events.take()
         self.free_local()
         if old := self.launches.get(slot):
@@ -88,9 +88,9 @@ class Launcher:
             device.clear(launch.local_base, size)
 
     def free_local(self) -> None:
-        """Give back the local memory of launches that have finished."""
+        """Give back the local memory of launches that have ended."""
         for launch in self.launches.values():
-            if launch.local_base and launch.finished:
+            if launch.local_base and launch.ended:
                 self.device.system.free(launch.local_base)
                 launch.local_base = 0
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.registers import Command
+from caesura.software.patience import WANTED, patience_cycles
 
 from .arguments import whole_number
 from .context import Contexts
 from .errors import CommandRefused, CycleLimit, DriverError
 from .inspection import Inspection
-from .launch import Launch
+from .launch import ENDED, Launch
 from .launcher import Launcher
+from .patience import default_patience
 from .saved_context import read_context
 from .simulated_time import DEFAULT_CYCLES, SimulatedTime
 
@@ -31,6 +34,9 @@ class PreemptReport:
         Preemption latency: from the request until the SM's resources are free.
     drain_cycles : int
         Part of it in which no save traffic flows because warps still run.
+    patience : int, str or None
+        Cycles of drain, or ``"unlimited"``, after which warps stopped where they were; what they had outstanding then
+        is drain too. None if the mechanism does not wait for preemption points.
     data_bytes, metadata_bytes : int
         Written.
     registers, lines, tbs, warps : int
@@ -42,6 +48,7 @@ class PreemptReport:
     mechanism: Mechanism
     save_cycles: int
     drain_cycles: int
+    patience: int | str | None
     data_bytes: int
     metadata_bytes: int
     registers: int
@@ -83,49 +90,100 @@ class Preemption:
     def __init__(self, launcher: Launcher, time: SimulatedTime, inspection: Inspection):
         self._launcher, self._time, self._inspection = launcher, time, inspection
         self._host = launcher.host
+        self._asked: dict[int, tuple[Mechanism, int | str | None]] = {}  # what the last preempt of a slot was asked for
 
-    def preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                scramble: bool = False, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
-        """Take a running launch off the SM and save it; see `Device.preempt`."""
+    def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
+                      patience: int | str | None = None, scramble: bool = False) -> None:
+        """Ask for a preempt; see `Device.begin_preempt`."""
         self._launcher.check_device(launch)
-        limit = whole_number(max_cycles, "max_cycles")
         mechanism = _mechanism(mechanism)
+        _check_patience(mechanism, patience)
         if launch.finished:
-            return None
+            return
         self._launcher.check_own(launch)
+        if mechanism.has(Capability.STOPS_AT_POINTS):
+            patience = default_patience(launch) if patience is None else patience
+            self._host.write("patience", patience_cycles(patience))
         before, launch.scramble = launch.scramble, scramble
         try:
             self._launcher.command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble))
         except CommandRefused:
             launch.scramble = before
             if launch.finished:  # meanwhile: asking takes time too
-                return None
+                return
             raise
-        self._finish("preempt", launch, limit)
+        self._asked[launch.slot] = mechanism, patience
+
+    def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
+        """Wait for the end of a preempt; see `Device.finish_preempt`."""
+        limit = whole_number(max_cycles, "max_cycles")
+        self._launcher.check_device(launch)
         if launch.finished:
             return None
+        self._finish("preempt", launch, KernelState.PREEMPTING, limit)
+        if launch.finished:
+            return None
+        mechanism, patience = self._asked[launch.slot]
         counter = {n: self._host.read(f"save_{n}") for n in
                    ("cycles", "data_bytes", "metadata_bytes", "registers", "lines", "tbs", "warps")}
-        return PreemptReport(mechanism, counter["cycles"], self._host.read("drain_cycles"), counter["data_bytes"],
-                             counter["metadata_bytes"], counter["registers"], counter["lines"], counter["tbs"],
-                             counter["warps"], counter["tbs"] * launch.occupied_tb_bytes)
+        return PreemptReport(mechanism, counter["cycles"], self._host.read("drain_cycles"), patience,
+                             counter["data_bytes"], counter["metadata_bytes"], counter["registers"],
+                             counter["lines"], counter["tbs"], counter["warps"],
+                             counter["tbs"] * launch.occupied_tb_bytes)
 
-    def resume(self, launch: Launch, *, gang: bool = False, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
-        """Bring a preempted launch back; see `Device.resume`."""
+    def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
+        """Ask for a resume; see `Device.begin_resume`."""
         self._launcher.check_own(launch)
-        limit = whole_number(max_cycles, "max_cycles")
         self._launcher.command(Command.RESUME, launch, scramble=int(launch.scramble), gang=int(gang))
-        self._finish("resume", launch, limit)
+
+    def finish_resume(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
+        """Wait for the end of a resume; see `Device.finish_resume`."""
+        limit = whole_number(max_cycles, "max_cycles")
+        self._launcher.check_device(launch)
+        self._finish("resume", launch, KernelState.RESUMING, limit)
         return ResumeReport(*(self._host.read(name) for name in ("restore_cycles", "resume_cycles", "restore_bytes")))
 
-    def _finish(self, what: str, launch: Launch, max_cycles: int) -> None:
-        passed = self._time.wait_until(lambda: not self._host.fields("status")["busy"], max_cycles, launch)
-        status = self._host.fields("status")
-        if status["busy"]:
+    def abort(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """Withdraw what is under way; see `Device.abort`."""
+        limit = whole_number(max_cycles, "max_cycles")
+        self._launcher.check_own(launch)
+        self._launcher.command(Command.ABORT, launch)
+        self._wait("abort", launch, (KernelState.PREEMPTING,), limit)
+        if launch.state is KernelState.RESUMING:
+            self._wait("abort", launch, (KernelState.RESUMING,), limit)
+        if (error := launch.outcome) not in (CommandError.NONE, CommandError.ABORTED):
+            raise CommandRefused(f"abort of kernel {launch.kernel.image.name!r}", error)
+
+    def hasten(self, launch: Launch) -> None:
+        """Have a preempt wait no longer; see `Device.hasten`."""
+        self._launcher.check_own(launch)
+        self._launcher.command(Command.HASTEN, launch)
+
+    def kill(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
+        """End a launch; see `Device.kill`."""
+        limit = whole_number(max_cycles, "max_cycles")
+        self._launcher.check_own(launch)
+        if launch.ended:
+            return
+        try:
+            self._launcher.command(Command.KILL, launch)
+        except CommandRefused:
+            if launch.state not in (*ENDED, KernelState.KILLING):
+                raise
+        self._wait("kill", launch, (KernelState.KILLING,), limit)
+        self._launcher.free_local()
+
+    def _finish(self, what: str, launch: Launch, state: KernelState, max_cycles: int) -> None:
+        self._wait(what, launch, (state,), max_cycles)
+        if error := launch.outcome:
+            raise CommandRefused(f"{what} of kernel {launch.kernel.image.name!r}", error)
+
+    def _wait(self, what: str, launch: Launch, states: Collection[KernelState], max_cycles: int) -> None:
+        """Let time pass while a launch is in one of some states."""
+        passed = self._time.wait_until(lambda: launch.state not in states, max_cycles, launch)
+        if launch.state in states:
             raise CycleLimit(f"{what} of kernel {launch.kernel.image.name!r} has not ended after {passed} cycles\n"
                              + self._inspection.describe_warps())
-        if status["error"]:
-            raise CommandRefused(f"{what} of kernel {launch.kernel.image.name!r}", CommandError(status["error"]))
 
     def context(self, launch: Launch) -> Contexts:
         """Return the saved TBs of a preempted launch; see `Device.context`."""
@@ -139,3 +197,13 @@ def _mechanism(given: Mechanism | str) -> Mechanism:
     except ValueError:
         names = ", ".join(repr(m.label) for m in Mechanism)
         raise DriverError(f"no mechanism {given!r}; there are {names}") from None
+
+
+def _check_patience(mechanism: Mechanism, given: int | str | None) -> None:
+    if given is None:
+        return
+    if not mechanism.has(Capability.STOPS_AT_POINTS):
+        raise DriverError(f"mechanism {mechanism.label!r} does not wait for preemption points: it takes no patience; "
+                          "leave it out, or choose another mechanism")
+    if patience_cycles(given) is None:
+        raise DriverError(f"patience {given!r}: {WANTED}")

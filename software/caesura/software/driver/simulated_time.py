@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from caesura.hw.arch.registers import KernelState
+from caesura.hw.arch.commands import KernelState
 
 from .arguments import whole_number
 from .errors import CycleLimit, DriverError, KernelFault
 from .inspection import Inspection
-from .launch import Launch
+from .launch import ENDED, Launch
 from .launcher import Launcher
 from .time_slices import TimeSlices
 
@@ -58,11 +58,14 @@ class SimulatedTime:
         """Let time pass until a launch has finished; see `Device.wait`."""
         self._launcher.check_device(launch)
         limit = whole_number(max_cycles, "max_cycles")
-        if launch.state is KernelState.PREEMPTED:
-            raise DriverError(f"kernel {launch.kernel.image.name!r} is preempted and will not go on; resume it first")
-        passed = self.wait_until(lambda: launch.finished, limit, launch)
+        over = *ENDED, KernelState.PREEMPTED
+        passed = self.wait_until(lambda: launch.state in over, limit, launch)
         self._launcher.events.take()
         self._launcher.free_local()
+        if launch.state is KernelState.PREEMPTED:
+            raise DriverError(f"kernel {launch.kernel.image.name!r} is preempted and will not go on; resume it first")
+        if launch.state is KernelState.IDLE:
+            raise DriverError(f"kernel {launch.kernel.image.name!r} was killed; launch it again")
         if tbs := launch.faulted_tbs:
             raise KernelFault(launch.fault, launch.kernel.image.name, tbs)
         if not launch.finished:

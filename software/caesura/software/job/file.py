@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import PRESETS, Geometry
 from caesura.software.kernels import KERNELS, SIZES
+from caesura.software.patience import WANTED, patience_cycles
 
 from .arrays import INITS, ArraySpec, read_array
 from .geometry import load_geometry
@@ -23,7 +24,8 @@ BACKENDS = ("rtl", "golden", "amaranth")
 _TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "geometry", "backend",
         "max_cycles")
 _RESULT = ("name", "expected", "atol", "rtol", "output")
-_PREEMPT = ("at", "every", "times", "mechanism", "with", "with_job", "size", "seed", "scramble", "gang", "preempt")
+_PREEMPT = ("at", "every", "times", "mechanism", "with", "with_job", "size", "seed", "scramble", "gang", "patience",
+            "preempt")
 
 
 def _name(table: Table) -> str:
@@ -100,13 +102,24 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
         raise table.error("goes with 'every'", "times")
     every = table.integer("every", 0, 1) if "every" in table.data else 0
     (other, job), inner = _other(table, within), table.tables("preempt", "preempt")
-    mechanism = table.choice("mechanism", [m.label for m in Mechanism], "live")
+    mechanism = Mechanism.of(table.choice("mechanism", [m.label for m in Mechanism], "live"))
     return PreemptionSpec(
         every or table.integer("at", None, 0), every, table.integer("times", 0, 1) if "times" in table.data else
-        int(not every), Mechanism.of(mechanism), other,
+        int(not every), mechanism, other,
         table.choice("size", SIZES, "small"), table.integer("seed", 1, 0), table.get("scramble", bool, False),
         table.get("gang", bool, False), tuple(_preemption(t, within) for t in inner) if inner or job is None
-        else job.preemptions, job)
+        else job.preemptions, job, _patience(table, mechanism))
+
+
+def _patience(table: Table, mechanism: Mechanism) -> int | str | None:
+    given = table.data.get("patience")
+    if given is None:
+        return None
+    if patience_cycles(given) is None:
+        raise table.error(f"{WANTED}, not {given!r}", "patience")
+    if not mechanism.has(Capability.STOPS_AT_POINTS):
+        raise table.error(f"mechanism {mechanism.label!r} does not wait for preemption points", "patience")
+    return given
 
 
 def _machine(top: Table) -> Geometry | None:

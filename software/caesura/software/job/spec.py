@@ -76,6 +76,8 @@ class PreemptionSpec:
         What runs meanwhile is a kernel of the user's own: `other` is the path of its PTX.
     scramble, gang : bool
         As in `Device.preempt` and `Device.resume`.
+    patience : int, str or None
+        As in `Device.preempt`.
     nested : tuple of PreemptionSpec
         Preemptions of the other kernel.
     """
@@ -91,6 +93,7 @@ class PreemptionSpec:
     gang: bool = False
     nested: tuple[PreemptionSpec, ...] = ()
     job: JobFile | None = None
+    patience: int | str | None = None
 
 
 @dataclass(frozen=True)

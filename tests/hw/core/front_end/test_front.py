@@ -114,6 +114,44 @@ def test_warps_continue_where_they_are_when_the_preempt_is_cancelled():
     bench.run(test)
 
 
+def test_warps_stopped_between_points_are_told_from_those_at_a_point():
+    add, add_again = make("iadd", d=1, a=1, b=1), make("iadd", d=1, a=1, b=1)
+    programs = [[add, add_again, *POINT, make("bra", target=0, reconv=5)],
+                [add, add_again, make("bar.pp.3", live=0b10), add, make("bra", target=0, reconv=5)]]
+    bench = FrontEndBench(TINY, programs, seed=5)
+    half = TINY.warps // 2
+    rng, slots, kinds = random.Random(7), range(TINY.warps), []
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, slots[:half])
+        await bench.launch(ctx, 1, 1, slots[half:])
+        view = bench.dut.state.save.window.view
+        for patience in [*range(14)] * 2:
+            for _ in range(rng.randrange(40)):
+                await bench.cycle(ctx)
+            begin = len(bench.retired)
+            ctx.set(bench.dut.stop.pending, 0b11)
+            for _ in range(patience):
+                await bench.cycle(ctx)
+            ctx.set(bench.dut.stop.stop_now, 0b11)
+            await bench.stopped(ctx, slots)
+            for slot in slots:
+                ctx.set(bench.dut.state.save.window.select, {"warp": slot, "entry": 0})
+                last = [pc for _, who, pc in bench.retired[begin:] if who == slot][-1:]
+                names, waiting = [programs[slot // half][pc].op.name for pc in last], ctx.get(view.waiting)
+                at_point = waiting or names == ["pp.div"]
+                assert ctx.get(view.between) == (not at_point)
+                kinds.append("barrier" if waiting else "armed" if names == ["pp"] else bool(at_point))
+            ctx.set(bench.dut.stop.pending, 0)
+            ctx.set(bench.dut.stop.stop_now, 0)
+            await bench.cycle(ctx)
+        assert not bench.faults
+
+    bench.run(test)
+    assert {True, False, "barrier", "armed"} <= set(kinds)
+
+
 def test_only_warps_of_the_tbs_that_are_to_stop_do():
     loop = [make("iadd", d=1, a=1, b=1), *POINT, make("bra", target=0, reconv=4)]
     bench = FrontEndBench(TINY, [loop, loop], seed=1)
@@ -151,6 +189,42 @@ def test_the_second_live_vector_counts_when_the_stack_is_divergent():
             ctx.set(bench.dut.stop.pending, 0)
             await bench.cycle(ctx)
             assert not bench.done(ctx, (0,), "stopped")
+
+    bench.run(test)
+
+
+def test_a_warp_whose_point_stands_where_lanes_meet_has_stopped_once_its_stack_is_popped():
+    """The bench compares the stack in the first cycle in which the warp has stopped."""
+    program = [make("setp.ne", pd=0, a=1, b=1), make("bra", target=4, reconv=6, guard=0), make("nop"),
+               make("bra", target=6, reconv=6), *POINT, make("exit")]
+    bench = FrontEndBench(TINY, [program], smooth=True)
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        ctx.set(bench.dut.stop.pending, 1)
+        await bench.launch(ctx, 0, 0, (0,))
+        await bench.stopped(ctx, (0,), 200)
+        await bench.cycle(ctx)
+        assert bench.retired[-1][2] == 5 and bench.warps[0].pc == 2 and len(bench.warps[0].stack) == 2
+
+    bench.run(test)
+
+
+def test_a_warp_that_is_to_stop_at_once_has_stopped_once_its_stack_is_popped():
+    """Both sides of a branch within a branch exit: two entries are popped, the warp stops after the first."""
+    program = [make("setp.ne", pd=0, a=1, b=1), make("setp.ne", pd=1, a=1, b=1),
+               make("bra", target=6, reconv=10, guard=0), make("nop"), make("nop"), make("bra", target=10, reconv=10),
+               make("bra", target=8, reconv=9, guard=1), make("exit"), make("exit"), make("nop"), make("exit")]
+    bench = FrontEndBench(TINY, [program], smooth=True)
+
+    async def test(ctx):
+        bench.set_up(ctx)
+        await bench.launch(ctx, 0, 0, (0,), key=("nested",))
+        await bench.wait(ctx, lambda: bench.retired and bench.retired[-1][2] == 7, 200)
+        ctx.set(bench.dut.stop.stop_now, 1)
+        await bench.stopped(ctx, (0,), 20)
+        await bench.cycle(ctx)
+        assert bench.retired[-2][2] == 8 and bench.warps[0].pc == 3 and len(bench.warps[0].stack) == 2
 
     bench.run(test)
 

@@ -44,23 +44,31 @@ def test_hazards_follow_reservations_and_releases():
     dut = Scoreboard(g)
     rng = random.Random(6)
     nothing = {"valid": 0, "warp": 0, "registers": 0, "predicates": 0}
+    seen = {"remote alone": 0, "forgotten": 0}
 
     async def testbench(ctx):
         pending = [(set(), set()) for _ in range(g.warps)]
         needs = [(0, 0)] * g.warps
+        remote = [set() for _ in range(g.warps)]
         for _ in range(600):
             hazard = [bool(bits(p[0]) & n[0] or bits(p[1]) & n[1]) for p, n in zip(pending, needs, strict=True)]
             assert ctx.get(dut.hazard) == sum(h << w for w, h in enumerate(hazard))
             assert ctx.get(dut.pending) == sum(bool(p[0] or p[1]) << w for w, p in enumerate(pending))
+            near = [bool(p[0] - r or p[1]) for p, r in zip(pending, remote, strict=True)]
+            assert ctx.get(dut.near) == sum(n << w for w, n in enumerate(near))
+            seen["remote alone"] += sum(bool(p[0]) and not n for p, n in zip(pending, near, strict=True))
             fill, reserve = rng.randrange(g.warps), rng.randrange(g.warps)
             need = (rng.getrandbits(16) & rng.getrandbits(16), rng.getrandbits(PREDICATES))
             writes = [r for r in range(16) if rng.random() < 0.1 and r not in pending[reserve][0]]
             predicates = [p for p in range(PREDICATES) if rng.random() < 0.1 and p not in pending[reserve][1]]
-            filling, reserving = rng.random() < 0.5, rng.random() < 0.5
+            filling, reserving, far = rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.6
+            forget = rng.getrandbits(g.warps) if rng.random() < 0.1 else 0
+            ctx.set(dut.forget, forget)
             ctx.set(dut.fill, {"valid": 1, "warp": fill, "registers": need[0], "predicates": need[1]}
                     if filling else nothing)
             ctx.set(dut.reserve, {"valid": 1, "warp": reserve, "registers": bits(writes),
-                                  "predicates": bits(predicates)} if reserving else nothing)
+                                  "predicates": bits(predicates), "remote": far}
+                    if reserving else nothing | {"remote": far})
             held = [(w, kind, number) for w, sets in enumerate(pending) for kind in (0, 1) for number in sets[kind]]
             for kind, port, field in ((0, dut.release_register, "register"), (1, dut.release_predicate, "predicate")):
                 choices = [(w, number) for w, k, number in held if k == kind]
@@ -74,7 +82,13 @@ def test_hazards_follow_reservations_and_releases():
             if reserving:
                 pending[reserve][0].update(writes)
                 pending[reserve][1].update(predicates)
+                remote[reserve] = remote[reserve] | set(writes) if far else remote[reserve] - set(writes)
+            for warp in range(g.warps):
+                if forget >> warp & 1:
+                    seen["forgotten"] += bool(pending[warp][0])
+                    pending[warp] = (set(), set())
             await ctx.tick()
+        assert min(seen.values()) > 20
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-6)
@@ -94,6 +108,8 @@ def test_outstanding_operations_are_counted_by_warp_and_kind():
         full = set()
         for step in range(1200):
             more = 0.9 if step // 150 % 2 else 0.3
+            forget = rng.getrandbits(g.warps) if rng.random() < 0.02 else 0
+            ctx.set(dut.forget, forget)
             for kind, name in kinds.items():
                 limit, mine = limits[kind], counts[kind]
                 assert ctx.get(getattr(dut, name)) == sum(bool(n) << w for w, n in enumerate(mine))
@@ -106,6 +122,7 @@ def test_outstanding_operations_are_counted_by_warp_and_kind():
                 ctx.set(getattr(dut, f"{kind}_done"), {"valid": falls, "warp": down})
                 mine[up] += rises
                 mine[down] -= falls
+                counts[kind] = [0 if forget >> warp & 1 else n for warp, n in enumerate(mine)]
             await ctx.tick()
         assert full == set(kinds)
 

@@ -73,10 +73,11 @@ def test_every_operation_is_judged_and_the_model_agrees():
 def test_registers_follow_a_dict_under_random_writes_and_clears(g, seed):
     dut, rng = UniformRegisters(g), random.Random(seed)
     model = {warp: {} for warp in range(g.warps)}
-    seen = {"restore waits for none": 0, "both wait": 0, "constant waits": 0}
+    seen = {"forgotten": 0, "restore waits for none": 0, "both wait": 0, "constant waits": 0}
 
     async def bench(ctx):
         outstanding: set[int] = set()
+        far: set[int] = set()
         held: dict[str, Any] = {"result": None, "constant": None}
         for _ in range(700):
             select = {x: rng.randrange(UNIFORMS) for x in "abc"} | {"warp": rng.randrange(g.warps)}
@@ -89,6 +90,7 @@ def test_registers_follow_a_dict_under_random_writes_and_clears(g, seed):
             assert ctx.get(dut.save_value) == model[saved].get(number, 0)
             assert ctx.get(dut.written) == sum(1 << u for u in model[saved])
             assert ctx.get(dut.outstanding) == sum(1 << w for w in outstanding)
+            assert ctx.get(dut.near) == sum(1 << w for w in outstanding - far)
 
             for name in held:
                 busy = {write["warp"] for write in held.values() if write}
@@ -108,6 +110,11 @@ def test_registers_follow_a_dict_under_random_writes_and_clears(g, seed):
             ctx.set(dut.clear, {"valid": clearing and clear is not None, "warp": clear or 0})
             reserve = rng.choice(idle) if idle and rng.random() < 0.5 else None
             ctx.set(dut.reserve, 0 if reserve is None else 1 << reserve)
+            remote = rng.random() < 0.5
+            ctx.set(dut.remote, remote)
+            busy = {write["warp"] for write in held.values() if write}
+            forget = {w for w in outstanding - busy if rng.random() < 0.05}
+            ctx.set(dut.forget, sum(1 << w for w in forget))
 
             trace = ctx.get(dut.trace)
             ready = {name: ctx.get(getattr(dut, name).ready) for name in held}
@@ -133,6 +140,9 @@ def test_registers_follow_a_dict_under_random_writes_and_clears(g, seed):
                 model[clear].clear()
             if reserve is not None:
                 outstanding.add(reserve)
+                (far.add if remote else far.discard)(reserve)
+            outstanding -= forget
+            seen["forgotten"] += len(forget)
             await ctx.tick()
         assert min(seen.values()) > 3
 

@@ -83,7 +83,8 @@ def outcome(g, operations, failing):
                     lanes = range(beat * g.lanes, (beat + 1) * g.lanes)
                     mask = 0 if void else segment["mask"]
                     beats.append({
-                        "warp": segment["warp"], "base": segment["base"], "register": segment["d"] + k, "beat": beat,
+                        "generation": 0, "warp": segment["warp"], "base": segment["base"],
+                        "register": segment["d"] + k, "beat": beat,
                         "last": beat == g.beats - 1, "release": bool(segment["last"]) and beat == g.beats - 1,
                         "mask": mask >> lanes[0] & (1 << g.lanes) - 1,
                         "data": [loaded(base + segment["offset"][lane], segment["size"], k) if mask >> lane & 1 else 0

@@ -6,6 +6,7 @@ import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.memory.register_merge import RegisterMerge
+from caesura.hw.interfaces.payloads import GENERATION_BITS
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
 
@@ -16,7 +17,8 @@ def registers(rng, owner, count):
     """Beats of whole registers; the owner stands in the data."""
     return [{"warp": rng.randrange(G.warps), "base": rng.randrange(G.registers), "register": rng.getrandbits(6),
              "beat": beat, "last": beat == G.beats - 1, "release": beat == G.beats - 1 and rng.getrandbits(1),
-             "mask": rng.getrandbits(G.lanes), "data": [owner, number, rng.getrandbits(32), beat]}
+             "mask": rng.getrandbits(G.lanes), "data": [owner, number, rng.getrandbits(32), beat],
+             "generation": rng.getrandbits(GENERATION_BITS)}
             for number in range(count) for beat in range(G.beats)]
 
 

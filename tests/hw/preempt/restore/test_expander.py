@@ -19,7 +19,7 @@ class Job:
 
     def __init__(self, g, rng, pag, kinds):
         groups = g.warp_size // pag
-        where = {"warp": rng.randrange(g.warps), "base": rng.randrange(g.registers)}
+        where = {"warp": rng.randrange(g.warps), "base": rng.randrange(g.registers), "bank": rng.getrandbits(1)}
         self.payload = {**where, **{kind: sum(1 << r for r, k in kinds.items() if k == kind)
                                     for kind in ("uniform", "strided", "dead")}}
         self.words, self.beats = [], []
@@ -34,7 +34,7 @@ class Job:
             for beat in range(g.beats):
                 self.beats.append({"words": lanes[beat * g.lanes:(beat + 1) * g.lanes], "beat": beat,
                                    "last": beat == g.beats - 1, "dead": kind == "dead",
-                                   "tag": {**where, "register": register}})
+                                   "tag": {**where, "register": register, "ends": register == max(kinds)}})
 
     def chunks(self, rng):
         """The words in chunks of up to four."""
@@ -64,9 +64,10 @@ def test_registers_come_in_order_with_their_values(name, pag):
         beats = [beat for job in jobs for beat in job.beats]
         for number, beat in enumerate(beats):
             assert value(await get(ctx, dut.output, rng, 0.25)) == beat
-            assert ctx.get(dut.busy) or number == len(beats) - 1
-        await ctx.tick()
-        assert not ctx.get(dut.busy)
+            pending, rest = ctx.get(dut.pending), beats[number + 1:]
+            if ctx.get(dut.output.valid):
+                assert pending >> rest[0]["tag"]["bank"] & 1
+            assert not pending or rest
 
     simulate(dut, put_all(dut.job, [job.payload for job in jobs], rng, 0.5),
              put_all(dut.words, [chunk for job in jobs for chunk in job.chunks(rng)], rng, 0.2), sink,

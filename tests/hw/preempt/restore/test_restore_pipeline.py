@@ -245,6 +245,70 @@ def test_a_stream_becomes_what_it_was(name, worst, lines, scramble):
     bench.run(accepted, scenario)
 
 
+def test_the_registers_of_one_warp_and_those_of_the_next_share_a_slow_write_port():
+    """A row of the one is complete while a beat of the other is offered, which stays as it is (`steady`)."""
+    g, rng = GEOMETRIES["16x4"], random.Random(16)
+    accepted = accepted_of(g, 6, 0)
+    bench = Bench(g, rng, 0.8)
+
+    async def scenario(ctx):
+        for _ in range(4):
+            image = Image(g, rng, accepted, "most", accepted["warps"])
+            assert not await bench.restore(ctx, image)
+            bench.check(image)
+
+    bench.run(accepted, scenario)
+
+
+@pytest.mark.parametrize("predicates, uniforms, depth, codes, cycles", [
+    ([], [], 1, {}, 2), ([0], [], 1, {}, 3), ([1], [3, 4], 1, {}, 3), ([], [0], 2, {}, 3),
+    ([], [], 1, {0: Pattern.RANDOM}, 4), ([], [], 1, {0: Pattern.RANDOM, 3: Pattern.RANDOM}, 6),
+    ([], [], 1, {0: Pattern.UNIFORM}, 3),
+    ([2], [7], 1, {0: Pattern.STRIDED, 1: Pattern.RANDOM, 2: Pattern.UNIFORM}, 6)])
+def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, codes, cycles):
+    """Besides, a TB takes a cycle for each row of the table and one more; the next begins in the cycle after."""
+    g, rng = GEOMETRIES["8x8"], random.Random(0)
+    accepted, dut, ends = accepted_of(g, 5, 0), component(RestorePipeline, g), []
+    images = []
+    for _ in range(3):
+        image = Image(g, rng, accepted, "least", accepted["warps"])
+        image.skip = 0
+        for warp in image.warps.values():
+            warp.fields["depth"] = depth
+            warp.stack = [{"pc": 1, "mask": 1, "reconv": 1}] * depth
+            warp.predicates, warp.uniforms = dict.fromkeys(predicates, 1), dict.fromkeys(uniforms, 1)
+            warp.codes = codes
+            warp.words = {r: [0] * {Pattern.RANDOM: 8, Pattern.UNIFORM: 1, Pattern.STRIDED: 2}[code]
+                          for r, code in codes.items()}
+        images.append(image)
+
+    async def bench(ctx):
+        ctx.set(dut.accepted, accepted)
+        for port in (dut.warp_init, dut.stack_push, dut.restore_write, dut.row):
+            ctx.set(port.ready, 1)
+        ctx.set(dut.crc.valid, 1)
+        words = [word for image in images for word in image.stream(rng)]
+        jobs, taken, total = list(images), 0, len(words)
+        for cycle in range(1000):
+            ctx.set(dut.job.valid, bool(jobs))
+            if jobs:
+                ctx.set(dut.job.payload, jobs[0].job(total // 3))
+            level = min(4, total - taken)
+            ctx.set(dut.words, (words[taken:taken + 4] + [0] * 4)[:4])
+            ctx.set(dut.level, level)
+            if jobs and ctx.get(dut.job.ready):
+                ends.append(cycle)
+                jobs.pop(0)
+            _, _, take = await ctx.tick().sample(dut.take)
+            taken += take
+            if taken == total:
+                break
+
+    simulate(dut, bench)
+    warps = accepted["warps"]
+    assert [after - before for before, after in zip(ends, ends[1:], strict=False)] == [warps * (cycles + 1) + 1] * 2
+
+
 FAULTS = {
     "too short": lambda image, warp: setattr(image, "tail", -1),
     "much too short": lambda image, warp: setattr(image, "tail", -90),
@@ -264,7 +328,7 @@ FAULTS = {
 
 def test_a_stream_that_makes_no_sense_is_skipped_and_the_next_is_not():
     g, rng = GEOMETRIES["8x8"], random.Random(1)
-    accepted, bench = accepted_of(g, 5, 3), Bench(g, rng, 0.3)
+    accepted, bench = accepted_of(g, 5, 3), Bench(g, rng, 0.6)
 
     async def scenario(ctx):
         for spoil in (*FAULTS.values(), None):

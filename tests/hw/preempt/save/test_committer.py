@@ -219,6 +219,26 @@ def test_after_an_error_no_entry_counts_as_complete_until_the_next_command(faili
     simulate(dut, *source(dut, entries, rng), end, watches=[memory.watch])
 
 
+def test_an_entry_whose_error_is_known_is_not_written_complete():
+    """Its first burst fails long before its last one is there; the entry before it is complete."""
+    g, rng = TINY, random.Random(5)
+    dut = component(Committer, g)
+    entries = {0: bursts_of(g, 0, 1, rng), 1: bursts_of(g, 1, 12, rng)}
+    bad = entries[1][0][0]
+    memory = Memory(dut, g, rng, 0.2, fails=lambda address: address == bad)
+
+    async def end(ctx):
+        await begin(ctx, dut)
+        while ("ack", entries[1][-1][0]) not in memory.log:
+            await ctx.tick()
+        await ctx.tick().repeat(40)
+        assert memory.place("ack", bad) < memory.place("request", entries[1][-1][0]), "the error is not known in time"
+        assert memory.head(0)[0] & 255 == State.COMPLETE and memory.head(1) == [0, 0]
+        assert ("request", entry_address(CCB_BASE, 1)) not in memory.log and ctx.get(dut.idle)
+
+    simulate(dut, *source(dut, entries, rng), end, watches=[memory.watch])
+
+
 def test_the_beats_of_waiting_bursts_follow_each_other():
     g = TINY
     dut = component(Committer, g)

@@ -48,7 +48,7 @@ class Warp:
         self.valid = (1 << registers) - 1 & (some[worst] if worst is not None else rng.choice(some))
         self.view = {"base": rng.randrange(g.registers), "launched": full >> rng.randrange(g.warp_size),
                      "live": rng.randint(1, full), "waiting": rng.getrandbits(1), "barrier": rng.randrange(BARRIERS),
-                     "live_vector": vector}
+                     "live_vector": vector, "between": rng.random() < 0.4}
         if worst == 0:
             depth, predicates, uniforms = 1, 0, 0
         elif worst == 1:
@@ -66,6 +66,8 @@ class Warp:
         if accepted["mechanism"] == Mechanism.OCCUPIED:
             return accepted["allocated"]
         live = sum(1 << r for r in registers_of_vector(self.view["live_vector"], accepted["registers"]))
+        if self.view["between"]:
+            live = accepted["allocated"]
         return live if accepted["scramble"] else live & self.valid
 
     def record(self, number, accepted):
@@ -285,10 +287,32 @@ def test_a_tb_of_which_nothing_is_left_is_closed_without_an_entry():
     bench.nothing_left()
 
 
-def test_a_warp_takes_four_cycles_and_one_for_each_predicate_uniform_register_and_stack_entry():
+def cycles_of(predicates, uniforms, depth):
+    """Cycles of a warp's state: in each a predicate, the first uniform register with the last of them, and the first
+    stack entry with the last of these if there is room; the last word of the header is in the first."""
+    cycles = 0
+    while depth:
+        uniform = uniforms > 0 and predicates <= 1
+        before = (cycles == 0) + (predicates > 0) + uniform
+        entry = predicates <= 1 and uniforms - uniform <= 0 and before <= 1
+        predicates, uniforms, depth = max(0, predicates - 1), uniforms - uniform, depth - entry
+        cycles += 1
+    return cycles
+
+
+def test_the_cycles_of_a_state_are_fewer_than_its_parts():
+    assert cycles_of(0, 0, 3) == 3 and cycles_of(2, 0, 3) == 4 and cycles_of(1, 5, 1) == 5 and cycles_of(1, 1, 1) == 2
+
+
+@pytest.mark.parametrize("predicates, uniforms", [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (0, 2), (2, 5), (7, 32)])
+def test_a_warp_takes_four_cycles_and_those_of_its_state(predicates, uniforms):
     g, rng = TINY, random.Random(2)
-    bench = Bench(g, rng, Mechanism.OCCUPIED, 0, 0, 4)
+    bench = Bench(g, rng, Mechanism.OCCUPIED, 0, 0, 4, 1)
     row, took = bench.row(0, [0, 1, 2, 3], 0), []
+    for warp in bench.warps:
+        warp.predicates = dict(list(warp.predicates.items())[:predicates])
+        warp.uniforms = dict(list(warp.uniforms.items())[:uniforms])
+        del warp.stack[rng.randint(1, 3):]
 
     async def end(ctx):
         bench.state(ctx, 0b1111, 0)
@@ -305,4 +329,6 @@ def test_a_warp_takes_four_cycles_and_one_for_each_predicate_uniform_register_an
     bench.run(end, stall=0.0)
     for slot in (1, 2, 3):
         warp = bench.warps[slot]
-        assert took[slot] - took[slot - 1] == 4 + len(warp.predicates) + len(warp.uniforms) + len(warp.stack)
+        assert took[slot] - took[slot - 1] == 4 + cycles_of(predicates, uniforms, len(warp.stack))
+    bench.check(0, row, 0)
+    bench.nothing_left()

@@ -31,11 +31,13 @@ class Bench:
         ``write`` (and the next ones too).
     parked : int
         TBs that are parked from the beginning.
+    withdraw_at : int, optional
+        Cycle of the first pass in which it is withdrawn.
     """
 
-    def __init__(self, g, seed, gang, room, fault=None, parked=0):
+    def __init__(self, g, seed, gang, room, fault=None, parked=0, withdraw_at=None):
         self.g, self.rng, self.gang, self.room, self.fault = g, random.Random(seed), gang, room, fault
-        self.already = parked
+        self.already, self.withdraw_at = parked, withdraw_at
         self.dut = component(ResumeSequencer, g)
 
     def begin(self):
@@ -53,20 +55,27 @@ class Bench:
             self.parked[rng.choice([n for n in range(g.tb_slots) if n not in self.parked])] = self.free.pop()
         self.complete = set(rng.sample(range(g.tb_slots), g.tb_slots if self.fault else rng.randint(0, g.tb_slots)))
         self.complete -= set(self.parked)
+        self.wanted = {*self.complete, *self.parked}
         self.victim = rng.choice(sorted(self.complete) or [0])  # the entry with which something goes wrong
+        self.started, self.released, self.order, self.late, self.free = [], [], [], 0, self.free[:self.room]
+        self.read_error = self.write_error = False
+        self.begin_pass()
+
+    def begin_pass(self):
+        """What is saved, or parked, is to come back in a pass of its own."""
+        g = self.g
         self.places = {entry: {"tb": tb} for entry, tb in self.parked.items()}
-        self.parsed, self.first_parked = set(self.parked), dict(self.parked)
+        self.parsed, self.first_parked, self.first = set(self.parked), dict(self.parked), len(self.started)
         self.jobs = [{"address": CCB_BASE + 128 * k, "words": ENTRY_WORDS, "skip": 0, "checked": 0}
                      for k in range(g.tb_slots)]
-        self.asked, self.time, self.full_at, self.load_at, self.shown = 0, 0, None, None, 0
-        self.admitting, self.answer_at, self.free = None, 0, self.free[:self.room]
-        self.restores, self.todo, self.heads, self.ends = [], [], [], {}
+        self.asked, self.time, self.full_at, self.load, self.shown, self.ends = 0, 0, None, 0, 0, {}
+        self.admitting, self.answer_at = None, 0
+        self.restores, self.todo, self.heads = [], [], []
         self.demoted, self.recalled = set(), set()
-        self.started, self.released, self.order, self.late = [], [], [], 0
-        self.read_error = self.write_error = self.hurried = self.judged = False
+        self.closed = self.judged = False
 
     def admission(self, ctx):
-        """The dispatcher: answers when there is room; says so while there is none."""
+        """The dispatcher: has room, or has not."""
         for tb, at in list(self.ends.items()):
             if self.time >= at:
                 del self.ends[tb]
@@ -75,30 +84,28 @@ class Bench:
         if self.admitting is not None and self.time >= self.answer_at:
             if self.fault == "place" and self.admitting == self.victim:
                 answer = {"valid": 1, "bad": 1}
-            elif not self.free and ctx.get(self.dut.withdraw):
-                answer = {"valid": 1, "bad": 1}
-            elif self.free:
+            elif not self.free:
+                answer = {"valid": 1, "full": 1}
+            else:
                 g, rng = self.g, self.rng
-                answer = {"valid": 1, "bad": 0, "tb": self.free.pop(), "base": 4 * rng.randrange(g.registers // 4),
-                          "first_line": rng.randrange(g.shared_lines),
+                answer = {"valid": 1, "full": 0, "bad": 0, "tb": self.free.pop(),
+                          "base": 4 * rng.randrange(g.registers // 4), "first_line": rng.randrange(g.shared_lines),
                           "slots": [rng.randrange(g.warps) for _ in range(g.max_block_warps)]}
         ctx.set(self.dut.admitted, answer)
-        ctx.set(self.dut.no_room, self.admitting is not None and self.time > self.answer_at and not self.free)
         ctx.set(self.dut.admit.ready, self.admitting is None and self.rng.random() < 0.5)
         return answer
 
     def buffer(self, ctx):
-        """The entry buffer: full some time after the last request; shows an entry four cycles after a load."""
+        """The entry buffer: full some time after the last request; shows an entry from the cycle after a load on."""
         dut = self.dut
+        ctx.set(dut.saved, sum(1 << k for k in {*self.complete, *self.parked} - self.demoted))
         full = self.full_at is not None and self.time >= self.full_at
         ctx.set(dut.entries_full, full)
         assert self.judged or ctx.get(dut.look) == sum(1 << k for k in self.complete)
         self.judged |= full
         ctx.set(dut.bad, full and self.fault == "entry")
-        loaded = self.load_at is None or self.time > self.load_at + 4
-        ctx.set(dut.loaded, loaded)
-        if loaded and self.load_at is not None:
-            self.shown = ctx.get(dut.select)
+        if self.load:
+            self.shown = self.selected
             ctx.set(dut.entry, self.entries[self.shown])
 
     def restore(self, ctx):
@@ -136,19 +143,20 @@ class Bench:
         ctx.set(dut.read_job.ready, rng.random() < 0.5)
         ctx.set(dut.read_error, self.read_error)
         ctx.set(dut.write_error, self.write_error)
-        no_room, failed = ctx.get(dut.no_room), ctx.get(dut.failed)
-        _, _, load, job, asked, admission, admitted, restore, queued, head, sent, start, release, done = (
+        self.withdrawn |= self.time == self.withdraw_at
+        ctx.set(dut.withdraw, self.withdrawn)
+        failed = ctx.get(dut.failed)
+        self.closed |= failed or self.withdrawn or bool(answer.get("full"))
+        _, _, load, selected, job, asked, admission, admitted, restore, queued, head, sent, start, release, done = (
             await ctx.tick().sample(
-                dut.load, dut.read_job.payload, dut.read_job.valid & dut.read_job.ready, dut.admit.payload,
+                dut.load, dut.select, dut.read_job.payload, dut.read_job.valid & dut.read_job.ready, dut.admit.payload,
                 dut.admit.valid & dut.admit.ready, dut.restore_job.payload,
                 dut.restore_job.valid & dut.restore_job.ready, dut.head.payload, dut.head.valid & dut.head.ready,
                 dut.start, dut.release, dut.done))
         self.time += 1
-        self.hurried |= no_room or failed
-        if load:
-            self.load_at = self.time - 1
+        self.load, self.selected = load, selected
         if start.valid:
-            self.start(start.tb, no_room or failed)
+            self.start(start.tb, failed)
         completed = event["valid"] and event["state"] == State.COMPLETE
         if release.valid:
             entry = next(k for k, place in self.places.items() if place["tb"] == release.tb and k not in self.started)
@@ -172,7 +180,7 @@ class Bench:
     def notes(self, answer, restored, event):
         """What is true from the next cycle on."""
         if answer["valid"]:
-            if not answer["bad"]:
+            if not answer.get("bad") and not answer.get("full"):
                 self.places[self.admitting] = answer
                 self.expect_reads(self.admitting)
             self.admitting = None
@@ -206,7 +214,7 @@ class Bench:
 
     def admit(self, admission, failed):
         number = next(k for k in self.complete if self.entries[k]["launch_id"] == admission["launch_id"])
-        self.late += failed  # the one in hand when it went wrong
+        self.late += failed or self.withdrawn  # the one in hand when it went wrong
         assert number not in self.places and self.late <= 1, "more is admitted after an error"
         assert admission == {"kernel": 1, "entry": number, **{name: self.entries[number][name] for name in PLACE}}
         self.admitting, self.answer_at = number, self.time + self.rng.randint(0, 6)
@@ -225,7 +233,7 @@ class Bench:
         assert number in self.places
         if state == State.DEMOTED:
             assert number in self.parsed - self.recalled
-            assert not self.gang or self.complete <= self.parsed or self.hurried
+            assert not self.gang or self.together(self.parsed)
             self.recalled.add(number)
         else:
             assert state == State.COMPLETE and number not in self.started and self.broken()
@@ -236,21 +244,38 @@ class Bench:
     def broken(self):
         return self.fault is not None
 
-    def start(self, tb, hurry):
+    def together(self, ready):
+        """Of a gang, all that have got or will get room are `ready`."""
+        return set(self.places) <= ready and (self.complete <= set(self.places) or self.closed)
+
+    def start(self, tb, failed):
         """A TB starts: the one placed last in its slot."""
-        number = next(k for k, place in self.places.items() if place["tb"] == tb and k not in self.started)
+        number = next(k for k, place in self.places.items()
+                      if place["tb"] == tb and k not in self.started[self.first:])
         self.parked.pop(number, None)
         assert number in self.parsed & self.demoted
-        assert not self.gang or hurry or self.complete <= self.parsed & self.demoted, "before the others of its gang"
+        assert not self.gang or failed or self.together(self.parsed & self.demoted), "before the others of its gang"
         self.started.append(number)
         self.ends[tb] = self.time + self.rng.randint(20, 200)
 
     async def resume(self, ctx):
-        """Run a resume to its end; return the error."""
-        dut = self.dut
+        """Run a resume to its end, with as many passes as it takes; return the error."""
         self.begin()
+        self.withdrawn = False
+        while True:
+            done = await self.one_pass(ctx)
+            self.free += [tb for tb in self.ends if tb not in self.free]  # those that came back have ended
+            self.complete -= set(self.started)
+            assert done.left == bool(self.complete - set(self.parked)) or done.error
+            if done.error or not done.left:
+                return done.error
+            assert self.closed
+            self.withdrawn, self.withdraw_at, self.late = False, None, 0
+            self.begin_pass()
+
+    async def one_pass(self, ctx):
+        dut = self.dut
         ctx.set(dut.accepted, {"kernel": 1, "ccb_base": CCB_BASE, "gang": self.gang})
-        ctx.set(dut.saved, sum(1 << k for k in {*self.complete, *self.parked}))  # a parked one may still be, or not
         entry_of = {tb: entry for entry, tb in self.parked.items()}
         for tb in range(self.g.tb_slots):
             entry = entry_of.get(tb, self.rng.randrange(self.g.tb_slots))
@@ -264,7 +289,7 @@ class Bench:
         for _ in range(LIMIT):
             done = await self.cycle(ctx)
             if done is not None:
-                return done.error
+                return done
         raise TimeoutError("the resume does not end")
 
     def run(self, count=1):
@@ -276,14 +301,14 @@ class Bench:
                 errors.append(await self.resume(ctx))
                 assert not self.jobs or self.broken()
                 assert not self.restores and not self.heads
-                assert not set(self.started) & set(self.released)
+                assert not set(self.started) & set(self.released) and len(set(self.started)) == len(self.started)
                 if not errors[-1]:
-                    assert set(self.started) == self.complete | set(self.first_parked) and not self.released
+                    assert set(self.started) == self.wanted and not self.released
                 else:
-                    assert {*self.started, *self.released, *self.parked} == set(self.places)
+                    assert {*self.started[self.first:], *self.released, *self.parked} == set(self.places)
                     assert self.demoted <= set(self.started)
 
-        simulate(self.dut, bench, cycles=count * (LIMIT + 2))
+        simulate(self.dut, bench, cycles=count * (LIMIT + 2) * (self.g.tb_slots + 1))
         return errors
 
 
@@ -292,6 +317,13 @@ class Bench:
     ("bus of 16", 1, 3)])
 def test_every_complete_entry_comes_back_and_starts(name, gang, room):
     assert Bench(GEOMETRIES[name], f"{name} {gang} {room}", gang, room).run(2) == [CommandError.NONE] * 2
+
+
+@pytest.mark.parametrize("withdraw_at", [0, 40, 90, 150, 250, 400])
+@pytest.mark.parametrize("gang", [0, 1])
+def test_a_pass_that_is_withdrawn_ends_with_what_has_its_room(withdraw_at, gang):
+    bench = Bench(GEOMETRIES["bus of 16"], f"{withdraw_at} {gang}", gang, 6, withdraw_at=withdraw_at)
+    assert bench.run(1) == [CommandError.NONE]
 
 
 @pytest.mark.parametrize("fault, error", [("entries", CommandError.BUS_ERROR), ("entry", CommandError.BAD_IMAGE)])

@@ -8,6 +8,7 @@ from caesura.hw.arch.context import Mechanism, area_bound
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
 from caesura.hw.arch.patterns import pattern_group
+from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.preempt.sequence.sequencer import Sequencer
 from support.hw.simulation import component
 from support.hw.stream_bench import put, simulate, value
@@ -27,7 +28,7 @@ def some_kernel(g, rng, spare):
 
 def accepted_of(g, kernel, command):
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
-            **{name: command[name] for name in ("kernel", "mechanism", "scramble", "gang")},
+            **{name: command[name] for name in ("kernel", "again", "mechanism", "scramble", "gang")},
             "lines": -(-kernel["shared_bytes"] // 128), "pag": pattern_group(kernel["block_x"], g.warp_size)}
 
 
@@ -41,10 +42,12 @@ def test_commands_one_after_the_other(name):
         """Run a command; return the generation after it."""
         spare = rng.choice([-128, 0, 0, 128, 4096])
         kernel, number, error = some_kernel(g, rng, spare), rng.randrange(g.kernel_slots), rng.choice(errors)
+        left, cancelled = rng.getrandbits(1), rng.random() < 0.3
         for slot in range(g.kernel_slots):
             ctx.set(dut.kernels[slot], kernel if slot == number else some_kernel(g, rng, 0))
         wanted = {"resume": rng.getrandbits(1), "kernel": number, "mechanism": rng.choice(list(Mechanism)),
-                  "scramble": rng.getrandbits(1), "gang": rng.getrandbits(1)}
+                  "scramble": rng.getrandbits(1), "gang": rng.getrandbits(1), "again": rng.getrandbits(1),
+                  "patience": rng.choice([0, 1, 1000, UNLIMITED_PATIENCE])}
         resume = wanted["resume"]
         small = not resume and spare < 0
         assert ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)
@@ -54,7 +57,7 @@ def test_commands_one_after_the_other(name):
         assert {name: accepted[name] for name in accepted if name not in ("generation", "allocated")} == (
             accepted_of(g, kernel, wanted))
         assert ctx.get(dut.clear) and ctx.get(dut.begin_resume) == resume == ctx.get(dut.resume)
-        stops = not resume and wanted["mechanism"] == Mechanism.OCCUPIED
+        stops = not resume and (wanted["mechanism"] == Mechanism.OCCUPIED or not wanted["patience"])
         for cycle in range(1 if resume else 2):
             if cycle:
                 await ctx.tick()
@@ -75,15 +78,34 @@ def test_commands_one_after_the_other(name):
                 assert not (ctx.get(dut.clear) or ctx.get(dut.begin_save) or ctx.get(dut.begin_resume))
                 await ctx.tick()
             ctx.set(other.valid, 0)
-            ctx.set(done, {"valid": 1, "error": error})
+            ctx.set(done, {"valid": 1, "error": error, "left": left and resume})
+            ctx.set(dut.cancel, cancelled)  # it may come with the end
             await ctx.tick()
             ctx.set(done.valid, 0)
+            if cancelled:
+                await flush(ctx)
         assert not ctx.get(dut.saving) and not ctx.get(dut.resuming)
         result = ctx.get(dut.result)
-        assert result.valid and result.error == (CommandError.AREA_TOO_SMALL if small else error)
+        assert result.valid
+        if small or not cancelled:
+            assert result.error == (CommandError.AREA_TOO_SMALL if small else error)
+            assert result.left == (left and resume and not small)
         await ctx.tick()
         assert ctx.get(dut.pending) == ctx.get(dut.stop_now) == ctx.get(dut.result.valid) == 0
         return generation
+
+    async def flush(ctx):
+        """What was begun is held in reset until memory has answered."""
+        for _ in range(rng.randint(0, 5)):
+            assert ctx.get(dut.flush) and not ctx.get(dut.result.valid)
+            await ctx.tick()
+            assert not ctx.get(dut.pending) and not ctx.get(dut.stop_now)
+        assert ctx.get(dut.flush)
+        ctx.set(dut.settled, 1)
+        await ctx.tick()
+        ctx.set(dut.settled, 0)
+        ctx.set(dut.cancel, 0)
+        assert not ctx.get(dut.flush)
 
     async def bench(ctx):
         generation = ctx.get(dut.accepted.generation)
@@ -114,5 +136,81 @@ def test_a_save_area_of_one_byte_too_few_is_refused():
                     ctx.set(dut.save_done.valid, 0)
                 assert ctx.get(dut.result.valid)
                 await ctx.tick()
+
+    simulate(dut, bench)
+
+
+async def preempt(ctx, dut, **wanted):
+    """Begin a preempt whose save area is large enough; it is the cycle after it was taken."""
+    ctx.set(dut.kernels[0], {"registers": 4, "warps": 1, "area_bytes": 1 << 20, "block_x": 8})
+    await put(ctx, dut.command, wanted)
+
+
+async def end(ctx, dut):
+    """Let the command end, and see that nothing is left of it."""
+    while not ctx.get(dut.saving) and not ctx.get(dut.resuming):
+        await ctx.tick()
+    done = dut.save_done if ctx.get(dut.saving) else dut.resume_done
+    ctx.set(done.valid, 1)
+    await ctx.tick()
+    ctx.set(done.valid, 0)
+    await ctx.tick()
+    assert ctx.get(dut.pending) == ctx.get(dut.stop_now) == 0
+
+
+@pytest.mark.parametrize("mechanism", [Mechanism.LIVE, Mechanism.LIVE_CP], ids=lambda m: m.name)
+def test_stop_now_rises_after_as_many_cycles_of_draining_as_the_patience_has(mechanism):
+    dut, rng = component(Sequencer, GEOMETRIES["tiny"]), random.Random(mechanism)
+
+    async def bench(ctx):
+        for patience in (1, 2, 3, 7, 64, UNLIMITED_PATIENCE, 5, UNLIMITED_PATIENCE - 1):
+            await preempt(ctx, dut, mechanism=mechanism, patience=patience)
+            drained = 0
+            for _ in range(200):
+                assert ctx.get(dut.pending) and ctx.get(dut.stop_now) == (drained >= patience)
+                draining = rng.getrandbits(1)
+                ctx.set(dut.draining, draining)
+                await ctx.tick()
+                drained += draining
+            ctx.set(dut.draining, 0)
+            await end(ctx, dut)
+
+    simulate(dut, bench)
+
+
+def test_an_upgrade_takes_the_patience_of_the_preempt_in_hand_and_of_no_other_command():
+    dut, rng = component(Sequencer, GEOMETRIES["tiny"]), random.Random(5)
+
+    async def hasten(ctx):
+        ctx.set(dut.hasten, 1)
+        await ctx.tick()
+        ctx.set(dut.hasten, 0)
+
+    async def bench(ctx):
+        await hasten(ctx)
+        assert not ctx.get(dut.stop_now)
+        for _ in range(6):
+            await preempt(ctx, dut, mechanism=Mechanism.LIVE, patience=UNLIMITED_PATIENCE)
+            for _ in range(rng.randrange(4)):
+                assert not ctx.get(dut.stop_now)
+                await ctx.tick()
+            await hasten(ctx)
+            for _ in range(5):
+                assert ctx.get(dut.pending) and ctx.get(dut.stop_now)
+                await ctx.tick()
+            await end(ctx, dut)
+            await preempt(ctx, dut, resume=1)
+            await hasten(ctx)
+            assert not ctx.get(dut.pending) and not ctx.get(dut.stop_now)
+            await end(ctx, dut)
+        await preempt(ctx, dut, mechanism=Mechanism.LIVE, patience=UNLIMITED_PATIENCE)
+        while not ctx.get(dut.saving):
+            await ctx.tick()
+        ctx.set(dut.save_done.valid, 1)
+        await ctx.tick()
+        ctx.set(dut.save_done.valid, 0)
+        assert ctx.get(dut.result.valid)
+        await hasten(ctx)  # in its last cycle
+        assert not ctx.get(dut.stop_now)
 
     simulate(dut, bench)

@@ -17,6 +17,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import MAX_REGISTERS, PC_BITS, REGISTER_BANKS, Geometry
 from ...arch.isa import AluOp, Size, Space, Unit
 from ...interfaces.payloads import below, issue, physical
+from ...lib.bits import one_hot, spread
 from .register_file import BANK_BITS, bank_row, row_of, select_bank
 
 __all__ = ["OperandCollector", "operation", "collected", "OPERANDS"]
@@ -69,6 +70,8 @@ class OperandCollector(wiring.Component):
         Operand b of all lanes where it is not a register; combinational from `arriving`.
     output : out stream
         A beat with its operands.
+    holding : Signal(warps), out
+        Vector: warps with an instruction in here, until its last beat has left.
     """
 
     issue: stream.Interface
@@ -81,6 +84,7 @@ class OperandCollector(wiring.Component):
     arriving_last: Signal
     immediate: Signal
     output: stream.Interface
+    holding: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -93,7 +97,7 @@ class OperandCollector(wiring.Component):
             "valid_warp": Out(below(g.warps)), "valid_row": In(MAX_REGISTERS),
             "arriving": Out(operation(g)), "arriving_last": Out(1),
             "immediate": In(32),
-            "output": Out(stream.Signature(collected(g))),
+            "output": Out(stream.Signature(collected(g))), "holding": Out(g.warps),
         })
 
     def elaborate(self, platform):
@@ -137,6 +141,10 @@ class OperandCollector(wiring.Component):
                          finished.eq(complete), self.output.valid.eq(finished)]
         with m.If(self.arriving_last):
             m.d.sync += self.output.payload.operation.eq(self.arriving)
+        held = [one_hot(warp, g.warps) & spread(valid, g.warps) for warp, valid in (
+            (slot.warp, full), (self.arriving.warp, finished),
+            (self.output.payload.operation.warp, self.output.valid))]
+        m.d.comb += self.holding.eq(held[0] | held[1] | held[2])
         return m
 
     @staticmethod

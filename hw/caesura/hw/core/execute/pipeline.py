@@ -134,6 +134,7 @@ class ExecutePipeline(wiring.Component):
                      predicate_back.accepting.eq(self.issue.op.ready),
                      self.issue.throttle.eq(write_back.throttle | predicate_back.throttle)]
 
+        m.d.comb += self.issue.holding.eq(operands.holding)
         faulty = self._scalars_and_fault(m, operands)
         stage = self._stages(m, operands.output, faulty)
         result, predicate = self._results(m, operands)

@@ -48,8 +48,10 @@ class FetchUnit(wiring.Component):
         Warps that may be fetched for: `alive`, and neither settling nor holding an instruction.
     alive, armed, pending_warps : Signal(warps), in
         Of the warp table.
-    invalidate : Signal(), in
+    invalidate : Signal(), in; lingering : Signal(), out
         Of the cache.
+    forget : Signal(warps), in
+        Vector: warps that wait for no line any more.
     fetch_warp, fetch_pc, fetch_kernel
         The warp picked, its PC and kernel (combinational).
     decode_warp, decode_reconv
@@ -67,6 +69,8 @@ class FetchUnit(wiring.Component):
     armed: Signal
     pending_warps: Signal
     invalidate: Signal
+    lingering: Signal
+    forget: Signal
     fetch_warp: Signal
     fetch_pc: Signal
     fetch_kernel: Signal
@@ -83,7 +87,7 @@ class FetchUnit(wiring.Component):
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             **{name: In(g.warps) for name in ("wanting", "alive", "armed", "pending_warps")},
-            "invalidate": In(1),
+            "invalidate": In(1), "lingering": Out(1), "forget": In(g.warps),
             "fetch_warp": Out(warp), "fetch_pc": In(PC_BITS),
             "fetch_kernel": In(payload.below(g.kernel_slots)),
             "decode_warp": Out(warp), "decode_reconv": In(PC_BITS),
@@ -105,7 +109,8 @@ class FetchUnit(wiring.Component):
         last = Signal(2)  # words 1 and 2 behind the one looked up are beyond the code
         decoding = Signal(g.warps)  # the warp in cycle 1
         sleeping = Signal(g.warps)
-        m.d.comb += [cache.invalidate.eq(self.invalidate),
+        m.d.comb += [cache.invalidate.eq(self.invalidate), cache.forget.eq(self.forget.any()),
+                     self.lingering.eq(cache.lingering),
                      decoder.word.eq(self.fill.instruction.word), self.op.eq(decoder.decoded)]
 
         self._pick(m, cache, sleeping, fetching, pc, bound, last, decoding)
@@ -113,7 +118,7 @@ class FetchUnit(wiring.Component):
 
         missed = fetching & ~bound & ~cache.response.hit & ~cache.response.error
         m.d.sync += sleeping.eq((sleeping | decoding & spread(missed, g.warps))
-                                & ~spread(cache.filled, g.warps))
+                                & ~self.forget & ~spread(cache.filled, g.warps))
         return m
 
     def _pick(self, m: Module, cache, sleeping, fetching, pc, bound, last, decoding):

@@ -9,6 +9,8 @@
         +---alive--- WarpTable <---waits, parks, faults ... ----------+-------+
                        ^  `--waiting--> BarrierUnit --release--> WarpTable
                        warp_init, start, free, kill, pending, stop_now
+
+    WarpGenerations --generations--> LoadStore, ConstantUnit   (forget: all blocks of a warp's slot)
 """
 
 from amaranth.hdl import Module, Mux, Signal
@@ -27,6 +29,7 @@ from ..execution_units import MEMORY_UNITS, SIDE_UNITS
 from .barriers import BarrierUnit
 from .decode import OPCODE_BITS
 from .fetch import FetchUnit
+from .generations import WarpGenerations
 from .instruction_buffer import InstructionBuffer
 from .issue import UNITS, IssueStage
 from .scoreboard import OutstandingOperations, Scoreboard, register_masks
@@ -54,7 +57,7 @@ class FrontEnd(wiring.Component):
     kernels, tbs : arrays, in
         `payloads.kernel_info` of the kernel slots, `payloads.tb_info` of the TB slots.
     residency : ResidencyPort, in
-        Launches warps, frees their slots and kills them.
+        Launches warps, frees their slots, kills and forgets them.
     stop : StopPort, in
         Stops the warps of kernels.
     state : WarpStatePort, in
@@ -121,7 +124,7 @@ class FrontEnd(wiring.Component):
             "occupancy": Out(data.StructLayout(dict.fromkeys(("valid", "waiting", "active"),
                                                              g.warps))),
             "execute": Out(IssuePort(g, (row.name for row in SIDE_UNITS))),
-            **{f"{row.name}_completion": In(CompletionPort(g, row.completions))
+            **{f"{row.name}_completion": In(CompletionPort(g, row.completions, row.remote))
                for row in MEMORY_UNITS},
             "constant": In(stream.Signature(payload.uniform_write(g))),
             "parameters": Out(ParameterPort(g)), "cycle": In(32),
@@ -145,6 +148,7 @@ class FrontEnd(wiring.Component):
         m.submodules.barriers = barriers = BarrierUnit(g)
         m.submodules.uniforms = uniforms = UniformRegisters(g)
         m.submodules.uniform = uniform = UniformUnit(g)
+        m.submodules.generations = generations = WarpGenerations(g)
         self._fetch(m, fetch, buffer, scoreboard, stack, table)
         self._issue(m, issue, buffer, stack, table)
         self._dependences(m, issue, buffer, scoreboard, outstanding, table, uniforms)
@@ -153,9 +157,14 @@ class FrontEnd(wiring.Component):
         self._barriers(m, barriers, issue, stack, table)
         self._report(m, barriers, issue, stack, table, uniform)
         self._views(m, stack, table)
+        self._forget(m, generations, fetch, scoreboard, outstanding, uniforms)
 
         quiet = Signal(g.warps)
+        settled = Signal(g.warps)  # nothing is outstanding but accesses over the bus
         m.d.comb += [
+            settled.eq(~(scoreboard.near | outstanding.shared | uniforms.near | stack.settling
+                         | self.execute.holding)),
+            self.residency.losable.eq(table.ended & settled & generations.able),
             quiet.eq(~(scoreboard.pending | outstanding.loads | outstanding.stores
                        | outstanding.shared
                        | outstanding.atomics | uniforms.outstanding | stack.settling)),
@@ -166,6 +175,20 @@ class FrontEnd(wiring.Component):
             self.occupancy.active.eq(table.active),
         ]
         return m
+
+    def _forget(self, m: Module, generations, fetch, scoreboard, outstanding, uniforms):
+        """Let every block begin anew with the slots of forgotten warps."""
+        residency, lingering = self.residency, fetch.lingering
+        for block in (generations, fetch, scoreboard, outstanding, uniforms):
+            m.d.comb += block.forget.eq(residency.forget)
+        for row in MEMORY_UNITS:
+            if row.remote:
+                port = getattr(self, f"{row.name}_completion")
+                m.d.comb += [port.forget.eq(residency.forget.any()),
+                             port.generations.eq(generations.generations)]
+                lingering = lingering | port.lingering
+        m.d.comb += [residency.lingering.eq(lingering),
+                     generations.lingering.eq(residency.lingering)]
 
     def _fetch(self, m: Module, fetch, buffer, scoreboard, stack, table):
         """Fetch unit, and what a fetched instruction fills."""
@@ -221,6 +244,7 @@ class FrontEnd(wiring.Component):
             scoreboard.reserve.warp.eq(issue.warp),
             scoreboard.reserve.registers.eq(issue.reserve.registers),
             scoreboard.reserve.predicates.eq(issue.reserve.predicates),
+            scoreboard.reserve.remote.eq(issue.reserve.remote),
             scoreboard.release_register.eq(self.execute.release_register),
             scoreboard.release_predicate.eq(self.execute.release_predicate),
             outstanding.issue_load.eq(issue.loads), outstanding.issue_store.eq(issue.stores),
@@ -229,7 +253,7 @@ class FrontEnd(wiring.Component):
             outstanding.store_done.eq(self.global_completion.store),
             outstanding.shared_done.eq(self.shared_completion.shared),
             outstanding.atomic_done.eq(self.global_completion.atomic),
-            uniforms.reserve.eq(issue.uniform_writes),
+            uniforms.reserve.eq(issue.uniform_writes), uniforms.remote.eq(issue.reserve.remote),
         ]
 
     def _uniform(self, m: Module, issue, uniforms, uniform):
@@ -327,7 +351,8 @@ class FrontEnd(wiring.Component):
             m.d.comb += [
                 stack.view_select[number].eq(select), table.view_warp[number].eq(select.warp),
                 view.valid.eq(bit(table.valid)), view.waiting.eq(bit(table.waiting)),
-                view.parked.eq(bit(table.parked)), view.exited.eq(bit(self.stop.exited)),
+                view.parked.eq(bit(table.parked)), view.between.eq(bit(table.between)),
+                view.exited.eq(bit(self.stop.exited)),
                 view.live_vector.eq(table.view_live[number]),
                 view.depth.eq(entry.depth), view.live.eq(entry.live), view.pc.eq(entry.pc),
                 view.mask.eq(entry.mask), view.reconv.eq(entry.reconv),

@@ -1,7 +1,7 @@
 """Issue stage: one warp instruction a cycle;
 resolves branches, exits, barriers and preemption points itself."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -81,8 +81,8 @@ class IssueStage(wiring.Component):
         Id of the barrier that `waits` arrives at.
     live : Out(valid, vector)
         New live vector of `warp`.
-    reserve : Out(valid, registers, predicates)
-        What the issued instruction will write.
+    reserve : Out(valid, registers, predicates, remote)
+        What the issued instruction will write; its registers come over the bus if `remote`.
     loads, stores, atomics, shared, uniform_writes : Signal(warps), out
         The warp that issues such an instruction (a global load, store or atomic; a shared access;
         one that writes a uniform register), one-hot.
@@ -148,7 +148,7 @@ class IssueStage(wiring.Component):
             "live": Out(data.StructLayout({"valid": 1, "vector": LIVE_BITS})),
             "fault": Out(data.StructLayout({"kind": Fault, "pc": PC_BITS})),
             "reserve": Out(data.StructLayout({"valid": 1, "registers": g.regs_per_thread,
-                                              "predicates": PREDICATES})),
+                                              "predicates": PREDICATES, "remote": 1})),
             "issue": Out(stream.Signature(payload.issue(g))),
             "trace": Out(data.StructLayout({
                 "valid": 1, "warp": warp, "pc": PC_BITS, "mask": g.warp_size, "op": OPCODE_BITS})),
@@ -280,7 +280,9 @@ class IssueStage(wiring.Component):
         ]
         _, _, registers, predicates = register_masks(self.geometry, op)
         m.d.comb += [self.reserve.valid.eq(send), self.reserve.registers.eq(registers),
-                     self.reserve.predicates.eq(predicates)]
+                     self.reserve.predicates.eq(predicates),
+                     self.reserve.remote.eq(Cat(op.unit == row.unit for row in EXECUTION_UNITS
+                                                if row.remote).any())]
         is_global = op.unit == Unit.GLOBAL
         for vector, kind in (
             (self.loads, is_global & ~op.store & ~op.atomic), (self.stores, is_global & op.store),

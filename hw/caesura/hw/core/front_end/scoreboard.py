@@ -59,34 +59,42 @@ class Scoreboard(wiring.Component):
     ----------
     fill : In(valid, warp, registers, predicates)
         `warp` now holds an instruction that reads or writes these.
-    reserve : In(valid, warp, registers, predicates)
-        `warp` issues an instruction that writes these; counts from the next cycle on.
+    reserve : In(valid, warp, registers, predicates, remote)
+        `warp` issues an instruction that writes these; counts from the next cycle on. `remote`: its
+        registers come over the bus.
     release_register, release_predicate : in
         Written; counts from the next cycle on.
+    forget : Signal(warps), in
+        Vector: nothing is pending from the next cycle on.
     hazard : Signal(warps), out
         The instruction held needs something pending.
     pending : Signal(warps), out
         Something is pending.
+    near : Signal(warps), out
+        Something is pending that does not come over the bus.
     """
 
     fill: data.View
     reserve: data.View
     release_register: data.View
     release_predicate: data.View
+    forget: Signal
     hazard: Signal
     pending: Signal
+    near: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
         warp = payload.below(g.warps)
-        sets = data.StructLayout({"valid": 1, "warp": warp, "registers": g.regs_per_thread,
-                                  "predicates": PREDICATES})
+        sets = {"valid": 1, "warp": warp, "registers": g.regs_per_thread,
+                "predicates": PREDICATES}
         super().__init__({
-            "fill": In(sets),
-            "reserve": In(sets),
+            "fill": In(data.StructLayout(sets)),
+            "reserve": In(data.StructLayout(sets | {"remote": 1})),
             "release_register": In(payload.register_release(g)),
             "release_predicate": In(payload.predicate_release(g)),
-            "hazard": Out(g.warps), "pending": Out(g.warps),
+            "forget": In(g.warps),
+            "hazard": Out(g.warps), "pending": Out(g.warps), "near": Out(g.warps),
         })
 
     def elaborate(self, platform):
@@ -107,25 +115,36 @@ class Scoreboard(wiring.Component):
         for w in range(g.warps):
             with_registers = self._pending(m, f"registers{w}", fills[w],
                                            self.fill.registers, reserves[w],
-                                           self.reserve.registers, registers[w], register)
+                                           self.reserve.registers, registers[w], register,
+                                           self.forget[w])
             with_predicates = self._pending(m, f"predicates{w}", fills[w],
                                             self.fill.predicates, reserves[w],
-                                            self.reserve.predicates, predicates[w], predicate)
+                                            self.reserve.predicates, predicates[w], predicate,
+                                            self.forget[w])
+            remote = Signal(g.regs_per_thread, name=f"remote{w}")
+            with m.If(reserves[w]):
+                m.d.sync += remote.eq(remote & ~self.reserve.registers | self.reserve.registers
+                                      & spread(self.reserve.remote, g.regs_per_thread))
             m.d.comb += [self.hazard[w].eq(with_registers[0] | with_predicates[0]),
-                         self.pending[w].eq(with_registers[1] | with_predicates[1])]
+                         self.pending[w].eq(with_registers[1].any() | with_predicates[1].any()),
+                         self.near[w].eq((with_registers[1] & ~remote).any()
+                                         | with_predicates[1].any())]
         return m
 
     @staticmethod
-    def _pending(m: Module, name: str, fill, needs, reserve, writes, release, released) -> tuple:
-        """State of one warp; return whether it has a hazard, and whether anything is pending."""
+    def _pending(m: Module, name: str, fill, needs, reserve, writes, release, released, forget
+                 ) -> tuple:
+        """State of one warp; return whether it has a hazard, and what is pending."""
         need = Signal(len(needs), name=f"need_{name}")
         pending = Signal(len(needs), name=f"pending_{name}")
         with m.If(fill):
             m.d.sync += need.eq(needs)
-        with m.If(reserve | release):
+        with m.If(forget):
+            m.d.sync += pending.eq(0)
+        with m.Elif(reserve | release):
             m.d.sync += pending.eq(pending & ~(released & spread(release, len(needs)))
                                    | writes & spread(reserve, len(needs)))
-        return (pending & need).any(), pending.any()
+        return (pending & need).any(), pending
 
 
 class OutstandingOperations(wiring.Component):
@@ -138,6 +157,8 @@ class OutstandingOperations(wiring.Component):
         Which warp issues a global load, a global store, a shared access, a global atomic; one-hot.
     load_done, store_done, shared_done, atomic_done : in
         `payloads.warp_event`.
+    forget : Signal(warps), in
+        Vector: nothing is outstanding from the next cycle on.
     loads, stores, shared, atomics : Signal(warps), out
         Some outstanding.
     loads_full, stores_full, shared_full, atomics_full : Signal(warps), out
@@ -152,6 +173,7 @@ class OutstandingOperations(wiring.Component):
     store_done: data.View
     shared_done: data.View
     atomic_done: data.View
+    forget: Signal
     loads: Signal
     stores: Signal
     shared: Signal
@@ -171,6 +193,7 @@ class OutstandingOperations(wiring.Component):
         super().__init__({
             **{f"issue_{kind}": In(g.warps) for kind in kinds},
             **{f"{kind}_done": In(payload.warp_event(g)) for kind in kinds},
+            "forget": In(g.warps),
             **{name: Out(g.warps) for name in kinds.values()},
             **{f"{name}_full": Out(g.warps) for name in kinds.values()},
         })
@@ -185,6 +208,7 @@ class OutstandingOperations(wiring.Component):
             m.d.comb += [
                 counters.up.eq(getattr(self, f"issue_{kind}")),
                 counters.down.eq(one_hot(done.warp, warps) & spread(done.valid, warps)),
+                counters.clear.eq(self.forget),
                 getattr(self, name).eq(counters.any),
                 getattr(self, f"{name}_full").eq(counters.full),
             ]

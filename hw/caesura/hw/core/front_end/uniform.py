@@ -56,8 +56,14 @@ class UniformRegisters(wiring.Component):
         Makes the registers of a warp unwritten.
     reserve : Signal(warps), in
         The warp that issues an instruction which will write a register, one-hot.
+    remote : Signal(1), in
+        With `reserve`: what is written comes over the bus.
+    forget : Signal(warps), in
+        Vector: no write is to come any more.
     outstanding : Signal(warps), out
         That write is still to come.
+    near : Signal(warps), out
+        It is, and not over the bus.
     save_warp, save_select, save_value : in, out
         One register of a warp, for the preemption unit.
     written : Signal(UNIFORMS), out
@@ -75,7 +81,10 @@ class UniformRegisters(wiring.Component):
     restore: data.View
     clear: data.View
     reserve: Signal
+    remote: Signal
+    forget: Signal
     outstanding: Signal
+    near: Signal
     save_warp: Signal
     save_select: Signal
     save_value: Signal
@@ -92,7 +101,8 @@ class UniformRegisters(wiring.Component):
             "result": In(stream.Signature(payload.uniform_write(g))),
             "constant": In(stream.Signature(payload.uniform_write(g))),
             "restore": In(write), "clear": In(payload.warp_event(g)),
-            "reserve": In(g.warps), "outstanding": Out(g.warps),
+            "reserve": In(g.warps), "remote": In(1), "forget": In(g.warps),
+            "outstanding": Out(g.warps), "near": Out(g.warps),
             "save_warp": In(warp), "save_select": In(number),
             "save_value": Out(32), "written": Out(UNIFORMS), "trace": Out(write),
         })
@@ -152,8 +162,13 @@ class UniformRegisters(wiring.Component):
             self.trace.register.eq(chosen.register), self.trace.value.eq(chosen.data),
             write.eq(Mux(restore.valid, restore, self.trace)),
         ]
-        m.d.sync += self.outstanding.eq((self.outstanding | self.reserve)
-                                        & ~(one_hot(chosen.warp, g.warps) & spread(taken, g.warps)))
+        far = Signal(g.warps)  # the last write that was reserved comes over the bus
+        m.d.sync += [
+            self.outstanding.eq((self.outstanding | self.reserve) & ~self.forget
+                                & ~(one_hot(chosen.warp, g.warps) & spread(taken, g.warps))),
+            far.eq(far & ~self.reserve | self.reserve & spread(self.remote, g.warps)),
+        ]
+        m.d.comb += self.near.eq(self.outstanding & ~far)
         return write
 
 

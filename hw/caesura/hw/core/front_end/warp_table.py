@@ -54,6 +54,9 @@ class WarpTable(wiring.Component):
     alive : Signal(warps), out
         May fetch and issue in this cycle.
     valid, waiting, parked, armed, faulted : Signal(warps), out
+    between : Signal(warps), out
+        Parked by `stop_now`, between preemption points: the live vector is not that of where the
+        warp stands.
     active : Signal(warps), out
         Started, and neither out of lanes nor killed.
     ended : Signal(warps), out
@@ -88,6 +91,7 @@ class WarpTable(wiring.Component):
     valid: Signal
     waiting: Signal
     parked: Signal
+    between: Signal
     armed: Signal
     faulted: Signal
     active: Signal
@@ -116,8 +120,9 @@ class WarpTable(wiring.Component):
                for name in ("waits", "parks", "arms", "disarms", "faults", "emptied", "releases")},
             "barrier": In(below(BARRIERS)),
             "live": In(data.StructLayout({"valid": 1, "warp": warp, "vector": LIVE_BITS})),
-            **{name: Out(g.warps) for name in ("alive", "valid", "waiting", "parked", "armed",
-                                               "faulted", "active", "ended", "pending_warps")},
+            **{name: Out(g.warps) for name in ("alive", "valid", "waiting", "parked", "between",
+                                               "armed", "faulted", "active", "ended",
+                                               "pending_warps")},
             "barriers": Out(g.warps).array(BARRIER_PLANES),
             "members": Out(g.warps).array(g.tb_slots),
             "fetch_warp": In(warp), "fetch_kernel": Out(below(g.kernel_slots)),
@@ -175,6 +180,7 @@ class WarpTable(wiring.Component):
             self.waiting.eq((self.waiting | self.waits) & ~self.releases & kept
                             | fresh & spread(self.init.waiting, g.warps)),
             self.parked.eq((self.parked & self.pending_warps | self.parks | stopped) & kept),
+            self.between.eq((self.between & self.pending_warps | stopped) & kept),
             self.armed.eq((self.armed & ~self.disarms & ~stopped | self.arms) & kept),
             self.faulted.eq((self.faulted | self.faults) & kept),
             killed.eq((killed | self.kill & self.valid) & kept),

@@ -10,6 +10,7 @@ from ...arch.geometry import ADDRESS_BITS, PC_BITS, SEGMENT_BYTES, Geometry
 from ...arch.isa import Size
 from ...interfaces import payloads as payload
 from ...lib.bits import lowest, select
+from .generation import is_stale
 from .operation_queue import queued
 
 __all__ = ["OFFSET_BITS", "segment", "Coalescer"]
@@ -23,7 +24,8 @@ def segment(g: Geometry, slots: int) -> data.StructLayout:
 
     `address` is that of the lowest of them, `offset` the byte offset of each lane in its own
     segment (of use where `mask` is set). `kind` is the instruction's fault, `Fault.NONE` if it has
-    none; then `mask` is empty and `address` is the faulting address. `last` ends the instruction.
+    none; then `mask` is empty and `address` is the faulting address. `first` begins the
+    instruction, `last` ends it.
     """
     below = payload.below
     return data.StructLayout({
@@ -31,7 +33,8 @@ def segment(g: Geometry, slots: int) -> data.StructLayout:
         "base": payload.physical(g), "pc": PC_BITS,
         "d": 6, "size": Size, "store": 1, "atomic": 1, "function": 4, "writes_d": 1, "local": 1,
         "slot": below(slots), "kind": Fault, "address": ADDRESS_BITS,
-        "mask": g.warp_size, "offset": data.ArrayLayout(OFFSET_BITS, g.warp_size), "last": 1,
+        "mask": g.warp_size, "offset": data.ArrayLayout(OFFSET_BITS, g.warp_size),
+        "first": 1, "last": 1, "generation": payload.GENERATION_BITS,
     })
 
 
@@ -40,12 +43,15 @@ class Coalescer(wiring.Component):
 
     Each cycle the lowest lane that is left leads, and every lane that is left in its segment goes
     with it (the coalescing rule of compute capability 1.2 and later). A segment leaves one cycle
-    after it was found. An instruction with a fault becomes one empty segment.
+    after it was found. An instruction with a fault becomes one empty segment, and so does what is
+    left of one whose warp was forgotten: every instruction has a last segment.
 
     Attributes
     ----------
     head, mask, address : In
         As the queue gives them.
+    generations : In
+        `payloads.generations`.
     start, advance : Out
         The queue's events: first and last segment of `head` found.
     segment : stream of segment, out
@@ -54,6 +60,7 @@ class Coalescer(wiring.Component):
     head: data.View
     mask: Signal
     address: data.View
+    generations: data.View
     start: Signal
     advance: Signal
     segment: stream.Interface
@@ -65,6 +72,7 @@ class Coalescer(wiring.Component):
             "head": In(data.StructLayout({"valid": 1, "op": queued(g, slots)})),
             "mask": In(g.warp_size),
             "address": In(data.ArrayLayout(32, g.warp_size)),
+            "generations": In(payload.generations(g)),
             "start": Out(1),
             "advance": Out(1),
             "segment": Out(stream.Signature(segment(g, slots))),
@@ -79,13 +87,16 @@ class Coalescer(wiring.Component):
         found = Signal(g.warp_size)  # those in the segment of the `leader`
         leader = Signal(ADDRESS_BITS)  # address of the lowest lane left
         faulty = Signal()
+        ended = Signal()  # no segment is to be found any more
         last = Signal()  # no lane is left behind them
         go = Signal()
         lanes = [self.address[i] for i in range(g.warp_size)]
         same = Cat(address[OFFSET_BITS:] == leader[OFFSET_BITS:] for address in lanes)
         m.d.comb += [left.eq(Mux(started, rest, self.mask)), leader.eq(select(lowest(left), lanes)),
-                     faulty.eq(op.kind != Fault.NONE), found.eq(Mux(faulty, 0, left & same)),
-                     last.eq(faulty | ((left & ~found) == 0)),
+                     faulty.eq(op.kind != Fault.NONE),
+                     ended.eq(faulty | is_stale(self.generations, op)),
+                     found.eq(Mux(ended, 0, left & same)),
+                     last.eq(ended | ((left & ~found) == 0)),
                      go.eq(self.head.valid & (~out.valid | out.ready)),
                      self.start.eq(go & ~started), self.advance.eq(go & last)]
         with m.If(out.ready):
@@ -94,10 +105,11 @@ class Coalescer(wiring.Component):
             m.d.sync += [started.eq(~last), rest.eq(left & ~found),
                          out.valid.eq(1), out.payload.mask.eq(found),
                          out.payload.address.eq(Mux(faulty, op.fault_address, leader)),
-                         out.payload.last.eq(last)]
+                         out.payload.first.eq(~started), out.payload.last.eq(last)]
             m.d.sync += [out.payload[name].eq(op[name])
                          for name in ("warp", "kernel", "base", "pc", "d", "size", "store",
-                                      "atomic", "function", "writes_d", "local", "slot", "kind")]
+                                      "atomic", "function", "writes_d", "local", "slot", "kind",
+                                      "generation")]
             m.d.sync += [out.payload.offset[i].eq(address[:OFFSET_BITS])
                          for i, address in enumerate(lanes)]
         return m

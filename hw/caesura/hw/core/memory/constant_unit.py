@@ -22,6 +22,7 @@ from ...lib.bits import look_up, lowest, pick, select
 from ...memory.constant_cache import ROW_BYTES, ConstantCache
 from ...memory.ports import ReadInterface, ReadPort
 from .access_size import extra_bytes, extra_registers, extract
+from .generation import Backlog, is_stale
 from .operation_queue import OperationQueue
 
 __all__ = ["HIT_LATENCY", "ConstantUnit"]
@@ -47,7 +48,7 @@ def _pass(g: Geometry) -> data.StructLayout:
         "pc": PC_BITS, "register": 6, "beat": payload.below(g.beats),
         "last": 1, "mask": g.lanes, "size": Size,
         "uniform": 1, "kind": Fault, "start": 1, "first": 1,
-        "complete": 1, "final": 1, "take": g.lanes,
+        "complete": 1, "final": 1, "take": g.lanes, "generation": payload.GENERATION_BITS,
         "word": 2, "low": _WORD_BITS, "address": ADDRESS_BITS,
     })
 
@@ -68,6 +69,9 @@ class ConstantUnit(wiring.Component):
     anything is read; BUS_ERROR with the memory address, at the lowest lane whose line failed.
     Registers are released all the same, after the report, with empty masks (a uniform register
     without `keep`).
+
+    A load whose warp was forgotten looks nothing up any more, reports and writes nothing; the line
+    that it may have missed is fetched to its end.
 
     Attributes
     ----------
@@ -95,7 +99,8 @@ class ConstantUnit(wiring.Component):
         self.geometry = g
         super().__init__({
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
-            "access": In(MemoryAccessPort(g, words=0)), "completion": Out(CompletionPort(g)),
+            "access": In(MemoryAccessPort(g, words=0)),
+            "completion": Out(CompletionPort(g, remote=True)),
             "uniform": Out(stream.Signature(payload.uniform_write(g))),
             "fault": Out(payload.fault_report(g)),
             "read_port": Out(ReadPort(g)),
@@ -109,7 +114,10 @@ class ConstantUnit(wiring.Component):
         m.submodules.cache = cache = ConstantCache(g)
         wiring.connect(m, wiring.flipped(self.access.op), queue.op)
         wiring.connect(m, cache.port, wiring.flipped(self.read_port))
-        m.d.comb += [self.completion.room.eq(queue.room), cache.invalidate.eq(self.invalidate)]
+        completion = self.completion
+        m.d.comb += [completion.room.eq(queue.room), cache.invalidate.eq(self.invalidate),
+                     cache.forget.eq(completion.forget),
+                     queue.generations.eq(completion.generations)]
         self._bound(m, queue)
         looked = Signal(_pass(g))
         looking = Signal()
@@ -120,7 +128,13 @@ class ConstantUnit(wiring.Component):
         space = Signal()
         spoiled = Signal()
         self._look_up(m, cache, looked, looking, free, found, finding, space, spoiled)
-        self._result(m, cache.row, found, finding, space)
+        # beside those in `queue` one is looked up, one found, one written
+        m.submodules.backlog = backlog = Backlog(queue.slots + 3)
+        op = self.access.op
+        m.d.comb += [backlog.enter.eq(op.valid & op.ready & op.payload.last),
+                     backlog.leave.eq(self._result(m, cache.row, found, finding, space)),
+                     backlog.mark.eq(completion.forget),
+                     completion.lingering.eq(backlog.left | cache.lingering)]
         return m
 
     def _bound(self, m, queue):
@@ -158,7 +172,8 @@ class ConstantUnit(wiring.Component):
                 look_up(m, mine,
                         [queue.address[b * g.lanes + i][:OFFSET_BITS] for b in range(g.beats)],
                         beat)
-            m.d.comb += [bad.eq(op.kind != Fault.NONE),
+            m.d.comb += [bad.eq((op.kind != Fault.NONE)
+                                | is_stale(self.completion.generations, op)),
                          left.eq(Mux(bad, 0, Mux(started, rest, mask))),
                          offset.eq(select(lowest(left), offsets)),
                          take.eq(left & Cat(mine == offset for mine in offsets))]
@@ -176,7 +191,7 @@ class ConstantUnit(wiring.Component):
                 with m.If(beat == g.beats - 1):
                     m.d.sync += k.eq(Mux(last, 0, k + 1))
             m.d.sync += [looked[name].eq(op[name])
-                         for name in ("warp", "base", "kernel", "pc", "size", "kind")]
+                         for name in ("warp", "base", "kernel", "pc", "size", "kind", "generation")]
             m.d.sync += [
                 looked.register.eq(op.d | k), looked.beat.eq(beat),
                 looked.last.eq(beat == g.beats - 1),
@@ -195,16 +210,19 @@ class ConstantUnit(wiring.Component):
         wanted = Signal()
         moves = Signal()
         failed = Signal()
+        stale = Signal()
         with m.If(looking):
             look_up(m, base, [kernel.const_base for kernel in self.kernels], looked.kernel)
-            m.d.comb += [wanted.eq(looked.take.any() & ~(spoiled & ~looked.start)),
+            m.d.comb += [stale.eq(is_stale(self.completion.generations, looked)),
+                         wanted.eq(looked.take.any() & ~(spoiled & ~looked.start) & ~stale),
                          address.eq(Cat(looked.address[:7],
                                         base[7:] + looked.address[7:OFFSET_BITS]))]
         m.d.comb += [
             cache.request.valid.eq(wanted & space),
             cache.request.address.eq(address), failed.eq(cache.error),
             moves.eq(looking & space & (~wanted | cache.hit | failed)), free.eq(~looking | moves),
-            self.fault.valid.eq(moves & (failed | looked.start & (looked.kind != Fault.NONE))),
+            self.fault.valid.eq(moves & ~stale
+                                & (failed | looked.start & (looked.kind != Fault.NONE))),
             self.fault.kind.eq(Mux(failed, Fault.BUS_ERROR, looked.kind)),
             self.fault.warp.eq(looked.warp),
             self.fault.pc.eq(looked.pc),
@@ -219,10 +237,14 @@ class ConstantUnit(wiring.Component):
                 m.d.sync += [found.mask.eq(0), found.take.eq(0)]
 
     def _result(self, m, row, found, finding, space):
-        """Collect the lanes of a beat over its passes and write it, or one value of all passes."""
+        """Collect the lanes of a beat over its passes and write it, or one value of all passes;
+        return when an instruction has ended."""
         g, write, uniform = self.geometry, self.access.write, self.uniform
         full = Signal()
         once = Signal()
+        stale = Signal()
+        final = Signal()
+        owner = Signal(payload.tagged(data.StructLayout({"warp": payload.below(g.warps)})))
         leave = Signal()
         move = Signal()
         word = Signal(32)
@@ -231,15 +253,18 @@ class ConstantUnit(wiring.Component):
             look_up(m, word, [row.word_select(w, 32) for w in range(ROW_BYTES // WORD_BYTES)],
                     found.word)
             m.d.comb += value.eq(extract(word, found.low, found.size))
-        m.d.comb += [write.valid.eq(full & ~once), uniform.valid.eq(full & once),
-                     leave.eq(full & Mux(once, uniform.ready, write.ready)),
+        m.d.comb += [stale.eq(is_stale(self.completion.generations, owner)),
+                     write.valid.eq(full & ~once & ~stale), uniform.valid.eq(full & once & ~stale),
+                     leave.eq(full & (stale | Mux(once, uniform.ready, write.ready))),
+                     write.payload.warp.eq(owner.warp), uniform.payload.warp.eq(owner.warp),
                      move.eq(finding & (~full | leave)), space.eq(~finding | move)]
         with m.If(move):
             m.d.sync += [full.eq(Mux(found.uniform, found.final, found.complete)),
-                         once.eq(found.uniform)]
+                         once.eq(found.uniform), final.eq(found.final), owner.warp.eq(found.warp),
+                         owner.generation.eq(found.generation)]
             m.d.sync += [write.payload[name].eq(found[name])
-                         for name in ("warp", "base", "register", "beat", "last", "mask")]
-            m.d.sync += [write.payload.release.eq(found.last), uniform.payload.warp.eq(found.warp),
+                         for name in ("base", "register", "beat", "last", "mask")]
+            m.d.sync += [write.payload.release.eq(found.last),
                          uniform.payload.register.eq(found.register)]
             with m.If(found.start | found.take.any()):
                 m.d.sync += [uniform.payload.keep.eq(found.take.any()),
@@ -251,3 +276,4 @@ class ConstantUnit(wiring.Component):
                     m.d.sync += write.payload.data[i].eq(0)
         with m.Elif(leave):
             m.d.sync += full.eq(0)
+        return leave & final

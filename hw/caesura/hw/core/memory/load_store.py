@@ -26,6 +26,7 @@ from ...memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .atomics.entries import trace_atomic
 from .atomics.global_unit import GlobalAtomics
 from .coalescer import OFFSET_BITS, Coalescer
+from .generation import Backlog, is_stale
 from .load_unit import LoadUnit
 from .local_address import LocalAddress
 from .operation_queue import OperationQueue
@@ -52,6 +53,9 @@ class LoadStore(wiring.Component):
     answered with an error (BUS_ERROR), is reported at its lowest lane; segments before it have been
     accessed, later ones are not (BUS_ERROR: may be). Registers are released and completion is
     signalled all the same, not before the report.
+
+    Forgotten warps: an access that has not become a request does not become one; of others the
+    answer is awaited, in the order in which they were made, and dropped.
 
     Attributes
     ----------
@@ -85,7 +89,7 @@ class LoadStore(wiring.Component):
             "kernels": In(data.ArrayLayout(payload.kernel_info(g), g.kernel_slots)),
             "tbs": In(data.ArrayLayout(payload.tb_info(g), g.tb_slots)),
             "access": In(MemoryAccessPort(g)),
-            "completion": Out(CompletionPort(g, ("load", "store", "atomic"))),
+            "completion": Out(CompletionPort(g, ("load", "store", "atomic"), remote=True)),
             "fault": Out(payload.fault_report(g)),
             "trace_atomic": Out(trace_atomic(g)),
             "read_port": Out(ReadPort(g)),
@@ -106,15 +110,14 @@ class LoadStore(wiring.Component):
         self._addresses(m, queue)
         wiring.connect(m, loads.write, merge.second)
         wiring.connect(m, atomics.write, merge.first)
-        wiring.connect(m, merge.merged, wiring.flipped(self.access.write))
         for port, outer in ((loads.read_port, self.read_port), (stores.write_port, self.write_port),
                             (atomics.read_port, self.atomic_read_port),
                             (atomics.write_port, self.atomic_write_port)):
             wiring.connect(m, port, wiring.flipped(outer))
         m.d.comb += [
-            self.completion.room.eq(queue.room), self.completion.load.eq(loads.done),
-            self.completion.store.eq(stores.done),
-            self.completion.atomic.eq(atomics.done), self.trace_atomic.eq(atomics.trace),
+            self.completion.room.eq(queue.room), self.trace_atomic.eq(atomics.trace),
+            *(block.generations.eq(self.completion.generations)
+              for block in (queue, coalescer, loads, stores, atomics)),
             coalescer.head.eq(queue.head), coalescer.mask.eq(queue.mask),
             coalescer.address.eq(queue.address),
             queue.start.eq(coalescer.start), queue.advance.eq(coalescer.advance),
@@ -122,7 +125,31 @@ class LoadStore(wiring.Component):
             stores.data.eq(queue.data), atomics.data.eq(queue.data),
         ]
         self._dispatch(m, queue, coalescer.segment, loads, stores, atomics)
+        self._results(m, queue, merge.merged, loads, stores, atomics)
         return m
+
+    def _results(self, m, queue, merged, loads, stores, atomics):
+        """Pass registers and completions on, but for those of forgotten warps; tell whether there
+        are any left of these."""
+        completion, write = self.completion, self.access.write
+        late = Signal()
+        m.d.comb += [
+            late.eq(is_stale(completion.generations, merged.payload)),
+            write.valid.eq(merged.valid & ~late), merged.ready.eq(write.ready | late),
+            *(write.payload[name].eq(merged.payload[name])
+              for name in write.payload.shape().members)]
+        for event, done in ((completion.load, loads.done), (completion.store, stores.done),
+                            (completion.atomic, atomics.done)):
+            m.d.comb += [event.warp.eq(done.warp),
+                         event.valid.eq(done.valid & ~is_stale(completion.generations, done))]
+        m.submodules.backlog = backlog = Backlog(queue.slots)
+        op = self.access.op
+        m.d.comb += [
+            backlog.enter.eq(op.valid & op.ready & op.payload.last),
+            backlog.leave.eq(queue.release), backlog.mark.eq(completion.forget),
+            completion.lingering.eq(backlog.left | loads.lingering | stores.lingering
+                                    | atomics.lingering),
+            *(unit.forget.eq(completion.forget) for unit in (loads, stores, atomics))]
 
     def _addresses(self, m, queue):
         """Put the beats into the queue, local addresses translated."""
@@ -135,8 +162,8 @@ class LoadStore(wiring.Component):
                      queue.op.payload.address.eq(local.address)]
 
     def _dispatch(self, m, queue, found, loads, stores, atomics):
-        """Check a segment against the windows and send it on;
-        a faulting one ends its instruction."""
+        """Check a segment against the windows and send it on; a faulting one ends its instruction,
+        one of a forgotten warp goes nowhere."""
         segment = found.payload
         kind = Signal(Fault)
         bad = Signal()
@@ -144,6 +171,7 @@ class LoadStore(wiring.Component):
         offer = Signal()
         clear = Signal()
         taken = Signal()
+        stale = Signal()
         units = ((stores, segment.store), (atomics, segment.atomic),
                  (loads, ~segment.store & ~segment.atomic))
         m.d.comb += [
@@ -151,9 +179,10 @@ class LoadStore(wiring.Component):
                         Mux(segment.local | self._in_window(segment),
                             Fault.NONE, Fault.GLOBAL_WINDOW))),
             bad.eq(kind != Fault.NONE), clear.eq(~Cat(unit.fault.valid for unit, _ in units).any()),
-            offer.eq(found.valid & ~dropping & (clear | ~bad)),
+            stale.eq(is_stale(self.completion.generations, segment)),
+            offer.eq(found.valid & ~dropping & ~stale & (clear | ~bad)),
             taken.eq(Cat(mine & unit.segment.ready for unit, mine in units).any()),
-            found.ready.eq(dropping | ((clear | ~bad) & taken)),
+            found.ready.eq(dropping | stale | ((clear | ~bad) & taken)),
             queue.release.eq(found.valid & found.ready & segment.last),
         ]
         for unit, mine in units:

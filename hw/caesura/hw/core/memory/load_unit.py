@@ -22,6 +22,7 @@ from ...interfaces import payloads as payload
 from ...memory.ports import ReadInterface, ReadPort
 from .access_size import extra_registers, extract
 from .coalescer import OFFSET_BITS, segment
+from .generation import Backlog, is_stale
 
 __all__ = ["access_fault", "LoadUnit"]
 
@@ -40,7 +41,7 @@ def _outstanding(g: Geometry) -> data.StructLayout:
         "pc": PC_BITS, "d": 6, "size": Size,
         "address": ADDRESS_BITS, "mask": g.warp_size,
         "offset": data.ArrayLayout(OFFSET_BITS, g.warp_size),
-        "last": 1, "void": 1,
+        "first": 1, "last": 1, "void": 1, "generation": payload.GENERATION_BITS,
     })
 
 
@@ -56,20 +57,26 @@ class LoadUnit(wiring.Component):
 
     A segment with `kind` set, or with a failed beat, writes its registers with empty masks, as do
     those after it of the same instruction; a failed beat is reported once an instruction, as
-    BUS_ERROR at the lowest lane.
+    BUS_ERROR at the lowest lane. One whose warp was forgotten is not reported, and what it writes
+    and completes says so by its generation.
 
     Attributes
     ----------
     segment : stream of segment, in
         Loads only. One whose `kind` is set has been reported already; it needs no request.
-    write : stream of register_write, out
-    done : Out
+    generations : payloads.generations, in; forget : Signal(1), in; lingering : Signal(1), out
+        As in `CompletionPort`.
+    write : stream of tagged register_write, out
+    done : tagged warp_event, out
         One cycle, after the last write of an instruction was accepted.
     fault : stream of access_fault, out
     read_port : ReadPort
     """
 
     segment: stream.Interface
+    generations: data.View
+    forget: Signal
+    lingering: Signal
     write: stream.Interface
     done: data.View
     fault: stream.Interface
@@ -79,8 +86,9 @@ class LoadUnit(wiring.Component):
         self.geometry = g
         super().__init__({
             "segment": In(stream.Signature(segment(g, slots))),
-            "write": Out(stream.Signature(payload.register_write(g))),
-            "done": Out(payload.warp_event(g)),
+            "generations": In(payload.generations(g)), "forget": In(1), "lingering": Out(1),
+            "write": Out(stream.Signature(payload.tagged(payload.register_write(g)))),
+            "done": Out(payload.tagged(payload.warp_event(g))),
             "fault": Out(stream.Signature(access_fault(g))),
             "read_port": Out(ReadPort(g)),
         })
@@ -93,6 +101,7 @@ class LoadUnit(wiring.Component):
         gathered = Signal()
         part = data.StructLayout({"segment": _outstanding(g), "failed": 1, "report": 1})
         current = Signal(part)
+        report = Signal()
         arriving, arrives = self._request(m)
         words = self._gather(m, arriving)
         self._complete(m, arriving, arrives, current, gathered, ~gathered | copy)
@@ -101,10 +110,15 @@ class LoadUnit(wiring.Component):
             self.fault.payload.warp.eq(current.segment.warp),
             self.fault.payload.pc.eq(current.segment.pc),
             self.fault.payload.address.eq(current.segment.address),
-            self.fault.valid.eq(gathered & rows_free & current.report),
-            copy.eq(gathered & rows_free & (self.fault.ready | ~current.report)),
+            report.eq(current.report & ~is_stale(self.generations, current.segment)),
+            self.fault.valid.eq(gathered & rows_free & report),
+            copy.eq(gathered & rows_free & (self.fault.ready | ~report)),
         ]
-        self._write(m, words, current, copy, rows_free)
+        # beside those in `arrives` one is gathered, one written
+        m.submodules.backlog = backlog = Backlog(g.load_queue + 2)
+        m.d.comb += [backlog.enter.eq(arrives.w_en), backlog.mark.eq(self.forget),
+                     backlog.leave.eq(self._write(m, words, current, copy, rows_free)),
+                     self.lingering.eq(backlog.left)]
         return m
 
     def _request(self, m):
@@ -117,7 +131,8 @@ class LoadUnit(wiring.Component):
                                                                  depth=g.load_queue)
         request = self.read_port.request
         m.d.comb += [entry[name].eq(offered.payload[name]) for name in (
-            "warp", "base", "pc", "d", "size", "address", "mask", "offset", "last")]
+            "warp", "base", "pc", "d", "size", "address", "mask", "offset", "first", "last",
+            "generation")]
         m.d.comb += [
             entry.void.eq(offered.payload.kind != Fault.NONE),
             request.valid.eq(offered.valid & queue.w_rdy & ~entry.void),
@@ -153,25 +168,27 @@ class LoadUnit(wiring.Component):
         complete = Signal()
         spoiled = Signal()
         abandoned = Signal()
+        lost = Signal()  # a segment of this instruction failed before
         error = Signal()
         m.d.comb += [
             beat.ready.eq(queue.r_rdy & ~arriving.void & free),
             complete.eq(queue.r_rdy & free & (arriving.void | (beat.valid & beat.payload.last))),
-            queue.r_en.eq(complete),
+            queue.r_en.eq(complete), lost.eq(abandoned & ~arriving.first),
             error.eq(spoiled | (beat.valid & beat.ready & beat.payload.error)),
         ]
         with m.If(beat.valid & beat.ready):
             m.d.sync += spoiled.eq(error & ~complete)
         with m.If(complete):
             m.d.sync += [current.segment.eq(arriving),
-                         current.failed.eq(error | abandoned | arriving.void),
-                         current.report.eq(error & ~abandoned), gathered.eq(1),
-                         abandoned.eq((error | abandoned) & ~arriving.last)]
+                         current.failed.eq(error | lost | arriving.void),
+                         current.report.eq(error & ~lost), gathered.eq(1),
+                         abandoned.eq((error | lost) & ~arriving.last)]
         with m.Elif(free):
             m.d.sync += gathered.eq(0)
 
     def _write(self, m, words, current, copy, rows_free):
-        """Copy the gathered words to the rows, and shift those out of the write port."""
+        """Copy the gathered words to the rows, and shift those out of the write port; return when
+        a segment is done with."""
         g, write = self.geometry, self.write
         busy = Signal()  # rows are written
         final = Signal()  # they are the instruction's last
@@ -187,12 +204,14 @@ class LoadUnit(wiring.Component):
             rows_free.eq(~busy | finish), out.last.eq(out.beat == g.beats - 1),
             out.release.eq(out.last & final), out.mask.eq(mask[:g.lanes]),
         ]
-        m.d.sync += [done.valid.eq(finish & final), done.warp.eq(out.warp)]
+        m.d.sync += [done.valid.eq(finish & final), done.warp.eq(out.warp),
+                     done.generation.eq(out.generation)]
         number = Signal.like(out.register)
         m.d.comb += out.register.eq(number | k)
         with m.If(copy):
             arrived = current.segment
             m.d.sync += [busy.eq(1), out.warp.eq(arrived.warp),
+                         out.generation.eq(arrived.generation),
                          out.base.eq(arrived.base), number.eq(arrived.d),
                          out.beat.eq(0), final.eq(arrived.last),
                          mask.eq(Mux(current.failed, 0, arrived.mask)),
@@ -202,6 +221,7 @@ class LoadUnit(wiring.Component):
                          out.beat.eq(Mux(out.last, 0, out.beat + 1)), k.eq(k + out.last)]
         for i in range(g.lanes):
             self._lane(m, i, [lanes[i::g.lanes] for lanes in words], current, copy, leave)
+        return finish
 
     def _lane(self, m, i, words, current, copy, leave):
         """The rows of lane `i` of a beat: its words of each beat, of each register."""

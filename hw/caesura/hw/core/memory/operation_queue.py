@@ -10,6 +10,7 @@ from ...arch.isa import Size, Space
 from ...interfaces import payloads as payload
 from ...lib.bits import lowest, select
 from .access_size import misaligned
+from .generation import generation_of
 
 __all__ = ["queued", "OperationQueue"]
 
@@ -26,6 +27,7 @@ def queued(g: Geometry, slots: int) -> data.StructLayout:
         "base": payload.physical(g), "pc": PC_BITS, "d": 6, "writes_u": 1, "size": Size, "store": 1,
         "atomic": 1, "function": 4, "writes_d": 1, "local": 1,
         "kind": Fault, "fault_address": ADDRESS_BITS, "slot": below(slots),
+        "generation": payload.GENERATION_BITS,
     })
 
 
@@ -42,6 +44,9 @@ class OperationQueue(wiring.Component):
     A lane whose address is misaligned or, if none is, `beyond` its bound makes the whole
     instruction a faulting one. The lowest such lane is reported.
 
+    An instruction is given the generation of its warp slot with its beats, which all come while the
+    warp is there. The front end hands out `unit_queue` places, so `op` is never held up.
+
     Parameters
     ----------
     g : Geometry
@@ -57,6 +62,8 @@ class OperationQueue(wiring.Component):
     beyond : Signal(lanes), in
         Lanes of the beat on `op` whose address is out of bounds, combinational; they fault as
         `bound`.
+    generations : In
+        `payloads.generations`; a unit whose accesses do not go over the bus leaves it at 0.
     head : Out
         `valid` and the oldest instruction.
     mask, address : Out
@@ -73,6 +80,7 @@ class OperationQueue(wiring.Component):
 
     op: stream.Interface
     beyond: Signal
+    generations: data.View
     head: data.View
     mask: Signal
     address: data.View
@@ -91,6 +99,7 @@ class OperationQueue(wiring.Component):
         super().__init__({
             "op": In(stream.Signature(payload.memory_op(g, words))),
             "beyond": In(g.lanes),
+            "generations": In(payload.generations(g)),
             "head": Out(data.StructLayout({"valid": 1, "op": queued(g, self.slots)})),
             "mask": Out(g.warp_size),
             "address": Out(lanes),
@@ -150,7 +159,8 @@ class OperationQueue(wiring.Component):
         m.d.comb += [write.addr.eq(write_slot), write.en.eq(push), write.data.kind.eq(now.kind),
                      write.data.fault_address.eq(now.address), write.data.slot.eq(write_slot),
                      read.addr.eq(read_slot), self.head.op.eq(read.data)]
-        m.d.comb += write.data.local.eq(op.space == Space.LOCAL)
+        m.d.comb += [write.data.local.eq(op.space == Space.LOCAL),
+                     write.data.generation.eq(generation_of(self.generations, op.warp))]
         m.d.comb += [write.data[name].eq(op[name])
                      for name in ("warp", "tb", "kernel", "base", "pc", "d", "writes_d", "writes_u",
                                   "size", "store", "atomic", "function")]

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
-from ...interfaces.payloads import register_write
+from ...interfaces.payloads import register_write, tagged
 
 __all__ = ["RegisterMerge"]
 
@@ -15,8 +15,8 @@ class RegisterMerge(wiring.Component):
 
     Attributes
     ----------
-    first, second : stream of interfaces.register_write, in
-    merged : stream of interfaces.register_write, out
+    first, second : stream of tagged register_write, in
+    merged : stream of tagged register_write, out
         Combinational.
     """
 
@@ -25,7 +25,7 @@ class RegisterMerge(wiring.Component):
     merged: stream.Interface
 
     def __init__(self, g: Geometry):
-        signature = stream.Signature(register_write(g))
+        signature = stream.Signature(tagged(register_write(g)))
         super().__init__({"first": In(signature), "second": In(signature),
                           "merged": Out(signature)})
 

@@ -13,6 +13,7 @@ from ...lib.bits import pick
 from ...memory.ports import WriteInterface, WritePort
 from .access_size import extra_registers, replicate, strobe
 from .coalescer import OFFSET_BITS, segment
+from .generation import Backlog, is_stale
 from .load_unit import access_fault
 from .touched_beats import touched_beats
 
@@ -28,7 +29,8 @@ class StoreUnit(wiring.Component):
     Beats are built as they leave: of the lanes that write a byte the highest wins. The next segment
     is taken in the cycle the last beat leaves, so bursts follow each other without a gap. Up to
     `load_queue` bursts are unacknowledged. A segment with `kind` set makes no burst and only keeps
-    its place among the acknowledgements.
+    its place among the acknowledgements. If its warp is forgotten a burst that has begun ends
+    without strobes, what has been sent is acknowledged, and no error of it is reported.
 
     Attributes
     ----------
@@ -36,7 +38,9 @@ class StoreUnit(wiring.Component):
         Stores only.
     data : In
         ``data[k]`` is register ``d + k`` of every lane of `segment`.
-    done : Out
+    generations : payloads.generations, in; forget : Signal(1), in; lingering : Signal(1), out
+        As in `CompletionPort`.
+    done : tagged warp_event, out
         One cycle, after the last burst of an instruction was acknowledged.
     fault : stream of access_fault, out
         BUS_ERROR at the segment's lowest lane, once an instruction.
@@ -45,6 +49,9 @@ class StoreUnit(wiring.Component):
 
     segment: stream.Interface
     data: View
+    generations: View
+    forget: Signal
+    lingering: Signal
     done: View
     fault: stream.Interface
     write_port: WriteInterface
@@ -54,7 +61,8 @@ class StoreUnit(wiring.Component):
         super().__init__({
             "segment": In(stream.Signature(segment(g, slots))),
             "data": In(data.ArrayLayout(data.ArrayLayout(32, g.warp_size), 4)),
-            "done": Out(payload.warp_event(g)),
+            "generations": In(payload.generations(g)), "forget": In(1), "lingering": Out(1),
+            "done": Out(payload.tagged(payload.warp_event(g))),
             "fault": Out(stream.Signature(access_fault(g))),
             "write_port": Out(WritePort(g)),
         })
@@ -97,11 +105,15 @@ class StoreUnit(wiring.Component):
         """Hold the segment's lanes, and build beat number `beat` of it."""
         g, taken, out = self.geometry, self.segment.payload, self.write_port.beat.payload
         mask = Signal(g.warp_size)
+        owner = Signal(payload.tagged(data.StructLayout({"warp": payload.below(g.warps)})))
+        stale = Signal()
+        m.d.comb += stale.eq(is_stale(self.generations, owner))
         extra = Signal(OFFSET_BITS - WORD_BITS)
         offsets = [Signal(OFFSET_BITS, name=f"offset_{i}") for i in range(g.warp_size)]
         strobes = [Signal(WORD_BYTES, name=f"strobe_{i}") for i in range(g.warp_size)]
         words = [[Signal(32, name=f"word_{k}_{i}") for i in range(g.warp_size)] for k in range(4)]
         with m.If(take):
+            m.d.sync += [owner.warp.eq(taken.warp), owner.generation.eq(taken.generation)]
             m.d.sync += [mask.eq(taken.mask), extra.eq(extra_registers(taken.size))]
             for i in range(g.warp_size):
                 m.d.sync += [offsets[i].eq(taken.offset[i]),
@@ -119,7 +131,7 @@ class StoreUnit(wiring.Component):
                 hit = mask[i] & (offsets[i][WORD_BITS:] == start)
                 lanes.append((Mux(hit, strobes[i], 0), pick([words[n][i] for n in range(4)], k)))
             enable, word = _highest_wins(m, lanes, f"merged_{w}")
-            m.d.comb += [out.strobe.word_select(w, WORD_BYTES).eq(enable),
+            m.d.comb += [out.strobe.word_select(w, WORD_BYTES).eq(Mux(stale, 0, enable)),
                          out.data.word_select(w, 32).eq(word)]
 
     def _acknowledge(self, m, remembered):
@@ -127,21 +139,25 @@ class StoreUnit(wiring.Component):
         g, taken, ack = self.geometry, self.segment.payload, self.write_port.ack
         layout = data.StructLayout({"warp": payload.below(g.warps),
                                     "pc": PC_BITS, "address": ADDRESS_BITS,
-                                    "last": 1, "void": 1})
+                                    "first": 1, "last": 1, "void": 1,
+                                    "generation": payload.GENERATION_BITS})
         entry = Signal(layout)
         oldest = Signal(layout)
         m.submodules.outstanding = queue = fifo.SyncFIFOBuffered(width=layout.size,
                                                                  depth=g.load_queue)
         reported = Signal()
+        before = Signal()  # an error of this instruction was reported
         report = Signal()
         complete = Signal()
         fault = self.fault
-        m.d.comb += [entry[name].eq(taken[name]) for name in ("warp", "pc", "address", "last")]
+        m.d.comb += [entry[name].eq(taken[name]) for name in ("warp", "pc", "address", "first",
+                                                               "last", "generation")]
         m.d.comb += [
             entry.void.eq(taken.kind != Fault.NONE),
             remembered.eq(queue.w_rdy), queue.w_data.eq(entry),
             queue.w_en.eq(self.segment.valid & self.segment.ready), oldest.eq(queue.r_data),
-            report.eq(ack.payload.error & ~reported),
+            before.eq(reported & ~oldest.first),
+            report.eq(ack.payload.error & ~before & ~is_stale(self.generations, oldest)),
             fault.valid.eq(queue.r_rdy & ~oldest.void & ack.valid & report),
             fault.payload.kind.eq(Fault.BUS_ERROR), fault.payload.warp.eq(oldest.warp),
             fault.payload.pc.eq(oldest.pc), fault.payload.address.eq(oldest.address),
@@ -149,9 +165,13 @@ class StoreUnit(wiring.Component):
             complete.eq(queue.r_rdy & (oldest.void | (ack.valid & ack.ready))),
             queue.r_en.eq(complete),
         ]
-        m.d.sync += [self.done.valid.eq(complete & oldest.last), self.done.warp.eq(oldest.warp)]
+        m.d.sync += [self.done.valid.eq(complete & oldest.last), self.done.warp.eq(oldest.warp),
+                     self.done.generation.eq(oldest.generation)]
         with m.If(complete):
-            m.d.sync += reported.eq((reported | fault.valid) & ~oldest.last)
+            m.d.sync += reported.eq((before | fault.valid) & ~oldest.last)
+        m.submodules.backlog = backlog = Backlog(g.load_queue)
+        m.d.comb += [backlog.enter.eq(queue.w_en), backlog.leave.eq(complete),
+                     backlog.mark.eq(self.forget), self.lingering.eq(backlog.left)]
 
 
 def _highest_wins(m, lanes, name):

@@ -55,10 +55,9 @@ class EntryBuffer(wiring.Component):
     select : Signal, in
         Entry shown by `entry`.
     load : Signal, in
-        Read the selected entry: `entry` is right `ENTRY_ROWS` cycles after, if `select` stays.
+        Show the selected entry from the next cycle on.
     entry : Signal, out
-    loaded : Signal, out
-        `entry` shows the selected entry; low from the cycle after `load` until then.
+        The entry that was selected last with `load`.
     """
 
     accepted: data.View
@@ -74,7 +73,6 @@ class EntryBuffer(wiring.Component):
     select: Signal
     load: Signal
     entry: data.View
-    loaded: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -85,16 +83,18 @@ class EntryBuffer(wiring.Component):
             "level": In(range(CHUNK_WORDS + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
             "select": In(below(g.tb_slots)), "load": In(1),
-            "entry": Out(CCB_ENTRY), "loaded": Out(1),
+            "entry": Out(CCB_ENTRY),
         })
 
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
         rows = g.tb_slots * ENTRY_ROWS
-        m.submodules.memory = memory = Memory(shape=32 * CHUNK_WORDS, depth=rows, init=[])
-        write = memory.write_port()
-        read = memory.read_port(domain="comb")
+        m.submodules.memory = memory = Memory(
+            shape=data.ArrayLayout(32 * CHUNK_WORDS, ENTRY_ROWS), depth=g.tb_slots, init=[])
+        write = memory.write_port(granularity=1)
+        read = memory.read_port()
+        row = Signal(range(ENTRY_ROWS))
         count = Signal(range(rows + 1), init=rows)
         go = Signal()
         judging = Signal()  # the checksum of the last entry is there in this cycle
@@ -102,24 +102,17 @@ class EntryBuffer(wiring.Component):
             self.full.eq((count == rows) & ~judging),
             go.eq((count != rows) & (self.level == CHUNK_WORDS)),
             self.number.eq(count >> ENTRY_ROWS.bit_length() - 1),
-            write.addr.eq(count), write.data.eq(Value.cast(self.words)), write.en.eq(go),
+            row.eq(count), write.addr.eq(self.number), write.en.eq(go << row),
+            Value.cast(write.data).eq(Value.cast(self.words).replicate(ENTRY_ROWS)),
+            read.addr.eq(self.select), read.en.eq(self.load),
+            Value.cast(self.entry).eq(Value.cast(read.data)),
         ]
-        self._check(m, go, count[:ENTRY_ROWS.bit_length() - 1], judging)
+        self._check(m, go, row, judging)
         with m.If(go):
             m.d.comb += self.take.eq(CHUNK_WORDS)
             m.d.sync += count.eq(count + 1)
         with m.If(self.clear):
             m.d.sync += [count.eq(0), self.bad.eq(0)]
-
-        step = Signal(range(ENTRY_ROWS + 1), init=ENTRY_ROWS)
-        m.d.comb += [self.loaded.eq(step == ENTRY_ROWS),
-                     read.addr.eq(self.select * ENTRY_ROWS + step)]
-        bits = Value.cast(self.entry)
-        with m.If(self.load):
-            m.d.sync += step.eq(0)
-        with m.Elif(~self.loaded):
-            m.d.sync += [step.eq(step + 1),
-                         bits.word_select(step[:2], 32 * CHUNK_WORDS).eq(read.data)]
         return m
 
     def _check(self, m, go, row, judging):

@@ -18,6 +18,7 @@ from ..compress.compressor import PAG_BITS, group_count
 from ..compress.decompressor import Decompressor, decoded_beat
 from ..formats.packer import CHUNK_WORDS
 from ..formats.unpacker import Unpacker, word_beat
+from .tbs_under_way import TbsUnderWay
 
 __all__ = ["WORDS_AHEAD", "expansion", "expanded_tag", "group_words", "Expander"]
 
@@ -29,14 +30,16 @@ WARPS_AHEAD = 4
 
 def expansion(g: Geometry) -> data.StructLayout:
     """Registers of a warp to be written:
-    `uniform` and `strided` ones from words, and the `dead` ones."""
+    `uniform` and `strided` ones from words, and the `dead` ones. `bank` tells TBs that follow each
+    other apart."""
     return data.StructLayout({"warp": below(g.warps), "base": physical(g), "uniform": MAX_REGISTERS,
-                              "strided": MAX_REGISTERS, "dead": MAX_REGISTERS})
+                              "strided": MAX_REGISTERS, "dead": MAX_REGISTERS, "bank": 1})
 
 
 def expanded_tag(g: Geometry) -> data.StructLayout:
-    """Where a beat belongs."""
-    return data.StructLayout({"warp": below(g.warps), "base": physical(g), "register": 6})
+    """Where a beat belongs; it is of the last register of its job if that `ends`."""
+    return data.StructLayout({"warp": below(g.warps), "base": physical(g), "register": 6,
+                              "ends": 1, "bank": 1})
 
 
 def group_words(g: Geometry, pag):
@@ -47,7 +50,7 @@ def group_words(g: Geometry, pag):
 class Expander(wiring.Component):
     """Walks the registers of a warp in ascending order, one register beat a cycle.
 
-    A register of 8 words takes two cycles.
+    A register of 8 words takes two cycles. No cycle is lost between warps.
 
     Parameters
     ----------
@@ -62,21 +65,22 @@ class Expander(wiring.Component):
         The words of the jobs, in order: chunks of up to four, in which jobs may share no chunk.
     output : stream, out
         `decompressor.decoded_beat` with an `expanded_tag`.
-    busy : Signal, out
+    pending : Signal(2), out
+        Banks of which something is not written yet.
     """
 
     pag: Signal
     job: stream.Interface
     words: stream.Interface
     output: stream.Interface
-    busy: Signal
+    pending: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
             "pag": In(PAG_BITS), "job": In(stream.Signature(expansion(g))),
             "words": In(stream.Signature(word_beat(CHUNK_WORDS))),
-            "output": Out(stream.Signature(decoded_beat(g, expanded_tag(g)))), "busy": Out(1),
+            "output": Out(stream.Signature(decoded_beat(g, expanded_tag(g)))), "pending": Out(2),
         })
 
     def elaborate(self, platform):
@@ -87,6 +91,7 @@ class Expander(wiring.Component):
                                                    WORDS_AHEAD, buffered=True)
         m.submodules.unpacker = unpacker = Unpacker(CHUNK_WORDS)
         m.submodules.decompressor = decompressor = Decompressor(g, expanded_tag(g))
+        m.submodules.under_way = under_way = TbsUnderWay(WARPS_AHEAD + 2)
         wiring.connect(m, wiring.flipped(self.job), jobs.input)
         wiring.connect(m, wiring.flipped(self.words), chunks.input)
         wiring.connect(m, chunks.output, unpacker.beat)
@@ -119,14 +124,22 @@ class Expander(wiring.Component):
                                     Mux(strided, Pattern.STRIDED, Pattern.DEAD))),
             out.payload.tag.warp.eq(job.warp),
             out.payload.tag.base.eq(job.base), out.payload.tag.register.eq(bit),
-            jobs.output.ready.eq(~some), self.busy.eq(jobs.output.valid | some | self.output.valid),
+            out.payload.tag.ends.eq(~rest.any()), out.payload.tag.bank.eq(job.bank),
+            jobs.output.ready.eq(~some | (there & ~early & out.ready & ~rest.any())),
         ]
-        with m.If(jobs.output.valid & ~some):
-            of = jobs.output.payload
-            m.d.sync += [job.eq(of), left.eq(of.uniform | of.strided | of.dead)]
         with m.If(there & (early | out.ready)):
             m.d.comb += unpacker.take.eq(need)
             m.d.sync += [held.eq(words), second.eq(early)]
             with m.If(~early):
                 m.d.sync += left.eq(rest)
+        with m.If(jobs.output.valid & jobs.output.ready):
+            of = jobs.output.payload
+            m.d.sync += [job.eq(of), left.eq(of.uniform | of.strided | of.dead)]
+        written, of_job = self.output.payload, self.job.payload
+        m.d.comb += [
+            under_way.begins.eq(self.job.valid & self.job.ready), under_way.begun.eq(of_job.bank),
+            under_way.ends.eq(self.output.valid & self.output.ready & written.last
+                              & written.tag.ends),
+            under_way.ended.eq(written.tag.bank), self.pending.eq(under_way.pending),
+        ]
         return m

@@ -1,7 +1,7 @@
 """Segment reader: a queue of (address, words) jobs becomes back-to-back bursts and a stream of
 their words."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -46,6 +46,10 @@ class SegmentReader(wiring.Component):
         A command begins: forgets `error`.
     error : Signal, out
         Set by a failed beat, from the cycle after it arrives, until `clear`.
+    cancel : Signal, in
+        Jobs and beats are forgotten, those too that are still to come; high until `idle`.
+    idle : Signal, out
+        Memory has answered all that was asked.
     port : ReadPort
     """
 
@@ -53,6 +57,8 @@ class SegmentReader(wiring.Component):
     beat: stream.Interface
     clear: Signal
     error: Signal
+    cancel: Signal
+    idle: Signal
     port: ReadInterface
 
     def __init__(self, g: Geometry, jobs: int):
@@ -63,20 +69,23 @@ class SegmentReader(wiring.Component):
         super().__init__({
             "job": In(stream.Signature(read_job())),
             "beat": Out(stream.Signature(word_beat(g.bus_words))),
-            "clear": In(1), "error": Out(1), "port": Out(ReadPort(g)),
+            "clear": In(1), "error": Out(1), "cancel": In(1), "idle": Out(1),
+            "port": Out(ReadPort(g)),
         })
 
     def elaborate(self, platform):
         m = Module()
         g, n = self.geometry, self.geometry.bus_words
-        m.submodules.lengths = lengths = StreamQueue(
-            data.StructLayout({"words": WORD_COUNT_BITS, "checked": 1}), self.jobs)
-        m.submodules.beats = beats = StreamQueue(8 * g.bus_bytes, self.depth, buffered=True)
+        lengths = StreamQueue(data.StructLayout({"words": WORD_COUNT_BITS, "checked": 1}),
+                              self.jobs)
+        beats = StreamQueue(8 * g.bus_bytes, self.depth, buffered=True)
+        for name, queue in (("lengths", lengths), ("beats", beats)):
+            m.submodules[name] = ResetInserter(self.cancel)(queue)
         self._request(m, lengths, beats)
 
         m.d.comb += [beats.input.payload.eq(self.port.beat.payload.data),
                      beats.input.valid.eq(self.port.beat.valid),
-                     self.port.beat.ready.eq(beats.input.ready)]
+                     self.port.beat.ready.eq(beats.input.ready | self.cancel)]
         with m.If(self.clear):
             m.d.sync += self.error.eq(0)
         with m.Elif(self.port.beat.valid & self.port.beat.ready & self.port.beat.payload.error):
@@ -97,6 +106,8 @@ class SegmentReader(wiring.Component):
         ]
         with m.If(go):
             m.d.sync += taken.eq(Mux(last, 0, taken + n))
+        with m.If(self.cancel):
+            m.d.sync += taken.eq(0)
         return m
 
     def _request(self, m, lengths, beats):
@@ -107,6 +118,7 @@ class SegmentReader(wiring.Component):
         in_segment = Signal(range(g.burst_beats + 1))
         burst = Signal(range(g.burst_beats + 1))
         reserved = Signal(range(self.depth + 1))
+        owed = Signal(range(self.depth + 1))  # beats asked for that are still to come
         request = self.port.request
         sent = Signal()
         freed = Signal()
@@ -115,7 +127,8 @@ class SegmentReader(wiring.Component):
         m.d.comb += [
             in_segment.eq(g.burst_beats - address[low:SEGMENT_BYTES.bit_length() - 1]),
             burst.eq(Mux(beats_left < in_segment, beats_left, in_segment)),
-            request.valid.eq((beats_left != 0) & (reserved + burst <= self.depth)),
+            request.valid.eq((beats_left != 0) & (reserved + burst <= self.depth) & ~self.cancel),
+            self.idle.eq(owed == 0),
             request.payload.address.eq(address), request.payload.extra_beats.eq(burst - 1),
             sent.eq(request.valid & request.ready),
             freed.eq(beats.output.valid & beats.output.ready),
@@ -124,11 +137,15 @@ class SegmentReader(wiring.Component):
             lengths.input.valid.eq(self.job.valid & (beats_left == 0) & (job.words != 0)),
             self.job.ready.eq((beats_left == 0) & lengths.input.ready),
         ]
-        m.d.sync += reserved.eq(reserved + Mux(sent, burst, 0) - freed)
+        m.d.sync += [reserved.eq(reserved + Mux(sent, burst, 0) - freed),
+                     owed.eq(owed + Mux(sent, burst, 0)
+                             - (self.port.beat.valid & self.port.beat.ready))]
         with m.If(sent):
             m.d.sync += [address.eq(address + (burst << low)), beats_left.eq(beats_left - burst)]
         with m.If(self.job.valid & self.job.ready):
             m.d.sync += [address.eq(job.address),
                          beats_left.eq((job.words + (g.bus_words - 1))
                                        >> (low - WORD_BYTES.bit_length() + 1))]
+        with m.If(self.cancel):
+            m.d.sync += [reserved.eq(0), beats_left.eq(0)]
         return m

@@ -55,6 +55,9 @@ class Committer(wiring.Component):
     failed by then. Other heads go before data bursts. Of a head with another state only the byte of
     the state is written: it is the old one or the new one, whatever becomes of the write.
 
+    With `cancel` nothing more is requested; bursts that were granted are ended with beats that
+    write nothing.
+
     Parameters
     ----------
     g : Geometry
@@ -65,6 +68,8 @@ class Committer(wiring.Component):
         Of the kernel in hand; constant until `idle`.
     clear : Signal, in
         A command begins: forgets `error`.
+    cancel : Signal, in
+        What is offered does not count any more; high until `idle`.
     burst, data : stream, in
         From a `SegmentWriter`.
     head : stream, in
@@ -82,6 +87,7 @@ class Committer(wiring.Component):
 
     ccb_base: Signal
     clear: Signal
+    cancel: Signal
     burst: stream.Interface
     data: stream.Interface
     head: stream.Interface
@@ -94,7 +100,7 @@ class Committer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "ccb_base": In(ADDRESS_BITS), "clear": In(1),
+            "ccb_base": In(ADDRESS_BITS), "clear": In(1), "cancel": In(1),
             "burst": In(stream.Signature(data_burst(g))),
             "data": In(stream.Signature(write_data(g))),
             "head": In(stream.Signature(head(g))), "event": Out(head_event(g)),
@@ -119,7 +125,7 @@ class Committer(wiring.Component):
         issued = Signal(NUMBER_BITS)
         out = self.port.request
         m.d.comb += [
-            out.valid.eq(valid & grants.input.ready & marks.input.ready),
+            out.valid.eq(valid & ~self.cancel & grants.input.ready & marks.input.ready),
             sent.eq(out.valid & out.ready),
             out.payload.address.eq(request.address),
             out.payload.extra_beats.eq(request.extra_beats),
@@ -136,7 +142,7 @@ class Committer(wiring.Component):
         acknowledged = self._acknowledge(m, marks.output)
         m.d.comb += [
             self.sending.eq(valid | grants.output.valid),
-            self.idle.eq(~valid & ~offered & (issued == acknowledged)),
+            self.idle.eq(~valid & (self.cancel | ~offered) & (issued == acknowledged)),
         ]
         return m
 
@@ -171,6 +177,8 @@ class Committer(wiring.Component):
                                                max(1, HEAD_BYTES // g.bus_bytes) - 1, 0)),
                     request.head.eq(1), request.saved.eq(take_complete),
                     *(request[name].eq(chosen[name]) for name in ("entry", "state", "crc"))]
+        with m.If(self.cancel):
+            m.d.sync += [valid.eq(0), completes.eq(0)]
         return completes | self.head.valid | self.burst.valid
 
     def _beats(self, m, grant):
@@ -184,7 +192,7 @@ class Committer(wiring.Component):
         last = Signal()
         m.d.comb += [
             last.eq(count == of.extra_beats), beat.payload.last.eq(last),
-            beat.valid.eq(grant.valid & (of.head | self.data.valid)),
+            beat.valid.eq(grant.valid & (of.head | self.data.valid | self.cancel)),
             go.eq(beat.valid & beat.ready),
             self.data.ready.eq(grant.valid & ~of.head & beat.ready), grant.ready.eq(go & last),
         ]
@@ -196,6 +204,8 @@ class Committer(wiring.Component):
         with m.Else():
             m.d.comb += [beat.payload.data.eq(self.data.payload.data),
                          beat.payload.strobe.eq(self.data.payload.strobe)]
+        with m.If(self.cancel):
+            m.d.comb += beat.payload.strobe.eq(0)
         with m.If(go):
             m.d.sync += count.eq(Mux(last, 0, count + 1))
 
@@ -208,8 +218,9 @@ class Committer(wiring.Component):
         m.d.comb += [
             ack.ready.eq(1), failed.eq(ack.valid & ack.payload.error),
             marked.eq(ack.valid & marks.valid & (mark.number == number)),
-            marks.ready.eq(marked), self.event.valid.eq(marked), self.event.entry.eq(mark.entry),
-            self.event.state.eq(mark.state), self.event.error.eq(failed | mark.saved & self.error),
+            marks.ready.eq(marked), self.event.valid.eq(marked & ~self.cancel),
+            self.event.entry.eq(mark.entry), self.event.state.eq(mark.state),
+            self.event.error.eq(failed | mark.saved & self.error),
         ]
         with m.If(ack.valid):
             m.d.sync += number.eq(number + 1)

@@ -90,11 +90,15 @@ class _Registers:
 class RecordWriter(wiring.Component):
     """Walks one TB at a time.
 
-    Warps are taken as they stop; exited warps have no record. A TB none of whose warps is left when
-    it would be completed (it finished, or was killed by a fault) has `ended`: its stream is closed,
-    its entry gets no body. A warp takes 4 cycles, and one for each predicate, uniform register and
-    stack entry, while the data of the one before is fetched and written; the last word of its
-    header goes with what follows it.
+    Warps are taken as they stop; exited warps have no record. Of a warp that stands at a preemption
+    point or a barrier a mechanism that saves what is live saves the registers that are live there
+    and valid, of one stopped between points all that are valid. A TB none of whose warps is left
+    when it would be completed (it finished, or was killed by a fault) has `ended`: its stream is
+    closed, its entry gets no body. A warp takes 4 cycles for its choice, its registers and its
+    header, and then one for each predicate, uniform register and stack entry, while the data of the
+    one before is fetched and written; the last word of its header goes with what follows it, and so
+    do the last predicate with the first uniform register and the last of these with the first stack
+    entry, as far as four words reach.
 
     Parameters
     ----------
@@ -247,7 +251,8 @@ class RecordWriter(wiring.Component):
         header = Signal(WARP_HEADER)
         m.d.comb += [
             live.eq(Cat(view.live_vector[:LIVE_REST],
-                        view.live_vector[LIVE_REST].replicate(MAX_REGISTERS - LIVE_REST))),
+                        view.live_vector[LIVE_REST].replicate(MAX_REGISTERS - LIVE_REST))
+                    | view.between.replicate(MAX_REGISTERS)),
             header.warp.eq(view.block_warp), header.depth.eq(view.depth),
             header.predicates.eq(regs.predicates),
             header.waiting.eq(view.waiting),
@@ -283,43 +288,46 @@ class RecordWriter(wiring.Component):
         first, last = header.as_value()[:32 * CHUNK_WORDS], header.as_value()[32 * CHUNK_WORDS:]
         with m.State("HEADER"):
             with m.If(self._emit(m, first, CHUNK_WORDS)):
-                m.next = "STACK"
-                with m.If(regs.predicates.any()):
-                    m.next = "PREDICATE"
-                with m.Elif(regs.uniforms.any()):
-                    m.next = "UNIFORM"
+                m.next = "REST"
         self._rest(m, regs, last)
 
     def _rest(self, m, regs, last_header_word):
-        """Write the rest of a record; its first chunk begins with the last word of the header."""
-        g, view = self.geometry, self.warps.window.view
-
-        def follow(words, count, **also: ValueLike):
-            taken = self._emit(m, Mux(regs.headed, words, Cat(last_header_word, words)),
-                               count + ~regs.headed, **also)
-            with m.If(taken):
+        """Write the rest of a record: a predicate, a uniform register and a stack entry a cycle,
+        as far as they follow one another in four words; the first chunk begins with the last word
+        of the header."""
+        view = self.warps.window.view
+        entry = Cat(view.pc, Const(0, 32 - len(view.pc)), view.mask,
+                    Const(0, 32 - self.geometry.warp_size),
+                    view.reconv, Const(0, 32 - len(view.reconv)))
+        predicate = Signal()  # one is written
+        uniform = Signal()
+        stack = Signal()
+        before = Signal(range(CHUNK_WORDS))  # words in front of the stack entry
+        count = Signal(range(CHUNK_WORDS + 1))
+        last = Signal()
+        predicates, uniforms = without_lowest(regs.predicates), without_lowest(regs.uniforms)
+        words = Mux(uniform, Cat(self.warps.uniform_value, entry), entry)
+        words = Mux(predicate, Cat(self.flags.predicate_value, Const(
+            0, 32 - self.geometry.warp_size), words), words)
+        words = Mux(regs.headed, words, Cat(last_header_word, words))[:32 * CHUNK_WORDS]
+        m.d.comb += [
+            predicate.eq(regs.predicates.any()),
+            uniform.eq(regs.uniforms.any() & ~predicates.any()),
+            before.eq(~regs.headed + predicate + uniform),
+            stack.eq(~predicates.any() & ~uniforms.any() & (before <= CHUNK_WORDS - STACK_WORDS)),
+            count.eq(before + Mux(stack & (view.depth != 0), STACK_WORDS, 0)),
+            last.eq(stack & (regs.entry + 1 >= view.depth)),
+        ]
+        with m.State("REST"):
+            with m.If(self._emit(m, words, count, last=last,
+                                 registers=last & (regs.count != 0))):
                 m.d.sync += regs.headed.eq(1)
-            return taken
-
-        with m.State("PREDICATE"):
-            with m.If(follow(self.flags.predicate_value, 1)):
-                m.d.sync += regs.predicates.eq(without_lowest(regs.predicates))
-                with m.If(~without_lowest(regs.predicates).any()):
-                    m.next = "STACK"
-                    with m.If(regs.uniforms.any()):
-                        m.next = "UNIFORM"
-        with m.State("UNIFORM"):
-            with m.If(follow(self.warps.uniform_value, 1)):
-                m.d.sync += regs.uniforms.eq(without_lowest(regs.uniforms))
-                with m.If(~without_lowest(regs.uniforms).any()):
-                    m.next = "STACK"
-        with m.State("STACK"):
-            last = regs.entry + 1 >= view.depth
-            entry = Cat(view.pc, Const(0, 32 - len(view.pc)), view.mask, Const(0, 32 - g.warp_size),
-                        view.reconv, Const(0, 32 - len(view.reconv)))
-            with m.If(follow(entry, Mux(view.depth == 0, 0, STACK_WORDS),
-                             last=last, registers=regs.count != 0)):
-                m.d.sync += regs.entry.eq(regs.entry + 1)
+                with m.If(predicate):
+                    m.d.sync += regs.predicates.eq(predicates)
+                with m.If(uniform):
+                    m.d.sync += regs.uniforms.eq(uniforms)
+                with m.If(stack):
+                    m.d.sync += regs.entry.eq(regs.entry + 1)
                 with m.If(last):
                     m.d.sync += [regs.saved.eq(regs.saved | (1 << regs.warp)),
                                  regs.live_warps.eq(regs.live_warps | (1 << view.block_warp))]

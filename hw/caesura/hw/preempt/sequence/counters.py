@@ -16,7 +16,8 @@ __all__ = ["PreemptCounters"]
 
 
 class PreemptCounters(wiring.Component):
-    """Counts, from `begin_save` or `begin_restore` on, in cycles since the command was taken.
+    """Counts, from `begin_save` or `begin_restore` on, in cycles since the command was taken. Later
+    passes of a resume count on.
 
     ``save_cycles`` is the time of the last `dropped` claim, ``restore_cycles`` that of the last
     `started` TB, ``resume_cycles`` that of the first instruction issued after a TB has started.
@@ -65,12 +66,12 @@ class PreemptCounters(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         c, tally = self.counters, self.tally
-        time = Signal(32)
+        saved_for = Signal(32)  # cycles since the last preempt was taken
+        restored_for = Signal(32)  # and the last resume
         unresumed = Signal()
         running = Signal()
-        m.d.sync += time.eq(time + 1)
-        with m.If(self.begin_save | self.begin_restore):
-            m.d.sync += time.eq(2)
+        for begin, time in ((self.begin_save, saved_for), (self.begin_restore, restored_for)):
+            m.d.sync += time.eq(Mux(begin, 2, time + 1))
 
         head = self.saving & self.head_event.valid & (self.head_event.state != State.DEMOTED)
         body = tally.valid & ~tally.ended
@@ -85,12 +86,12 @@ class PreemptCounters(wiring.Component):
         }
         m.d.sync += [c[name].eq(c[name] + gain) for name, gain in gains.items()]
         with m.If(self.dropped):
-            m.d.sync += c.save_cycles.eq(time)
+            m.d.sync += c.save_cycles.eq(saved_for)
         with m.If(self.begin_save):
             m.d.sync += [c[name].eq(0) for name in ("save_cycles", *gains)]
 
         with m.If(self.started):
-            m.d.sync += [c.restore_cycles.eq(time), running.eq(1)]
+            m.d.sync += [c.restore_cycles.eq(restored_for), running.eq(1)]
         with m.If(self.read_valid):
             m.d.sync += c.restore_bytes.eq(c.restore_bytes + self.read_words * WORD_BYTES)
         with m.If(unresumed):

@@ -9,7 +9,7 @@ from ...arch.context import State
 from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import below, tb_event
-from ...interfaces.preemption import resident_tb
+from ...interfaces.preemption import engine_result, resident_tb
 from ...lib.bits import encode, lowest_number
 from ..formats.accepted_command import accepted_command
 from ..save.closer import save_tally
@@ -41,7 +41,8 @@ class PreemptSequencer(wiring.Component):
 
     After a write error no further TB is begun; when everything under way is acknowledged the
     remaining claims are dropped, and those TBs stay. What became of their entries does not matter:
-    no resume looks at one that was not committed (`SavedEntries`).
+    no resume looks at one that was not committed (`SavedEntries`). So it is when the preempt is
+    withdrawn; warps of the TBs that are begun then stop at once.
 
     Parameters
     ----------
@@ -54,8 +55,12 @@ class PreemptSequencer(wiring.Component):
         Start, with `accepted` set from this cycle on.
     resident, stopped, exited : in
         The TB table, and the warps.
+    withdraw : Signal, in
+        No further TB is to be begun; high until `done`.
     ours : Signal(tb_slots), out
         Vector: TBs of the kernel of `accepted`.
+    wanted, urgent : Signal(tb_slots), out
+        Vectors: those of them that are to stop, and at once.
     claim : Signal(tb_slots), out
         Vector: TBs that are being saved.
     release : out
@@ -77,7 +82,10 @@ class PreemptSequencer(wiring.Component):
     resident: data.View
     stopped: Signal
     exited: Signal
+    withdraw: Signal
     ours: Signal
+    wanted: Signal
+    urgent: Signal
     claim: Signal
     release: data.View
     dropped: Signal
@@ -98,9 +106,10 @@ class PreemptSequencer(wiring.Component):
         super().__init__({
             "accepted": In(accepted_command(g)), "begin": In(1),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)), "stopped": In(g.warps),
-            "exited": In(g.warps), "ours": Out(g.tb_slots), "claim": Out(g.tb_slots),
+            "exited": In(g.warps), "withdraw": In(1), "ours": Out(g.tb_slots),
+            "wanted": Out(g.tb_slots), "urgent": Out(g.tb_slots), "claim": Out(g.tb_slots),
             "release": Out(tb_event(g)), "dropped": Out(1),
-            "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "draining": Out(1),
+            "done": Out(engine_result()), "draining": Out(1),
             "target": Out(stream.Signature(save_target(g))), "tally": In(save_tally(g)),
             "waiting": In(1), "flowing": In(1), "save_idle": In(1),
             "head_event": In(head_event(g)), "write_error": In(1),
@@ -122,15 +131,19 @@ class PreemptSequencer(wiring.Component):
             tbs.still.eq(Cat(row.started & ~k for row, k in zip(rows, busy, strict=True))),
             tbs.some.eq(Cat(row.started & (row.warps & self.stopped).any() for row in rows)),
         ]
-        self._claims(m, tbs, active, rows)
-        chosen = self._choose(m, tbs, active)
+        stops = Signal()  # no further TB is begun
+        m.d.comb += [stops.eq(self.write_error | self.withdraw),
+                     self.wanted.eq(self.ours & Mux(self.withdraw, tbs.begun, ~0)),
+                     self.urgent.eq(Mux(self.withdraw, self.wanted, 0))]
+        self._claims(m, tbs, active, rows, stops)
+        chosen = self._choose(m, tbs, active, stops)
 
         remaining = self.ours & ~tbs.finished & ~tbs.begun
         m.d.comb += self.draining.eq(
             active & ~self.flowing & ~self.sending & (self.waiting | (
                 ~chosen & remaining.any() & ~(remaining & (tbs.some | tbs.still)).any())))
         settled = self.save_idle & self.commit_idle & ~chosen
-        finished = Mux(self.write_error, settled,
+        finished = Mux(stops, settled,
                        settled & ~self.claim.any() & ~(self.ours & ~tbs.finished).any())
         m.d.comb += [self.done.valid.eq(active & finished), self.done.error.eq(
             Mux(self.write_error, CommandError.BUS_ERROR, CommandError.NONE))]
@@ -140,7 +153,7 @@ class PreemptSequencer(wiring.Component):
             m.d.sync += active.eq(0)
         return m
 
-    def _claims(self, m, tbs, active, rows):
+    def _claims(self, m, tbs, active, rows, stops):
         """Claim what belongs to the kernel; release what is committed; drop what has ended."""
         event = self.head_event
         slot = Signal.like(self.claim)  # the TB whose entry was written
@@ -150,7 +163,7 @@ class PreemptSequencer(wiring.Component):
         m.d.comb += [
             slot.eq(Cat(row.valid & (row.kernel == self.accepted.kernel)
                         & (row.entry == event.entry) for row in rows)),
-            tbs.new.eq(Mux(active & ~self.write_error, self.ours & ~self.claim & ~tbs.finished, 0)),
+            tbs.new.eq(Mux(active & ~stops, self.ours & ~self.claim & ~tbs.finished, 0)),
             committed.eq(Mux(completed, slot, 0)),
             ended.eq(tbs.early | Mux(self.tally.valid & self.tally.ended, 1 << self.tally.tb, 0)),
             self.dropped.eq((committed | ended).any()),
@@ -164,7 +177,7 @@ class PreemptSequencer(wiring.Component):
         with m.If(self.done.valid):
             m.d.sync += self.claim.eq(0)
 
-    def _choose(self, m, tbs, active):
+    def _choose(self, m, tbs, active, stops):
         """Offer the save pipeline, whenever it is idle, a TB whose warps have stopped,
         else one with a stopped warp."""
         ready = Signal.like(tbs.begun)  # may be saved
@@ -178,7 +191,7 @@ class PreemptSequencer(wiring.Component):
             tbs.early.eq(waiting & tbs.over),
             ready.eq(waiting & ~tbs.over & (tbs.some | tbs.still)),
             whole.eq(ready & tbs.still), pick.eq(lowest_number(Mux(whole.any(), whole, ready))),
-            take.eq(ready.any() & ~chosen & self.target.ready & ~self.write_error),
+            take.eq(ready.any() & ~chosen & self.target.ready & ~stops),
             self.target.valid.eq(chosen), self.target.payload.tb.eq(tb),
             self.target.payload.row.eq(self.resident[tb]),
         ]

@@ -2,7 +2,7 @@
 
 Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place, and right) and
 ``demoted`` (its entry is no longer resumable, acknowledged), and then starts: at once, or with
-``accepted.gang`` when all have got there or the next one finds no room. Of each TB the pattern
+``accepted.gang`` when all have got there that have room. Of each TB the pattern
 table is read first, then the rest of its stream; streams follow each other without a gap; TBs are
 admitted while earlier ones are still being read.
 """
@@ -15,7 +15,7 @@ from ...arch.context import CCB_ENTRY, ENTRY_BYTES, PATTERN_WORDS, State
 from ...arch.faults import CommandError
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below, tb_event
-from ...interfaces.preemption import admission, admitted, resident_tb
+from ...interfaces.preemption import admission, admitted, engine_result, resident_tb
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import WORD_COUNT_BITS
@@ -40,6 +40,8 @@ class _Registers:
         self.running = Signal(g.tb_slots)  # it was started
         self.tb_of = Signal(data.ArrayLayout(below(g.tb_slots), g.tb_slots))  # its slot
         self.broken = Signal()  # the resume fails
+        self.full = Signal()  # there is no room for the next TB
+        self.closed = Signal()  # no further TB is admitted
         self.judged = Signal()  # all entries are in, and good
         self.current = Signal(below(g.tb_slots))  # the entry in hand
         self.place = Signal(admitted(g))  # its TB's place
@@ -47,7 +49,8 @@ class _Registers:
 
 
 class ResumeSequencer(wiring.Component):
-    """Runs one resume.
+    """Runs one pass of a resume: it brings back the TBs there is room for, in the order of their
+    entries up to the first that finds none. When it is withdrawn it admits no further one.
 
     On a bus error while the entries are read, or a bad entry, nothing is restored. After an error
     later (bus, or a stream that makes no sense) no more TBs are admitted but the one offered, and
@@ -74,29 +77,29 @@ class ResumeSequencer(wiring.Component):
         Vector: entries of the kernel that can be resumed.
     resident : in
         The TB table. Parked are TBs of the kernel that have not been started.
-    done : out
-        `valid` for one cycle, with the result.
+    withdraw : Signal, in
+        No further TB is to be admitted; high until `done`.
+    done : engine_result, out
+        `valid` for one cycle.
     failed : Signal, out
         Something went wrong since `begin`.
     read_error, write_error : Signal, in
         From the reader and the committer, set since `begin`.
-    entries_full, bad, look, select, load, loaded, entry
+    entries_full, bad, look, select, load, entry
         The `EntryBuffer`; `look` is the vector of the entries it is to look at.
     read_job, restore_job, restored, restore_idle
         The `SegmentReader` and the `RestorePipeline`.
     head, head_event, commit_idle
         The `Committer`.
-    admit, admitted, no_room, start, release
+    admit, admitted, start, release
         The dispatcher.
-    withdraw : Signal, out
-        An admission that waits for room is to be answered as bad: after a failure the room may be
-        held by TBs that wait for this resume to end.
     """
 
     accepted: data.View
     begin: Signal
     saved: Signal
     resident: data.View
+    withdraw: Signal
     done: data.View
     failed: Signal
     read_error: Signal
@@ -106,7 +109,6 @@ class ResumeSequencer(wiring.Component):
     look: Signal
     select: Signal
     load: Signal
-    loaded: Signal
     entry: data.View
     read_job: stream.Interface
     restore_job: stream.Interface
@@ -117,8 +119,6 @@ class ResumeSequencer(wiring.Component):
     commit_idle: Signal
     admit: stream.Interface
     admitted: data.View
-    no_room: Signal
-    withdraw: Signal
     start: data.View
     release: data.View
 
@@ -129,18 +129,17 @@ class ResumeSequencer(wiring.Component):
             "accepted": In(accepted_command(g)), "begin": In(1),
             "saved": In(g.tb_slots),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
-            "done": Out(data.StructLayout({"valid": 1, "error": CommandError})), "failed": Out(1),
+            "withdraw": In(1), "done": Out(engine_result()), "failed": Out(1),
             "read_error": In(1), "write_error": In(1),
             "entries_full": In(1), "bad": In(1), "look": Out(g.tb_slots),
-            "select": Out(tb), "load": Out(1), "loaded": In(1), "entry": In(CCB_ENTRY),
+            "select": Out(tb), "load": Out(1), "entry": In(CCB_ENTRY),
             "read_job": Out(stream.Signature(read_job())),
             "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
             "restore_idle": In(1),
             "head": Out(stream.Signature(head(g))),
             "head_event": In(head_event(g)), "commit_idle": In(1),
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
-            "no_room": In(1), "withdraw": Out(1), "start": Out(tb_event(g)),
-            "release": Out(tb_event(g)),
+            "start": Out(tb_event(g)), "release": Out(tb_event(g)),
         })
 
     def elaborate(self, platform):
@@ -149,7 +148,7 @@ class ResumeSequencer(wiring.Component):
         regs = _Registers(g)
         m.d.comb += [self.failed.eq(regs.broken | self.read_error | self.write_error),
                      self.select.eq(regs.current), self.look.eq(self.saved & ~regs.parked),
-                     self.withdraw.eq(self.failed)]
+                     regs.closed.eq(regs.full | self.withdraw | self.failed)]
         self._track(m, regs)
         demoting = self._demote(m, regs)
         with m.FSM():
@@ -164,14 +163,17 @@ class ResumeSequencer(wiring.Component):
         started = Signal(below(self.geometry.tb_slots))
         ready = Signal.like(regs.running)
         hold = Signal()
-        coming = regs.waiting.any() | (regs.placed & ~(regs.parsed & regs.demoted)).any()
-        m.d.comb += [hold.eq(self.accepted.gang & coming & ~self.no_room & ~self.failed),
+        coming = (regs.waiting.any() & ~regs.closed
+                  | (regs.placed & ~(regs.parsed & regs.demoted)).any())
+        m.d.comb += [hold.eq(self.accepted.gang & coming & ~self.failed),
                      ready.eq(Mux(hold, 0, regs.demoted & ~regs.running)),
                      started.eq(lowest_number(ready)),
                      self.start.valid.eq(ready.any()), self.start.tb.eq(regs.tb_of[started])]
         m.d.sync += regs.running.eq(regs.running | Mux(ready.any(), 1 << started, 0))
         with m.If(self.admitted.valid & self.admitted.bad):
             m.d.sync += regs.broken.eq(1)
+        with m.Elif(self.admitted.valid & self.admitted.full):
+            m.d.sync += regs.full.eq(1)
         with m.Elif(self.admitted.valid):
             m.d.sync += [regs.place.eq(self.admitted),
                          regs.tb_of[regs.current].eq(self.admitted.tb),
@@ -192,7 +194,7 @@ class ResumeSequencer(wiring.Component):
                 here = here | each
             m.d.sync += [regs.placed.eq(here), regs.parked.eq(here), regs.parsed.eq(here),
                          regs.recalled.eq(0), regs.demoted.eq(0), regs.running.eq(0),
-                         regs.broken.eq(0), regs.requested.eq(0)]
+                         regs.broken.eq(0), regs.full.eq(0), regs.requested.eq(0)]
             for t, row in enumerate(rows):
                 with m.If(parked[t].any()):
                     m.d.sync += regs.tb_of[row.entry].eq(t)
@@ -204,11 +206,11 @@ class ResumeSequencer(wiring.Component):
         allowed = Signal()
         offered = Signal()
         entry = Signal.like(regs.current)
-        coming = regs.waiting.any() | (regs.placed & ~regs.parsed).any()
+        coming = regs.waiting.any() & ~regs.closed | (regs.placed & ~regs.parsed).any()
         m.d.comb += [
             next_ones.eq(regs.parsed & ~regs.recalled),
             allowed.eq(regs.judged & ~self.failed
-                       & ~(self.accepted.gang & coming & ~self.no_room)),
+                       & ~(self.accepted.gang & coming)),
             self.head.valid.eq(offered), self.head.payload.entry.eq(entry),
             self.head.payload.state.eq(State.DEMOTED),
         ]
@@ -256,16 +258,13 @@ class ResumeSequencer(wiring.Component):
         with m.State("NEXT"):
             m.d.sync += regs.current.eq(lowest_number(regs.waiting))
             m.next = "SETTLE"
-            with m.If(regs.waiting.any() & ~self.failed):
+            with m.If(regs.waiting.any() & ~regs.closed):
                 m.next = "LOAD"
         with m.State("LOAD"):
             m.d.comb += self.load.eq(1)
-            m.next = "LOADING"
-        with m.State("LOADING"):
-            with m.If(self.loaded):
-                m.next = "ADMIT"
-                with m.If(self.failed):
-                    m.next = "NEXT"
+            m.next = "ADMIT"
+            with m.If(regs.closed):
+                m.next = "NEXT"
         m.d.comb += admit.payload.kernel.eq(self.accepted.kernel)
         m.d.comb += [admit.payload[name].eq(entry[name])
                      for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")]
@@ -279,7 +278,7 @@ class ResumeSequencer(wiring.Component):
         with m.State("ROOM"):
             with m.If(self.admitted.valid):
                 m.next = "TABLE"
-                with m.If(self.admitted.bad):
+                with m.If(self.admitted.bad | self.admitted.full):
                     m.next = "NEXT"
         job = self.read_job
         with m.State("TABLE"):
@@ -333,12 +332,11 @@ class ResumeSequencer(wiring.Component):
             m.d.comb += self.load.eq(1)
             m.next = "RELOADING"
         with m.State("RELOADING"):
-            with m.If(self.loaded):
-                m.d.comb += [head.valid.eq(1), head.payload.entry.eq(regs.current),
-                             head.payload.state.eq(State.COMPLETE),
-                             head.payload.crc.eq(self.entry.crc)]
-                with m.If(head.ready):
-                    m.next = "COMPLETED"
+            m.d.comb += [head.valid.eq(1), head.payload.entry.eq(regs.current),
+                         head.payload.state.eq(State.COMPLETE),
+                         head.payload.crc.eq(self.entry.crc)]
+            with m.If(head.ready):
+                m.next = "COMPLETED"
         with m.State("COMPLETED"):
             m.d.comb += self.release.valid.eq(event.valid & ~event.error)
             with m.If(event.valid):
@@ -349,7 +347,8 @@ class ResumeSequencer(wiring.Component):
                 m.next = "SETTLE"
         with m.State("FINISH"):
             m.d.sync += regs.judged.eq(0)
-            m.d.comb += [self.done.valid.eq(1), self.done.error.eq(Mux(
+            m.d.comb += [self.done.valid.eq(1), self.done.left.eq(self.look.any()),
+                         self.done.error.eq(Mux(
                 self.read_error | self.write_error, CommandError.BUS_ERROR,
                 Mux(regs.broken, CommandError.BAD_IMAGE, CommandError.NONE)))]
             m.next = "IDLE"

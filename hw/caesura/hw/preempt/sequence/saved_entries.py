@@ -1,6 +1,6 @@
 """Saved entries: which entries of each kernel can be resumed, and of which preempt each is."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -35,6 +35,8 @@ class SavedEntries(wiring.Component):
         Vector: the kernel begins anew; none of its entries is saved.
     saved : Signal(tb_slots), out
         Vector: entries of the kernel that are saved.
+    kept : Signal(kernel_slots), out
+        Vector: kernels of which any is.
     select : Signal, in; listed : Signal(32), out
         The generation of one of them. Combinational.
     """
@@ -45,6 +47,7 @@ class SavedEntries(wiring.Component):
     event: data.View
     start: Signal
     saved: Signal
+    kept: Signal
     select: Signal
     listed: Signal
 
@@ -53,6 +56,7 @@ class SavedEntries(wiring.Component):
         super().__init__({
             "kernel": In(below(g.kernel_slots)), "generation": In(32), "saving": In(1),
             "event": In(head_event(g)), "start": In(g.kernel_slots), "saved": Out(g.tb_slots),
+            "kept": Out(g.kernel_slots),
             "select": In(below(g.tb_slots)), "listed": Out(32),
         })
 
@@ -80,6 +84,7 @@ class SavedEntries(wiring.Component):
                 with m.Case(k):
                     m.d.comb += self.saved.eq(mine)
                     m.d.sync += mine.eq(Mux(saved, mine | entry, mine & ~entry))
+        m.d.comb += self.kept.eq(Cat(mine.any() for mine in sets))
         for k, mine in enumerate(sets):
             with m.If(self.start[k]):
                 m.d.sync += mine.eq(0)

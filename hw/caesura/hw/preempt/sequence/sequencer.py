@@ -8,8 +8,9 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, Capability, lacks
 from ...arch.faults import CommandError
 from ...arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
+from ...arch.registers import UNLIMITED_PATIENCE
 from ...interfaces.payloads import kernel_info
-from ...interfaces.preemption import command
+from ...interfaces.preemption import command, engine_result
 from ..formats.accepted_command import accepted_command, pattern_group
 
 __all__ = ["area_bound", "Sequencer"]
@@ -27,9 +28,15 @@ def area_bound(g: Geometry, warps, registers, lines):
 class Sequencer(wiring.Component):
     """Runs one command at a time.
 
-    A preempt raises `pending` (and `stop_now` where the mechanism does not wait for points) in the
-    cycle after it is taken, and checks the save area in the cycle after that; the bits drop with
-    the result. Each preempt that passes the check has a new generation.
+    A preempt raises `pending` (and `stop_now` where it does not wait for points) in the cycle after
+    it is taken, and checks the save area in the cycle after that; the bits drop with the result.
+    Each preempt that passes the check has a new generation.
+
+    A preempt waits for points with a mechanism that does, as long as its patience lasts: `stop_now`
+    rises in the cycle after `draining` has been high for as many cycles as that, or after `hasten`.
+
+    A command that is cancelled, whatever it has come to, is dropped: `flush` holds everything else
+    in reset until memory has answered what it was asked; then comes a result that means nothing.
 
     Parameters
     ----------
@@ -51,7 +58,17 @@ class Sequencer(wiring.Component):
         One cycle each: a command was taken; the preempt or resume sequencer starts.
     saving, resuming : Signal, out
         Which of them is at work.
-    save_done, resume_done : in
+    save_done, resume_done : engine_result, in
+    draining : Signal, in
+        Nothing can be saved because warps still run.
+    hasten : Signal, in
+        The preempt in hand, if there is one, has no patience left.
+    cancel : Signal, in
+        The command in hand is to be dropped; high until its result.
+    flush : Signal, out
+        It is: everything that it has begun is forgotten.
+    settled : Signal, in
+        Nothing is outstanding in memory.
     """
 
     command: stream.Interface
@@ -68,10 +85,15 @@ class Sequencer(wiring.Component):
     resuming: Signal
     save_done: data.View
     resume_done: data.View
+    draining: Signal
+    hasten: Signal
+    cancel: Signal
+    flush: Signal
+    settled: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        result = data.StructLayout({"valid": 1, "error": CommandError})
+        result = engine_result()
         super().__init__({
             "command": In(stream.Signature(command(g))),
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
@@ -79,7 +101,8 @@ class Sequencer(wiring.Component):
             "pending": Out(1), "stop_now": Out(1), "resume": Out(1),
             "clear": Out(1), "begin_save": Out(1),
             "begin_resume": Out(1), "saving": Out(1), "resuming": Out(1), "save_done": In(result),
-            "resume_done": In(result),
+            "resume_done": In(result), "draining": In(1), "hasten": In(1),
+            "cancel": In(1), "flush": Out(1), "settled": In(1),
         })
 
     def elaborate(self, platform):
@@ -88,6 +111,8 @@ class Sequencer(wiring.Component):
         kernel = Signal(kernel_info(g))
         bound = Signal(32)
         error = Signal(CommandError)
+        left = Signal()
+        patience = self._patience(m)
         m.d.comb += kernel.eq(self.kernels[wanted.kernel])
         m.d.sync += [s.allocated.eq((Const(1, 1) << s.registers) - 1),
                      bound.eq(area_bound(g, s.warps, s.registers, s.lines))]
@@ -95,16 +120,18 @@ class Sequencer(wiring.Component):
             with m.State("IDLE"):
                 m.d.comb += self.command.ready.eq(1)
                 with m.If(self.command.valid):
+                    m.d.sync += patience.eq(wanted.patience)
                     m.d.sync += [s[name].eq(kernel[name]) for name in
                                  ("ccb_base", "area_bytes", "registers", "warps")]
                     m.d.sync += [s[name].eq(wanted[name])
-                                 for name in ("kernel", "mechanism", "scramble", "gang")]
+                                 for name in ("kernel", "again", "mechanism", "scramble", "gang")]
                     m.d.sync += [
                         s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
                         s.pag.eq(pattern_group(g, kernel.block_x)), self.resume.eq(wanted.resume)]
                     with m.If(~wanted.resume):
                         m.d.sync += [self.pending.eq(1), self.stop_now.eq(
-                            lacks(wanted.mechanism, Capability.STOPS_AT_POINTS))]
+                            lacks(wanted.mechanism, Capability.STOPS_AT_POINTS)
+                            | (wanted.patience == 0))]
                     m.next = "BOUND"
             with m.State("BOUND"):
                 m.d.comb += self.clear.eq(1)
@@ -113,7 +140,7 @@ class Sequencer(wiring.Component):
                     m.d.comb += self.begin_resume.eq(1)
                     m.next = "RESUME"
             with m.State("CHECK"):
-                m.d.sync += error.eq(CommandError.AREA_TOO_SMALL)
+                m.d.sync += [error.eq(CommandError.AREA_TOO_SMALL), left.eq(0)]
                 m.next = "END"
                 with m.If(s.area_bytes >= bound):
                     m.d.comb += self.begin_save.eq(1)
@@ -121,16 +148,36 @@ class Sequencer(wiring.Component):
                     m.next = "SAVE"
             with m.State("SAVE"):
                 m.d.comb += self.saving.eq(1)
-                m.d.sync += error.eq(self.save_done.error)
+                m.d.sync += [error.eq(self.save_done.error), left.eq(0)]
                 with m.If(self.save_done.valid):
                     m.next = "END"
+                with m.If(self.cancel):
+                    m.next = "FLUSH"
             with m.State("RESUME"):
                 m.d.comb += self.resuming.eq(1)
-                m.d.sync += error.eq(self.resume_done.error)
+                m.d.sync += [error.eq(self.resume_done.error), left.eq(self.resume_done.left)]
                 with m.If(self.resume_done.valid):
                     m.next = "END"
+                with m.If(self.cancel):
+                    m.next = "FLUSH"
+            with m.State("FLUSH"):
+                m.d.comb += self.flush.eq(1)
+                m.d.sync += [self.pending.eq(0), self.stop_now.eq(0)]
+                with m.If(self.settled):
+                    m.next = "END"
             with m.State("END"):
-                m.d.comb += [self.result.valid.eq(1), self.result.error.eq(error)]
+                m.d.comb += [self.result.valid.eq(1), self.result.error.eq(error),
+                             self.result.left.eq(left)]
                 m.d.sync += [self.pending.eq(0), self.stop_now.eq(0)]
                 m.next = "IDLE"
         return m
+
+    def _patience(self, m: Module) -> Signal:
+        """Stop the warps at once when the patience is used up;
+        return what is left of it, in cycles of `draining`."""
+        patience = Signal(32)
+        with m.If(self.draining & ~self.stop_now & (patience != UNLIMITED_PATIENCE)):
+            m.d.sync += [patience.eq(patience - 1), self.stop_now.eq(patience == 1)]
+        with m.If(self.pending & self.hasten):
+            m.d.sync += self.stop_now.eq(1)
+        return patience

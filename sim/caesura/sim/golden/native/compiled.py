@@ -10,7 +10,6 @@ import numpy as np
 
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES, PREDICATES
-from caesura.hw.arch.registers import KernelState
 from caesura.hw.core.units.sfu.tables import FUNCTIONS, coefficients, windows
 from caesura.sim.trace import TRACE
 
@@ -184,7 +183,7 @@ class Compiled:
                 if self._resident[warp.tb.slot] is not warp.tb:
                     self._push_block(warp.tb)
         for kernel in machine.kernels:
-            self._kernels[kernel.index]["pending"] = kernel.state is KernelState.PREEMPTING
+            self._kernels[kernel.index]["pending"] = kernel.stopping
         ready = [warp.slot for warp in machine.ready]
         self._state["ready"][0, :len(ready)] = ready
         self._state["first"], self._state["count"] = 0, len(ready)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.footprint import local_region_bytes, tb_footprint
 from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
-from caesura.hw.arch.registers import KernelState, Register
+from caesura.hw.arch.registers import Register
 
 __all__ = ["Descriptor", "Kernel"]
 
@@ -63,6 +65,10 @@ class Kernel:
     index : int
         Slot number.
     state : KernelState
+    error : CommandError
+        How its last preempt or resume ended.
+    stopping : bool
+        Its warps are to stop, since it is being preempted.
     launched, completed, faults : int
         TBs so far; those ended by a fault.
     entries : int
@@ -78,6 +84,8 @@ class Kernel:
         self.g = g
         self.index = index
         self.state = KernelState.IDLE
+        self.error = CommandError.NONE
+        self.stopping = False
         self.launched = self.completed = self.faults = self.entries = 0
         self.saved: dict[int, int] = {}
         self.abandoned = False
@@ -91,6 +99,7 @@ class Kernel:
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
         self.launched = self.completed = self.faults = self.entries = 0
         self.saved = {}
+        self.error = CommandError.NONE
         self.abandoned = False
 
     def take_entry(self) -> int:

@@ -59,8 +59,10 @@ class Warp:
         At which barrier it waits, if it does.
     parked : bool
         Stopped at a preemption point, or at any instruction when told to stop at once.
+    between : bool
+        Parked elsewhere than at a preemption point.
     live_vector : int
-        What the preemption point it stopped at says to save.
+        What the preemption point or barrier it stopped at says to save.
     after_pp : bool
         The last instruction was a `pp` that stops the warp: its `pp.div` comes next.
     slot : int
@@ -86,7 +88,7 @@ class Warp:
         self.pending: PendingAtomic | None = None
         self.waiting = False
         self.barrier = 0
-        self.parked = False
+        self.parked = self.between = False
         self.live_vector = 0
         self.after_pp = False
         self.tags: WarpTags | None = None

@@ -31,6 +31,8 @@ class SegmentEngine(wiring.Component):
         `entries.entry`, and `entries.operand` of each lane.
     failed : Signal(1), in
         The segment could not be read.
+    forgotten : Signal(1), in
+        The warp was forgotten: no lane is performed and no burst begun any more.
     number : Signal, out; row : Signal, in
         A bus beat of the segment, and its data in the same cycle.
     finish : Signal(1), out
@@ -38,7 +40,7 @@ class SegmentEngine(wiring.Component):
     wrote, lost : Signal(1), out
         With `finish`: there was a burst; nothing was done as the segment, or one before it, had
         failed.
-    write : stream of register_write, out
+    write : stream of tagged register_write, out
     port : WritePort, out
         Without the acknowledgements, which the user takes.
     trace : Out
@@ -48,6 +50,7 @@ class SegmentEngine(wiring.Component):
     entry: View
     operands: View
     failed: Signal
+    forgotten: Signal
     number: Signal
     row: Signal
     finish: Signal
@@ -61,10 +64,11 @@ class SegmentEngine(wiring.Component):
         self.geometry = g
         super().__init__({
             "waiting": In(1), "entry": In(entry(g)), "failed": In(1),
+            "forgotten": In(1),
             "operands": In(data.ArrayLayout(operand(), g.warp_size)),
             "number": Out(range(g.burst_beats)), "row": In(8 * g.bus_bytes),
             "finish": Out(1), "wrote": Out(1), "lost": Out(1),
-            "write": Out(stream.Signature(payload.register_write(g))),
+            "write": Out(stream.Signature(payload.tagged(payload.register_write(g)))),
             "port": Out(WritePort(g)),
             "trace": Out(trace_atomic(g)),
         })
@@ -75,12 +79,14 @@ class SegmentEngine(wiring.Component):
         words = [Signal(32, name=f"word_{w}") for w in range(WORDS)]
         changed = Signal(WORDS)  # words that lanes have changed
         rest = Signal(g.warp_size)  # lanes left
-        abandoned = Signal()  # a segment of this instruction was lost before
+        abandoned = Signal()  # the segment before this one was lost, or one before it
+        before = Signal()  # one of this instruction was
         filling = Signal()
         performing = Signal()
         m.submodules.pipeline = pipeline = AtomicPipeline(PLACE_BITS, payload.below(g.warp_size))
         writer = self._writer(m, pipeline, words, changed)
-        broken = here.void | self.failed | abandoned
+        m.d.comb += before.eq(abandoned & ~here.begins)
+        broken = here.void | self.failed | before | self.forgotten
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.waiting):
@@ -93,16 +99,18 @@ class SegmentEngine(wiring.Component):
                 with m.If((self.number == here.last_beat) | self.lost):
                     m.next = "LANES"
             with m.State("LANES"):
-                m.d.comb += performing.eq(rest.any())
+                m.d.comb += performing.eq(rest.any() & ~self.forgotten)
+                with m.If(self.forgotten):
+                    m.d.sync += rest.eq(0)
                 with m.If(~rest.any() & ~pipeline.busy):
                     m.d.comb += writer.start.eq(1)
                     m.next = "WRITE"
             with m.State("WRITE"):
                 m.d.comb += self.finish.eq(writer.idle)
                 with m.If(writer.idle):
-                    m.d.sync += abandoned.eq((abandoned | self.lost) & ~here.last)
+                    m.d.sync += abandoned.eq((before | self.lost) & ~here.last)
                     m.next = "IDLE"
-        m.d.comb += self.wrote.eq(changed.any())
+        m.d.comb += self.wrote.eq(writer.burst)
         self._lanes(m, pipeline, performing, rest)
         self._words(m, pipeline, filling, words, changed)
         return m
@@ -115,8 +123,9 @@ class SegmentEngine(wiring.Component):
         wiring.connect(m, writer.port, wiring.flipped(self.port))
         m.d.comb += [
             writer.changed.eq(changed), writer.address.eq(here.address[OFFSET_BITS:]),
-            writer.failed.eq(self.lost),
-            writer.warp.eq(here.warp), writer.base.eq(here.base), writer.register.eq(here.d),
+            writer.failed.eq(self.lost), writer.cancel.eq(self.forgotten),
+            writer.generation.eq(here.generation), writer.warp.eq(here.warp),
+            writer.base.eq(here.base), writer.register.eq(here.d),
             writer.registers.eq(Cat(here.writes_d, here.wide & here.writes_d)),
             writer.mask.eq(here.mask),
             writer.release.eq(here.last), writer.old.valid.eq(pipeline.read.valid),

@@ -19,13 +19,15 @@ PLACE_BITS = OFFSET_BITS - WORD_BITS
 def entry(g: Geometry) -> data.StructLayout:
     """What the lanes of a segment share.
 
-    `first` and `last_beat` are the bus beats that they touch. A `void` segment is not accessed.
+    `first` and `last_beat` are the bus beats that they touch; with `begins` the segment is the
+    first of its instruction, with `last` the last. A `void` segment is not accessed.
     """
     beat = range(g.burst_beats)
     return data.StructLayout({"warp": payload.below(g.warps), "base": payload.physical(g),
                               "pc": PC_BITS, "d": 6, "writes_d": 1, "wide": 1,
                               "function": 4, "address": ADDRESS_BITS, "mask": g.warp_size,
-                              "last": 1, "void": 1, "first": beat, "last_beat": beat})
+                              "begins": 1, "last": 1, "void": 1, "first": beat, "last_beat": beat,
+                              "generation": payload.GENERATION_BITS})
 
 
 def operand() -> data.StructLayout:

@@ -21,6 +21,7 @@ from ....arch.isa import Size
 from ....interfaces import payloads as payload
 from ....memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from ..coalescer import OFFSET_BITS, segment
+from ..generation import Backlog, is_stale
 from ..load_unit import access_fault
 from ..touched_beats import touched_beats
 from .engine import SegmentEngine
@@ -47,14 +48,19 @@ class GlobalAtomics(wiring.Component):
     with empty masks, as do those after it of the same instruction; a failed read or write is
     reported once an instruction, as BUS_ERROR at the segment's lowest lane.
 
+    A segment whose warp is forgotten is read no more, changes nothing more and is not written any
+    more, unless its burst has been requested: then the rest of that has no strobes.
+
     Attributes
     ----------
     segment : stream of segment, in
         Atomics only.
     data : In
         b, c, high word of b and high word of c, of every lane of `segment`.
-    write : stream of register_write, out
-    done : Out
+    generations : payloads.generations, in; forget : Signal(1), in; lingering : Signal(1), out
+        As in `CompletionPort`.
+    write : stream of tagged register_write, out
+    done : tagged warp_event, out
         One cycle, after everything of an instruction was acknowledged and its registers written.
     fault : stream of access_fault, out
     trace : Out
@@ -64,6 +70,9 @@ class GlobalAtomics(wiring.Component):
 
     segment: stream.Interface
     data: View
+    generations: View
+    forget: Signal
+    lingering: Signal
     write: stream.Interface
     done: View
     fault: stream.Interface
@@ -76,8 +85,9 @@ class GlobalAtomics(wiring.Component):
         super().__init__({
             "segment": In(stream.Signature(segment(g, slots))),
             "data": In(data.ArrayLayout(data.ArrayLayout(32, g.warp_size), 4)),
-            "write": Out(stream.Signature(payload.register_write(g))),
-            "done": Out(payload.warp_event(g)),
+            "generations": In(payload.generations(g)), "forget": In(1), "lingering": Out(1),
+            "write": Out(stream.Signature(payload.tagged(payload.register_write(g)))),
+            "done": Out(payload.tagged(payload.warp_event(g))),
             "fault": Out(stream.Signature(access_fault(g))),
             "trace": Out(trace_atomic(g)),
             "read_port": Out(ReadPort(g)),
@@ -109,9 +119,14 @@ class GlobalAtomics(wiring.Component):
                      push.eq(self.segment.valid & self.segment.ready),
                      engine.waiting.eq(arrived != 0), self.trace.eq(engine.trace)]
         to_ask, to_arrive, oldest = self._entries(m, engine, push, pointers)
-        self._request(m, to_ask, pointers, unasked != 0, ask, leave)
-        self._arrivals(m, engine, to_arrive, pointers, expected != 0, arrive)
+        requested = self._request(m, to_ask, pointers, unasked != 0, ask, leave)
+        self._arrivals(m, engine, to_arrive, requested.bit_select(pointers["arriving"], 1),
+                       pointers, expected != 0, arrive)
         self._leave(m, engine, oldest, pointers, finished != 0, leave)
+        m.submodules.backlog = backlog = Backlog(g.atomic_queue)
+        m.d.comb += [engine.forgotten.eq(is_stale(self.generations, engine.entry)),
+                     backlog.enter.eq(push), backlog.leave.eq(leave),
+                     backlog.mark.eq(self.forget), self.lingering.eq(backlog.left)]
         return m
 
     def _count(self, m, name, more, less):
@@ -130,9 +145,11 @@ class GlobalAtomics(wiring.Component):
         write = entries.write_port()
         m.d.comb += [write.addr.eq(pointers["tail"]), write.en.eq(push),
                      write.data.wide.eq(offered.size == Size.B64),
-                     write.data.void.eq(offered.kind != Fault.NONE)]
+                     write.data.void.eq(offered.kind != Fault.NONE),
+                     write.data.begins.eq(offered.first)]
         m.d.comb += [write.data[name].eq(offered[name]) for name in (
-            "warp", "base", "pc", "d", "writes_d", "function", "address", "mask", "last")]
+            "warp", "base", "pc", "d", "writes_d", "function", "address", "mask", "last",
+            "generation")]
         for i in range(g.warp_size):
             self._operands(m, i, engine, push, pointers)
         with m.If(push):
@@ -165,30 +182,33 @@ class GlobalAtomics(wiring.Component):
         ]
 
     def _request(self, m, asked, pointers, waiting, ask, leave):
-        """Request the next segment, unless it is in flight already."""
+        """Request the next segment, unless it is in flight already; return those that are."""
         g, request = self.geometry, self.read_port.request
         number = asked.address[OFFSET_BITS:]
         places = [Signal(len(number), name=f"segment_{i}") for i in range(g.atomic_queue)]
         in_flight = Signal(g.atomic_queue)
         conflict = Signal()
+        silent = Signal()  # nothing is requested
+        m.d.comb += silent.eq(asked.void | is_stale(self.generations, asked))
         with m.If(waiting):
             m.d.comb += conflict.eq(Cat(in_flight[i] & (place == number)
                                         for i, place in enumerate(places)).any())
         m.d.comb += [
-            request.valid.eq(waiting & ~asked.void & ~conflict),
+            request.valid.eq(waiting & ~silent & ~conflict),
             request.payload.address.eq(Cat(Const(0, exact_log2(g.bus_bytes)), asked.first, number)),
             request.payload.extra_beats.eq(asked.last_beat - asked.first),
-            ask.eq(waiting & (asked.void | (request.valid & request.ready))),
+            ask.eq(waiting & (silent | (request.valid & request.ready))),
         ]
         for i, place in enumerate(places):
             with m.If(ask & (pointers["asking"] == i)):
-                m.d.sync += [place.eq(number), in_flight[i].eq(~asked.void)]
+                m.d.sync += [place.eq(number), in_flight[i].eq(~silent)]
             with m.Elif(leave & (pointers["head"] == i)):
                 m.d.sync += in_flight[i].eq(0)
+        return in_flight
 
-    def _arrivals(self, m, engine, arriving, pointers, waiting, arrive):
-        """Store the beats as they come, so that the bus never waits,
-        and show the engine those it wants."""
+    def _arrivals(self, m, engine, arriving, requested, pointers, waiting, arrive):
+        """Store the beats of the next segment, if it was requested, as they come, so that the bus
+        never waits, and show the engine those it wants."""
         g, beat = self.geometry, self.read_port.beat
         number = Signal(range(g.burst_beats))
         here = Signal(range(g.burst_beats))
@@ -199,8 +219,8 @@ class GlobalAtomics(wiring.Component):
         write = store.write_port()
         read = store.read_port(domain="comb")
         m.d.comb += [
-            beat.ready.eq(waiting & ~arriving.void), here.eq(Mux(begun, number, arriving.first)),
-            arrive.eq(waiting & (arriving.void | (beat.valid & beat.payload.last))),
+            beat.ready.eq(waiting & requested), here.eq(Mux(begun, number, arriving.first)),
+            arrive.eq(waiting & (~requested | (beat.valid & beat.payload.last))),
             write.addr.eq(Cat(here, pointers["arriving"])), write.data.eq(beat.payload.data),
             write.en.eq(beat.valid & beat.ready),
             read.addr.eq(Cat(engine.number, pointers["working"])),
@@ -219,7 +239,8 @@ class GlobalAtomics(wiring.Component):
         lost = Signal(g.atomic_queue)  # entries whose read failed
         awaits = Signal()  # the oldest has a burst
         failed = Signal()  # it was not read
-        reported = Signal()  # an error of its instruction was reported
+        reported = Signal()  # an error was reported, of the instruction that was the oldest then
+        before = Signal()  # one of this instruction
         report = Signal()  # one is to be reported
         for i in range(g.atomic_queue):
             with m.If(engine.finish & (pointers["working"] == i)):
@@ -227,13 +248,16 @@ class GlobalAtomics(wiring.Component):
         m.d.comb += [
             awaits.eq(wrote.bit_select(pointers["head"], 1)),
             failed.eq(lost.bit_select(pointers["head"], 1)),
-            report.eq(Mux(awaits, ack.payload.error, failed & ~oldest.void) & ~reported),
+            before.eq(reported & ~oldest.begins),
+            report.eq(Mux(awaits, ack.payload.error, failed & ~oldest.void) & ~before
+                      & ~is_stale(self.generations, oldest)),
             fault.valid.eq(waiting & report & (ack.valid | ~awaits)),
             fault.payload.kind.eq(Fault.BUS_ERROR), fault.payload.warp.eq(oldest.warp),
             fault.payload.pc.eq(oldest.pc), fault.payload.address.eq(oldest.address),
             ack.ready.eq(waiting & awaits & (fault.ready | ~report)),
             leave.eq(waiting & (ack.valid | ~awaits) & (fault.ready | ~report)),
         ]
-        m.d.sync += [self.done.valid.eq(leave & oldest.last), self.done.warp.eq(oldest.warp)]
+        m.d.sync += [self.done.valid.eq(leave & oldest.last), self.done.warp.eq(oldest.warp),
+                     self.done.generation.eq(oldest.generation)]
         with m.If(leave):
-            m.d.sync += reported.eq((reported | report) & ~oldest.last)
+            m.d.sync += reported.eq((before | report) & ~oldest.last)

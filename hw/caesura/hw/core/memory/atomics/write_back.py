@@ -19,7 +19,7 @@ WORDS = SEGMENT_BYTES // WORD_BYTES
 class SegmentWriter(wiring.Component):
     """One burst from the first changed beat to the last, and beside it one or two registers.
 
-    Inputs other than `old` and `start` must not change from `start` until `idle`.
+    Inputs other than `old`, `start` and `cancel` must not change from `start` until `idle`.
 
     Attributes
     ----------
@@ -30,13 +30,18 @@ class SegmentWriter(wiring.Component):
         Of the segment; `changed` has a bit a word, `address` is a segment's number.
     old : In
         What a lane found; comes before `start`.
-    warp, base, register, mask, release : In
+    cancel : Signal(1), in
+        A burst of which nothing has been taken is not sent; of another the rest has no strobes.
+        Once high it stays so until `idle`.
+    burst : Signal(1), out
+        There was a burst, with `idle`.
+    warp, generation, base, register, mask, release : In
         Of the registers written. `release` goes with the last beat of each.
     registers : Signal(2), in
         Which of `register` and ``register + 1`` are written; 0, 1 or 3.
     failed : Signal(1), in
         Registers are written with empty masks.
-    write : stream of register_write, out
+    write : stream of tagged register_write, out
     port : WritePort, out
         Without the acknowledgements, which the user takes.
     """
@@ -47,7 +52,10 @@ class SegmentWriter(wiring.Component):
     changed: Signal
     address: Signal
     old: View
+    cancel: Signal
+    burst: Signal
     warp: Signal
+    generation: Signal
     base: Signal
     register: Signal
     registers: Signal
@@ -64,9 +72,10 @@ class SegmentWriter(wiring.Component):
             "changed": In(WORDS), "address": In(ADDRESS_BITS - exact_log2(SEGMENT_BYTES)),
             "old": In(data.StructLayout({"valid": 1, "lane": payload.below(g.warp_size),
                                          "value": 64})),
+            "cancel": In(1), "burst": Out(1), "generation": In(payload.GENERATION_BITS),
             "warp": In(payload.below(g.warps)), "base": In(payload.physical(g)), "register": In(6),
             "registers": In(2), "mask": In(g.warp_size), "release": In(1), "failed": In(1),
-            "write": Out(stream.Signature(payload.register_write(g))),
+            "write": Out(stream.Signature(payload.tagged(payload.register_write(g)))),
             "port": Out(WritePort(g)),
         })
 
@@ -91,20 +100,25 @@ class SegmentWriter(wiring.Component):
         high = Signal(g.burst_beats)
         m.d.comb += touched.eq(Cat(self.changed.word_select(b, g.bus_words).any()
                                    for b in range(g.burst_beats)))
+        withdrawn = Signal()
+        m.d.comb += withdrawn.eq(self.cancel & asking & sending & (number == first))
         with m.If(port.request.ready):
             m.d.sync += asking.eq(0)
         with m.If(sending & port.beat.ready):
             m.d.sync += [number.eq(number + 1), sending.eq(~port.beat.payload.last)]
+        with m.If(withdrawn):
+            m.d.sync += [asking.eq(0), sending.eq(0), self.burst.eq(0)]
         with m.If(self.start):
             m.d.comb += [low.eq(lowest(touched)), high.eq(lowest(touched[::-1])[::-1])]
-            m.d.sync += [asking.eq(touched.any()),
-                         sending.eq(touched.any()), first.eq(_position(low)),
+            m.d.sync += [asking.eq(touched.any()), sending.eq(touched.any()),
+                         self.burst.eq(touched.any()), first.eq(_position(low)),
                          number.eq(_position(low)), last.eq(_position(high))]
         m.d.comb += [
-            port.request.valid.eq(asking), port.request.payload.extra_beats.eq(last - first),
+            port.request.valid.eq(asking & ~withdrawn),
+            port.request.payload.extra_beats.eq(last - first),
             port.request.payload.address.eq(Cat(Const(0, exact_log2(g.bus_bytes)),
                                                 first, self.address)),
-            port.beat.valid.eq(sending), port.beat.payload.last.eq(number == last),
+            port.beat.valid.eq(sending & ~withdrawn), port.beat.payload.last.eq(number == last),
         ]
         with m.If(sending):
             beats = [Cat(self.words[b * g.bus_words + w] for w in range(g.bus_words))
@@ -112,7 +126,8 @@ class SegmentWriter(wiring.Component):
             strobes = [Cat(self.changed[b * g.bus_words + w].replicate(WORD_BYTES)
                            for w in range(g.bus_words)) for b in range(g.burst_beats)]
             look_up(m, port.beat.payload.data, beats, number)
-            look_up(m, port.beat.payload.strobe, strobes, number)
+            with m.If(~self.cancel):
+                look_up(m, port.beat.payload.strobe, strobes, number)
 
     def _registers(self, m, writing):
         """The registers, low words first; what is not written is 0."""
@@ -125,7 +140,8 @@ class SegmentWriter(wiring.Component):
         with m.If(writing):
             look_up(m, mask, [self.mask.word_select(b, g.lanes) for b in range(g.beats)], beat)
             m.d.comb += [out.mask.eq(Mux(self.failed, 0, mask)),
-                         out.warp.eq(self.warp), out.base.eq(self.base),
+                         out.warp.eq(self.warp), out.generation.eq(self.generation),
+                         out.base.eq(self.base),
                          out.register.eq(self.register | upper), out.beat.eq(beat),
                          out.last.eq(beat == g.beats - 1), out.release.eq(out.last & self.release)]
             for i in range(g.lanes):

@@ -1,0 +1,72 @@
+"""Commands and states of a kernel slot: which command is taken in which state, and where it leads.
+
+The hardware and the golden model derive from `REFUSED`; the table of the documentation is held
+against it.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from .faults import CommandError
+
+__all__ = ["Command", "KernelState", "REFUSED", "BUSY_STATES"]
+
+
+class Command(enum.IntEnum):
+    """Values of ``command.op``."""
+
+    START = 1
+    """The kernel begins with its first TB."""
+    PREEMPT = 2
+    """Its TBs are saved and leave the SM; a resume under way is withdrawn first."""
+    RESUME = 3
+    """What is saved of it comes back, as there is room."""
+    ABORT = 4
+    """The preempt under way is withdrawn, and what it has saved is resumed; or the resume is
+    withdrawn, and what has no room yet stays saved."""
+    HASTEN = 5
+    """The preempt under way waits no longer: warps stop at their next instruction."""
+    KILL = 6
+    """The kernel ends: nothing more of it is executed, saved or brought back."""
+
+
+class KernelState(enum.IntEnum):
+    """Values of ``kernel[k].state``."""
+
+    IDLE = 0
+    """Never started, or killed."""
+    RUNNING = 1
+    PREEMPTING = 2
+    PREEMPTED = 3
+    """Some of its TBs, or all, are saved; no fresh ones are launched. Others may run on, after a
+    preempt that failed or a resume that was withdrawn."""
+    RESUMING = 4
+    """TBs come back, or wait for room."""
+    FINISHED = 5
+    KILLING = 6
+    """Its TBs leave the SM; then memory has to answer what it was asked."""
+
+
+_BUSY, _NOT_RUNNING = CommandError.BUSY, CommandError.NOT_RUNNING
+_IDLE, _RUNNING, _PREEMPTING, _PREEMPTED, _RESUMING, _FINISHED, _KILLING = KernelState
+
+REFUSED: dict[Command, dict[KernelState, CommandError]] = {
+    Command.START: {_RUNNING: _BUSY, _PREEMPTING: _BUSY, _PREEMPTED: _NOT_RUNNING,
+                    _RESUMING: _BUSY, _KILLING: _BUSY},
+    Command.PREEMPT: {_IDLE: _NOT_RUNNING, _PREEMPTING: _BUSY, _FINISHED: _NOT_RUNNING,
+                      _KILLING: _BUSY},
+    Command.RESUME: {_IDLE: _NOT_RUNNING, _RUNNING: _NOT_RUNNING, _PREEMPTING: _BUSY,
+                     _RESUMING: _BUSY, _FINISHED: _NOT_RUNNING, _KILLING: _BUSY},
+    Command.ABORT: {_IDLE: _NOT_RUNNING, _RUNNING: _NOT_RUNNING, _PREEMPTED: _NOT_RUNNING,
+                    _FINISHED: _NOT_RUNNING, _KILLING: _BUSY},
+    Command.HASTEN: {_IDLE: _NOT_RUNNING, _RUNNING: _NOT_RUNNING, _PREEMPTED: _NOT_RUNNING,
+                     _RESUMING: _NOT_RUNNING, _FINISHED: _NOT_RUNNING, _KILLING: _BUSY},
+    Command.KILL: {_IDLE: _NOT_RUNNING, _FINISHED: _NOT_RUNNING, _KILLING: _BUSY},
+}
+"""Why a command is refused in a state of its kernel; in the other states it is taken. In
+`KernelState.PREEMPTED` a preempt is also refused, as `CommandError.NOT_RUNNING`, if no TB of the
+kernel is on the SM."""
+
+BUSY_STATES = (_PREEMPTING, _RESUMING, _KILLING)
+"""States in which something is under way that ends with an event."""

@@ -1,0 +1,97 @@
+"""The command check: whether a command is taken in the state its kernel is in."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.commands import REFUSED, Command, KernelState
+from ..arch.context import Mechanism
+from ..arch.faults import CommandError
+from ..arch.geometry import Geometry
+from ..dispatch.footprint import NEEDS, Footprint, footprint
+from ..interfaces.payloads import kernel_info
+from .register_block import command_write
+
+__all__ = ["CommandCheck"]
+
+
+class CommandCheck(wiring.Component):
+    """Says of a command why it is refused, if it is (`arch.commands.REFUSED`). Combinational.
+
+    Attributes
+    ----------
+    command : command_write, in
+    kernels : array of kernel_info, in
+    states : array of KernelState, in
+    present : Signal(kernel_slots), in
+        Vector: a TB of the kernel is on the SM.
+    error : CommandError, out
+        `NONE` if it is taken.
+    accepted, refused : Signal(1), out
+        There is a command, and it is taken, or not.
+    size : footprint, out
+        Of a TB of the kernel.
+    """
+
+    command: data.View
+    kernels: data.View
+    states: data.View
+    present: Signal
+    error: Signal
+    accepted: Signal
+    refused: Signal
+    size: data.View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "command": In(command_write()),
+            "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
+            "states": In(data.ArrayLayout(KernelState, g.kernel_slots)),
+            "present": In(g.kernel_slots),
+            "error": Out(CommandError), "accepted": Out(1), "refused": Out(1),
+            "size": Out(footprint(g)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, command = self.geometry, self.command
+        m.submodules.footprint = fit = Footprint(g)
+        state = Signal(KernelState)
+        with m.Switch(command.kernel):
+            for k in range(g.kernel_slots):
+                with m.Case(k):
+                    m.d.comb += state.eq(self.states[k])
+                    m.d.comb += [fit.kernel[name].eq(self.kernels[k][name]) for name in NEEDS]
+        m.d.comb += [
+            self.size.eq(fit.size),
+            self.accepted.eq(command.valid & (self.error == CommandError.NONE)),
+            self.refused.eq(command.valid & (self.error != CommandError.NONE)),
+        ]
+        with m.Switch(command.op):
+            for op in Command:
+                with m.Case(op):
+                    self._judge(m, op, state, fit.fits)
+            with m.Default():
+                m.d.comb += self.error.eq(CommandError.UNKNOWN)
+        with m.If(command.kernel >= g.kernel_slots):
+            m.d.comb += self.error.eq(CommandError.UNKNOWN)
+        return m
+
+    def _judge(self, m, op, state, fits):
+        """Judge a command `op` of a kernel in `state`."""
+        command = self.command
+        with m.Switch(state):
+            for each, error in REFUSED[op].items():
+                with m.Case(each):
+                    m.d.comb += self.error.eq(error)
+            with m.Default():
+                if op == Command.START:
+                    m.d.comb += self.error.eq(
+                        Mux(fits, CommandError.NONE, CommandError.TOO_LARGE))
+        if op == Command.PREEMPT:
+            here = self.present.bit_select(command.kernel, 1)
+            with m.If((state == KernelState.PREEMPTED) & ~here):
+                m.d.comb += self.error.eq(CommandError.NOT_RUNNING)
+            with m.If(command.mechanism > max(Mechanism)):
+                m.d.comb += self.error.eq(CommandError.UNKNOWN)

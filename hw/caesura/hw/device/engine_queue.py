@@ -1,0 +1,122 @@
+"""The engine queue: which kernel's preempt or resume the preemption engine gets next."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ..arch.geometry import Geometry
+from ..interfaces.payloads import below
+from ..interfaces.preemption import command, command_parameters
+from ..lib.bits import one_hot
+from ..lib.vectors import RoundRobin
+
+__all__ = ["EngineQueue"]
+
+
+class EngineQueue(wiring.Component):
+    """Hands commands to the engine, one at a time; preempts go before resumes, kernels take turns.
+
+    A resume is carried out in *passes*: one brings back what there is room for. A kernel of which
+    something was left behind gets another pass once a TB has left the SM, so that the engine is
+    never held by a resume that waits, and a preempt that makes room comes through. A preempt waits
+    until no TB of its kernel is half launched.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    write : In(valid, kernel, parameters)
+        The parameters of a kernel's commands from now on.
+    preempts, resumes : Signal(kernel_slots), in
+        Vectors: kernels of which a preempt, or a pass of a resume, is wanted.
+    launching : Signal(kernel_slots), in
+        Vector: kernels of which a TB is being launched.
+    room : Signal(1), in
+        A TB leaves the SM.
+    first : Signal(kernel_slots), in
+        Vector: kernels whose resume begins: the next pass is its first.
+    engine : stream of preemption.command, out
+        Valid only while nothing is `held`.
+    ended : In(valid, left)
+        The command in hand has ended; `left`: its pass has left TBs behind for want of room.
+    taken : Signal(kernel_slots), out
+        Vector: the command of this kernel is handed over in this cycle.
+    held : Signal(1), out
+        The engine has a command, from the cycle after that until `ended`.
+    kernel, resume : Signal, out
+        Whose, and which, while `held`.
+    mine : Signal(kernel_slots), out
+        Vector: the kernel whose command the engine has, or is given in this cycle.
+    """
+
+    write: data.View
+    preempts: Signal
+    resumes: Signal
+    launching: Signal
+    room: Signal
+    first: Signal
+    engine: stream.Interface
+    ended: data.View
+    taken: Signal
+    held: Signal
+    kernel: Signal
+    resume: Signal
+    mine: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        kernel = below(g.kernel_slots)
+        super().__init__({
+            "write": In(data.StructLayout({"valid": 1, "kernel": kernel,
+                                           "parameters": command_parameters()})),
+            **{name: In(g.kernel_slots) for name in ("preempts", "resumes", "launching", "first")},
+            "room": In(1), "engine": Out(stream.Signature(command(g))),
+            "ended": In(data.StructLayout({"valid": 1, "left": 1})),
+            "taken": Out(g.kernel_slots), "held": Out(1), "kernel": Out(kernel),
+            "resume": Out(1), "mine": Out(g.kernel_slots),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        slots = self.geometry.kernel_slots
+        m.submodules.parameters = parameters = Memory(
+            shape=command_parameters(), depth=1 << len(self.kernel), init=[])
+        store = parameters.write_port()
+        load = parameters.read_port(domain="comb")
+        m.submodules.turns = turns = RoundRobin(slots)
+        tried = Signal(slots)  # resumes that have found no room since a TB left
+        begun = Signal(slots)  # resumes that have had a pass
+        moved = Signal()  # a TB has left since the command in hand was taken
+        saves = Signal(slots)
+        go = Signal()
+        offered = self.engine.payload
+        m.d.comb += [
+            store.addr.eq(self.write.kernel), store.data.eq(self.write.parameters),
+            store.en.eq(self.write.valid),
+            saves.eq(self.preempts & ~self.launching),
+            turns.requests.eq(Mux(self.held, 0,
+                                  Mux(saves.any(), saves, self.resumes & ~tried))),
+            load.addr.eq(turns.index),
+            self.engine.valid.eq(turns.valid), go.eq(turns.valid & self.engine.ready),
+            offered.kernel.eq(turns.index), offered.resume.eq(~saves.any()),
+            offered.again.eq(begun.bit_select(turns.index, 1)),
+            *(offered[name].eq(load.data[name]) for name in command_parameters().members),
+            self.taken.eq(Mux(go, turns.grant, 0)),
+            self.mine.eq(Mux(self.held, one_hot(self.kernel, slots), self.taken)),
+        ]
+        with m.If(go):
+            m.d.sync += [self.held.eq(1), self.kernel.eq(turns.index),
+                         self.resume.eq(~saves.any()), moved.eq(0)]
+        with m.Elif(self.ended.valid):
+            m.d.sync += self.held.eq(0)
+        with m.If(self.room):
+            m.d.sync += [moved.eq(1), tried.eq(0)]
+        with m.Elif(self.ended.valid & self.ended.left & ~moved):
+            m.d.sync += tried.eq((tried | one_hot(self.kernel, slots)) & ~self.first)
+        with m.Else():
+            m.d.sync += tried.eq(tried & ~self.first)
+        m.d.sync += begun.eq((begun | Mux(offered.resume, self.taken, 0)) & ~self.first)
+        return m

@@ -1,0 +1,162 @@
+"""State of one kernel slot: what each command does to it, and how preempts and resumes end."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..arch.commands import Command, KernelState
+from ..arch.faults import CommandError
+from ..interfaces.preemption import engine_result
+
+__all__ = ["KernelSlot"]
+
+
+class KernelSlot(wiring.Component):
+    """State machine of a kernel slot; `CommandProcessor` has its picture.
+
+    Attributes
+    ----------
+    takes : struct, in
+        A bit for each `Command`: it is taken for this kernel in this cycle.
+    mine, resuming, withdrawn : Signal, in
+        The engine has a command of this kernel, or gets it in this cycle; it is a pass of a
+        resume; it was withdrawn.
+    taken : Signal, in
+        The engine gets the preempt in this cycle.
+    ended : engine_result, in
+        The engine's command was this kernel's, and has ended. Not in a cycle with a command.
+    done, present, saved, launching, outstanding : Signal, in
+        As of `CommandProcessor`, of this kernel.
+    state, error : out
+    waits, wants, hasty : Signal, out
+        A preempt waits for the engine; a resume is to be carried out; the preempt is not to wait
+        for preemption points.
+    first : Signal, out
+        A resume begins: high for one cycle.
+    finished, preempted, resumed, killed : Signal, out
+        Events, high for one cycle.
+    """
+
+    takes: data.View
+    mine: Signal
+    resuming: Signal
+    withdrawn: Signal
+    taken: Signal
+    ended: data.View
+    done: Signal
+    present: Signal
+    saved: Signal
+    launching: Signal
+    outstanding: Signal
+    state: Signal
+    error: Signal
+    waits: Signal
+    wants: Signal
+    hasty: Signal
+    first: Signal
+    finished: Signal
+    preempted: Signal
+    resumed: Signal
+    killed: Signal
+
+    def __init__(self):
+        inputs = ("mine", "resuming", "withdrawn", "taken", "done", "present", "saved",
+                  "launching", "outstanding")
+        outputs = ("waits", "wants", "hasty", "first", "finished", "preempted", "resumed", "killed")
+        super().__init__({
+            "takes": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
+            "ended": In(engine_result()), **{name: In(1) for name in inputs},
+            "state": Out(KernelState), "error": Out(CommandError),
+            **{name: Out(1) for name in outputs},
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        takes, state = self.takes, self.state
+        with m.If(self.taken):
+            m.d.sync += self.waits.eq(0)
+        with m.If(takes.start):
+            m.d.sync += [state.eq(KernelState.RUNNING), self.error.eq(CommandError.NONE)]
+        with m.Elif(takes.preempt):
+            m.d.sync += [state.eq(KernelState.PREEMPTING), self.error.eq(CommandError.NONE),
+                         self.waits.eq(1), self.wants.eq(0), self.hasty.eq(0)]
+        with m.Elif(takes.resume):
+            m.d.sync += self.error.eq(CommandError.NONE)
+            self._bring_back(m)
+        with m.Elif(takes.abort):
+            self._abort(m)
+        with m.Elif(takes.hasten):
+            m.d.sync += self.hasty.eq(1)
+        with m.Elif(takes.kill):
+            m.d.sync += [state.eq(KernelState.KILLING), self.waits.eq(0), self.wants.eq(0)]
+        with m.Elif(self.ended.valid & (state != KernelState.KILLING)):
+            with m.If(self.resuming):
+                self._resume_ends(m)
+            with m.Else():
+                self._preempt_ends(m)
+        with m.Elif((state == KernelState.RUNNING) & self.done):
+            self._finish(m)
+        with m.Elif((state == KernelState.KILLING) & ~self.present & ~self.mine & ~self.launching
+                    & ~self.outstanding):
+            m.d.sync += state.eq(KernelState.IDLE)
+            m.d.comb += self.killed.eq(1)
+        return m
+
+    def _finish(self, m):
+        m.d.sync += self.state.eq(KernelState.FINISHED)
+        m.d.comb += self.finished.eq(1)
+
+    def _bring_back(self, m):
+        """What is saved is to be resumed."""
+        m.d.sync += [self.state.eq(KernelState.RESUMING), self.wants.eq(1)]
+        m.d.comb += self.first.eq(1)
+
+    def _undo(self, m, error):
+        """A preempt has been withdrawn: what it has saved comes back."""
+        m.d.sync += self.error.eq(error)
+        m.d.comb += self.preempted.eq(1)
+        with m.If(self.saved):
+            self._bring_back(m)
+        with m.Else():
+            m.d.sync += self.state.eq(KernelState.RUNNING)
+
+    def _abort(self, m):
+        """Withdraw what the engine does not have; it says of itself how the rest ends."""
+        with m.If(self.state == KernelState.PREEMPTING):
+            with m.If(self.waits & ~self.taken):
+                m.d.sync += self.waits.eq(0)
+                self._undo(m, CommandError.ABORTED)
+        with m.Else():
+            m.d.sync += self.wants.eq(0)
+            with m.If(~self.mine):
+                m.d.sync += [self.state.eq(KernelState.PREEMPTED),
+                             self.error.eq(CommandError.ABORTED)]
+                m.d.comb += self.resumed.eq(1)
+
+    def _preempt_ends(self, m):
+        failed = self.ended.error != CommandError.NONE
+        with m.If(self.withdrawn):
+            self._undo(m, Mux(failed, self.ended.error, CommandError.ABORTED))
+        with m.Else():
+            m.d.sync += self.error.eq(self.ended.error)
+            m.d.comb += self.preempted.eq(1)
+            with m.If(failed):
+                m.d.sync += self.state.eq(Mux(self.saved, KernelState.PREEMPTED,
+                                              KernelState.RUNNING))
+            with m.Elif(self.done):
+                self._finish(m)
+            with m.Else():
+                m.d.sync += self.state.eq(KernelState.PREEMPTED)
+
+    def _resume_ends(self, m):
+        """A pass ends; the resume does too, unless TBs still wait for room. A preempt that waits
+        for it keeps its state."""
+        failed = self.ended.error != CommandError.NONE
+        with m.If(failed | ~self.ended.left | ~self.wants):
+            m.d.comb += self.resumed.eq(1)
+            m.d.sync += [self.wants.eq(0), self.error.eq(
+                Mux(self.ended.left & ~failed, CommandError.ABORTED, self.ended.error))]
+            with m.If(self.state == KernelState.RESUMING):
+                m.d.sync += self.state.eq(Mux(
+                    self.ended.left | failed & self.saved, KernelState.PREEMPTED,
+                    KernelState.RUNNING))

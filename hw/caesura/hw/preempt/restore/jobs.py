@@ -1,0 +1,27 @@
+"""What a restore is told of a TB, and what it reports."""
+
+from amaranth.lib import data
+
+from ...arch.geometry import Geometry
+from ...interfaces.payloads import below
+from ...interfaces.preemption import admitted
+from ..formats.packer import WORD_COUNT_BITS
+
+__all__ = ["restore_job", "restored"]
+
+
+def restore_job(g: Geometry) -> data.StructLayout:
+    """A TB to be rebuilt from CCB entry `entry` in the room `place`; its stream has `words` words.
+
+    `skip` words come before its pattern table, the table before the rest of the stream. The
+    checksums are those of its entry.
+    """
+    return data.StructLayout({"entry": below(g.tb_slots), "place": admitted(g),
+                              "live_warps": g.max_block_warps,
+                              "words": WORD_COUNT_BITS, "skip": 2,
+                              "stream_crc": 32, "table_crc": 32})
+
+
+def restored(g: Geometry) -> data.StructLayout:
+    """All of the TB of `entry` is in place, or it is `bad`; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "bad": 1})

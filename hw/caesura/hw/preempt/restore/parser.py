@@ -1,0 +1,416 @@
+"""Stream parser: takes the words of context images apart (`arch.context`)."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from ...arch.context import PATTERN_WORDS, STACK_WORDS, WARP_HEADER
+from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
+from ...arch.isa import LIVE_REST
+from ...interfaces.payloads import below, physical, rows_per_line, warp_init
+from ...lib.bits import lowest_number, popcount, without_lowest
+from ..compress.compressor import group_count
+from ..formats.accepted_command import accepted_command
+from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS
+from ..formats.unpacker import word_beat
+from .completion import parsed
+from .expander import expansion, group_words
+from .jobs import restore_job
+from .pattern_table import PatternTable
+from .row_writer import row_chunk
+from .state_writer import warp_state
+
+__all__ = ["StreamParser"]
+
+GROUP = 32
+"""Lines of a bitmap word."""
+
+
+class _Registers:
+    """What is remembered of the stream in hand."""
+
+    def __init__(self, g: Geometry):
+        # The stream in hand: words left, warps with a record to come and without one.
+        self.stream = Signal(restore_job(g))
+        self.bank = Signal()
+        self.words_left = Signal(WORD_COUNT_BITS)
+        self.skip = Signal(2)
+        self.todo = Signal(g.max_block_warps)
+        self.vacant = Signal(g.max_block_warps)
+        # Rows of the table or records taken; of the record in hand the header, the warp, and what
+        # is left: words of its state, random registers, words of the others.
+        self.record = Signal(range(g.max_block_warps + 1))
+        self.header = Signal(WARP_HEADER)
+        self.warp = Signal(below(g.warps))
+        self.base = Signal(physical(g))
+        self.state_words = Signal(range(PREDICATES + UNIFORMS + STACK_WORDS * g.stack_depth + 1))
+        self.small_words = Signal(range(2 * MAX_REGISTERS * group_count(g) + 1))
+        # Registers, or lines of a bitmap word, whose rows are gathered, and how far.
+        self.targets = Signal(MAX_REGISTERS)
+        self.shared = Signal()
+        self.group = Signal(range(g.shared_lines + 1))
+        self.unit = Signal(range(max(g.beats, rows_per_line(g))))
+
+
+class StreamParser(wiring.Component):
+    """Parses streams one after the other, up to four words a cycle.
+
+    First the pattern table is kept, a row a cycle; warps that had exited are initialised meanwhile,
+    with no live lane. A record takes as many cycles as it has words by fours, with a cycle more at
+    most for what is left of its state, and one for its uniform and strided registers. A bitmap word
+    takes a cycle, an empty one another. The next stream begins in the cycle after the last word of
+    one.
+
+    A TB is bad if `failed` was set before its last record, if the checksum of its table is not that
+    of its entry, if its stream is too short or too long, or if a record names a warp that is not to
+    come, a depth that cannot be, or has patterns of registers that the kernel has not or of another
+    number of registers than the record says; the rest of its stream is then skipped.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    accepted : in
+    job : stream, in
+    words, level : Signal, in
+    take : Signal, out
+        The words of the streams, from an `Unpacker`.
+    failed : Signal, in
+        The words cannot be trusted.
+    warp_init : stream, out
+        To the core.
+    state, state_words : stream, out
+        To a `StateWriter`.
+    expansion, expansion_words : stream, out
+        To an `Expander`.
+    row : stream, out; completes : Signal, in
+        To a `RowWriter`.
+    parsed : stream, out
+        To a `Completion`, which is ready when everything of the stream before has been written.
+    quiet : Signal, in
+        None of the writers has something offered and not taken, or a whole row.
+    drop : Signal, out
+        The writers forget what they have: all of it is of a bad TB.
+    idle : Signal, out
+        No stream in hand.
+    """
+
+    accepted: data.View
+    job: stream.Interface
+    words: data.View
+    level: Signal
+    take: Signal
+    failed: Signal
+    warp_init: stream.Interface
+    state: stream.Interface
+    state_words: stream.Interface
+    expansion: stream.Interface
+    expansion_words: stream.Interface
+    row: stream.Interface
+    completes: Signal
+    parsed: stream.Interface
+    quiet: Signal
+    drop: Signal
+    idle: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "accepted": In(accepted_command(g)), "job": In(stream.Signature(restore_job(g))),
+            "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "level": In(range(CHUNK_WORDS + 1)),
+            "take": Out(range(CHUNK_WORDS + 1)), "failed": In(1),
+            "warp_init": Out(stream.Signature(warp_init(g))),
+            "state": Out(stream.Signature(warp_state(g))),
+            "state_words": Out(stream.Signature(word_beat(CHUNK_WORDS))),
+            "expansion": Out(stream.Signature(expansion(g))),
+            "expansion_words": Out(stream.Signature(word_beat(CHUNK_WORDS))),
+            "row": Out(stream.Signature(row_chunk(g))), "completes": In(1),
+            "parsed": Out(stream.Signature(parsed(g))), "quiet": In(1), "drop": Out(1),
+            "idle": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        regs = _Registers(g)
+        m.submodules.table = table = PatternTable(g)
+        m.submodules.bitmap = bitmap = Memory(shape=GROUP, depth=-(-g.shared_lines // GROUP),
+                                              init=[])
+
+        m.d.sync += regs.words_left.eq(regs.words_left - self.take)
+        self._vacant(m, regs)
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += self.idle.eq(1)
+                self._begin(m, regs)
+            self._table(m, regs, table)
+            self._record(m, regs)
+            self._init(m, regs, table)
+            self._state(m, regs)
+            self._data(m, regs, bitmap)
+            self._small(m, regs)
+            self._bitmap(m, regs, bitmap)
+            self._end(m, regs, table)
+        return m
+
+    def _need(self, m, regs, count, also: ValueLike = 1):
+        """Take `count` words once they are there and `also` holds; a stream without them is bad.
+
+        Returns whether the words are there, and whether they are taken.
+        """
+        there = Signal()
+        taken = Signal()
+        m.d.comb += [there.eq((self.level >= count) & (regs.words_left >= count)),
+                     taken.eq(there & also)]
+        with m.If(taken):
+            m.d.comb += self.take.eq(count)
+        with m.If(regs.words_left < count):
+            m.next = "SKIP"
+        return there, taken
+
+    def _begin(self, m, regs):
+        """Take a job if there is one."""
+        job, s = self.job.payload, self.accepted
+        m.d.comb += self.job.ready.eq(1)
+        m.next = "IDLE"
+        with m.If(self.job.valid):
+            m.d.sync += [regs.stream.eq(job), regs.words_left.eq(job.words + job.skip),
+                         regs.bank.eq(~regs.bank), regs.todo.eq(job.live_warps),
+                         regs.vacant.eq(~job.live_warps & ((Const(1, 1) << s.warps) - 1)),
+                         regs.group.eq(0), regs.shared.eq(0), regs.unit.eq(0),
+                         regs.skip.eq(job.skip), regs.record.eq(0)]
+            m.next = "TABLE"
+
+    def _vacant(self, m, regs):
+        """Initialise the warps that had exited."""
+        s, init = self.accepted, self.warp_init.payload
+        number = Signal(below(self.geometry.max_block_warps))
+        m.d.comb += [
+            number.eq(lowest_number(regs.vacant)), init.tb.eq(regs.stream.place.tb),
+            init.kernel.eq(s.kernel), init.registers.eq(s.registers),
+            self.warp_init.valid.eq(regs.vacant.any()),
+            init.warp.eq(regs.stream.place.slots[number]), init.block_warp.eq(number),
+            init.base.eq(regs.stream.place.base + number * s.registers),
+        ]
+        with m.If(regs.vacant.any() & self.warp_init.ready):
+            m.d.sync += regs.vacant.eq(without_lowest(regs.vacant))
+
+    def _table(self, m, regs, table):
+        """Drop what comes before the pattern table, then keep the table."""
+        rows = popcount(regs.todo)
+        over = Signal()
+        m.d.comb += table.row.eq(self.words)
+        with m.State("TABLE"):
+            m.d.comb += [table.record.eq(regs.record), over.eq(regs.record == rows)]
+            with m.If(regs.skip.any()):
+                _, taken = self._need(m, regs, regs.skip)
+                with m.If(taken):
+                    m.d.sync += regs.skip.eq(0)
+            with m.Elif(regs.record != rows):
+                _, taken = self._need(m, regs, PATTERN_WORDS)
+                m.d.comb += table.write.eq(taken)
+                with m.If(taken):
+                    m.d.comb += over.eq(regs.record + 1 == rows)
+                    m.d.sync += regs.record.eq(regs.record + 1)
+            with m.If(over & ~regs.vacant.any()):
+                m.d.sync += regs.record.eq(0)
+                m.next = "RECORD"
+
+    def _record(self, m, regs):
+        """Take the header of a warp but for its last word."""
+        s, coming = self.accepted, data.View(WARP_HEADER, Cat(self.words, Const(0, 32)))
+        first = Signal(below(self.geometry.max_block_warps))
+        m.d.comb += first.eq(coming.warp)
+        with m.State("RECORD"):
+            with m.If(self.failed):
+                m.next = "SKIP"
+            with m.Else():
+                _, taken = self._need(m, regs, CHUNK_WORDS)
+                with m.If(taken):
+                    m.d.sync += [regs.header.eq(coming.as_value()),
+                                 regs.warp.eq(regs.stream.place.slots[first]),
+                                 regs.base.eq(regs.stream.place.base + first * s.registers)]
+                    m.next = "INIT"
+
+    def _init(self, m, regs, table):
+        """Initialise the warp of a header, of which the last word comes with the first of the
+        warp's state: it has a stack entry at least."""
+        g, s, header = self.geometry, self.accepted, regs.header
+        init, state, job = self.warp_init.payload, self.state.payload, self.expansion.payload
+        number = Signal(8)
+        absurd = Signal()
+        expands = Signal()
+        uniforms = Value.cast(self.words)[:UNIFORMS]
+        saved, random = table.saved, table.saved & ~table.uniform & ~table.strided
+        small = ((popcount(table.uniform) + (popcount(table.strided) << 1))
+                 * group_words(g, s.pag))
+        rest = (popcount(header.predicates[:PREDICATES]) + popcount(uniforms)
+                + header.depth * STACK_WORDS - (CHUNK_WORDS - 1))
+        m.d.comb += [
+            number.eq(header.warp), absurd.eq(
+                (number >= g.max_block_warps)
+                | ~regs.todo.bit_select(number, 1)
+                | (header.depth == 0) | (header.depth > g.stack_depth)
+                | (saved & ~s.allocated).any() | (header.saved_registers != popcount(saved))),
+            state.warp.eq(regs.warp), state.predicates.eq(header.predicates),
+            state.uniforms.eq(uniforms), state.depth.eq(header.depth), state.bank.eq(regs.bank),
+            job.warp.eq(regs.warp), job.base.eq(regs.base), job.bank.eq(regs.bank),
+            job.uniform.eq(table.uniform), job.strided.eq(table.strided),
+            job.dead.eq(s.allocated & ~saved & s.scramble.replicate(MAX_REGISTERS)),
+            expands.eq((job.uniform | job.strided | job.dead).any()),
+        ]
+        with m.State("INIT"):
+            room = (self.state.ready & self.state_words.ready & (self.expansion.ready | ~expands)
+                    & ~absurd)
+            there, taken = self._need(m, regs, CHUNK_WORDS, also=room & self.warp_init.ready)
+            m.d.comb += [
+                table.record.eq(regs.record), self.warp_init.valid.eq(there & room),
+                init.warp.eq(regs.warp), init.block_warp.eq(number), init.base.eq(regs.base),
+                init.launched.eq(header.launched_lanes), init.live.eq(header.live_lanes),
+                init.waiting.eq(header.waiting), init.barrier.eq(header.barrier),
+                init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any())),
+                self.state.valid.eq(taken), self.state_words.valid.eq(taken),
+                self.expansion.valid.eq(taken & expands),
+                self.state_words.payload.count.eq(CHUNK_WORDS - 1),
+                Value.cast(self.state_words.payload.words).eq(
+                    Value.cast(self.words) >> 32),
+            ]
+            m.d.sync += [regs.state_words.eq(rest), regs.targets.eq(random),
+                         regs.small_words.eq(small)]
+            with m.If(absurd):
+                m.next = "SKIP"
+            with m.Elif(taken):
+                m.d.sync += [regs.record.eq(regs.record + 1),
+                             regs.todo.eq(regs.todo & ~(1 << number))]
+                self._go_on(m, (rest != 0, "STATE"), (random.any(), "DATA"), (small != 0, "SMALL"),
+                            (self._others(regs, number), "RECORD"))
+
+    def _others(self, regs, number):
+        """Return whether a record comes after that of warp `number`."""
+        return (regs.todo & ~(1 << number)).any()
+
+    def _go_on(self, m, *choices):
+        """Go to the first state whose condition holds; without one, to the end of the records."""
+        m.next = "FINISH"
+        with m.If(self.accepted.lines != 0):
+            m.next = "BITMAP"
+        for condition, state in reversed(choices):
+            with m.If(condition):
+                m.next = state
+
+    def _state(self, m, regs):
+        """Hand the state of a warp over to the state writer."""
+        chunk, left = self.state_words, regs.state_words
+        count = Signal(range(CHUNK_WORDS + 1))
+        m.d.comb += count.eq(Mux(left < CHUNK_WORDS, left, CHUNK_WORDS))
+        with m.State("STATE"):
+            there, taken = self._need(m, regs, count, also=chunk.ready)
+            m.d.comb += [chunk.valid.eq(there), chunk.payload.count.eq(count),
+                         chunk.payload.words.eq(self.words)]
+            with m.If(taken):
+                m.d.sync += left.eq(left - count)
+                with m.If(left <= CHUNK_WORDS):
+                    self._go_on(m, (regs.targets.any(), "DATA"), (regs.small_words != 0, "SMALL"),
+                                (regs.todo.any(), "RECORD"))
+
+    def _data(self, m, regs, bitmap):
+        """Hand over the registers or lines in `targets`, the lowest first, row by row."""
+        g, place, unit = self.geometry, self.row.payload.place, regs.unit
+        read = bitmap.read_port(domain="comb")
+        bit = Signal(range(MAX_REGISTERS))
+        last = Signal()
+        rest = Signal(MAX_REGISTERS)
+        line = regs.stream.place.first_line + (regs.group - 1) * GROUP + bit
+        m.d.comb += [
+            bit.eq(lowest_number(regs.targets)), rest.eq(without_lowest(regs.targets)),
+            last.eq(unit == Mux(regs.shared, rows_per_line(g) - 1, g.beats - 1)),
+            self.row.payload.words.eq(self.words), place.shared.eq(regs.shared),
+            place.register.eq(bit), place.warp.eq(regs.warp), place.base.eq(regs.base),
+            place.beat.eq(unit), place.last.eq(last), place.bank.eq(regs.bank),
+            place.row.eq((line << exact_log2(rows_per_line(g))) + unit), read.addr.eq(regs.group),
+        ]
+        with m.State("DATA"):
+            there, taken = self._need(m, regs, CHUNK_WORDS, also=self.row.ready)
+            m.d.comb += self.row.valid.eq(there)
+            with m.If(taken & self.completes):
+                m.d.sync += unit.eq(Mux(last, 0, unit + 1))
+                with m.If(last):
+                    m.d.sync += regs.targets.eq(rest)
+                    with m.If(regs.shared & ~rest.any()):
+                        self._group(m, regs, read)
+                    with m.Elif(~rest.any()):
+                        self._go_on(m, (regs.small_words != 0, "SMALL"),
+                                    (regs.todo.any(), "RECORD"))
+        with m.State("GROUP"):
+            self._group(m, regs, read)
+
+    def _group(self, m, regs, read):
+        """Go on with the next bitmap word."""
+        m.d.sync += [regs.group.eq(regs.group + 1), regs.targets.eq(read.data)]
+        m.next = "GROUP"
+        with m.If(regs.group * GROUP >= self.accepted.lines):
+            m.next = "FINISH"
+        with m.Elif(read.data.any()):
+            m.next = "DATA"
+
+    def _small(self, m, regs):
+        """Hand the words of registers that are not random over to the expander."""
+        chunk, left = self.expansion_words, regs.small_words
+        count = Signal(range(CHUNK_WORDS + 1))
+        m.d.comb += [count.eq(Mux(left < CHUNK_WORDS, left, CHUNK_WORDS)),
+                     chunk.payload.count.eq(count), chunk.payload.words.eq(self.words)]
+        with m.State("SMALL"):
+            there, taken = self._need(m, regs, count, also=chunk.ready)
+            m.d.comb += chunk.valid.eq(there)
+            with m.If(taken):
+                m.d.sync += left.eq(left - count)
+                with m.If(left <= CHUNK_WORDS):
+                    self._go_on(m, (regs.todo.any(), "RECORD"))
+
+    def _bitmap(self, m, regs, bitmap):
+        """Keep the bitmap."""
+        s, word = self.accepted, self.words[0]
+        write = bitmap.write_port()
+        left = Signal.like(s.lines)
+        allowed = Signal(GROUP)
+        m.d.comb += [
+            left.eq(s.lines - regs.group * GROUP),
+            allowed.eq(Mux(left < GROUP, (Const(1, 1) << left[:5]) - 1, ~Const(0, GROUP))),
+            write.addr.eq(regs.group), write.data.eq(word),
+        ]
+        with m.State("BITMAP"):
+            _, taken = self._need(m, regs, 1)
+            m.d.comb += write.en.eq(taken)
+            with m.If(taken):
+                m.d.sync += regs.group.eq(regs.group + 1)
+                with m.If(left <= GROUP):
+                    m.d.sync += [regs.group.eq(0), regs.shared.eq(1)]
+                    m.next = "GROUP"
+                with m.If((word & ~allowed).any()):
+                    m.next = "SKIP"
+
+    def _end(self, m, regs, table):
+        """See that the stream has ended, or skip its rest; go on with the next."""
+        tb = self.parsed.payload
+        m.d.comb += [tb.entry.eq(regs.stream.entry), tb.bank.eq(regs.bank),
+                     tb.stream_crc.eq(regs.stream.stream_crc)]
+        with m.State("FINISH"):
+            m.d.comb += [self.parsed.valid.eq(regs.words_left == 0),
+                         tb.bad.eq(table.crc != regs.stream.table_crc)]
+            with m.If(regs.words_left != 0):
+                m.next = "SKIP"
+            with m.Elif(self.parsed.ready):
+                self._begin(m, regs)
+        with m.State("SKIP"):
+            m.d.comb += [
+                self.take.eq(Mux(regs.words_left < self.level, regs.words_left, self.level)),
+                self.parsed.valid.eq((regs.words_left == 0) & ~regs.vacant.any() & self.quiet),
+                tb.bad.eq(1),
+                self.drop.eq(self.parsed.valid & self.parsed.ready),
+            ]
+            with m.If(self.drop):
+                m.next = "IDLE"

@@ -1,0 +1,134 @@
+"""Row writer: words of random registers and of shared lines are gathered into rows; all rows go to
+the core."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import Geometry
+from ...interfaces.payloads import below, physical, register_write, row_access, rows_per_line
+from ..compress.decompressor import decoded_beat
+from ..formats.packer import CHUNK_WORDS
+from .expander import expanded_tag
+
+__all__ = ["row_place", "row_chunk", "RowWriter"]
+
+LFSR_TAPS = 0x8020_0003
+"""Galois LFSR of x^32 + x^22 + x^2 + x + 1, of period 2^32 - 1."""
+LFSR_SEEDS = (0x9E37_79B9, 0x7F4A_7C15, 0xF39C_C060, 0x5CED_C834)
+"""Where the generators of random bits start; lane k uses number k mod 4, rotated by k."""
+
+
+def row_place(g: Geometry) -> data.StructLayout:
+    """Where a row belongs: row `row` of `shared` memory, or a beat of a register, its `last`.
+
+    `bank` tells TBs that follow each other apart.
+    """
+    return data.StructLayout({
+        "shared": 1, "warp": below(g.warps), "base": physical(g), "register": 6,
+        "beat": below(g.beats), "last": 1, "row": range(g.shared_lines * rows_per_line(g)),
+        "bank": 1})
+
+
+def row_chunk(g: Geometry) -> data.StructLayout:
+    """The next four words of the row of `place`."""
+    return data.StructLayout({"words": data.ArrayLayout(32, CHUNK_WORDS), "place": row_place(g)})
+
+
+class RowWriter(wiring.Component):
+    """Gathers chunks into rows and offers each until it is taken; when there is none for the
+    register file, what the expander has until that is taken.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    chunk : stream, in
+        A `row_chunk`.
+    completes : Signal, out
+        The next chunk is the last of its row.
+    clear : Signal, in
+        Forget the row that has begun.
+    extra : stream, in
+        From an `Expander`.
+    restore_write, row : stream, out
+        To the core.
+    pending : Signal(2), out
+        Banks of which a gathered row is not written yet.
+    """
+
+    chunk: stream.Interface
+    completes: Signal
+    clear: Signal
+    extra: stream.Interface
+    restore_write: stream.Interface
+    row: stream.Interface
+    pending: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "chunk": In(stream.Signature(row_chunk(g))), "completes": Out(1), "clear": In(1),
+            "extra": In(stream.Signature(decoded_beat(g, expanded_tag(g)))),
+            "restore_write": Out(stream.Signature(register_write(g))),
+            "row": Out(stream.Signature(row_access(g))), "pending": Out(2),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        count = g.lanes // CHUNK_WORDS
+        parts = [Signal(32 * CHUNK_WORDS, name=f"part_{k}") for k in range(count)]
+        part = Signal(range(max(2, count)))  # the one that comes next
+        held = Signal()  # a row is whole
+        place = Signal(row_place(g))  # and belongs there
+        gone = Signal()  # it is taken
+        go = Signal()
+        m.d.comb += [self.completes.eq(part == count - 1), self.chunk.ready.eq(~held | gone),
+                     go.eq(self.chunk.valid & self.chunk.ready),
+                     self.pending.eq(Mux(held, 1 << place.bank, 0))]
+        with m.If(gone):
+            m.d.sync += held.eq(0)
+        with m.If(go):
+            m.d.sync += part.eq(Mux(self.completes, 0, part + 1))
+            with m.If(self.completes):
+                m.d.sync += [held.eq(1), place.eq(self.chunk.payload.place)]
+        with m.If(self.clear):
+            m.d.sync += part.eq(0)
+        for k, each in enumerate(parts):
+            with m.If(go & (part == k)):
+                m.d.sync += each.eq(Value.cast(self.chunk.payload.words))
+        self._offer(m, Cat(parts), held, place, gone)
+        return m
+
+    def _offer(self, m, words, held, place, gone):
+        """Share the write port of the register file between gathered rows and the expander."""
+        g, write, row, extra = self.geometry, self.restore_write, self.row, self.extra
+        gathered = Signal()  # the row is the one offered to the register file
+        pinned = Signal()  # the expander's beat was offered and not yet taken
+        noise = [Signal(32, init=seed, name=f"noise_{k}") for k, seed in enumerate(LFSR_SEEDS)]
+        m.d.comb += [
+            gathered.eq(held & ~place.shared & ~pinned), write.valid.eq(gathered | extra.valid),
+            row.valid.eq(held & place.shared), extra.ready.eq(write.ready & ~gathered),
+            gone.eq(held & Mux(place.shared, row.ready, gathered & write.ready)),
+            write.payload.mask.eq(~Const(0, g.lanes)),
+            row.payload.row.eq(place.row), row.payload.write.eq(1),
+            Value.cast(row.payload.data).eq(words),
+        ]
+        with m.If(gathered):
+            m.d.comb += [write.payload[name].eq(place[name])
+                         for name in ("warp", "base", "register", "beat", "last")]
+            m.d.comb += Value.cast(write.payload.data).eq(words)
+        with m.Else():
+            m.d.comb += [write.payload[name].eq(extra.payload.tag[name])
+                         for name in ("warp", "base", "register")]
+            m.d.comb += [write.payload[name].eq(extra.payload[name]) for name in ("beat", "last")]
+            m.d.comb += Value.cast(write.payload.data).eq(Mux(extra.payload.dead, Cat(
+                noise[lane % len(noise)].rotate_left(lane) for lane in range(g.lanes)),
+                Value.cast(extra.payload.words)))
+        m.d.sync += pinned.eq(extra.valid & ~gathered & ~write.ready)
+        with m.If(write.valid & write.ready):
+            m.d.sync += [lfsr.eq((lfsr >> 1) ^ (lfsr[0].replicate(32) & LFSR_TAPS))
+                         for lfsr in noise]

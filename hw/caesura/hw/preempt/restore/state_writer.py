@@ -1,0 +1,128 @@
+"""State writer: predicates, uniform registers and SIMT stacks of restored warps::
+
+    chunks of words --> queue --> Unpacker --+--> predicates, uniform registers, stack entries
+    warps ------------> queue --> walk ------+
+"""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import STACK_ENTRY, STACK_WORDS
+from ...arch.geometry import PREDICATES, UNIFORMS, Geometry
+from ...interfaces.payloads import below, predicate_restore, stack_push, uniform_restore
+from ...lib.bits import lowest_number, without_lowest
+from ...lib.stream_queue import StreamQueue
+from ..formats.packer import CHUNK_WORDS
+from ..formats.unpacker import Unpacker, word_beat
+from .tbs_under_way import TbsUnderWay
+
+__all__ = ["warp_state", "StateWriter"]
+
+WORDS_AHEAD = 32
+"""Chunks of words that wait while earlier ones are written."""
+WARPS_AHEAD = 4
+"""Warps whose state waits to be written."""
+
+
+def warp_state(g: Geometry) -> data.StructLayout:
+    """State of a warp to be written: the predicates and uniform registers with a bit, and `depth`
+    entries of the SIMT stack. `bank` tells TBs that follow each other apart."""
+    return data.StructLayout({"warp": below(g.warps), "predicates": PREDICATES,
+                              "uniforms": UNIFORMS, "depth": range(g.stack_depth + 1), "bank": 1})
+
+
+class StateWriter(wiring.Component):
+    """Writes a predicate, a uniform register and a stack entry a cycle, as far as they follow one
+    another in four words of the image.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    job : stream, in
+        A `warp_state` with at least one stack entry.
+    words : stream, in
+        The words of the jobs, in order: chunks of up to four, in which jobs may share no chunk.
+    restore_predicate, restore_uniform : out
+    stack_push : stream, out
+        To the core.
+    pending : Signal(2), out
+        Banks of which something is not written yet.
+    """
+
+    job: stream.Interface
+    words: stream.Interface
+    restore_predicate: data.View
+    restore_uniform: data.View
+    stack_push: stream.Interface
+    pending: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "job": In(stream.Signature(warp_state(g))),
+            "words": In(stream.Signature(word_beat(CHUNK_WORDS))),
+            "restore_predicate": Out(predicate_restore(g)),
+            "restore_uniform": Out(uniform_restore(g)),
+            "stack_push": Out(stream.Signature(stack_push(g))), "pending": Out(2),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.jobs = jobs = StreamQueue(warp_state(g), WARPS_AHEAD)
+        m.submodules.chunks = chunks = StreamQueue(word_beat(CHUNK_WORDS),
+                                                   WORDS_AHEAD, buffered=True)
+        m.submodules.unpacker = unpacker = Unpacker(CHUNK_WORDS)
+        m.submodules.under_way = under_way = TbsUnderWay(WARPS_AHEAD + 1)
+        wiring.connect(m, wiring.flipped(self.job), jobs.input)
+        wiring.connect(m, wiring.flipped(self.words), chunks.input)
+        wiring.connect(m, chunks.output, unpacker.beat)
+
+        job = Signal(warp_state(g))  # what is left of the warp in hand
+        words, level = Value.cast(unpacker.words), unpacker.level
+        predicate, uniform, push = self.restore_predicate, self.restore_uniform, self.stack_push
+        entry = Signal(STACK_ENTRY)
+        pushed = Signal()
+        over = Signal()  # the last entry of the warp is written
+        m.d.comb += [
+            predicate.warp.eq(job.warp), predicate.predicate.eq(lowest_number(job.predicates)),
+            predicate.value.eq(words), uniform.warp.eq(job.warp),
+            uniform.register.eq(lowest_number(job.uniforms)),
+            push.payload.warp.eq(job.warp), push.payload.pc.eq(entry.pc),
+            push.payload.mask.eq(entry.mask), push.payload.reconv.eq(entry.reconv),
+        ]
+        # The last predicate goes with the first uniform register, the last of these with a stack
+        # entry.
+        has_predicate, has_uniform = job.predicates.any(), job.uniforms.any()
+        predicates, uniforms = without_lowest(job.predicates), without_lowest(job.uniforms)
+        before = Signal(2)  # words in front of the stack entry
+        m.d.comb += [
+            predicate.valid.eq(has_predicate & (level != 0)),
+            uniform.valid.eq(has_uniform & ~predicates.any() & (level > has_predicate)),
+            before.eq(has_predicate + has_uniform),
+            push.valid.eq((job.depth != 0) & ~predicates.any() & ~uniforms.any()
+                          & (level >= before + STACK_WORDS)),
+            pushed.eq(push.valid & push.ready), over.eq(pushed & (job.depth == 1)),
+            unpacker.take.eq(predicate.valid + uniform.valid + Mux(pushed, STACK_WORDS, 0)),
+            uniform.value.eq(words >> Mux(has_predicate, 32, 0)),
+            entry.eq(words >> Mux(before != 0, 32, 0)),
+        ]
+        with m.If(predicate.valid):
+            m.d.sync += job.predicates.eq(predicates)
+        with m.If(uniform.valid):
+            m.d.sync += job.uniforms.eq(uniforms)
+        with m.If(pushed):
+            m.d.sync += job.depth.eq(job.depth - 1)
+        m.d.comb += jobs.output.ready.eq((job.depth == 0) | over)
+        with m.If(jobs.output.valid & jobs.output.ready):
+            m.d.sync += job.eq(jobs.output.payload)
+        m.d.comb += [
+            under_way.begins.eq(self.job.valid & self.job.ready),
+            under_way.begun.eq(self.job.payload.bank), under_way.ends.eq(over),
+            under_way.ended.eq(job.bank), self.pending.eq(under_way.pending),
+        ]
+        return m

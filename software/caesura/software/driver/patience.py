@@ -1,0 +1,20 @@
+"""The patience of a preempt that is given none: how long it waits for warps to get to their preemption points."""
+
+from __future__ import annotations
+
+from .launch import Launch
+
+__all__ = ["SHARE", "default_patience"]
+
+SHARE = 1 / 128
+"""Of the time that the bus takes for everything the resident TBs have allocated; measured (docs/mechanisms.md)."""
+
+
+def default_patience(launch: Launch) -> int:
+    """Return the default patience of a preempt, in cycles.
+
+    A share of what it costs at least to stop at once and save all that is allocated: the registers and shared memory of
+    the resident TBs over the bytes that the memory takes in a cycle. So a preempt waits the longer, the more it may
+    save by it, and waiting in vain costs little next to the save.
+    """
+    return int(SHARE * launch.resident_tbs * launch.occupied_tb_bytes / launch.device.geometry.bytes_per_cycle)

@@ -1,0 +1,80 @@
+"""The state writer: predicates, uniform registers and stack entries in order, several a cycle where they may be."""
+
+import random
+
+import pytest
+
+from caesura.hw.arch.context import STACK_ENTRY, to_words
+from caesura.hw.arch.geometry import PC_BITS, PREDICATES, UNIFORMS, preset
+from caesura.hw.preempt.restore.state_writer import StateWriter
+from support.hw.simulation import component
+from support.hw.stream_bench import get, put_all, simulate, steady, value
+
+G = preset("tiny")
+
+
+class State:
+    """The state of a warp: its job, its words, and what has to be written."""
+
+    def __init__(self, rng, predicates, uniforms, depth):
+        def chosen(count, of):
+            return sorted(rng.sample(range(of), count))
+
+        warp, full = rng.randrange(G.warps), (1 << G.warp_size) - 1
+        self.predicates = [{"valid": 1, "warp": warp, "predicate": p, "value": rng.randint(0, full)}
+                           for p in chosen(predicates, PREDICATES)]
+        self.uniforms = [{"valid": 1, "warp": warp, "register": u, "value": rng.getrandbits(32)}
+                         for u in chosen(uniforms, UNIFORMS)]
+        stack = [{"pc": rng.getrandbits(PC_BITS), "mask": rng.randint(0, full), "reconv": rng.getrandbits(PC_BITS)}
+                 for _ in range(depth)]
+        self.stack = [{"warp": warp, **entry} for entry in stack]
+        self.job = {"warp": warp, "predicates": sum(1 << each["predicate"] for each in self.predicates),
+                    "uniforms": sum(1 << each["register"] for each in self.uniforms), "depth": depth,
+                    "bank": rng.getrandbits(1)}
+        words = [each["value"] for each in self.predicates + self.uniforms]
+        words += [word for entry in stack for word in to_words(STACK_ENTRY, **entry)]
+        self.chunks = [{"words": (words[at:at + 4] + [rng.getrandbits(32)] * 3)[:4], "count": len(words[at:at + 4])}
+                       for at in range(0, len(words), 4)]
+
+
+def run(states, rng, stall):
+    """Give the states to a writer; return the cycles from the first write to the last."""
+    dut, scalars, times = component(StateWriter, G), {"predicate": [], "uniform": []}, []
+    pushes = [push for state in states for push in state.stack]
+
+    async def watch(ctx):
+        ports = dut.restore_predicate, dut.restore_uniform, dut.stack_push.valid & dut.stack_push.ready
+        cycle = 0
+        async for _, _, predicate, uniform, pushed in ctx.tick().sample(*ports):
+            cycle += 1
+            times.extend([cycle] * bool(predicate.valid | uniform.valid | pushed))
+            scalars["predicate"] += [value(predicate)] * predicate.valid
+            scalars["uniform"] += [value(uniform)] * uniform.valid
+
+    async def sink(ctx):
+        for number, push in enumerate(pushes):
+            assert value(await get(ctx, dut.stack_push, rng, stall)) == push
+            assert bool(ctx.get(dut.pending)) == (number < len(pushes) - 1)
+
+    simulate(dut, put_all(dut.job, [state.job for state in states], rng, stall),
+             put_all(dut.words, [chunk for state in states for chunk in state.chunks], rng, stall), sink,
+             watches=[steady(dut.stack_push), watch])
+    assert scalars == {name: [each for state in states for each in getattr(state, name + "s")] for name in scalars}
+    return times[-1] - times[0] + 1
+
+
+def test_the_state_of_many_warps_comes_back():
+    rng = random.Random(0)
+    sizes = [(0, 0, 1), (7, 32, G.stack_depth), (1, 0, 1), (0, 1, 1), (1, 1, 2), *(
+        (rng.randint(0, 7), rng.randint(0, 32), rng.randint(1, G.stack_depth)) for _ in range(12))]
+    run([State(rng, *size) for size in rng.sample(sizes, len(sizes))], rng, 0.3)
+
+
+@pytest.mark.parametrize("predicates, uniforms, depth, cycles", [
+    (0, 0, 1, 1), (0, 0, 4, 4), (1, 0, 1, 1), (0, 1, 1, 1), (1, 1, 1, 2), (3, 0, 2, 4), (0, 6, 1, 6), (1, 5, 1, 5),
+    (2, 5, 3, 8)])
+def test_what_follows_one_another_in_four_words_is_written_together(predicates, uniforms, depth, cycles):
+    states = [State(random.Random(k), predicates, uniforms, depth) for k in range(6)]
+    words = len(states) * (predicates + uniforms + 3 * depth)
+    assert run(states, None, 0.0) <= max(len(states) * cycles, words // 4 + 2) + len(states)
+    assert run(states[:1], None, 0.0) == cycles

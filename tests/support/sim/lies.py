@@ -1,0 +1,219 @@
+"""Changed contexts: hostile values in every field of an image, and images of random numbers by the format's rules."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from caesura.hw.arch import context
+from caesura.hw.arch.context import (
+    CCB_ENTRY,
+    HEADER_WORDS,
+    PATTERN_WORDS,
+    STACK_WORDS,
+    WARP_HEADER,
+    Mechanism,
+    Pattern,
+)
+from caesura.hw.arch.geometry import PC_BITS, PC_NONE, PREDICATES, SEGMENT_BYTES, WORD_BYTES
+from caesura.hw.arch.patterns import encoded_words
+
+from .context_machine import TINY, VICTIM, Image
+
+__all__ = ["Places", "lies", "random_image"]
+
+CHECKSUMS = "crc", "stream_crc", "table_crc"
+LINES = -(-VICTIM.shared_bytes // SEGMENT_BYTES)
+WORD = 1 << 32
+
+
+class Places:
+    """Where the parts of an image begin, in words of its stream.
+
+    Attributes
+    ----------
+    heads, scalars, stacks, registers : list of int
+        Of each warp record.
+    depths : list of int
+        Stack entries of each.
+    lines, table, end : int
+        The bitmap of shared memory, the pattern table, and the end.
+    """
+
+    def __init__(self, image: Image):
+        fields = image.fields
+        self.end = fields["length"] // WORD_BYTES
+        self.table = self.end - PATTERN_WORDS * fields["live_warps"].bit_count()
+        self.heads, self.scalars, self.stacks, self.registers, self.depths = [], [], [], [], []
+        at = 0
+        for row in range(self.table, self.end, PATTERN_WORDS):
+            head = context.from_words(WARP_HEADER, image.stream[at:at + HEADER_WORDS])
+            scalars = head["predicates"].bit_count() + head["uniforms"].bit_count()
+            self.heads.append(at)
+            self.scalars.append(at + HEADER_WORDS)
+            self.stacks.append(at + HEADER_WORDS + scalars)
+            self.depths.append(head["depth"])
+            self.registers.append(self.stacks[-1] + STACK_WORDS * head["depth"])
+            vector = sum(word << 32 * k for k, word in enumerate(image.stream[row:row + PATTERN_WORDS]))
+            at = self.registers[-1] + sum(encoded_words(vector >> 2 * r & 3, fields["pag"], TINY.warp_size)
+                                          for r in range(TINY.regs_per_thread))
+        self.lines = at
+
+
+def _values(width: int, value: int, *others: int) -> list[int]:
+    """Return hostile values of a field: the ends of its range, the neighbours of what it is, and others."""
+    most = (1 << width) - 1
+    near = {0, 1, most, most - 1, 1 << width - 1, value - 1, value + 1, *others}
+    return sorted(each for each in near if 0 <= each <= most and each != value)
+
+
+def _of_entry(image: Image, area_bytes: int) -> Iterator[tuple[str, Image]]:
+    fields = image.fields
+    area, length = fields["register_image"], fields["length"]
+    others = {
+        "register_image": (area - 128, area + 4, area + 128, area + area_bytes),
+        "shared_image": (area, area - 4, area + area_bytes - 4, area + area_bytes, area + length),
+        "length": (4, 12, 16, 32, 36, length - 4, length + 4, length + 16, area_bytes - 4, area_bytes, area_bytes + 4),
+        "data_bytes": (length - 4, length, length + 4), "live_warps": (1, 2, 4, 7, 8, 15, 16, 1 << 4 | 3, 3 << 30 | 3),
+        "mechanism": (max(Mechanism), max(Mechanism) + 1), "pag": (2, 4, 16, 32),
+        "registers": (TINY.regs_per_thread, TINY.regs_per_thread + 1), "warps": (TINY.max_block_warps, 4),
+        "local_base": (fields["local_base"] - 128, fields["local_base"] + 128, area),
+    }
+    for name, place in CCB_ENTRY:
+        if name in CHECKSUMS:
+            continue
+        for value in _values(place.width, fields[name], *others.get(name, ())):
+            changed = image.copy()
+            changed.change(**{name: value})
+            changed.seal()
+            yield f"{name} = {value:#x}", changed
+
+
+def _with(image: Image, **words: int) -> Image:
+    """Return an image with other words at some places (``w12=...``), its checksums renewed."""
+    changed = image.copy()
+    for place, value in words.items():
+        changed.stream[int(place[1:])] = value
+    changed.seal()
+    return changed
+
+
+def _of_heads(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
+    others = {"warp": (2, 3, 4, 8), "depth": (TINY.stack_depth, TINY.stack_depth + 1), "waiting": (2, 3),
+              "predicates": (1 << PREDICATES,), "live_lanes": (0x80, 0x100, 0x1FF), "launched_lanes": (0x80, 0x100),
+              "saved_registers": (TINY.regs_per_thread, VICTIM.registers)}
+    for number, at in enumerate(places.heads):
+        words = image.stream[at:at + HEADER_WORDS]
+        head = context.from_words(WARP_HEADER, words)
+        for name, place in WARP_HEADER:
+            for value in _values(place.width, head[name], *others.get(name, ())):
+                new = context.to_words(WARP_HEADER, **head | {name: value})
+                changed = image.copy()
+                changed.stream[at:at + HEADER_WORDS] = new
+                changed.seal()
+                yield f"record {number}: {name} = {value:#x}", changed
+
+
+def _of_words(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
+    """Predicates, uniform registers, stacks, the bitmap of shared memory, and a few words of registers."""
+    codes = len(VICTIM.code)
+    near = (codes - 1, codes, codes + 1, PC_NONE, PC_NONE - 1, 1 << PC_BITS, 1 << PC_BITS | 16)
+    for number, (scalars, stack, registers) in enumerate(zip(places.scalars, places.stacks, places.registers,
+                                                             strict=True)):
+        for at in range(scalars, registers):
+            part = "stack" if at >= stack else "scalar"
+            for value in _values(32, image.stream[at], *(near if part == "stack" else (0xFF, 0x100))):
+                yield f"record {number}: {part} word {at} = {value:#x}", _with(image, **{f"w{at}": value})
+        for at in (registers, places.lines - 1 if number else places.heads[1] - 1):
+            for value in _values(32, image.stream[at]):
+                yield f"record {number}: register word {at} = {value:#x}", _with(image, **{f"w{at}": value})
+    for value in _values(32, image.stream[places.lines], (1 << LINES) - 1, 1 << LINES, 1 << LINES | 1, 2, 4):
+        yield f"lines = {value:#x}", _with(image, **{f"w{places.lines}": value})
+
+
+def _of_patterns(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
+    """Codes of registers: alone, and with the number of registers in the record right."""
+    for number, head in enumerate(places.heads):
+        row = places.table + PATTERN_WORDS * number
+        for register in (*range(VICTIM.registers + 1), TINY.regs_per_thread - 1, TINY.regs_per_thread, 63):
+            at, low = row + register // 16, 2 * (register % 16)
+            old = image.stream[at] >> low & 3
+            for code in {*map(int, Pattern)} - {old}:
+                new = image.stream[at] & ~(3 << low) | code << low
+                what = f"record {number}: pattern of r{register} = {Pattern(code).name}"
+                yield what, _with(image, **{f"w{at}": new})
+                count = image.stream[head + 3] + (code != 0) - (old != 0)
+                if count != image.stream[head + 3]:
+                    yield f"{what}, counted", _with(image, **{f"w{at}": new, f"w{head + 3}": count & WORD - 1})
+
+
+def _of_lengths(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
+    """Words left out of the stream, or put in, with the length that is then right."""
+    for at in {0, *places.heads, *places.stacks, *places.registers, places.lines, places.table, places.end - 1}:
+        for words in (-PATTERN_WORDS, -1, 1, PATTERN_WORDS, TINY.warp_size):
+            changed = image.copy()
+            size = len(changed.stream)
+            if words < 0:
+                del changed.stream[at:at - words]
+                changed.stream += [0] * -words
+            else:
+                changed.stream[at:at] = [0] * words
+            changed.stream = changed.stream[:size]
+            changed.change(length=image.fields["length"] + WORD_BYTES * words)
+            changed.seal()
+            yield f"{words:+} words at {at}", changed
+
+
+def _of_order(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
+    """Records of the same warp, with lanes and without; warps that are not in the entry."""
+    first, second = places.heads
+    for lanes in (0, 1, 0xFF):
+        for at, other in ((first, second), (second, first)):
+            word = image.stream[at] & ~0xFF | image.stream[other] & 0xFF
+            yield (f"the warp of the record at {at} twice, with lanes {lanes:#x}",
+                   _with(image, **{f"w{at}": word, f"w{first + 1}": lanes}))
+    yield "no lanes at all", _with(image, **{f"w{at + 1}": 0 for at in places.heads})
+
+
+def lies(image: Image, area_bytes: int) -> list[tuple[str, Image]]:
+    """Return images that differ from a right one in a field or two, all checksums renewed, each with what it says."""
+    places = Places(image)
+    return [*_of_entry(image, area_bytes), *_of_heads(image, places), *_of_words(image, places),
+            *_of_patterns(image, places), *_of_lengths(image, places), *_of_order(image, places)]
+
+
+def random_image(image: Image, rng: random.Random) -> Image:
+    """Return an image that the rules of the format allow, all else of it random; about one in four breaks a rule."""
+    g = TINY
+
+    def number(width: int) -> int:
+        return rng.choice((rng.getrandbits(width), rng.getrandbits(rng.randint(1, width)), 0, (1 << width) - 1))
+
+    def pc() -> int:
+        return rng.choice((rng.randrange(len(VICTIM.code) + 1), PC_NONE, number(32)))
+
+    changed = image.copy()
+    warps = rng.choice(([0], [1], [0, 1], [1, 0]))
+    stream, table = [], []
+    for warp in warps:
+        codes = [rng.choice(list(Pattern)) for _ in range(VICTIM.registers)]
+        predicates, uniforms, depth = number(PREDICATES), number(32), rng.randint(1, g.stack_depth)
+        stream += context.to_words(
+            WARP_HEADER, warp=warp, depth=depth, predicates=predicates, waiting=rng.getrandbits(1),
+            barrier=rng.choice((0, rng.getrandbits(4))), live_lanes=number(8), launched_lanes=number(8),
+            saved_registers=sum(code != Pattern.DEAD for code in codes), uniforms=uniforms)
+        stream += [number(8) for _ in range(predicates.bit_count())]
+        stream += [number(32) for _ in range(uniforms.bit_count())]
+        stream += [word for _ in range(depth) for word in (pc(), number(8), pc())]
+        stream += [number(32) for code in codes for _ in range(encoded_words(code, image.fields["pag"], g.warp_size))]
+        vector = sum(code << 2 * register for register, code in enumerate(codes))
+        table += [vector >> 32 * k & WORD - 1 for k in range(PATTERN_WORDS)]
+    lines = rng.getrandbits(LINES)
+    stream += [lines, *(number(32) for _ in range(32 * lines.bit_count())), *table]
+    changed.stream[:len(stream)] = stream
+    changed.change(length=WORD_BYTES * len(stream), live_warps=sum(1 << warp for warp in warps), data_bytes=0,
+                   launch_id=number(32), ctaid_x=number(32), ctaid_y=number(16), ctaid_z=number(16))
+    if rng.random() < 0.25:
+        changed.stream[rng.randrange(len(stream))] = number(32)
+    changed.seal()
+    return changed

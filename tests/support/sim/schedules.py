@@ -1,0 +1,225 @@
+"""Random commands for several kernels at once, while memory answers late, or not, or with errors: what becomes of each
+kernel, and of all of memory."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from caesura.hw.arch import context
+from caesura.hw.arch.commands import BUSY_STATES, REFUSED, Command, KernelState
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.registers import UNLIMITED_PATIENCE, register_map
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.memory import ErrorRange, MemoryTiming
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.testing.launch import Bench, argument_words
+from support.hw.late_answers import LateAnswersSm, control
+from support.hw.stir import WORDS, image, stirred
+
+__all__ = ["Schedules"]
+
+MAP = register_map()
+BLOCK_WARPS = 2
+LIMIT = 400_000
+"""Cycles in which everything is over once memory is well and nobody gives commands but the test."""
+ENDED = KernelState.IDLE, KernelState.FINISHED
+NEXT = {KernelState.PREEMPTING: (KernelState.RUNNING, KernelState.PREEMPTED, KernelState.RESUMING,
+                                 KernelState.FINISHED),
+        KernelState.RESUMING: (KernelState.RUNNING, KernelState.PREEMPTED),
+        KernelState.RUNNING: (KernelState.FINISHED,),
+        KernelState.KILLING: (KernelState.IDLE,)}
+"""States to which one may go by itself in the cycle in which a command is written."""
+WEIGHTS = {Command.START: 6, Command.PREEMPT: 6, Command.RESUME: 5, Command.ABORT: 2, Command.HASTEN: 1,
+           Command.KILL: 1}
+
+
+class _Kernel:
+    """A kernel in a slot: where its arrays lie, and what is known of it."""
+
+    def __init__(self, bench: Bench, slot: int, block: int, blocks: int, words: np.ndarray, code: Any):
+        self.bench, self.slot, self.threads, self.words = bench, slot, block * blocks, words
+        size = -(-4 * self.threads // 128) * 128
+        self.output, self.counters, self.total = (bench.allocate(n) for n in (size, size, 128))
+        self.end = self.total + 128
+        self.input = bench.store(words.tobytes())
+        self.code, self.rounds = code, 1
+        self.started = self.killed = False
+        self.loaded = bench.load(slot, code, (blocks,), (block,), self.arguments())
+        self.ccb_end = self.loaded.ccb_base + context.ccb_bytes(bench.geometry, self.loaded.area_bytes)
+
+    def arguments(self) -> list[int]:
+        return argument_words(self.code, self.output, self.input, self.counters, self.total, self.rounds)
+
+    def begin(self, rounds: int) -> None:
+        """Make ready for a start: arrays of zeros, so many rounds."""
+        self.rounds, self.killed = rounds, False
+        self.bench.transport.write_memory(self.output, bytes(self.end - self.output))
+        for k, word in enumerate(self.arguments()):
+            self.bench.set(f"kernel[{self.slot}].param[{k}]", word)
+
+    @property
+    def own(self) -> list[tuple[int, int]]:
+        """What may differ in memory at the end."""
+        return [(self.output, self.end), (self.loaded.ccb_base, self.ccb_end),
+                (self.loaded.local_base, self.loaded.local_end)]
+
+    def check(self) -> None:
+        """It has run to its end, each TB once."""
+        read = self.bench.transport.read_memory
+        values, counters = stirred(self.words, self.threads, self.rounds)
+        total = int.from_bytes(read(self.total, 4), "little")
+        assert total == self.threads * self.rounds, f"kernel {self.slot}: {total} of {self.threads * self.rounds} steps"
+        for what, address in ((values, self.output), (counters, self.counters)):
+            assert np.array_equal(np.frombuffer(read(address, 4 * self.threads), np.uint32), what), self.slot
+
+
+class Schedules:
+    """A machine with a kernel in each slot, and random schedules of commands for them.
+
+    Parameters
+    ----------
+    g : Geometry
+    rtl : bool
+        Otherwise the golden model, whose memory never fails.
+
+    Attributes
+    ----------
+    taken, refused, ends : Counter
+        Commands by name and the state they were given in; how preempts and resumes ended.
+    """
+
+    def __init__(self, g: Geometry, rtl: bool = True):
+        self.g, self.rtl = g, rtl
+        size = 1 << 19
+        self.transport: Any = (RtlTransport(g, memory_bytes=size, design=LateAnswersSm) if rtl
+                               else GoldenTransport(g, memory_bytes=size))
+        self.transport.write_memory(0, np.random.default_rng(7).bytes(size))
+        self.bench = Bench(self.transport)
+        rng, block = np.random.default_rng(1), BLOCK_WARPS * g.warp_size
+        blocks = 2 * min(g.tb_slots, g.warps // BLOCK_WARPS) + 1
+        self.kernels = []
+        for slot in range(min(g.kernel_slots, 4)):
+            code = image(min((12, 16, 24, 32)[slot], g.regs_per_thread))
+            self.kernels.append(_Kernel(self.bench, slot, block, blocks, rng.integers(0, 1 << 32, WORDS, np.uint32),
+                                        code))
+        self.before = self.transport.read_memory(0, size)
+        self.beginning = self.transport.snapshot()
+        self.taken, self.refused, self.ends = Counter(), Counter(), Counter()
+
+    def peek(self, path: str) -> dict[str, int]:
+        """Return the fields of a register; takes no time."""
+        return MAP[path].unpack(self.transport.peek_register(MAP[path].address))
+
+    def state(self, kernel: _Kernel) -> KernelState:
+        return KernelState(self.peek(f"kernel[{kernel.slot}].state")["state"])
+
+    def run(self, seed: int | str, commands: int = 20) -> None:
+        """Give at least so many commands, then bring every kernel to its end, and look at all of memory."""
+        self.rng = rng = random.Random(seed)
+        self.transport.restore(self.beginning)
+        for kernel in self.kernels:
+            kernel.killed, kernel.started = False, False
+        self.scramble = rng.random() < 0.5
+        self.weather(calm=True)
+        given = 0
+        while given < commands:
+            if rng.random() < 0.25:
+                self.weather()
+            given += self.command(rng.choice(self.kernels))
+            self.advance(rng.choice((0, 1, 2, 5, 20, 100, 400, 1500)))
+        self.weather(calm=True)
+        self.finish()
+        self.check_memory()
+
+    def weather(self, calm: bool = False) -> None:
+        """Change how memory behaves."""
+        if not self.rtl:
+            return
+        rng, g = self.rng, self.g
+        self.transport.clear_error_ranges()
+        kind = "well" if calm else rng.choice(("well", "well", "slow", "uneven", "held", "stalled", "errors", "errors"))
+        latency, rate = g.memory_latency, g.bytes_per_cycle
+        reads = writes = ()
+        if kind == "slow":
+            latency, rate = rng.choice((1, 7, 60, 700)), rate * rng.choice((0.3, 1))
+        elif kind == "held":
+            reads = tuple(k for k in range(8) if rng.random() < 0.4)
+            writes = tuple(k for k in range(8) if rng.random() < 0.4)
+        elif kind == "uneven":
+            reads, writes = rng.choice((((), tuple(range(8))), (tuple(range(8)), ())))
+        elif kind == "errors":
+            for kernel in self.kernels:
+                if rng.random() < 0.6:
+                    start, end = rng.choice((
+                        (kernel.loaded.ccb_base, kernel.ccb_end),
+                        (kernel.loaded.ccb_base, context.area_address(g, kernel.loaded.ccb_base, 0, 0)),
+                        (context.area_address(g, kernel.loaded.ccb_base, 0, 0), kernel.ccb_end)))
+                    reads_fail, writes_fail = rng.choice(((True, False), (False, True), (True, True)))
+                    self.transport.add_error_range(ErrorRange(start, end, reads_fail, writes_fail))
+        self.transport.set_timing(MemoryTiming(g.bus_bytes, rate, latency))
+        control(self.transport, reads, writes, kind == "stalled")
+
+    def command(self, kernel: _Kernel) -> bool:
+        """Give a kernel a command; return whether it was taken."""
+        rng, bench = self.rng, self.bench
+        op = rng.choices(list(WEIGHTS), [*WEIGHTS.values()])[0]
+        before = self.state(kernel)
+        if op is Command.START and before in ENDED:
+            kernel.begin(rng.choice((1, 3, 12, 40)))
+        if op is Command.PREEMPT:
+            bench.set("patience", rng.choice((0, 1, 30, 1000, UNLIMITED_PATIENCE)))
+        mechanism, gang = rng.choice(list(Mechanism)), rng.random() < 0.5
+        bench.set("event", refused=1)
+        before = self.state(kernel)
+        bench.command(op, kernel.slot, mechanism, self.scramble, gang)
+        refused, error = bench.fields("event")["refused"], bench.refusal()
+        (self.refused if refused else self.taken)[op.name, before.name] += 1
+        expected = {REFUSED[op].get(state, CommandError.NONE) for state in (before, *NEXT.get(before, ()))}
+        if op is Command.PREEMPT and before is KernelState.PREEMPTED:
+            expected.add(CommandError.NOT_RUNNING)
+        if refused:
+            assert error in expected - {CommandError.NONE}, (op, before, error)
+            return False
+        assert CommandError.NONE in expected, (op, before)
+        if op is Command.START:
+            kernel.started = True
+        if op is Command.KILL:
+            kernel.killed = True
+        return True
+
+    def advance(self, cycles: int) -> None:
+        if cycles:
+            self.transport.advance(cycles)
+
+    def finish(self) -> None:
+        """Resume what is preempted until every kernel has ended."""
+        passed = 0
+        while any(self.state(kernel) not in ENDED for kernel in self.kernels):
+            assert passed < LIMIT, f"after {passed} cycles: {[self.state(k).name for k in self.kernels]}"
+            for kernel in self.kernels:
+                state = self.state(kernel)
+                if state is KernelState.PREEMPTED:
+                    self.bench.command(Command.RESUME, kernel.slot, scramble=self.scramble)
+                elif state not in BUSY_STATES:
+                    self.ends[self.peek(f"kernel[{kernel.slot}].state")["error"]] += 1
+            passed += self.transport.advance(200)
+        status = self.peek("status")
+        assert (status["busy"], status["resident"], status["warps"]) == (0, 0, 0), status
+        assert self.bench.fault() is None
+
+    def check_memory(self) -> None:
+        """Kernels that were started and not killed are complete; nothing else has changed."""
+        for kernel in self.kernels:
+            if kernel.started and not kernel.killed:
+                kernel.check()
+        after = bytearray(self.transport.read_memory(0, self.transport.memory_bytes))
+        for kernel in self.kernels:
+            for start, end in kernel.own if kernel.started else ():
+                after[start:end] = self.before[start:end]
+        assert after == self.before, "something else in memory has changed"

@@ -1,0 +1,44 @@
+"""Any commands in any order, with any mechanism, whatever memory does meanwhile: no TB is lost or runs twice, every
+command ends, and nothing but the kernels' own arrays changes."""
+
+import pytest
+
+from caesura.hw.arch.geometry import preset
+from support.sim.schedules import Schedules
+
+RUNS = {"tiny": (40, 1600), "ecp5": (0, 300), "gtx480": (0, 100)}
+"""Runs of 20 commands and more: of `make test`, of all."""
+SHARE = 20
+"""Runs of a test."""
+
+
+def shares():
+    for name, (quick, every) in RUNS.items():
+        for first in range(0, every, SHARE):
+            yield pytest.param(name, first, marks=() if first < quick else pytest.mark.full, id=f"{name}-{first}")
+
+
+@pytest.fixture(scope="module")
+def machines():
+    made = {}
+
+    def machine(name, rtl=True):
+        if (name, rtl) not in made:
+            made[name, rtl] = Schedules(preset(name), rtl)
+        return made[name, rtl]
+
+    return machine
+
+
+@pytest.mark.parametrize("name, first", list(shares()))
+def test_every_kernel_ends_as_if_nothing_had_happened(machines, name, first):
+    schedules = machines(name)
+    for seed in range(first, first + SHARE):
+        schedules.run(f"{name} {seed}")
+
+
+def test_every_kernel_of_the_golden_model_ends_as_if_nothing_had_happened(machines):
+    schedules = machines("tiny", rtl=False)
+    for seed in range(60):
+        schedules.run(seed)
+    assert len(schedules.taken) >= 10

@@ -1,0 +1,113 @@
+"""Launches that are aborted, hastened and killed through the Python API, on both machines."""
+
+import numpy as np
+import pytest
+
+from caesura import open_device
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.software.driver import CommandRefused, CycleLimit, DriverError
+from support.hw.stir import WORDS, image, stirred
+
+TINY = preset("tiny")
+BLOCK = 2 * TINY.warp_size
+BLOCKS = 2 * min(TINY.tb_slots, TINY.warps // 2) + 1
+LONG = 1 << 20
+
+
+@pytest.fixture(params=["golden", "rtl"])
+def device(request):
+    with open_device(request.param, TINY, memory_bytes=1 << 20) as device:
+        yield device
+
+
+class Stirring:
+    """A launch of the kernel that uses everything; it fills the SM."""
+
+    def __init__(self, device, rounds, seed=1):
+        self.device, self.rounds = device, rounds
+        self.words = np.random.default_rng(seed).integers(0, 1 << 32, WORDS, np.uint32)
+        zeros = [device.zeros(BLOCK * BLOCKS, np.uint32) for _ in range(2)]
+        self.arrays = zeros[0], device.array(self.words), zeros[1], device.zeros(1, np.uint32)
+        self.launch = device.load([image(16)])["stir"](BLOCKS, BLOCK, [*self.arrays, rounds])
+
+    def finishes(self):
+        self.device.wait(self.launch)
+        values, counters = stirred(self.words, BLOCK * BLOCKS, self.rounds)
+        assert np.array_equal(self.arrays[0], values) and np.array_equal(self.arrays[2], counters)
+
+
+def test_a_killed_launch_has_ended_and_its_slot_and_memory_are_free(device):
+    system, launches = device.system.free_bytes, []
+    for state in ("running", "preempting", "preempted", "resuming"):
+        work = Stirring(device, LONG)
+        device.advance(300)
+        if state == "preempting":
+            device.begin_preempt(work.launch, "live", patience="unlimited")
+        elif state != "running":
+            device.preempt(work.launch, "live+cp")
+        if state == "resuming":
+            device.begin_resume(work.launch)
+        assert not work.launch.ended
+        device.kill(work.launch)
+        assert work.launch.ended and not work.launch.finished and work.launch.state is KernelState.IDLE
+        assert device.fields("status")["resident"] == 0 and "idle" in repr(work.launch)
+        device.kill(work.launch)  # it stays as it is
+        with pytest.raises(DriverError, match="was killed; launch it again"):
+            device.wait(work.launch)
+        launches.append(work.launch)
+        again = Stirring(device, 2, seed=2)
+        again.finishes()
+        assert again.launch.slot == work.launch.slot, "the slot is not free"
+    assert all(launch.state is KernelState.IDLE for launch in launches), "forgotten when the slot had another owner"
+    del work, again, launches
+    assert device.system.free_bytes > system - 8 * 1024
+
+
+def test_a_preempt_that_is_aborted_leaves_the_launch_running(device):
+    work = Stirring(device, 6)
+    for _ in range(3):
+        device.advance(250)
+        device.begin_preempt(work.launch, "live", patience="unlimited")
+        device.abort(work.launch)
+        assert work.launch.state is KernelState.RUNNING
+    with pytest.raises(CommandRefused, match="abort of kernel 'stir'") as refused:
+        device.abort(work.launch)
+    assert refused.value.error is CommandError.NOT_RUNNING
+    with pytest.raises(CommandRefused, match="hasten"):
+        device.hasten(work.launch)
+    work.finishes()
+
+
+def test_a_resume_waits_for_room_is_aborted_or_gets_the_room_of_who_is_preempted(device):
+    first = Stirring(device, 40)
+    device.advance(400)
+    assert device.preempt(first.launch, "live")
+    second = Stirring(device, LONG, seed=2)
+    device.advance(400)
+    with pytest.raises(CycleLimit, match="resume of kernel 'stir' has not ended"):
+        device.resume(first.launch, max_cycles=1000)
+    assert first.launch.state is KernelState.RESUMING
+    device.abort(first.launch)
+    assert first.launch.state is KernelState.PREEMPTED and first.launch.outcome is CommandError.ABORTED
+    device.begin_resume(first.launch)
+    device.advance(500)
+    assert device.preempt(second.launch, "occupied").tbs
+    assert device.finish_resume(first.launch).restore_cycles > 500
+    first.finishes()
+    device.resume(second.launch)
+    device.kill(second.launch)
+
+
+def test_a_preempt_is_hastened(device):
+    work = Stirring(device, 6)
+    device.advance(300)
+    device.begin_preempt(work.launch, "live", patience="unlimited")
+    try:
+        device.hasten(work.launch)
+    except CommandRefused as refused:  # it was over by then
+        assert refused.error is CommandError.NOT_RUNNING
+    assert device.finish_preempt(work.launch).tbs
+    device.resume(work.launch)
+    work.finishes()

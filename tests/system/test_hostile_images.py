@@ -1,0 +1,125 @@
+"""Contexts that are not what was saved: with bits flipped, and with checksums that are right and fields that lie.
+
+On the whole RTL and on the golden model. A few thousand words of memory: all of it is compared.
+"""
+
+import functools
+import random
+
+import numpy as np
+import pytest
+
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS
+from caesura.hw.arch.faults import CommandError
+from support.selection import quick
+from support.sim.context_machine import TRANSPORTS, ContextMachine, Image, Outcome
+from support.sim.lies import Places, lies, random_image
+
+ENTRY_BITS = CCB_ENTRY.size
+
+
+@functools.cache
+def pair() -> dict[str, ContextMachine]:
+    """Both machines, with the same context saved, each beside a kernel that runs."""
+    rtl = ContextMachine("rtl", rounds=4)
+    return {"rtl": rtl, "golden": ContextMachine("golden", rounds=4, memory=rtl.saved)}
+
+
+def right_array(tbs: int) -> bytes:
+    """What the kernel computes."""
+    thread = np.arange(16, dtype=np.uint32)
+    mixed = (thread * np.uint32(0x1E37_79B1)) ** 2
+    return np.tile(mixed + mixed[thread ^ 1] + 1234 + (thread % 8 >= 3) + 14, tbs).astype("<u4").tobytes()
+
+
+@pytest.mark.parametrize("name", TRANSPORTS)
+def test_the_context_as_it_was_saved_gives_the_right_result(name):
+    for machine in (ContextMachine(name, tbs=2), pair()[name]):
+        machine.back()
+        outcome = machine.outcome()
+        assert outcome == machine.expected and outcome.error is CommandError.NONE and outcome.fault is None
+        assert outcome.state is KernelState.FINISHED and outcome.rest == machine.alone
+        result = right_array(machine.tbs)
+        assert machine.transport.read_memory(machine.output, len(result)) == result
+
+
+def bits_of(machine: ContextMachine, index: int) -> tuple[list[int], list[int]]:
+    """Bits of a TB's image: those of the entry and of all heads of records; those of the rest of its stream."""
+    places = Places(machine.image(index))
+    heads = {ENTRY_BITS + 32 * at + bit for at in places.heads for bit in range(32 * HEADER_WORDS)}
+    every = range(ENTRY_BITS, ENTRY_BITS + 32 * places.end)
+    return [*range(ENTRY_BITS), *sorted(heads)], [bit for bit in every if bit not in heads]
+
+
+@pytest.mark.parametrize("name, step, sample", quick(
+    [(name, *how) for name in TRANSPORTS for how in ((1, 1000), (19, 20))], [(name, 19, 20) for name in TRANSPORTS]))
+def test_a_flipped_bit_is_refused_and_does_no_harm_once_it_is_put_back(name, step, sample):
+    """Each `step`-th bit of both entries and of all heads, `sample` others of each TB.
+
+    With a bad stream of the second TB the first would be back before it, so that one is resumed as a gang.
+    """
+    machine, rng = ContextMachine(name, tbs=2), random.Random(1)
+    machine.back()
+    for index in range(2):
+        first, rest = bits_of(machine, index)
+        for bit in (*first[index::step], *rng.sample(rest, sample)):
+            machine.flip(index, bit)
+            before = machine.memory()
+            assert machine.resume(gang=index == 1) is CommandError.BAD_IMAGE, (index, bit)
+            assert machine.bench.state(0) is KernelState.PREEMPTED
+            assert machine.bench.fields("status")["resident"] == 0 and machine.memory() == before, (index, bit)
+            machine.flip(index, bit)
+            assert machine.outcome() == machine.expected, (index, bit)
+            machine.back()
+
+
+def judge(what: str, machine: ContextMachine, image: Image) -> Outcome:
+    """Resume an image. Whatever it says, no other memory changes; after a refusal the right one can be resumed."""
+    machine.back()
+    right = machine.image()
+    machine.put(image)
+    before, _ = machine.split(machine.memory())
+    outcome = machine.outcome()
+    assert outcome.rest == machine.alone, f"{what}: memory of others has changed"
+    assert outcome.error in (CommandError.NONE, CommandError.BAD_IMAGE), what
+    assert outcome.fault is None or outcome.fault.kernel == 0, what
+    if outcome.error:
+        assert outcome.own == before and outcome.fault is None, f"{what}: it was refused, and has changed memory"
+        machine.put(right)
+        assert machine.outcome() == machine.expected, f"{what}: it was refused, and then the right one does not go on"
+    return outcome
+
+
+def compare(what: str, image: Image) -> tuple[Outcome, Outcome]:
+    """Judge an image on the RTL and on the golden model, which have to agree on how it ends."""
+    rtl, golden = (judge(f"{name}: {what}", machine, image) for name, machine in pair().items())
+    assert rtl.error is golden.error, f"{what}: the RTL ends with {rtl.error.name}, the model with {golden.error.name}"
+    assert (rtl.state, rtl.fault is None) == (golden.state, golden.fault is None), f"{what}: {rtl}, {golden}"
+    return rtl, golden
+
+
+@pytest.mark.parametrize("part, parts", quick([(k, 8) for k in range(8)], [(0, 8)]))
+def test_fields_that_lie_are_refused_or_harm_their_own_tb_alone(part, parts):
+    machine = pair()["rtl"]
+    machine.back()
+    every = lies(machine.image(), machine.loaded.area_bytes)
+    outcomes = []
+    for what, image in every[part::parts]:
+        rtl, golden = compare(what, image)
+        assert rtl.state is not KernelState.FINISHED or rtl.fault or rtl.own == golden.own, f"{what}: other results"
+        outcomes.append(rtl)
+    refused = sum(outcome.error is CommandError.BAD_IMAGE for outcome in outcomes)
+    assert len(outcomes) / 4 < refused < len(outcomes) * 9 / 10
+    assert any(outcome.error is CommandError.NONE and outcome.own != machine.expected.own for outcome in outcomes)
+
+
+@pytest.mark.parametrize("part", quick(range(8), [0]))
+def test_random_images_are_refused_or_harm_their_own_tb_alone(part):
+    machine, rng = pair()["rtl"], random.Random(part)
+    machine.back()
+    image = machine.image()
+    outcomes = [compare(f"random image {k} of part {part}", random_image(image, rng))[0] for k in range(40)]
+    accepted = [outcome for outcome in outcomes if outcome.error is CommandError.NONE]
+    assert len(accepted) > 20 and any(outcome.fault for outcome in accepted)
+    assert any(outcome.state is KernelState.FINISHED and outcome.fault is None for outcome in accepted)
