@@ -8,14 +8,12 @@ import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.registers import register_map
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.testing.launch import Bench, argument_words
+from caesura.sim.testing.launch import Bench
 from support.hw.late_answers import Held, LateAnswersSm, control
-from support.hw.stir import WORDS, image, stirred
+from support.hw.stir import WORDS, StirArrays, image
 
 GEOMETRIES = [pytest.param("tiny", id="tiny"), pytest.param("ecp5", id="ecp5", marks=pytest.mark.full)]
-MAP = register_map()
 BLOCK_WARPS = 2
 ENDLESS = 1 << 30
 ROUNDS = 4
@@ -31,34 +29,6 @@ def bound(g) -> int:
     return (g.unit_queue + 2) * 14 * g.warp_size + 100
 
 
-class Arrays:
-    """What a kernel reads and writes, in memory by itself."""
-
-    def __init__(self, bench, block, blocks, rounds, words):
-        self.transport, self.threads, self.rounds = bench.transport, block * blocks, rounds
-        self.words = words
-        size = -(-4 * self.threads // 128) * 128
-        self.output, self.counters = bench.allocate(size), bench.allocate(size)
-        self.total = bench.allocate(128)
-        self.end = self.total + 128
-        self.input = bench.store(words.tobytes())
-
-    @property
-    def arguments(self):
-        return self.output, self.input, self.counters, self.total, self.rounds
-
-    def read(self):
-        """Return everything that the kernel writes."""
-        return self.transport.read_memory(self.output, self.end - self.output)
-
-    def check(self):
-        """The kernel has run to its end."""
-        values, counters = stirred(self.words, self.threads, self.rounds)
-        for what, address in ((values, self.output), (counters, self.counters)):
-            assert np.array_equal(np.frombuffer(self.transport.read_memory(address, 4 * self.threads), np.uint32), what)
-        assert int.from_bytes(self.transport.read_memory(self.total, 4), "little") == self.threads * self.rounds
-
-
 class Scene:
     """Kernels in all kernel slots, none started: endless ones, and in the last slot one that ends."""
 
@@ -71,9 +41,9 @@ class Scene:
         self.last = g.kernel_slots - 1
         self.arrays, self.local = [], []
         for slot in range(g.kernel_slots):
-            arrays = Arrays(bench, block, blocks, ROUNDS if slot == self.last else ENDLESS,
-                            rng.integers(0, 1 << 32, WORDS, np.uint32))
-            loaded = bench.load(slot, kernel, (blocks,), (block,), argument_words(kernel, *arrays.arguments))
+            arrays = StirArrays(bench, kernel, block * blocks, rng.integers(0, 1 << 32, WORDS, np.uint32),
+                                ROUNDS if slot == self.last else ENDLESS)
+            loaded = bench.load(slot, kernel, (blocks,), (block,), arrays.arguments)
             self.arrays.append(arrays)
             self.local.append((loaded.local_base, loaded.local_end))
         self.blocks = blocks
@@ -101,18 +71,13 @@ class Scene:
             cycles += self.transport.advance(1)
         return cycles
 
-    def peek(self, path):
-        """Return the fields of a register; takes no time."""
-        register = MAP[path]
-        return register.unpack(self.transport.peek_register(register.address))
-
     def resident(self):
         """Return how many TBs are on the SM."""
-        return self.peek("status")["resident"]
+        return self.bench.peek("status")["resident"]
 
     def lingers(self):
         """Return whether memory owes answers to a kernel that is killed."""
-        return any(self.peek(f"kernel[{slot}].state")["state"] == KernelState.KILLING
+        return any(self.bench.peek(f"kernel[{slot}].state")["state"] == KernelState.KILLING
                    for slot in range(self.g.kernel_slots))
 
     def settle(self, limit=LIMIT):

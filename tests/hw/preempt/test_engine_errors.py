@@ -5,7 +5,7 @@ import pytest
 from caesura.hw.arch import context
 from caesura.hw.arch.context import Mechanism, Pattern, State
 from caesura.hw.arch.faults import CommandError
-from support.hw.preempt_images import check_image, entry_of, expect_restored, filled, seal
+from support.hw.preempt_images import at_home, check_image, entry_of, expect_restored, filled, seal
 from support.hw.preempt_machine import CCB_BASE, SMALL, TINY
 from support.selection import quick
 
@@ -181,6 +181,31 @@ def test_tb_that_cannot_be_restored_is_given_back_or_parked_and_can_be_resumed_l
     machine.run(scenario)
 
 
+@pytest.mark.parametrize("bad", (0, 2))
+def test_a_preempt_saves_what_runs_beside_a_parked_tb_and_says_that_one_is_left(bad):
+    machine, before, save = saved_machine(SMALL, 23 + bad, 0.1, Mechanism.LIVE_CP)
+    memory = machine.memory
+
+    async def scenario(ctx):
+        await save(ctx)
+        memory.bad_writes.add((CCB_BASE + 128 * machine.entry[bad]) // 128)
+        error, _, _ = await machine.command(ctx, resume=1, kernel=0)
+        assert error == CommandError.BUS_ERROR
+        memory.bad_writes.clear()
+        for again in range(2):
+            for warp in machine.warps.values():
+                warp.stops = 0
+            error, _, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.LIVE_CP)
+            assert error == CommandError.BUS_ERROR, "the parked TB was forgotten"
+            assert {tb.launch_id for tb in machine.tbs.values()} == {before[bad]["launch_id"]}, again
+        machine.started.clear()
+        error, _, _ = await machine.command(ctx, resume=1, kernel=0)
+        assert error == CommandError.NONE
+        expect_restored(machine, before, Mechanism.LIVE_CP, 0, set(machine.started))
+
+    machine.run(scenario)
+
+
 KINDS = {"reads": ("read",), "writes": ("write",), "both": ("read", "write")}
 LENGTHS = (1, 60, 10**9)
 LATENCIES = {"equal": (20, 20), "late answers to writes": (10, 70), "late answers to reads": (70, 10)}
@@ -188,12 +213,6 @@ LATENCIES = {"equal": (20, 20), "late answers to writes": (10, 70), "late answer
 
 OUTAGES = [(kind, latencies, step) for step in (41, 97) for kind in KINDS for latencies in LATENCIES]
 """What fails, who is late, and the cycles from one moment at which an outage begins to the next."""
-
-
-def at_home(machine):
-    """Return what puts a TB where one was at first: room that those who stayed do not have."""
-    homes = [(t, row.base, row.first_line, list(row.slots)) for t, row in machine.tbs.items()]
-    return lambda kernel: next(home for home in homes if home[0] not in machine.tbs)
 
 
 async def until_it_ends_well(machine, ctx, **command):

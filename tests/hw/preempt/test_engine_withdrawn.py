@@ -4,7 +4,7 @@ import pytest
 
 from caesura.hw.arch.context import Mechanism, State
 from caesura.hw.arch.faults import CommandError
-from support.hw.preempt_images import check_image, entry_of, expect_restored, filled
+from support.hw.preempt_images import at_home, check_image, entry_of, expect_restored, filled
 from support.hw.preempt_machine import GEOMETRIES, SMALL
 from support.selection import quick
 
@@ -29,8 +29,7 @@ async def whole(machine, ctx, **command):
 def filler(machine):
     """Return what fills the SM as it was at first, with other TBs that all stop at once, and gives their snapshots."""
     homes = [(t, row.launch_id, row.base, row.first_line, list(row.slots)) for t, row in machine.tbs.items()]
-    places = [(t, base, first_line, slots) for t, _, base, first_line, slots in homes]
-    machine.place = lambda kernel: next(place for place in places if place[0] not in machine.tbs)
+    machine.place = at_home(machine)
 
     def afresh():
         machine.warps.clear()

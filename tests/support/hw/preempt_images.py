@@ -199,3 +199,9 @@ def expect_restored(machine: Machine, before: Mapping[int, Snapshot], mechanism:
         zero = [0] * 32
         whole = range(row.lines) if mechanism == Mechanism.OCCUPIED else old["lines"]
         assert after["lines"] == {n: old["lines"].get(n, zero) for n in whole}
+
+
+def at_home(machine):
+    """Return what puts a TB where one was at first: room that those who stayed do not have."""
+    homes = [(t, row.base, row.first_line, list(row.slots)) for t, row in machine.tbs.items()]
+    return lambda kernel: next(home for home in homes if home[0] not in machine.tbs)

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from caesura.software.compiler import CompileOptions, compile_ptx
+from caesura.sim.testing.launch import Bench, argument_words
+from caesura.software.compiler import CompileOptions, KernelImage, compile_ptx
 
-__all__ = ["CONSTANTS", "WORDS", "image", "stirred"]
+__all__ = ["CONSTANTS", "WORDS", "StirArrays", "image", "stirred"]
 
 WORDS = 64
 """Words that are read at random; a multiple of 2."""
@@ -109,3 +110,48 @@ def stirred(words: np.ndarray, threads: int, rounds: int) -> tuple[np.ndarray, n
         counters = counters + constant
         value = value[np.arange(threads) ^ 1] + value
     return value, counters
+
+
+class StirArrays:
+    """What a launch of the kernel reads and writes, in memory that it shares with nobody.
+
+    Parameters
+    ----------
+    bench : Bench
+    code : KernelImage
+        Of `image`.
+    threads : int
+    words : numpy.ndarray
+        The `WORDS` words it reads.
+    rounds : int
+    """
+
+    def __init__(self, bench: Bench, code: KernelImage, threads: int, words: np.ndarray, rounds: int = 1):
+        self._transport, self._code = bench.transport, code
+        self.threads, self.words, self.rounds = threads, words, rounds
+        size = -(-4 * threads // 128) * 128
+        self.output, self._counters, self._total = (bench.allocate(n) for n in (size, size, 128))
+        self.end = self._total + 128
+        self._input = bench.store(words.tobytes())
+
+    @property
+    def arguments(self) -> list[int]:
+        """Parameter words of a launch."""
+        return argument_words(self._code, self.output, self._input, self._counters, self._total, self.rounds)
+
+    def clear(self) -> None:
+        """Make ready for another launch."""
+        self._transport.write_memory(self.output, bytes(self.end - self.output))
+
+    def read(self) -> bytes:
+        """Return everything that the kernel writes."""
+        return self._transport.read_memory(self.output, self.end - self.output)
+
+    def check(self) -> None:
+        """It has run to its end, each TB once."""
+        read = self._transport.read_memory
+        values, counters = stirred(self.words, self.threads, self.rounds)
+        total = int.from_bytes(read(self._total, 4), "little")
+        assert total == self.threads * self.rounds, f"{total} of {self.threads * self.rounds} steps"
+        for what, address in ((values, self.output), (counters, self._counters)):
+            assert np.array_equal(np.frombuffer(read(address, 4 * self.threads), np.uint32), what)

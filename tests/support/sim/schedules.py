@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.commands import BUSY_STATES, REFUSED, Command, KernelState
+from caesura.hw.arch.commands import REFUSED, Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.registers import UNLIMITED_PATIENCE, register_map
+from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange, MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.testing.launch import Bench, argument_words
+from caesura.sim.testing.launch import Bench
+from caesura.software.compiler import KernelImage
 from support.hw.late_answers import LateAnswersSm, control
-from support.hw.stir import WORDS, image, stirred
+from support.hw.stir import WORDS, StirArrays, image
 
 __all__ = ["Schedules"]
 
-MAP = register_map()
 BLOCK_WARPS = 2
 LIMIT = 400_000
 """Cycles in which everything is over once memory is well and nobody gives commands but the test."""
@@ -42,41 +42,25 @@ WEIGHTS = {Command.START: 6, Command.PREEMPT: 6, Command.RESUME: 5, Command.ABOR
 class _Kernel:
     """A kernel in a slot: where its arrays lie, and what is known of it."""
 
-    def __init__(self, bench: Bench, slot: int, block: int, blocks: int, words: np.ndarray, code: Any):
-        self.bench, self.slot, self.threads, self.words = bench, slot, block * blocks, words
-        size = -(-4 * self.threads // 128) * 128
-        self.output, self.counters, self.total = (bench.allocate(n) for n in (size, size, 128))
-        self.end = self.total + 128
-        self.input = bench.store(words.tobytes())
-        self.code, self.rounds = code, 1
+    def __init__(self, bench: Bench, slot: int, block: int, blocks: int, words: np.ndarray, code: KernelImage):
+        self.bench, self.slot = bench, slot
+        self.arrays = StirArrays(bench, code, block * blocks, words)
         self.started = self.killed = False
-        self.loaded = bench.load(slot, code, (blocks,), (block,), self.arguments())
+        self.loaded = bench.load(slot, code, (blocks,), (block,), self.arrays.arguments)
         self.ccb_end = self.loaded.ccb_base + context.ccb_bytes(bench.geometry, self.loaded.area_bytes)
-
-    def arguments(self) -> list[int]:
-        return argument_words(self.code, self.output, self.input, self.counters, self.total, self.rounds)
 
     def begin(self, rounds: int) -> None:
         """Make ready for a start: arrays of zeros, so many rounds."""
-        self.rounds, self.killed = rounds, False
-        self.bench.transport.write_memory(self.output, bytes(self.end - self.output))
-        for k, word in enumerate(self.arguments()):
+        self.arrays.rounds, self.killed = rounds, False
+        self.arrays.clear()
+        for k, word in enumerate(self.arrays.arguments):
             self.bench.set(f"kernel[{self.slot}].param[{k}]", word)
 
     @property
     def own(self) -> list[tuple[int, int]]:
         """What may differ in memory at the end."""
-        return [(self.output, self.end), (self.loaded.ccb_base, self.ccb_end),
+        return [(self.arrays.output, self.arrays.end), (self.loaded.ccb_base, self.ccb_end),
                 (self.loaded.local_base, self.loaded.local_end)]
-
-    def check(self) -> None:
-        """It has run to its end, each TB once."""
-        read = self.bench.transport.read_memory
-        values, counters = stirred(self.words, self.threads, self.rounds)
-        total = int.from_bytes(read(self.total, 4), "little")
-        assert total == self.threads * self.rounds, f"kernel {self.slot}: {total} of {self.threads * self.rounds} steps"
-        for what, address in ((values, self.output), (counters, self.counters)):
-            assert np.array_equal(np.frombuffer(read(address, 4 * self.threads), np.uint32), what), self.slot
 
 
 class Schedules:
@@ -90,8 +74,8 @@ class Schedules:
 
     Attributes
     ----------
-    taken, refused, ends : Counter
-        Commands by name and the state they were given in; how preempts and resumes ended.
+    taken : Counter
+        Commands by name and the state they were given in.
     """
 
     def __init__(self, g: Geometry, rtl: bool = True):
@@ -110,14 +94,10 @@ class Schedules:
                                         code))
         self.before = self.transport.read_memory(0, size)
         self.beginning = self.transport.snapshot()
-        self.taken, self.refused, self.ends = Counter(), Counter(), Counter()
-
-    def peek(self, path: str) -> dict[str, int]:
-        """Return the fields of a register; takes no time."""
-        return MAP[path].unpack(self.transport.peek_register(MAP[path].address))
+        self.taken = Counter()
 
     def state(self, kernel: _Kernel) -> KernelState:
-        return KernelState(self.peek(f"kernel[{kernel.slot}].state")["state"])
+        return KernelState(self.bench.peek(f"kernel[{kernel.slot}].state")["state"])
 
     def run(self, seed: int | str, commands: int = 20) -> None:
         """Give at least so many commands, then bring every kernel to its end, and look at all of memory."""
@@ -179,13 +159,13 @@ class Schedules:
         before = self.state(kernel)
         bench.command(op, kernel.slot, mechanism, self.scramble, gang)
         refused, error = bench.fields("event")["refused"], bench.refusal()
-        (self.refused if refused else self.taken)[op.name, before.name] += 1
         expected = {REFUSED[op].get(state, CommandError.NONE) for state in (before, *NEXT.get(before, ()))}
         if op is Command.PREEMPT and before is KernelState.PREEMPTED:
             expected.add(CommandError.NOT_RUNNING)
         if refused:
             assert error in expected - {CommandError.NONE}, (op, before, error)
             return False
+        self.taken[op.name, before.name] += 1
         assert CommandError.NONE in expected, (op, before)
         if op is Command.START:
             kernel.started = True
@@ -203,13 +183,10 @@ class Schedules:
         while any(self.state(kernel) not in ENDED for kernel in self.kernels):
             assert passed < LIMIT, f"after {passed} cycles: {[self.state(k).name for k in self.kernels]}"
             for kernel in self.kernels:
-                state = self.state(kernel)
-                if state is KernelState.PREEMPTED:
+                if self.state(kernel) is KernelState.PREEMPTED:
                     self.bench.command(Command.RESUME, kernel.slot, scramble=self.scramble)
-                elif state not in BUSY_STATES:
-                    self.ends[self.peek(f"kernel[{kernel.slot}].state")["error"]] += 1
             passed += self.transport.advance(200)
-        status = self.peek("status")
+        status = self.bench.peek("status")
         assert (status["busy"], status["resident"], status["warps"]) == (0, 0, 0), status
         assert self.bench.fault() is None
 
@@ -217,7 +194,7 @@ class Schedules:
         """Kernels that were started and not killed are complete; nothing else has changed."""
         for kernel in self.kernels:
             if kernel.started and not kernel.killed:
-                kernel.check()
+                kernel.arrays.check()
         after = bytearray(self.transport.read_memory(0, self.transport.memory_bytes))
         for kernel in self.kernels:
             for start, end in kernel.own if kernel.started else ():

@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out
 from ..arch.geometry import Geometry
 from ..arch.registers import ADDRESS_BITS, Register, register_map
 
-__all__ = ["KERNEL_BASE", "KERNEL_STRIDE", "RegisterBlock", "register_layout", "table_write",
-           "table_select", "value_layout"]
+__all__ = ["KERNEL_BASE", "KERNEL_STRIDE", "RegisterBlock", "command_write", "register_layout",
+           "table_write", "table_select", "value_layout"]
 
 KERNEL_BASE = register_map()["kernel[0].code_base"].address
 """Byte address of the first kernel slot; every register from here on belongs to a slot."""
@@ -28,6 +28,12 @@ def value_layout(g: Geometry) -> data.StructLayout:
     """Return the layout of everything software reads and hardware drives, by register path."""
     return data.StructLayout({path: register_layout(r) for path, r in register_map().items()
                               if r.readable and not r.writable and _exists(g, r)})
+
+
+def command_write() -> data.StructLayout:
+    """A write to the command register."""
+    fields = register_map()["command"].fields.values()
+    return data.StructLayout({"valid": 1, **{f.name: f.width for f in fields}})
 
 
 def table_select() -> data.StructLayout:
@@ -99,7 +105,6 @@ class RegisterBlock(wiring.Component):
         self.geometry = g
         registers = register_map()
         shares = registers["bus_share"].fields.values()
-        fields = {f.name: f.width for f in registers["command"].fields.values()}
         event = register_layout(registers["event"])
         super().__init__({
             "address": In(ADDRESS_BITS),
@@ -108,7 +113,7 @@ class RegisterBlock(wiring.Component):
             "read_data": Out(32),
             "interrupt": Out(1),
             "values": In(value_layout(g)),
-            "command": Out(data.StructLayout({"valid": 1, **fields})),
+            "command": Out(command_write()),
             "inspect": Out(register_layout(registers["inspect"])),
             # The stubs lack the initial values.
             "patience": Out(

@@ -37,7 +37,8 @@ from ..lib.stream_queue import StreamQueue
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .formats.unpacker import Unpacker
 from .restore.entry_buffer import EntryBuffer
-from .restore.pipeline import RestorePipeline, restore_job
+from .restore.jobs import restore_job
+from .restore.pipeline import RestorePipeline
 from .restore.segment_reader import SegmentReader
 from .restore.stream_checker import StreamChecker
 from .save.committer import Committer

@@ -78,13 +78,9 @@ def verdict(latencies: dict[str, list[int]]) -> dict:
     """
     worst = {name: max(values, default=0) for name, values in latencies.items()}
     mean = {name: float(np.mean(values)) if values else 0.0 for name, values in latencies.items()}
-    return {
-        "worst": worst, "mean": mean,
-        "worst_limit": WORST_LIMIT * worst["occupied"],
-        "mean_limit": MEAN_LIMIT * min(mean["zero"], mean["unlimited"]),
-        "worst_met": worst["default"] <= WORST_LIMIT * worst["occupied"],
-        "mean_met": mean["default"] <= MEAN_LIMIT * min(mean["zero"], mean["unlimited"]),
-    }
+    worst_limit, mean_limit = WORST_LIMIT * worst["occupied"], MEAN_LIMIT * min(mean["zero"], mean["unlimited"])
+    return {"worst": worst, "mean": mean, "worst_limit": worst_limit, "mean_limit": mean_limit,
+            "worst_met": worst["default"] <= worst_limit, "mean_met": mean["default"] <= mean_limit}
 
 
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:

@@ -123,8 +123,7 @@ class Preemption:
             return
         if kernel is self.kernel:
             self._let_go(kernel)
-            self.kernel = self._deadline = None
-        self._preempts = [each for each in self._preempts if each[0] is not kernel]
+        self._forget(kernel)
         self._tell(kernel, CommandError.ABORTED, "preempted")
         if kernel.saved:
             self.resume(kernel, self._scramble)
@@ -143,10 +142,7 @@ class Preemption:
     def kill(self, kernel: Kernel) -> None:
         """End a kernel: its TBs are gone, and what is saved of it."""
         machine = self.machine
-        if kernel is self.kernel:
-            self.kernel = self._deadline = None
-        self._preempts = [each for each in self._preempts if each[0] is not kernel]
-        self._resumes = [each for each in self._resumes if each.kernel is not kernel]
+        self._forget(kernel)
         for tb in machine.resident(kernel):
             machine.remove(tb)
         kernel.saved, kernel.stopping = {}, False
@@ -231,7 +227,7 @@ class Preemption:
         kernel.state = KernelState.FINISHED if over else KernelState.PREEMPTED
         if over:
             machine.raise_event("finished", kernel.index)
-        self.kernel = self._deadline = None
+        self._forget(kernel)
         self._tell(kernel, CommandError.NONE, "preempted")
         self._next()
 
@@ -264,8 +260,7 @@ class Preemption:
             for index in kernel.saved:
                 self._read(resume, index)
         except BadImage:
-            kernel.state = KernelState.PREEMPTED
-            self._tell(kernel, CommandError.BAD_IMAGE, "resumed")
+            self._refuse(kernel)
             return False
         streams = sum(self._entry(kernel, index)["length"] for index in kernel.saved)
         self.counters["restore_bytes"] += 4 * _ENTRY_WORDS * self.machine.g.tb_slots + streams
@@ -299,8 +294,7 @@ class Preemption:
             try:
                 tb = self._read(resume, index)
             except BadImage:
-                kernel.state = KernelState.PREEMPTED
-                self._tell(kernel, CommandError.BAD_IMAGE, "resumed")
+                self._refuse(kernel)
                 return True
             machine.memory[context.entry_address(kernel.descriptor.ccb_base, index)] = State.DEMOTED
             del kernel.saved[index]
@@ -313,9 +307,21 @@ class Preemption:
         self._tell(kernel, CommandError.NONE, "resumed")
         return True
 
+    def _refuse(self, kernel: Kernel) -> None:
+        """A resume has come upon what is not an image."""
+        kernel.state = KernelState.PREEMPTED
+        self._tell(kernel, CommandError.BAD_IMAGE, "resumed")
+
+    def _forget(self, kernel: Kernel) -> None:
+        """Nothing is to be done for a kernel any more: neither the preempt in hand nor what waits."""
+        if kernel is self.kernel:
+            self.kernel = self._deadline = None
+        self._preempts = [each for each in self._preempts if each[0] is not kernel]
+        self._resumes = [each for each in self._resumes if each.kernel is not kernel]
+
     def _withdraw_resume(self, kernel: Kernel) -> None:
         if any(each.kernel is kernel for each in self._resumes):
-            self._resumes = [each for each in self._resumes if each.kernel is not kernel]
+            self._forget(kernel)
             self._tell(kernel, CommandError.ABORTED, "resumed")
 
     def _entry(self, kernel: Kernel, index: int) -> dict[str, int]:

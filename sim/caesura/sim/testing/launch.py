@@ -106,6 +106,12 @@ class Bench:
         """Read a register's fields."""
         return self._map[path].unpack(self.get(path))
 
+    def peek(self, path: str) -> dict[str, int]:
+        """Read a register's fields, in no time if the transport can (`peek_register`)."""
+        register = self._map[path]
+        value = self.transport.peek_register(register.address)
+        return self.fields(path) if value is None else register.unpack(value)
+
     def set(self, path: str, value: int | None = None, **fields: int) -> None:
         """Write a register, as a whole or by fields."""
         register = self._map[path]

@@ -33,7 +33,7 @@ from .parser import StreamParser
 from .row_writer import RowWriter
 from .state_writer import StateWriter
 
-__all__ = ["restore_job", "restored", "RestorePipeline"]
+__all__ = ["RestorePipeline"]
 
 
 class RestorePipeline(wiring.Component):

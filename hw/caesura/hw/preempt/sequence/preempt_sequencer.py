@@ -35,14 +35,17 @@ class _TbSets:
 class PreemptSequencer(wiring.Component):
     """Runs one preempt.
 
-    Each TB of the kernel is claimed. They are saved one at a time, TBs with no running warp first;
-    nothing is written before, since the entry of a TB on the SM is never one that can be resumed.
-    The claim of a TB that has ended by itself is dropped.
+    Each started TB of the kernel is claimed. They are saved one at a time, TBs with no running
+    warp first; nothing is written before, since the entry of a TB on the SM is never one that can
+    be resumed. The claim of a TB that has ended by itself is dropped.
 
     After a write error no further TB is begun; when everything under way is acknowledged the
     remaining claims are dropped, and those TBs stay. What became of their entries does not matter:
     no resume looks at one that was not committed (`SavedEntries`). So it is when the preempt is
     withdrawn; warps of the TBs that are begun then stop at once.
+
+    A TB that a failed resume has left in its room has never been started: it stays there for the
+    next resume, and the preempt says so with `CommandError.BUS_ERROR`.
 
     Parameters
     ----------
@@ -58,7 +61,7 @@ class PreemptSequencer(wiring.Component):
     withdraw : Signal, in
         No further TB is to be begun; high until `done`.
     ours : Signal(tb_slots), out
-        Vector: TBs of the kernel of `accepted`.
+        Vector: started TBs of the kernel of `accepted`.
     wanted, urgent : Signal(tb_slots), out
         Vectors: those of them that are to stop, and at once.
     claim : Signal(tb_slots), out
@@ -124,8 +127,10 @@ class PreemptSequencer(wiring.Component):
         tbs = _TbSets(g)
         busy = [row.started & (row.warps & ~self.stopped & ~self.exited).any() for row in rows]
         left = [(row.warps & ~self.exited).any() for row in rows]
+        kernel = [row.valid & (row.kernel == self.accepted.kernel) for row in rows]
+        parked = Cat(k & ~row.started for row, k in zip(rows, kernel, strict=True)).any()
         m.d.comb += [
-            self.ours.eq(Cat(row.valid & (row.kernel == self.accepted.kernel) for row in rows)),
+            self.ours.eq(Cat(k & row.started for row, k in zip(rows, kernel, strict=True))),
             tbs.over.eq(~self.ours
                           | Cat(row.started & ~k for row, k in zip(rows, left, strict=True))),
             tbs.still.eq(Cat(row.started & ~k for row, k in zip(rows, busy, strict=True))),
@@ -146,7 +151,7 @@ class PreemptSequencer(wiring.Component):
         finished = Mux(stops, settled,
                        settled & ~self.claim.any() & ~(self.ours & ~tbs.finished).any())
         m.d.comb += [self.done.valid.eq(active & finished), self.done.error.eq(
-            Mux(self.write_error, CommandError.BUS_ERROR, CommandError.NONE))]
+            Mux(self.write_error | parked, CommandError.BUS_ERROR, CommandError.NONE))]
         with m.If(self.begin):
             m.d.sync += active.eq(1)
         with m.Elif(self.done.valid):

@@ -20,7 +20,7 @@ from ...lib.bits import lowest_number, popcount, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import WORD_COUNT_BITS
 from ..restore.entry_buffer import ENTRY_WORDS
-from ..restore.pipeline import restore_job, restored
+from ..restore.jobs import restore_job, restored
 from ..restore.segment_reader import read_job
 from ..save.committer import head, head_event
 
