@@ -29,6 +29,9 @@ class Command(enum.IntEnum):
     """The preempt under way waits no longer: warps stop at their next instruction."""
     KILL = 6
     """The kernel ends: nothing more of it is executed, saved or brought back."""
+    ADOPT = 7
+    """The kernel is taken over from memory: the record in its CCB says how far it was when it was
+    preempted, whichever machine did that; a resume brings it back."""
 
 
 class KernelState(enum.IntEnum):
@@ -46,27 +49,33 @@ class KernelState(enum.IntEnum):
     FINISHED = 5
     KILLING = 6
     """Its TBs leave the SM; then memory has to answer what it was asked."""
+    ADOPTING = 7
+    """Its record and its entries are read."""
 
 
 _BUSY, _NOT_RUNNING = CommandError.BUSY, CommandError.NOT_RUNNING
-_IDLE, _RUNNING, _PREEMPTING, _PREEMPTED, _RESUMING, _FINISHED, _KILLING = KernelState
+(_IDLE, _RUNNING, _PREEMPTING, _PREEMPTED, _RESUMING, _FINISHED, _KILLING,
+ _ADOPTING) = KernelState
+_START = {_RUNNING: _BUSY, _PREEMPTING: _BUSY, _PREEMPTED: _NOT_RUNNING, _RESUMING: _BUSY,
+          _KILLING: _BUSY, _ADOPTING: _BUSY}
 
 REFUSED: dict[Command, dict[KernelState, CommandError]] = {
-    Command.START: {_RUNNING: _BUSY, _PREEMPTING: _BUSY, _PREEMPTED: _NOT_RUNNING,
-                    _RESUMING: _BUSY, _KILLING: _BUSY},
+    Command.START: _START,
     Command.PREEMPT: {_IDLE: _NOT_RUNNING, _PREEMPTING: _BUSY, _FINISHED: _NOT_RUNNING,
-                      _KILLING: _BUSY},
+                      _KILLING: _BUSY, _ADOPTING: _BUSY},
     Command.RESUME: {_IDLE: _NOT_RUNNING, _RUNNING: _NOT_RUNNING, _PREEMPTING: _BUSY,
-                     _RESUMING: _BUSY, _FINISHED: _NOT_RUNNING, _KILLING: _BUSY},
+                     _RESUMING: _BUSY, _FINISHED: _NOT_RUNNING, _KILLING: _BUSY, _ADOPTING: _BUSY},
     Command.ABORT: {_IDLE: _NOT_RUNNING, _RUNNING: _NOT_RUNNING, _PREEMPTED: _NOT_RUNNING,
-                    _FINISHED: _NOT_RUNNING, _KILLING: _BUSY},
+                    _FINISHED: _NOT_RUNNING, _KILLING: _BUSY, _ADOPTING: _BUSY},
     Command.HASTEN: {_IDLE: _NOT_RUNNING, _RUNNING: _NOT_RUNNING, _PREEMPTED: _NOT_RUNNING,
-                     _RESUMING: _NOT_RUNNING, _FINISHED: _NOT_RUNNING, _KILLING: _BUSY},
+                     _RESUMING: _NOT_RUNNING, _FINISHED: _NOT_RUNNING, _KILLING: _BUSY,
+                     _ADOPTING: _BUSY},
     Command.KILL: {_IDLE: _NOT_RUNNING, _FINISHED: _NOT_RUNNING, _KILLING: _BUSY},
+    Command.ADOPT: _START,
 }
 """Why a command is refused in a state of its kernel; in the other states it is taken. In
 `KernelState.PREEMPTED` a preempt is also refused, as `CommandError.NOT_RUNNING`, if no TB of the
 kernel is on the SM."""
 
-BUSY_STATES = (_PREEMPTING, _RESUMING, _KILLING)
+BUSY_STATES = (_PREEMPTING, _RESUMING, _KILLING, _ADOPTING)
 """States in which something is under way that ends with an event."""

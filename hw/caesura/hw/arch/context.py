@@ -2,11 +2,11 @@
 committed.
 
 A kernel's context control block (CCB) is an array of as many 128-byte entries as there are TB
-slots, followed by one save area for each entry (Lin et al. IV-B, Fig. 12). A TB has an entry from
-its launch to its end, whatever slot it is in::
+slots, then the kernel's own record, followed by one save area for each entry (Lin et al. IV-B,
+Fig. 12). A TB has an entry from its launch to its end, whatever slot it is in::
 
-    ccb_base                    entry 0 | entry 1 | ... | entry tb_slots-1
-    ccb_base + 128 * tb_slots   area 0 (area_bytes) | area 1 | ...
+    ccb_base                          entry 0 | entry 1 | ... | entry tb_slots-1 | record
+    ccb_base + 128 * (tb_slots + 1)   area 0 (area_bytes) | area 1 | ...
 
 An area holds one unbroken stream of 32-bit little-endian words:
 
@@ -47,6 +47,15 @@ the data:
 
 The machine knows which entries are complete, and the generation of each; no other one is looked at.
 
+When all TBs of the kernel have left and everything is acknowledged, the kernel's **record** is
+written as an entry is (`CCB_RECORD`): how far the grid is, which entries are complete, and a
+checksum of their generations. With it a machine that knows nothing of the kernel can take it over
+from memory (`hw.arch.commands.Command.ADOPT`): it believes the record if its checksum is right and
+what it says of the grid fits the kernel, and then the entries that it names. Only a preempt after
+which nothing of the kernel is left on the SM writes a record. As soon as anything of the kernel runs
+again it is not believed any more: an entry that it names is `State.DEMOTED` by then or, if it names
+none, the resume has first written the record's own state so.
+
 A resume reads and checks a TB's whole stream; then it writes the state byte of the entry as
 `State.DEMOTED`; when that is acknowledged the TB may issue its first instruction.
 
@@ -69,15 +78,16 @@ from .errors import InputError
 from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks", "Pattern",
-           "CCB_ENTRY", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "PATTERN_VECTOR",
+           "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "PATTERN_VECTOR",
            "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound", "ccb_bytes",
-           "entry_address", "area_address", "entry_crc", "stream_crcs", "to_words", "from_words"]
+           "entry_address", "record_address", "area_address", "entry_crc", "generations_crc",
+           "stream_crcs", "to_words", "from_words"]
 
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""
 
-VERSION = 4
-"""Format version, in every entry."""
+VERSION = 5
+"""Format version, in every entry and record."""
 ENTRY_BYTES = SEGMENT_BYTES
 """Stride of the CCB's entries."""
 
@@ -200,6 +210,21 @@ CCB_ENTRY = data.StructLayout({
 })
 """A CCB entry; words 16 to 31 of its 128 bytes are reserved and not written."""
 
+CCB_RECORD = data.StructLayout({
+    "state": 8, "version": 8, "zero": 16,                   # word 0
+    "crc": 32,                                              # word 1, as an entry's
+    "launched": 32, "completed": 32,                        # words 2 and 3: TBs
+    "next_x": 32, "next_y": 16, "next_z": 16,               # words 4 and 5: TB to launch next
+    "saved": 32,                                            # word 6: bit per complete entry
+    "generations": 32,                                      # word 7: `generations_crc`
+    "grid_x": 32, "grid_y": 16, "grid_z": 16,               # words 8 and 9
+    "code_base": 32, "const_base": 32,                      # words 10 and 11
+    "geometry_hash": 32,                                    # word 12
+    "generation": 32,                                       # word 13: the preempt that wrote it
+    "exhausted": 1, "zeros": 63,                            # words 14 and 15: no TB to launch
+})
+"""A kernel's record, as large as an entry; the words after it are reserved and not written."""
+
 WARP_HEADER = data.StructLayout({
     "warp": 8, "depth": 8, "predicates": 8, "waiting": 4, "barrier": 4,# word 0
     "live_lanes": 32,                                       # word 1: not exited
@@ -249,7 +274,7 @@ def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> in
 
 def ccb_bytes(g: Geometry, area_bytes: int) -> int:
     """Return the bytes of a kernel's CCB with its save areas."""
-    return g.tb_slots * (ENTRY_BYTES + area_bytes)
+    return ENTRY_BYTES * (g.tb_slots + 1) + g.tb_slots * area_bytes
 
 
 def entry_address(ccb_base: int, index: int) -> int:
@@ -257,15 +282,25 @@ def entry_address(ccb_base: int, index: int) -> int:
     return ccb_base + ENTRY_BYTES * index
 
 
+def record_address(g: Geometry, ccb_base: int) -> int:
+    """Return the address of the kernel's record."""
+    return entry_address(ccb_base, g.tb_slots)
+
+
 def area_address(g: Geometry, ccb_base: Number, area_bytes: Number, index: Number) -> Number:
     """Return the address of the save area of CCB entry `index`."""
-    return ccb_base + ENTRY_BYTES * g.tb_slots + area_bytes * index
+    return ccb_base + ENTRY_BYTES * (g.tb_slots + 1) + area_bytes * index
 
 
 def entry_crc(words: Sequence[int]) -> int:
-    """Return the checksum of a CCB entry, whatever stands in its place."""
+    """Return the checksum of a CCB entry or record, whatever stands in its place."""
     head, _, *body = words
     return zlib.crc32(b"".join(int(word).to_bytes(4, "little") for word in (head, 0, *body)))
+
+
+def generations_crc(generations: Sequence[int]) -> int:
+    """Return the checksum of the generations of all entries, 0 for one that is not complete."""
+    return zlib.crc32(b"".join(each.to_bytes(4, "little") for each in generations))
 
 
 def stream_crcs(g: Geometry, words: Iterable[int], records: int) -> tuple[int, int]:
