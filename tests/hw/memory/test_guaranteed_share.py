@@ -80,7 +80,7 @@ def prove(g, share, obeys=True):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("width, share", quick([(width, share) for width in BUSES for share in (1, 32, 77, 127)],
-                                               [(16, 32), (8, 1), (4, 127)]))
+                                               [(16, 32), (8, 1)]))
 def test_of_any_beats_that_count_the_last_port_has_its_share(width, share):
     assert "Induction step proven: SUCCESS!" in prove(BUSES[width], share)
 

@@ -154,20 +154,6 @@ def test_tb_killed_while_it_is_being_saved_is_given_up():
     machine.run(scenario)
 
 
-def test_tb_still_being_launched_is_waited_for():
-    machine, _ = filled(TINY, 15, 0.0, drain=0)
-    machine.tbs[1].started, machine.tbs[1].starts = False, 150
-    before = {t: machine.snapshot(t) for t in machine.tbs}
-
-    async def scenario(ctx):
-        error, counters, took = await machine.command(ctx, kernel=0, mechanism=Mechanism.OCCUPIED)
-        assert error == CommandError.NONE and took > 150 and counters["save_tbs"] == 2
-        for t in before:
-            check_image(machine, t, 0, before[t], Mechanism.OCCUPIED)
-
-    machine.run(scenario)
-
-
 def test_kernel_of_another_slot_is_left_alone():
     machine, _ = filled(TINY, 16, 0.0, drain=0)
     machine.kernels[2] = machine.kernels[0]

@@ -70,7 +70,7 @@ class Warp:
 
 @dataclass
 class Tb:
-    """A TB slot; `starts` is the cycle after pending at which its warps run, `entry` its CCB entry."""
+    """A TB slot; `entry` is its CCB entry."""
 
     kernel: int
     launch_id: int
@@ -81,7 +81,6 @@ class Tb:
     slots: list
     entry: int
     started: bool = True
-    starts: int = 0
 
 
 @dataclass
@@ -306,9 +305,6 @@ class Machine:
                 self.halted.setdefault(t, self.age(t))
             else:
                 self.halted.pop(t, None)
-        for t, row in self.tbs.items():
-            if not row.started and self.age(t) >= row.starts > 0:
-                row.started = True
         for warp in self.warps.values():
             warp.stood = self.stopped(warp)
             warp.between = warp.stood and not warp.waiting and warp.stops > self.halted.get(warp.tb, warp.stops)

@@ -59,9 +59,10 @@ would not fill the memory's latency otherwise."""
 class PreemptEngine(wiring.Component):
     """Saves and restores the TBs of a kernel.
 
-    A preempt ends with every TB of the kernel saved and released, or ended by itself. With the
-    result `CommandError.AREA_TOO_SMALL` nothing was written; with `CommandError.BUS_ERROR` the TBs
-    not yet released stay on the SM and run on, and nothing written of them will be resumed.
+    A preempt is given while no TB of the kernel is being launched. It ends with every TB of the
+    kernel saved and released, or ended by itself. With the result `CommandError.AREA_TOO_SMALL`
+    nothing was written; with `CommandError.BUS_ERROR` the TBs not yet released stay on the SM and
+    run on, and nothing written of them will be resumed.
 
     A resume brings back the TBs there is room for; the rest has its turn in a later pass. With
     `CommandError.BAD_IMAGE` nothing was restored, unless a stream (not an entry) made no sense;
