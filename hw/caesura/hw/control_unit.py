@@ -137,7 +137,7 @@ class ControlUnit(wiring.Component):
                      self.clear_lines.eq(admission.clear_lines),
                      self.bus_share.eq(registers.bus_share.beats)]
         self._software(m, registers, table, commands)
-        self._kernels(m, table, commands, grid, completion, tb_table, admission, faults)
+        self._kernels(m, table, commands, grid, completion, tb_table, admission, faults, engine)
         self._residents(m, tb_table, admission, completion, faults)
         self._warps(m, engine, launcher, tb_table, faults)
         self._engine(m, engine, commands, completion, admission)
@@ -170,19 +170,26 @@ class ControlUnit(wiring.Component):
             table.uniform_param_select.eq(self.uniform_parameters.select),
             self.uniform_parameters.value.eq(table.uniform_param_value),
             *(event[name].eq(getattr(commands, name))
-              for name in ("finished", "preempted", "resumed", "killed", "refused")),
+              for name in ("finished", "preempted", "resumed", "killed", "adopted", "refused")),
         ]
 
-    def _kernels(self, m: Module, table, commands, grid, completion, tb_table, admission, faults):
+    def _kernels(self, m: Module, table, commands, grid, completion, tb_table, admission, faults,
+                 engine):
         """Progress of the kernels, and the next TB to launch."""
         for part in (commands, grid, admission):
             m.d.comb += part.kernels.eq(table.kernels)
         for k in range(self.geometry.kernel_slots):
             m.d.comb += commands.done[k].eq(grid.exhausted[k]
                                             & (grid.launched[k] == completion.completed[k]))
+            done = engine.progress[k]
+            m.d.comb += [done.launched.eq(grid.launched[k]), done.exhausted.eq(grid.exhausted[k]),
+                         done.completed.eq(completion.completed[k]),
+                         *(done[f"next_{name}"].eq(grid.places[k][name]) for name in "xyz")]
         m.d.comb += [
             commands.present.eq(tb_table.present), commands.launching.eq(admission.launching),
-            grid.start.eq(commands.start), completion.start.eq(commands.start),
+            grid.start.eq(commands.start), grid.adopted.eq(engine.adopted),
+            completion.adopted.eq(engine.adopted), admission.adopted.eq(engine.adopted),
+            completion.start.eq(commands.start),
             faults.start.eq(commands.start), admission.start.eq(commands.start),
             admission.eligible.eq(commands.eligible), admission.footprints.eq(commands.footprints),
             grid.request.eq(admission.request), admission.next_valid.eq(grid.valid),

@@ -52,9 +52,9 @@ written as an entry is (`CCB_RECORD`): how far the grid is, which entries are co
 checksum of their generations. With it a machine that knows nothing of the kernel can take it over
 from memory (`hw.arch.commands.Command.ADOPT`): it believes the record if its checksum is right and
 what it says of the grid fits the kernel, and then the entries that it names. Only a preempt after
-which nothing of the kernel is left on the SM writes a record. As soon as anything of the kernel runs
-again it is not believed any more: an entry that it names is `State.DEMOTED` by then or, if it names
-none, the resume has first written the record's own state so.
+which nothing of the kernel is left on the SM writes a record. As soon as anything of the kernel
+runs again it is not believed any more: an entry that it names is `State.DEMOTED` by then or, if it
+names none, the resume has first written the record's own state so.
 
 A resume reads and checks a TB's whole stream; then it writes the state byte of the entry as
 `State.DEMOTED`; when that is acknowledged the TB may issue its first instruction.

@@ -86,7 +86,7 @@ class CommandCheck(wiring.Component):
                 with m.Case(each):
                     m.d.comb += self.error.eq(error)
             with m.Default():
-                if op == Command.START:
+                if op in (Command.START, Command.ADOPT):
                     m.d.comb += self.error.eq(
                         Mux(fits, CommandError.NONE, CommandError.TOO_LARGE))
         if op == Command.PREEMPT:

@@ -88,7 +88,8 @@ class CommandProcessor(wiring.Component):
         A preempt, resume or kill is in progress.
     error : CommandError, out
         Why the last command was refused, `NONE` if it was taken.
-    finished : Signal(kernel_slots), out; preempted, resumed, killed, refused : Signal, out
+    finished : Signal(kernel_slots), out
+    preempted, resumed, killed, adopted, refused : Signal, out
         Events, high for one cycle; `error`, `errors` and `states` follow one cycle later.
     """
 
@@ -121,6 +122,7 @@ class CommandProcessor(wiring.Component):
     preempted: Signal
     resumed: Signal
     killed: Signal
+    adopted: Signal
     refused: Signal
 
     def __init__(self, g: Geometry):
@@ -140,7 +142,7 @@ class CommandProcessor(wiring.Component):
             "states": Out(data.ArrayLayout(KernelState, slots)),
             "errors": Out(data.ArrayLayout(CommandError, slots)),
             "busy": Out(1), "error": Out(CommandError), "finished": Out(slots),
-            **{name: Out(1) for name in ("preempted", "resumed", "killed", "refused")},
+            **{name: Out(1) for name in ("preempted", "resumed", "killed", "adopted", "refused")},
         })
 
     def elaborate(self, platform):
@@ -180,7 +182,7 @@ class CommandProcessor(wiring.Component):
             with m.If(self.start[k]):
                 m.d.sync += self.footprints[k].eq(check.size)
         m.d.comb += [getattr(self, event).eq(Cat(getattr(slot, event) for slot in slots).any())
-                     for event in ("preempted", "resumed", "killed")]
+                     for event in ("preempted", "resumed", "killed", "adopted")]
         return m
 
     def _queue(self, m, check, queue, slots, launching):
@@ -195,6 +197,7 @@ class CommandProcessor(wiring.Component):
             write.parameters.patience.eq(self.patience),
             queue.preempts.eq(Cat(slot.waits for slot in slots)),
             queue.resumes.eq(Cat(slot.wants for slot in slots)),
+            queue.adopts.eq(Cat(slot.adopts for slot in slots)),
             queue.first.eq(Cat(slot.first for slot in slots)),
             queue.launching.eq(launching), queue.room.eq(self.room),
         ]
@@ -232,6 +235,7 @@ class CommandProcessor(wiring.Component):
             slot.saved.eq(self.saved[k]), slot.launching.eq(launching),
             slot.outstanding.eq(self.outstanding),
             self.states[k].eq(slot.state), self.errors[k].eq(slot.error),
-            self.start[k].eq(slot.takes.start), self.finished[k].eq(slot.finished),
+            self.start[k].eq(slot.takes.start | slot.takes.adopt),
+            self.finished[k].eq(slot.finished),
             self.kill[k].eq(slot.state == KernelState.KILLING),
         ]

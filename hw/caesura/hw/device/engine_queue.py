@@ -32,6 +32,8 @@ class EngineQueue(wiring.Component):
         The parameters of a kernel's commands from now on.
     preempts, resumes : Signal(kernel_slots), in
         Vectors: kernels of which a preempt, or a pass of a resume, is wanted.
+    adopts : Signal(kernel_slots), in
+        Vector: kernels that are to be taken over from memory.
     launching : Signal(kernel_slots), in
         Vector: kernels of which a TB is being launched.
     room : Signal(1), in
@@ -55,6 +57,7 @@ class EngineQueue(wiring.Component):
     write: data.View
     preempts: Signal
     resumes: Signal
+    adopts: Signal
     launching: Signal
     room: Signal
     first: Signal
@@ -72,7 +75,8 @@ class EngineQueue(wiring.Component):
         super().__init__({
             "write": In(data.StructLayout({"valid": 1, "kernel": kernel,
                                            "parameters": command_parameters()})),
-            **{name: In(g.kernel_slots) for name in ("preempts", "resumes", "launching", "first")},
+            **{name: In(g.kernel_slots)
+               for name in ("preempts", "resumes", "adopts", "launching", "first")},
             "room": In(1), "engine": Out(stream.Signature(command(g))),
             "ended": In(data.StructLayout({"valid": 1, "left": 1})),
             "taken": Out(g.kernel_slots), "held": Out(1), "kernel": Out(kernel),
@@ -98,10 +102,13 @@ class EngineQueue(wiring.Component):
             store.en.eq(self.write.valid),
             saves.eq(self.preempts & ~self.launching),
             turns.requests.eq(Mux(self.held, 0,
-                                  Mux(saves.any(), saves, self.resumes & ~tried))),
+                                  Mux(saves.any(), saves,
+                                      self.resumes & ~tried | self.adopts))),
             load.addr.eq(turns.index),
             self.engine.valid.eq(turns.valid), go.eq(turns.valid & self.engine.ready),
-            offered.kernel.eq(turns.index), offered.resume.eq(~saves.any()),
+            offered.kernel.eq(turns.index),
+            offered.adopt.eq((turns.grant & self.adopts).any()),
+            offered.resume.eq(~saves.any() & ~offered.adopt),
             offered.again.eq(begun.bit_select(turns.index, 1)),
             *(offered[name].eq(load.data[name]) for name in command_parameters().members),
             self.taken.eq(Mux(go, turns.grant, 0)),
@@ -109,7 +116,7 @@ class EngineQueue(wiring.Component):
         ]
         with m.If(go):
             m.d.sync += [self.held.eq(1), self.kernel.eq(turns.index),
-                         self.resume.eq(~saves.any()), moved.eq(0)]
+                         self.resume.eq(offered.resume), moved.eq(0)]
         with m.Elif(self.ended.valid):
             m.d.sync += self.held.eq(0)
         with m.If(self.room):

@@ -6,9 +6,14 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 from ..interfaces.payloads import below, kernel_info
-from ..interfaces.preemption import admission
+from ..interfaces.preemption import admission, adoption
 
 __all__ = ["GridWalker"]
+
+
+def _place() -> data.StructLayout:
+    """Coordinates of a TB."""
+    return data.StructLayout({"x": 32, "y": 16, "z": 16})
 
 
 class GridWalker(wiring.Component):
@@ -20,6 +25,8 @@ class GridWalker(wiring.Component):
         The grid sizes, none of them 0.
     start : Signal(kernel_slots), in
         Vector: these kernels begin again with their first TB.
+    adopted : preemption.adoption, in
+        A kernel is taken over from memory: it goes on where it was.
     request : Signal(kernel_slots), in
         Vector: kernels a TB may be launched of; what has no TB left is skipped.
     valid : Signal, out; next : admission, out
@@ -30,36 +37,40 @@ class GridWalker(wiring.Component):
         TBs launched since `start`, which is also the next launch id.
     exhausted : Signal(kernel_slots), out
         Vector: every TB has been launched.
+    places : array, out
+        Coordinates of each kernel's next TB, those after the last if there is none.
     """
 
     kernels: data.View
     start: Signal
+    adopted: data.View
     request: Signal
     valid: Signal
     next: data.View
     advance: data.View
     launched: data.View
     exhausted: Signal
+    places: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
-            "start": In(g.kernel_slots),
+            "start": In(g.kernel_slots), "adopted": In(adoption(g)),
             "request": In(g.kernel_slots),
             "valid": Out(1),
             "next": Out(admission(g)),
             "advance": In(data.StructLayout({"valid": 1, "kernel": below(g.kernel_slots)})),
             "launched": Out(data.ArrayLayout(32, g.kernel_slots)),
             "exhausted": Out(g.kernel_slots),
+            "places": Out(data.ArrayLayout(_place(), g.kernel_slots)),
         })
 
     def elaborate(self, platform):
         m = Module()
         slots = self.geometry.kernel_slots
         last = Signal(below(slots))
-        place = data.StructLayout({"x": 32, "y": 16, "z": 16})
-        places = [Signal(place, name=f"place{k}") for k in range(slots)]
+        places = [self.places[k] for k in range(slots)]
         ready = Signal(slots)
         m.d.comb += [ready.eq(self.request & ~self.exhausted), self.valid.eq(ready.any())]
 
@@ -82,6 +93,10 @@ class GridWalker(wiring.Component):
         for k, where in enumerate(places):
             with m.If(self.start[k]):
                 m.d.sync += [where.eq(0), self.launched[k].eq(0), self.exhausted[k].eq(0)]
+            with m.Elif(self.adopted.valid & (self.adopted.kernel == k)):
+                at = self.adopted.progress
+                m.d.sync += [where.x.eq(at.next_x), where.y.eq(at.next_y), where.z.eq(at.next_z),
+                             self.launched[k].eq(at.launched), self.exhausted[k].eq(at.exhausted)]
             with m.Elif(self.advance.valid & (self.advance.kernel == k)):
                 m.d.sync += self.launched[k].eq(self.launched[k] + 1)
                 self._step(m, where, self.kernels[k], self.exhausted[k])

@@ -28,12 +28,12 @@ class KernelSlot(wiring.Component):
     done, present, saved, launching, outstanding : Signal, in
         As of `CommandProcessor`, of this kernel.
     state, error : out
-    waits, wants, hasty : Signal, out
-        A preempt waits for the engine; a resume is to be carried out; the preempt is not to wait
-        for preemption points.
+    waits, wants, adopts, hasty : Signal, out
+        A preempt waits for the engine; a resume, or an adoption, is to be carried out; the preempt
+        is not to wait for preemption points.
     first : Signal, out
         A resume begins: high for one cycle.
-    finished, preempted, resumed, killed : Signal, out
+    finished, preempted, resumed, killed, adopted : Signal, out
         Events, high for one cycle.
     """
 
@@ -52,17 +52,20 @@ class KernelSlot(wiring.Component):
     error: Signal
     waits: Signal
     wants: Signal
+    adopts: Signal
     hasty: Signal
     first: Signal
     finished: Signal
     preempted: Signal
     resumed: Signal
     killed: Signal
+    adopted: Signal
 
     def __init__(self):
         inputs = ("mine", "resuming", "withdrawn", "taken", "done", "present", "saved",
                   "launching", "outstanding")
-        outputs = ("waits", "wants", "hasty", "first", "finished", "preempted", "resumed", "killed")
+        outputs = ("waits", "wants", "adopts", "hasty", "first", "finished", "preempted", "resumed",
+                   "killed", "adopted")
         super().__init__({
             "takes": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
             "ended": In(engine_result()), **{name: In(1) for name in inputs},
@@ -77,6 +80,9 @@ class KernelSlot(wiring.Component):
             m.d.sync += self.waits.eq(0)
         with m.If(takes.start):
             m.d.sync += [state.eq(KernelState.RUNNING), self.error.eq(CommandError.NONE)]
+        with m.Elif(takes.adopt):
+            m.d.sync += [state.eq(KernelState.ADOPTING), self.error.eq(CommandError.NONE),
+                         self.adopts.eq(1)]
         with m.Elif(takes.preempt):
             m.d.sync += [state.eq(KernelState.PREEMPTING), self.error.eq(CommandError.NONE),
                          self.waits.eq(1), self.wants.eq(0), self.hasty.eq(0)]
@@ -88,9 +94,15 @@ class KernelSlot(wiring.Component):
         with m.Elif(takes.hasten):
             m.d.sync += self.hasty.eq(1)
         with m.Elif(takes.kill):
-            m.d.sync += [state.eq(KernelState.KILLING), self.waits.eq(0), self.wants.eq(0)]
+            m.d.sync += [state.eq(KernelState.KILLING), self.waits.eq(0), self.wants.eq(0),
+                         self.adopts.eq(0)]
         with m.Elif(self.ended.valid & (state != KernelState.KILLING)):
-            with m.If(self.resuming):
+            with m.If(self.adopts):
+                m.d.sync += [self.adopts.eq(0), self.error.eq(self.ended.error), state.eq(
+                    Mux(self.ended.error == CommandError.NONE, KernelState.PREEMPTED,
+                        KernelState.IDLE))]
+                m.d.comb += self.adopted.eq(1)
+            with m.Elif(self.resuming):
                 self._resume_ends(m)
             with m.Else():
                 self._preempt_ends(m)

@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from ..arch.geometry import REGISTER_BANKS, Geometry
 from ..interfaces.payloads import below, kernel_info, line_range, physical
-from ..interfaces.preemption import admission, admitted, entry_event
+from ..interfaces.preemption import admission, admitted, adoption, entry_event
 from ..lib.bits import encode, lowest
 from .allocator import AllocationTable
 from .entry_allocator import EntryAllocator
@@ -55,6 +55,8 @@ class Admission(wiring.Component):
         A TB has ended; its entry becomes free.
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; all of its entries are free.
+    adopted : preemption.adoption, in
+        A kernel is taken over from memory, with its entries.
     clear_lines : struct, out
         The shared-memory lines of the new TB become invalid and clean.
     fresh : stream, out
@@ -79,6 +81,7 @@ class Admission(wiring.Component):
     remove: Signal
     ended: data.View
     start: Signal
+    adopted: data.View
     clear_lines: data.View
     fresh: stream.Interface
     launching: data.View
@@ -102,7 +105,7 @@ class Admission(wiring.Component):
             "insert": Out(new_tb(g)),
             "remove": In(g.tb_slots),
             "ended": In(entry_event(g)),
-            "start": In(g.kernel_slots),
+            "start": In(g.kernel_slots), "adopted": In(adoption(g)),
             "clear_lines": Out(line_range(g)),
             "fresh": Out(stream.Signature(fresh_tb(g))),
             "launching": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
@@ -225,6 +228,7 @@ class Admission(wiring.Component):
             *(entries.request[name].eq(needs[name])
               for name in ("warps", "local_base", "local_bytes")),
             entries.take.eq(enter), entries.ended.eq(self.ended), entries.start.eq(self.start),
+            entries.adopted.eq(self.adopted),
         ]
         base = Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start)
         row, insert = self.insert.row, self.insert

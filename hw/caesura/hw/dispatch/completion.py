@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 from ..interfaces.payloads import tb_event
-from ..interfaces.preemption import entry_event, resident_tb
+from ..interfaces.preemption import adoption, entry_event, resident_tb
 from ..lib.bits import lowest, select, spread
 
 __all__ = ["Completion"]
@@ -33,6 +33,8 @@ class Completion(wiring.Component):
         Vector: TBs of these kernels that are not started never will be.
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; its count becomes 0.
+    adopted : preemption.adoption, in
+        A kernel is taken over from memory, with its count.
     remove : Signal(tb_slots), out
         At most one bit: this TB leaves the SM in this cycle; a TB that ends does two cycles after
         its last warp.
@@ -54,6 +56,7 @@ class Completion(wiring.Component):
     release: data.View
     discard: Signal
     start: Signal
+    adopted: data.View
     remove: Signal
     ended: data.View
     free: Signal
@@ -67,7 +70,7 @@ class Completion(wiring.Component):
             "exited": In(g.warps), "losable": In(g.warps), "forsaken": In(g.tb_slots),
             "claim": In(g.tb_slots),
             "release": In(tb_event(g)), "discard": In(g.kernel_slots),
-            "start": In(g.kernel_slots),
+            "start": In(g.kernel_slots), "adopted": In(adoption(g)),
             "remove": Out(g.tb_slots),
             "ended": Out(entry_event(g)),
             "free": Out(g.warps), "forget": Out(g.warps),
@@ -102,6 +105,8 @@ class Completion(wiring.Component):
         for k in range(g.kernel_slots):
             with m.If(self.start[k]):
                 m.d.sync += self.completed[k].eq(0)
+            with m.Elif(self.adopted.valid & (self.adopted.kernel == k)):
+                m.d.sync += self.completed[k].eq(self.adopted.progress.completed)
             with m.Elif(ended.valid & ~dropped & (ended.kernel == k)):
                 m.d.sync += self.completed[k].eq(self.completed[k] + 1)
         return m

@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 
 from ..arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, Geometry
 from ..interfaces.payloads import below, kernel_info
-from ..interfaces.preemption import entry_event
+from ..interfaces.preemption import adoption, entry_event
 from ..lib.bits import encode, lowest
 
 __all__ = ["EntryAllocator", "entry_request"]
@@ -58,6 +58,8 @@ class EntryAllocator(wiring.Component):
         A TB has ended, and its entry becomes free. A TB that was saved keeps its own.
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; all its entries are free.
+    adopted : preemption.adoption, in
+        A kernel is taken over from memory: the entries of its saved TBs are taken.
     """
 
     request: data.View
@@ -68,6 +70,7 @@ class EntryAllocator(wiring.Component):
     take: Signal
     ended: data.View
     start: Signal
+    adopted: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -80,6 +83,7 @@ class EntryAllocator(wiring.Component):
             "take": In(1),
             "ended": In(entry_event(g)),
             "start": In(g.kernel_slots),
+            "adopted": In(adoption(g)),
         })
 
     def elaborate(self, platform):
@@ -101,7 +105,10 @@ class EntryAllocator(wiring.Component):
         for k, mask in enumerate(owned):
             given = Mux(self.take & (kernel == k), wanted, 0)
             back = Mux(self.ended.valid & (self.ended.kernel == k), Const(1) << self.ended.entry, 0)
-            m.d.sync += mask.eq(Mux(self.start[k], 0, (mask | given) & ~back))
+            with m.If(self.adopted.valid & (self.adopted.kernel == k)):
+                m.d.sync += mask.eq(self.adopted.saved)
+            with m.Else():
+                m.d.sync += mask.eq(Mux(self.start[k], 0, (mask | given) & ~back))
         return m
 
     def _search(self, m: Module, wanted, taken):

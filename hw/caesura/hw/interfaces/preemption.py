@@ -7,7 +7,7 @@ from ..arch.geometry import ADDRESS_BITS, Geometry
 from . import payloads as payload
 
 __all__ = ["resident_tb", "command", "command_parameters", "engine_result", "admission",
-           "admitted", "entry_event", "counters", "activity"]
+           "admitted", "entry_event", "kernel_progress", "adoption", "counters", "activity"]
 
 
 def resident_tb(g: Geometry) -> data.StructLayout:
@@ -35,8 +35,10 @@ def command_parameters() -> data.StructLayout:
 
 def command(g: Geometry) -> data.StructLayout:
     """A preempt (`resume` = 0), or a pass of a resume, of one kernel; `again`: not the first pass
-    of that resume. The dispatcher has checked kernel state and mechanism."""
-    return data.StructLayout({"resume": 1, "again": 1, "kernel": payload.below(g.kernel_slots),
+    of that resume. Or, with `adopt`, a kernel is to be taken over from memory. The dispatcher has
+    checked kernel state and mechanism."""
+    return data.StructLayout({"resume": 1, "again": 1, "adopt": 1,
+                              "kernel": payload.below(g.kernel_slots),
                               **command_parameters().members})
 
 
@@ -74,6 +76,20 @@ def entry_event(g: Geometry) -> data.StructLayout:
     """The TB of `entry` of `kernel` has ended; `valid` for one cycle."""
     return data.StructLayout({"valid": 1, "kernel": payload.below(g.kernel_slots),
                               "entry": payload.below(g.tb_slots)})
+
+
+def kernel_progress() -> data.StructLayout:
+    """How far a kernel is: TBs launched and completed, the coordinates of the TB to be launched
+    next, and whether there is none (`exhausted`)."""
+    return data.StructLayout({"launched": 32, "completed": 32, "next_x": 32, "next_y": 16,
+                              "next_z": 16, "exhausted": 1})
+
+
+def adoption(g: Geometry) -> data.StructLayout:
+    """A kernel is taken over from memory with its `progress`, `saved` having a bit for each entry
+    that is complete; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "kernel": payload.below(g.kernel_slots),
+                              "saved": g.tb_slots, "progress": kernel_progress()})
 
 
 def counters() -> data.StructLayout:

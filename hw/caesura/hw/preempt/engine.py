@@ -16,7 +16,7 @@ Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit 
 `arch.context`.
 """
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -27,9 +27,11 @@ from ..interfaces.preemption import (
     activity,
     admission,
     admitted,
+    adoption,
     command,
     counters,
     engine_result,
+    kernel_progress,
     resident_tb,
 )
 from ..interfaces.preemption_port import PreemptionPort, WarpLaunchPort
@@ -39,11 +41,15 @@ from .formats.unpacker import Unpacker
 from .restore.entry_buffer import EntryBuffer
 from .restore.jobs import restore_job
 from .restore.pipeline import RestorePipeline
+from .restore.record_reader import RecordReader
 from .restore.segment_reader import SegmentReader
 from .restore.stream_checker import StreamChecker
 from .save.committer import Committer
+from .save.kernel_record import KernelRecordWriter
 from .save.pipeline import SavePipeline
+from .sequence.adopt_sequencer import AdoptSequencer
 from .sequence.counters import PreemptCounters
+from .sequence.generations_checksum import GenerationsChecksum
 from .sequence.preempt_sequencer import PreemptSequencer
 from .sequence.resume_sequencer import ResumeSequencer
 from .sequence.saved_entries import SavedEntries
@@ -102,7 +108,12 @@ class PreemptEngine(wiring.Component):
     flushing : Signal, out
         It is; nothing reaches the core any more.
     kept : Signal(kernel_slots), out
-        Vector: a TB of the kernel is saved.
+        Vector: a TB of the kernel is saved, or its record stands in memory: a resume has to come
+        before it runs again.
+    progress : array of preemption.kernel_progress, in
+        Of each kernel, for its record.
+    adopted : preemption.adoption, out
+        A kernel is taken over from memory.
     launch : WarpLaunchPort, out
         Restored warps and TBs. The dispatcher merges it with that of fresh ones.
     core : PreemptionPort, out
@@ -129,6 +140,8 @@ class PreemptEngine(wiring.Component):
     cancel: Signal
     flushing: Signal
     kept: Signal
+    progress: data.View
+    adopted: data.View
     launch: Port
     core: Port
     counters: data.View
@@ -147,6 +160,8 @@ class PreemptEngine(wiring.Component):
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
             "withdraw": In(1), "cancel": In(1), "flushing": Out(1),
             "kept": Out(g.kernel_slots),
+            "progress": In(data.ArrayLayout(kernel_progress(), g.kernel_slots)),
+            "adopted": Out(adoption(g)),
             "launch": Out(WarpLaunchPort(g)), "core": Out(PreemptionPort(g)),
             "counters": Out(counters()), "activity": Out(activity(g)),
             "read_port": Out(ReadPort(g)), "write_port": Out(WritePort(g)),
@@ -168,14 +183,19 @@ class PreemptEngine(wiring.Component):
         m.submodules.checker = forgets(checker := StreamChecker(g))
         m.submodules.restore_jobs = forgets(jobs := StreamQueue(restore_job(g), g.tb_slots))
         m.submodules.saved = saved = SavedEntries(g)
+        m.submodules.adopt = forgets(adopt := AdoptSequencer(g))
+        m.submodules.record_reader = forgets(record_reader := RecordReader(g))
+        m.submodules.record_writer = forgets(record_writer := KernelRecordWriter(g))
+        m.submodules.generations = forgets(generations := GenerationsChecksum(g))
         m.submodules.counts = counts = PreemptCounters(g)
 
         self._commands(m, sequencer, preempt, resume)
-        self._save(m, preempt, save, commit)
+        self._save(m, preempt, save)
         self._heads(m, sequencer, preempt, resume, commit, saved)
-        self._restore(m, resume, reader, unpacker, entries, restore, checker, jobs)
-        m.d.comb += [entries.saved.eq(resume.look), saved.select.eq(entries.number),
-                     entries.generation.eq(saved.listed)]
+        self._restore(m, resume, adopt, reader, unpacker, entries, restore, checker, jobs)
+        self._read(m, sequencer, adopt, resume, reader, unpacker, record_reader, entries, restore)
+        self._adopt(m, sequencer, adopt, record_reader, entries, saved, generations)
+        self._record(m, sequencer, save, commit, record_writer, generations, saved)
         self._rows(m, sequencer.resuming, save, restore)
         m.d.comb += [
             reader.clear.eq(sequencer.clear), reader.cancel.eq(sequencer.flush),
@@ -184,7 +204,7 @@ class PreemptEngine(wiring.Component):
         ]
         self._count(m, sequencer, preempt, resume, save, reader, commit, counts)
         m.d.comb += [part.accepted.eq(sequencer.accepted)
-                     for part in (preempt, resume, save, entries, restore)]
+                     for part in (preempt, resume, adopt, save, entries, restore, record_writer)]
         return m
 
     def _commands(self, m, sequencer, preempt, resume):
@@ -207,15 +227,13 @@ class PreemptEngine(wiring.Component):
         ]
         wiring.connect(m, resume.admit, wiring.flipped(self.admit))
 
-    def _save(self, m, preempt, save, commit):
-        """Save pipeline: TBs in, views and data from the core, bursts out."""
+    def _save(self, m, preempt, save):
+        """Save pipeline: TBs in, views and data from the core."""
         wiring.connect(m, preempt.target, save.target)
         core = self.core
         wiring.connect(m, save.warps, wiring.flipped(core.warps.save))
         wiring.connect(m, save.flags, wiring.flipped(core.registers.flags))
         wiring.connect(m, save.save_read, wiring.flipped(core.registers.read))
-        wiring.connect(m, save.burst, commit.burst)
-        wiring.connect(m, save.data, commit.data)
         m.d.comb += [
             preempt.resident.eq(self.resident),
             preempt.stopped.eq(core.stop.stopped), preempt.exited.eq(core.stop.exited),
@@ -244,11 +262,10 @@ class PreemptEngine(wiring.Component):
             m.d.comb += [part.head_event.eq(commit.event), part.write_error.eq(commit.error),
                          part.commit_idle.eq(commit.idle)]
 
-    def _restore(self, m, resume, reader, unpacker, entries, restore, checker, jobs):
+    def _restore(self, m, resume, adopt, reader, unpacker, entries, restore, checker, jobs):
         """Reader and unpacker, the entries and the streams that they bring,
         and what becomes of them."""
         wiring.connect(m, reader.port, wiring.flipped(self.read_port))
-        wiring.connect(m, resume.read_job, reader.job)
         wiring.connect(m, reader.beat, unpacker.beat)
         wiring.connect(m, checker.crc, restore.crc)
         wiring.connect(m, resume.restore_job, jobs.input)
@@ -258,22 +275,76 @@ class PreemptEngine(wiring.Component):
         wiring.connect(m, restore.stack_push, wiring.flipped(self.launch.stack_push))
         wiring.connect(m, restore.restore_write, wiring.flipped(registers.restore_write))
         m.d.comb += [
-            unpacker.take.eq(Mux(entries.full, restore.take, entries.take)),
             checker.beat.eq(reader.beat.payload),
             checker.taken.eq(reader.beat.valid & reader.beat.ready),
             restore.failed.eq(resume.failed),
-            entries.clear.eq(resume.begin),
             entries.select.eq(resume.select), entries.load.eq(resume.load),
             resume.entries_full.eq(entries.full),
             resume.bad.eq(entries.bad),
             resume.entry.eq(entries.entry), resume.restored.eq(restore.done),
             resume.restore_idle.eq(restore.idle & ~jobs.output.valid),
-            resume.read_error.eq(reader.error),
+            resume.read_error.eq(reader.error), adopt.read_error.eq(reader.error),
+            entries.clear.eq(resume.begin | adopt.clear), adopt.idle.eq(reader.idle),
             registers.restore_predicate.eq(restore.restore_predicate), registers.mark_clean.eq(0),
             self.core.warps.restore_uniform.eq(restore.restore_uniform),
         ]
         for part in (entries, restore):
             m.d.comb += [part.words.eq(unpacker.words), part.level.eq(unpacker.level)]
+
+    def _read(self, m, sequencer, adopt, resume, reader, unpacker, record, entries, restore):
+        """What a resume and an adoption read: who asks, and who takes the words."""
+        job = reader.job
+        for part, mine in ((adopt, sequencer.adopting), (resume, ~sequencer.adopting)):
+            m.d.comb += part.read_job.ready.eq(mine & job.ready)
+            with m.If(mine):
+                m.d.comb += [job.valid.eq(part.read_job.valid),
+                             job.payload.eq(part.read_job.payload)]
+        m.d.comb += unpacker.take.eq(Mux(adopt.reading, record.take,
+                                         Mux(entries.full, restore.take, entries.take)))
+        m.d.comb += [entries.saved.eq(Mux(sequencer.adopting, adopt.adopted.saved, resume.look)),
+                     record.level.eq(Mux(adopt.reading, unpacker.level, 0)),
+                     record.words.eq(unpacker.words)]
+
+    def _adopt(self, m, sequencer, adopt, record, entries, saved, generations):
+        """An adoption: record, entries and their generations."""
+        m.d.comb += [
+            generations.start.eq(sequencer.check | adopt.check),
+            generations.saved.eq(Mux(sequencer.adopting, adopt.adopted.saved, saved.saved)),
+            adopt.begin.eq(sequencer.begin_adopt), adopt.record_full.eq(record.full),
+            adopt.record_bad.eq(record.bad), adopt.record.eq(record.record),
+            adopt.entries_full.eq(entries.full), adopt.entries_bad.eq(entries.bad),
+            adopt.checked.eq(generations.done), adopt.generations.eq(generations.crc),
+            record.clear.eq(sequencer.begin_adopt),
+            record.kernel.eq(self.kernels[sequencer.accepted.kernel]),
+            entries.generation.eq(saved.listed),
+            saved.select.eq(Mux(generations.done, entries.number, generations.number)),
+            saved.arrived.eq(sequencer.adopting & entries.arrived), saved.found.eq(entries.found),
+            saved.adopted.eq(adopt.adopted), self.adopted.eq(adopt.adopted),
+            sequencer.adopt_done.eq(adopt.done), sequencer.adopted.eq(adopt.adopted),
+            sequencer.record_generation.eq(record.record.generation),
+        ]
+
+    def _record(self, m, sequencer, save, commit, writer, generations, saved):
+        """The kernel's record: what it says, and its burst among those of the save pipeline."""
+        kernel = sequencer.accepted.kernel
+        mine = [row.valid & (row.kernel == kernel)
+                for row in (self.resident[t] for t in range(self.geometry.tb_slots))]
+        for name in ("burst", "data"):
+            ours, theirs, out = (getattr(part, name) for part in (writer, save, commit))
+            m.d.comb += [out.valid.eq(Mux(writer.busy, ours.valid, theirs.valid)),
+                         out.payload.eq(Mux(writer.busy, ours.payload, theirs.payload)),
+                         ours.ready.eq(writer.busy & out.ready),
+                         theirs.ready.eq(~writer.busy & out.ready)]
+        m.d.comb += [
+            sequencer.gone.eq(~Cat(mine).any()), sequencer.saved.eq(saved.saved.any()),
+            sequencer.stands.eq(saved.stands), sequencer.withdraw.eq(self.withdraw),
+            sequencer.busy.eq(writer.busy), sequencer.write_error.eq(commit.error),
+            sequencer.checked.eq(generations.done), generations.generation.eq(saved.listed),
+            writer.write.eq(sequencer.write), writer.void.eq(sequencer.void),
+            writer.kernel.eq(self.kernels[kernel]), writer.progress.eq(self.progress[kernel]),
+            writer.saved.eq(saved.saved), writer.generations.eq(generations.crc),
+            saved.recorded.eq(sequencer.write), saved.voided.eq(sequencer.voided),
+        ]
 
     def _rows(self, m, resuming, save, restore):
         """Shared-memory rows: read by a save, written by a restore, never both at a time."""
@@ -289,7 +360,7 @@ class PreemptEngine(wiring.Component):
     def _count(self, m, sequencer, preempt, resume, save, reader, commit, counts):
         """Counters."""
         m.d.comb += [
-            counts.begin_save.eq(sequencer.clear & ~sequencer.resume),
+            counts.begin_save.eq(sequencer.clear & ~sequencer.resume & ~sequencer.accepted.adopt),
             counts.saving.eq(sequencer.saving),
             counts.begin_restore.eq(sequencer.clear & sequencer.resume
                                     & ~sequencer.accepted.again), counts.tally.eq(save.done),
@@ -299,7 +370,8 @@ class PreemptEngine(wiring.Component):
             counts.read_valid.eq(reader.job.valid & reader.job.ready),
             counts.read_words.eq(reader.job.payload.words - reader.job.payload.skip),
             self.counters.eq(counts.counters),
-            self.activity.taken.eq(self.command.valid & self.command.ready),
+            self.activity.taken.eq(self.command.valid & self.command.ready
+                                   & ~self.command.payload.adopt),
             self.activity.resume.eq(self.command.payload.resume),
             self.activity.kernel.eq(self.command.payload.kernel),
             self.activity.draining.eq(preempt.draining), self.activity.dropped.eq(preempt.dropped),

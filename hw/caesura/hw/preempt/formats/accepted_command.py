@@ -13,14 +13,14 @@ __all__ = ["accepted_command", "pattern_group"]
 def accepted_command(g: Geometry) -> data.StructLayout:
     """Constants of a command.
 
-    `again`: a later pass of a resume.
+    `again`: a later pass of a resume. `adopt`: neither preempt nor resume.
     `lines` is the shared memory of a TB in 128-byte lines, `allocated` has a bit for each of a
     thread's `registers`, `generation` is the one that a preempt writes, `pag` the lanes of a
     pattern group.
     """
     return data.StructLayout({
-        "kernel": below(g.kernel_slots), "again": 1, "mechanism": 4, "scramble": 1, "gang": 1,
-        "generation": 32, "ccb_base": ADDRESS_BITS, "area_bytes": 32,
+        "kernel": below(g.kernel_slots), "again": 1, "adopt": 1, "mechanism": 4, "scramble": 1,
+        "gang": 1, "generation": 32, "ccb_base": ADDRESS_BITS, "area_bytes": 32,
         "registers": 7, "warps": 6, "lines": range(g.shared_lines + 1), "allocated": MAX_REGISTERS,
         "pag": PAG_BITS,
     })

@@ -44,7 +44,9 @@ class EntryBuffer(wiring.Component):
     saved : Signal(tb_slots), in
         Vector: entries that are looked at. Constant from `clear` on.
     number : Signal, out; generation : Signal(32), in
-        The entry that arrives, and the generation that it has to have.
+        The entry that arrives, and the generation that it has to have; any with `accepted.adopt`.
+    arrived : Signal, out; found : Signal(32), out
+        The last of a saved entry is taken in this cycle, and its generation.
     words, level : in
     take : Signal, out
         From an `Unpacker`; words are taken four at a time until the last entry is in.
@@ -65,6 +67,8 @@ class EntryBuffer(wiring.Component):
     saved: Signal
     number: Signal
     generation: Signal
+    arrived: Signal
+    found: Signal
     words: data.View
     level: Signal
     take: Signal
@@ -78,7 +82,8 @@ class EntryBuffer(wiring.Component):
         self.geometry = g
         super().__init__({
             "accepted": In(accepted_command(g)), "clear": In(1), "saved": In(g.tb_slots),
-            "number": Out(below(g.tb_slots)), "generation": In(32),
+            "number": Out(below(g.tb_slots)), "generation": In(32), "arrived": Out(1),
+            "found": Out(32),
             "words": In(data.ArrayLayout(32, CHUNK_WORDS)),
             "level": In(range(CHUNK_WORDS + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
@@ -123,7 +128,7 @@ class EntryBuffer(wiring.Component):
         wrong = Signal()
         area = Signal(ADDRESS_BITS)  # save area of the entry in hand
         within = Signal(ADDRESS_BITS)  # place of its shared memory in there
-        first_area = s.ccb_base + ENTRY_BYTES * g.tb_slots
+        first_area = s.ccb_base + ENTRY_BYTES * (g.tb_slots + 1)
         length = Signal(32)
         expected = Signal(32)
         part = 32 * CHUNK_WORDS
@@ -155,8 +160,10 @@ class EntryBuffer(wiring.Component):
                     | (length <= popcount(sizes.live_warps) * PATTERN_WORDS * WORD_BYTES))
             with m.Case(_ORIGIN):
                 m.d.comb += wrong.eq((origin.geometry_hash != g.hash)
-                                     | (origin.generation != self.generation))
-        m.d.sync += judging.eq(go & counts & (row == _ORIGIN))
+                                     | ~s.adopt & (origin.generation != self.generation))
+        m.d.comb += [self.arrived.eq(go & counts & (row == _ORIGIN)),
+                     self.found.eq(origin.generation)]
+        m.d.sync += judging.eq(self.arrived)
         with m.If(go):
             m.d.sync += [expected.eq(Mux(row == _HEAD, head.crc, expected)),
                          length.eq(Mux(row == _IMAGE, image.length, length)),

@@ -1,4 +1,5 @@
-"""Saved entries: which entries of each kernel can be resumed, and of which preempt each is."""
+"""Saved entries: which entries of each kernel can be resumed, of which preempt each is, and whether
+the kernel's record may be believed."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -8,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import State
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import below
+from ...interfaces.preemption import adoption
 from ..save.committer import head_event
 
 __all__ = ["SavedEntries"]
@@ -17,7 +19,8 @@ class SavedEntries(wiring.Component):
     """Remembers what has been committed, so that nothing else in memory is ever looked at.
 
     An entry is saved from the acknowledgement of its `State.COMPLETE` in a preempt to that of its
-    `State.DEMOTED` in a resume.
+    `State.DEMOTED` in a resume; or from the adoption of its kernel on. A kernel's record may be
+    believed from when it is written, or adopted, until the kernel begins to run again.
 
     Parameters
     ----------
@@ -31,12 +34,20 @@ class SavedEntries(wiring.Component):
         It is a preempt.
     event : in
         Heads that are acknowledged.
+    arrived : Signal, in; found : Signal(32), in
+        The entry `select` of a kernel that is being adopted has this generation.
+    adopted : in
+        Its entries count from now on.
+    recorded, voided : Signal, in
+        The kernel's record begins to be written; it is acknowledged that it is void.
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; none of its entries is saved.
     saved : Signal(tb_slots), out
         Vector: entries of the kernel that are saved.
+    stands : Signal, out
+        The record of the kernel may be believed.
     kept : Signal(kernel_slots), out
-        Vector: kernels of which any is.
+        Vector: kernels of which any entry is saved, or the record may be believed.
     select : Signal, in; listed : Signal(32), out
         The generation of one of them. Combinational.
     """
@@ -45,8 +56,14 @@ class SavedEntries(wiring.Component):
     generation: Signal
     saving: Signal
     event: data.View
+    arrived: Signal
+    found: Signal
+    adopted: data.View
+    recorded: Signal
+    voided: Signal
     start: Signal
     saved: Signal
+    stands: Signal
     kept: Signal
     select: Signal
     listed: Signal
@@ -55,7 +72,9 @@ class SavedEntries(wiring.Component):
         self.geometry = g
         super().__init__({
             "kernel": In(below(g.kernel_slots)), "generation": In(32), "saving": In(1),
-            "event": In(head_event(g)), "start": In(g.kernel_slots), "saved": Out(g.tb_slots),
+            "event": In(head_event(g)), "arrived": In(1), "found": In(32),
+            "adopted": In(adoption(g)), "recorded": In(1), "voided": In(1),
+            "start": In(g.kernel_slots), "saved": Out(g.tb_slots), "stands": Out(1),
             "kept": Out(g.kernel_slots),
             "select": In(below(g.tb_slots)), "listed": Out(32),
         })
@@ -72,20 +91,32 @@ class SavedEntries(wiring.Component):
         saved = Signal()
         m.d.comb += [
             saved.eq(self.saving & event.valid & ~event.error & (event.state == State.COMPLETE)),
-            write.addr.eq(self.kernel << bits | event.entry), write.data.eq(self.generation),
-            write.en.eq(saved),
+            write.addr.eq(self.kernel << bits | Mux(self.arrived, self.select, event.entry)),
+            write.data.eq(Mux(self.arrived, self.found, self.generation)),
+            write.en.eq(saved | self.arrived),
             read.addr.eq(self.kernel << bits | self.select), self.listed.eq(read.data),
         ]
         with m.If(saved | event.valid & ~event.error & (event.state == State.DEMOTED)):
             m.d.comb += entry.eq(Const(1) << event.entry)
         sets = [Signal(g.tb_slots, name=f"saved_{k}") for k in range(g.kernel_slots)]
+        records = Signal(g.kernel_slots)
+        this = Const(1) << self.kernel
+        m.d.comb += self.stands.eq(records.bit_select(self.kernel, 1))
+        with m.If(self.recorded | self.adopted.valid):
+            m.d.sync += records.eq((records | this) & ~self.start)
+        with m.Elif(self.voided | ~saved & entry.any()):
+            m.d.sync += records.eq(records & ~this & ~self.start)
+        with m.Else():
+            m.d.sync += records.eq(records & ~self.start)
         with m.Switch(self.kernel):
             for k, mine in enumerate(sets):
                 with m.Case(k):
                     m.d.comb += self.saved.eq(mine)
                     m.d.sync += mine.eq(Mux(saved, mine | entry, mine & ~entry))
-        m.d.comb += self.kept.eq(Cat(mine.any() for mine in sets))
+        m.d.comb += self.kept.eq(records | Cat(mine.any() for mine in sets))
         for k, mine in enumerate(sets):
+            with m.If(self.adopted.valid & (self.kernel == k)):
+                m.d.sync += mine.eq(self.adopted.saved)
             with m.If(self.start[k]):
                 m.d.sync += mine.eq(0)
         return m

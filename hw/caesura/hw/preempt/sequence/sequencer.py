@@ -10,7 +10,7 @@ from ...arch.faults import CommandError
 from ...arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 from ...arch.registers import UNLIMITED_PATIENCE
 from ...interfaces.payloads import kernel_info
-from ...interfaces.preemption import command, engine_result
+from ...interfaces.preemption import adoption, command, engine_result
 from ..formats.accepted_command import accepted_command, pattern_group
 
 __all__ = ["area_bound", "Sequencer"]
@@ -30,7 +30,9 @@ class Sequencer(wiring.Component):
 
     A preempt raises `pending` (and `stop_now` where it does not wait for points) in the cycle after
     it is taken, and checks the save area in the cycle after that; the bits drop with the result.
-    Each preempt that passes the check has a new generation.
+    Each preempt that passes the check has a new generation. When one has ended well and its TBs
+    have left, the kernel's record is written; before a kernel of which no entry is saved is
+    resumed, it is made void (`arch.context`).
 
     A preempt waits for points with a mechanism that does, as long as its patience lasts: `stop_now`
     rises in the cycle after `draining` has been high for as many cycles as that, or after `hasten`.
@@ -54,11 +56,25 @@ class Sequencer(wiring.Component):
         The TBs of the kernel stop; they stop at once.
     resume : Signal, out
         The command in hand is a resume.
-    clear, begin_save, begin_resume : Signal, out
-        One cycle each: a command was taken; the preempt or resume sequencer starts.
-    saving, resuming : Signal, out
+    clear, begin_save, begin_resume, begin_adopt : Signal, out
+        One cycle each: a command was taken; the preempt, resume or adopt sequencer starts.
+    saving, resuming, adopting : Signal, out
         Which of them is at work.
-    save_done, resume_done : engine_result, in
+    save_done, resume_done, adopt_done : engine_result, in
+    adopted : adoption, in; record_generation : Signal(32), in
+        A kernel is adopted, whose record has this generation: later ones are above it.
+    withdraw, gone : Signal, in
+        The preempt in hand is withdrawn; no TB of the kernel is on the SM.
+    saved, stands : Signal, in
+        An entry of the kernel is saved; its record may be believed (`SavedEntries`).
+    check : Signal, out; checked : Signal, in
+        The `GenerationsChecksum`.
+    write, void : Signal, out; busy : Signal, in
+        The `KernelRecordWriter`.
+    voided : Signal, out
+        The kernel's record is void.
+    write_error : Signal, in
+        A write of the command has failed.
     draining : Signal, in
         Nothing can be saved because warps still run.
     hasten : Signal, in
@@ -81,10 +97,26 @@ class Sequencer(wiring.Component):
     clear: Signal
     begin_save: Signal
     begin_resume: Signal
+    begin_adopt: Signal
     saving: Signal
     resuming: Signal
+    adopting: Signal
     save_done: data.View
     resume_done: data.View
+    adopt_done: data.View
+    adopted: data.View
+    record_generation: Signal
+    withdraw: Signal
+    gone: Signal
+    saved: Signal
+    stands: Signal
+    check: Signal
+    checked: Signal
+    write: Signal
+    void: Signal
+    busy: Signal
+    voided: Signal
+    write_error: Signal
     draining: Signal
     hasten: Signal
     cancel: Signal
@@ -100,8 +132,14 @@ class Sequencer(wiring.Component):
             "accepted": Out(accepted_command(g)), "result": Out(result),
             "pending": Out(1), "stop_now": Out(1), "resume": Out(1),
             "clear": Out(1), "begin_save": Out(1),
-            "begin_resume": Out(1), "saving": Out(1), "resuming": Out(1), "save_done": In(result),
-            "resume_done": In(result), "draining": In(1), "hasten": In(1),
+            **{f"begin_{name}": Out(1) for name in ("resume", "adopt")},
+            **{name: Out(1) for name in ("saving", "resuming", "adopting")},
+            **{f"{name}_done": In(result) for name in ("save", "resume", "adopt")},
+            "adopted": In(adoption(g)), "record_generation": In(32),
+            **{name: In(1) for name in ("withdraw", "gone", "saved", "stands", "checked", "busy",
+                                        "write_error")},
+            **{name: Out(1) for name in ("check", "write", "void", "voided")},
+            "draining": In(1), "hasten": In(1),
             "cancel": In(1), "flush": Out(1), "settled": In(1),
         })
 
@@ -123,12 +161,12 @@ class Sequencer(wiring.Component):
                     m.d.sync += patience.eq(wanted.patience)
                     m.d.sync += [s[name].eq(kernel[name]) for name in
                                  ("ccb_base", "area_bytes", "registers", "warps")]
-                    m.d.sync += [s[name].eq(wanted[name])
-                                 for name in ("kernel", "again", "mechanism", "scramble", "gang")]
+                    m.d.sync += [s[name].eq(wanted[name]) for name in (
+                        "kernel", "again", "adopt", "mechanism", "scramble", "gang")]
                     m.d.sync += [
                         s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
                         s.pag.eq(pattern_group(g, kernel.block_x)), self.resume.eq(wanted.resume)]
-                    with m.If(~wanted.resume):
+                    with m.If(~wanted.resume & ~wanted.adopt):
                         m.d.sync += [self.pending.eq(1), self.stop_now.eq(
                             lacks(wanted.mechanism, Capability.STOPS_AT_POINTS)
                             | (wanted.patience == 0))]
@@ -136,7 +174,13 @@ class Sequencer(wiring.Component):
             with m.State("BOUND"):
                 m.d.comb += self.clear.eq(1)
                 m.next = "CHECK"
-                with m.If(self.resume):
+                with m.If(s.adopt):
+                    m.d.comb += self.begin_adopt.eq(1)
+                    m.next = "ADOPT"
+                with m.Elif(self.resume & self.stands & ~self.saved):
+                    m.d.comb += self.void.eq(1)
+                    m.next = "VOID"
+                with m.Elif(self.resume):
                     m.d.comb += self.begin_resume.eq(1)
                     m.next = "RESUME"
             with m.State("CHECK"):
@@ -151,12 +195,24 @@ class Sequencer(wiring.Component):
                 m.d.sync += [error.eq(self.save_done.error), left.eq(0)]
                 with m.If(self.save_done.valid):
                     m.next = "END"
+                    with m.If((self.save_done.error == CommandError.NONE) & ~self.withdraw):
+                        m.next = "LEAVING"
                 with m.If(self.cancel):
                     m.next = "FLUSH"
+            self._record(m, error, left)
             with m.State("RESUME"):
                 m.d.comb += self.resuming.eq(1)
                 m.d.sync += [error.eq(self.resume_done.error), left.eq(self.resume_done.left)]
                 with m.If(self.resume_done.valid):
+                    m.next = "END"
+                with m.If(self.cancel):
+                    m.next = "FLUSH"
+            with m.State("ADOPT"):
+                m.d.comb += self.adopting.eq(1)
+                m.d.sync += [error.eq(self.adopt_done.error), left.eq(0)]
+                with m.If(self.adopted.valid & (self.record_generation > s.generation)):
+                    m.d.sync += s.generation.eq(self.record_generation)
+                with m.If(self.adopt_done.valid):
                     m.next = "END"
                 with m.If(self.cancel):
                     m.next = "FLUSH"
@@ -171,6 +227,37 @@ class Sequencer(wiring.Component):
                 m.d.sync += [self.pending.eq(0), self.stop_now.eq(0)]
                 m.next = "IDLE"
         return m
+
+    def _record(self, m: Module, error, left) -> None:
+        """Write the kernel's record, or make it void."""
+        with m.State("LEAVING"):
+            m.d.comb += self.check.eq(self.gone)
+            with m.If(self.gone):
+                m.next = "SUM"
+            with m.If(self.cancel):
+                m.next = "FLUSH"
+        with m.State("SUM"):
+            m.d.comb += self.write.eq(self.checked)
+            with m.If(self.checked):
+                m.next = "RECORD"
+            with m.If(self.cancel):
+                m.next = "FLUSH"
+        with m.State("RECORD"):
+            with m.If(self.write_error):
+                m.d.sync += error.eq(CommandError.BUS_ERROR)
+            with m.If(~self.busy & self.settled):
+                m.next = "END"
+            with m.If(self.cancel):
+                m.next = "FLUSH"
+        with m.State("VOID"):
+            m.d.sync += [error.eq(CommandError.BUS_ERROR), left.eq(0)]
+            with m.If(~self.busy & self.settled):
+                m.next = "END"
+                with m.If(~self.write_error):
+                    m.d.comb += [self.voided.eq(1), self.begin_resume.eq(1)]
+                    m.next = "RESUME"
+            with m.If(self.cancel):
+                m.next = "FLUSH"
 
     def _patience(self, m: Module) -> Signal:
         """Stop the warps at once when the patience is used up;

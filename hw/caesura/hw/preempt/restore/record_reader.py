@@ -1,0 +1,102 @@
+"""Record reader: receives a kernel's record and judges it."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import CCB_RECORD, VERSION, State
+from ...arch.geometry import Geometry
+from ...interfaces.payloads import kernel_info
+from ...lib.bits import popcount
+from ..formats.checksum import Checksum
+from ..formats.packer import CHUNK_WORDS
+from ..save.kernel_record import RECORD_ROWS
+
+__all__ = ["RecordReader"]
+
+_CRC_WORD = CCB_RECORD["crc"].offset // 32
+
+
+class RecordReader(wiring.Component):
+    """Receives the four rows of a record (`arch.context.CCB_RECORD`).
+
+    A record is bad if its state is not `State.COMPLETE`, if its checksum, its format version or its
+    geometry hash is wrong, if its grid, code or constants are not those of the kernel, if more or
+    fewer entries are complete than TBs were launched and are not completed, or if the TB to be
+    launched next is none of the grid.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    clear : Signal, in
+        Forget everything; wait for a record.
+    kernel : in
+        The kernel that it should be of.
+    words, level : in
+    take : Signal, out
+        From an `Unpacker`; words are taken four at a time until the record is in.
+    full : Signal, out
+        It is in and judged.
+    bad : Signal, out
+        It is not believed.
+    record : Signal, out
+        What it says.
+    """
+
+    clear: Signal
+    kernel: data.View
+    words: data.View
+    level: Signal
+    take: Signal
+    full: Signal
+    bad: Signal
+    record: data.View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "clear": In(1), "kernel": In(kernel_info(g)),
+            "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "level": In(range(CHUNK_WORDS + 1)),
+            "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
+            "record": Out(CCB_RECORD),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
+        row = Signal(range(RECORD_ROWS + 1), init=RECORD_ROWS)
+        go = Signal()
+        m.d.comb += [
+            self.full.eq(row == RECORD_ROWS), go.eq(~self.full & (self.level == CHUNK_WORDS)),
+            checksum.start.eq(self.clear), checksum.valid.eq(go),
+            checksum.data.eq(Cat(Mux((row == 0) & (k == _CRC_WORD), 0, self.words[k])
+                                 for k in range(CHUNK_WORDS))),
+            self.bad.eq(self._wrong(m) | (checksum.crc != self.record.crc)),
+        ]
+        with m.If(go):
+            m.d.comb += self.take.eq(CHUNK_WORDS)
+            m.d.sync += [row.eq(row + 1), Value.cast(self.record).word_select(
+                row[:2], 32 * CHUNK_WORDS).eq(Value.cast(self.words))]
+        with m.If(self.clear):
+            m.d.sync += row.eq(0)
+        return m
+
+    def _wrong(self, m) -> Value:
+        """Return whether it says what cannot be of the kernel."""
+        g, record, kernel = self.geometry, self.record, self.kernel
+        outside = Signal()  # the next TB is none of the grid
+        m.d.comb += outside.eq(Mux(
+            record.exhausted,
+            (record.next_x != 0) | (record.next_y != 0) | (record.next_z != kernel.grid_z),
+            (record.next_x >= kernel.grid_x) | (record.next_y >= kernel.grid_y)
+            | (record.next_z >= kernel.grid_z)))
+        same = ("grid_x", "grid_y", "grid_z", "code_base", "const_base")
+        return (
+            (record.state != State.COMPLETE) | (record.version != VERSION) | (record.zero != 0)
+            | (record.zeros != 0) | (record.geometry_hash != g.hash)
+            | Cat(record[name] != kernel[name] for name in same).any()
+            | (record.saved >> g.tb_slots).any() | outside
+            | (record.launched - record.completed != popcount(record.saved[:g.tb_slots])))

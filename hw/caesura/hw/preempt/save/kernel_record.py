@@ -1,0 +1,120 @@
+"""The kernel's record: written when all of it has left the SM, void when it is to run again."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import CCB_RECORD, ENTRY_BYTES, VERSION, State
+from ...arch.geometry import Geometry
+from ...interfaces.payloads import kernel_info
+from ...interfaces.preemption import kernel_progress
+from ..formats.accepted_command import accepted_command
+from ..formats.checksum import Checksum
+from ..formats.packer import CHUNK_WORDS
+from .segment_writer import data_burst, write_data
+
+__all__ = ["RECORD_ROWS", "KernelRecordWriter"]
+
+RECORD_BYTES = CCB_RECORD.size // 8
+RECORD_ROWS = CCB_RECORD.size // (32 * CHUNK_WORDS)
+"""Rows of four words of a record."""
+
+
+class KernelRecordWriter(wiring.Component):
+    """Writes `arch.context.CCB_RECORD` in one burst, or of one that stands the byte of its state.
+
+    The burst is offered `RECORD_ROWS` + 1 cycles after `write`, and in the cycle after `void`.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    accepted : in
+    kernel, progress : in
+        Of the kernel in hand; constant from `write` until not `busy`.
+    saved : Signal(tb_slots), in; generations : Signal(32), in
+        Entries that are complete, and the checksum of their generations; constant likewise.
+    write, void : Signal, in
+        Begin to write a record; write `State.DEMOTED` over the state of one.
+    busy : Signal, out
+        From the next cycle until the last beat is taken.
+    burst, data : stream, out
+        For the `Committer`.
+    """
+
+    accepted: data.View
+    kernel: data.View
+    progress: data.View
+    saved: Signal
+    generations: Signal
+    write: Signal
+    void: Signal
+    busy: Signal
+    burst: stream.Interface
+    data: stream.Interface
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "accepted": In(accepted_command(g)), "kernel": In(kernel_info(g)),
+            "progress": In(kernel_progress()), "saved": In(g.tb_slots), "generations": In(32),
+            "write": In(1), "void": In(1), "busy": Out(1),
+            "burst": Out(stream.Signature(data_burst(g))),
+            "data": Out(stream.Signature(write_data(g))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
+        record = Signal(CCB_RECORD)  # without its checksum
+        whole = Signal(CCB_RECORD)
+        width = min(g.bus_bytes, RECORD_BYTES)
+        beats = RECORD_BYTES // width
+        row = Signal(range(RECORD_ROWS))
+        voids = Signal()
+        beat = Signal(range(beats))
+        last = Signal()
+        burst, out = self.burst.payload, self.data.payload
+        m.d.comb += [
+            record.state.eq(State.COMPLETE), record.version.eq(VERSION),
+            record.saved.eq(self.saved), record.generations.eq(self.generations),
+            record.geometry_hash.eq(g.hash), record.generation.eq(self.accepted.generation),
+            *(record[name].eq(self.progress[name]) for name in kernel_progress().members),
+            *(record[name].eq(self.kernel[name])
+              for name in ("grid_x", "grid_y", "grid_z", "code_base", "const_base")),
+            whole.eq(record), whole.crc.eq(checksum.crc),
+            checksum.start.eq(self.write),
+            checksum.data.eq(record.as_value().word_select(row, 32 * CHUNK_WORDS)),
+            burst.address.eq(self.accepted.ccb_base + ENTRY_BYTES * g.tb_slots),
+            burst.extra_beats.eq(Mux(voids, 0, beats - 1)),
+            last.eq(voids | (beat == beats - 1)),
+            out.data.eq(Mux(voids, State.DEMOTED, whole.as_value().word_select(beat, 8 * width))),
+            out.strobe.eq(Mux(voids, 1, (1 << width) - 1)),
+        ]
+        with m.FSM() as fsm:
+            m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
+            with m.State("IDLE"):
+                m.d.sync += [row.eq(0), beat.eq(0), voids.eq(self.void)]
+                with m.If(self.void):
+                    m.next = "BURST"
+                with m.Elif(self.write):
+                    m.next = "CHECK"
+            with m.State("CHECK"):
+                m.d.comb += checksum.valid.eq(1)
+                m.d.sync += row.eq(row + 1)
+                with m.If(row == RECORD_ROWS - 1):
+                    m.next = "BURST"
+            with m.State("BURST"):
+                m.d.comb += self.burst.valid.eq(1)
+                with m.If(self.burst.ready):
+                    m.next = "DATA"
+            with m.State("DATA"):
+                m.d.comb += self.data.valid.eq(1)
+                with m.If(self.data.ready):
+                    m.d.sync += beat.eq(beat + 1)
+                    with m.If(last):
+                        m.next = "IDLE"
+        return m

@@ -1,0 +1,131 @@
+"""Adopt sequencer: a kernel is taken over from the record and the entries that stand in memory."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import CCB_RECORD, ENTRY_BYTES
+from ...arch.faults import CommandError
+from ...arch.geometry import Geometry
+from ...interfaces.preemption import adoption, engine_result, kernel_progress
+from ..formats.accepted_command import accepted_command
+from ..restore.entry_buffer import ENTRY_WORDS
+from ..restore.segment_reader import read_job
+
+__all__ = ["AdoptSequencer"]
+
+
+class AdoptSequencer(wiring.Component):
+    """Reads the record, then all entries; believes them if both are good, and if the generations of
+    the entries are those that the record was written with.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    accepted : in
+    begin : Signal, in
+        Start, with `accepted` set from this cycle on.
+    reading : Signal, out
+        What memory answers is the record.
+    record_full, record_bad : Signal, in; record : in
+        The `RecordReader`.
+    clear : Signal, out; entries_full, entries_bad : Signal, in
+        The `EntryBuffer`.
+    check : Signal, out; checked : Signal, in; generations : Signal(32), in
+        The `GenerationsChecksum`.
+    read_error : Signal, in
+        An access failed.
+    idle : Signal, in
+        Nothing is outstanding in memory.
+    read_job : stream, out
+    done : out
+        `valid` for one cycle, with the result.
+    adopted : out
+        In that cycle, if there is no error.
+    """
+
+    accepted: data.View
+    begin: Signal
+    reading: Signal
+    record_full: Signal
+    record_bad: Signal
+    record: data.View
+    clear: Signal
+    entries_full: Signal
+    entries_bad: Signal
+    check: Signal
+    checked: Signal
+    generations: Signal
+    read_error: Signal
+    idle: Signal
+    read_job: stream.Interface
+    done: data.View
+    adopted: data.View
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "accepted": In(accepted_command(g)), "begin": In(1), "reading": Out(1),
+            "record_full": In(1), "record_bad": In(1), "record": In(CCB_RECORD),
+            "clear": Out(1), "entries_full": In(1), "entries_bad": In(1),
+            "check": Out(1), "checked": In(1), "generations": In(32),
+            "read_error": In(1), "idle": In(1), "read_job": Out(stream.Signature(read_job())),
+            "done": Out(engine_result()), "adopted": Out(adoption(g)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, job, record = self.geometry, self.read_job, self.record
+        requested = Signal(range(g.tb_slots + 1))  # entries requested
+        error = Signal(CommandError)
+        m.d.comb += [job.payload.words.eq(ENTRY_WORDS), job.payload.address.eq(
+            self.accepted.ccb_base + ENTRY_BYTES * Mux(self.reading, g.tb_slots, requested))]
+        with m.FSM():
+            with m.State("IDLE"):
+                with m.If(self.begin):
+                    m.next = "ASK"
+            with m.State("ASK"):
+                m.d.comb += [self.reading.eq(1), job.valid.eq(1)]
+                m.d.sync += requested.eq(0)
+                with m.If(job.ready):
+                    m.next = "RECORD"
+            with m.State("RECORD"):
+                m.d.comb += self.reading.eq(1)
+                m.d.sync += error.eq(Mux(self.read_error, CommandError.BUS_ERROR,
+                                         CommandError.BAD_IMAGE))
+                with m.If(self.record_full):
+                    m.d.comb += self.clear.eq(1)
+                    m.next = "ENTRIES"
+                    with m.If(self.read_error | self.record_bad):
+                        m.next = "SETTLE"
+            with m.State("ENTRIES"):
+                m.d.comb += job.valid.eq(requested != g.tb_slots)
+                with m.If(job.valid & job.ready):
+                    m.d.sync += requested.eq(requested + 1)
+                m.d.sync += error.eq(Mux(self.read_error, CommandError.BUS_ERROR,
+                                         CommandError.BAD_IMAGE))
+                with m.If(self.entries_full & ~job.valid):
+                    m.d.comb += self.check.eq(1)
+                    m.next = "GENERATIONS"
+                    with m.If(self.read_error | self.entries_bad):
+                        m.next = "SETTLE"
+            with m.State("GENERATIONS"):
+                with m.If(self.checked):
+                    m.next = "SETTLE"
+                    with m.If(self.generations == record.generations):
+                        m.d.sync += error.eq(CommandError.NONE)
+            with m.State("SETTLE"):
+                with m.If(self.idle):
+                    m.next = "FINISH"
+            with m.State("FINISH"):
+                m.d.comb += [self.done.valid.eq(1), self.done.error.eq(error),
+                             self.adopted.valid.eq(error == CommandError.NONE)]
+                m.next = "IDLE"
+        m.d.comb += [self.adopted.kernel.eq(self.accepted.kernel),
+                     self.adopted.saved.eq(record.saved[:g.tb_slots]),
+                     *(self.adopted.progress[name].eq(record[name])
+                       for name in kernel_progress().members)]
+        return m

@@ -1,0 +1,62 @@
+"""The checksum of the generations of a kernel's saved entries, which its record holds."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.geometry import Geometry
+from ...interfaces.payloads import below
+from ..formats.checksum import Checksum
+
+__all__ = ["GenerationsChecksum"]
+
+
+class GenerationsChecksum(wiring.Component):
+    """Steps over the entries, one a cycle; `arch.context.generations_crc` of what is saved.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    start : Signal, in
+        Begin, from the next cycle on.
+    saved : Signal(tb_slots), in
+        Vector: entries that count; another one counts as generation 0.
+    number : Signal, out; generation : Signal(32), in
+        An entry, and its generation in the same cycle.
+    done : Signal, out
+        All entries are in, until the next `start`: `tb_slots` + 1 cycles after it.
+    crc : Signal(32), out
+        Then the checksum.
+    """
+
+    start: Signal
+    saved: Signal
+    number: Signal
+    generation: Signal
+    done: Signal
+    crc: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({"start": In(1), "saved": In(g.tb_slots), "number": Out(below(g.tb_slots)),
+                          "generation": In(32), "done": Out(1), "crc": Out(32)})
+
+    def elaborate(self, platform):
+        m = Module()
+        slots = self.geometry.tb_slots
+        m.submodules.checksum = checksum = Checksum(1)
+        count = Signal(range(slots + 1), init=slots)
+        m.d.comb += [
+            self.done.eq(count == slots), self.number.eq(count), checksum.start.eq(self.start),
+            checksum.valid.eq(~self.done & ~self.start),
+            checksum.data.eq(Mux(self.saved.bit_select(self.number, 1), self.generation, 0)),
+            self.crc.eq(checksum.crc),
+        ]
+        with m.If(self.start):
+            m.d.sync += count.eq(0)
+        with m.Elif(~self.done):
+            m.d.sync += count.eq(count + 1)
+        return m
