@@ -9,7 +9,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
 from caesura.hw.arch.patterns import pattern_group
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
-from caesura.hw.preempt.sequence.sequencer import Sequencer
+from caesura.hw.preempt.sequence.sequencer import FLUSH_CYCLES, Sequencer
 from support.hw.simulation import component
 from support.hw.stream_bench import put, simulate, value
 
@@ -95,14 +95,13 @@ def test_commands_one_after_the_other(name):
         return generation
 
     async def flush(ctx):
-        """What was begun is held in reset until memory has answered."""
-        for _ in range(rng.randint(0, 5)):
+        """What was begun is held in reset until memory has answered, and the core."""
+        settled = rng.choice((1, 5, FLUSH_CYCLES, 2 * FLUSH_CYCLES))
+        for cycle in range(1, max(settled, FLUSH_CYCLES) + 1):
+            ctx.set(dut.settled, cycle >= settled)
             assert ctx.get(dut.flush) and not ctx.get(dut.result.valid)
             await ctx.tick()
             assert not ctx.get(dut.pending) and not ctx.get(dut.stop_now)
-        assert ctx.get(dut.flush)
-        ctx.set(dut.settled, 1)
-        await ctx.tick()
         ctx.set(dut.settled, 0)
         ctx.set(dut.cancel, 0)
         assert not ctx.get(dut.flush)

@@ -1,7 +1,7 @@
 """Command sequencer of the preemption engine:
 takes a command, checks the save area, sees it through."""
 
-from amaranth.hdl import Const, Module, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,7 +13,11 @@ from ...interfaces.payloads import kernel_info
 from ...interfaces.preemption import adoption, command, engine_result
 from ..formats.accepted_command import accepted_command, pattern_group
 
-__all__ = ["area_bound", "Sequencer"]
+__all__ = ["FLUSH_CYCLES", "area_bound", "Sequencer"]
+
+FLUSH_CYCLES = 8
+"""Cycles of a flush at least: more than the core takes to answer a read of registers or of shared
+memory, so that no answer comes after it."""
 
 
 def area_bound(g: Geometry, warps, registers, lines):
@@ -38,7 +42,8 @@ class Sequencer(wiring.Component):
     rises in the cycle after `draining` has been high for as many cycles as that, or after `hasten`.
 
     A command that is cancelled, whatever it has come to, is dropped: `flush` holds everything else
-    in reset until memory has answered what it was asked; then comes a result that means nothing.
+    in reset until memory has answered what it was asked, and the core too; then comes a result that
+    means nothing.
 
     Parameters
     ----------
@@ -150,6 +155,7 @@ class Sequencer(wiring.Component):
         bound = Signal(32)
         error = Signal(CommandError)
         left = Signal()
+        flushed = Signal(range(FLUSH_CYCLES))
         patience = self._patience(m)
         m.d.comb += kernel.eq(self.kernels[wanted.kernel])
         m.d.sync += [s.allocated.eq((Const(1, 1) << s.registers) - 1),
@@ -219,7 +225,9 @@ class Sequencer(wiring.Component):
             with m.State("FLUSH"):
                 m.d.comb += self.flush.eq(1)
                 m.d.sync += [self.pending.eq(0), self.stop_now.eq(0)]
-                with m.If(self.settled):
+                m.d.sync += flushed.eq(Mux(flushed == FLUSH_CYCLES - 1, flushed, flushed + 1))
+                with m.If(self.settled & (flushed == FLUSH_CYCLES - 1)):
+                    m.d.sync += flushed.eq(0)
                     m.next = "END"
             with m.State("END"):
                 m.d.comb += [self.result.valid.eq(1), self.result.error.eq(error),
