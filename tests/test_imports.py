@@ -16,15 +16,15 @@ LAYERS = {
     "caesura.hw.core": ("units", "memory", "execution_units", "execute", "front_end"),
     "caesura.hw.preempt": ("compress", "formats", "save restore", "sequence", "engine"),
     "caesura.sim.golden": (
-        "state", "semantics", "bounds", "decoder", "execution", "context_image preemption native", "machine",
-        "transport"),
+        "state", "semantics", "bounds", "decoder", "execution", "context_image control_block preemption native",
+        "machine", "transport"),
     "caesura.software.compiler": (
         "origins hints options garbage_collection", "errors", "source",
         "ptx", "library", "ir", "analysis", "lower", "optimize", "uniform", "registers", "image", "preemption",
         "codegen", "explain",
         "compiled passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (
-        "transport bounds errors closed_transport host_interface display time_slices",
+        "transport bounds errors closed_transport host_interface display time_slices descriptor_block",
         "regions memory arrays",
         "arguments fit textures variables constants loaded",
         "launch pointers events launcher patience",

@@ -83,7 +83,7 @@ def test_what_does_not_exist_is_unknown(bench):
                                 (Command.PREEMPT, 15, 0), (Command.RESUME, 4, 0), (Command.PREEMPT, 0, 15)):
         assert answer(bench, op, slot, mechanism) is CommandError.UNKNOWN, (op, slot, mechanism)
     for op in Command:
-        assert op is Command.START or answer(bench, op, 0) is CommandError.NOT_RUNNING
+        assert op in (Command.START, Command.ADOPT) or answer(bench, op, 0) is CommandError.NOT_RUNNING
     assert progress(bench, 0) == (KernelState.IDLE, 0, 0)
 
 

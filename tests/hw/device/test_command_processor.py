@@ -15,18 +15,20 @@ from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(kernel_slots=3)
 FITTING = {"grid_x": 5, "grid_y": 1, "grid_z": 2, "threads": 9, "warps": 2, "registers": 5, "shared_bytes": 129}
-IDLE, RUNNING, PREEMPTING, PREEMPTED, RESUMING, FINISHED, KILLING = (KernelState[name] for name in (
-    "IDLE", "RUNNING", "PREEMPTING", "PREEMPTED", "RESUMING", "FINISHED", "KILLING"))
+IDLE, RUNNING, PREEMPTING, PREEMPTED, RESUMING, FINISHED, KILLING, ADOPTING = (KernelState[name] for name in (
+    "IDLE", "RUNNING", "PREEMPTING", "PREEMPTED", "RESUMING", "FINISHED", "KILLING", "ADOPTING"))
 NONE, BUSY, NOT_RUNNING, ABORTED = (CommandError[name] for name in ("NONE", "BUSY", "NOT_RUNNING", "ABORTED"))
 ANSWERS = {  # in the order of the states
-    Command.START: (NONE, BUSY, BUSY, NOT_RUNNING, BUSY, NONE, BUSY),
-    Command.PREEMPT: (NOT_RUNNING, NONE, BUSY, NONE, NONE, NOT_RUNNING, BUSY),
-    Command.RESUME: (NOT_RUNNING, NOT_RUNNING, BUSY, NONE, BUSY, NOT_RUNNING, BUSY),
-    Command.ABORT: (NOT_RUNNING, NOT_RUNNING, NONE, NOT_RUNNING, NONE, NOT_RUNNING, BUSY),
-    Command.HASTEN: (NOT_RUNNING, NOT_RUNNING, NONE, NOT_RUNNING, NOT_RUNNING, NOT_RUNNING, BUSY),
-    Command.KILL: (NOT_RUNNING, NONE, NONE, NONE, NONE, NOT_RUNNING, BUSY),
+    Command.START: (NONE, BUSY, BUSY, NOT_RUNNING, BUSY, NONE, BUSY, BUSY),
+    Command.PREEMPT: (NOT_RUNNING, NONE, BUSY, NONE, NONE, NOT_RUNNING, BUSY, BUSY),
+    Command.RESUME: (NOT_RUNNING, NOT_RUNNING, BUSY, NONE, BUSY, NOT_RUNNING, BUSY, BUSY),
+    Command.ABORT: (NOT_RUNNING, NOT_RUNNING, NONE, NOT_RUNNING, NONE, NOT_RUNNING, BUSY, BUSY),
+    Command.HASTEN: (NOT_RUNNING, NOT_RUNNING, NONE, NOT_RUNNING, NOT_RUNNING, NOT_RUNNING, BUSY, BUSY),
+    Command.KILL: (NOT_RUNNING, NONE, NONE, NONE, NONE, NOT_RUNNING, BUSY, NONE),
+    Command.ADOPT: (NONE, BUSY, BUSY, NOT_RUNNING, BUSY, NONE, BUSY, BUSY),
 }
-AFTER = {Command.START: RUNNING, Command.PREEMPT: PREEMPTING, Command.RESUME: RESUMING, Command.KILL: KILLING}
+AFTER = {Command.START: RUNNING, Command.PREEMPT: PREEMPTING, Command.RESUME: RESUMING, Command.KILL: KILLING,
+         Command.ADOPT: ADOPTING}
 
 
 class Driver:
@@ -51,7 +53,7 @@ class Driver:
         ctx.set(dut.command, {"valid": 1, "op": op, "kernel": kernel, **fields})
         accepted = error == NONE
         assert ctx.get(dut.refused) == (not accepted)
-        assert ctx.get(dut.start) == (1 << kernel if accepted and op == Command.START else 0)
+        assert ctx.get(dut.start) == (1 << kernel if accepted and op in (Command.START, Command.ADOPT) else 0)
         assert ctx.get(dut.invalidate) == (accepted and op in (Command.START, Command.RESUME))
         await ctx.tick()
         ctx.set(dut.command.valid, 0)
@@ -74,7 +76,7 @@ class Driver:
 
     def events(self):
         ctx, dut = self.ctx, self.dut
-        return {name for name in ("preempted", "resumed", "killed") if ctx.get(getattr(dut, name))}
+        return {name for name in ("preempted", "resumed", "killed", "adopted") if ctx.get(getattr(dut, name))}
 
     async def ends(self, *events):
         """These events come in this cycle."""
@@ -86,7 +88,10 @@ class Driver:
         """Bring an idle kernel to a state; the engine has what is under way."""
         ctx, dut = self.ctx, self.dut
         bit = 1 << kernel
-        if state != IDLE:
+        if state == ADOPTING:
+            await self.command(Command.ADOPT, kernel)
+            await self.takes(kernel, 0, adopt=1)
+        elif state != IDLE:
             await self.command(Command.START, kernel)
             assert ctx.get(dut.eligible) == bit and self.state(kernel) == RUNNING
             assert (ctx.get(dut.footprints[kernel].rows), ctx.get(dut.footprints[kernel].lines)) == (3, 2)
@@ -151,7 +156,8 @@ def test_what_does_not_exist_or_fit_is_refused():
         for name, size in (("grid_x", 0), ("threads", 17), ("registers", G.regs_per_thread + 1), ("registers", 0),
                            ("shared_bytes", G.shared_bytes + 1), ("warps", 1)):
             ctx.set(dut.kernels[0][name], size)
-            await driver.command(Command.START, 0, CommandError.TOO_LARGE)
+            for op in (Command.START, Command.ADOPT):
+                await driver.command(op, 0, CommandError.TOO_LARGE)
             ctx.set(dut.kernels[0][name], FITTING[name])
         await driver.command(Command.START)
         await driver.command(Command.PREEMPT, 0, CommandError.UNKNOWN, mechanism=max(Mechanism) + 1)
@@ -243,6 +249,41 @@ def test_how_a_resume_ends(error, saved, left, state):
         for _ in range(3):
             assert not ctx.get(dut.engine.valid)
             await ctx.tick()
+
+    drive(scenario)
+
+
+@pytest.mark.parametrize("error, state", [(NONE, PREEMPTED), (CommandError.BAD_IMAGE, IDLE),
+                                          (CommandError.BUS_ERROR, IDLE)])
+def test_how_an_adoption_ends(error, state):
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, ADOPTING)
+        assert not ctx.get(dut.eligible)
+        await driver.result(error)
+        await driver.ends("adopted")
+        assert (driver.state(1), driver.errors(1)) == (state, error) and not ctx.get(dut.busy)
+        await driver.command(Command.START, 1, NOT_RUNNING if state == PREEMPTED else NONE)
+
+    drive(scenario)
+
+
+def test_an_adoption_waits_for_its_turn_and_a_kill_takes_it_back():
+    async def scenario(ctx, dut, driver):
+        await driver.bring(0, PREEMPTING)
+        await driver.command(Command.ADOPT, 1)
+        await driver.command(Command.ADOPT, 2)
+        await driver.command(Command.KILL, 2)
+        ctx.set(dut.present, 0)
+        ctx.set(dut.saved, 1)
+        assert not ctx.get(dut.engine.valid) and driver.state(2) in (KILLING, IDLE)
+        await driver.result()
+        await driver.ends("preempted")
+        await driver.takes(1, 0, adopt=1)
+        await driver.command(Command.KILL, 1)
+        assert ctx.get(dut.cancel)
+        await driver.result()
+        await ctx.tick().repeat(2)
+        assert [driver.state(k) for k in range(3)] == [PREEMPTED, IDLE, IDLE] and not ctx.get(dut.engine.valid)
 
     drive(scenario)
 

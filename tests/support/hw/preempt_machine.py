@@ -496,6 +496,14 @@ class Machine:
         counters = ctx.get(self.dut.counters)
         return result.error, {name: counters[name] for name, _ in counters.shape()}, took
 
+    def free_ended(self, claim: int):
+        """TBs that nobody claims leave when all their warps have exited, as the dispatcher sees to."""
+        for t, row in [*self.tbs.items()]:
+            if row.started and not claim >> t & 1 and all(self.exited(self.warps[slot]) for slot in row.slots):
+                del self.tbs[t]
+                for slot in row.slots:
+                    del self.warps[slot]
+
     async def attempt(self, ctx: Context, limit: int, during: Callable[[int], None] | None = None,
                       **fields: Any) -> Any:
         """Run what the engine takes as one command, which ends before cycle `limit`; returns the result."""
@@ -511,6 +519,7 @@ class Machine:
                 during(self.now - begin)
                 self.drive(ctx, again=True)
             await self.cycle(ctx)
+            self.free_ended(ctx.get(dut.claim))
             assert self.now < limit, "the command does not end"
         result = ctx.get(dut.result)
         await self.cycle(ctx)

@@ -342,14 +342,14 @@ _DISPATCH = {
     ),
     "control.commands.slot_#": (
         _descriptor("state", "stays with the kernel slot while the kernel is preempted"),
-        _bookkeeping("error waits wants hasty", "commands that are under way, and how they ended"),
+        _bookkeeping("error waits wants adopts hasty", "commands that are under way, and how they ended"),
     ),
     "control.commands.queue": (
         _bookkeeping("held kernel resume moved tried begun parameters[]", _COMMAND),
     ),
     "control.commands.queue.turns": (_bookkeeping("above", "whose turn it is"),),
     "control.grid": (
-        _descriptor("place# launched exhausted",
+        _descriptor("places launched exhausted",
                     "TBs not yet launched need no image: the kernel slot keeps count; "
                     "cleared by a start"),
         _bookkeeping("last", "whose turn it is"),
@@ -401,7 +401,7 @@ _DISPATCH = {
 
 _ENGINE = {
     "control.engine.sequencer": (
-        _bookkeeping("fsm_state bound error left resume pending stop_now patience", _COMMAND),
+        _bookkeeping("fsm_state bound error left resume pending stop_now patience flushed", _COMMAND),
         _bookkeeping("accepted",
                      "of the command in hand, but for `generation`, "
                      "which counts preempts since reset"),
@@ -423,16 +423,23 @@ _ENGINE = {
         _bookkeeping("complete completes valid request issued count number error", _COMMAND),
     ),
     "control.engine.saved": (
-        _descriptor("saved_# generations[]",
-                    "which entries can be resumed; set by a commit, ended by a demotion or a start"),
+        _descriptor("saved_# generations[] records",
+                    "which entries can be resumed, and whether the record may be believed; set by a commit or an "
+                    "adoption, ended by a demotion or a start"),
     ),
+    "control.engine.adopt": (_bookkeeping("fsm_state requested error", _COMMAND),),
+    "control.engine.record_reader": (_bookkeeping("record row", _COMMAND),),
+    "control.engine.record_writer": (_bookkeeping("fsm_state row voids beat", _COMMAND),),
+    "control.engine.generations": (_bookkeeping("count", _COMMAND),),
     "control.engine.save.sealer": (
         _bookkeeping("body first passed output__payload output__valid", _STREAM),
     ),
     "control.engine.checker": (_bookkeeping("first over", _STREAM),),
     "control.engine.save.sealer.of_stream control.engine.save.sealer.of_entry "
     "control.engine.save.closer.table_checksum control.engine.entries.checksum "
-    "control.engine.restore.parser.table.checksum control.engine.checker.checksum": (
+    "control.engine.restore.parser.table.checksum control.engine.checker.checksum "
+    "control.engine.record_reader.checksum control.engine.record_writer.checksum "
+    "control.engine.generations.checksum": (
         _bookkeeping("state", _STREAM),
     ),
     "control.engine.save.records": (

@@ -11,7 +11,7 @@ import numpy as np
 
 from caesura.hw.arch import context
 from caesura.hw.arch.commands import REFUSED, Command, KernelState
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import CCB_RECORD, Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
@@ -33,10 +33,11 @@ NEXT = {KernelState.PREEMPTING: (KernelState.RUNNING, KernelState.PREEMPTED, Ker
                                  KernelState.FINISHED),
         KernelState.RESUMING: (KernelState.RUNNING, KernelState.PREEMPTED),
         KernelState.RUNNING: (KernelState.FINISHED,),
-        KernelState.KILLING: (KernelState.IDLE,)}
+        KernelState.KILLING: (KernelState.IDLE,),
+        KernelState.ADOPTING: (KernelState.IDLE, KernelState.PREEMPTED)}
 """States to which one may go by itself in the cycle in which a command is written."""
 WEIGHTS = {Command.START: 6, Command.PREEMPT: 6, Command.RESUME: 5, Command.ABORT: 2, Command.HASTEN: 1,
-           Command.KILL: 1}
+           Command.KILL: 1, Command.ADOPT: 2}
 
 
 class _Kernel:
@@ -50,7 +51,9 @@ class _Kernel:
         self.ccb_end = self.loaded.ccb_base + context.ccb_bytes(bench.geometry, self.loaded.area_bytes)
 
     def begin(self, rounds: int) -> None:
-        """Make ready for a start: arrays of zeros, so many rounds."""
+        """Make ready for a start: arrays of zeros, so many rounds, and no record in memory."""
+        record = context.record_address(self.bench.geometry, self.loaded.ccb_base)
+        self.bench.transport.write_memory(record, bytes(CCB_RECORD.size // 8))
         self.arrays.rounds, self.killed = rounds, False
         self.arrays.clear()
         for k, word in enumerate(self.arrays.arguments):
@@ -191,9 +194,10 @@ class Schedules:
         assert self.bench.fault() is None
 
     def check_memory(self) -> None:
-        """Kernels that were started and not killed are complete; nothing else has changed."""
+        """Kernels that were started and not killed are complete, and so is one that was killed if it could be taken
+        over from memory and has finished; nothing else has changed."""
         for kernel in self.kernels:
-            if kernel.started and not kernel.killed:
+            if kernel.started and (not kernel.killed or self.state(kernel) is KernelState.FINISHED):
                 kernel.arrays.check()
         after = bytearray(self.transport.read_memory(0, self.transport.memory_bytes))
         for kernel in self.kernels:

@@ -367,7 +367,7 @@ class PreemptEngine(wiring.Component):
             counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped),
             counts.released.eq(preempt.release.valid), counts.draining.eq(preempt.draining),
             counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),
-            counts.read_valid.eq(reader.job.valid & reader.job.ready),
+            counts.read_valid.eq(sequencer.resuming & reader.job.valid & reader.job.ready),
             counts.read_words.eq(reader.job.payload.words - reader.job.payload.skip),
             self.counters.eq(counts.counters),
             self.activity.taken.eq(self.command.valid & self.command.ready

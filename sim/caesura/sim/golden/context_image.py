@@ -25,7 +25,7 @@ from caesura.hw.preempt.compress.compressor import Compressor
 from .state.kernel import Kernel
 from .state.thread_block import StackEntry, ThreadBlock, Warp
 
-__all__ = ["SavedBlock", "save", "restore", "read_entry"]
+__all__ = ["SavedBlock", "save", "restore", "read_entry", "check_entry"]
 
 LINE_WORDS = SEGMENT_BYTES // 4
 
@@ -143,6 +143,26 @@ def read_entry(g: Geometry, words: np.ndarray) -> dict[str, int]:
     return entry
 
 
+def check_entry(kernel: Kernel, entry: dict[str, int]) -> None:
+    """Check the sizes that an entry says against the kernel.
+
+    Raises
+    ------
+    BadImage
+        If they are not its.
+    """
+    pag = pattern_group(kernel.block[0], kernel.g.warp_size)
+    if (entry["registers"], entry["warps"], entry["pag"]) != (kernel.registers, kernel.warps, pag):
+        raise BadImage("registers, warps or pattern groups are not the kernel's")
+    if entry["mechanism"] not in list(Mechanism):
+        raise BadImage(f"mechanism {entry['mechanism']}")
+    alive = entry["live_warps"]
+    if not alive or alive >> kernel.warps:
+        raise BadImage(f"live warps {alive:#x} of {kernel.warps}")
+    if entry["length"] <= 4 * PATTERN_WORDS * alive.bit_count():
+        raise BadImage("its stream ends early")
+
+
 def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarray,
             scramble: np.random.Generator | None = None) -> ThreadBlock:
     """Return the TB of an image.
@@ -153,7 +173,7 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     index : int
         Number of the entry.
     entry : dict of str to int
-        From `read_entry`.
+        From `read_entry`, checked by `check_entry`.
     stream : ndarray of uint32
         The area's words.
     scramble : Generator, optional
@@ -165,26 +185,19 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
         If the stream does not parse as an image of this kernel.
     """
     g = kernel.g
-    pag = pattern_group(kernel.block[0], g.warp_size)
-    if (entry["registers"], entry["warps"], entry["pag"]) != (kernel.registers, kernel.warps, pag):
-        raise BadImage("registers, warps or pattern groups are not the kernel's")
-    if entry["mechanism"] not in list(Mechanism):
-        raise BadImage(f"mechanism {entry['mechanism']}")
     tb = ThreadBlock(g, kernel, entry["launch_id"])
     tb.ctaid = (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"])
     tb.entry, tb.local_base = index, kernel.region_address(index)
     if kernel.region_bytes and entry["local_base"] != tb.local_base:
         raise BadImage(f"local memory at {entry['local_base']:#x}, not {tb.local_base:#x}")
     alive = entry["live_warps"]
-    if not alive or alive >> kernel.warps:
-        raise BadImage(f"live warps {alive:#x} of {kernel.warps}")
     if context.stream_crcs(g, stream.tolist(), alive.bit_count()) != (entry["stream_crc"], entry["table_crc"]):
         raise BadImage("checksum of the stream")
     for warp in tb.warps:
         warp.live = 0
     image = ImageReader(stream, alive.bit_count())
     for vector in image.patterns:
-        alive &= ~(1 << _restore_warp(tb, alive, codes_of(vector), pag, image, scramble))
+        alive &= ~(1 << _restore_warp(tb, alive, codes_of(vector), entry["pag"], image, scramble))
     lines = tb.views[2].reshape(-1, LINE_WORDS)
     for line, words in image.shared_lines(kernel.lines).items():
         lines[line] = words

@@ -216,5 +216,6 @@ class Execution(Sm):
                     self.order.forget(warp)
             self.complete(tb)
         kernel.launched = kernel.completed = kernel.tbs
+        kernel.place = 0, 0, kernel.grid[2]
         kernel.abandoned = True
         self.attention = True

@@ -119,22 +119,35 @@ class Machine(Execution):
         for kernel in self.kernels:
             if kernel.state is not KernelState.RUNNING:
                 continue
-            while kernel.launched < kernel.tbs and not self.preemption.holds_launches and self.has_room(kernel):
+            while not kernel.exhausted and not self.preemption.holds_launches and self.has_room(kernel):
                 tb = ThreadBlock(self.g, kernel, kernel.launched)
                 tb.entry = kernel.take_entry()
                 tb.local_base = kernel.region_address(tb.entry)
+                tb.ctaid = kernel.take_place()
                 self.place(tb)
-                kernel.launched += 1
-            if kernel.completed == kernel.tbs:
+            if kernel.done:
                 kernel.state = KernelState.FINISHED
                 self.raise_event("finished", kernel.index)
 
     def start(self, kernel: Kernel, descriptor: Descriptor) -> CommandError:
         """Start a kernel from its descriptor, or return why that can never be; then nothing has changed."""
-        if not descriptor.fits(self.g):
+        if not self._load(kernel, descriptor):
             return CommandError.TOO_LARGE
-        kernel.load(descriptor)
-        self.decoder.forget(kernel)
         kernel.state = KernelState.RUNNING
         self.attention = True
         return CommandError.NONE
+
+    def adopt(self, kernel: Kernel, descriptor: Descriptor) -> CommandError:
+        """Begin to take a kernel over from memory, or return why that can never be; then nothing has changed."""
+        if not self._load(kernel, descriptor):
+            return CommandError.TOO_LARGE
+        self.preemption.adopt(kernel)
+        return CommandError.NONE
+
+    def _load(self, kernel: Kernel, descriptor: Descriptor) -> bool:
+        """Give a slot another kernel; return whether the kernel can be."""
+        if not descriptor.fits(self.g):
+            return False
+        kernel.load(descriptor)
+        self.decoder.forget(kernel)
+        return True

@@ -1,4 +1,4 @@
-"""Preempt and resume in the golden model: who stops, what is saved where, and when it is over."""
+"""Preempt, resume and adoption in the golden model: who stops, what is saved where, and when it is over."""
 
 from __future__ import annotations
 
@@ -13,27 +13,13 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image_reader import BadImage
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 
-from .context_image import read_entry, restore, save
+from .context_image import restore, save
+from .control_block import ENTRY_WORDS, demote, read_record, read_saved, void_record, write_record
 from .execution import Execution
 from .state.kernel import Kernel
 from .state.thread_block import ThreadBlock
 
 __all__ = ["Preemption"]
-
-_ENTRY_WORDS = CCB_ENTRY.size // 32
-_ENTRY_BYTES = 4 * _ENTRY_WORDS
-
-
-def _check_place(entry: dict[str, int], area: int, area_bytes: int, lines: int, generation: int) -> None:
-    """Check what an entry says of itself against what is known of it."""
-    if entry["generation"] != generation:
-        raise BadImage(f"generation {entry['generation']}, not {generation}")
-    inside = area <= entry["shared_image"] < area + area_bytes
-    if entry["register_image"] != area or not (inside if lines else entry["shared_image"] == 0):
-        raise BadImage("a pointer out of its save area")
-    if entry["length"] > area_bytes or entry["length"] % 4 or entry["data_bytes"] > entry["length"]:
-        raise BadImage(f"{entry['length']} bytes")
-
 
 _Preempt = tuple[Kernel, Mechanism, np.random.Generator | None, int]
 
@@ -48,10 +34,10 @@ class _Resume:
 
 
 class Preemption:
-    """The preempts and resumes under way, and the counters of the last ones.
+    """The preempts, resumes and adoptions under way, and the counters of the last ones.
 
-    As in the hardware one preempt is carried out at a time, others wait for it; resumes have their turn when there is
-    none, and each brings back the TBs for which there is room.
+    As in the hardware one preempt is carried out at a time, others wait for it; resumes and adoptions have their turn
+    when there is none, and each resume brings back the TBs for which there is room.
 
     Attributes
     ----------
@@ -72,10 +58,11 @@ class Preemption:
         self._began = 0
         self._preempts: list[_Preempt] = []  # that wait for the one in hand
         self._resumes: list[_Resume] = []
+        self._adoptions: list[Kernel] = []
 
     @property
     def busy(self) -> bool:
-        """A preempt or resume is in progress, or waits."""
+        """Something is in progress, or waits."""
         return any(kernel.state in BUSY_STATES for kernel in self.machine.kernels)
 
     @property
@@ -115,6 +102,13 @@ class Preemption:
         if self.kernel is None and not self._judge(self._resumes[-1]):
             self._resumes.pop()
 
+    def adopt(self, kernel: Kernel) -> None:
+        """Begin to take a kernel over from memory; ends at its turn with `BAD_IMAGE` if what is there is not believed,
+        with `BUS_ERROR` if its CCB is not in memory."""
+        kernel.state = KernelState.ADOPTING
+        self._adoptions.append(kernel)
+        self.machine.attention = True
+
     def abort(self, kernel: Kernel) -> None:
         """Withdraw the preempt of a kernel, and resume what it has saved; or its resume."""
         if kernel.state is KernelState.RESUMING:
@@ -125,7 +119,7 @@ class Preemption:
             self._let_go(kernel)
         self._forget(kernel)
         self._tell(kernel, CommandError.ABORTED, "preempted")
-        if kernel.saved:
+        if kernel.kept:
             self.resume(kernel, self._scramble)
             kernel.error = CommandError.ABORTED
         else:
@@ -154,12 +148,15 @@ class Preemption:
     # Their course
 
     def progress(self) -> None:
-        """Save the TBs that have stopped, or bring back those that have room."""
+        """Save the TBs that have stopped, or take kernels over and bring back the TBs that have room."""
         if self.kernel is not None:
             if self.overdue:
                 self._stop(self.kernel)
             self._save(self.kernel)
         if self.kernel is None:
+            for kernel in self._adoptions:
+                self._take_over(kernel)
+            self._adoptions = []
             for resume in [*self._resumes]:
                 if self._restore(resume):
                     self._resumes.remove(resume)
@@ -172,10 +169,10 @@ class Preemption:
             refusal = CommandError.NONE
             if descriptor.area_bytes < context.area_bound(g, kernel.warps, kernel.registers, kernel.shared_bytes):
                 refusal = CommandError.AREA_TOO_SMALL
-            elif descriptor.ccb_base + context.ccb_bytes(g, descriptor.area_bytes) > len(self.machine.memory):
+            elif not self._in_memory(kernel):
                 refusal = CommandError.BUS_ERROR
             if refusal:
-                kernel.state = KernelState.PREEMPTED if kernel.saved else KernelState.RUNNING
+                kernel.state = KernelState.PREEMPTED if kernel.kept else KernelState.RUNNING
                 self._tell(kernel, refusal, "preempted")
                 continue
             self.counters |= dict.fromkeys(("save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
@@ -222,7 +219,8 @@ class Preemption:
             return
         cycles = machine.cycle - self._began
         self.counters |= {"save_cycles": cycles, "drain_cycles": cycles}
-        over = kernel.completed == kernel.tbs
+        write_record(machine, kernel, self._generation)
+        over = kernel.done
         kernel.stopping = False
         kernel.state = KernelState.FINISHED if over else KernelState.PREEMPTED
         if over:
@@ -246,11 +244,12 @@ class Preemption:
         entry[1] = context.entry_crc(entry)
         tb.kernel.saved[tb.entry] = self._generation
         address = context.entry_address(descriptor.ccb_base, tb.entry) // 4
-        words[address:address + _ENTRY_WORDS] = entry
+        words[address:address + ENTRY_WORDS] = entry
         warps = block.entry["live_warps"].bit_count()
+        metadata = block.entry["length"] - block.entry["data_bytes"] + 4 * ENTRY_WORDS
         for name, amount in (("save_data_bytes", block.entry["data_bytes"]), ("save_registers", block.registers),
-                             ("save_metadata_bytes", block.entry["length"] - block.entry["data_bytes"] + _ENTRY_BYTES),
-                             ("save_lines", block.lines), ("save_tbs", 1), ("save_warps", warps)):
+                             ("save_metadata_bytes", metadata), ("save_lines", block.lines), ("save_tbs", 1),
+                             ("save_warps", warps)):
             self.counters[name] += amount
 
     def _judge(self, resume: _Resume) -> bool:
@@ -263,7 +262,7 @@ class Preemption:
             self._refuse(kernel)
             return False
         streams = sum(self._entry(kernel, index)["length"] for index in kernel.saved)
-        self.counters["restore_bytes"] += 4 * _ENTRY_WORDS * self.machine.g.tb_slots + streams
+        self.counters["restore_bytes"] += 4 * ENTRY_WORDS * self.machine.g.tb_slots + streams
         return True
 
     def _read(self, resume: _Resume, index: int) -> ThreadBlock:
@@ -274,13 +273,11 @@ class Preemption:
         BadImage
             If what is in memory is not what was saved.
         """
-        g, kernel, words = self.machine.g, resume.kernel, self.machine.views[2]
-        descriptor = kernel.descriptor
-        address = context.entry_address(descriptor.ccb_base, index)
-        entry = read_entry(g, words[address // 4:address // 4 + _ENTRY_WORDS])
-        area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, index)
-        _check_place(entry, area, descriptor.area_bytes, kernel.lines, kernel.saved[index])
-        stream = words[area // 4:area // 4 + entry["length"] // 4]
+        kernel, words = resume.kernel, self.machine.views[2]
+        entry = read_saved(self.machine, kernel, index)
+        if entry["generation"] != kernel.saved[index]:
+            raise BadImage(f"generation {entry['generation']}, not {kernel.saved[index]}")
+        stream = words[entry["register_image"] // 4:][:entry["length"] // 4]
         return restore(kernel, index, entry, stream, resume.scramble)
 
     def _restore(self, resume: _Resume) -> bool:
@@ -288,6 +285,8 @@ class Preemption:
         machine, kernel = self.machine, resume.kernel
         if kernel.abandoned:
             kernel.saved = {}
+        if kernel.recorded and not kernel.saved:
+            void_record(machine, kernel)
         for index in sorted(kernel.saved):
             if not machine.has_room(kernel):
                 return False
@@ -296,8 +295,7 @@ class Preemption:
             except BadImage:
                 self._refuse(kernel)
                 return True
-            machine.memory[context.entry_address(kernel.descriptor.ccb_base, index)] = State.DEMOTED
-            del kernel.saved[index]
+            demote(machine, kernel, index)
             if machine.checker is not None:
                 machine.checker.restored(tb)
             machine.place(tb)
@@ -306,6 +304,27 @@ class Preemption:
         self.counters["restore_cycles"] = machine.cycle - resume.began
         self._tell(kernel, CommandError.NONE, "resumed")
         return True
+
+    def _take_over(self, kernel: Kernel) -> None:
+        """Adopt a kernel, or say why not."""
+        error = CommandError.NONE if self._in_memory(kernel) else CommandError.BUS_ERROR
+        try:
+            if not error:
+                record, kernel.saved = read_record(self.machine, kernel)
+                kernel.launched, kernel.completed = record["launched"], record["completed"]
+                kernel.place = record["next_x"], record["next_y"], record["next_z"]
+                kernel.entries, kernel.recorded = record["saved"], True
+                self._generation = max(self._generation, record["generation"])
+        except BadImage:
+            error = CommandError.BAD_IMAGE
+        kernel.state = KernelState.IDLE if error else KernelState.PREEMPTED
+        self._tell(kernel, error, "adopted")
+
+    def _in_memory(self, kernel: Kernel) -> bool:
+        """Return whether a kernel's CCB is, with its save areas."""
+        descriptor = kernel.descriptor
+        end = descriptor.ccb_base + context.ccb_bytes(self.machine.g, descriptor.area_bytes)
+        return end <= len(self.machine.memory)
 
     def _refuse(self, kernel: Kernel) -> None:
         """A resume has come upon what is not an image."""
@@ -318,6 +337,7 @@ class Preemption:
             self.kernel = self._deadline = None
         self._preempts = [each for each in self._preempts if each[0] is not kernel]
         self._resumes = [each for each in self._resumes if each.kernel is not kernel]
+        self._adoptions = [each for each in self._adoptions if each is not kernel]
 
     def _withdraw_resume(self, kernel: Kernel) -> None:
         if any(each.kernel is kernel for each in self._resumes):
@@ -326,9 +346,9 @@ class Preemption:
 
     def _entry(self, kernel: Kernel, index: int) -> dict[str, int]:
         address = context.entry_address(kernel.descriptor.ccb_base, index) // 4
-        return context.from_words(CCB_ENTRY, self.machine.views[2][address:address + _ENTRY_WORDS])
+        return context.from_words(CCB_ENTRY, self.machine.views[2][address:address + ENTRY_WORDS])
 
     def _tell(self, kernel: Kernel, error: CommandError, event: str) -> None:
-        """A preempt or resume has ended."""
+        """A preempt, resume or adoption has ended."""
         kernel.error = error
         self.machine.raise_event(event)

@@ -154,6 +154,8 @@ class GoldenTransport:
         match Command(op):
             case Command.START:
                 return machine.start(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
+            case Command.ADOPT:
+                return machine.adopt(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
             case Command.PREEMPT:
                 preemption.preempt(kernel, Mechanism(mechanism), random, self._value("patience"))
             case Command.RESUME:

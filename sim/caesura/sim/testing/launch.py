@@ -200,7 +200,7 @@ class Bench:
         return CommandError(self.fields("status")["error"])
 
     def error(self, slot: int) -> CommandError:
-        """Return how the last preempt or resume of a kernel ended."""
+        """Return how the last preempt, resume or adoption of a kernel ended."""
         return CommandError(self.fields(f"kernel[{slot}].state")["error"])
 
     def command(self, op: Command, slot: int, mechanism: Mechanism = Mechanism.OCCUPIED, scramble: bool = False,
@@ -232,6 +232,18 @@ class Bench:
         """Resume a kernel and wait until its TBs are back."""
         self.command(Command.RESUME, slot, scramble=scramble, gang=gang)
         self._until("resumed", slot, limit)
+
+    def adopt(self, slot: int, limit: int = 1_000_000) -> CommandError:
+        """Take a kernel over from memory, whose descriptor is in the slot; return why it was refused, if it was."""
+        self.command(Command.ADOPT, slot)
+        self._check()
+        passed = 0
+        while not self.fields("event")["adopted"]:
+            if passed >= limit:
+                raise TimeoutError(f"not adopted after {passed} cycles")
+            passed += max(1, self.transport.advance(1))
+        self.set("event", adopted=1)
+        return self.error(slot)
 
     def finish(self, slot: int, limit: int = 10_000_000) -> int:
         """Wait until a kernel has finished; return the cycles passed.

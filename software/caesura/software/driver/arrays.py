@@ -57,6 +57,8 @@ class DeviceArray:
     dtype : numpy.dtype
     clear : bool
         Fill it with zeros.
+    memory : Allocation, optional
+        Where it lies; memory of its own unless given.
 
     Attributes
     ----------
@@ -73,7 +75,7 @@ class DeviceArray:
         If the shape is none, the elements are no numbers, or there is no room.
     """
 
-    def __init__(self, device: DeviceMemory, shape, dtype, clear: bool = True):
+    def __init__(self, device: DeviceMemory, shape, dtype, clear: bool = True, memory: Allocation | None = None):
         self.shape = _shape(shape)
         self.dtype = np.dtype(dtype).newbyteorder("<")
         if self.dtype.hasobject or not self.dtype.itemsize:
@@ -81,7 +83,7 @@ class DeviceArray:
         self.device = device
         self.label = ""
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
-        self._memory: Allocation | None = device.reserve(self.nbytes)
+        self._memory: Allocation | None = device.reserve(self.nbytes) if memory is None else memory
         if clear:
             device.clear(self._memory.address, self.nbytes)
 

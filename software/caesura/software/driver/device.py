@@ -14,6 +14,7 @@ from caesura.software.compiler import CompileOptions, KernelImage, read_source
 from .arguments import whole_number
 from .arrays import DeviceArray
 from .context import Contexts
+from .errors import DriverError
 from .host_interface import HostInterface
 from .inspection import Inspection, WarpState
 from .launch import Launch
@@ -128,6 +129,24 @@ class Device(LaunchingDevice):
     def empty(self, shape, dtype: DTypeLike = np.float64, *, clear: bool = True) -> DeviceArray:
         """Return a device array for results: zeros unless `clear` is False, then whatever the memory holds."""
         return DeviceArray(self, shape, dtype, clear)
+
+    def array_at(self, address: int, shape, dtype: DTypeLike = np.float64) -> DeviceArray:
+        """Return a device array over memory that is held already: an array of a launch that was adopted. The memory
+        stays as long as any of them.
+
+        Raises
+        ------
+        DriverError
+            If no array begins there, or it is smaller.
+        """
+        self.require_open()
+        memory = self.heap.holder(address)
+        if memory is None or memory.address != address:
+            raise DriverError(f"no array begins at {address:#x}; give the address of one that a launch holds")
+        array = DeviceArray(self, shape, dtype, clear=False, memory=memory)
+        if array.nbytes > memory.size:
+            raise DriverError(f"the array at {address:#x} has {memory.size:,} bytes, {array.nbytes:,} are wanted")
+        return array
 
     def load(self, images: Iterable[KernelImage]) -> Module:
         """Put compiled kernels into device memory."""
@@ -341,6 +360,33 @@ class Device(LaunchingDevice):
             If memory has not answered after `max_cycles`; what the launch holds stays held.
         """
         self._preemption.kill(launch, max_cycles)
+
+    def adopt(self, handle: int, image: KernelImage, max_cycles: int = DEFAULT_CYCLES) -> Launch:
+        """Take over from memory a launch that another device has preempted, after which its machine ended; memory,
+        and nothing else, is as it was left.
+
+        The launch is preempted then: `resume` brings it back. All memory that it is known to use is held by it, until
+        it has finished (`array_at` makes arrays of it). Adopt before anything is loaded or allocated on this device.
+
+        Parameters
+        ----------
+        handle : int
+            `Launch.handle` of the launch.
+        image : KernelImage
+            Of its kernel, which stays where it lies and is not loaded.
+        max_cycles : int
+
+        Raises
+        ------
+        CommandRefused
+            If memory does not hold the launch as its preempt has left it, or failed. Nothing has changed.
+        DriverError
+            If there is no launch of this kernel there, it is of a device with another geometry or other memory, or what
+            it uses may have been written over.
+        CycleLimit
+            If it takes longer than `max_cycles`; it goes on, and `launches` has it.
+        """
+        return self._preemption.adopt(handle, image, max_cycles)
 
     def context(self, launch: Launch) -> Contexts:
         """Return the saved TBs of a preempted launch, a list: PCs, masks, registers, sizes of every warp.

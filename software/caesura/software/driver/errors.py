@@ -49,10 +49,10 @@ class CommandRefused(DriverError):
     error : CommandError
     """
 
-    def __init__(self, what: str, error: CommandError):
+    def __init__(self, what: str, error: CommandError, meaning: str | None = None):
         self.error = error
-        meaning = (CommandError.__doc__ or "") if error is CommandError.NONE else _MEANING.get(error, error.name)
-        super().__init__(f"{what}: {meaning}")
+        known = (CommandError.__doc__ or "") if error is CommandError.NONE else _MEANING.get(error, error.name)
+        super().__init__(f"{what}: {meaning or known}")
 
 
 _MEANING = {

@@ -66,6 +66,10 @@ class HostInterface:
         register = self._registers[path]
         self.transport.write_register(register.address, register.pack(**fields) if value is None else value)
 
+    def pack(self, path: str, **fields: int) -> int:
+        """Return a register's value with the given fields, the rest 0."""
+        return self._registers[path].pack(**fields)
+
     def fields(self, path: str) -> dict[str, int]:
         """Return a register's fields."""
         return self._registers[path].unpack(self.read(path))

@@ -35,6 +35,9 @@ class Launch:
         Static and dynamic.
     ccb_base, area_bytes : int
         Context control block.
+    handle : int
+        Address in device memory by which another device over the same memory can adopt the launch (`Device.adopt`)
+        while it is preempted; the same after an adoption.
     local_base : int
         Local memory of all TBs, 0 if they have none, or no longer any.
     scramble : bool
@@ -46,10 +49,10 @@ class Launch:
     """
 
     def __init__(self, device: DeviceMemory, kernel: LoadedKernel, slot: int, grid, block, shared_bytes: int,
-                 ccb_base: int, area_bytes: int, launches: Mapping[int, Launch]):
+                 handle: int, ccb_base: int, area_bytes: int, launches: Mapping[int, Launch]):
         self.device, self.kernel, self.slot = device, kernel, slot
         self.grid, self.block, self.shared_bytes = grid, block, shared_bytes
-        self.ccb_base, self.area_bytes = ccb_base, area_bytes
+        self.handle, self.ccb_base, self.area_bytes = handle, ccb_base, area_bytes
         self.local_base = 0
         self.scramble = False
         self.fault: FaultRecord | None = None
@@ -89,7 +92,7 @@ class Launch:
 
     @property
     def outcome(self) -> CommandError:
-        """How its last preempt or resume ended; `NONE` while one is under way."""
+        """How its last preempt, resume or adoption ended; `NONE` while one is under way."""
         if not self._in_slot:
             return CommandError.NONE
         return CommandError(self.device.host.fields(f"kernel[{self.slot}].state")["error"])

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from caesura.hw.arch.commands import Command
-from caesura.hw.arch.context import ENTRY_BYTES, area_bound, ccb_bytes
+from caesura.hw.arch.context import ENTRY_BYTES, area_bound, ccb_bytes, record_address
 from caesura.hw.arch.faults import CommandError
+from caesura.software.compiler import KernelImage
 
 from .arguments import whole_number
 from .bounds import monitor_of
+from .descriptor_block import DescriptorBlock, block_bytes
 from .errors import CommandRefused, DriverError, LaunchError
 from .events import Events
 from .fit import check_fit
 from .host_interface import HostInterface
 from .launch import Launch
-from .loaded import LoadedKernel
+from .loaded import AdoptedKernel, LoadedKernel, code_bytes
 from .memory import DeviceMemory
 from .pointers import declare
 from .time_slices import uninterrupted
@@ -51,33 +53,125 @@ class Launcher:
         words = kernel.parameter_words(arguments)
         shared = kernel.image.shared_bytes + whole_number(shared_bytes, "shared_bytes")
         threads = check_fit(g, kernel.image, grid, block, shared)
-        slot = next((k for k in range(g.kernel_slots) if k not in self.launches or self.launches[k].ended), None)
+        slot = self._take_slot()
+        warps = -(-threads // g.warp_size)
+        area = area_bound(g, warps, kernel.image.registers, shared)
+        held = kernel.holdings(arguments)
+        front = block_bytes(g, len(held))
+        handle = device.system.allocate(front + ccb_bytes(g, area))
+        launch = Launch(device, kernel, slot, grid, block, shared, handle, handle + front, area, self.launches)
+        launch.held = held
+        try:
+            self.forget(launch)
+            self._take_local(launch)
+            registers = self._registers(launch, threads, warps, words)
+            left = DescriptorBlock(registers, [(memory.address, memory.size) for memory in held])
+            device.transport.write_memory(handle, left.pack(g))
+            self._describe(slot, registers)
+            if monitor := monitor_of(device.transport):
+                declare(monitor, slot, kernel, arguments)
+            self.command(Command.START, launch)
+        except BaseException:
+            self.forget(launch)
+            self._give_back(launch)
+            raise
+        self.launches[slot] = launch
+        return launch
+
+    def _take_slot(self) -> int:
+        """Return a kernel slot for another launch; what its last one had is free."""
+        slots = range(self.device.geometry.kernel_slots)
+        slot = next((k for k in slots if k not in self.launches or self.launches[k].ended), None)
         if slot is None:
-            raise LaunchError(f"all {g.kernel_slots} kernel slots are in use; wait for a launch to finish, or kill one")
+            raise LaunchError(f"all {len(slots)} kernel slots are in use; wait for a launch to finish, or kill one")
         self.events.take()
         self.free_local()
         if old := self.launches.get(slot):
             old.leave_slot()
             del self.launches[slot]
-            device.system.free(old.ccb_base)
-        warps = -(-threads // g.warp_size)
-        area = area_bound(g, warps, kernel.image.registers, shared)
-        ccb = device.system.allocate(ccb_bytes(g, area))
-        launch = Launch(device, kernel, slot, grid, block, shared, ccb, area, self.launches)
-        launch.held = kernel.holdings(arguments)
+            self.forget(old)
+            self.device.system.free(old.handle)
+        return slot
+
+    def _give_back(self, launch: Launch) -> None:
+        """Free the context of a launch that has come to nothing, and its local memory."""
+        self.device.system.free(launch.handle)
+        if launch.local_base:
+            self.device.system.free(launch.local_base)
+            launch.local_base = 0
+
+    def forget(self, launch: Launch) -> None:
+        """Clear what stands in memory of a launch but for its save areas: nobody can adopt it any more."""
+        end = record_address(self.device.geometry, launch.ccb_base) + ENTRY_BYTES
+        self.device.clear(launch.handle, end - launch.handle)
+
+    # Taken over from memory
+
+    @uninterrupted()
+    def adopt(self, handle: int, image: KernelImage) -> Launch:
+        """Begin to take a launch over from memory; see `Device.adopt`."""
+        device = self.device
+        device.require_open()
+        if monitor_of(device.transport):
+            raise DriverError("a launch cannot be adopted where bounds are checked: which arrays its addresses come "
+                              "from is not in memory; open the device without check_bounds")
+        block = DescriptorBlock.read(device.transport, whole_number(handle, "handle"))
+        self._check_image(block, handle, image)
+        slot = self._take_slot()
+        launch = self._reserve(block, slot, handle, image)
         try:
-            device.transport.write_memory(ccb, bytes(ENTRY_BYTES * g.tb_slots))
-            self._take_local(launch)
-            self._describe(launch, threads, warps, words)
-            if monitor := monitor_of(device.transport):
-                declare(monitor, slot, kernel, arguments)
-            self.command(Command.START, launch)
+            self._describe(slot, block.registers)
+            self.command(Command.ADOPT, launch)
         except BaseException:
-            device.system.free(ccb)
-            if launch.local_base:
-                device.system.free(launch.local_base)
+            launch.held = []
+            self._give_back(launch)
             raise
         self.launches[slot] = launch
+        return launch
+
+    def refused(self, launch: Launch) -> None:
+        """An adoption has ended badly: the launch is none, and memory stays as it is."""
+        del self.launches[launch.slot]
+        launch.held = []
+        self._give_back(launch)
+
+    def _check_image(self, block: DescriptorBlock, handle: int, image: KernelImage) -> None:
+        """Check that a descriptor block is of a kernel, and of a device with this memory."""
+        value, device = block.field, self.device
+        code = code_bytes(image)
+        sizes = {"code_words": len(image.code), "local_bytes": image.local_bytes, "const_bytes": len(image.constants)}
+        right = value("sizes", "registers") == image.registers and value("shared_bytes") >= image.shared_bytes
+        right &= all(value(name) == size for name, size in sizes.items())
+        right = right and value("code_base") + len(code) <= device.transport.memory_bytes
+        if not right or device.transport.read_memory(value("code_base"), len(code)) != code:
+            raise DriverError(f"the launch at {handle:#x} is not of kernel {image.name!r}, or something has written "
+                              "over its code; give the image that was launched")
+        if (value("window_base[0]"), value("window_end[0]")) != (device.heap.base, device.heap.end):
+            raise DriverError(f"the arrays of the launch at {handle:#x} lay from {value('window_base[0]'):#x} to "
+                              f"{value('window_end[0]'):#x}, those of this device from {device.heap.base:#x} to "
+                              f"{device.heap.end:#x}; open it with the memory_bytes and system_fraction of the other")
+
+    def _reserve(self, block: DescriptorBlock, slot: int, handle: int, image: KernelImage) -> Launch:
+        """Return a launch that holds the memory that a descriptor block names."""
+        g, device, value = self.device.geometry, self.device, block.field
+        held = [device.claim(address, size) for address, size in block.ranges]
+        code = next((memory for memory in held if memory.address == value("code_base")), None)
+        ccb, area = value("ccb_base"), value("area_bytes")
+        if code is None or ccb != handle + block_bytes(g, len(held)):
+            raise DriverError(f"the descriptor block at {handle:#x} does not name its own code and context")
+        grid = value("grid_x"), value("grid_y"), value("grid_z")
+        size = value("block", "x"), value("block", "y"), value("block", "z")
+        launch = Launch(device, AdoptedKernel(device, image, code), slot, grid, size, value("shared_bytes"), handle,
+                        ccb, area, self.launches)
+        launch.held = held
+        device.system.take(handle, ccb - handle + ccb_bytes(g, area))
+        if local := g.tb_slots * launch.local_region_bytes:
+            try:
+                device.system.take(value("local_base"), local)
+            except DriverError:
+                device.system.free(handle)
+                raise
+            launch.local_base = value("local_base")
         return launch
 
     def _take_local(self, launch: Launch) -> None:
@@ -106,8 +200,8 @@ class Launcher:
             raise DriverError(f"this launch of kernel {launch.kernel.image.name!r} has finished, and its slot holds "
                               "another launch; launch the kernel again")
 
-    def _describe(self, launch: Launch, threads: int, warps: int, words: list[int]) -> None:
-        at = f"kernel[{launch.slot}]."
+    def _registers(self, launch: Launch, threads: int, warps: int, words: list[int]) -> dict[str, int]:
+        """Return the words of a launch's registers by name, in the order in which they are written."""
         code = launch.kernel.image
         plain = {
             "code_base": launch.kernel.address, "code_words": len(code.code),
@@ -121,12 +215,15 @@ class Launcher:
         }
         for window in range(1, self.device.geometry.windows):
             plain |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
-        for name, value in plain.items():
-            self.host.write(at + name, value)
-        self.host.write(at + "block", x=launch.block[0], y=launch.block[1], z=launch.block[2])
-        self.host.write(at + "sizes", threads=threads, registers=code.registers, warps=warps)
-        for k in range(self.device.geometry.param_words):  # all of them: a former kernel's must not be readable
-            self.host.write(f"{at}param[{k}]", words[k] if k < len(words) else 0)
+        plain["block"] = self.host.pack("kernel[0].block", x=launch.block[0], y=launch.block[1], z=launch.block[2])
+        plain["sizes"] = self.host.pack("kernel[0].sizes", threads=threads, registers=code.registers, warps=warps)
+        params = range(self.device.geometry.param_words)  # all of them: a former kernel's must not be readable
+        return plain | {f"param[{k}]": words[k] if k < len(words) else 0 for k in params}
+
+    def _describe(self, slot: int, registers: Mapping[str, int]) -> None:
+        """Write the registers of a kernel slot."""
+        for name, value in registers.items():
+            self.host.write(f"kernel[{slot}].{name}", value)
 
     @uninterrupted()
     def command(self, command: Command, launch: Launch, **fields: int) -> None:

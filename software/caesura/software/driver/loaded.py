@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from .regions import Allocation
 from .textures import Texture, texture_words
 from .variables import Bank, GlobalVariables
 
-__all__ = ["LoadedKernel", "ModuleData"]
+__all__ = ["AdoptedKernel", "LoadedKernel", "ModuleData", "code_bytes"]
 
 
 class ModuleData:
@@ -43,6 +44,11 @@ class ModuleData:
         self.textures.clear()
 
 
+def code_bytes(image: KernelImage) -> bytes:
+    """Return the code of a kernel as it lies in memory."""
+    return np.array(image.code, dtype="<u8").tobytes()
+
+
 class LoadedKernel:
     """The code of one entry in device memory, and the check of arguments against its parameters.
 
@@ -51,6 +57,8 @@ class LoadedKernel:
     device : DeviceMemory
     image : KernelImage
     data : ModuleData, optional
+    code : Allocation, optional
+        Where its code lies already.
 
     Attributes
     ----------
@@ -60,13 +68,14 @@ class LoadedKernel:
         What it shares with other kernels of its module.
     """
 
-    def __init__(self, device: DeviceMemory, image: KernelImage, data: ModuleData | None = None):
+    def __init__(self, device: DeviceMemory, image: KernelImage, data: ModuleData | None = None,
+                 code: Allocation | None = None):
         self.device = device
         self.image = image
         self.data = data or ModuleData(device, image)
-        self._code: Allocation | None = device.reserve(len(image.code) * INSTRUCTION_BYTES, device.system)
-        code = np.array(image.code, dtype="<u8")
-        device.transport.write_memory(self._code.address, code.tobytes())
+        self._code: Allocation | None = code or device.reserve(len(image.code) * INSTRUCTION_BYTES, device.system)
+        if code is None:
+            device.transport.write_memory(self._code.address, code_bytes(image))
 
     @property
     def name(self) -> str:
@@ -163,3 +172,22 @@ class LoadedKernel:
                 raise LaunchError(f"{where}: the device array is on another device; copy it to this one")
             return value.address.to_bytes(parameter.size, "little")
         return number_bytes(parameter, value, where)
+
+
+class AdoptedKernel(LoadedKernel):
+    """The kernel of a launch that was taken over from memory, where code and variables lie: it is not launched again.
+
+    Parameters
+    ----------
+    device : DeviceMemory
+    image : KernelImage
+    code : Allocation
+    """
+
+    def __init__(self, device: DeviceMemory, image: KernelImage, code: Allocation):
+        bare = replace(image, constants=b"", symbols=(), global_bytes=0, global_data=b"", relocations=())
+        super().__init__(device, image, ModuleData(device, bare), code)
+
+    def parameter_words(self, arguments: Sequence) -> list[int]:
+        """Raise a `LaunchError`."""
+        raise LaunchError(f"kernel {self.name!r} was adopted with a launch; load it to launch it again")

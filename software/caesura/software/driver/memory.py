@@ -100,6 +100,10 @@ class DeviceMemory:
             gc.collect()
             return region.lend(size)
 
+    def claim(self, address: int, size: int) -> Allocation:
+        """Return memory that holds what another host has left there; see `Region.claim`."""
+        return (self.heap if address >= self.heap.base else self.system).claim(address, size)
+
     def require_open(self) -> None:
         """Raise `Closed` if the device has been closed."""
         if self.host.closed:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.faults import CommandError
+from caesura.software.compiler import KernelImage
 from caesura.software.patience import WANTED, patience_cycles
 
 from .arguments import whole_number
@@ -171,7 +172,18 @@ class Preemption:
             if launch.state not in (*ENDED, KernelState.KILLING):
                 raise
         self._wait("kill", launch, (KernelState.KILLING,), limit)
+        self._launcher.forget(launch)
         self._launcher.free_local()
+
+    def adopt(self, handle: int, image: KernelImage, max_cycles: int = DEFAULT_CYCLES) -> Launch:
+        """Take a launch over from memory; see `Device.adopt`."""
+        limit = whole_number(max_cycles, "max_cycles")
+        launch = self._launcher.adopt(handle, image)
+        self._wait("adopt", launch, (KernelState.ADOPTING,), limit)
+        if error := launch.outcome:
+            self._launcher.refused(launch)
+            raise CommandRefused(f"adopt of kernel {image.name!r} at {handle:#x}", error, _NOT_ADOPTED.get(error))
+        return launch
 
     def _finish(self, what: str, launch: Launch, state: KernelState, max_cycles: int) -> None:
         self._wait(what, launch, (state,), max_cycles)
@@ -189,6 +201,13 @@ class Preemption:
         """Return the saved TBs of a preempted launch; see `Device.context`."""
         self._launcher.check_own(launch)
         return read_context(self._host.transport, launch)
+
+
+_NOT_ADOPTED = {
+    CommandError.BAD_IMAGE: "memory does not hold it as a preempt has left it: it was not preempted, it ran again "
+                            "since, or something has written there; launch the kernel again",
+    CommandError.BUS_ERROR: "the memory answered with an error",
+}
 
 
 def _mechanism(given: Mechanism | str) -> Mechanism:

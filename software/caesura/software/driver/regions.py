@@ -33,6 +33,8 @@ class Region:
         self._numbers = itertools.count()
         self._dropped: deque[tuple[int, int]] = deque()
         self._lent: weakref.WeakValueDictionary[int, Allocation] = weakref.WeakValueDictionary()
+        self._claimed: weakref.WeakSet[Allocation] = weakref.WeakSet()
+        self._reached = base
 
     def __repr__(self):
         return f"Region({self.what}, {self.free_bytes:,} of {self.end - self.base:,} bytes free)"
@@ -57,10 +59,47 @@ class Region:
             if start - at >= size:
                 self._used.insert(k, (at, at + size))
                 self._owners[at] = next(self._numbers), wanted
+                self._reached = max(self._reached, at + size)
                 return at
             at = end
         raise OutOfMemory(f"out of {self.what}: {size} bytes wanted, {self.free_bytes} free of "
                           f"{self.end - self.base}; open the device with a larger memory")
+
+    def take(self, address: int, size: int) -> None:
+        """Allocate bytes that hold what another host has left there.
+
+        Raises
+        ------
+        DriverError
+            If they are not all in the region, or may have been written since: they are allocated, or lie below what
+            has ever been.
+        """
+        end = address + max(self.align, -(-(size + self.gap) // self.align) * self.align)
+        where = f"{size} bytes at {address:#x} of {self.what}"
+        if address % self.align or not self.base <= address < end <= self.end:
+            raise DriverError(f"{where} do not lie in its {self.end - self.base:,} bytes from {self.base:#x} on; open "
+                              "the device with the memory that the other one had")
+        if address < self._reached or any(start < end and address < stop for start, stop in self.used()):
+            raise DriverError(f"{where} may have been written on this device; adopt before anything is loaded or "
+                              "allocated, and everything once")
+        self._used = sorted([*self._used, (address, end)])
+        self._owners[address] = next(self._numbers), size
+
+    def claim(self, address: int, size: int) -> Allocation:
+        """Return bytes that hold what another host has left there; others that claim the same bytes share them.
+
+        Raises
+        ------
+        DriverError
+            As `take`.
+        """
+        found = self._lent.get(address)
+        if found is not None and found in self._claimed and found.size == size:
+            return found
+        self.take(address, size)
+        lent = self._lend(address, size)
+        self._claimed.add(lent)
+        return lent
 
     def free(self, address: int) -> None:
         """Give an allocation back.
@@ -87,7 +126,9 @@ class Region:
         OutOfMemory
             If there is no room.
         """
-        address = self.allocate(size)
+        return self._lend(self.allocate(size), size)
+
+    def _lend(self, address: int, size: int) -> Allocation:
         lent = self._lent[address] = Allocation(address, size)
         weakref.finalize(lent, self._dropped.append, (address, self._owners[address][0])).atexit = False
         return lent

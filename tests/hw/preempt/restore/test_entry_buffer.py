@@ -48,7 +48,7 @@ LIMITS = {
 
 def entry_of(rng, number, **changes):
     """A good entry but for changes; its checksum is right unless that is changed."""
-    area, length = 0x8000 + 128 * G.tb_slots + 0x1000 * number, 4 * rng.randint(5 * PATTERN_WORDS + 1, 0x400)
+    area, length = 0x8000 + 128 * (G.tb_slots + 1) + 0x1000 * number, 4 * rng.randint(5 * PATTERN_WORDS + 1, 0x400)
     entry = {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": State.COMPLETE,
              "version": VERSION, "zero": 0, "geometry_hash": G.hash, "generation": GENERATION + number,
              "register_image": area, "shared_image": area + 4 * rng.randrange(0x400), "live_warps": rng.randint(1, 31),

@@ -28,7 +28,7 @@ def some_kernel(g, rng, spare):
 
 def accepted_of(g, kernel, command):
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
-            **{name: command[name] for name in ("kernel", "again", "mechanism", "scramble", "gang")},
+            **{name: command[name] for name in ("kernel", "again", "adopt", "mechanism", "scramble", "gang")},
             "lines": -(-kernel["shared_bytes"] // 128), "pag": pattern_group(kernel["block_x"], g.warp_size)}
 
 
@@ -45,7 +45,7 @@ def test_commands_one_after_the_other(name):
         left, cancelled = rng.getrandbits(1), rng.random() < 0.3
         for slot in range(g.kernel_slots):
             ctx.set(dut.kernels[slot], kernel if slot == number else some_kernel(g, rng, 0))
-        wanted = {"resume": rng.getrandbits(1), "kernel": number, "mechanism": rng.choice(list(Mechanism)),
+        wanted = {"resume": rng.getrandbits(1), "adopt": 0, "kernel": number, "mechanism": rng.choice(list(Mechanism)),
                   "scramble": rng.getrandbits(1), "gang": rng.getrandbits(1), "again": rng.getrandbits(1),
                   "patience": rng.choice([0, 1, 1000, UNLIMITED_PATIENCE])}
         resume = wanted["resume"]
@@ -84,6 +84,8 @@ def test_commands_one_after_the_other(name):
             ctx.set(done.valid, 0)
             if cancelled:
                 await flush(ctx)
+            elif not resume and error == CommandError.NONE:
+                error = await record(ctx)
         assert not ctx.get(dut.saving) and not ctx.get(dut.resuming)
         result = ctx.get(dut.result)
         assert result.valid
@@ -93,6 +95,32 @@ def test_commands_one_after_the_other(name):
         await ctx.tick()
         assert ctx.get(dut.pending) == ctx.get(dut.stop_now) == ctx.get(dut.result.valid) == 0
         return generation
+
+    async def record(ctx):
+        """A preempt that ended well: once its TBs have left the record is written; return how that ends."""
+        ctx.set(dut.gone, 0)
+        for wait, signal in ((dut.gone, dut.check), (dut.checked, dut.write)):
+            for _ in range(rng.randint(0, 3)):
+                assert not ctx.get(signal) and not ctx.get(dut.result.valid)
+                await ctx.tick()
+            ctx.set(wait, 1)
+            assert ctx.get(signal)
+            await ctx.tick()
+            ctx.set(wait, 0)
+        ctx.set(dut.busy, 1)
+        ctx.set(dut.settled, 1)
+        await ctx.tick().repeat(rng.randint(1, 4))
+        ctx.set(dut.busy, 0)
+        ctx.set(dut.settled, 0)
+        await ctx.tick().repeat(rng.randint(1, 4))
+        assert not ctx.get(dut.result.valid) and not ctx.get(dut.write)
+        failed = rng.random() < 0.3
+        ctx.set(dut.write_error, failed)
+        ctx.set(dut.settled, 1)
+        await ctx.tick()
+        ctx.set(dut.write_error, 0)
+        ctx.set(dut.settled, 0)
+        return CommandError.BUS_ERROR if failed else CommandError.NONE
 
     async def flush(ctx):
         """What was begun is held in reset until memory has answered, and the core."""
@@ -130,7 +158,7 @@ def test_a_save_area_of_one_byte_too_few_is_refused():
                 assert ctx.get(dut.begin_save) == (area == bound)
                 await ctx.tick()
                 if area == bound:
-                    ctx.set(dut.save_done.valid, 1)
+                    ctx.set(dut.save_done, {"valid": 1, "error": CommandError.BUS_ERROR})
                     await ctx.tick()
                     ctx.set(dut.save_done.valid, 0)
                 assert ctx.get(dut.result.valid)
@@ -150,7 +178,7 @@ async def end(ctx, dut):
     while not ctx.get(dut.saving) and not ctx.get(dut.resuming):
         await ctx.tick()
     done = dut.save_done if ctx.get(dut.saving) else dut.resume_done
-    ctx.set(done.valid, 1)
+    ctx.set(done, {"valid": 1, "error": CommandError.BUS_ERROR})
     await ctx.tick()
     ctx.set(done.valid, 0)
     await ctx.tick()
@@ -211,5 +239,64 @@ def test_an_upgrade_takes_the_patience_of_the_preempt_in_hand_and_of_no_other_co
         assert ctx.get(dut.result.valid)
         await hasten(ctx)  # in its last cycle
         assert not ctx.get(dut.stop_now)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("failed", (0, 1))
+def test_the_record_of_a_kernel_that_has_no_entry_is_void_before_it_is_resumed(failed):
+    dut = component(Sequencer, GEOMETRIES["tiny"])
+
+    async def bench(ctx):
+        for saved, stands in ((1, 1), (1, 0), (0, 0), (0, 1)):
+            ctx.set(dut.saved, saved)
+            ctx.set(dut.stands, stands)
+            await put(ctx, dut.command, {"resume": 1})
+            first = stands and not saved
+            assert (ctx.get(dut.void), ctx.get(dut.begin_resume)) == (first, not first)
+            await ctx.tick()
+            if first:
+                assert not ctx.get(dut.resuming)
+                ctx.set(dut.busy, 1)
+                await ctx.tick().repeat(3)
+                ctx.set(dut.busy, 0)
+                await ctx.tick().repeat(3)
+                assert not ctx.get(dut.voided)
+                ctx.set(dut.settled, 1)
+                ctx.set(dut.write_error, failed)
+                assert ctx.get(dut.voided) == ctx.get(dut.begin_resume) == (not failed)
+                await ctx.tick()
+            if first and failed:
+                assert ctx.get(dut.result.valid) and ctx.get(dut.result.error) == CommandError.BUS_ERROR
+                assert not ctx.get(dut.result.left)
+                return
+            assert ctx.get(dut.resuming)
+            await end(ctx, dut)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("error", (CommandError.NONE, CommandError.BAD_IMAGE))
+@pytest.mark.parametrize("generation", (0, 1, 5))
+def test_generations_go_on_above_that_of_an_adopted_record(error, generation):
+    dut = component(Sequencer, GEOMETRIES["tiny"])
+
+    async def bench(ctx):
+        for _ in range(3):
+            await preempt(ctx, dut)
+            await end(ctx, dut)
+        await put(ctx, dut.command, {"adopt": 1})
+        assert ctx.get(dut.begin_adopt) and not ctx.get(dut.pending)
+        await ctx.tick()
+        assert ctx.get(dut.adopting) and not ctx.get(dut.begin_adopt)
+        ctx.set(dut.record_generation, generation)
+        await ctx.tick().repeat(3)
+        ctx.set(dut.adopted.valid, error == CommandError.NONE)
+        ctx.set(dut.adopt_done, {"valid": 1, "error": error})
+        await ctx.tick()
+        ctx.set(dut.adopted.valid, 0)
+        ctx.set(dut.adopt_done.valid, 0)
+        assert ctx.get(dut.result.valid) and ctx.get(dut.result.error) == error
+        assert ctx.get(dut.accepted.generation) == max(3, generation if error == CommandError.NONE else 0)
 
     simulate(dut, bench)

@@ -71,8 +71,7 @@ class KernelRecordWriter(wiring.Component):
         m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
         record = Signal(CCB_RECORD)  # without its checksum
         whole = Signal(CCB_RECORD)
-        width = min(g.bus_bytes, RECORD_BYTES)
-        beats = RECORD_BYTES // width
+        beats = RECORD_BYTES // g.bus_bytes
         row = Signal(range(RECORD_ROWS))
         voids = Signal()
         beat = Signal(range(beats))
@@ -91,8 +90,9 @@ class KernelRecordWriter(wiring.Component):
             burst.address.eq(self.accepted.ccb_base + ENTRY_BYTES * g.tb_slots),
             burst.extra_beats.eq(Mux(voids, 0, beats - 1)),
             last.eq(voids | (beat == beats - 1)),
-            out.data.eq(Mux(voids, State.DEMOTED, whole.as_value().word_select(beat, 8 * width))),
-            out.strobe.eq(Mux(voids, 1, (1 << width) - 1)),
+            out.data.eq(Mux(voids, State.DEMOTED, whole.as_value().word_select(
+                beat, 8 * g.bus_bytes))),
+            out.strobe.eq(Mux(voids, 1, (1 << g.bus_bytes) - 1)),
         ]
         with m.FSM() as fsm:
             m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))

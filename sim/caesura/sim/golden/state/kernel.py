@@ -71,11 +71,15 @@ class Kernel:
         Its warps are to stop, since it is being preempted.
     launched, completed, faults : int
         TBs so far; those ended by a fault.
+    place : tuple of int
+        Coordinates of the next TB to launch; those after the last if there is none.
     entries : int
         Bit an entry of the CCB: it belongs to a TB, on the SM or preempted, and with it its save area and its region
         of local memory.
     saved : dict of int to int
         Generation of each entry that can be resumed.
+    recorded : bool
+        The record in memory may be believed: nothing of the kernel has run since it was written.
     abandoned : bool
         An access out of bounds has ended all of it.
     """
@@ -87,8 +91,9 @@ class Kernel:
         self.error = CommandError.NONE
         self.stopping = False
         self.launched = self.completed = self.faults = self.entries = 0
+        self.place: tuple[int, int, int] = 0, 0, 0
         self.saved: dict[int, int] = {}
-        self.abandoned = False
+        self.recorded = self.abandoned = False
 
     def load(self, descriptor: Descriptor) -> None:
         """Take a new descriptor."""
@@ -98,9 +103,37 @@ class Kernel:
         self.shared_bytes, self.params = descriptor.shared_bytes, descriptor.params
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
         self.launched = self.completed = self.faults = self.entries = 0
+        self.place = 0, 0, 0
         self.saved = {}
         self.error = CommandError.NONE
-        self.abandoned = False
+        self.recorded = self.abandoned = False
+
+    def take_place(self) -> tuple[int, int, int]:
+        """Return the coordinates of the next TB, which is now launched."""
+        taken = x, y, z = self.place
+        x += 1
+        if x == self.grid[0]:
+            x, y = 0, y + 1
+            if y == self.grid[1]:
+                y, z = 0, z + 1
+        self.place = x, y, z
+        self.launched += 1
+        return taken
+
+    @property
+    def exhausted(self) -> bool:
+        """Every TB has been launched."""
+        return self.place[2] >= self.grid[2]
+
+    @property
+    def done(self) -> bool:
+        """Every TB has been launched, and all have ended."""
+        return self.exhausted and self.launched == self.completed
+
+    @property
+    def kept(self) -> bool:
+        """A resume has to come before it runs: TBs are saved, or its record may be believed."""
+        return bool(self.saved) or self.recorded
 
     def take_entry(self) -> int:
         """Return the lowest free entry, which now belongs to a new TB."""

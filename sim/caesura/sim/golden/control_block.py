@@ -1,0 +1,116 @@
+"""A kernel's context control block in the golden model: what of its entries and its record is believed."""
+
+from __future__ import annotations
+
+from caesura.hw.arch import context
+from caesura.hw.arch.context import CCB_ENTRY, CCB_RECORD, State
+from caesura.hw.arch.image_reader import BadImage
+
+from .context_image import check_entry, read_entry
+from .state.kernel import Kernel
+from .state.sm import Sm
+
+__all__ = ["ENTRY_WORDS", "read_saved", "demote", "write_record", "void_record", "read_record"]
+
+ENTRY_WORDS = CCB_ENTRY.size // 32
+"""Words of an entry that are used."""
+_RECORD_WORDS = CCB_RECORD.size // 32
+
+
+def read_saved(sm: Sm, kernel: Kernel, index: int) -> dict[str, int]:
+    """Return the fields of a saved entry of a kernel, whatever its generation.
+
+    Raises
+    ------
+    BadImage
+        If it cannot be an entry of this kernel.
+    """
+    descriptor, words = kernel.descriptor, sm.views[2]
+    address = context.entry_address(descriptor.ccb_base, index) // 4
+    entry = read_entry(sm.g, words[address:address + ENTRY_WORDS])
+    area = context.area_address(sm.g, descriptor.ccb_base, descriptor.area_bytes, index)
+    inside = area <= entry["shared_image"] < area + descriptor.area_bytes
+    if entry["register_image"] != area or not (inside if kernel.lines else entry["shared_image"] == 0):
+        raise BadImage("a pointer out of its save area")
+    length = entry["length"]
+    if length > descriptor.area_bytes or length % 4 or entry["data_bytes"] > length:
+        raise BadImage(f"{length} bytes")
+    check_entry(kernel, entry)
+    return entry
+
+
+def demote(sm: Sm, kernel: Kernel, index: int) -> None:
+    """A TB is back: its entry, and a record that names it, are not believed any more."""
+    sm.memory[context.entry_address(kernel.descriptor.ccb_base, index)] = State.DEMOTED
+    del kernel.saved[index]
+    kernel.recorded = False
+
+
+def write_record(sm: Sm, kernel: Kernel, generation: int) -> None:
+    """Write the record of a kernel, nothing of which is on the SM."""
+    x, y, z = kernel.place
+    record = context.to_words(
+        CCB_RECORD, state=State.COMPLETE, version=context.VERSION, launched=kernel.launched,
+        completed=kernel.completed, next_x=x, next_y=y, next_z=z, exhausted=int(kernel.exhausted),
+        saved=sum(1 << index for index in kernel.saved), generations=_generations(sm, kernel.saved),
+        geometry_hash=sm.g.hash, generation=generation, **_identity(kernel))
+    record[1] = context.entry_crc(record)
+    address = _record(sm, kernel)
+    sm.views[2][address // 4:address // 4 + _RECORD_WORDS] = record
+    kernel.recorded = True
+
+
+def void_record(sm: Sm, kernel: Kernel) -> None:
+    """The kernel is to run again, and its record names no entry whose demotion would say so."""
+    sm.memory[_record(sm, kernel)] = State.DEMOTED
+    kernel.recorded = False
+
+
+def read_record(sm: Sm, kernel: Kernel) -> tuple[dict[str, int], dict[int, int]]:
+    """Return the record of a kernel, and the generation of each entry that it names.
+
+    Raises
+    ------
+    BadImage
+        If the record or one of the entries is not believed.
+    """
+    address = _record(sm, kernel) // 4
+    words = sm.views[2][address:address + _RECORD_WORDS]
+    record = context.from_words(CCB_RECORD, words)
+    if record["state"] != State.COMPLETE or record["version"] != context.VERSION:
+        raise BadImage("the record is not complete, or of another format version")
+    if record["zero"] or record["zeros"] or record["crc"] != context.entry_crc(words.tolist()):
+        raise BadImage("checksum of the record")
+    if record["geometry_hash"] != sm.g.hash or any(record[name] != is_ for name, is_ in _identity(kernel).items()):
+        raise BadImage("the record is of another geometry or kernel")
+    _check_progress(sm, kernel, record)
+    saved = {index: read_saved(sm, kernel, index)["generation"]
+             for index in range(sm.g.tb_slots) if record["saved"] >> index & 1}
+    if _generations(sm, saved) != record["generations"]:
+        raise BadImage("the entries are not those that the record was written with")
+    return record, saved
+
+
+def _check_progress(sm: Sm, kernel: Kernel, record: dict[str, int]) -> None:
+    """Check what a record says of the grid and of the TBs that are saved."""
+    if record["saved"] >> sm.g.tb_slots or record["saved"].bit_count() != record["launched"] - record["completed"]:
+        raise BadImage(f"entries {record['saved']:#x} of {record['launched'] - record['completed']} TBs")
+    place = record["next_x"], record["next_y"], record["next_z"]
+    inside = all(at < size for at, size in zip(place, kernel.grid, strict=True))
+    if not (place == (0, 0, kernel.grid[2]) if record["exhausted"] else inside):
+        raise BadImage(f"the next TB is {place}")
+
+
+def _record(sm: Sm, kernel: Kernel) -> int:
+    return context.record_address(sm.g, kernel.descriptor.ccb_base)
+
+
+def _identity(kernel: Kernel) -> dict[str, int]:
+    """Return the fields of a record that say which kernel it is of."""
+    x, y, z = kernel.grid
+    return {"grid_x": x, "grid_y": y, "grid_z": z, "code_base": kernel.descriptor.code_base,
+            "const_base": kernel.descriptor.const_base}
+
+
+def _generations(sm: Sm, saved: dict[int, int]) -> int:
+    return context.generations_crc([saved.get(index, 0) for index in range(sm.g.tb_slots)])

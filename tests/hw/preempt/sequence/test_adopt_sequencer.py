@@ -1,0 +1,88 @@
+"""The adopt sequencer: the record, then all entries, then their generations; and what ends it."""
+
+import random
+
+import pytest
+
+from caesura.hw.arch.context import CCB_RECORD, entry_address, record_address
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.sequence.adopt_sequencer import AdoptSequencer
+from support.hw.simulation import component
+from support.hw.stream_bench import get, simulate, value
+
+G = preset("tiny").replace(tb_slots=3, warps=6)
+CCB = 0x4000
+ENDS = {"well": CommandError.NONE, "record": CommandError.BAD_IMAGE, "entries": CommandError.BAD_IMAGE,
+        "generations": CommandError.BAD_IMAGE, "record cannot be read": CommandError.BUS_ERROR,
+        "entries cannot be read": CommandError.BUS_ERROR}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_how_it_ends(how):
+    dut, rng = component(AdoptSequencer, G), random.Random(how)
+
+    async def wait(ctx):
+        for _ in range(rng.randint(0, 4)):
+            assert not ctx.get(dut.done.valid) and not ctx.get(dut.adopted.valid)
+            await ctx.tick()
+
+    async def once(ctx):
+        record = {name: rng.getrandbits(field.width) for name, field in CCB_RECORD}
+        ctx.set(dut.accepted, {"ccb_base": CCB, "kernel": 2})
+        for signal in (dut.record_full, dut.entries_full, dut.checked, dut.read_error, dut.idle):
+            ctx.set(signal, 0)
+        ctx.set(dut.begin, 1)
+        await ctx.tick()
+        ctx.set(dut.begin, 0)
+        job = await get(ctx, dut.read_job, rng, 0.5)
+        assert (job.address, job.words, job.checked) == (record_address(G, CCB), 16, 0)
+        await wait(ctx)
+        assert ctx.get(dut.reading)
+        ctx.set(dut.record, record)
+        ctx.set(dut.record_bad, how.startswith("record"))
+        ctx.set(dut.read_error, how == "record cannot be read")
+        await ctx.tick()
+        ctx.set(dut.record_full, 1)
+        assert ctx.get(dut.clear)
+        await ctx.tick()
+        if how.startswith("record"):
+            return await end(ctx, record)
+        for number in range(G.tb_slots):
+            job = await get(ctx, dut.read_job, rng, 0.5)
+            assert (job.address, job.words, job.checked) == (entry_address(CCB, number), 16, 0)
+        assert not ctx.get(dut.reading)
+        await wait(ctx)
+        ctx.set(dut.entries_bad, how.startswith("entries"))
+        ctx.set(dut.read_error, how == "entries cannot be read")
+        await ctx.tick()
+        ctx.set(dut.entries_full, 1)
+        assert ctx.get(dut.check)
+        await ctx.tick()
+        ctx.set(dut.entries_bad, 0)
+        if how.startswith("entries"):
+            return await end(ctx, record)
+        await wait(ctx)
+        ctx.set(dut.generations, record["generations"] ^ (how == "generations"))
+        ctx.set(dut.checked, 1)
+        await ctx.tick()
+        return await end(ctx, record)
+
+    async def end(ctx, record):
+        assert not ctx.get(dut.read_job.valid)
+        await wait(ctx)
+        ctx.set(dut.idle, 1)
+        await ctx.tick()
+        assert ctx.get(dut.done.valid) and ctx.get(dut.done.error) == ENDS[how] and not ctx.get(dut.done.left)
+        adopted = value(ctx.get(dut.adopted))
+        assert adopted["valid"] == (how == "well") and adopted["kernel"] == 2
+        assert adopted["saved"] == record["saved"] & 7
+        assert adopted["progress"] == {name: record[name] for name in adopted["progress"]}
+        await ctx.tick()
+        assert not ctx.get(dut.done.valid)
+
+    async def bench(ctx):
+        for _ in range(10):
+            await once(ctx)
+
+    simulate(dut, bench)
