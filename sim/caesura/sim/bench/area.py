@@ -44,12 +44,23 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     from caesura.hw.core.units.floating import FloatUnit
     from caesura.hw.core.units.integer import IntegerUnit
     from caesura.hw.core.units.sfu import SpecialFunctionUnit
+    from caesura.hw.device.command_processor import CommandProcessor
+    from caesura.hw.memory.guaranteed_share import GuaranteedShare
     from caesura.hw.preempt.compress.compressor import Compressor
     from caesura.hw.preempt.compress.decompressor import Decompressor
+    from caesura.hw.preempt.engine import PreemptEngine
+    from caesura.hw.preempt.restore.entry_buffer import EntryBuffer
+    from caesura.hw.preempt.restore.record_reader import RecordReader
+    from caesura.hw.preempt.restore.stream_checker import StreamChecker
+    from caesura.hw.preempt.save.kernel_record import KernelRecordWriter
+    from caesura.hw.preempt.save.sealer import Sealer
 
     return {"integer": IntegerUnit, "f32": FloatUnit, "f64": F64Unit, "special functions": SpecialFunctionUnit,
             "exchange": ExchangeUnit, "uniform": UniformUnit, "constants": ConstantUnit, "load/store": LoadStore,
-            "shared memory": SharedMemory, "compressor": Compressor, "decompressor": Decompressor}
+            "shared memory": SharedMemory, "compressor": Compressor, "decompressor": Decompressor,
+            "preemption engine": PreemptEngine, "sealer": Sealer, "stream checker": StreamChecker,
+            "entry buffer": EntryBuffer, "record writer": KernelRecordWriter, "record reader": RecordReader,
+            "commands": CommandProcessor, "guaranteed share": GuaranteedShare}
 
 
 def area(block: wiring.Component) -> dict[str, int]:

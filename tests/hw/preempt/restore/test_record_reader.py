@@ -12,20 +12,23 @@ from support.hw.stream_bench import simulate, value
 
 G = preset("tiny").replace(tb_slots=5, warps=8)
 KERNEL = {"grid_x": 7, "grid_y": 5, "grid_z": 3, "code_base": 0x1234_5600, "const_base": 0x8000_0040}
-GOOD = {"state": State.COMPLETE, "version": VERSION, "zero": 0, "launched": 50, "completed": 47, "next_x": 1, "next_y": 2,
-        "next_z": 1, "saved": 0b10011, "generations": 0x8765_4321, "geometry_hash": G.hash, "generation": 0xFFFF_0000,
+GOOD = {"state": State.COMPLETE, "version": VERSION, "zero": 0, "launched": 50, "completed": 47,
+        "next_x": 1, "next_y": 2, "next_z": 1, "saved": 0b10011, "generations": 0x8765_4321,
+        "geometry_hash": G.hash, "generation": 0xFFFF_0000,
         "exhausted": 0, "zeros": 0, **KERNEL}
 END = {"exhausted": 1, "next_x": 0, "next_y": 0, "next_z": 3}
 LIMITS = {"as it is": {}, "at the end": END, "nothing saved": {"saved": 0, "completed": 50},
           "all saved": {"saved": 31, "completed": 45}, "the last TB": {"next_x": 6, "next_y": 4, "next_z": 2},
           "none launched": {"launched": 0, "completed": 0, "saved": 0, "next_x": 0, "next_y": 0, "next_z": 0}}
 WRONG = {"demoted": {"state": State.DEMOTED}, "free": {"state": State.FREE}, "version": {"version": VERSION - 1},
-         "a reserved bit": {"zero": 1}, "the last reserved bit": {"zeros": 1 << 62}, "another machine": {"geometry_hash": 0},
-         "one more launched": {"launched": 51}, "one more completed": {"completed": 48}, "one more saved": {"saved": 0b10111},
+         "a reserved bit": {"zero": 1}, "the last reserved bit": {"zeros": 1 << 62},
+         "another machine": {"geometry_hash": 0}, "one more launched": {"launched": 51},
+         "one more completed": {"completed": 48}, "one more saved": {"saved": 0b10111},
          "more completed than launched": {"launched": 1, "completed": 0xFFFF_FFFE},
          "an entry that is not": {"saved": 0b100011}, "the last entry that is not": {"saved": 1 << 31 | 3},
          "x": {"next_x": 7}, "y": {"next_y": 5}, "z": {"next_z": 3}, "x far out": {"next_x": 1 << 31},
-         "not at the end": {"exhausted": 1}, "before the end": {**END, "next_z": 2}, "behind the end": {**END, "next_x": 1},
+         "not at the end": {"exhausted": 1}, "before the end": {**END, "next_z": 2},
+         "behind the end": {**END, "next_x": 1},
          **{f"another {name}": {name: number + 1} for name, number in KERNEL.items()}}
 
 
