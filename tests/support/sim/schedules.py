@@ -26,7 +26,10 @@ from support.hw.stir import WORDS, StirArrays, image
 __all__ = ["Schedules"]
 
 BLOCK_WARPS = 2
-LIMIT = 400_000
+ROUNDS = (1, 3, 12, 40)
+"""Of a kernel with `FEW` threads or less; one with more threads has fewer rounds, so that a run takes seconds."""
+FEW = 160
+LIMIT = 1_000_000
 """Cycles in which everything is over once memory is well and nobody gives commands but the test."""
 ENDED = KernelState.IDLE, KernelState.FINISHED
 NEXT = {KernelState.PREEMPTING: (KernelState.RUNNING, KernelState.PREEMPTED, KernelState.RESUMING,
@@ -90,6 +93,7 @@ class Schedules:
         self.bench = Bench(self.transport)
         rng, block = np.random.default_rng(1), BLOCK_WARPS * g.warp_size
         blocks = 2 * min(g.tb_slots, g.warps // BLOCK_WARPS) + 1
+        self.rounds = [max(1, rounds * FEW // max(FEW, block * blocks)) for rounds in ROUNDS]
         self.kernels = []
         for slot in range(min(g.kernel_slots, 4)):
             code = image(min((12, 16, 24, 32)[slot], g.regs_per_thread))
@@ -154,7 +158,7 @@ class Schedules:
         op = rng.choices(list(WEIGHTS), [*WEIGHTS.values()])[0]
         before = self.state(kernel)
         if op is Command.START and before in ENDED:
-            kernel.begin(rng.choice((1, 3, 12, 40)))
+            kernel.begin(rng.choice(self.rounds))
         if op is Command.PREEMPT:
             bench.set("patience", rng.choice((0, 1, 30, 1000, UNLIMITED_PATIENCE)))
         mechanism, gang = rng.choice(list(Mechanism)), rng.random() < 0.5
