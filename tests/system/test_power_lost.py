@@ -8,7 +8,7 @@ import pytest
 
 from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import CCB_RECORD, Mechanism
+from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.sim.golden.transport import GoldenTransport
@@ -16,6 +16,7 @@ from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.launch import Bench
 from support.hw.stir import WORDS, StirArrays, image
+from support.sim.adoption import record, write_record
 
 GEOMETRIES = [pytest.param("tiny", id="tiny"), *(pytest.param(name, id=name, marks=pytest.mark.full)
                                                  for name in ("ecp5", "gtx480"))]
@@ -107,8 +108,7 @@ def test_a_kernel_goes_on_from_memory_alone_wherever_it_was_preempted(scene, mec
     for cycles in moments(scene, 8):
         scene.preempted(cycles, mechanism)
         memory = scene.memory()
-        fields = context.from_words(CCB_RECORD, np.frombuffer(memory, "<u4")[scene.record // 4:scene.record // 4 + 16])
-        launched.add(fields["launched"])
+        launched.add(record(scene.transport, scene.loaded)["launched"])
         assert scene.take_over(memory) is CommandError.NONE
         scene.ends_well()
         assert scene.take_over(scene.memory()) is CommandError.BAD_IMAGE, "it has run since"
@@ -163,11 +163,11 @@ def test_an_aborted_preempt_of_which_nothing_was_saved_leaves_no_record(scene):
     assert wait > 3
 
 
-def renewed(memory, at):
-    """Return memory with the checksum of the record renewed."""
-    words = np.frombuffer(memory, "<u4")[at // 4:at // 4 + 16].copy()
-    words[1] = context.entry_crc([int(word) for word in words])
-    return memory[:at] + words.tobytes() + memory[at + 64:]
+def lying(scene, memory, **lie):
+    """Return memory with fields of the record changed, and its checksum renewed."""
+    scene.transport.write_memory(0, memory)
+    write_record(scene.transport, scene.loaded, **lie)
+    return scene.memory()
 
 
 def test_one_bit_of_the_record_is_enough(scene):
@@ -199,10 +199,7 @@ def test_a_record_that_lies_harms_its_own_kernel_only(scene):
            (scene.loaded.local_base, scene.loaded.local_end)]
     believed = 0
     for lie in lies:
-        words = np.frombuffer(memory, "<u4")[scene.record // 4:scene.record // 4 + 16]
-        fields = context.from_words(CCB_RECORD, words) | lie
-        packed = np.array(context.to_words(CCB_RECORD, **fields), "<u4").tobytes()
-        bad = renewed(memory[:scene.record] + packed + memory[scene.record + 64:], scene.record)
+        bad = lying(scene, memory, **lie)
         if scene.take_over(bad) is CommandError.BAD_IMAGE:
             continue
         believed += 1
@@ -282,5 +279,5 @@ def test_golden_model_and_rtl_write_and_believe_the_same_records():
             bad = bytearray(memories[0])
             bad[rtl.record + bit // 8] ^= 1 << bit % 8
             assert golden.take_over(bytes(bad)) is CommandError.BAD_IMAGE
-            lie = renewed(bytes(bad), rtl.record)
+            lie = lying(rtl, bytes(bad))
             assert rtl.take_over(lie) == golden.take_over(lie), bit
