@@ -3,7 +3,7 @@
 import pytest
 
 from caesura.hw.arch.geometry import PRESETS
-from caesura.sim.memory import REQUESTS, AxiMemory, MemoryTiming, ProtocolError
+from caesura.sim.memory import LEAST_REQUESTS, AxiMemory, MemoryTiming, ProtocolError
 
 IDLE = dict.fromkeys(("awid", "awaddr", "awlen", "awvalid", "wdata", "wstrb", "wlast", "wvalid", "bready", "arid",
                       "araddr", "arlen", "arvalid", "rready"), 0) | {
@@ -102,8 +102,8 @@ def test_a_beat_that_is_not_taken_stays():
 
 def test_requests_are_limited():
     memory = model(latency=500)
-    taken = sum(step(memory, arvalid=1)["arready"] for _ in range(REQUESTS + 20))
-    assert taken == REQUESTS
+    taken = sum(step(memory, arvalid=1)["arready"] for _ in range(LEAST_REQUESTS + 20))
+    assert taken == LEAST_REQUESTS
 
 
 @pytest.mark.parametrize("signals, message", [
@@ -121,7 +121,7 @@ def test_illegal_requests_are_reported(signals, message):
 
 def test_withdrawing_a_waiting_request_is_reported():
     memory = model(latency=500)
-    for _ in range(REQUESTS):
+    for _ in range(LEAST_REQUESTS):
         step(memory, arvalid=1)
     step(memory, arvalid=1, araddr=8)
     with pytest.raises(ProtocolError, match="ar was withdrawn or changed"):

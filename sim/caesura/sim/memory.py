@@ -11,7 +11,7 @@ cycle for cycle. In every cycle, in this order:
 3. Handshakes are sampled. A write beat is applied as soon as it and its address are there.
 4. The acknowledgement of a burst is offered `latency` cycles after its last beat was applied.
 
-Reads are answered in request order, and so are writes. `REQUESTS` requests of each kind can be outstanding.
+Reads are answered in request order, and so are writes. `MemoryTiming.requests` of each kind can be outstanding.
 Beyond the end of memory the answer is DECERR, in an error range SLVERR; neither writes, both read zeros.
 Bursts are INCR and of full width; anything else raises `ProtocolError`, as does withdrawing or changing a
 request before it was taken.
@@ -19,17 +19,20 @@ request before it was taken.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from caesura.hw.arch.errors import InputError
-from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 
-__all__ = ["REQUESTS", "FRACTION_BITS", "MemoryTiming", "ErrorRange", "ProtocolError", "AxiMemory"]
+__all__ = ["LEAST_REQUESTS", "FRACTION_BITS", "MemoryTiming", "ErrorRange", "ProtocolError", "AxiMemory"]
 
-REQUESTS = 64
-"""Requests of each kind that can be outstanding."""
+LEAST_REQUESTS = 64
+"""Requests of each kind that can be outstanding, at least."""
+SPARE_REQUESTS = 16
+"""Requests beyond those that cover the latency."""
 WRITE_BEATS = 16
 """Write beats held before their address has come."""
 FRACTION_BITS = 16
@@ -75,6 +78,12 @@ class MemoryTiming:
     def rate(self) -> int:
         """Bytes a cycle with `FRACTION_BITS` fraction bits."""
         return max(1, round(self.bytes_per_cycle * (1 << FRACTION_BITS)))
+
+    @property
+    def requests(self) -> int:
+        """Requests of each kind that can be outstanding: bursts of whole segments never wait for the latency."""
+        covering = math.ceil(self.latency * self.bytes_per_cycle / SEGMENT_BYTES)
+        return max(LEAST_REQUESTS, covering + SPARE_REQUESTS)
 
 
 @dataclass(frozen=True)
@@ -155,8 +164,8 @@ class AxiMemory:
         if affordable and due and not grant_write:
             self._tokens -= cost
             self._offer_read(self._reads[0])
-        s["awready"] = int(len(self._writes) + len(self._acks) < REQUESTS)
-        s["arready"] = int(len(self._reads) < REQUESTS)
+        s["awready"] = int(len(self._writes) + len(self._acks) < self.timing.requests)
+        s["arready"] = int(len(self._reads) < self.timing.requests)
         s["wready"] = int(grant_write)
         if not s["bvalid"] and self._acks and self._acks[0].ready_at <= self._now:
             s.update(bvalid=1, bid=self._acks[0].id, bresp=self._acks[0].response)

@@ -10,7 +10,7 @@ import numpy as np
 
 from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import CCB_ENTRY, Mechanism
+from caesura.hw.arch.context import CCB_ENTRY, ENTRY_WORDS, Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import WORD_BYTES, preset
 from caesura.hw.arch.isa import Special
@@ -27,7 +27,6 @@ __all__ = ["TINY", "TRANSPORTS", "VICTIM", "ContextMachine", "Image", "Outcome"]
 TINY = preset("tiny")
 TRANSPORTS: dict[str, Callable[..., Any]] = {"golden": GoldenTransport, "rtl": RtlTransport}
 MEMORY = 1 << 14
-ENTRY_WORDS = CCB_ENTRY.size // 32
 PATIENCE = 2000
 """Cycles after which a kernel that was resumed has ended, or goes on for ever; and in which any command is over."""
 LIVE = 0b0111_1111

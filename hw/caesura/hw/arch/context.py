@@ -78,8 +78,8 @@ from .errors import InputError
 from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks", "Pattern",
-           "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "PATTERN_VECTOR",
-           "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound", "ccb_bytes",
+           "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "ENTRY_WORDS",
+           "PATTERN_VECTOR", "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound", "ccb_bytes",
            "entry_address", "record_address", "area_address", "entry_crc", "generations_crc",
            "stream_crcs", "to_words", "from_words"]
 
@@ -209,6 +209,8 @@ CCB_ENTRY = data.StructLayout({
     "stream_crc": 32, "table_crc": 32,                      # words 14 and 15
 })
 """A CCB entry; words 16 to 31 of its 128 bytes are reserved and not written."""
+ENTRY_WORDS = CCB_ENTRY.size // 32
+"""Words of an entry that are used."""
 
 CCB_RECORD = data.StructLayout({
     "state": 8, "version": 8, "zero": 16,                   # word 0

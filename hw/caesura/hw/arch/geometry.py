@@ -75,7 +75,7 @@ class Geometry:
     shared_bytes : int
         Shared memory of the SM, a multiple of 128 below 1 MB.
     bus_bytes : int
-        Data width of the AXI4 port: 4, 8 or 16 bytes a cycle.
+        Data width of the AXI4 port: a power of two from 4 to 128 bytes, at most a word a lane.
     bytes_per_cycle : float
         Sustained memory bandwidth; at most `bus_bytes`.
     memory_latency : int
@@ -152,7 +152,10 @@ class Geometry:
         check(self.shared_bytes % SEGMENT_BYTES == 0 and 0 < self.shared_bytes <= MAX_SHARED_BYTES,
               f"shared_bytes must be a multiple of {SEGMENT_BYTES} up to {MAX_SHARED_BYTES}, "
               f"not {self.shared_bytes}")
-        check(self.bus_bytes in (4, 8, 16), f"bus_bytes must be 4, 8 or 16, not {self.bus_bytes}")
+        check(_is_power_of_two(self.bus_bytes) and
+              WORD_BYTES <= self.bus_bytes <= min(SEGMENT_BYTES, WORD_BYTES * self.lanes),
+              "bus_bytes must be a power of two from 4 to 128 and at most 4 times lanes, "
+              f"not {self.bus_bytes}")
         check(1 / 64 <= self.bytes_per_cycle <= self.bus_bytes,
               "bytes_per_cycle must be 1/64 or more and at most bus_bytes, "
               f"not {self.bytes_per_cycle}")
@@ -207,6 +210,11 @@ class Geometry:
     def bus_words(self) -> int:
         """32-bit words of a bus beat."""
         return self.bus_bytes // WORD_BYTES
+
+    @property
+    def chunk_words(self) -> int:
+        """32-bit words that context images are moved by: a bus beat, but four at least."""
+        return max(4, self.bus_words)
 
     @property
     def burst_beats(self) -> int:

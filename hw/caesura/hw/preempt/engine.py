@@ -177,7 +177,7 @@ class PreemptEngine(wiring.Component):
         m.submodules.save = forgets(save := SavePipeline(g))
         m.submodules.commit = commit = Committer(g)
         m.submodules.reader = reader = SegmentReader(g, JOBS_OF_A_TB * g.tb_slots)
-        m.submodules.unpacker = forgets(unpacker := Unpacker(g.bus_words))
+        m.submodules.unpacker = forgets(unpacker := Unpacker(g.bus_words, g.chunk_words))
         m.submodules.entries = forgets(entries := EntryBuffer(g))
         m.submodules.restore = forgets(restore := RestorePipeline(g))
         m.submodules.checker = forgets(checker := StreamChecker(g))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, CCB_RECORD, State
+from caesura.hw.arch.context import CCB_RECORD, ENTRY_WORDS, State
 from caesura.hw.arch.image_reader import BadImage
 
 from .context_image import check_entry, read_entry
 from .state.kernel import Kernel
 from .state.sm import Sm
 
-__all__ = ["ENTRY_WORDS", "read_saved", "demote", "write_record", "void_record", "read_record"]
+__all__ = ["read_saved", "demote", "write_record", "void_record", "read_record"]
 
-ENTRY_WORDS = CCB_ENTRY.size // 32
-"""Words of an entry that are used."""
 _RECORD_WORDS = CCB_RECORD.size // 32
 
 

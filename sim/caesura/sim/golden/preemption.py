@@ -8,13 +8,13 @@ import numpy as np
 
 from caesura.hw.arch import context
 from caesura.hw.arch.commands import BUSY_STATES, KernelState
-from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism, State
+from caesura.hw.arch.context import CCB_ENTRY, ENTRY_WORDS, Capability, Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image_reader import BadImage
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 
 from .context_image import restore, save
-from .control_block import ENTRY_WORDS, demote, read_record, read_saved, void_record, write_record
+from .control_block import demote, read_record, read_saved, void_record, write_record
 from .execution import Execution
 from .state.kernel import Kernel
 from .state.thread_block import ThreadBlock

@@ -58,7 +58,7 @@ struct Request {
 
 template <unsigned WIDTH> struct WriteBeat {
     std::array<uint8_t, WIDTH> data;
-    uint32_t strobe;
+    std::array<uint8_t, (WIDTH + 7) / 8> strobe;  // a bit a byte
     bool last;
     bool operator!=(const WriteBeat& o) const { return data != o.data || strobe != o.strobe || last != o.last; }
 };
@@ -79,7 +79,7 @@ template <unsigned WIDTH> struct SlaveSignals {
 
 template <unsigned WIDTH> class AxiMemory {
 public:
-    static constexpr unsigned IDS = 8, REQUESTS = 64, WRITE_BEATS = 16, FRACTION_BITS = 16;
+    static constexpr unsigned IDS = 8, WRITE_BEATS = 16, FRACTION_BITS = 16;
     struct ErrorRange {
         uint64_t start, end;
         bool reads, writes;
@@ -89,7 +89,7 @@ public:
     std::vector<ErrorRange> errors;
     uint64_t read_bytes[IDS] = {}, written_bytes[IDS] = {};
     uint64_t drain_bytes = 0;  // of those, regular traffic in cycles that count as drain
-    uint64_t rate = uint64_t(WIDTH) << FRACTION_BITS, latency = 1;
+    uint64_t rate = uint64_t(WIDTH) << FRACTION_BITS, latency = 1, requests = 64;
 
     explicit AxiMemory(uint64_t size) : memory(size) {}
 
@@ -105,8 +105,8 @@ public:
             tokens_ -= cost;
             offer_read(reads_.front());
         }
-        s_.awready = writes_.size() + acks_.size() < REQUESTS;
-        s_.arready = reads_.size() < REQUESTS;
+        s_.awready = writes_.size() + acks_.size() < requests;
+        s_.arready = reads_.size() < requests;
         s_.wready = grant_write;
         if (!s_.bvalid && !acks_.empty() && acks_.front().ready_at <= now_) {
             s_.bvalid = true;
@@ -208,7 +208,7 @@ private:
         const uint32_t answer = response(burst.address, true);
         burst.response = std::max(burst.response, answer);
         for (unsigned k = 0; k < WIDTH && !answer; ++k)
-            if (beat.strobe >> k & 1) memory.write_byte(burst.address + k, beat.data[k]);
+            if (beat.strobe[k / 8] >> k % 8 & 1) memory.write_byte(burst.address + k, beat.data[k]);
         written_bytes[burst.id % IDS] += WIDTH;
         burst.address += WIDTH;
         if (beat.last != (--burst.beats == 0))

@@ -26,7 +26,7 @@ public:
     template <unsigned WIDTH>
     void sample(uint64_t cycle, const MasterSignals<WIDTH>& m, const SlaveSignals<WIDTH>& s) {
         if (m.awvalid && s.awready) begin(cycle, AW), add(m.aw);
-        if (m.wvalid && s.wready) begin(cycle, W), add(uint64_t(m.w.strobe) << 1 | m.w.last), add(m.w.data);
+        if (m.wvalid && s.wready) begin(cycle, W), add(m.w.strobe, m.w.last), add(m.w.data);
         if (m.arvalid && s.arready) begin(cycle, AR), add(m.ar);
         if (s.rvalid && m.rready) begin(cycle, R), add(answer(s.rid, s.rresp) << 1 | s.rlast), add(s.rdata);
         if (s.bvalid && m.bready) begin(cycle, B), add(answer(s.bid, s.bresp));
@@ -43,6 +43,13 @@ private:
     void add(const Request& r) {
         add(r.address);
         add(uint64_t(r.id) << 32 | r.length << 16 | r.size << 8 | r.burst);
+    }
+    // The strobes of the first 32 bytes share a word with the last flag.
+    template <size_t BYTES> void add(const std::array<uint8_t, BYTES>& strobe, bool last) {
+        uint64_t first = 0;
+        std::memcpy(&first, strobe.data(), std::min<size_t>(4, BYTES));
+        add(first << 1 | last);
+        if (BYTES > 4) add(strobe);
     }
     template <size_t WIDTH> void add(const std::array<uint8_t, WIDTH>& data) {
         for (size_t at = 0; at < WIDTH; at += sizeof(uint64_t)) {

@@ -221,7 +221,7 @@ private:
         m.aw = {top_->axi_awid, top_->axi_awaddr, top_->axi_awlen, top_->axi_awsize, top_->axi_awburst};
         m.ar = {top_->axi_arid, top_->axi_araddr, top_->axi_arlen, top_->axi_arsize, top_->axi_arburst};
         std::memcpy(m.w.data.data(), &top_->axi_wdata, SM_BUS_BYTES);
-        m.w.strobe = top_->axi_wstrb;
+        std::memcpy(m.w.strobe.data(), &top_->axi_wstrb, m.w.strobe.size());
         m.w.last = top_->axi_wlast;
         return m;
     }
@@ -286,9 +286,10 @@ Simulation* caesura_new(uint64_t memory_bytes) { return new Simulation(memory_by
 void caesura_delete(Simulation* sim) { delete sim; }
 const char* caesura_error(Simulation* sim) { return sim->error.c_str(); }
 
-void caesura_timing(Simulation* sim, uint64_t latency, uint64_t rate) {
+void caesura_timing(Simulation* sim, uint64_t latency, uint64_t rate, uint64_t requests) {
     sim->axi.latency = latency;
     sim->axi.rate = rate;
+    sim->axi.requests = requests;
 }
 void caesura_error_range(Simulation* sim, uint64_t start, uint64_t end, int reads, int writes) {
     sim->axi.errors.push_back({start, end, reads != 0, writes != 0});

@@ -32,7 +32,7 @@ REGULAR_READERS, REGULAR_WRITERS = 4, 2
 _POINTER, _WORD, _LONG, _TEXT = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
 _FUNCTIONS = {
     "new": (_POINTER, _LONG), "delete": (None, _POINTER), "error": (_TEXT, _POINTER),
-    "timing": (None, _POINTER, _LONG, _LONG),
+    "timing": (None, _POINTER, _LONG, _LONG, _LONG),
     "error_range": (None, _POINTER, _LONG, _LONG, ctypes.c_int, ctypes.c_int),
     "clear_errors": (None, _POINTER), "traffic": (None, _POINTER, _POINTER),
     "digest_beats": (None, _POINTER), "beat_digest": (None, _POINTER, _POINTER),
@@ -321,7 +321,7 @@ class RtlTransport:
 
     def set_timing(self, timing: MemoryTiming) -> None:
         """Change the memory's latency and bandwidth from now on."""
-        self._simulation.timing(timing.latency, timing.rate)
+        self._simulation.timing(timing.latency, timing.rate, timing.requests)
 
     def add_error_range(self, errors: ErrorRange) -> None:
         """Let a range of addresses answer SLVERR."""

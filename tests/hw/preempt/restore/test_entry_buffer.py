@@ -4,9 +4,19 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, Mechanism, State, entry_crc, from_words, to_words
+from caesura.hw.arch.context import (
+    CCB_ENTRY,
+    ENTRY_WORDS,
+    PATTERN_WORDS,
+    VERSION,
+    Mechanism,
+    State,
+    entry_crc,
+    from_words,
+    to_words,
+)
 from caesura.hw.arch.geometry import preset
-from caesura.hw.preempt.restore.entry_buffer import ENTRY_WORDS, EntryBuffer
+from caesura.hw.preempt.restore.entry_buffer import EntryBuffer
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 

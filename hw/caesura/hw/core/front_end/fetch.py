@@ -18,6 +18,7 @@ from ...arch.isa import BY_NAME, LIVE_BITS
 from ...interfaces import payloads as payload
 from ...lib.bits import spread
 from ...lib.vectors import RoundRobin
+from ...memory.beat_splitter import cache_geometry, connect_cache
 from ...memory.icache import InstructionCache
 from ...memory.ports import ReadInterface, ReadPort
 from .decode import Decoder
@@ -100,9 +101,9 @@ class FetchUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        m.submodules.cache = cache = InstructionCache(g)
+        m.submodules.cache = cache = InstructionCache(cache_geometry(g))
         m.submodules.decoder = decoder = Decoder()
-        wiring.connect(m, wiring.flipped(self.icache_port), cache.port)
+        connect_cache(m, g, cache.port, wiring.flipped(self.icache_port))
         fetching = Signal()
         pc = Signal(PC_BITS)
         bound = Signal()

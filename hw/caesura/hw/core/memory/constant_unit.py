@@ -19,6 +19,7 @@ from ...interfaces import payloads as payload
 from ...interfaces.core_ports import CompletionPort, MemoryAccessPort
 from ...interfaces.port import Port
 from ...lib.bits import look_up, lowest, pick, select
+from ...memory.beat_splitter import cache_geometry, connect_cache
 from ...memory.constant_cache import ROW_BYTES, ConstantCache
 from ...memory.ports import ReadInterface, ReadPort
 from .access_size import extra_bytes, extra_registers, extract
@@ -111,9 +112,9 @@ class ConstantUnit(wiring.Component):
         m = Module()
         g = self.geometry
         m.submodules.queue = queue = OperationQueue(g, Fault.CONSTANT_BOUND, words=0)
-        m.submodules.cache = cache = ConstantCache(g)
+        m.submodules.cache = cache = ConstantCache(cache_geometry(g))
         wiring.connect(m, wiring.flipped(self.access.op), queue.op)
-        wiring.connect(m, cache.port, wiring.flipped(self.read_port))
+        connect_cache(m, g, cache.port, wiring.flipped(self.read_port))
         completion = self.completion
         m.d.comb += [completion.room.eq(queue.room), cache.invalidate.eq(self.invalidate),
                      cache.forget.eq(completion.forget),

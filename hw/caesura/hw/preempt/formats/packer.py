@@ -1,9 +1,9 @@
-"""Word packer: chunks of up to four words in, dense groups of words out, without bubbles (Lin et
-al. Fig. 13).
+"""Word packer: chunks of words in, dense groups of words out, without bubbles (Lin et al. Fig.
+13).
 
 ::
 
-    chunk (0..4 words) --> [ w0 w1 .. ] accumulator --> beat (words_out words)
+    chunk (0..words_in) --> [ w0 w1 .. ] accumulator --> beat (words_out words)
                              level
 """
 
@@ -11,20 +11,23 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["CHUNK_WORDS", "WORD_COUNT_BITS", "chunk", "packed", "Packer"]
+__all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "chunk", "packed", "Packer"]
 
 CHUNK_WORDS = 4
-"""Most words of a chunk."""
+"""Most words of a chunk of metadata or of compressed registers."""
+
+BEAT_WORDS = 1, 2, 4, 8, 16, 32
+"""Words that a bus beat can have."""
 
 WORD_COUNT_BITS = 30
 """Bits of a number of words in a 32-bit byte space."""
 
 
-def chunk(tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008 - a shape is immutable
+def chunk(tag: ShapeLike = unsigned(1),  # noqa: B008 - a shape is immutable
+          words: int = CHUNK_WORDS) -> data.StructLayout:
     """The first `count` of `words`; `skip` leaves their places unwritten;
     `flush` (with `tag`) ends a unit."""
-    return data.StructLayout({"words": data.ArrayLayout(32, CHUNK_WORDS),
-                              "count": range(CHUNK_WORDS + 1),
+    return data.StructLayout({"words": data.ArrayLayout(32, words), "count": range(words + 1),
                               "skip": 1, "flush": 1, "tag": tag})
 
 
@@ -39,15 +42,17 @@ class Packer(wiring.Component):
     """Packs chunks into groups of `words_out` words.
 
     A group goes out when it is full, or at a flush with what there is: a flush gives at least one
-    group (with an empty strobe if nothing was left), and the next chunk starts a new group. One
-    group a cycle if the chunks are full; latency one cycle.
+    group (with an empty strobe if nothing was left), and the next chunk starts a new group. A chunk
+    a cycle, or a group a cycle if that is less; latency one cycle.
 
     Parameters
     ----------
     words_out : int
-        Words of a group, 1, 2 or 4.
+        Words of a group, a power of two up to 32.
     tag : ShapeLike
         What a flush carries along.
+    words_in : int
+        Most words of a chunk.
 
     Attributes
     ----------
@@ -57,23 +62,24 @@ class Packer(wiring.Component):
     Raises
     ------
     ValueError
-        If `words_out` is not 1, 2 or 4.
+        If `words_out` is no such number.
     """
 
     chunk: stream.Interface
     beat: stream.Interface
 
-    def __init__(self, words_out: int, tag: ShapeLike = unsigned(1)):  # noqa: B008
-        if words_out not in (1, 2, 4):
-            raise ValueError(f"words_out must be 1, 2 or 4, not {words_out}")
-        self.words_out, self.tag = words_out, tag
-        super().__init__({"chunk": In(stream.Signature(chunk(tag))),
+    def __init__(self, words_out: int, tag: ShapeLike = unsigned(1),  # noqa: B008
+                 words_in: int = CHUNK_WORDS):
+        if words_out not in BEAT_WORDS:
+            raise ValueError(f"words_out must be a power of two up to 32, not {words_out}")
+        self.words_out, self.words_in, self.tag = words_out, words_in, tag
+        super().__init__({"chunk": In(stream.Signature(chunk(tag, words_in))),
                           "beat": Out(stream.Signature(packed(words_out, tag)))})
 
     def elaborate(self, platform):
         m = Module()
-        n = self.words_out
-        capacity = n + CHUNK_WORDS - 1
+        n, most = self.words_out, self.words_in
+        capacity = n + most - 1
         words = Signal(32 * capacity)  # collected
         strobe = Signal(capacity)  # which of them count
         level = Signal(range(capacity + 1))  # words there
@@ -94,13 +100,13 @@ class Packer(wiring.Component):
             self.chunk.ready.eq(Mux(flushing, leave & ends, left < n)),
             enter.eq(self.chunk.valid & self.chunk.ready),
         ]
-        fresh = Signal(32 * CHUNK_WORDS)
-        fresh_strobe = Signal(CHUNK_WORDS)
+        fresh = Signal(32 * most)
+        fresh_strobe = Signal(most)
         m.d.comb += [
             fresh_strobe.eq(Cat(enter & (k < entering.count) & ~entering.skip
-                                for k in range(CHUNK_WORDS))),
+                                for k in range(most))),
             fresh.eq(Cat(Mux(enter & (k < entering.count), entering.words[k], 0)
-                         for k in range(CHUNK_WORDS))),
+                         for k in range(most))),
         ]
         placed = Signal(32 * capacity)
         placed_strobe = Signal(capacity)

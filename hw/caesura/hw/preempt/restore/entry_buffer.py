@@ -5,7 +5,15 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_ENTRY, ENTRY_BYTES, PATTERN_WORDS, VERSION, Mechanism, State
+from ...arch.context import (
+    CCB_ENTRY,
+    ENTRY_BYTES,
+    ENTRY_WORDS,
+    PATTERN_WORDS,
+    VERSION,
+    Mechanism,
+    State,
+)
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
 from ...lib.bits import popcount
@@ -13,10 +21,8 @@ from ..formats.accepted_command import accepted_command
 from ..formats.checksum import Checksum
 from ..formats.packer import CHUNK_WORDS
 
-__all__ = ["ENTRY_WORDS", "ENTRY_ROWS", "EntryBuffer"]
+__all__ = ["ENTRY_ROWS", "EntryBuffer"]
 
-ENTRY_WORDS = CCB_ENTRY.size // 32
-"""Words of an entry that are used."""
 ENTRY_ROWS = ENTRY_WORDS // CHUNK_WORDS
 """Rows of four words of an entry."""
 _HEAD, _IMAGE, _SIZES, _ORIGIN = range(ENTRY_ROWS)
@@ -84,8 +90,8 @@ class EntryBuffer(wiring.Component):
             "accepted": In(accepted_command(g)), "clear": In(1), "saved": In(g.tb_slots),
             "number": Out(below(g.tb_slots)), "generation": In(32), "arrived": Out(1),
             "found": Out(32),
-            "words": In(data.ArrayLayout(32, CHUNK_WORDS)),
-            "level": In(range(CHUNK_WORDS + 1)),
+            "words": In(data.ArrayLayout(32, g.chunk_words)),
+            "level": In(range(g.chunk_words + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
             "select": In(below(g.tb_slots)), "load": In(1),
             "entry": Out(CCB_ENTRY),
@@ -105,10 +111,10 @@ class EntryBuffer(wiring.Component):
         judging = Signal()  # the checksum of the last entry is there in this cycle
         m.d.comb += [
             self.full.eq((count == rows) & ~judging),
-            go.eq((count != rows) & (self.level == CHUNK_WORDS)),
+            go.eq((count != rows) & (self.level >= CHUNK_WORDS)),
             self.number.eq(count >> ENTRY_ROWS.bit_length() - 1),
             row.eq(count), write.addr.eq(self.number), write.en.eq(go << row),
-            Value.cast(write.data).eq(Value.cast(self.words).replicate(ENTRY_ROWS)),
+            Value.cast(write.data).eq(Value.cast(self.words)[:32 * CHUNK_WORDS].replicate(ENTRY_ROWS)),
             read.addr.eq(self.select), read.en.eq(self.load),
             Value.cast(self.entry).eq(Value.cast(read.data)),
         ]
@@ -122,7 +128,7 @@ class EntryBuffer(wiring.Component):
 
     def _check(self, m, go, row, judging):
         """Judge the row that arrives; rows of an entry that is not saved do not matter."""
-        g, s, words = self.geometry, self.accepted, Value.cast(self.words)
+        g, s, words = self.geometry, self.accepted, Value.cast(self.words)[:32 * CHUNK_WORDS]
         m.submodules.checksum = of_entry = Checksum(CHUNK_WORDS)
         counts = Signal()  # the entry in hand is a saved one
         wrong = Signal()

@@ -18,7 +18,7 @@ def restore_job(g: Geometry) -> data.StructLayout:
     """
     return data.StructLayout({"entry": below(g.tb_slots), "place": admitted(g),
                               "live_warps": g.max_block_warps,
-                              "words": WORD_COUNT_BITS, "skip": 2,
+                              "words": WORD_COUNT_BITS, "skip": range(g.chunk_words),
                               "stream_crc": 32, "table_crc": 32})
 
 

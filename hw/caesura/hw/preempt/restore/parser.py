@@ -36,7 +36,7 @@ class _Registers:
         self.stream = Signal(restore_job(g))
         self.bank = Signal()
         self.words_left = Signal(WORD_COUNT_BITS)
-        self.skip = Signal(2)
+        self.skip = Signal(range(g.chunk_words))
         self.todo = Signal(g.max_block_warps)
         self.vacant = Signal(g.max_block_warps)
         # Rows of the table or records taken; of the record in hand the header, the warp, and what
@@ -55,7 +55,7 @@ class _Registers:
 
 
 class StreamParser(wiring.Component):
-    """Parses streams one after the other, up to four words a cycle.
+    """Parses streams one after the other, up to four words or a bus beat of a row a cycle.
 
     First the pattern table is kept, a row a cycle; warps that had exited are initialised meanwhile,
     with no live lane. A record takes as many cycles as it has words by fours, with a cycle more at
@@ -121,8 +121,9 @@ class StreamParser(wiring.Component):
         self.geometry = g
         super().__init__({
             "accepted": In(accepted_command(g)), "job": In(stream.Signature(restore_job(g))),
-            "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "level": In(range(CHUNK_WORDS + 1)),
-            "take": Out(range(CHUNK_WORDS + 1)), "failed": In(1),
+            "words": In(data.ArrayLayout(32, g.chunk_words)),
+            "level": In(range(g.chunk_words + 1)), "take": Out(range(g.chunk_words + 1)),
+            "failed": In(1),
             "warp_init": Out(stream.Signature(warp_init(g))),
             "state": Out(stream.Signature(warp_state(g))),
             "state_words": Out(stream.Signature(word_beat(CHUNK_WORDS))),
@@ -172,6 +173,10 @@ class StreamParser(wiring.Component):
             m.next = "SKIP"
         return there, taken
 
+    def _chunk(self) -> Value:
+        """Return the next four words."""
+        return Value.cast(self.words)[:32 * CHUNK_WORDS]
+
     def _begin(self, m, regs):
         """Take a job if there is one."""
         job, s = self.job.payload, self.accepted
@@ -203,7 +208,7 @@ class StreamParser(wiring.Component):
         """Drop what comes before the pattern table, then keep the table."""
         rows = popcount(regs.todo)
         over = Signal()
-        m.d.comb += table.row.eq(self.words)
+        m.d.comb += Value.cast(table.row).eq(self._chunk())
         with m.State("TABLE"):
             m.d.comb += [table.record.eq(regs.record), over.eq(regs.record == rows)]
             with m.If(regs.skip.any()):
@@ -222,7 +227,7 @@ class StreamParser(wiring.Component):
 
     def _record(self, m, regs):
         """Take the header of a warp but for its last word."""
-        s, coming = self.accepted, data.View(WARP_HEADER, Cat(self.words, Const(0, 32)))
+        s, coming = self.accepted, data.View(WARP_HEADER, Cat(self._chunk(), Const(0, 32)))
         first = Signal(below(self.geometry.max_block_warps))
         m.d.comb += first.eq(coming.warp)
         with m.State("RECORD"):
@@ -277,7 +282,7 @@ class StreamParser(wiring.Component):
                 self.expansion.valid.eq(taken & expands),
                 self.state_words.payload.count.eq(CHUNK_WORDS - 1),
                 Value.cast(self.state_words.payload.words).eq(
-                    Value.cast(self.words) >> 32),
+                    self._chunk() >> 32),
             ]
             m.d.sync += [regs.state_words.eq(rest), regs.targets.eq(random),
                          regs.small_words.eq(small)]
@@ -310,7 +315,7 @@ class StreamParser(wiring.Component):
         with m.State("STATE"):
             there, taken = self._need(m, regs, count, also=chunk.ready)
             m.d.comb += [chunk.valid.eq(there), chunk.payload.count.eq(count),
-                         chunk.payload.words.eq(self.words)]
+                         Value.cast(chunk.payload.words).eq(self._chunk())]
             with m.If(taken):
                 m.d.sync += left.eq(left - count)
                 with m.If(left <= CHUNK_WORDS):
@@ -334,7 +339,7 @@ class StreamParser(wiring.Component):
             place.row.eq((line << exact_log2(rows_per_line(g))) + unit), read.addr.eq(regs.group),
         ]
         with m.State("DATA"):
-            there, taken = self._need(m, regs, CHUNK_WORDS, also=self.row.ready)
+            there, taken = self._need(m, regs, g.chunk_words, also=self.row.ready)
             m.d.comb += self.row.valid.eq(there)
             with m.If(taken & self.completes):
                 m.d.sync += unit.eq(Mux(last, 0, unit + 1))
@@ -362,7 +367,8 @@ class StreamParser(wiring.Component):
         chunk, left = self.expansion_words, regs.small_words
         count = Signal(range(CHUNK_WORDS + 1))
         m.d.comb += [count.eq(Mux(left < CHUNK_WORDS, left, CHUNK_WORDS)),
-                     chunk.payload.count.eq(count), chunk.payload.words.eq(self.words)]
+                     chunk.payload.count.eq(count),
+                     Value.cast(chunk.payload.words).eq(self._chunk())]
         with m.State("SMALL"):
             there, taken = self._need(m, regs, count, also=chunk.ready)
             m.d.comb += chunk.valid.eq(there)

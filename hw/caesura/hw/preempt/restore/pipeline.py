@@ -25,7 +25,6 @@ from ...interfaces.payloads import (
     warp_init,
 )
 from ..formats.accepted_command import accepted_command
-from ..formats.packer import CHUNK_WORDS
 from .completion import Completion
 from .expander import Expander
 from .jobs import restore_job, restored
@@ -37,10 +36,10 @@ __all__ = ["RestorePipeline"]
 
 
 class RestorePipeline(wiring.Component):
-    """Parses streams one after the other, up to four words a cycle, while what came before is
-    written.
+    """Parses streams one after the other, up to four words or a bus beat of a row a cycle,
+    while what came before is written.
 
-    Throughput is four words, a row, and a predicate, uniform register or stack entry a cycle,
+    Throughput is that, a row, and a predicate, uniform register or stack entry a cycle,
     whichever takes longest. A TB is done when all of it is written; the next is parsed meanwhile.
     With ``accepted.scramble`` every dead register is written with pseudo-random bits.
 
@@ -88,8 +87,9 @@ class RestorePipeline(wiring.Component):
         self.geometry = g
         super().__init__({
             "accepted": In(accepted_command(g)), "job": In(stream.Signature(restore_job(g))),
-            "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "level": In(range(CHUNK_WORDS + 1)),
-            "take": Out(range(CHUNK_WORDS + 1)), "failed": In(1),
+            "words": In(data.ArrayLayout(32, g.chunk_words)),
+            "level": In(range(g.chunk_words + 1)), "take": Out(range(g.chunk_words + 1)),
+            "failed": In(1),
             "crc": In(stream.Signature(32)),
             "warp_init": Out(stream.Signature(warp_init(g))),
             "stack_push": Out(stream.Signature(stack_push(g))),

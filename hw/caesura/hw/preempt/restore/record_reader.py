@@ -59,7 +59,8 @@ class RecordReader(wiring.Component):
         self.geometry = g
         super().__init__({
             "clear": In(1), "kernel": In(kernel_info(g)),
-            "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "level": In(range(CHUNK_WORDS + 1)),
+            "words": In(data.ArrayLayout(32, g.chunk_words)),
+            "level": In(range(g.chunk_words + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
             "record": Out(CCB_RECORD),
         })
@@ -70,7 +71,7 @@ class RecordReader(wiring.Component):
         row = Signal(range(RECORD_ROWS + 1), init=RECORD_ROWS)
         go = Signal()
         m.d.comb += [
-            self.full.eq(row == RECORD_ROWS), go.eq(~self.full & (self.level == CHUNK_WORDS)),
+            self.full.eq(row == RECORD_ROWS), go.eq(~self.full & (self.level >= CHUNK_WORDS)),
             checksum.start.eq(self.clear), checksum.valid.eq(go),
             checksum.data.eq(Cat(Mux((row == 0) & (k == _CRC_WORD), 0, self.words[k])
                                  for k in range(CHUNK_WORDS))),
@@ -79,7 +80,7 @@ class RecordReader(wiring.Component):
         with m.If(go):
             m.d.comb += self.take.eq(CHUNK_WORDS)
             m.d.sync += [row.eq(row + 1), Value.cast(self.record).word_select(
-                row[:2], 32 * CHUNK_WORDS).eq(Value.cast(self.words))]
+                row[:2], 32 * CHUNK_WORDS).eq(Value.cast(self.words)[:32 * CHUNK_WORDS])]
         with m.If(self.clear):
             m.d.sync += row.eq(0)
         return m

@@ -8,7 +8,6 @@ from amaranth.lib.wiring import In, Out
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import below, physical, register_write, row_access, rows_per_line
 from ..compress.decompressor import decoded_beat
-from ..formats.packer import CHUNK_WORDS
 from .expander import expanded_tag
 
 __all__ = ["row_place", "row_chunk", "RowWriter"]
@@ -31,8 +30,8 @@ def row_place(g: Geometry) -> data.StructLayout:
 
 
 def row_chunk(g: Geometry) -> data.StructLayout:
-    """The next four words of the row of `place`."""
-    return data.StructLayout({"words": data.ArrayLayout(32, CHUNK_WORDS), "place": row_place(g)})
+    """The next words of the row of `place`."""
+    return data.StructLayout({"words": data.ArrayLayout(32, g.chunk_words), "place": row_place(g)})
 
 
 class RowWriter(wiring.Component):
@@ -79,8 +78,8 @@ class RowWriter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
-        count = g.lanes // CHUNK_WORDS
-        parts = [Signal(32 * CHUNK_WORDS, name=f"part_{k}") for k in range(count)]
+        count = g.lanes // g.chunk_words
+        parts = [Signal(32 * g.chunk_words, name=f"part_{k}") for k in range(count)]
         part = Signal(range(max(2, count)))  # the one that comes next
         held = Signal()  # a row is whole
         place = Signal(row_place(g))  # and belongs there

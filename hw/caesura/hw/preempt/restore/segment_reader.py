@@ -13,14 +13,14 @@ from ..formats.unpacker import word_beat
 
 __all__ = ["read_job", "SegmentReader"]
 
-def read_job() -> data.StructLayout:
+def read_job(g: Geometry) -> data.StructLayout:
     """Words to be read from `address` on, a multiple of `bus_bytes`.
 
     The first `skip` of them only share a beat with what is wanted; whoever takes the words drops
     them. `checked` goes with the beats.
     """
-    return data.StructLayout({"address": ADDRESS_BITS, "words": WORD_COUNT_BITS, "skip": 2,
-                              "checked": 1})
+    return data.StructLayout({"address": ADDRESS_BITS, "words": WORD_COUNT_BITS,
+                              "skip": range(g.chunk_words), "checked": 1})
 
 
 class SegmentReader(wiring.Component):
@@ -67,7 +67,7 @@ class SegmentReader(wiring.Component):
         self.geometry, self.jobs = g, jobs
         self.depth = 1 << (g.memory_latency + 2 * g.burst_beats - 1).bit_length()
         super().__init__({
-            "job": In(stream.Signature(read_job())),
+            "job": In(stream.Signature(read_job(g))),
             "beat": Out(stream.Signature(word_beat(g.bus_words))),
             "clear": In(1), "error": Out(1), "cancel": In(1), "idle": Out(1),
             "port": Out(ReadPort(g)),

@@ -3,7 +3,7 @@
 ::
 
     encoded --+--> random: rows ---------------------------> rows
-              +--> uniform, strided --> Packer(4) --> queue --> words
+              +--> uniform, strided --> Packer ----> queue --> words
               +--> last of an item ---------------------------> items (how many rows it has)
               +--> pattern vectors, words of each TB
 """
@@ -53,7 +53,7 @@ class Collector(wiring.Component):
     rows : stream, out
         Rows of shared memory and of random registers, in order.
     words : stream, out
-        Words of the uniform and strided registers of each item, in groups of four, ended by a flush
+        Words of the uniform and strided registers of each item, in groups, ended by a flush
         even if there are none; all words of an item can be held, whether they are taken or not.
     items : stream, out
         Rows of each item, once its last register has come: not after the first row of the next
@@ -82,7 +82,7 @@ class Collector(wiring.Component):
         super().__init__({
             "input": In(stream.Signature(encoded(g, row_tag(g)))),
             "rows": Out(stream.Signature(data.ArrayLayout(32, g.lanes))),
-            "words": Out(stream.Signature(packed(CHUNK_WORDS))),
+            "words": Out(stream.Signature(packed(g.chunk_words))),
             "items": Out(stream.Signature(item_rows(g))),
             "select": In(record_number(g)), "vector": Out(2 * MAX_REGISTERS),
             "collected": Out(data.ArrayLayout(tb_data(g), 2)), "clear": In(2), "busy": Out(1),
@@ -91,11 +91,11 @@ class Collector(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, entering = self.geometry, self.input.payload
-        groups = g.regs_per_thread * 2 * group_count(g) // CHUNK_WORDS + 2
+        groups = g.regs_per_thread * 2 * group_count(g) // g.chunk_words + 2
         m.submodules.rows = rows = StreamQueue(data.ArrayLayout(32, g.lanes),
                                                ROWS_AHEAD, buffered=True)
-        m.submodules.packer = packer = Packer(CHUNK_WORDS)
-        m.submodules.words = words = StreamQueue(packed(CHUNK_WORDS), groups, buffered=True)
+        m.submodules.packer = packer = Packer(g.chunk_words)
+        m.submodules.words = words = StreamQueue(packed(g.chunk_words), groups, buffered=True)
         m.submodules.items = items = StreamQueue(item_rows(g), ITEMS_AHEAD)
         wiring.connect(m, packer.beat, words.input)
         for name, queue in (("rows", rows), ("words", words), ("items", items)):

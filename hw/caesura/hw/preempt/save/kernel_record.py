@@ -71,7 +71,7 @@ class KernelRecordWriter(wiring.Component):
         m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
         record = Signal(CCB_RECORD)  # without its checksum
         whole = Signal(CCB_RECORD)
-        beats = RECORD_BYTES // g.bus_bytes
+        beats = -(-RECORD_BYTES // g.bus_bytes)
         row = Signal(range(RECORD_ROWS))
         voids = Signal()
         beat = Signal(range(beats))
@@ -92,7 +92,7 @@ class KernelRecordWriter(wiring.Component):
             last.eq(voids | (beat == beats - 1)),
             out.data.eq(Mux(voids, State.DEMOTED, whole.as_value().word_select(
                 beat, 8 * g.bus_bytes))),
-            out.strobe.eq(Mux(voids, 1, (1 << g.bus_bytes) - 1)),
+            out.strobe.eq(Mux(voids, 1, (1 << min(g.bus_bytes, RECORD_BYTES)) - 1)),
         ]
         with m.FSM() as fsm:
             m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
-from ..formats.packer import CHUNK_WORDS, chunk, packed
+from ..formats.packer import chunk, packed
 from .closer import closing_tag
 from .collector import item_rows
 from .records import piece
@@ -26,7 +26,7 @@ class Merge(wiring.Component):
     Attributes
     ----------
     pieces : stream, in
-        Groups of 4 words; those that end a piece have its tag.
+        Groups of words; those that end a piece have its tag.
     rows, words, items : stream, in
         From a `Collector`.
     closing : stream, in
@@ -45,12 +45,12 @@ class Merge(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "pieces": In(stream.Signature(packed(CHUNK_WORDS, piece(g)))),
+            "pieces": In(stream.Signature(packed(g.chunk_words, piece(g)))),
             "rows": In(stream.Signature(data.ArrayLayout(32, g.lanes))),
-            "words": In(stream.Signature(packed(CHUNK_WORDS))),
+            "words": In(stream.Signature(packed(g.chunk_words))),
             "items": In(stream.Signature(item_rows(g))),
             "closing": In(stream.Signature(chunk(closing_tag()))),
-            "chunk": Out(stream.Signature(chunk(closing_tag()))),
+            "chunk": Out(stream.Signature(chunk(closing_tag(), g.chunk_words))),
         })
 
     def elaborate(self, platform):
@@ -73,7 +73,7 @@ class Merge(wiring.Component):
                 m.d.sync += [in_item.eq(0), taken.eq(0)]
         with m.Elif(closes):
             m.d.comb += [self.chunk.valid.eq(closing.valid), closing.ready.eq(self.chunk.ready)]
-            m.d.comb += [self.chunk.payload[name].eq(closing.payload[name])
+            m.d.comb += [Value.cast(self.chunk.payload[name]).eq(Value.cast(closing.payload[name]))
                          for name in ("words", "count", "skip", "flush")]
             m.d.comb += self.chunk.payload.tag.eq(closing.payload.tag)
             with m.If(go & closing.payload.flush & closing.payload.tag.closed):
@@ -90,17 +90,18 @@ class Merge(wiring.Component):
         out, group = self.chunk.payload, source.payload
         m.d.comb += [self.chunk.valid.eq(source.valid), source.ready.eq(self.chunk.ready),
                      Value.cast(out.words).eq(Value.cast(group.words)),
-                     out.count.eq(sum(group.strobe[k] for k in range(CHUNK_WORDS)))]
+                     out.count.eq(sum(group.strobe[k] for k in range(self.geometry.chunk_words)))]
 
     def _row(self, m, go):
-        """Pass on four words of a row; return whether they are its last."""
-        parts, out = self.geometry.lanes // CHUNK_WORDS, self.chunk.payload
+        """Pass on a chunk of a row; return whether it is its last."""
+        most, out = self.geometry.chunk_words, self.chunk.payload
+        parts = self.geometry.lanes // most
         part = Signal(range(max(2, parts)))
         last = Signal()
         words = Value.cast(self.rows.payload)
         m.d.comb += [last.eq(part == parts - 1), self.chunk.valid.eq(self.rows.valid),
-                     self.rows.ready.eq(self.chunk.ready & last), out.count.eq(CHUNK_WORDS),
-                     Value.cast(out.words).eq(words.word_select(part, 32 * CHUNK_WORDS))]
+                     self.rows.ready.eq(self.chunk.ready & last), out.count.eq(most),
+                     Value.cast(out.words).eq(words.word_select(part, 32 * most))]
         with m.If(go):
             m.d.sync += part.eq(Mux(last, 0, part + 1))
         return go & last

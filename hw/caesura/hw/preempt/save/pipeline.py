@@ -1,6 +1,6 @@
 """Save pipeline: from stopped warps to bursts of a context image (Lin et al. Fig. 13, spilling)::
 
-    RecordWriter --chunks--> Packer(4) --> queue -------------------+
+    RecordWriter --chunks--> Packer ----> queue -------------------+
       |      |                                                      |
       |      +-- items --> RowFetch --> Compressor --> Collector ---+--> Merge --> Packer(bus)
       |                                                    |        |                  |
@@ -22,7 +22,7 @@ from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...lib.stream_queue import StreamQueue
 from ..compress.compressor import Compressor
 from ..formats.accepted_command import accepted_command
-from ..formats.packer import CHUNK_WORDS, Packer, packed
+from ..formats.packer import Packer, packed
 from .closer import Closer, closing_tag, save_tally
 from .collector import Collector
 from .merge import Merge
@@ -34,7 +34,7 @@ from .segment_writer import SegmentWriter, data_burst, write_data, write_job
 __all__ = ["PIECES_AHEAD", "SavePipeline"]
 
 PIECES_AHEAD = 16
-"""Chunks of metadata prepared while data is written."""
+"""Groups of metadata prepared while data is written."""
 UNITS_AHEAD = 4
 """Units (streams and entry bodies) whose address is known while earlier ones are written."""
 
@@ -113,11 +113,12 @@ class SavePipeline(wiring.Component):
         m.submodules.compressor = compressor = Compressor(g, row_tag(g))
         m.submodules.collector = collector = Collector(g)
         m.submodules.closer = closer = Closer(g)
-        m.submodules.metadata = metadata = Packer(CHUNK_WORDS, piece(g))
-        m.submodules.pieces = pieces = StreamQueue(packed(CHUNK_WORDS, piece(g)), PIECES_AHEAD)
+        m.submodules.metadata = metadata = Packer(g.chunk_words, piece(g))
+        m.submodules.pieces = pieces = StreamQueue(packed(g.chunk_words, piece(g)),
+                                                    PIECES_AHEAD)
         m.submodules.jobs = jobs = StreamQueue(write_job(g), UNITS_AHEAD)
         m.submodules.merge = merge = Merge(g)
-        m.submodules.packer = packer = Packer(g.bus_words, closing_tag())
+        m.submodules.packer = packer = Packer(g.bus_words, closing_tag(), g.chunk_words)
         m.submodules.sealer = sealer = Sealer(g)
         m.submodules.writer = writer = SegmentWriter(g)
 

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...arch.context import ENTRY_WORDS
 from ...arch.geometry import Geometry
 from ...lib.bits import popcount
 from ..formats.checksum import Checksum
@@ -58,7 +59,7 @@ class Sealer(wiring.Component):
         m = Module()
         n, beat, out = self.geometry.bus_words, self.input.payload, self.output
         m.submodules.of_stream = of_stream = Checksum(n)
-        m.submodules.of_entry = of_entry = Checksum(n)
+        m.submodules.of_entry = of_entry = Checksum(min(n, ENTRY_WORDS))
         go = Signal()
         body = Signal()  # the unit in hand is an entry
         first = Signal(init=1)  # the next beat begins a unit
@@ -71,8 +72,8 @@ class Sealer(wiring.Component):
             counts.eq(Cat(beat.strobe[k] & (~self.bounded | (k < left)) for k in range(n))),
             of_stream.data.eq(Cat(Mux(counts[k], beat.words[k], 0) for k in range(n))),
             of_stream.start.eq(first & ~body), of_stream.valid.eq(go & ~body & counts.any()),
-            of_entry.data.eq(Value.cast(beat.words)), of_entry.start.eq(first & body),
-            of_entry.valid.eq(go & body),
+            of_entry.data.eq(Value.cast(beat.words)[:len(of_entry.data)]),
+            of_entry.start.eq(first & body), of_entry.valid.eq(go & body),
             self.stream_crc.eq(of_stream.crc), self.entry_crc.eq(of_entry.crc),
         ]
         with m.If(go):

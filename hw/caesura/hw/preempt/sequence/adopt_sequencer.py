@@ -4,12 +4,11 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_RECORD, ENTRY_BYTES
+from ...arch.context import CCB_RECORD, ENTRY_BYTES, ENTRY_WORDS
 from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
 from ...interfaces.preemption import adoption, engine_result, kernel_progress
 from ..formats.accepted_command import accepted_command
-from ..restore.entry_buffer import ENTRY_WORDS
 from ..restore.segment_reader import read_job
 
 __all__ = ["AdoptSequencer"]
@@ -72,7 +71,7 @@ class AdoptSequencer(wiring.Component):
             "record_full": In(1), "record_bad": In(1), "record": In(CCB_RECORD),
             "clear": Out(1), "entries_full": In(1), "entries_bad": In(1),
             "check": Out(1), "checked": In(1), "generations": In(32),
-            "read_error": In(1), "idle": In(1), "read_job": Out(stream.Signature(read_job())),
+            "read_error": In(1), "idle": In(1), "read_job": Out(stream.Signature(read_job(g))),
             "done": Out(engine_result()), "adopted": Out(adoption(g)),
         })
 

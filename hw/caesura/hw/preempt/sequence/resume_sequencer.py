@@ -11,7 +11,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_ENTRY, ENTRY_BYTES, PATTERN_WORDS, State
+from ...arch.context import CCB_ENTRY, ENTRY_BYTES, ENTRY_WORDS, PATTERN_WORDS, State
 from ...arch.faults import CommandError
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below, tb_event
@@ -19,7 +19,6 @@ from ...interfaces.preemption import admission, admitted, engine_result, residen
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import WORD_COUNT_BITS
-from ..restore.entry_buffer import ENTRY_WORDS
 from ..restore.jobs import restore_job, restored
 from ..restore.segment_reader import read_job
 from ..save.committer import head, head_event
@@ -133,7 +132,7 @@ class ResumeSequencer(wiring.Component):
             "read_error": In(1), "write_error": In(1),
             "entries_full": In(1), "bad": In(1), "look": Out(g.tb_slots),
             "select": Out(tb), "load": Out(1), "entry": In(CCB_ENTRY),
-            "read_job": Out(stream.Signature(read_job())),
+            "read_job": Out(stream.Signature(read_job(g))),
             "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
             "restore_idle": In(1),
             "head": Out(stream.Signature(head(g))),
@@ -250,7 +249,7 @@ class ResumeSequencer(wiring.Component):
         table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))  # of its pattern table
         before = Signal.like(words)  # of what precedes the table
         at = Signal(ADDRESS_BITS)  # address of the table
-        skip = Signal(2)  # words of the bus beat before it
+        skip = Signal(range(g.chunk_words))  # words of the bus beat before it
         m.d.sync += [table.eq(popcount(entry.live_warps[:g.max_block_warps]) * PATTERN_WORDS),
                      words.eq(entry.length // WORD_BYTES)]
         m.d.comb += [before.eq(words - table), at.eq(entry.register_image + before * WORD_BYTES),

@@ -219,13 +219,15 @@ class GlobalAtomics(wiring.Component):
         write = store.write_port()
         read = store.read_port(domain="comb")
         m.d.comb += [
-            beat.ready.eq(waiting & requested), here.eq(Mux(begun, number, arriving.first)),
+            beat.ready.eq(waiting & requested), here.eq(arriving.first),
             arrive.eq(waiting & (~requested | (beat.valid & beat.payload.last))),
             write.addr.eq(Cat(here, pointers["arriving"])), write.data.eq(beat.payload.data),
             write.en.eq(beat.valid & beat.ready),
             read.addr.eq(Cat(engine.number, pointers["working"])),
             engine.row.eq(read.data), engine.failed.eq(spoiled.bit_select(pointers["working"], 1)),
         ]
+        with m.If(begun):
+            m.d.comb += here.eq(number)
         with m.If(write.en):
             m.d.sync += [number.eq(here + 1), begun.eq(~beat.payload.last)]
             for i in range(g.atomic_queue):
