@@ -79,9 +79,9 @@ from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_B
 
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks", "Pattern",
            "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "ENTRY_WORDS",
-           "PATTERN_VECTOR", "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound", "ccb_bytes",
-           "entry_address", "record_address", "area_address", "entry_crc", "generations_crc",
-           "stream_crcs", "to_words", "from_words"]
+           "PATTERN_VECTOR", "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound",
+           "ccb_bytes", "entry_address", "record_address", "area_address", "entry_crc",
+           "generations_crc", "stream_crcs", "to_words", "from_words"]
 
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""

@@ -20,6 +20,7 @@ from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arch.context import ENTRY_WORDS
 from ..arch.geometry import Geometry
 from ..interfaces import payloads as payload
 from ..interfaces.port import Port
@@ -51,6 +52,7 @@ from .sequence.adopt_sequencer import AdoptSequencer
 from .sequence.counters import PreemptCounters
 from .sequence.generations_checksum import GenerationsChecksum
 from .sequence.preempt_sequencer import PreemptSequencer
+from .sequence.read_ahead import ReadAhead
 from .sequence.resume_sequencer import ResumeSequencer
 from .sequence.saved_entries import SavedEntries
 from .sequence.sequencer import Sequencer
@@ -177,10 +179,12 @@ class PreemptEngine(wiring.Component):
         m.submodules.save = forgets(save := SavePipeline(g))
         m.submodules.commit = commit = Committer(g)
         m.submodules.reader = reader = SegmentReader(g, JOBS_OF_A_TB * g.tb_slots)
-        m.submodules.unpacker = forgets(unpacker := Unpacker(g.bus_words, g.chunk_words))
+        drops = ResetInserter(sequencer.flush | resume.discard)  # and what a pass did not need
+        m.submodules.unpacker = drops(unpacker := Unpacker(g.bus_words, g.chunk_words))
         m.submodules.entries = forgets(entries := EntryBuffer(g))
         m.submodules.restore = forgets(restore := RestorePipeline(g))
-        m.submodules.checker = forgets(checker := StreamChecker(g))
+        m.submodules.checker = drops(checker := StreamChecker(g))
+        m.submodules.read_ahead = forgets(ahead := ReadAhead(g))
         m.submodules.restore_jobs = forgets(jobs := StreamQueue(restore_job(g), g.tb_slots))
         m.submodules.saved = saved = SavedEntries(g)
         m.submodules.adopt = forgets(adopt := AdoptSequencer(g))
@@ -193,18 +197,20 @@ class PreemptEngine(wiring.Component):
         self._save(m, preempt, save)
         self._heads(m, sequencer, preempt, resume, commit, saved)
         self._restore(m, resume, adopt, reader, unpacker, entries, restore, checker, jobs)
-        self._read(m, sequencer, adopt, resume, reader, unpacker, record_reader, entries, restore)
+        self._read(m, sequencer, adopt, ahead, reader, unpacker, record_reader, entries, restore)
+        self._read_ahead(m, sequencer, resume, ahead, reader, saved)
         self._adopt(m, sequencer, adopt, record_reader, entries, saved, generations)
         self._record(m, sequencer, save, commit, record_writer, generations, saved)
         self._rows(m, sequencer.resuming, save, restore)
         m.d.comb += [
-            reader.clear.eq(sequencer.clear), reader.cancel.eq(sequencer.flush),
+            reader.clear.eq(sequencer.clear), reader.cancel.eq(sequencer.flush | resume.discard),
             commit.cancel.eq(sequencer.flush), sequencer.cancel.eq(self.cancel),
             sequencer.settled.eq(commit.idle & reader.idle), self.flushing.eq(sequencer.flush),
         ]
-        self._count(m, sequencer, preempt, resume, save, reader, commit, counts)
+        self._count(m, sequencer, preempt, resume, save, ahead, commit, counts)
         m.d.comb += [part.accepted.eq(sequencer.accepted)
-                     for part in (preempt, resume, adopt, save, entries, restore, record_writer)]
+                     for part in (preempt, resume, adopt, ahead, save, entries, restore,
+                                  record_writer)]
         return m
 
     def _commands(self, m, sequencer, preempt, resume):
@@ -291,19 +297,29 @@ class PreemptEngine(wiring.Component):
         for part in (entries, restore):
             m.d.comb += [part.words.eq(unpacker.words), part.level.eq(unpacker.level)]
 
-    def _read(self, m, sequencer, adopt, resume, reader, unpacker, record, entries, restore):
+    def _read(self, m, sequencer, adopt, ahead, reader, unpacker, record, entries, restore):
         """What a resume and an adoption read: who asks, and who takes the words."""
         job = reader.job
-        for part, mine in ((adopt, sequencer.adopting), (resume, ~sequencer.adopting)):
+        for part, mine in ((adopt, sequencer.adopting), (ahead, ~sequencer.adopting)):
             m.d.comb += part.read_job.ready.eq(mine & job.ready)
             with m.If(mine):
                 m.d.comb += [job.valid.eq(part.read_job.valid),
                              job.payload.eq(part.read_job.payload)]
         m.d.comb += unpacker.take.eq(Mux(adopt.reading, record.take,
                                          Mux(entries.full, restore.take, entries.take)))
-        m.d.comb += [entries.saved.eq(Mux(sequencer.adopting, adopt.adopted.saved, resume.look)),
+        m.d.comb += [entries.saved.eq(Mux(sequencer.adopting, adopt.adopted.saved, ahead.look)),
                      record.level.eq(Mux(adopt.reading, unpacker.level, 0)),
                      record.words.eq(unpacker.words)]
+
+    def _read_ahead(self, m, sequencer, resume, ahead, reader, saved):
+        """What a resume reads: the entries, and the streams of those that are saved."""
+        m.d.comb += [
+            ahead.begin.eq(sequencer.begin_resume), ahead.look.eq(resume.look),
+            ahead.placed.eq(resume.placed), ahead.closed.eq(resume.closed),
+            ahead.over.eq(resume.discard), resume.requested.eq(ahead.requested),
+            resume.reads_idle.eq(ahead.idle & reader.idle),
+            saved.ahead.eq(ahead.select), ahead.extent.eq(saved.extent),
+        ]
 
     def _adopt(self, m, sequencer, adopt, record, entries, saved, generations):
         """An adoption: record, entries and their generations."""
@@ -316,9 +332,10 @@ class PreemptEngine(wiring.Component):
             adopt.checked.eq(generations.done), adopt.generations.eq(generations.crc),
             record.clear.eq(sequencer.begin_adopt),
             record.kernel.eq(self.kernels[sequencer.accepted.kernel]),
-            entries.generation.eq(saved.listed),
+            entries.generation.eq(saved.listed), entries.extent.eq(saved.listed_extent),
             saved.select.eq(Mux(generations.done, entries.number, generations.number)),
             saved.arrived.eq(sequencer.adopting & entries.arrived), saved.found.eq(entries.found),
+            saved.found_extent.eq(entries.found_extent),
             saved.adopted.eq(adopt.adopted), self.adopted.eq(adopt.adopted),
             sequencer.adopt_done.eq(adopt.done), sequencer.adopted.eq(adopt.adopted),
             sequencer.record_generation.eq(record.record.generation),
@@ -344,6 +361,7 @@ class PreemptEngine(wiring.Component):
             writer.kernel.eq(self.kernels[kernel]), writer.progress.eq(self.progress[kernel]),
             writer.saved.eq(saved.saved), writer.generations.eq(generations.crc),
             saved.recorded.eq(sequencer.write), saved.voided.eq(sequencer.voided),
+            saved.tally.eq(save.done),
         ]
 
     def _rows(self, m, resuming, save, restore):
@@ -357,8 +375,9 @@ class PreemptEngine(wiring.Component):
             save.row.ready.eq(~resuming & row.ready),
         ]
 
-    def _count(self, m, sequencer, preempt, resume, save, reader, commit, counts):
+    def _count(self, m, sequencer, preempt, resume, save, ahead, commit, counts):
         """Counters."""
+        asked = ahead.read_job.valid & ahead.read_job.ready & ~ahead.requested  # for an entry
         m.d.comb += [
             counts.begin_save.eq(sequencer.clear & ~sequencer.resume & ~sequencer.accepted.adopt),
             counts.saving.eq(sequencer.saving),
@@ -367,8 +386,9 @@ class PreemptEngine(wiring.Component):
             counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped),
             counts.released.eq(preempt.release.valid), counts.draining.eq(preempt.draining),
             counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),
-            counts.read_valid.eq(sequencer.resuming & reader.job.valid & reader.job.ready),
-            counts.read_words.eq(reader.job.payload.words - reader.job.payload.skip),
+            counts.read_valid.eq(sequencer.resuming & (
+                asked | resume.restore_job.valid & resume.restore_job.ready)),
+            counts.read_words.eq(Mux(asked, ENTRY_WORDS, resume.restore_job.payload.words)),
             self.counters.eq(counts.counters),
             self.activity.taken.eq(self.command.valid & self.command.ready
                                    & ~self.command.payload.adopt),

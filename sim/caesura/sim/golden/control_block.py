@@ -7,7 +7,7 @@ from caesura.hw.arch.context import CCB_RECORD, ENTRY_WORDS, State
 from caesura.hw.arch.image_reader import BadImage
 
 from .context_image import check_entry, read_entry
-from .state.kernel import Kernel
+from .state.kernel import Kernel, SavedEntry
 from .state.sm import Sm
 
 __all__ = ["read_saved", "demote", "write_record", "void_record", "read_record"]
@@ -64,8 +64,8 @@ def void_record(sm: Sm, kernel: Kernel) -> None:
     kernel.recorded = False
 
 
-def read_record(sm: Sm, kernel: Kernel) -> tuple[dict[str, int], dict[int, int]]:
-    """Return the record of a kernel, and the generation of each entry that it names.
+def read_record(sm: Sm, kernel: Kernel) -> tuple[dict[str, int], dict[int, SavedEntry]]:
+    """Return the record of a kernel, and the entries that it names.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def read_record(sm: Sm, kernel: Kernel) -> tuple[dict[str, int], dict[int, int]]
     if record["geometry_hash"] != sm.g.hash or any(record[name] != is_ for name, is_ in _identity(kernel).items()):
         raise BadImage("the record is of another geometry or kernel")
     _check_progress(sm, kernel, record)
-    saved = {index: read_saved(sm, kernel, index)["generation"]
+    saved = {index: SavedEntry.of(read_saved(sm, kernel, index))
              for index in range(sm.g.tb_slots) if record["saved"] >> index & 1}
     if _generations(sm, saved) != record["generations"]:
         raise BadImage("the entries are not those that the record was written with")
@@ -110,5 +110,5 @@ def _identity(kernel: Kernel) -> dict[str, int]:
             "const_base": kernel.descriptor.const_base}
 
 
-def _generations(sm: Sm, saved: dict[int, int]) -> int:
-    return context.generations_crc([saved.get(index, 0) for index in range(sm.g.tb_slots)])
+def _generations(sm: Sm, saved: dict[int, SavedEntry]) -> int:
+    return context.generations_crc([saved[index].generation if index in saved else 0 for index in range(sm.g.tb_slots)])

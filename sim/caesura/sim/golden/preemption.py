@@ -16,7 +16,7 @@ from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from .context_image import restore, save
 from .control_block import demote, read_record, read_saved, void_record, write_record
 from .execution import Execution
-from .state.kernel import Kernel
+from .state.kernel import Kernel, SavedEntry
 from .state.thread_block import ThreadBlock
 
 __all__ = ["Preemption"]
@@ -242,7 +242,7 @@ class Preemption:
             CCB_ENTRY, state=State.COMPLETE, generation=self._generation, register_image=area,
             shared_image=area + block.shared_offset if block.shared_offset else 0, **block.entry)
         entry[1] = context.entry_crc(entry)
-        tb.kernel.saved[tb.entry] = self._generation
+        tb.kernel.saved[tb.entry] = SavedEntry.of(block.entry | {"generation": self._generation})
         address = context.entry_address(descriptor.ccb_base, tb.entry) // 4
         words[address:address + ENTRY_WORDS] = entry
         warps = block.entry["live_warps"].bit_count()
@@ -275,8 +275,8 @@ class Preemption:
         """
         kernel, words = resume.kernel, self.machine.views[2]
         entry = read_saved(self.machine, kernel, index)
-        if entry["generation"] != kernel.saved[index]:
-            raise BadImage(f"generation {entry['generation']}, not {kernel.saved[index]}")
+        if SavedEntry.of(entry) != kernel.saved[index]:
+            raise BadImage(f"{SavedEntry.of(entry)}, not {kernel.saved[index]}")
         stream = words[entry["register_image"] // 4:][:entry["length"] // 4]
         return restore(kernel, index, entry, stream, resume.scramble)
 

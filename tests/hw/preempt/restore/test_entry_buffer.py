@@ -95,18 +95,27 @@ async def fill(ctx, dut, rng, entries):
         await ctx.tick()
 
 
-def run(*scenarios):
-    """Check each list of entries: (entries, those saved, whether one of these is bad)."""
+def extents_of(entries):
+    """The lengths of their streams, as the machine remembers them."""
+    return [{"words": entry["length"] // 4, "warps": entry["live_warps"].bit_count() & 7} for entry in entries]
+
+
+def run(*scenarios, extents=None):
+    """Check each list of entries: (entries, those saved, whether one of these is bad); lengths as theirs but for
+    `extents`."""
     dut, rng = component(EntryBuffer, G), random.Random(len(scenarios))
+    listed = []
 
     async def generations(ctx):
         while True:
             ctx.set(dut.generation, GENERATION + ctx.get(dut.number))
+            ctx.set(dut.extent, listed[min(ctx.get(dut.number), len(listed) - 1)] if listed else {})
             await ctx.tick()
 
     async def bench(ctx):
         ctx.set(dut.accepted, ACCEPTED)
         for entries, saved, bad in scenarios:
+            listed[:] = extents or extents_of(entries)
             ctx.set(dut.saved, sum(1 << k for k in saved))
             await fill(ctx, dut, rng, entries)
             assert ctx.get(dut.bad) == bad
@@ -138,6 +147,37 @@ def test_one_wrong_field_makes_a_saved_entry_bad(place):
         entries[place] = entry_of(rng, place, **good | change(entries[place]))
         scenarios += [(entries, {0, 2, 4}, 1), (entries, {0, 2, 4} - {place}, 0)]
     run(*scenarios)
+
+
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_a_stream_of_another_length_than_was_saved_is_bad(place):
+    rng = random.Random(place)
+    entries = [entry_of(rng, number) for number in range(G.tb_slots)]
+    for changes in ({"words": 1}, {"words": 1 << 9}, {"words": -1}, {"warps": 1}, {"warps": -1}):
+        extents = extents_of(entries)
+        extents[place] = {name: amount + changes.get(name, 0) for name, amount in extents[place].items()}
+        run((entries, {0, 2, 4}, 1), (entries, {0, 2, 4} - {place}, 0), extents=extents)
+
+
+def test_what_arrives_is_told_with_its_generation_and_length():
+    rng, dut, told = random.Random(3), component(EntryBuffer, G), []
+    entries = [entry_of(rng, number) for number in range(G.tb_slots)]
+
+    async def listen(ctx):
+        while True:
+            _, _, arrived, number, found, extent = await ctx.tick().sample(
+                dut.arrived, dut.number, dut.found, dut.found_extent)
+            if arrived:
+                told.append((number, found, value(extent)))
+
+    async def bench(ctx):
+        ctx.set(dut.accepted, {**ACCEPTED, "adopt": 1})
+        ctx.set(dut.saved, 0b10110)
+        await fill(ctx, dut, rng, entries)
+        assert ctx.get(dut.bad) == 0
+
+    simulate(dut, bench, watches=[listen])
+    assert told == [(k, entries[k]["generation"], extents_of(entries)[k]) for k in (1, 2, 4)]
 
 
 def test_every_flipped_bit_makes_an_entry_bad():

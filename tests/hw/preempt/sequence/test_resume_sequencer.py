@@ -1,4 +1,4 @@
-"""The resume sequencer among a dispatcher with little room, a reader, a restore pipeline and a committer."""
+"""The resume sequencer among a dispatcher with little room, reads ahead, a restore pipeline and a committer."""
 
 import random
 
@@ -13,7 +13,7 @@ from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4),
               "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3)}
-CCB_BASE, ENTRY_WORDS, LIMIT = 0x10_0000, 16, 2500
+CCB_BASE, LIMIT = 0x10_0000, 2500
 PLACE = "ctaid_x", "ctaid_y", "ctaid_z", "launch_id", "local_base"
 
 
@@ -63,12 +63,12 @@ class Bench:
 
     def begin_pass(self):
         """What is saved, or parked, is to come back in a pass of its own."""
-        g = self.g
         self.places = {entry: {"tb": tb} for entry, tb in self.parked.items()}
         self.parsed, self.first_parked, self.first = set(self.parked), dict(self.parked), len(self.started)
-        self.jobs = [{"address": CCB_BASE + 128 * k, "words": ENTRY_WORDS, "skip": 0, "checked": 0}
-                     for k in range(g.tb_slots)]
-        self.asked, self.time, self.full_at, self.load, self.shown, self.ends = 0, 0, None, 0, 0, {}
+        self.time, self.load, self.shown, self.ends = 0, 0, 0, {}
+        self.requested_at = self.rng.randint(1, 20)
+        self.full_at = self.requested_at + self.rng.randint(-1, 9)
+        self.discarding, self.given_room = 0, 0
         self.admitting, self.answer_at = None, 0
         self.restores, self.todo, self.heads = [], [], []
         self.demoted, self.recalled = set(), set()
@@ -99,7 +99,8 @@ class Bench:
         """The entry buffer: full some time after the last request; shows an entry from the cycle after a load on."""
         dut = self.dut
         ctx.set(dut.saved, sum(1 << k for k in {*self.complete, *self.parked} - self.demoted))
-        full = self.full_at is not None and self.time >= self.full_at
+        full = self.time >= self.full_at
+        ctx.set(dut.requested, self.time >= self.requested_at)
         ctx.set(dut.entries_full, full)
         assert self.judged or ctx.get(dut.look) == sum(1 << k for k in self.complete)
         self.judged |= full
@@ -136,20 +137,20 @@ class Bench:
 
     async def cycle(self, ctx):
         """Run a cycle; return the result if there is one."""
-        dut, rng = self.dut, self.rng
+        dut = self.dut
         self.buffer(ctx)
         answer, restored = self.admission(ctx), self.restore(ctx)
         event = self.commit(ctx)
-        ctx.set(dut.read_job.ready, rng.random() < 0.5)
+        self.reads(ctx)
         ctx.set(dut.read_error, self.read_error)
         ctx.set(dut.write_error, self.write_error)
         self.withdrawn |= self.time == self.withdraw_at
         ctx.set(dut.withdraw, self.withdrawn)
         failed = ctx.get(dut.failed)
         self.closed |= failed or self.withdrawn or bool(answer.get("full"))
-        _, _, load, selected, job, asked, admission, admitted, restore, queued, head, sent, start, release, done = (
+        _, _, load, selected, admission, admitted, restore, queued, head, sent, start, release, done = (
             await ctx.tick().sample(
-                dut.load, dut.select, dut.read_job.payload, dut.read_job.valid & dut.read_job.ready, dut.admit.payload,
+                dut.load, dut.select, dut.admit.payload,
                 dut.admit.valid & dut.admit.ready, dut.restore_job.payload,
                 dut.restore_job.valid & dut.restore_job.ready, dut.head.payload, dut.head.valid & dut.head.ready,
                 dut.start, dut.release, dut.done))
@@ -167,8 +168,6 @@ class Bench:
         if completed and event["error"]:
             self.parked[event["entry"]] = self.places[event["entry"]]["tb"]
         self.notes(answer, restored, event)
-        if asked:
-            self.request(value(job))
         if admitted:
             self.admit(value(admission), failed)
         if queued:
@@ -182,7 +181,8 @@ class Bench:
         if answer["valid"]:
             if not answer.get("bad") and not answer.get("full"):
                 self.places[self.admitting] = answer
-                self.expect_reads(self.admitting)
+                self.todo.append(self.admitting)
+                self.given_room += 1
             self.admitting = None
         if restored["valid"] and not restored["bad"]:
             self.parsed.add(restored["entry"])
@@ -191,26 +191,20 @@ class Bench:
         elif event["valid"] and event["state"] == State.DEMOTED:
             self.demoted.add(event["entry"])
 
-    def request(self, job):
-        expected = self.jobs.pop(0)
-        assert job == expected | {"skip": job["skip"] if expected["skip"] is None else expected["skip"]}
-        self.asked += 1
-        if self.asked == self.g.tb_slots:
-            self.full_at = self.time + self.rng.randint(1, 9)
-            self.read_error = self.fault == "entries"
-        if self.fault == "read" and self.asked > self.g.tb_slots + 3:
-            self.read_error = True
-
-    def expect_reads(self, number):
-        """The table of a TB, from the beat in which it begins, then the stream before it."""
-        entry = self.entries[number]
-        table = PATTERN_WORDS * bin(entry["live_warps"]).count("1")
-        before = entry["length"] // 4 - table
-        at = entry["register_image"] + 4 * before
-        skip = at % self.g.bus_bytes // 4
-        self.jobs += [{"address": at - 4 * skip, "words": table + skip, "skip": skip, "checked": 0},
-                      {"address": entry["register_image"], "words": before, "skip": None, "checked": 1}]
-        self.todo.append((number, skip))
+    def reads(self, ctx):
+        """What has been read ahead, until it is to be forgotten; an error of it comes at any time after the entries."""
+        dut = self.dut
+        if self.time >= self.full_at:
+            self.read_error |= self.fault == "entries"
+        self.read_error |= self.fault == "read" and self.given_room >= 2
+        discard = ctx.get(dut.discard)
+        if discard:
+            assert not self.restores and not self.heads and not self.todo, "what is forgotten is still needed"
+        self.discarding = self.discarding + 1 if discard else 0
+        self.idle_after = self.rng.randint(1, 5) if self.discarding <= 1 else self.idle_after
+        ctx.set(dut.reads_idle, self.discarding >= self.idle_after)
+        assert ctx.get(dut.placed) == sum(1 << k for k in set(self.places) - set(self.released))
+        assert ctx.get(dut.closed) or not self.closed
 
     def admit(self, admission, failed):
         number = next(k for k in self.complete if self.entries[k]["launch_id"] == admission["launch_id"])
@@ -220,9 +214,10 @@ class Bench:
         self.admitting, self.answer_at = number, self.time + self.rng.randint(0, 6)
 
     def queue(self, job):
-        number, skip = self.todo.pop(0)
+        number = self.todo.pop(0)
         place = {**self.places[number], "valid": job["place"]["valid"]}
         entry = self.entries[number]
+        skip = (entry["length"] // 4 - PATTERN_WORDS * entry["live_warps"].bit_count()) % self.g.bus_words
         assert job == {"entry": number, "place": place, "live_warps": entry["live_warps"],
                        "words": entry["length"] // 4, "skip": skip,
                        "stream_crc": entry["stream_crc"], "table_crc": entry["table_crc"]}
@@ -299,7 +294,6 @@ class Bench:
         async def bench(ctx):
             for _ in range(count):
                 errors.append(await self.resume(ctx))
-                assert not self.jobs or self.broken()
                 assert not self.restores and not self.heads
                 assert not set(self.started) & set(self.released) and len(set(self.started)) == len(self.started)
                 if not errors[-1]:

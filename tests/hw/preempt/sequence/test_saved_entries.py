@@ -1,4 +1,4 @@
-"""Saved entries: those committed and not yet demoted, each with the generation of its preempt."""
+"""Saved entries: those committed and not yet demoted, with the generation of their preempt and their length."""
 
 import random
 
@@ -6,7 +6,7 @@ from caesura.hw.arch.context import State
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.sequence.saved_entries import SavedEntries
 from support.hw.simulation import component
-from support.hw.stream_bench import simulate
+from support.hw.stream_bench import simulate, value
 
 G = preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)
 
@@ -40,5 +40,40 @@ def test_an_entry_is_saved_from_complete_to_demoted():
                 for n, expected in saved[k].items():
                     ctx.set(dut.select, n)
                     assert ctx.get(dut.listed) == expected
+
+    simulate(dut, bench)
+
+
+def test_the_length_of_a_stream_is_that_of_the_last_save_or_of_its_adoption():
+    dut, rng = component(SavedEntries, G), random.Random(2)
+
+    async def bench(ctx):
+        known = {}
+        for _ in range(400):
+            kernel, entry, saving = rng.randrange(G.kernel_slots), rng.randrange(G.tb_slots), rng.random() < 0.8
+            data, metadata, warps = 4 * rng.getrandbits(16), 4 * rng.getrandbits(10), rng.randint(1, G.max_block_warps)
+            valid, ended, arrived = rng.random() < 0.8, rng.random() < 0.2, rng.random() < 0.1
+            ctx.set(dut.kernel, kernel)
+            ctx.set(dut.saving, saving)
+            ctx.set(dut.tally, {"valid": valid, "ended": ended, "tb": rng.randrange(G.tb_slots), "entry": entry,
+                                "data_bytes": data, "metadata_bytes": metadata, "warps": warps})
+            ctx.set(dut.arrived, arrived)
+            ctx.set(dut.select, found := rng.randrange(G.tb_slots))
+            ctx.set(dut.found_extent, {"words": 7, "warps": 2})
+            await ctx.tick()
+            if arrived:
+                known[kernel, found] = {"words": 7, "warps": 2}
+            elif saving and valid and not ended:
+                known[kernel, entry] = {"words": (data + metadata) // 4, "warps": warps}
+            ctx.set(dut.tally.valid, 0)
+            ctx.set(dut.arrived, 0)
+            for (k, n), expected in known.items():
+                ctx.set(dut.kernel, k)
+                ctx.set(dut.select, n)
+                ctx.set(dut.ahead, rng.randrange(G.tb_slots))
+                assert value(ctx.get(dut.listed_extent)) == expected
+                ctx.set(dut.select, rng.randrange(G.tb_slots))
+                ctx.set(dut.ahead, n)
+                assert value(ctx.get(dut.extent)) == expected
 
     simulate(dut, bench)

@@ -20,6 +20,7 @@ from ...lib.bits import popcount
 from ..formats.accepted_command import accepted_command
 from ..formats.checksum import Checksum
 from ..formats.packer import CHUNK_WORDS
+from ..formats.stream_extent import stream_extent
 
 __all__ = ["ENTRY_ROWS", "EntryBuffer"]
 
@@ -33,10 +34,10 @@ class EntryBuffer(wiring.Component):
     """Receives all entries in order, checks those that are saved, and shows one at a time.
 
     A saved entry is bad if its state is not `State.COMPLETE`, if its checksum is wrong, if its
-    format version, geometry hash or generation is not the one expected, if its registers, warps or
-    pattern groups differ from the kernel's, if it names no warp or one that the kernel has not, or
-    if its stream does not begin with its save area, is longer than that, or is no longer than its
-    pattern table.
+    format version, geometry hash, generation or length of stream is not the one expected, if its
+    registers, warps or pattern groups differ from the kernel's, if it names no warp or one that the
+    kernel has not, or if its stream does not begin with its save area, is longer than that, or is
+    no longer than its pattern table.
 
     Parameters
     ----------
@@ -49,10 +50,12 @@ class EntryBuffer(wiring.Component):
         Forget everything; wait for `tb_slots` entries.
     saved : Signal(tb_slots), in
         Vector: entries that are looked at. Constant from `clear` on.
-    number : Signal, out; generation : Signal(32), in
-        The entry that arrives, and the generation that it has to have; any with `accepted.adopt`.
-    arrived : Signal, out; found : Signal(32), out
-        The last of a saved entry is taken in this cycle, and its generation.
+    number : Signal, out; generation : Signal(32), in; extent : in
+        The entry that arrives, the generation that it has to have, and the length of its stream;
+        any with `accepted.adopt`.
+    arrived : Signal, out; found : Signal(32), out; found_extent : out
+        The last of a saved entry is taken in this cycle; its generation, and the length of its
+        stream.
     words, level : in
     take : Signal, out
         From an `Unpacker`; words are taken four at a time until the last entry is in.
@@ -73,8 +76,10 @@ class EntryBuffer(wiring.Component):
     saved: Signal
     number: Signal
     generation: Signal
+    extent: data.View
     arrived: Signal
     found: Signal
+    found_extent: data.View
     words: data.View
     level: Signal
     take: Signal
@@ -88,8 +93,9 @@ class EntryBuffer(wiring.Component):
         self.geometry = g
         super().__init__({
             "accepted": In(accepted_command(g)), "clear": In(1), "saved": In(g.tb_slots),
-            "number": Out(below(g.tb_slots)), "generation": In(32), "arrived": Out(1),
-            "found": Out(32),
+            "number": Out(below(g.tb_slots)), "generation": In(32),
+            "extent": In(stream_extent(g)),
+            "arrived": Out(1), "found": Out(32), "found_extent": Out(stream_extent(g)),
             "words": In(data.ArrayLayout(32, g.chunk_words)),
             "level": In(range(g.chunk_words + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
@@ -114,7 +120,8 @@ class EntryBuffer(wiring.Component):
             go.eq((count != rows) & (self.level >= CHUNK_WORDS)),
             self.number.eq(count >> ENTRY_ROWS.bit_length() - 1),
             row.eq(count), write.addr.eq(self.number), write.en.eq(go << row),
-            Value.cast(write.data).eq(Value.cast(self.words)[:32 * CHUNK_WORDS].replicate(ENTRY_ROWS)),
+            Value.cast(write.data).eq(
+                Value.cast(self.words)[:32 * CHUNK_WORDS].replicate(ENTRY_ROWS)),
             read.addr.eq(self.select), read.en.eq(self.load),
             Value.cast(self.entry).eq(Value.cast(read.data)),
         ]
@@ -137,6 +144,7 @@ class EntryBuffer(wiring.Component):
         first_area = s.ccb_base + ENTRY_BYTES * (g.tb_slots + 1)
         length = Signal(32)
         expected = Signal(32)
+        warps = Signal.like(self.extent.warps)  # of the entry in hand
         part = 32 * CHUNK_WORDS
         head, image, sizes, origin = (data.View(
             CCB_ENTRY, Cat(Const(0, part * k), words, Const(0, CCB_ENTRY.size - part * (k + 1))))
@@ -157,22 +165,28 @@ class EntryBuffer(wiring.Component):
             with m.Case(_IMAGE):
                 m.d.comb += wrong.eq((image.length > s.area_bytes)
                                      | (image.length % WORD_BYTES != 0)
-                                     | (image.data_bytes > image.length))
+                                     | (image.data_bytes > image.length)
+                                     | ~s.adopt & (image.length // WORD_BYTES
+                                                   != self.extent.words))
             with m.Case(_SIZES):
                 m.d.comb += wrong.eq(
                     (sizes.registers != s.registers) | (sizes.warps != s.warps)
                     | (sizes.pag != s.pag) | (sizes.mechanism > max(Mechanism))
                     | (sizes.live_warps >> s.warps).any() | ~sizes.live_warps.any()
-                    | (length <= popcount(sizes.live_warps) * PATTERN_WORDS * WORD_BYTES))
+                    | (length <= popcount(sizes.live_warps) * PATTERN_WORDS * WORD_BYTES)
+                    | ~s.adopt & (popcount(sizes.live_warps) != self.extent.warps))
             with m.Case(_ORIGIN):
                 m.d.comb += wrong.eq((origin.geometry_hash != g.hash)
                                      | ~s.adopt & (origin.generation != self.generation))
         m.d.comb += [self.arrived.eq(go & counts & (row == _ORIGIN)),
-                     self.found.eq(origin.generation)]
+                     self.found.eq(origin.generation),
+                     self.found_extent.words.eq(length // WORD_BYTES),
+                     self.found_extent.warps.eq(warps)]
         m.d.sync += judging.eq(self.arrived)
         with m.If(go):
             m.d.sync += [expected.eq(Mux(row == _HEAD, head.crc, expected)),
                          length.eq(Mux(row == _IMAGE, image.length, length)),
+                         warps.eq(Mux(row == _SIZES, popcount(sizes.live_warps), warps)),
                          area.eq(area + Mux(row == _ORIGIN, s.area_bytes, 0))]
         with m.If(go & counts & wrong | judging & (of_entry.crc != expected)):
             m.d.sync += self.bad.eq(1)

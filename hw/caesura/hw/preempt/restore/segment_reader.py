@@ -45,7 +45,7 @@ class SegmentReader(wiring.Component):
     clear : Signal, in
         A command begins: forgets `error`.
     error : Signal, out
-        Set by a failed beat, from the cycle after it arrives, until `clear`.
+        Set by a failed beat that is not forgotten, from the cycle after it arrives, until `clear`.
     cancel : Signal, in
         Jobs and beats are forgotten, those too that are still to come; high until `idle`.
     idle : Signal, out
@@ -88,7 +88,8 @@ class SegmentReader(wiring.Component):
                      self.port.beat.ready.eq(beats.input.ready | self.cancel)]
         with m.If(self.clear):
             m.d.sync += self.error.eq(0)
-        with m.Elif(self.port.beat.valid & self.port.beat.ready & self.port.beat.payload.error):
+        with m.Elif(self.port.beat.valid & self.port.beat.ready & self.port.beat.payload.error
+                    & ~self.cancel):
             m.d.sync += self.error.eq(1)
 
         taken = Signal(WORD_COUNT_BITS)

@@ -40,7 +40,7 @@ def closing_job(g: Geometry) -> data.StructLayout:
     """
     count = range(g.max_block_warps + 1)
     return data.StructLayout({
-        "tb": below(g.tb_slots), "area": ADDRESS_BITS,
+        "tb": below(g.tb_slots), "entry": below(g.tb_slots), "area": ADDRESS_BITS,
         "bank": 1, "ended": 1, "written": 1, "live_warps": 32,
         "records": count, "items": count, "listed": g.max_block_warps, "registers": 32,
         "lines": range(g.shared_lines + 1),
@@ -49,13 +49,14 @@ def closing_job(g: Geometry) -> data.StructLayout:
 
 
 def save_tally(g: Geometry) -> data.StructLayout:
-    """The stream of TB `tb` has been written out, or it has `ended` by itself; `valid` for one
-    cycle.
+    """The stream of TB `tb`, of CCB entry `entry`, has been written out, or the TB has `ended` by
+    itself; `valid` for one cycle.
 
     With it what was saved: bytes of the stream, registers, lines, warps.
     """
-    return data.StructLayout({"valid": 1, "ended": 1, "tb": below(g.tb_slots), "data_bytes": 32,
-                              "metadata_bytes": 32, "registers": 32, "lines": 32, "warps": 32})
+    return data.StructLayout({"valid": 1, "ended": 1, "tb": below(g.tb_slots),
+                              "entry": below(g.tb_slots), "data_bytes": 32, "metadata_bytes": 32,
+                              "registers": 32, "lines": 32, "warps": 32})
 
 
 class Closer(wiring.Component):
@@ -129,7 +130,7 @@ class Closer(wiring.Component):
         m.d.comb += [
             collected.eq(self.collected[job.bank]),
             self.select.record.eq(number), self.select.bank.eq(job.bank),
-            self.done.ended.eq(job.ended), self.done.tb.eq(job.tb),
+            self.done.ended.eq(job.ended), self.done.tb.eq(job.tb), self.done.entry.eq(job.entry),
             self.done.data_bytes.eq(data_words * WORD_BYTES),
             self.done.metadata_bytes.eq(metadata_words * WORD_BYTES),
             self.done.registers.eq(job.registers),

@@ -192,7 +192,8 @@ class RecordWriter(wiring.Component):
             close.shared_words.eq(regs.shared_words), close.lines.eq(regs.lines),
         ]
         m.d.comb += [close[name].eq(regs.row[name])
-                     for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")]
+                     for name in ("entry", "launch_id", "ctaid_x", "ctaid_y", "ctaid_z",
+                                  "local_base")]
 
     def _emit(self, m, words, count, last: ValueLike = 0, **tag: ValueLike):
         """Offer a chunk; `last` ends its piece, with the given fields of the tag.

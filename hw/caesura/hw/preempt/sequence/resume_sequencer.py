@@ -2,25 +2,23 @@
 
 Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place, and right) and
 ``demoted`` (its entry is no longer resumable, acknowledged), and then starts: at once, or with
-``accepted.gang`` when all have got there that have room. Of each TB the pattern
-table is read first, then the rest of its stream; streams follow each other without a gap; TBs are
-admitted while earlier ones are still being read.
+``accepted.gang`` when all have got there that have room. What is read is asked for by `ReadAhead`,
+entries and streams back to back; TBs are admitted while earlier ones are still being read.
 """
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_ENTRY, ENTRY_BYTES, ENTRY_WORDS, PATTERN_WORDS, State
+from ...arch.context import CCB_ENTRY, PATTERN_WORDS, State
 from ...arch.faults import CommandError
-from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
+from ...arch.geometry import WORD_BYTES, Geometry
 from ...interfaces.payloads import below, tb_event
 from ...interfaces.preemption import admission, admitted, engine_result, resident_tb
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import WORD_COUNT_BITS
 from ..restore.jobs import restore_job, restored
-from ..restore.segment_reader import read_job
 from ..save.committer import head, head_event
 
 __all__ = ["ResumeSequencer"]
@@ -31,7 +29,6 @@ class _Registers:
 
     def __init__(self, g: Geometry):
         self.waiting = Signal(g.tb_slots)  # entries whose TB has no room yet
-        self.placed = Signal(g.tb_slots)  # it is in a slot
         self.parked = Signal(g.tb_slots)  # it stays there whatever happens: see `ResumeSequencer`
         self.parsed = Signal(g.tb_slots)  # it is read back
         self.recalled = Signal(g.tb_slots)  # the demotion of its entry is under way
@@ -40,11 +37,9 @@ class _Registers:
         self.tb_of = Signal(data.ArrayLayout(below(g.tb_slots), g.tb_slots))  # its slot
         self.broken = Signal()  # the resume fails
         self.full = Signal()  # there is no room for the next TB
-        self.closed = Signal()  # no further TB is admitted
         self.judged = Signal()  # all entries are in, and good
         self.current = Signal(below(g.tb_slots))  # the entry in hand
         self.place = Signal(admitted(g))  # its TB's place
-        self.requested = Signal(range(g.tb_slots + 1))  # entries requested
 
 
 class ResumeSequencer(wiring.Component):
@@ -86,8 +81,14 @@ class ResumeSequencer(wiring.Component):
         From the reader and the committer, set since `begin`.
     entries_full, bad, look, select, load, entry
         The `EntryBuffer`; `look` is the vector of the entries it is to look at.
-    read_job, restore_job, restored, restore_idle
-        The `SegmentReader` and the `RestorePipeline`.
+    placed : Signal(tb_slots), out; closed : Signal, out; requested : Signal, in
+        `ReadAhead`: entries whose TB is in a slot; no further one gets room; all entries have been
+        asked for.
+    discard : Signal, out; reads_idle : Signal, in
+        What has been asked for and not been taken is to be forgotten; nothing is under way. High
+        until then.
+    restore_job, restored, restore_idle
+        The `RestorePipeline`.
     head, head_event, commit_idle
         The `Committer`.
     admit, admitted, start, release
@@ -109,7 +110,11 @@ class ResumeSequencer(wiring.Component):
     select: Signal
     load: Signal
     entry: data.View
-    read_job: stream.Interface
+    placed: Signal
+    closed: Signal
+    requested: Signal
+    discard: Signal
+    reads_idle: Signal
     restore_job: stream.Interface
     restored: data.View
     restore_idle: Signal
@@ -132,7 +137,8 @@ class ResumeSequencer(wiring.Component):
             "read_error": In(1), "write_error": In(1),
             "entries_full": In(1), "bad": In(1), "look": Out(g.tb_slots),
             "select": Out(tb), "load": Out(1), "entry": In(CCB_ENTRY),
-            "read_job": Out(stream.Signature(read_job(g))),
+            "placed": Out(g.tb_slots), "closed": Out(1), "requested": In(1),
+            "discard": Out(1), "reads_idle": In(1),
             "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
             "restore_idle": In(1),
             "head": Out(stream.Signature(head(g))),
@@ -147,7 +153,7 @@ class ResumeSequencer(wiring.Component):
         regs = _Registers(g)
         m.d.comb += [self.failed.eq(regs.broken | self.read_error | self.write_error),
                      self.select.eq(regs.current), self.look.eq(self.saved & ~regs.parked),
-                     regs.closed.eq(regs.full | self.withdraw | self.failed)]
+                     self.closed.eq(regs.full | self.withdraw | self.failed)]
         self._track(m, regs)
         demoting = self._demote(m, regs)
         with m.FSM():
@@ -162,8 +168,8 @@ class ResumeSequencer(wiring.Component):
         started = Signal(below(self.geometry.tb_slots))
         ready = Signal.like(regs.running)
         hold = Signal()
-        coming = (regs.waiting.any() & ~regs.closed
-                  | (regs.placed & ~(regs.parsed & regs.demoted)).any())
+        coming = (regs.waiting.any() & ~self.closed
+                  | (self.placed & ~(regs.parsed & regs.demoted)).any())
         m.d.comb += [hold.eq(self.accepted.gang & coming & ~self.failed),
                      ready.eq(Mux(hold, 0, regs.demoted & ~regs.running)),
                      started.eq(lowest_number(ready)),
@@ -176,7 +182,7 @@ class ResumeSequencer(wiring.Component):
         with m.Elif(self.admitted.valid):
             m.d.sync += [regs.place.eq(self.admitted),
                          regs.tb_of[regs.current].eq(self.admitted.tb),
-                         regs.placed.eq(regs.placed | (1 << regs.current)),
+                         self.placed.eq(self.placed | (1 << regs.current)),
                          regs.waiting.eq(regs.waiting & ~(1 << regs.current))]
         with m.If(self.restored.valid & self.restored.bad):
             m.d.sync += regs.broken.eq(1)
@@ -188,12 +194,12 @@ class ResumeSequencer(wiring.Component):
             rows = [self.resident[t] for t in range(self.geometry.tb_slots)]
             parked = [Mux(row.valid & (row.kernel == self.accepted.kernel)
                           & ~row.started, 1 << row.entry, 0) for row in rows]
-            here = Signal.like(regs.placed)
+            here = Signal.like(self.placed)
             for each in parked:
                 here = here | each
-            m.d.sync += [regs.placed.eq(here), regs.parked.eq(here), regs.parsed.eq(here),
+            m.d.sync += [self.placed.eq(here), regs.parked.eq(here), regs.parsed.eq(here),
                          regs.recalled.eq(0), regs.demoted.eq(0), regs.running.eq(0),
-                         regs.broken.eq(0), regs.full.eq(0), regs.requested.eq(0)]
+                         regs.broken.eq(0), regs.full.eq(0)]
             for t, row in enumerate(rows):
                 with m.If(parked[t].any()):
                     m.d.sync += regs.tb_of[row.entry].eq(t)
@@ -205,7 +211,7 @@ class ResumeSequencer(wiring.Component):
         allowed = Signal()
         offered = Signal()
         entry = Signal.like(regs.current)
-        coming = regs.waiting.any() & ~regs.closed | (regs.placed & ~regs.parsed).any()
+        coming = regs.waiting.any() & ~self.closed | (self.placed & ~regs.parsed).any()
         m.d.comb += [
             next_ones.eq(regs.parsed & ~regs.recalled),
             allowed.eq(regs.judged & ~self.failed
@@ -221,48 +227,36 @@ class ResumeSequencer(wiring.Component):
         return offered
 
     def _read_entries(self, m, regs):
-        """Read all entries back to back; judge them together."""
-        g, job = self.geometry, self.read_job
+        """Wait for all entries; judge them together."""
         with m.State("IDLE"):
             with m.If(self.begin):
                 m.next = "ENTRIES"
         with m.State("ENTRIES"):
-            m.d.comb += [job.valid.eq(regs.requested != g.tb_slots),
-                         job.payload.words.eq(ENTRY_WORDS),
-                         job.payload.address.eq(
-                             self.accepted.ccb_base + regs.requested * ENTRY_BYTES)]
-            with m.If(job.valid & job.ready):
-                m.d.sync += regs.requested.eq(regs.requested + 1)
             m.d.sync += regs.waiting.eq(self.look)
-            with m.If(self.entries_full & ~job.valid):
+            with m.If(self.entries_full & self.requested):
                 m.next = "NEXT"
                 with m.If(self.read_error | self.bad):
                     m.d.sync += regs.broken.eq(self.bad)
-                    m.next = "FINISH"
+                    m.next = "DISCARD"
                 with m.Else():
                     m.d.sync += regs.judged.eq(1)
 
     def _admit(self, m, regs):
-        """Give each complete entry's TB room, then queue its table and its stream."""
+        """Give each complete entry's TB room, then queue its stream."""
         g, entry, admit = self.geometry, self.entry, self.admit
         words = Signal(WORD_COUNT_BITS)  # of the stream
         table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))  # of its pattern table
-        before = Signal.like(words)  # of what precedes the table
-        at = Signal(ADDRESS_BITS)  # address of the table
-        skip = Signal(range(g.chunk_words))  # words of the bus beat before it
         m.d.sync += [table.eq(popcount(entry.live_warps[:g.max_block_warps]) * PATTERN_WORDS),
                      words.eq(entry.length // WORD_BYTES)]
-        m.d.comb += [before.eq(words - table), at.eq(entry.register_image + before * WORD_BYTES),
-                     skip.eq(at % g.bus_bytes // WORD_BYTES)]
         with m.State("NEXT"):
             m.d.sync += regs.current.eq(lowest_number(regs.waiting))
             m.next = "SETTLE"
-            with m.If(regs.waiting.any() & ~regs.closed):
+            with m.If(regs.waiting.any() & ~self.closed):
                 m.next = "LOAD"
         with m.State("LOAD"):
             m.d.comb += self.load.eq(1)
             m.next = "ADMIT"
-            with m.If(regs.closed):
+            with m.If(self.closed):
                 m.next = "NEXT"
         m.d.comb += admit.payload.kernel.eq(self.accepted.kernel)
         m.d.comb += [admit.payload[name].eq(entry[name])
@@ -273,29 +267,19 @@ class ResumeSequencer(wiring.Component):
             with m.If(admit.ready):
                 m.next = "ROOM"
                 with m.If(self.admitted.valid):
-                    m.next = "TABLE"
+                    m.next = "PARSE"
         with m.State("ROOM"):
             with m.If(self.admitted.valid):
-                m.next = "TABLE"
+                m.next = "PARSE"
                 with m.If(self.admitted.bad | self.admitted.full):
                     m.next = "NEXT"
-        job = self.read_job
-        with m.State("TABLE"):
-            m.d.comb += [job.valid.eq(1), job.payload.address.eq(at - skip * WORD_BYTES),
-                         job.payload.words.eq(table + skip), job.payload.skip.eq(skip)]
-            with m.If(job.ready):
-                m.next = "READ"
-        with m.State("READ"):
-            m.d.comb += [job.valid.eq(1), job.payload.address.eq(entry.register_image),
-                         job.payload.words.eq(before), job.payload.checked.eq(1)]
-            with m.If(job.ready):
-                m.next = "PARSE"
         with m.State("PARSE"):
             m.d.comb += [
                 self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(regs.current),
                 self.restore_job.payload.place.eq(regs.place),
                 self.restore_job.payload.live_warps.eq(entry.live_warps),
-                self.restore_job.payload.words.eq(words), self.restore_job.payload.skip.eq(skip),
+                self.restore_job.payload.words.eq(words),
+                self.restore_job.payload.skip.eq((words - table) % g.bus_words),
                 self.restore_job.payload.stream_crc.eq(entry.stream_crc),
                 self.restore_job.payload.table_crc.eq(entry.table_crc)]
             with m.If(self.restore_job.ready):
@@ -303,29 +287,29 @@ class ResumeSequencer(wiring.Component):
 
     def _settle(self, m, regs, demoting):
         """Wait until all have started; after a failure give back those that cannot."""
-        left = Signal.like(regs.placed)  # to be given back
+        left = Signal.like(self.placed)  # to be given back
         quiet = Signal()  # nothing is under way
         head, event = self.head, self.head_event
         chosen = lowest_number(left)
         m.d.comb += [
-            left.eq(regs.placed & ~regs.running & ~regs.parked),
+            left.eq(self.placed & ~regs.running & ~regs.parked),
             quiet.eq(self.restore_idle & self.commit_idle & ~demoting
                      & ~(regs.demoted & ~regs.running).any()),
             self.release.tb.eq(regs.tb_of[regs.current]),
         ]
         with m.State("SETTLE"):
             m.d.sync += regs.current.eq(chosen)
-            with m.If(quiet & ~(regs.placed & ~regs.running).any()):
-                m.next = "FINISH"
+            with m.If(quiet & ~(self.placed & ~regs.running).any()):
+                m.next = "DISCARD"
             with m.Elif(quiet & self.failed):
-                m.next = "FINISH"
+                m.next = "DISCARD"
                 with m.If(left.any()):
                     m.next = "RETURN"
                     with m.If(regs.recalled.bit_select(chosen, 1)):
                         m.next = "RELOAD"
         with m.State("RETURN"):
             m.d.comb += self.release.valid.eq(1)
-            m.d.sync += regs.placed.eq(regs.placed & ~(1 << regs.current))
+            m.d.sync += self.placed.eq(self.placed & ~(1 << regs.current))
             m.next = "SETTLE"
         with m.State("RELOAD"):
             m.d.comb += self.load.eq(1)
@@ -342,8 +326,12 @@ class ResumeSequencer(wiring.Component):
                 with m.If(event.error):
                     m.d.sync += regs.parked.eq(regs.parked | (1 << regs.current))
                 with m.Else():
-                    m.d.sync += regs.placed.eq(regs.placed & ~(1 << regs.current))
+                    m.d.sync += self.placed.eq(self.placed & ~(1 << regs.current))
                 m.next = "SETTLE"
+        with m.State("DISCARD"):
+            m.d.comb += self.discard.eq(1)
+            with m.If(self.reads_idle):
+                m.next = "FINISH"
         with m.State("FINISH"):
             m.d.sync += regs.judged.eq(0)
             m.d.comb += [self.done.valid.eq(1), self.done.left.eq(self.look.any()),

@@ -1,15 +1,17 @@
-"""Saved entries: which entries of each kernel can be resumed, of which preempt each is, and whether
-the kernel's record may be believed."""
+"""Saved entries: which entries of each kernel can be resumed, of which preempt each is and how long
+its stream, and whether the kernel's record may be believed."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.context import State
-from ...arch.geometry import Geometry
+from ...arch.geometry import WORD_BYTES, Geometry
 from ...interfaces.payloads import below
 from ...interfaces.preemption import adoption
+from ..formats.stream_extent import stream_extent
+from ..save.closer import save_tally
 from ..save.committer import head_event
 
 __all__ = ["SavedEntries"]
@@ -34,8 +36,11 @@ class SavedEntries(wiring.Component):
         It is a preempt.
     event : in
         Heads that are acknowledged.
-    arrived : Signal, in; found : Signal(32), in
-        The entry `select` of a kernel that is being adopted has this generation.
+    tally : in
+        Of each stream that is saved.
+    arrived : Signal, in; found : Signal(32), in; found_extent : in
+        The entry `select` of a kernel that is being adopted has this generation, and its stream
+        this length.
     adopted : in
         Its entries count from now on.
     recorded, voided : Signal, in
@@ -48,16 +53,20 @@ class SavedEntries(wiring.Component):
         The record of the kernel may be believed.
     kept : Signal(kernel_slots), out
         Vector: kernels of which any entry is saved, or the record may be believed.
-    select : Signal, in; listed : Signal(32), out
-        The generation of one of them. Combinational.
+    select : Signal, in; listed : Signal(32), out; listed_extent : out
+        The generation of one of them, and the length of its stream. Combinational.
+    ahead : Signal, in; extent : out
+        The length of the stream of another. Combinational.
     """
 
     kernel: Signal
     generation: Signal
     saving: Signal
     event: data.View
+    tally: data.View
     arrived: Signal
     found: Signal
+    found_extent: data.View
     adopted: data.View
     recorded: Signal
     voided: Signal
@@ -67,16 +76,22 @@ class SavedEntries(wiring.Component):
     kept: Signal
     select: Signal
     listed: Signal
+    listed_extent: data.View
+    ahead: Signal
+    extent: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
             "kernel": In(below(g.kernel_slots)), "generation": In(32), "saving": In(1),
-            "event": In(head_event(g)), "arrived": In(1), "found": In(32),
+            "event": In(head_event(g)), "tally": In(save_tally(g)),
+            "arrived": In(1), "found": In(32), "found_extent": In(stream_extent(g)),
             "adopted": In(adoption(g)), "recorded": In(1), "voided": In(1),
             "start": In(g.kernel_slots), "saved": Out(g.tb_slots), "stands": Out(1),
             "kept": Out(g.kernel_slots),
             "select": In(below(g.tb_slots)), "listed": Out(32),
+            "listed_extent": Out(stream_extent(g)),
+            "ahead": In(below(g.tb_slots)), "extent": Out(stream_extent(g)),
         })
 
     def elaborate(self, platform):
@@ -113,6 +128,7 @@ class SavedEntries(wiring.Component):
                 with m.Case(k):
                     m.d.comb += self.saved.eq(mine)
                     m.d.sync += mine.eq(Mux(saved, mine | entry, mine & ~entry))
+        self._extents(m, bits)
         m.d.comb += self.kept.eq(records | Cat(mine.any() for mine in sets))
         for k, mine in enumerate(sets):
             with m.If(self.adopted.valid & (self.kernel == k)):
@@ -120,3 +136,22 @@ class SavedEntries(wiring.Component):
             with m.If(self.start[k]):
                 m.d.sync += mine.eq(0)
         return m
+
+    def _extents(self, m, bits):
+        """Remember how long each stream is; of an entry that is not saved it does not matter."""
+        g, tally = self.geometry, self.tally
+        m.submodules.extents = extents = Memory(
+            shape=stream_extent(g), depth=g.kernel_slots << bits, init=[])
+        write = extents.write_port()
+        of_tally = Signal(stream_extent(g))
+        m.d.comb += [
+            of_tally.words.eq((tally.data_bytes + tally.metadata_bytes) // WORD_BYTES),
+            of_tally.warps.eq(tally.warps),
+            write.addr.eq(self.kernel << bits | Mux(self.arrived, self.select, tally.entry)),
+            Value.cast(write.data).eq(Mux(self.arrived, Value.cast(self.found_extent),
+                                          Value.cast(of_tally))),
+            write.en.eq(self.arrived | self.saving & tally.valid & ~tally.ended),
+        ]
+        for entry, shown in ((self.select, self.listed_extent), (self.ahead, self.extent)):
+            read = extents.read_port(domain="comb")
+            m.d.comb += [read.addr.eq(self.kernel << bits | entry), shown.eq(read.data)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
@@ -11,7 +12,7 @@ from caesura.hw.arch.footprint import local_region_bytes, tb_footprint
 from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Register
 
-__all__ = ["Descriptor", "Kernel"]
+__all__ = ["Descriptor", "SavedEntry", "Kernel"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,27 @@ class Descriptor:
         return tb_footprint(g, self.grid, self.threads, self.registers, self.warps, self.shared_bytes) is not None
 
 
+class SavedEntry(NamedTuple):
+    """What the machine remembers of an entry: nothing else in memory is believed to be it.
+
+    Attributes
+    ----------
+    generation : int
+        Of the preempt that wrote it.
+    length, warps : int
+        Bytes of its stream, and warps that have a record there.
+    """
+
+    generation: int
+    length: int
+    warps: int
+
+    @classmethod
+    def of(cls, entry: dict[str, int]) -> SavedEntry:
+        """Return that of an entry with these fields."""
+        return cls(entry["generation"], entry["length"], entry["live_warps"].bit_count())
+
+
 class Kernel:
     """A kernel slot.
 
@@ -76,8 +98,8 @@ class Kernel:
     entries : int
         Bit an entry of the CCB: it belongs to a TB, on the SM or preempted, and with it its save area and its region
         of local memory.
-    saved : dict of int to int
-        Generation of each entry that can be resumed.
+    saved : dict of int to SavedEntry
+        The entries that can be resumed.
     recorded : bool
         The record in memory may be believed: nothing of the kernel has run since it was written.
     abandoned : bool
@@ -92,7 +114,7 @@ class Kernel:
         self.stopping = False
         self.launched = self.completed = self.faults = self.entries = 0
         self.place: tuple[int, int, int] = 0, 0, 0
-        self.saved: dict[int, int] = {}
+        self.saved: dict[int, SavedEntry] = {}
         self.recorded = self.abandoned = False
 
     def load(self, descriptor: Descriptor) -> None:

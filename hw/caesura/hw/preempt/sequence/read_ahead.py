@@ -1,0 +1,133 @@
+"""Read ahead: what a resume reads, asked for before it is known who gets room.
+
+All entries are read, and right behind them the streams of the saved ones, whose length the machine
+remembers (`SavedEntries`): so that a resume waits for memory once, not first for the entries and
+then for the streams.
+"""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from ...arch.context import ENTRY_BYTES, ENTRY_WORDS, PATTERN_WORDS, area_address
+from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
+from ...interfaces.payloads import below
+from ...lib.bits import lowest_number, without_lowest
+from ..formats.accepted_command import accepted_command
+from ..formats.packer import WORD_COUNT_BITS
+from ..formats.stream_extent import stream_extent
+from ..restore.segment_reader import read_job
+
+__all__ = ["ReadAhead"]
+
+
+class ReadAhead(wiring.Component):
+    """Asks for the entries of a kernel, then of each saved one for the pattern table and the rest
+    of its stream, in the order of the entries.
+
+    A stream is asked for if its TB has room, or may still get it: in the first pass of a resume all
+    of them, in a later one, when room has become free for a TB or two, one more than have been
+    given room. What is asked for and not needed has to be dropped by whoever takes the words.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    accepted : in
+        The command; constant from `begin` on.
+    begin : Signal, in
+        A pass begins, with `accepted` set from this cycle on.
+    look, placed : Signal(tb_slots), in
+        Vectors: entries that are to come back, from the cycle after `begin` on; those whose TB has
+        room.
+    closed : Signal, in
+        No further TB gets room.
+    over : Signal, in
+        Nothing more is needed; high until `idle`.
+    select : Signal, out; extent : in
+        The length of the stream of entry `select`. Combinational.
+    read_job : stream, out
+        To a `SegmentReader`.
+    requested : Signal, out
+        All entries have been asked for.
+    idle : Signal, out
+    """
+
+    accepted: data.View
+    begin: Signal
+    look: Signal
+    placed: Signal
+    closed: Signal
+    over: Signal
+    select: Signal
+    extent: data.View
+    read_job: stream.Interface
+    requested: Signal
+    idle: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        super().__init__({
+            "accepted": In(accepted_command(g)), "begin": In(1), "look": In(g.tb_slots),
+            "placed": In(g.tb_slots), "closed": In(1), "over": In(1),
+            "select": Out(below(g.tb_slots)), "extent": In(stream_extent(g)),
+            "read_job": Out(stream.Signature(read_job(g))), "requested": Out(1), "idle": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        g, s, job = self.geometry, self.accepted, self.read_job
+        entry = Signal(range(g.tb_slots + 1))  # the one to be asked for
+        left = Signal(g.tb_slots)  # entries whose stream has not been asked for
+        chosen = Signal(below(g.tb_slots))
+        wanted = Signal()  # its stream is
+        area = Signal(ADDRESS_BITS)  # of the entry selected
+        table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))  # words of its pattern table
+        before = Signal(WORD_COUNT_BITS)  # and of what precedes it
+        at = Signal(ADDRESS_BITS)  # address of the table
+        skip = Signal(range(g.chunk_words))  # words of the bus beat before it
+        m.d.comb += [
+            self.requested.eq(entry == g.tb_slots), chosen.eq(lowest_number(left)),
+            wanted.eq(left.any() & (self.placed.bit_select(chosen, 1) | ~self.closed & (
+                ~s.again | ~(self.look & ~left & ~self.placed).any()))),
+            table.eq(self.extent.warps * PATTERN_WORDS), at.eq(area + before * WORD_BYTES),
+            skip.eq(at % g.bus_bytes // WORD_BYTES),
+        ]
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += self.idle.eq(1)
+                with m.If(self.begin):
+                    m.d.sync += entry.eq(0)
+                    m.next = "ENTRIES"
+            with m.State("ENTRIES"):
+                m.d.comb += [job.valid.eq(~self.requested), job.payload.words.eq(ENTRY_WORDS),
+                             job.payload.address.eq(s.ccb_base + entry * ENTRY_BYTES)]
+                m.d.sync += left.eq(self.look)
+                with m.If(job.valid & job.ready):
+                    m.d.sync += entry.eq(entry + 1)
+                with m.If(self.requested):
+                    m.next = "CHOOSE"
+            with m.State("CHOOSE"):
+                m.d.sync += self.select.eq(chosen)
+                with m.If(wanted & ~self.over):
+                    m.d.sync += left.eq(without_lowest(left))
+                    m.next = "FIND"
+                with m.Elif(self.over):
+                    m.next = "IDLE"
+            with m.State("FIND"):
+                m.d.sync += [area.eq(area_address(g, s.ccb_base, s.area_bytes, self.select)),
+                             before.eq(self.extent.words - table)]
+                m.next = "TABLE"
+            with m.State("TABLE"):
+                m.d.comb += [job.valid.eq(1), job.payload.address.eq(at - skip * WORD_BYTES),
+                             job.payload.words.eq(table + skip), job.payload.skip.eq(skip)]
+                with m.If(job.ready):
+                    m.next = "STREAM"
+            with m.State("STREAM"):
+                m.d.comb += [job.valid.eq(1), job.payload.address.eq(area),
+                             job.payload.words.eq(before), job.payload.checked.eq(1)]
+                with m.If(job.ready):
+                    m.next = "CHOOSE"
+        return m

@@ -1,0 +1,106 @@
+"""What a resume reads: entries, then the streams of the saved ones, those that are needed and not many more."""
+
+import random
+
+import pytest
+
+from caesura.hw.arch.context import PATTERN_WORDS, area_address
+from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.sequence.read_ahead import ReadAhead
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate, value
+
+GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4.0),
+              "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3),
+              "bus of 128": preset("gtx480").replace(warps=8, bus_bytes=128, bytes_per_cycle=128.0)}
+CCB_BASE, AREA_BYTES, ENTRY_WORDS, LIMIT = 0x10_0000, 0x4000, 16, 400
+
+
+class Bench:
+    """One pass: TBs get room one after the other, up to `room` of them; the reader takes jobs at `pace`."""
+
+    def __init__(self, g, seed, again, room, pace=0.6):
+        self.g, self.rng, self.again, self.room, self.pace = g, random.Random(seed), again, room, pace
+        self.look = self.rng.getrandbits(g.tb_slots) | 1
+        self.extents = [{"words": self.rng.randint(4 * 8 + 1, 500), "warps": self.rng.randint(1, 8)}
+                        for _ in range(g.tb_slots)]
+        for extent in self.extents:
+            extent["warps"] = min(extent["warps"], g.max_block_warps)
+        self.wanted = [k for k in range(g.tb_slots) if self.look >> k & 1]
+
+    def jobs_of(self, number):
+        extent, word = self.extents[number], self.g.bus_words
+        area = area_address(self.g, CCB_BASE, AREA_BYTES, number)
+        before = extent["words"] - PATTERN_WORDS * extent["warps"]
+        skip = before % word
+        return [{"address": area + 4 * (before - skip), "words": extent["words"] - before + skip, "skip": skip,
+                 "checked": 0},
+                {"address": area, "words": before, "skip": 0, "checked": 1}]
+
+    def run(self):
+        """Return the entries whose streams were asked for."""
+        g, rng, dut = self.g, self.rng, component(ReadAhead, self.g)
+        expected = [{"address": CCB_BASE + 128 * k, "words": ENTRY_WORDS, "skip": 0, "checked": 0}
+                    for k in range(g.tb_slots)] + [job for k in self.wanted for job in self.jobs_of(k)]
+        asked, placed = [], []
+
+        async def bench(ctx):
+            ctx.set(dut.accepted, {"ccb_base": CCB_BASE, "area_bytes": AREA_BYTES, "again": self.again})
+            ctx.set(dut.look, self.look)
+            ctx.set(dut.begin, 1)
+            await ctx.tick()
+            ctx.set(dut.begin, 0)
+            closed, since = False, 0
+            for _ in range(LIMIT):
+                ctx.set(dut.extent, self.extents[min(ctx.get(dut.select), g.tb_slots - 1)])
+                ctx.set(dut.read_job.ready, rng.random() < self.pace)
+                _, _, job, taken, requested = await ctx.tick().sample(
+                    dut.read_job.payload, dut.read_job.valid & dut.read_job.ready, dut.requested)
+                assert requested == (len(asked) >= g.tb_slots)
+                if taken:
+                    asked.append(value(job))
+                streams = max(0, len(asked) - g.tb_slots + 1) // 2
+                assert not self.again or streams <= len(placed) + 1, "more than one ahead"
+                assert not taken or not closed or len(asked) <= g.tb_slots + 2 * max(len(placed), since), "not needed"
+                if len(placed) < min(self.room, len(self.wanted)) and requested and rng.random() < 0.1:
+                    placed.append(self.wanted[len(placed)])
+                    ctx.set(dut.placed, sum(1 << k for k in placed))
+                elif len(placed) == self.room and rng.random() < 0.1:
+                    since = since if closed else -(-(len(asked) - g.tb_slots) // 2) + 1  # the one begun ends
+                    closed = True
+                    ctx.set(dut.closed, 1)
+                assert not ctx.get(dut.idle)
+            ctx.set(dut.over, 1)
+            for _ in range(4):
+                await ctx.tick()
+            assert ctx.get(dut.idle)
+
+        simulate(dut, bench, cycles=2 * LIMIT)
+        assert asked == expected[:len(asked)]
+        assert len(asked) >= g.tb_slots + 2 * len(placed), "a TB that has room is not read"
+        return self.wanted[:(len(asked) - g.tb_slots) // 2], placed
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("seed", range(6))
+def test_in_the_first_pass_all_saved_streams_are_read_behind_the_entries(name, seed):
+    bench = Bench(GEOMETRIES[name], f"{name} {seed}", 0, 99)
+    read, placed = bench.run()
+    assert read == placed == bench.wanted
+
+
+@pytest.mark.parametrize("room", [0, 1, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_in_a_later_pass_one_more_is_read_than_has_room(room, seed):
+    bench = Bench(GEOMETRIES["bus of 16"], f"{room} {seed}", 1, room)
+    read, placed = bench.run()
+    assert len(placed) <= len(read) <= len(placed) + 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_is_asked_for_any_more_once_no_further_tb_gets_room_and_what_has_room_is(seed):
+    bench = Bench(GEOMETRIES["bus of 16"], seed, 0, 2, pace=0.1)
+    bench.look = (1 << bench.g.tb_slots) - 1
+    bench.wanted = list(range(bench.g.tb_slots))
+    read, placed = bench.run()
+    assert read[:len(placed)] == placed and len(read) < len(bench.wanted)
