@@ -72,7 +72,7 @@ def test_every_element_is_listed_once_on_the_smallest(tiny):
 
 
 @pytest.mark.parametrize("g", [
-    pytest.param(preset("tiny").replace(lanes=4), id="two beats"),
+    pytest.param(preset("tiny").replace(warp_size=16), id="two beats"),
     *(pytest.param(preset(name), id=name, marks=pytest.mark.full) for name in PRESETS if name != "tiny")])
 def test_every_element_is_listed_once(g):
     assert compare(elements(Fragment.get(Sm(g), None)), names()) == []

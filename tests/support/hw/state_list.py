@@ -414,18 +414,21 @@ _ENGINE = {
     ),
     "control.engine.resume": (
         _bookkeeping("fsm_state waiting placed parked parsed recalled offered entry demoted "
-                     "running tb_of broken full judged current place requested table words", _COMMAND),
+                     "running tb_of broken full judged current place table words", _COMMAND),
     ),
     "control.engine.entries": (
-        _bookkeeping("memory[] memory[].read0 count bad judging length area expected", _COMMAND),
+        _bookkeeping("memory[] memory[].read0 count bad judging length area expected warps", _COMMAND),
     ),
     "control.engine.commit": (
         _bookkeeping("complete completes valid request issued count number error", _COMMAND),
     ),
     "control.engine.saved": (
-        _descriptor("saved_# generations[] records",
+        _descriptor("saved_# generations[] extents[] records",
                     "which entries can be resumed, and whether the record may be believed; set by a commit or an "
                     "adoption, ended by a demotion or a start"),
+    ),
+    "control.engine.read_ahead": (
+        _bookkeeping("fsm_state entry left select area before", _COMMAND),
     ),
     "control.engine.adopt": (_bookkeeping("fsm_state requested error", _COMMAND),),
     "control.engine.record_reader": (_bookkeeping("record row", _COMMAND),),
@@ -483,7 +486,7 @@ _ENGINE = {
     "control.engine.restore.parser.table": (_bookkeeping("patterns[]", _STREAM),),
     "control.engine.restore.state": (_bookkeeping("job", _STREAM),),
     "control.engine.restore.rows": (
-        _bookkeeping("part_# part held place pinned", _STREAM),
+        _bookkeeping("part_# part words held place pinned", _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
     ),
     "control.engine.restore.completion": (_bookkeeping("held tb", _STREAM),),

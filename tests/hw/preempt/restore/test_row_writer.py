@@ -67,7 +67,7 @@ def test_all_rows_come_in_order_each_from_its_side(name):
     assert row is None and beat is None and len(noise) == sum(each["dead"] for each in extra)
 
 
-def test_a_row_of_eight_lanes_takes_two_cycles_and_is_pending_until_it_is_taken():
+def test_a_row_of_eight_lanes_takes_two_cycles_and_waits_while_the_next_is_gathered():
     g, dut = TINY, component(RowWriter, TINY)
 
     async def bench(ctx):
@@ -79,10 +79,17 @@ def test_a_row_of_eight_lanes_takes_two_cycles_and_is_pending_until_it_is_taken(
         assert ctx.get(dut.completes) and not ctx.get(dut.pending)
         ctx.set(dut.chunk.payload, {"words": [5, 6, 7, 8], "place": place})
         await ctx.tick()
-        assert ctx.get(dut.restore_write.valid) and ctx.get(dut.pending) == 2 and not ctx.get(dut.chunk.ready)
-        assert list(ctx.get(dut.restore_write.payload.data)) == list(range(1, g.lanes + 1))
+        assert not ctx.get(dut.completes) and ctx.get(dut.chunk.ready), "the next row cannot begin"
+        for _ in range(3):
+            await ctx.tick()
+            assert ctx.get(dut.restore_write.valid) and ctx.get(dut.pending) == 2
+            assert list(ctx.get(dut.restore_write.payload.data)) == list(range(1, g.lanes + 1))
+            assert ctx.get(dut.completes) and not ctx.get(dut.chunk.ready)
         ctx.set(dut.restore_write.ready, 1)
         assert ctx.get(dut.chunk.ready)
+        await ctx.tick()
+        assert list(ctx.get(dut.restore_write.payload.data))[:4] == [5, 6, 7, 8], "the row gathered meanwhile"
+        assert ctx.get(dut.pending) == 2 and not ctx.get(dut.completes)
         await ctx.tick()
         assert not ctx.get(dut.pending) and ctx.get(dut.completes), "the next row has begun"
         ctx.set(dut.clear, 1)

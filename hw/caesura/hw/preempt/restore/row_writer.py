@@ -35,8 +35,8 @@ def row_chunk(g: Geometry) -> data.StructLayout:
 
 
 class RowWriter(wiring.Component):
-    """Gathers chunks into rows and offers each until it is taken; when there is none for the
-    register file, what the expander has until that is taken.
+    """Gathers chunks into rows and offers each until it is taken, while the next is gathered; when
+    there is none for the register file, what the expander has until that is taken.
 
     Parameters
     ----------
@@ -79,13 +79,15 @@ class RowWriter(wiring.Component):
         m = Module()
         g = self.geometry
         count = g.lanes // g.chunk_words
-        parts = [Signal(32 * g.chunk_words, name=f"part_{k}") for k in range(count)]
+        parts = [Signal(32 * g.chunk_words, name=f"part_{k}") for k in range(count - 1)]
         part = Signal(range(max(2, count)))  # the one that comes next
-        held = Signal()  # a row is whole
+        words = Signal(32 * g.lanes)  # of the row that is whole
+        held = Signal()  # there is one
         place = Signal(row_place(g))  # and belongs there
         gone = Signal()  # it is taken
         go = Signal()
-        m.d.comb += [self.completes.eq(part == count - 1), self.chunk.ready.eq(~held | gone),
+        m.d.comb += [self.completes.eq(part == count - 1),
+                     self.chunk.ready.eq(~self.completes | ~held | gone),
                      go.eq(self.chunk.valid & self.chunk.ready),
                      self.pending.eq(Mux(held, 1 << place.bank, 0))]
         with m.If(gone):
@@ -93,13 +95,14 @@ class RowWriter(wiring.Component):
         with m.If(go):
             m.d.sync += part.eq(Mux(self.completes, 0, part + 1))
             with m.If(self.completes):
-                m.d.sync += [held.eq(1), place.eq(self.chunk.payload.place)]
+                m.d.sync += [held.eq(1), place.eq(self.chunk.payload.place), words.eq(
+                    Cat(*parts, Value.cast(self.chunk.payload.words)))]
         with m.If(self.clear):
             m.d.sync += part.eq(0)
         for k, each in enumerate(parts):
             with m.If(go & (part == k)):
                 m.d.sync += each.eq(Value.cast(self.chunk.payload.words))
-        self._offer(m, Cat(parts), held, place, gone)
+        self._offer(m, words, held, place, gone)
         return m
 
     def _offer(self, m, words, held, place, gone):
