@@ -17,11 +17,12 @@ from support.selection import quick
 pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
 
 GEOMETRIES = {"8x8": preset("tiny"), "16x4": preset("tiny").replace(
-    warps=6, tb_slots=3, warp_size=16, lanes=4, regs_per_thread=60, registers=512, shared_bytes=128 * 50)}
+    warps=6, tb_slots=3, warp_size=16, lanes=4, regs_per_thread=60, registers=512, shared_bytes=128 * 50),
+    "bus of 128": preset("tiny").replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
 KERNEL = 1
 EVERY = [(name, *case) for name in GEOMETRIES for case in (
     ("any", 0, 0), ("least", 1, 1), ("most", 3, 0), ("any", -1, 1))]
-CASES = quick(EVERY, [EVERY[k] for k in (0, 1, 3, 6)])
+CASES = quick(EVERY, [EVERY[k] for k in (0, 1, 3, 6, 8, 11)])
 """Sizes of what is saved, lines of shared memory (-1: all), and whether dead registers are scrambled."""
 
 
@@ -166,8 +167,9 @@ class Bench:
         for _ in range(20000):
             if failed_at is not None and taken >= failed_at:
                 ctx.set(dut.failed, 1)
-            level = min(max(level, rng.choice([4, 4, rng.randint(0, 4)])), len(words) - taken)
-            ctx.set(dut.words, words[taken:taken + level] + [rng.getrandbits(32)] * (4 - level))
+            most = self.g.chunk_words
+            level = min(max(level, rng.choice([most, most, rng.randint(0, most)])), len(words) - taken)
+            ctx.set(dut.words, words[taken:taken + level] + [rng.getrandbits(32)] * (most - level))
             ctx.set(dut.level, level)
             if taken == len(words) and rng.random() < 0.3:
                 ctx.set(dut.crc.payload, image.read_crc)

@@ -1,4 +1,4 @@
-"""The row writer: rows of four words at a time, and the expander's rows between them, none changed or lost."""
+"""The row writer: rows of four words or a bus beat at a time, and the expander's rows between them, none changed or lost."""
 
 import random
 
@@ -10,7 +10,9 @@ from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
 
 TINY = preset("tiny")
-GEOMETRIES = {"8 lanes": TINY, "4 lanes": TINY.replace(lanes=4)}
+GEOMETRIES = {"8 lanes": TINY, "4 lanes": TINY.replace(lanes=4), "bus of 32": TINY.replace(bus_bytes=32, bytes_per_cycle=32.0),
+              "32 lanes": TINY.replace(warp_size=32, lanes=32),
+              "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
 
 
 def place_of(rng, g):
@@ -26,7 +28,7 @@ def test_all_rows_come_in_order_each_from_its_side(name):
     chunks = []
     for _ in range(60):
         place, words = place_of(rng, g), [rng.getrandbits(32) for _ in range(g.lanes)]
-        chunks += [{"words": words[at:at + 4], "place": place} for at in range(0, g.lanes, 4)]
+        chunks += [{"words": words[at:at + g.chunk_words], "place": place} for at in range(0, g.lanes, g.chunk_words)]
         if place["shared"]:
             shared.append((place["row"], words))
         else:

@@ -16,9 +16,9 @@ from support.hw.stream_bench import get, put_all, simulate, steady
 TINY = preset("tiny")
 
 
-@pytest.mark.parametrize("bus", [4, 8, 16])
+@pytest.mark.parametrize("bus", [4, 8, 16, 128])
 def test_segment_reader_streams_jobs_back_to_back(bus):
-    g, rng = TINY.replace(bus_bytes=bus, bytes_per_cycle=bus, memory_latency=17), random.Random(bus)
+    g, rng = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=bus, memory_latency=17), random.Random(bus)
     jobs = [(bus * rng.randint(0, 100), rng.randint(0, 70)) for _ in range(12)] + [(0, 400)]
     m = Module()
     m.submodules.reader = dut = SegmentReader(g, 4)
@@ -65,9 +65,9 @@ def test_segment_reader_streams_jobs_back_to_back(bus):
     assert last[-1] - last[0] == len(last) - 1, "gaps in a long job"
 
 
-@pytest.mark.parametrize("bus", [4, 16])
+@pytest.mark.parametrize("bus", [4, 16, 128])
 def test_no_more_is_requested_than_there_is_room_for(bus):
-    g = TINY.replace(bus_bytes=bus, bytes_per_cycle=bus)
+    g = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=bus)
     dut, beats = component(SegmentReader, g, 2), []
 
     async def memory(ctx):

@@ -28,14 +28,16 @@ class Case:
             ("launch_id", 32), ("ctaid_x", 32), ("ctaid_y", 16), ("ctaid_z", 16), ("local_base", 32))}
         metadata_words = rng.randint(9, 900) if records else 0
         shared_words = rng.randint(1, metadata_words) if lines and records else 0
-        self.job = {"tb": rng.randrange(g.tb_slots), "area": 128 * rng.randrange(1 << 24), "bank": bank, "ended": ended,
-                    "written": written, "live_warps": live_warps, "records": records, "listed": listed,
+        self.job = {"tb": rng.randrange(g.tb_slots), "entry": rng.randrange(g.tb_slots), "area": 128 * rng.randrange(1 << 24),
+                    "bank": bank, "ended": ended, "written": written,
+                    "live_warps": live_warps, "records": records, "listed": listed,
                     "items": bin(listed).count("1"), "registers": rng.randint(0, 60), "lines": lines,
                     "metadata_words": metadata_words, "shared_words": shared_words, **place}
         self.vectors = [rng.getrandbits(2 * MAX_REGISTERS) for _ in range(records)]
         self.words = rng.randint(0, 5000) if listed else 0
         data_bytes, metadata_bytes = 4 * self.words + 128 * lines, 4 * (metadata_words + PATTERN_WORDS * records)
-        self.tally = {"valid": 1, "ended": ended, "tb": self.job["tb"], "data_bytes": data_bytes,
+        self.tally = {"valid": 1, "ended": ended, "tb": self.job["tb"], "entry": self.job["entry"],
+                      "data_bytes": data_bytes,
                       "metadata_bytes": metadata_bytes, "registers": self.job["registers"], "lines": lines,
                       "warps": records}
         self.stream_words, self.stream_crc = self.words + 32 * lines + metadata_words, rng.getrandbits(32)
@@ -115,7 +117,8 @@ def test_table_body_and_tally_of_each_tb(name, lines):
             await ctx.tick().until(~dut.busy)
             assert len(tallies) == number + 1
             assert tallies[-1] == (case.tally if case.job["written"] else
-                                   {**tallies[-1], "ended": 1, "tb": case.job["tb"], "registers": case.job["registers"],
+                                   {**tallies[-1], "ended": 1, "tb": case.job["tb"], "entry": case.job["entry"],
+                                    "registers": case.job["registers"],
                                     "data_bytes": 0, "metadata_bytes": 0, "lines": 0, "warps": 0})
             assert clears[-1] == 1 << bank
 

@@ -15,7 +15,8 @@ from support.selection import quick
 pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
 
 TINY = preset("tiny")
-GEOMETRIES = {"8x8": TINY, "32x8": TINY.replace(warp_size=32, regs_per_thread=18)}
+GEOMETRIES = {"8x8": TINY, "32x8": TINY.replace(warp_size=32, regs_per_thread=18),
+              "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
 EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.5)]
 CASES = quick(EVERY, [("8x8", 0.0), *((name, 0.5) for name in GEOMETRIES)])
 
@@ -85,7 +86,7 @@ def test_rows_words_and_notes_of_two_tbs(name, stall):
             while not flush:
                 group = value(await get(ctx, dut.words, rng, stall))
                 taken = bin(group["strobe"]).count("1")
-                assert group["strobe"] == (1 << taken) - 1 and (taken == 4 or group["flush"])
+                assert group["strobe"] == (1 << taken) - 1 and (taken == g.chunk_words or group["flush"])
                 got, flush = got + group["words"][:taken], group["flush"]
             assert got == item.words
 

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/me
 
 TINY = preset("tiny")
 GEOMETRIES = {"bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4), "bus of 8": TINY,
-              "bus of 16": TINY.replace(bus_bytes=16, tb_slots=5)}
+              "bus of 16": TINY.replace(bus_bytes=16, tb_slots=5),
+              "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
 EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.4)]
 CASES = quick(EVERY, [("bus of 4", 0.0), *((name, 0.4) for name in GEOMETRIES)])
 CCB_BASE = 0x4_0000

@@ -13,7 +13,8 @@ from support.selection import quick
 pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
 
 TINY = preset("tiny")
-GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(warp_size=16, lanes=16)}
+GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(warp_size=16, lanes=16),
+              "bus of 32": TINY.replace(bus_bytes=32, bytes_per_cycle=32.0), "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
 EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.6)]
 CASES = quick(EVERY, [("8x8", 0.0), *((name, 0.6) for name in GEOMETRIES)])
 
@@ -29,12 +30,12 @@ class Streams:
         return [self.rng.getrandbits(32) for _ in range(count)]
 
     def groups(self, stream, count, **tag):
-        """Words in groups of four, the last of which ends the piece, even if it has none."""
-        words = self.some(count)
-        for at in range(0, max(1, count), 4):
-            group = words[at:at + 4]
-            last = at + 4 >= count
-            stream.append({"words": group + [0] * (4 - len(group)), "strobe": (1 << len(group)) - 1, "flush": last,
+        """Words in groups, the last of which ends the piece, even if it has none."""
+        words, most = self.some(count), self.g.chunk_words
+        for at in range(0, max(1, count), most):
+            group = words[at:at + most]
+            last = at + most >= count
+            stream.append({"words": group + [0] * (most - len(group)), "strobe": (1 << len(group)) - 1, "flush": last,
                            **({"tag": tag} if last and tag else {})})
             self.chunks.append((group, 0, 0, 0))
 
@@ -42,7 +43,8 @@ class Streams:
         for _ in range(count):
             row = self.some(self.g.lanes)
             self.rows.append(row)
-            self.chunks += [(row[at:at + 4], 0, 0, 0) for at in range(0, len(row), 4)]
+            self.chunks += [(row[at:at + self.g.chunk_words], 0, 0, 0)
+                            for at in range(0, len(row), self.g.chunk_words)]
 
     def item(self, rows, words):
         self.groups(self.pieces, self.rng.randint(5, 12), registers=1)
@@ -88,7 +90,8 @@ def test_everything_comes_in_its_place(name, stall):
             assert not flush or out["tag"]["final"] == final
         assert not ctx.get(dut.chunk.valid)
 
-    sources = [put_all(getattr(dut, name), getattr(streams, name), rng, stall)
+    # the rows of an item are never later than the first row of the next (`Collector.items`)
+    sources = [put_all(getattr(dut, name), getattr(streams, name), rng, 0.0 if name == "items" else stall)
                for name in ("pieces", "rows", "words", "items", "closing")]
     simulate(dut, *sources, sink, watches=[steady(dut.chunk)])
 

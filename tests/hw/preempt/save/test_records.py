@@ -203,7 +203,7 @@ class Bench:
             "live_warps": sum(1 << n for n in numbers),
             "records": len(numbers), "items": bin(listed).count("1"), "listed": listed, "registers": registers,
             "lines": lines, "metadata_words": words, "shared_words": before if accepted["lines"] and numbers else 0,
-            **{name: row[name] for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")}}
+            **{name: row[name] for name in ("entry", "launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")}}
 
     def _lines(self, row, words):
         """Take the bitmap and the items of the lines; return the lines, and the words so far."""

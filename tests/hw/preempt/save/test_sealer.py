@@ -13,7 +13,8 @@ from support.hw.stream_bench import put, simulate, steady, value
 
 TINY = preset("tiny")
 GEOMETRIES = {"bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4), "bus of 8": TINY,
-              "bus of 16": TINY.replace(bus_bytes=16)}
+              "bus of 16": TINY.replace(bus_bytes=16),
+              "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
 
 
 def beats(g, words, strobes, tag):

@@ -12,9 +12,9 @@ from support.hw.stream_bench import get, put, put_all, simulate, steady
 TINY = preset("tiny")
 
 
-@pytest.mark.parametrize("bus", [4, 8, 16])
+@pytest.mark.parametrize("bus", [4, 8, 16, 128])
 def test_segment_writer_cuts_at_segments_and_flushes(bus):
-    g, rng = TINY.replace(bus_bytes=bus, bytes_per_cycle=bus), random.Random(bus)
+    g, rng = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=bus), random.Random(bus)
     units = [(bus * rng.randint(0, 200), rng.randint(0, 30), rng.randint(0, 1)) for _ in range(25)]
     dut = component(SegmentWriter, g)
     expected = []
@@ -56,9 +56,9 @@ def test_segment_writer_cuts_at_segments_and_flushes(bus):
     assert data == [number << 8 | k for number, (_, count, _) in enumerate(units) for k in range(count)]
 
 
-@pytest.mark.parametrize("bus", [8, 16])
+@pytest.mark.parametrize("bus", [8, 16, 64])
 def test_words_that_are_not_written_have_no_strobe(bus):
-    g = TINY.replace(bus_bytes=bus, bytes_per_cycle=bus)
+    g = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=bus)
     dut, words = component(SegmentWriter, g), g.bus_words
     strobes = [1, (1 << words) - 1, 1 << words - 1]
 
