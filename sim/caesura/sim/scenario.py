@@ -21,14 +21,39 @@ from caesura.software.job import JobFile, Verdict, compare
 from caesura.software.kernels import Job, hostile, kernel
 
 __all__ = ["Work", "Limit", "PreemptionResult", "shipped_work", "start_job", "differences", "judged", "live_bytes",
-           "user_work", "verdicts", "interrupt", "run_preemption", "save_limit", "restore_limit", "BUS_FACTOR",
-           "SAVE_ROUND_TRIPS", "RESTORE_ROUND_TRIPS", "CYCLES_PER_WARP"]
+           "user_work", "verdicts", "interrupt", "run_preemption", "save_limit", "restore_limit", "Allowance",
+           "allowance"]
 
-BUS_FACTOR = 1.05
-"""Factor on the bus time in both limits, of every mechanism."""
-SAVE_ROUND_TRIPS = 2
-RESTORE_ROUND_TRIPS = 3
-CYCLES_PER_WARP = 2
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a limit allows beside the bus, of every mechanism.
+
+    Attributes
+    ----------
+    bus_factor : float
+        Factor on the bus time.
+    save_trips, restore_trips : int
+        Memory round trips.
+    warp_cycles : int
+        Cycles a warp.
+    """
+
+    bus_factor: float
+    save_trips: int
+    restore_trips: int
+    warp_cycles: int
+
+
+NARROW = Allowance(bus_factor=1.05, save_trips=2, restore_trips=3, warp_cycles=2)
+WIDE = Allowance(bus_factor=1.15, save_trips=3, restore_trips=4, warp_cycles=4)
+NARROW_BYTES = 16
+"""Bytes a cycle up to which a bus counts as narrow."""
+
+
+def allowance(g: Geometry) -> Allowance:
+    """Return what the limits on a geometry's saves and restores allow (docs/architecture.md, Limits)."""
+    return NARROW if g.bytes_per_cycle <= NARROW_BYTES else WIDE
 
 
 @dataclass(frozen=True)
@@ -95,7 +120,7 @@ class Limit:
     bus_cycles : float
         Payload bytes over the memory's bytes a cycle, or registers read if that is more.
     limit : float
-        ``BUS_FACTOR * bus_cycles`` plus round trips plus `CYCLES_PER_WARP` plus `regular_cycles`.
+        ``bus_factor * bus_cycles`` plus round trips and cycles a warp (`Allowance`) plus `regular_cycles`.
     regular_cycles : float
         Bus time that regular traffic took meanwhile, since it comes first: of warps still running during a save
         (but for the drain), of TBs already back during a restore (0 in a gang resume).
@@ -202,15 +227,16 @@ def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
 
 def _limit(g: Geometry, saved: PreemptReport, cycles: int, payload: int, trips: int, regular: int = 0) -> Limit:
     bus, others = max(payload / g.bytes_per_cycle, saved.registers * g.beats), regular / g.bytes_per_cycle
-    fixed = trips * g.memory_latency + CYCLES_PER_WARP * saved.warps
-    return Limit(cycles, bus, BUS_FACTOR * bus + fixed + others, others)
+    allowed = allowance(g)
+    fixed = trips * g.memory_latency + allowed.warp_cycles * saved.warps
+    return Limit(cycles, bus, allowed.bus_factor * bus + fixed + others, others)
 
 
 def save_limit(g: Geometry, report: PreemptReport, regular_bytes: int = 0) -> Limit:
     """Return the save time against its limit, which grows by the bus time of `regular_bytes` of running warps."""
     payload = report.data_bytes + report.metadata_bytes
-    return _limit(g, report, report.save_cycles - report.drain_cycles, payload, SAVE_ROUND_TRIPS,
-                  regular_bytes)
+    return _limit(g, report, report.save_cycles - report.drain_cycles, payload,
+                  allowance(g).save_trips, regular_bytes)
 
 
 def _regular_traffic(device: Device) -> int:
@@ -221,7 +247,7 @@ def _regular_traffic(device: Device) -> int:
 
 def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regular_bytes: int = 0) -> Limit:
     """Return the restore time against its limit, which grows by the bus time of `regular_bytes` that others moved."""
-    return _limit(g, saved, report.restore_cycles, report.bytes, RESTORE_ROUND_TRIPS, regular_bytes)
+    return _limit(g, saved, report.restore_cycles, report.bytes, allowance(g).restore_trips, regular_bytes)
 
 
 def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int, mechanism: Mechanism, *,

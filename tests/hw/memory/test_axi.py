@@ -13,7 +13,8 @@ from caesura.hw.memory.axi import AxiMaster
 from support.selection import quick
 
 TINY = preset("tiny")
-BUSES = {width: TINY.replace(bus_bytes=width, bytes_per_cycle=float(width)) for width in (4, 8, 16)}
+BUSES = {width: TINY.replace(warp_size=32, lanes=32, bus_bytes=width, bytes_per_cycle=float(width))
+         for width in (4, 8, 16, 64, 128)}
 OKAY, SLAVE_ERROR = 0, 2
 
 
@@ -48,7 +49,7 @@ class Bench:
 
     def beat(self, address, number):
         """Data of beat `number` of the burst at `address`."""
-        digest = hashlib.blake2b(f"{address} {number}".encode(), digest_size=self.g.bus_bytes).digest()
+        digest = hashlib.shake_128(f"{address} {number}".encode()).digest(self.g.bus_bytes)
         return int.from_bytes(digest, "little")
 
     async def reader(self, ctx, number):

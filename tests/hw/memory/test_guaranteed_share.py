@@ -20,7 +20,8 @@ from support.selection import quick
 pytestmark = pytest.mark.depends_on("hw")
 
 TINY = preset("tiny")
-BUSES = {width: TINY.replace(bus_bytes=width, bytes_per_cycle=float(width)) for width in (4, 8, 16)}
+BUSES = {width: TINY.replace(warp_size=32, lanes=32, bus_bytes=width, bytes_per_cycle=float(width))
+         for width in (4, 8, 16, 64, 128)}
 INDUCTION = """
 read_rtlil d.il; proc; flatten; opt -full; techmap; opt -full
 tee -o proof.txt sat -verify -timeout 300 -tempinduct -maxsteps 1 -set-init-zero -prove right 1 top

@@ -5,7 +5,7 @@ import pytest
 from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_RECORD, Mechanism, State
 from caesura.hw.arch.faults import CommandError
-from caesura.sim.scenario import BUS_FACTOR, CYCLES_PER_WARP, RESTORE_ROUND_TRIPS, SAVE_ROUND_TRIPS
+from caesura.sim.scenario import allowance
 from support.hw.preempt_images import check_image, entry_of, expect_restored, filled, read_image
 from support.hw.preempt_machine import CCB_BASE, GEOMETRIES, SMALL, TINY, WIDE
 from support.selection import quick
@@ -183,7 +183,8 @@ def test_save_and_restore_keep_to_the_time_limit(name, mechanism, latency):
     g = GEOMETRIES[name]
     latency = latency or g.memory_latency
     machine, layout = filled(g.replace(memory_latency=latency), 31, 0.0, drain=60)
-    fixed = sum(CYCLES_PER_WARP + len(warp.uniforms) for warp in machine.warps.values())  # these move word by word
+    allowed = allowance(g)
+    fixed = sum(allowed.warp_cycles + len(warp.uniforms) for warp in machine.warps.values())  # these move word by word
     tbs = len(machine.tbs)
 
     async def scenario(ctx):
@@ -191,14 +192,14 @@ def test_save_and_restore_keep_to_the_time_limit(name, mechanism, latency):
         assert error == CommandError.NONE
         payload = c["save_data_bytes"] + c["save_metadata_bytes"]
         bus = max(payload / g.bus_bytes, c["save_registers"] * g.beats)
-        trips = SAVE_ROUND_TRIPS * (latency + 4)
-        assert c["save_cycles"] - c["drain_cycles"] <= BUS_FACTOR * bus + trips + fixed + APART
+        trips = allowed.save_trips * (latency + 4)
+        assert c["save_cycles"] - c["drain_cycles"] <= allowed.bus_factor * bus + trips + fixed + APART
         places, registers = iter(layout(range(tbs))), c["save_registers"]
         machine.place = lambda kernel: next(places)
         error, c, _ = await machine.command(ctx, resume=1, kernel=0)
         assert error == CommandError.NONE
         bus = max(c["restore_bytes"] / g.bus_bytes, registers * g.beats)
-        assert c["restore_cycles"] <= BUS_FACTOR * bus + RESTORE_ROUND_TRIPS * (latency + 4) + fixed + APART
+        assert c["restore_cycles"] <= allowed.bus_factor * bus + allowed.restore_trips * (latency + 4) + fixed + APART
 
     machine.run(scenario)
 

@@ -33,6 +33,8 @@ GEOMETRIES = {
     "tiny, 16-byte bus": TINY.replace(bus_bytes=16, bytes_per_cycle=16.0),
     "8 of 32 lanes": preset("ecp5").replace(warps=4, registers=64),
     "32 lanes, 16-byte bus": preset("gtx480").replace(warps=4, registers=64, load_queue=8),
+    "32 lanes, 128-byte bus": preset("gtx480").replace(warps=4, registers=64, load_queue=8, bus_bytes=128,
+                                                       bytes_per_cycle=128.0),
 }
 CHECKED = quick(GEOMETRIES, ("tiny", "8 of 32 lanes"))
 RATED = ["tiny", "tiny, 4-byte bus, 4 lanes", "8 of 32 lanes"]

@@ -64,7 +64,7 @@ def test_a_part_of_a_word_is_extracted_and_stored_where_it_belongs():
     combinational(m, bench)
 
 
-@pytest.mark.parametrize("bus", [4, 8, 16])
+@pytest.mark.parametrize("bus", [4, 8, 16, 32])
 def test_first_and_last_beat_that_a_lane_touches(bus):
     g = preset("tiny").replace(bus_bytes=bus, bytes_per_cycle=bus)
     m, rng = Module(), random.Random(bus)

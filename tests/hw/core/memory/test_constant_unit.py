@@ -21,6 +21,8 @@ GEOMETRIES = {
     "8 of 32 lanes": preset("ecp5").replace(warps=4, registers=64),
     "16 bytes a beat": preset("gtx480").replace(warps=4, registers=64, constant_lines=4),
     "4 bytes a beat": TINY.replace(bus_bytes=4, bytes_per_cycle=4.0),
+    "a line a beat": preset("gtx480").replace(warps=4, registers=64, constant_lines=4, bus_bytes=128,
+                                              bytes_per_cycle=128.0),
 }
 BANKS = {0: (0x180, 1000), 1: (0x1000, 0x2000)}
 """Address and bytes of the constant bank of each kernel."""

@@ -17,9 +17,10 @@ from support.selection import quick
 pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "hw/memory")
 
 GEOMETRIES = {"8x8": preset("tiny"), "16x4": preset("tiny").replace(warp_size=16, lanes=4, bus_bytes=16),
-              "8x4": preset("tiny").replace(lanes=4, bus_bytes=4, bytes_per_cycle=4)}
+              "8x4": preset("tiny").replace(lanes=4, bus_bytes=4, bytes_per_cycle=4),
+              "a segment a beat": preset("tiny").replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128)}
 EVERY = [(name, errors, stall) for name in GEOMETRIES for errors, stall in ((0.0, 0.4), (0.1, 0.2))]
-CASES = quick(EVERY, [EVERY[0], EVERY[3]])
+CASES = quick(EVERY, [EVERY[0], EVERY[3], EVERY[7]])
 
 
 def byte_at(address):

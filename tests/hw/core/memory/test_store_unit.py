@@ -17,7 +17,8 @@ from support.selection import quick
 pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "hw/memory")
 
 GEOMETRIES = {"8 lanes": preset("tiny"), "16 lanes": preset("tiny").replace(warp_size=16, lanes=4, bus_bytes=16),
-              "bus of 4": preset("tiny").replace(lanes=4, bus_bytes=4, bytes_per_cycle=4, load_queue=2)}
+              "bus of 4": preset("tiny").replace(lanes=4, bus_bytes=4, bytes_per_cycle=4, load_queue=2),
+              "a segment a beat": preset("tiny").replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128)}
 EVERY = [(name, errors, stall) for name in GEOMETRIES for errors, stall in ((0.0, 0.4), (0.3, 0.0))]
 CASES = quick(EVERY, [EVERY[0], EVERY[3]])
 

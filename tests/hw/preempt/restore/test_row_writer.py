@@ -1,4 +1,4 @@
-"""The row writer: rows of four words or a bus beat at a time, and the expander's rows between them, none changed or lost."""
+"""The row writer: rows by four words or a bus beat, and the expander's rows between them, none changed or lost."""
 
 import random
 
@@ -10,7 +10,8 @@ from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
 
 TINY = preset("tiny")
-GEOMETRIES = {"8 lanes": TINY, "4 lanes": TINY.replace(lanes=4), "bus of 32": TINY.replace(bus_bytes=32, bytes_per_cycle=32.0),
+GEOMETRIES = {"8 lanes": TINY, "4 lanes": TINY.replace(lanes=4),
+              "bus of 32": TINY.replace(bus_bytes=32, bytes_per_cycle=32.0),
               "32 lanes": TINY.replace(warp_size=32, lanes=32),
               "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
 

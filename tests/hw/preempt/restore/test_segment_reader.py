@@ -18,7 +18,8 @@ TINY = preset("tiny")
 
 @pytest.mark.parametrize("bus", [4, 8, 16, 128])
 def test_segment_reader_streams_jobs_back_to_back(bus):
-    g, rng = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=bus, memory_latency=17), random.Random(bus)
+    g = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=bus, memory_latency=17)
+    rng = random.Random(bus)
     jobs = [(bus * rng.randint(0, 100), rng.randint(0, 70)) for _ in range(12)] + [(0, 400)]
     m = Module()
     m.submodules.reader = dut = SegmentReader(g, 4)

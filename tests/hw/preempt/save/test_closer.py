@@ -28,8 +28,8 @@ class Case:
             ("launch_id", 32), ("ctaid_x", 32), ("ctaid_y", 16), ("ctaid_z", 16), ("local_base", 32))}
         metadata_words = rng.randint(9, 900) if records else 0
         shared_words = rng.randint(1, metadata_words) if lines and records else 0
-        self.job = {"tb": rng.randrange(g.tb_slots), "entry": rng.randrange(g.tb_slots), "area": 128 * rng.randrange(1 << 24),
-                    "bank": bank, "ended": ended, "written": written,
+        self.job = {"tb": rng.randrange(g.tb_slots), "entry": rng.randrange(g.tb_slots),
+                    "area": 128 * rng.randrange(1 << 24), "bank": bank, "ended": ended, "written": written,
                     "live_warps": live_warps, "records": records, "listed": listed,
                     "items": bin(listed).count("1"), "registers": rng.randint(0, 60), "lines": lines,
                     "metadata_words": metadata_words, "shared_words": shared_words, **place}
