@@ -5,12 +5,12 @@
                       Sequencer -- accepted ---> all
                       |       |
          PreemptSequencer   ResumeSequencer ---- admit, start ----> dispatcher
-          |         |          |    |   |
-    SavePipeline    +- heads --+    |   +--> EntryBuffer <--+
-          |            |            |                       |
+          |         |          |    |   |   `------------- ReadAhead (what is read) --+
+    SavePipeline    +- heads --+    |   +--> EntryBuffer <--+                         |
+          |            |            |                       |                         v
           +--bursts--> Committer    +--> RestorePipeline <--+-- Unpacker <-- SegmentReader
-                       |                                                      |
-                   write_port                                             read_port
+                       |                                                           |
+                   write_port                                                  read_port
 
 Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit protocol in
 `arch.context`.
