@@ -26,13 +26,13 @@ def cache_geometry(g: Geometry) -> Geometry:
 
 
 def connect_cache(m: Module, g: Geometry, cache: ReadInterface, port: ReadInterface):
-    """Connect a cache of `cache_geometry` to a port of the SM, inside module `m`."""
+    """Connect a cache of `cache_geometry` to the read port of its unit, inside module `m`."""
     if cache_geometry(g) == g:
-        wiring.connect(m, cache, port)
+        wiring.connect(m, cache, wiring.flipped(port))
     else:
         m.submodules.splitter = splitter = BeatSplitter(g)
         wiring.connect(m, cache, splitter.cache)
-        wiring.connect(m, splitter.port, port)
+        wiring.connect(m, splitter.port, wiring.flipped(port))
 
 
 class BeatSplitter(wiring.Component):

@@ -103,7 +103,7 @@ class FetchUnit(wiring.Component):
         g = self.geometry
         m.submodules.cache = cache = InstructionCache(cache_geometry(g))
         m.submodules.decoder = decoder = Decoder()
-        connect_cache(m, g, cache.port, wiring.flipped(self.icache_port))
+        connect_cache(m, g, cache.port, self.icache_port)
         fetching = Signal()
         pc = Signal(PC_BITS)
         bound = Signal()

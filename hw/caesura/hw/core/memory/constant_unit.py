@@ -114,7 +114,7 @@ class ConstantUnit(wiring.Component):
         m.submodules.queue = queue = OperationQueue(g, Fault.CONSTANT_BOUND, words=0)
         m.submodules.cache = cache = ConstantCache(cache_geometry(g))
         wiring.connect(m, wiring.flipped(self.access.op), queue.op)
-        connect_cache(m, g, cache.port, wiring.flipped(self.read_port))
+        connect_cache(m, g, cache.port, self.read_port)
         completion = self.completion
         m.d.comb += [completion.room.eq(queue.room), cache.invalidate.eq(self.invalidate),
                      cache.forget.eq(completion.forget),
