@@ -129,27 +129,22 @@ def test_sampled_cycles_of_the_rtl(mechanism):
 def test_a_context_saved_by_one_machine_is_resumed_by_the_other(giver, taker):
     """Stopped inside of a routine, with all that lives across its call."""
     w = work(SEEDS[0])
-    devices, launches, arrays = [], [], []
-    for back_end in (giver, taker):
-        device = Device(back_end(FULL, memory_bytes=MEMORY))
-        launch, made = start_job(device, device.load([w.image])[w.image.name], w.job)
-        devices.append(device)
-        launches.append(launch)
-        arrays.append(made)
+    source = Device(giver(FULL, memory_bytes=MEMORY))
+    launch, arrays = start_job(source, source.load([w.image])[w.image.name], w.job)
     lifted = lift(w.image)
     first = min(lifted.start[routine.body.blocks[0].label] for routine in lifted.kernel.routines)
-    source, target = (device.transport for device in devices)
-    origin = source.snapshot(), devices[0].host_state()
+    origin = source.transport.snapshot(), source.host_state()
     for cycle in range(97, 20_000, 97):
-        source.restore(origin[0])
-        devices[0].set_host_state(origin[1])
-        devices[0].advance(cycle)
-        assert devices[0].preempt(launches[0], Mechanism.OCCUPIED, scramble=True), "never inside of a routine"
-        if any(warp.pc >= first for tb in devices[0].context(launches[0]) for warp in tb.warps if warp.stack):
+        source.transport.restore(origin[0])
+        source.set_host_state(origin[1])
+        source.advance(cycle)
+        assert source.preempt(launch, Mechanism.OCCUPIED, scramble=True), "never inside of a routine"
+        if any(warp.pc >= first for tb in source.context(launch) for warp in tb.warps if warp.stack):
             break
-    devices[1].advance(50)
-    assert devices[1].preempt(launches[1], Mechanism.OCCUPIED, scramble=True)
-    target.write_memory(0, source.read_memory(0, MEMORY))
-    devices[1].resume(launches[1])
-    devices[1].wait(launches[1], 400_000)
-    assert not any(differences(w.job, arrays[1]).values())
+    target = Device(taker(FULL, memory_bytes=MEMORY))
+    target.transport.write_memory(0, source.transport.read_memory(0, MEMORY))
+    adopted = target.adopt(launch.handle, w.image)
+    found = {name: target.array_at(array.memory.address, array.size, array.dtype) for name, array in arrays.items()}
+    target.resume(adopted)
+    target.wait(adopted, 400_000)
+    assert not any(differences(w.job, found).values())

@@ -74,12 +74,22 @@ def test_a_flipped_bit_is_refused_and_does_no_harm_once_it_is_put_back(name, ste
             machine.back()
 
 
-def judge(what: str, machine: ContextMachine, image: Image) -> Outcome:
-    """Resume an image. Whatever it says, no other memory changes; after a refusal the right one can be resumed."""
+def judge(what: str, machine: ContextMachine, image: Image, forgotten: bool) -> Outcome:
+    """Resume an image. Whatever it says, no other memory changes; after a refusal the right one can be resumed.
+
+    A machine that has `forgotten` the kernel takes it over from memory first: it does not know then how long the right
+    image is, and looks into one of another length.
+    """
     machine.back()
     right = machine.image()
     machine.put(image)
     before, _ = machine.split(machine.memory())
+    if forgotten and machine.adopt():
+        assert machine.bench.state(0) is KernelState.IDLE
+        assert machine.split(machine.memory())[0] == before, f"{what}: it was refused, and has changed memory"
+        machine.put(right)
+        assert machine.adopt() is CommandError.NONE and machine.outcome() == machine.expected, what
+        return Outcome(CommandError.BAD_IMAGE, KernelState.IDLE, None, before, machine.alone)
     outcome = machine.outcome()
     assert outcome.rest == machine.alone, f"{what}: memory of others has changed"
     assert outcome.error in (CommandError.NONE, CommandError.BAD_IMAGE), what
@@ -87,13 +97,14 @@ def judge(what: str, machine: ContextMachine, image: Image) -> Outcome:
     if outcome.error:
         assert outcome.own == before and outcome.fault is None, f"{what}: it was refused, and has changed memory"
         machine.put(right)
+        assert not forgotten or machine.adopt() is CommandError.NONE
         assert machine.outcome() == machine.expected, f"{what}: it was refused, and then the right one does not go on"
     return outcome
 
 
-def compare(what: str, image: Image) -> tuple[Outcome, Outcome]:
+def compare(what: str, image: Image, forgotten: bool = False) -> tuple[Outcome, Outcome]:
     """Judge an image on the RTL and on the golden model, which have to agree on how it ends."""
-    rtl, golden = (judge(f"{name}: {what}", machine, image) for name, machine in pair().items())
+    rtl, golden = (judge(f"{name}: {what}", machine, image, forgotten) for name, machine in pair().items())
     assert rtl.error is golden.error, f"{what}: the RTL ends with {rtl.error.name}, the model with {golden.error.name}"
     assert (rtl.state, rtl.fault is None) == (golden.state, golden.fault is None), f"{what}: {rtl}, {golden}"
     return rtl, golden
@@ -103,12 +114,16 @@ def compare(what: str, image: Image) -> tuple[Outcome, Outcome]:
 def test_fields_that_lie_are_refused_or_harm_their_own_tb_alone(part, parts):
     machine = pair()["rtl"]
     machine.back()
-    every = lies(machine.image(), machine.loaded.area_bytes)
+    right = machine.image()
+    every = lies(right, machine.loaded.area_bytes)
     outcomes = []
     for what, image in every[part::parts]:
         rtl, golden = compare(what, image)
         assert rtl.state is not KernelState.FINISHED or rtl.fault or rtl.own == golden.own, f"{what}: other results"
         outcomes.append(rtl)
+        if any(image.fields[name] != right.fields[name] for name in ("length", "live_warps")):
+            assert rtl.error is CommandError.BAD_IMAGE, f"{what}: another length than was saved"
+            compare(f"{what}, adopted", image, forgotten=True)
     refused = sum(outcome.error is CommandError.BAD_IMAGE for outcome in outcomes)
     assert len(outcomes) / 4 < refused < len(outcomes) * 9 / 10
     assert any(outcome.error is CommandError.NONE and outcome.own != machine.expected.own for outcome in outcomes)
@@ -119,7 +134,7 @@ def test_random_images_are_refused_or_harm_their_own_tb_alone(part):
     machine, rng = pair()["rtl"], random.Random(part)
     machine.back()
     image = machine.image()
-    outcomes = [compare(f"random image {k} of part {part}", random_image(image, rng))[0] for k in range(40)]
+    outcomes = [compare(f"random image {k} of part {part}", random_image(image, rng), True)[0] for k in range(40)]
     accepted = [outcome for outcome in outcomes if outcome.error is CommandError.NONE]
     assert len(accepted) > 20 and any(outcome.fault for outcome in accepted)
     assert any(outcome.state is KernelState.FINISHED and outcome.fault is None for outcome in accepted)

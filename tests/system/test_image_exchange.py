@@ -4,6 +4,7 @@ import pytest
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.sim.golden.transport import GoldenTransport
@@ -16,12 +17,18 @@ MEMORY = 1 << 16
 TRANSPORTS = {"golden": GoldenTransport, "rtl": RtlTransport}
 
 
-def started(name, program):
-    """Return a bench with the program started, and the address of its output."""
+def loaded(name, program):
+    """Return a bench with the program loaded, and the address of its output."""
     bench = Bench(TRANSPORTS[name](TINY, memory_bytes=MEMORY))
     bench.transport.write_memory(0, bytes(MEMORY))
     output, inputs = bench.allocate(program.output_bytes), bench.store(program.inputs)
     bench.load(0, program.image, program.grid, program.block, argument_words(program.image, output, inputs))
+    return bench, output
+
+
+def started(name, program):
+    """Return a bench with the program started, and the address of its output."""
+    bench, output = loaded(name, program)
     bench.start(0)
     return bench, output
 
@@ -55,15 +62,16 @@ def test_an_image_of_warps_that_were_stopped_between_points_is_too(giver, taker,
 
 
 def hand_over(giver, taker, mechanism, seed, parts, patience=UNLIMITED_PATIENCE):
-    """Save on one machine, resume on the other, and compare what comes out."""
+    """Save on one machine, take over and resume on the other, and compare what comes out."""
     program = random_program(TINY, seed, tbs=2, registers=16, statements=24, exits=False)
     bench, output = started("golden", program)
     bench.finish(0)
     expected = bench.transport.read_memory(output, program.output_bytes)
     for part in parts:
         source, _ = stopped_at(giver, program, part, mechanism, patience)
-        target, output = stopped_at(taker, program, 0.1, mechanism)
+        target, output = loaded(taker, program)
         target.transport.write_memory(0, source.transport.read_memory(0, MEMORY))
+        assert target.adopt(0) is CommandError.NONE
         target.resume(0, scramble=True)
         target.finish(0, 100_000)
         assert target.fault() is None

@@ -52,7 +52,10 @@ NARROW_BYTES = 16
 
 
 def allowance(g: Geometry) -> Allowance:
-    """Return what the limits on a geometry's saves and restores allow (docs/architecture.md, Limits)."""
+    """Return what the limits on a geometry's saves and restores allow.
+
+    As in docs/architecture.md, Limits on save and restore time.
+    """
     return NARROW if g.bytes_per_cycle <= NARROW_BYTES else WIDE
 
 

@@ -89,6 +89,28 @@ def test_save_writes_the_image_and_restore_brings_everything_back(name, seed, st
     machine.run(scenario)
 
 
+def test_streams_that_a_beat_holds_whole_come_back():
+    """On a wide bus the unpacker has several streams in hand, each with a checksum that is not asked for yet."""
+    g = GEOMETRIES["bus128"].replace(warps=16, tb_slots=8, registers=128)
+    machine, _ = filled(g, 41, 0.0, shared=False, registers=3)
+    for tb in machine.tbs.values():
+        exited, warp = (machine.warps[slot] for slot in tb.slots)
+        exited.live, warp.valid, warp.predicates, warp.uniforms, warp.stack = 0, 0, {}, {}, warp.stack[:1]
+    before = {t: machine.snapshot(t) for t in machine.tbs}
+    places = iter([(t, tb.base, tb.first_line, tb.slots) for t, tb in machine.tbs.items()])
+
+    async def scenario(ctx):
+        error, counters, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.LIVE)
+        assert error == CommandError.NONE and counters["save_tbs"] == 8 and counters["save_registers"] == 0
+        machine.wreck()
+        machine.place = lambda kernel: next(places)
+        error, _, _ = await machine.command(ctx, resume=1, kernel=0)
+        assert error == CommandError.NONE
+        expect_restored(machine, before, Mechanism.LIVE, False, machine.started)
+
+    machine.run(scenario)
+
+
 def test_area_too_small_is_refused_before_the_first_byte():
     machine, _ = filled(TINY, 11, 0.0)
     machine.kernels[0].area_bytes = context.area_bound(TINY, machine.kernels[0].warps, machine.kernels[0].registers,

@@ -243,6 +243,14 @@ class ContextMachine:
         self.bench.set("event", **{event: 1})
         return self.bench.error(0)
 
+    def adopt(self) -> CommandError:
+        """Have kernel 0 forgotten, then taken over from memory; return how that ended."""
+        if self.bench.state(0) is not KernelState.IDLE:
+            self.bench.command(Command.KILL, 0)
+            self._until("killed")
+            assert self.bench.state(0) is KernelState.IDLE
+        return self.bench.adopt(0)
+
     def resume(self, gang: bool = False) -> CommandError:
         """Resume kernel 0 and return how that ended."""
         self.bench.command(Command.RESUME, 0, gang=gang)

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.preempt.restore.stream_checker import STREAMS_AHEAD, StreamChecker
+from caesura.hw.preempt.restore.stream_checker import StreamChecker, streams_ahead
 from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, steady
 
@@ -27,7 +27,7 @@ def test_each_checked_stream_has_its_checksum(bus):
     async def source(ctx):
         done = 0
         for words, checked in jobs:
-            while checked and done - len(taken) >= STREAMS_AHEAD:
+            while checked and done - len(taken) >= streams_ahead(g):
                 await ctx.tick()
             for k in range(0, len(words), n):
                 count = min(n, len(words) - k)

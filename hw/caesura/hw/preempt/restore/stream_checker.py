@@ -4,15 +4,24 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS
 from ...arch.geometry import Geometry
 from ...lib.stream_queue import StreamQueue
 from ..formats.checksum import Checksum
 from ..formats.unpacker import word_beat
 
-__all__ = ["StreamChecker"]
+__all__ = ["streams_ahead", "StreamChecker"]
 
 STREAMS_AHEAD = 4
-"""Streams that have been read whole before the first of them is asked for."""
+"""Streams that have been read whole before the first of them is asked for, but for those that an
+unpacker can hold whole."""
+SHORTEST = HEADER_WORDS + STACK_WORDS + PATTERN_WORDS
+"""Words of the shortest stream: a warp with one stack entry."""
+
+
+def streams_ahead(g: Geometry) -> int:
+    """Return how many checksums there can be before the first of them is asked for."""
+    return STREAMS_AHEAD + (g.bus_words + g.chunk_words - 1) // SHORTEST
 
 
 class StreamChecker(wiring.Component):
@@ -43,7 +52,7 @@ class StreamChecker(wiring.Component):
         m = Module()
         n, beat = self.geometry.bus_words, self.beat
         m.submodules.checksum = of_stream = Checksum(n)
-        m.submodules.results = results = StreamQueue(32, STREAMS_AHEAD)
+        m.submodules.results = results = StreamQueue(32, streams_ahead(self.geometry))
         wiring.connect(m, results.output, wiring.flipped(self.crc))
         counts = Signal()
         first = Signal(init=1)  # the next beat begins a stream
