@@ -57,6 +57,7 @@ def test_mutated_kernels_are_read_or_refused_alike():
     "mov.u32 -4;", "mov.u32-4;", "add.s32%r1, %r2, 1;", "setp.eq.s32 %p1|%p2, %r1, 2;", "and.pred %p1, !%p2, %p3;",
     "mov.u64 %rd1, 99999999999999999999;", "ld.global.u32 %r1, [%rd1+99999999999];", "mov.u32 %r1, {};",
     "mov.u32 %r1, /* none */ 5;", "mov.u32 %r1, 5 // none\n;", "ret; ret;\n\tret;", "ret;\x0bret;", "L: ret;",
+    "mov.u32 %r1, ;", "mov.b64 {%r1, }, %rd1;", "add.s32 %r1, %r2, , 1;", "mov.u32 %r1., 1;",
     "call f, (%r1);", "a::b.c d;", ".reg .b32 %r1\n add.s32 %r1, %r2, 1;", "x {%r1, [%r2]};", "add.s32 %r1, %r2",
     "mov.u32 %r1, 0b101;", "mov.u32 %r1, 09;", "mov.u32 %r1, \xe9;", "bra .L;", "( ret;", "ret ret;",
 ])

@@ -15,16 +15,17 @@ from .syntax import Address, Guard, Instruction, Name, Number, Operand, Vector
 
 __all__ = ["TERMINAL", "matches", "NotPlain", "PlainReader"]
 
-_WORD = r"[%$_a-zA-Z][\w$%]*+(?:(?:\.|::)[\w$]++)*+"
+# Groups are repeated in atomic groups: "(...)*+" matches too much before Python 3.11.5 (Debian 12 has 3.11.2).
+_WORD = r"[%$_a-zA-Z][\w$%]*+(?>(?:(?:\.|::)[\w$]++)*)"
 _NUMBER = r"(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|[-+]?(?:0[xX][0-9a-fA-F]++|\d++))"
 _SIMPLE = rf"(?:{_WORD}|{_NUMBER})"
 _COMMA = r"[ \t]*+,[ \t]*+"
 _OPERAND = (rf"(?:{_SIMPLE}|\[{_WORD}(?:\+-?\d++|-\d++)?\]"
-            rf"|\{{[ \t]*+{_SIMPLE}(?:{_COMMA}{_SIMPLE})*+[ \t]*+\}})")
-_OPERANDS = rf"{_OPERAND}(?:{_COMMA}{_OPERAND})*+"
+            rf"|\{{[ \t]*+{_SIMPLE}(?>(?:{_COMMA}{_SIMPLE})*)[ \t]*+\}})")
+_OPERANDS = rf"{_OPERAND}(?>(?:{_COMMA}{_OPERAND})*)"
 _INSTRUCTION = rf"(?:@!?{_WORD}[ \t]++)?{_WORD}(?:[ \t]++{_OPERANDS})?[ \t]*+;"
 _SPACE = r"[ \t\f\r\n]*+"
-TERMINAL = rf"{_INSTRUCTION}(?:{_SPACE}{_INSTRUCTION})*+"
+TERMINAL = rf"{_INSTRUCTION}(?>(?:{_SPACE}{_INSTRUCTION})*)"
 """Regular expression of a run of plain instructions."""
 _PARTS = re.compile(rf"((?:@(!?)({_WORD})[ \t]+)?({_WORD})[ \t]*([^;]*);)(\s*)", re.ASCII)
 _RUN = re.compile(TERMINAL, re.ASCII)
