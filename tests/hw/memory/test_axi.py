@@ -10,10 +10,11 @@ from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.memory.axi import AxiMaster
+from support.hw.buses import with_bus
 from support.selection import quick
 
 TINY = preset("tiny")
-BUSES = {width: TINY.replace(warp_size=32, lanes=32, bus_bytes=width, bytes_per_cycle=float(width))
+BUSES = {width: with_bus(width)
          for width in (4, 8, 16, 64, 128)}
 OKAY, SLAVE_ERROR = 0, 2
 

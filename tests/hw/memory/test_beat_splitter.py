@@ -4,16 +4,10 @@ import random
 
 import pytest
 
-from caesura.hw.arch.geometry import preset
 from caesura.hw.memory.beat_splitter import CACHE_BEAT_BYTES, LINES_AHEAD, BeatSplitter, cache_geometry
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put, simulate, steady
-
-WIDE = preset("tiny").replace(warp_size=32, lanes=32)
-
-
-def with_bus(width):
-    return WIDE.replace(bus_bytes=width, bytes_per_cycle=float(width))
 
 
 @pytest.mark.parametrize("width", [4, 8, 16])

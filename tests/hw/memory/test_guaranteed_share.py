@@ -13,6 +13,7 @@ from caesura.hw.arch.geometry import preset
 from caesura.hw.export import ExportError, rtlil_text, run_yosys
 from caesura.hw.memory.axi import AxiMaster
 from caesura.hw.memory.guaranteed_share import PERIOD, SHARE_BITS, GuaranteedShare
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 from support.selection import quick
@@ -20,7 +21,7 @@ from support.selection import quick
 pytestmark = pytest.mark.depends_on("hw")
 
 TINY = preset("tiny")
-BUSES = {width: TINY.replace(warp_size=32, lanes=32, bus_bytes=width, bytes_per_cycle=float(width))
+BUSES = {width: with_bus(width)
          for width in (4, 8, 16, 64, 128)}
 INDUCTION = """
 read_rtlil d.il; proc; flatten; opt -full; techmap; opt -full

@@ -18,6 +18,8 @@ SEGMENT_BYTES = 128
 """Bytes of a memory segment: the unit of coalescing, of shared-memory lines and of cache lines."""
 WORD_BYTES = 4
 """Bytes of one lane's share of a vector register."""
+CHUNK_WORDS = 4
+"""Words by which metadata and compressed registers of a context image are moved."""
 INSTRUCTION_BYTES = 8
 """Bytes of one instruction word."""
 REGISTER_BANKS = 4
@@ -213,8 +215,8 @@ class Geometry:
 
     @property
     def chunk_words(self) -> int:
-        """32-bit words that context images are moved by: a bus beat, but four at least."""
-        return max(4, self.bus_words)
+        """32-bit words that context images are moved by: a bus beat, but `CHUNK_WORDS` at least."""
+        return max(CHUNK_WORDS, self.bus_words)
 
     @property
     def burst_beats(self) -> int:

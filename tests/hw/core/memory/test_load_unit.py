@@ -9,6 +9,7 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size
 from caesura.hw.core.memory.load_unit import LoadUnit
+from support.hw.buses import with_bus
 from support.hw.segment_samples import BYTES, SLOTS, instructions
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/l
 
 GEOMETRIES = {"8x8": preset("tiny"), "16x4": preset("tiny").replace(warp_size=16, lanes=4, bus_bytes=16),
               "8x4": preset("tiny").replace(lanes=4, bus_bytes=4, bytes_per_cycle=4),
-              "a segment a beat": preset("tiny").replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128)}
+              "a segment a beat": with_bus(128)}
 EVERY = [(name, errors, stall) for name in GEOMETRIES for errors, stall in ((0.0, 0.4), (0.1, 0.2))]
 CASES = quick(EVERY, [EVERY[0], EVERY[3], EVERY[7]])
 

@@ -9,6 +9,7 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import Size
 from caesura.hw.core.memory.store_unit import StoreUnit
+from support.hw.buses import with_bus
 from support.hw.segment_samples import BYTES, SLOTS, instructions
 from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, steady, value
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/l
 
 GEOMETRIES = {"8 lanes": preset("tiny"), "16 lanes": preset("tiny").replace(warp_size=16, lanes=4, bus_bytes=16),
               "bus of 4": preset("tiny").replace(lanes=4, bus_bytes=4, bytes_per_cycle=4, load_queue=2),
-              "a segment a beat": preset("tiny").replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128)}
+              "a segment a beat": with_bus(128)}
 EVERY = [(name, errors, stall) for name in GEOMETRIES for errors, stall in ((0.0, 0.4), (0.3, 0.0))]
 CASES = quick(EVERY, [EVERY[0], EVERY[3]])
 

@@ -10,6 +10,7 @@ from caesura.hw.arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, pr
 from caesura.hw.arch.isa import liveness_vector
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.restore.pipeline import RestorePipeline
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put, simulate, steady, value
 from support.selection import quick
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/me
 
 GEOMETRIES = {"8x8": preset("tiny"), "16x4": preset("tiny").replace(
     warps=6, tb_slots=3, warp_size=16, lanes=4, regs_per_thread=60, registers=512, shared_bytes=128 * 50),
-    "bus of 128": preset("tiny").replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
+    "bus of 128": with_bus(128)}
 KERNEL = 1
 EVERY = [(name, *case) for name in GEOMETRIES for case in (
     ("any", 0, 0), ("least", 1, 1), ("most", 3, 0), ("any", -1, 1))]

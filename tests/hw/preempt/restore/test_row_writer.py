@@ -6,6 +6,7 @@ import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.restore.row_writer import RowWriter
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
 
@@ -13,7 +14,7 @@ TINY = preset("tiny")
 GEOMETRIES = {"8 lanes": TINY, "4 lanes": TINY.replace(lanes=4),
               "bus of 32": TINY.replace(bus_bytes=32, bytes_per_cycle=32.0),
               "32 lanes": TINY.replace(warp_size=32, lanes=32),
-              "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
+              "bus of 128": with_bus(128)}
 
 
 def place_of(rng, g):

@@ -10,6 +10,7 @@ from amaranth.lib import wiring
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.formats.unpacker import Unpacker
 from caesura.hw.preempt.restore.segment_reader import SegmentReader
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady
 
@@ -18,7 +19,7 @@ TINY = preset("tiny")
 
 @pytest.mark.parametrize("bus", [4, 8, 16, 128])
 def test_segment_reader_streams_jobs_back_to_back(bus):
-    g = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=bus, memory_latency=17)
+    g = with_bus(bus, memory_latency=17)
     rng = random.Random(bus)
     jobs = [(bus * rng.randint(0, 100), rng.randint(0, 70)) for _ in range(12)] + [(0, 400)]
     m = Module()
@@ -68,7 +69,7 @@ def test_segment_reader_streams_jobs_back_to_back(bus):
 
 @pytest.mark.parametrize("bus", [4, 16, 128])
 def test_no_more_is_requested_than_there_is_room_for(bus):
-    g = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=bus)
+    g = with_bus(bus)
     dut, beats = component(SegmentReader, g, 2), []
 
     async def memory(ctx):

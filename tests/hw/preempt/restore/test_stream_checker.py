@@ -5,17 +5,15 @@ import zlib
 
 import pytest
 
-from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.restore.stream_checker import StreamChecker, streams_ahead
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, steady
-
-TINY = preset("tiny")
 
 
 @pytest.mark.parametrize("bus", [4, 8, 16, 128])
 def test_each_checked_stream_has_its_checksum(bus):
-    g, rng = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=float(bus)), random.Random(bus)
+    g, rng = with_bus(bus), random.Random(bus)
     dut, n = component(StreamChecker, g), bus // 4
     jobs = [([rng.getrandbits(32) for _ in range(rng.choice([1, n, 5, 40]))], k % 2) for k in range(12)]
     taken = []

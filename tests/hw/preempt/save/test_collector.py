@@ -8,6 +8,7 @@ from caesura.hw.arch.context import Pattern
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.compress.compressor import group_count
 from caesura.hw.preempt.save.collector import ROWS_AHEAD, Collector
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
 from support.selection import quick
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/me
 
 TINY = preset("tiny")
 GEOMETRIES = {"8x8": TINY, "32x8": TINY.replace(warp_size=32, regs_per_thread=18),
-              "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
+              "bus of 128": with_bus(128)}
 EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.5)]
 CASES = quick(EVERY, [("8x8", 0.0), *((name, 0.5) for name in GEOMETRIES)])
 

@@ -8,6 +8,7 @@ import pytest
 from caesura.hw.arch.context import CCB_ENTRY, VERSION, State, entry_address, to_words
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.save.committer import Committer
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import put, simulate, steady
 from support.selection import quick
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/me
 TINY = preset("tiny")
 GEOMETRIES = {"bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4), "bus of 8": TINY,
               "bus of 16": TINY.replace(bus_bytes=16, tb_slots=5),
-              "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
+              "bus of 128": with_bus(128)}
 EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.4)]
 CASES = quick(EVERY, [("bus of 4", 0.0), *((name, 0.4) for name in GEOMETRIES)])
 CCB_BASE = 0x4_0000

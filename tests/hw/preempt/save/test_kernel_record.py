@@ -5,8 +5,8 @@ import random
 import pytest
 
 from caesura.hw.arch.context import CCB_RECORD, VERSION, State, entry_crc, record_address, to_words
-from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.save.kernel_record import KernelRecordWriter
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, steady
 
@@ -16,7 +16,7 @@ KERNEL = {"grid_x": 32, "grid_y": 16, "grid_z": 16, "code_base": 32, "const_base
 
 @pytest.mark.parametrize("bus_bytes", [4, 8, 16, 32, 128])
 def test_a_record_is_written_whole_and_void_in_its_first_byte(bus_bytes):
-    g = preset("tiny").replace(warp_size=32, lanes=32, bus_bytes=bus_bytes, tb_slots=4, bytes_per_cycle=bus_bytes)
+    g = with_bus(bus_bytes, tb_slots=4)
     dut, rng = component(KernelRecordWriter, g), random.Random(bus_bytes)
 
     async def bench(ctx):

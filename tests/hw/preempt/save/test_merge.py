@@ -6,6 +6,7 @@ import pytest
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.save.merge import Merge
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
 from support.selection import quick
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/me
 TINY = preset("tiny")
 GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(warp_size=16, lanes=16),
               "bus of 32": TINY.replace(bus_bytes=32, bytes_per_cycle=32.0),
-              "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
+              "bus of 128": with_bus(128)}
 EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.6)]
 CASES = quick(EVERY, [("8x8", 0.0), *((name, 0.6) for name in GEOMETRIES)])
 

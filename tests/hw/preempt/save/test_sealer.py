@@ -8,13 +8,14 @@ from caesura.hw.arch import context
 from caesura.hw.arch.context import PATTERN_WORDS
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.save.sealer import Sealer
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import put, simulate, steady, value
 
 TINY = preset("tiny")
 GEOMETRIES = {"bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4), "bus of 8": TINY,
               "bus of 16": TINY.replace(bus_bytes=16),
-              "bus of 128": TINY.replace(warp_size=32, lanes=32, bus_bytes=128, bytes_per_cycle=128.0)}
+              "bus of 128": with_bus(128)}
 
 
 def beats(g, words, strobes, tag):

@@ -4,17 +4,15 @@ import random
 
 import pytest
 
-from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.save.segment_writer import SegmentWriter
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put, put_all, simulate, steady
-
-TINY = preset("tiny")
 
 
 @pytest.mark.parametrize("bus", [4, 8, 16, 128])
 def test_segment_writer_cuts_at_segments_and_flushes(bus):
-    g, rng = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=bus), random.Random(bus)
+    g, rng = with_bus(bus), random.Random(bus)
     units = [(bus * rng.randint(0, 200), rng.randint(0, 30), rng.randint(0, 1)) for _ in range(25)]
     dut = component(SegmentWriter, g)
     expected = []
@@ -58,7 +56,7 @@ def test_segment_writer_cuts_at_segments_and_flushes(bus):
 
 @pytest.mark.parametrize("bus", [8, 16, 64])
 def test_words_that_are_not_written_have_no_strobe(bus):
-    g = TINY.replace(warp_size=32, lanes=32, bus_bytes=bus, bytes_per_cycle=bus)
+    g = with_bus(bus)
     dut, words = component(SegmentWriter, g), g.bus_words
     strobes = [1, (1 << words) - 1, 1 << words - 1]
 

@@ -22,10 +22,8 @@ class Bench:
     def __init__(self, g, seed, again, room, pace=0.6):
         self.g, self.rng, self.again, self.room, self.pace = g, random.Random(seed), again, room, pace
         self.look = self.rng.getrandbits(g.tb_slots) | 1
-        self.extents = [{"words": self.rng.randint(4 * 8 + 1, 500), "warps": self.rng.randint(1, 8)}
-                        for _ in range(g.tb_slots)]
-        for extent in self.extents:
-            extent["warps"] = min(extent["warps"], g.max_block_warps)
+        self.extents = [{"words": self.rng.randint(PATTERN_WORDS * g.max_block_warps + 1, 500),
+                         "warps": self.rng.randint(1, g.max_block_warps)} for _ in range(g.tb_slots)]
         self.wanted = [k for k in range(g.tb_slots) if self.look >> k & 1]
 
     def jobs_of(self, number):

@@ -11,10 +11,9 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "chunk", "packed", "Packer"]
+from ...arch.geometry import CHUNK_WORDS
 
-CHUNK_WORDS = 4
-"""Most words of a chunk of metadata or of compressed registers."""
+__all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "chunk", "packed", "Packer"]
 
 BEAT_WORDS = 1, 2, 4, 8, 16, 32
 """Words that a bus beat can have."""
