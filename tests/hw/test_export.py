@@ -1,6 +1,8 @@
 """SystemVerilog export: names, merging of identical modules, caching, errors."""
 
 import re
+import sys
+import threading
 
 import pytest
 from amaranth.hdl import Module, Signal
@@ -154,6 +156,25 @@ def test_second_export_comes_from_the_cache(own_cache, monkeypatch):
     assert [path.suffix for path in (own_cache / "sv").iterdir()] == [".gz"]
     monkeypatch.setattr(export, "run_yosys", lambda *_: pytest.fail("Yosys ran again"))
     assert export.systemverilog(Lanes([3])) == first
+
+
+def test_yosys_is_compiled_by_one_process_at_a_time(own_cache, monkeypatch, tmp_path):
+    log = tmp_path / "log"
+    first_run = f"""import sys, time
+if sys.argv[1] == "-V":
+    for word in "begin", "end":
+        with open({str(log)!r}, "a") as file: file.write(word + "\\n")
+        time.sleep(0.3)
+else: open("d.sv", "w").write("done")"""
+    monkeypatch.setattr(export, "_YOSYS", (sys.executable, "-c", first_run))
+    threads = [threading.Thread(target=lambda: export.run_yosys("", "", "d.sv")) for _ in range(3)]
+    export._compile_yosys.cache_clear()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert log.read_text().split() == ["begin", "end"] * 3
+    export._compile_yosys.cache_clear()
 
 
 def test_what_yosys_refuses_is_reported():

