@@ -359,6 +359,24 @@ def test_a_preempt_of_a_kernel_that_is_resuming_withdraws_the_resume():
     drive(scenario)
 
 
+def test_what_a_withdrawn_pass_left_behind_gets_another_at_once():
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, RESUMING)
+        ctx.set(dut.present, 0)  # nothing is left on the SM that could make room
+        await driver.command(Command.PREEMPT, 1, mechanism=Mechanism.LIVE)
+        await driver.command(Command.ABORT, 1)
+        assert ctx.get(dut.withdraw) and driver.state(1) == RESUMING
+        await driver.result(left=1)
+        assert not driver.events()
+        await ctx.tick()
+        await driver.takes(1, 1, again=0)
+        await driver.result()
+        await driver.ends("resumed")
+        assert driver.state(1) == RUNNING and driver.errors(1) == NONE
+
+    drive(scenario)
+
+
 @pytest.mark.parametrize("saved", (0, 1))
 @pytest.mark.parametrize("when", ("waiting", "under way", "with its end"))
 def test_an_aborted_preempt_resumes_what_it_saved(saved, when):

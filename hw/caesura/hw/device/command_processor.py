@@ -213,8 +213,11 @@ class CommandProcessor(wiring.Component):
                 | ~self.present.bit_select(queue.kernel, 1))
         with m.If(self.result.valid):
             m.d.sync += [concluding.eq(1), result.eq(self.result)]
+        # What a withdrawn pass leaves behind says nothing of room: a resume that has been asked for
+        # since must not wait for some.
         m.d.comb += [ended.eq(result), ended.valid.eq(concluding & left & ~comes),
-                     queue.ended.valid.eq(ended.valid), queue.ended.left.eq(result.left)]
+                     queue.ended.valid.eq(ended.valid),
+                     queue.ended.left.eq(result.left & ~withdrawn)]
         with m.If(ended.valid):
             m.d.sync += [concluding.eq(0), withdrawn.eq(0)]
         with m.Elif(comes & ((self.command.op == Command.PREEMPT)
