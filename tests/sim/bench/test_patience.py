@@ -1,6 +1,7 @@
 """``caesura bench patience``: its figures are those of single preemptions, and a limit that is missed is said."""
 
 import json
+from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
@@ -9,10 +10,12 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.sim import open_device
 from caesura.sim.bench import patience
-from caesura.sim.bench.patience import Task, measure, print_report, run, verdict
+from caesura.sim.bench.patience import Task, measure, print_report, run, summary, verdict
+from caesura.sim.report import patience as report
 from caesura.sim.scenario import start_job
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
+from caesura.software.driver.patience import SHARE, default_patience
 from caesura.software.patience import UNLIMITED
 
 WAYS = {"occupied": (Mechanism.OCCUPIED, None), "zero": (Mechanism.LIVE, 0), "default": (Mechanism.LIVE, None),
@@ -38,8 +41,10 @@ def test_figures_are_those_of_single_preemptions(monkeypatch):
         return plain(self, requests, cycles)
 
     monkeypatch.setattr(patience.Campaign, "latencies", kept)
-    (row,) = measure(Task(TINY, work(), (Mechanism.LIVE,), 3, 5))
+    (row,) = measure(Task(TINY, work(), (Mechanism.LIVE,), 3, 5, (SHARE, Fraction(4))))
     assert row["moments"] == len(moments) == 3
+    assert row["mean"][str(SHARE)] == row["mean"]["default"] and row["worst"][str(SHARE)] == row["worst"]["default"]
+    assert "4" in row["mean"]
     for name, (mechanism, given) in WAYS.items():
         latencies = [single(at, mechanism, given) for at in moments]
         assert row["worst"][name] == max(latencies) and row["mean"][name] == pytest.approx(sum(latencies) / 3)
@@ -54,20 +59,66 @@ def test_limits_are_of_the_worst_of_occupied_and_of_the_lower_mean(default, wors
 
 
 def test_command_prints_each_figure_next_to_its_limit(monkeypatch, tmp_path):
-    def small(g, size, kernels, mechanisms, moments, seed, jobs, progress):
+    def small(g, size, kernels, mechanisms, moments, seed, jobs, progress, shares):
         assert (size, kernels, mechanisms, moments, seed, jobs) == ("small", ("vecadd",), [Mechanism.LIVE], 7, 1, 2)
+        assert shares == (Fraction(1, 64), Fraction(1, 5))
         latencies = {"occupied": [1000], "zero": [900], "default": [1200], "unlimited": [4000]}
         row = {"kernel": "vecadd", "mechanism": "live", "moments": 1} | verdict(latencies)
-        return {"preset": g.name, "size": size, "moments": moments, "seed": seed, "met": False, "runs": [row]}
+        return {"preset": g.name, "size": size, "moments": moments, "seed": seed, "met": False, "runs": [row],
+                "summary": summary([row])}
 
     monkeypatch.setattr(patience, "run", small)
     out = tmp_path / "p.json"
     result = CliRunner().invoke(main, ["bench", "patience", "--kernel", "vecadd", "--mechanism", "live", "--moments",
-                                       "7", "--jobs", "2", "--preset", "ecp5", "--json", str(out)])
+                                       "7", "--jobs", "2", "--preset", "ecp5", "--share", "1/64", "--share", "0.2",
+                                       "--json", str(out)])
     assert result.exit_code == 1
     for text in ("vecadd", "1,200 / 1,100 MISSED (+9.1 %)", "1,200 / 900 MISSED (+33.3 %)"):
         assert text in result.output
     assert json.loads(out.read_text())["runs"][0]["worst"]["unlimited"] == 4000
+
+
+def rows():
+    return [{"kernel": f"k{number}", "mechanism": "live", "moments": 2} | verdict(latencies) for number, latencies in
+            enumerate([{"occupied": [100, 100], "zero": [40, 60], "default": [50, 50], "unlimited": [90, 90],
+                        "1/8": [40, 40]},
+                       {"occupied": [100, 50], "zero": [80, 80], "default": [90, 70], "unlimited": [40, 40],
+                        "1/8": [120, 40]}])]
+
+
+def test_the_summary_is_over_kernels():
+    found = summary(rows())["live"]
+    assert found["default"] == {"kernels": 2, "relative": pytest.approx(2 ** 0.5), "kept": 1, "worst": 0.9}
+    assert found["1/8"] == {"kernels": 2, "relative": pytest.approx((0.8 * 2) ** 0.5), "kept": 1, "worst": 1.2}
+    assert list(found) == ["zero", "default", "unlimited", "1/8"]
+    assert summary([]) == {}
+
+
+def test_markdown_has_a_column_for_each_share(tmp_path):
+    result = {"preset": "tiny", "size": "small", "moments": 2, "seed": 1, "met": False, "runs": rows(),
+              "summary": summary(rows())}
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
+    report.update_markdown(page, result)
+    text = page.read_text()
+    assert "| live | 1/8 | 1.265 | 1 of 2 | 1.20 |" in text and "old" not in text
+    assert "| k0 | live | 2 | 100 | 50 / 110 | 100 | 50 | 40 | 90 | 50 / 50 |" in text
+    assert text.startswith("before") and text.endswith("after\n")
+
+
+def test_the_default_is_a_share_of_what_is_resident():
+    device = open_device("golden", TINY)
+    launch, _ = start_job(device, device.load([work().image])["collatz"], work().job)
+    device.advance(50)
+    occupied = launch.resident_tbs * launch.occupied_tb_bytes / TINY.bytes_per_cycle
+    assert occupied > 0 and default_patience(launch) == int(occupied / 128)
+    assert default_patience(launch, Fraction(3)) == int(3 * occupied)
+
+
+@pytest.mark.parametrize("given", ["many", "1/0", "-1", "1001"])
+def test_a_share_that_is_no_number_is_refused(given):
+    result = CliRunner().invoke(main, ["bench", "patience", "--share", given])
+    assert result.exit_code == 2 and "a number from 0 to 1000" in result.output
 
 
 def test_a_mechanism_that_does_not_wait_is_refused():
@@ -83,6 +134,6 @@ def test_numbers_below_one_are_refused():
 def test_report_has_a_row_for_each_kernel_and_mechanism(capsys):
     rows = [{"kernel": name, "mechanism": "live", "moments": 0}
             | verdict({way: [] for way in WAYS}) for name in ("one", "two")]
-    print_report({"preset": "tiny", "runs": rows})
+    print_report({"preset": "tiny", "size": "small", "moments": 5, "seed": 1, "runs": rows, "summary": summary(rows)})
     text = capsys.readouterr().out
     assert "one" in text and "two" in text and "MISSED" not in text

@@ -1,8 +1,9 @@
 """How long a preempt takes with the default patience, next to mechanisms that do not wait and that wait for ever.
 
 ``caesura bench patience`` preempts each kernel at cycles drawn at random over its run, at each of them with `occupied`,
-and with the mechanisms that wait for preemption points with patience 0, the default one, and without a bound. All
-requests of a moment fork from one run, whose results are those of the reference.
+and with the mechanisms that wait for preemption points with patience 0, the default one, and without a bound; and with
+other shares of what the default is a share of, if some are given. All requests of a moment fork from one run, whose
+results are those of the reference.
 """
 
 from __future__ import annotations
@@ -10,25 +11,26 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
-from rich.table import Table
 
 from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
+from caesura.sim.report.patience import print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, Patience
 from caesura.software.kernels import KERNELS, hostile
 from caesura.software.patience import UNLIMITED
-from caesura.software.report.console import report_console
 
 from .processes import perform
 
-__all__ = ["MOMENTS", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task", "measure", "verdict", "run", "print_report"]
+__all__ = ["MOMENTS", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task", "measure", "verdict", "summary", "run",
+           "print_report"]
 
 MOMENTS = 100
 """Moments of each kernel unless given."""
@@ -54,6 +56,8 @@ class Task:
     mechanisms : tuple of Mechanism
         Which of `WAITING`.
     moments, seed : int
+    shares : tuple of Fraction
+        Further ones to be measured.
     """
 
     geometry: Geometry
@@ -61,6 +65,7 @@ class Task:
     mechanisms: tuple[Mechanism, ...]
     moments: int
     seed: int
+    shares: tuple[Fraction, ...] = ()
 
     @property
     def name(self) -> str:
@@ -74,7 +79,8 @@ def verdict(latencies: dict[str, list[int]]) -> dict:
     Parameters
     ----------
     latencies : dict of str to list of int
-        Preemption latency in cycles by ``occupied``, ``zero``, ``default``, ``unlimited``, moment by moment.
+        Preemption latency in cycles by ``occupied``, ``zero``, ``default``, ``unlimited`` and any shares, moment by
+        moment.
     """
     worst = {name: max(values, default=0) for name, values in latencies.items()}
     mean = {name: float(np.mean(values)) if values else 0.0 for name, values in latencies.items()}
@@ -88,7 +94,8 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, Work(*hostile(task.geometry)), MAX_CYCLES)
     rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
     moments = np.sort(rng.integers(1, machine.cycles, task.moments)).tolist()
-    requests = [(Mechanism.OCCUPIED, None), *((m, p) for m in task.mechanisms for p in _PATIENCES.values())]
+    patiences: dict[str, Patience] = _PATIENCES | {str(share): share for share in task.shares}
+    requests = [(Mechanism.OCCUPIED, None), *((m, p) for m in task.mechanisms for p in patiences.values())]
     found = []
     for number, latencies in enumerate(machine.latencies(requests, moments), 1):
         if None not in latencies:
@@ -97,16 +104,36 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     columns = list(zip(*found, strict=True)) if found else [()] * len(requests)
     rows = []
     for number, mechanism in enumerate(task.mechanisms):
-        first = 1 + number * len(_PATIENCES)
-        by_name = {"occupied": columns[0]} | dict(zip(_PATIENCES, columns[first:first + len(_PATIENCES)], strict=True))
+        first = 1 + number * len(patiences)
+        by_name = {"occupied": columns[0]} | dict(zip(patiences, columns[first:first + len(patiences)], strict=True))
         rows.append({"kernel": task.name, "mechanism": mechanism.label, "moments": len(found)}
                     | verdict({name: list(values) for name, values in by_name.items()}))
     return rows
 
 
+def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
+    """Return how each patience does over all kernels, by mechanism and patience.
+
+    ``relative`` is the geometric mean, over the kernels, of its mean latency over the lower one of patience 0 and
+    unlimited patience; ``kept`` counts the kernels in which that is at most 1, ``worst`` is its worst latency over that
+    of `occupied`, in the kernel where that is most.
+    """
+    found: dict[str, dict[str, dict]] = {}
+    for mechanism in dict.fromkeys(row["mechanism"] for row in rows):
+        mine = [row for row in rows if row["mechanism"] == mechanism and row["moments"]]
+        found[mechanism] = {}
+        for name in (name for name in (mine[0]["mean"] if mine else ()) if name != "occupied"):
+            relative = np.array([row["mean"][name] / row["mean_limit"] for row in mine])
+            found[mechanism][name] = {
+                "kernels": len(mine), "relative": float(np.exp(np.log(relative).mean())),
+                "kept": int((relative <= 1).sum()),
+                "worst": max(row["worst"][name] / row["worst"]["occupied"] for row in mine)}
+    return found
+
+
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanisms: Sequence[Mechanism] = (),
         moments: int = MOMENTS, seed: int = 1, jobs: int = 1,
-        progress: Callable[[str], None] = lambda text: None) -> dict:
+        progress: Callable[[str], None] = lambda text: None, shares: Sequence[Fraction] = ()) -> dict:
     """Measure kernels with mechanisms that wait; keys are documented in `docs/cli.md`.
 
     Parameters
@@ -123,34 +150,16 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     jobs : int
         Processes.
     progress : callable
+    shares : sequence of Fraction
+        Patiences to be measured besides, as `software.driver.patience.SHARE` is one.
     """
     if moments < 1 or jobs < 1:
         raise InputError(f"moments and jobs must be 1 or more, not {moments} and {jobs}")
     progress(f"building the simulator of {g.name}")
     library(g)
-    tasks = [Task(g, shipped_work(name, g, size), tuple(mechanisms) or WAITING, moments, seed)
+    tasks = [Task(g, shipped_work(name, g, size), tuple(mechanisms) or WAITING, moments, seed, tuple(shares))
              for name in kernels or KERNELS]
     ended = dict(perform(measure, tasks, jobs, progress, lambda task: task.name))
     rows = [row for index in range(len(tasks)) for row in ended[index]]
     return {"preset": g.name, "size": size, "moments": moments, "seed": seed,
-            "met": all(row["worst_met"] and row["mean_met"] for row in rows), "runs": rows}
-
-
-def _against(cycles: float, limit: float, met: bool) -> str:
-    return f"{cycles:,.0f} / {limit:,.0f}" + ("" if met else f" MISSED ({100 * (cycles / limit - 1):+.1f} %)")
-
-
-def print_report(result: dict) -> None:
-    """Print what `run` returned: the worst and the mean latency of each kernel, next to their limits."""
-    table = Table("kernel", "mechanism", "moments", "worst: occupied", "0", "unlimited", "default / limit",
-                  "mean: occupied", "0", "unlimited", "default / limit", box=None,
-                  title=f"{result['preset']}: preemption latency in cycles, by patience")
-    for row in result["runs"]:
-        worst, mean = row["worst"], row["mean"]
-        table.add_row(
-            row["kernel"], row["mechanism"], f"{row['moments']}",
-            *(f"{worst[name]:,}" for name in ("occupied", "zero", "unlimited")),
-            _against(worst["default"], row["worst_limit"], row["worst_met"]),
-            *(f"{mean[name]:,.0f}" for name in ("occupied", "zero", "unlimited")),
-            _against(mean["default"], row["mean_limit"], row["mean_met"]))
-    report_console(180).print(table)
+            "met": all(row["worst_met"] and row["mean_met"] for row in rows), "runs": rows, "summary": summary(rows)}

@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +30,7 @@ from caesura.sim.scenario import PreemptionResult, Work, differences, interrupt,
 from caesura.sim.workloads.random_native import NativeProgram
 from caesura.software.compiler import KernelImage
 from caesura.software.driver import Device, DeviceArray, Launch
+from caesura.software.driver.patience import default_patience
 from caesura.software.driver.regions import Allocation
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
@@ -37,8 +39,9 @@ from caesura.software.patience import UNLIMITED
 __all__ = ["SMALL_SM", "Forkable", "Outcome", "Campaign", "totals", "has_points", "native_work"]
 
 
-Patience = int | str | None
-"""As of `Device.preempt`; of a mechanism that does not wait for points it says nothing."""
+Patience = int | str | None | Fraction
+"""As of `Device.preempt`, or the share of the default one; of a mechanism that does not wait for points it says
+nothing."""
 
 
 class Forkable(Transport, Protocol):
@@ -130,10 +133,6 @@ def _check(what: str, job: Job, arrays: dict[str, DeviceArray]) -> None:
         raise AssertionError(f"{what}: {', '.join(wrong)} wrong")
 
 
-def _patience(mechanism: Mechanism, patience: Patience) -> Patience:
-    return patience if mechanism.has(Capability.STOPS_AT_POINTS) else None
-
-
 class Campaign:
     """Preemptions of one kernel on one machine.
 
@@ -202,8 +201,14 @@ class Campaign:
             different[start:end] = False
         return int(np.count_nonzero(different)) + sum(by_judge.values())
 
+    def _given(self, mechanism: Mechanism, patience: Patience) -> int | str | None:
+        """Return the patience that a preempt of the kernel, as it is now, is to be given."""
+        if not mechanism.has(Capability.STOPS_AT_POINTS):
+            return None
+        return default_patience(self._launch, patience) if isinstance(patience, Fraction) else patience
+
     def _interrupt(self, mechanism: Mechanism, patience: Patience) -> bool:
-        saved = self.device.preempt(self._launch, mechanism, patience=_patience(mechanism, patience), scramble=True,
+        saved = self.device.preempt(self._launch, mechanism, patience=self._given(mechanism, patience), scramble=True,
                                     max_cycles=self.max_cycles)
         self._run_neighbour()
         if saved:
@@ -282,7 +287,7 @@ class Campaign:
 
         for cycle in self._at_each(cycles):
             result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
-                               patience=_patience(mechanism, patience), max_cycles=self.max_cycles, drive=noted)
+                               patience=self._given(mechanism, patience), max_cycles=self.max_cycles, drive=noted)
             rest = self.device.wait(self._launch, self.max_cycles) if result.resume else 0
             yield dataclasses.replace(result, rest_cycles=rest), result.correct and not self._wrong()
 
@@ -296,7 +301,7 @@ class Campaign:
         for _ in self._at_each(cycles):
             fork, found = self._fork(), []
             for mechanism, patience in requests:
-                self.device.preempt(self._launch, mechanism, patience=_patience(mechanism, patience),
+                self.device.preempt(self._launch, mechanism, patience=self._given(mechanism, patience),
                                     max_cycles=self.max_cycles)
                 found.append(self.device.read("save_cycles") or None)
                 self._back(fork)

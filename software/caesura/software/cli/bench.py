@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -27,6 +29,22 @@ kernels_option = click.option("--kernel", "kernels", multiple=True, type=Choice(
 picture_option = click.option("--picture", type=OUTPUT, help="Draw the figures: .svg, .png or .pdf.")
 markdown_option = click.option("--markdown", help="Write the tables into a Markdown file, between its marks.",
                                type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path))
+
+
+class Share(click.ParamType):
+    """A share of the time that the bus takes for what a kernel holds of the SM: ``1/64`` or ``0.02``."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        """Return the number."""
+        try:
+            share = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            share = Fraction(-1)
+        if not 0 <= share <= 1000:
+            self.fail(f"{str(value)[:60]!r}: a number from 0 to 1000, like 1/64, is wanted", param, ctx)
+        return share
 
 
 @click.group("bench", cls=CommandGroup)
@@ -166,23 +184,31 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
 
 
 @bench_group.command("patience", epilog=examples(
-    "caesura bench patience --preset ecp5 --kernel collatz --moments 10"))
+    "caesura bench patience --preset ecp5 --kernel collatz --moments 10",
+    "caesura bench patience --moments 30 --share 1/32 --share 1/8 --jobs 2"))
 @kernels_option
 @click.option("--mechanism", "mechanisms", multiple=True,
               type=Choice([m.label for m in Mechanism if m.has(Capability.STOPS_AT_POINTS)]),
               help="May be given more than once  [default: all that wait for preemption points]")
 @click.option("--moments", default=100, show_default=True, type=click.IntRange(1), help="Of each kernel.")
+@click.option("--share", "shares", multiple=True, type=Share(),
+              help="Measure this share of the resident TBs' bus time as patience, too. May be given more than once.")
 @click.option("--size", default="small", show_default=True, type=Choice(SIZES))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@markdown_option
 @json_option
 @geometry_option()
-def bench_patience(kernels, mechanisms, moments, size, seed, jobs, as_json, geometry):
+def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markdown, as_json, geometry):
     """Preemption latency with the default patience, next to `occupied`, to patience 0 and to none."""
+    module = importlib.import_module("caesura.sim.bench.patience")
+    report = importlib.import_module("caesura.sim.report.patience")
+    _check(report, None, markdown)
     _check_fit(geometry, kernels)
     with progress_lines() as progress:
-        _bench("patience", as_json, geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], moments,
-               seed, jobs, progress)
+        result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], moments, seed, jobs,
+                            progress, shares)
+    _finish(report, result, markdown, None, as_json)
 
 
 @bench_group.command("area", epilog=examples("caesura bench area --block integer --json area.json"))

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from .launch import Launch
 
 __all__ = ["SHARE", "default_patience"]
 
-SHARE = 1 / 128
-"""Of the time that the bus takes for everything the resident TBs have allocated; measured (docs/mechanisms.md)."""
+SHARE = Fraction(1, 128)
+"""Of the time that the bus takes for everything the resident TBs have allocated; measured (docs/patience.md)."""
 
 
-def default_patience(launch: Launch) -> int:
+def default_patience(launch: Launch, share: Fraction = SHARE) -> int:
     """Return the default patience of a preempt, in cycles.
 
     A share of what it costs at least to stop at once and save all that is allocated: the registers and shared memory of
     the resident TBs over the bytes that the memory takes in a cycle. So a preempt waits the longer, the more it may
     save by it, and waiting in vain costs little next to the save.
+
+    Parameters
+    ----------
+    launch : Launch
+    share : Fraction
+        For measurements with another one.
     """
-    return int(SHARE * launch.resident_tbs * launch.occupied_tb_bytes / launch.device.geometry.bytes_per_cycle)
+    occupied = launch.resident_tbs * launch.occupied_tb_bytes
+    return int(float(share) * occupied / launch.device.geometry.bytes_per_cycle)

@@ -1,0 +1,84 @@
+"""The report of ``caesura bench patience``: tables for a terminal and for Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.table import Column, Table
+
+from caesura.software.report.console import report_console
+
+from .markdown import replace_markdown
+
+__all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown"]
+
+BEGIN = "<!-- begin: caesura bench patience -->"
+END = "<!-- end: caesura bench patience -->"
+"""Marks in a Markdown file: what is between them is replaced."""
+_ALWAYS = "occupied", "zero", "default", "unlimited"
+_TITLES = {"zero": "0"}
+
+
+def _against(cycles: float, limit: float, met: bool) -> str:
+    return f"{cycles:,.0f} / {limit:,.0f}" + ("" if met else f" MISSED ({100 * (cycles / limit - 1):+.1f} %)")
+
+
+def _shares(result: dict) -> list[str]:
+    """Return the shares that were measured besides."""
+    return [name for name in (result["runs"][0]["mean"] if result["runs"] else ()) if name not in _ALWAYS]
+
+
+def _row(row: dict, shares: list[str]) -> list[str]:
+    worst, mean = row["worst"], row["mean"]
+    return [row["kernel"], row["mechanism"], f"{row['moments']}", f"{worst['occupied']:,}",
+            _against(worst["default"], row["worst_limit"], row["worst_met"]),
+            *(f"{mean[name]:,.0f}" for name in ("occupied", "zero", *shares, "unlimited")),
+            _against(mean["default"], row["mean_limit"], row["mean_met"])]
+
+
+def tables(result: dict) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Return the tables of a result of `sim.bench.patience.run`: title, columns and rows."""
+    shares = _shares(result)
+    over_all = [[mechanism, str(_TITLES.get(name, name)), f"{of['relative']:.3f}", f"{of['kept']} of {of['kernels']}",
+                 f"{of['worst']:.2f}"]
+                for mechanism, by_name in result["summary"].items() for name, of in by_name.items()]
+    return [
+        ("Preemption latency in cycles, by patience",
+         ["kernel", "mechanism", "moments", "worst: occupied", "default / limit", "mean: occupied", "0", *shares,
+          "unlimited", "default / limit"], [_row(row, shares) for row in result["runs"]]),
+        ("Over all kernels: mean latency relative to the better one of patience 0 and unlimited patience (geometric "
+         "mean), kernels in which it is no worse, worst latency over that of occupied",
+         ["mechanism", "patience", "relative mean", "no worse in", "worst"], over_all),
+    ]
+
+
+def _heading(result: dict) -> str:
+    return (f"preset {result['preset']}, jobs of size {result['size']}, {result['moments']} random moments of each "
+            f"kernel, drawn with seed {result['seed']}")
+
+
+def print_report(result: dict) -> None:
+    """Print all tables, each figure that has a limit next to it."""
+    console = report_console(180, markup=False)
+    console.print(_heading(result))
+    for title, columns, rows in tables(result):
+        table = Table(*columns[:2], *(Column(name, justify="right") for name in columns[2:]), box=None)
+        for row in rows:
+            table.add_row(*row)
+        console.print(f"\n{title}", style="bold")
+        console.print(table)
+
+
+def markdown(result: dict) -> str:
+    """Return all tables as Markdown, the summary first."""
+    heading = _heading(result)
+    parts = [f"{heading[0].upper()}{heading[1:]}."]
+    for title, columns, rows in reversed(tables(result)):
+        lines = [f"**{title}**", "", "| " + " | ".join(columns) + " |", "|---|---|" + "---:|" * (len(columns) - 2)]
+        parts.append("\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def update_markdown(path: Path, result: dict) -> None:
+    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    replace_markdown(path, BEGIN, END, lambda: markdown(result))
