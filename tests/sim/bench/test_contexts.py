@@ -65,11 +65,21 @@ def kind_of(values, lanes, group):
     return "strided" if all(len(found) <= 1 for found in steps) else "random"
 
 
+def words_of_steps(values, live):
+    """Return the words of a register of `tiny`, whose warp is one group, by each step; looked at lane by lane."""
+    counted = [int(v) for k, v in enumerate(values) if live >> k & 1]
+    prefix = live & live + 1 == 0
+    fewest = 1 if len(set(counted)) == 1 else 2 if prefix and kind_of(counted, 8, 8) != "random" else 8
+    low = max((v ^ counted[0]).bit_length() for v in counted)
+    return {"lanes": fewest, "widths": fewest, "low_bits": min(fewest, 1 + -(-low // 4))}
+
+
 def test_a_row_is_what_single_stops_hold(result):
     shown = set()
     for here, row in ((work(), result["runs"][0]), (sums(), measured(("sums", sums()))["runs"][0])):
         words = {"uniform": 1, "strided": 2, "random": TINY.warp_size}
         live, compressed, kinds, warps = 0, 0, dict.fromkeys(KINDS, 0), 0
+        other = {step: [] for step in contexts.STEPS}
         for at in row["moments"]:
             device = open_device("golden", TINY)
             launch, _ = start_job(device, device.load([here.image])[here.image.name], here.job)
@@ -82,12 +92,15 @@ def test_a_row_is_what_single_stops_hold(result):
                     kinds[kind] += 1
                     live += TINY.vector_bytes
                     compressed += 4 * words[kind]
+                    for step, count in words_of_steps(values, warp.live_lanes).items():
+                        other[step].append(4 * count)
         assert len(row["moments"]) == row["samples"] == SAMPLES and row["warps"] == warps > SAMPLES
         size = row["bytes"]
         assert size["occupied"] == here.image.registers * TINY.vector_bytes == row["registers"] * TINY.vector_bytes
         assert size["live"] == pytest.approx(live / warps) and size["compressed"] == pytest.approx(compressed / warps)
         assert row["patterns"] == pytest.approx({kind: kinds[kind] / sum(kinds.values()) for kind in KINDS})
         assert size["metadata"] > 0 and 0 < row["standard_error"] < 0.2
+        assert row["encodings"] == pytest.approx({step: sum(each) / warps for step, each in other.items()})
         shown |= {kind for kind in KINDS if kinds[kind]}
     assert shown == set(KINDS), "the jobs show every pattern"
 
@@ -102,18 +115,24 @@ def test_moments_depend_on_the_seed_and_the_kernel(result):
 def test_averages_are_over_kernels():
     def row(occupied, live, compressed, patterns):
         return {"bytes": {"occupied": occupied, "live": live, "compressed": compressed, "metadata": 1},
+                "encodings": dict(zip(contexts.STEPS, (compressed, compressed / 2, 0), strict=True)),
                 "patterns": patterns and dict(zip(KINDS, patterns, strict=True))}
 
     mean = averages([row(100, 50, 10, (1, 0, 0)), row(1000, 200, 40, (0.5, 0.25, 0.25)), row(10, 5, 5, None),
                      {"error": "x"}, {"bytes": None}])
+    assert mean is not None
+    assert mean.pop("saved_by_encodings") == pytest.approx({
+        "lanes": 1 - 0.64 / 3, "widths": 1 - 0.32 / 3, "low_bits": 1})
     assert mean == pytest.approx({
         "kernels": 3, "saved_by_liveness": 0.6, "saved_by_both": 1 - 0.64 / 3, "uniform": 0.75, "strided": 0.125,
         "random": 0.125, "saved_by_liveness_geometric": 1 - 0.05 ** (1 / 3),
-        "saved_by_both_geometric": 1 - 0.002 ** (1 / 3)})
+        "saved_by_both_geometric": 1 - 0.002 ** (1 / 3), "saved_with_metadata": 1 - 0.751 / 3,
+        "saved_with_metadata_geometric": 1 - (0.11 * 0.041 * 0.6) ** (1 / 3)})
     assert averages([{"error": "x"}]) is None
     assert averages([row(8, 0, 0, None)]) == {
         "kernels": 1, "saved_by_liveness": 1, "saved_by_both": 1, "saved_by_liveness_geometric": 1,
-        "saved_by_both_geometric": 1}
+        "saved_by_both_geometric": 1, "saved_with_metadata": 0.875, "saved_with_metadata_geometric": 0.875,
+        "saved_by_encodings": dict.fromkeys(contexts.STEPS, 1)}
 
 
 @pytest.fixture(scope="module")

@@ -42,3 +42,20 @@ def launched_lanes(rng: np.random.Generator, count: int, warp_size: int) -> np.n
     """Return masks of launched lanes, prefixes of the warp, most of them whole."""
     lanes = np.where(rng.random(count) < 0.6, warp_size, rng.integers(1, warp_size + 1, count))
     return (1 << lanes.astype(np.int64)) - 1
+
+
+def shared_upper_bits(rng: np.random.Generator, count: int, warp_size: int) -> np.ndarray:
+    """Return registers whose lanes share their upper bits, from all but one to none."""
+    low = rng.integers(1, 33, (count, 1))
+    base = values(rng, (count, 1))
+    return base ^ (rng.integers(0, 1 << 32, (count, warp_size), np.uint64) >> (32 - low).astype(np.uint64)
+                   ).astype(np.uint32)
+
+
+def counted_lanes(rng: np.random.Generator, count: int, warp_size: int) -> np.ndarray:
+    """Return masks of lanes that count: all, the first ones, any, few or none."""
+    kind, every = rng.integers(0, 8, count), (1 << warp_size) - 1
+    some = rng.integers(0, 1 << warp_size, (2, count), np.int64)
+    return np.select([kind < 3, kind < 5, kind == 5, kind == 6], [
+        np.full(count, every), launched_lanes(rng, count, warp_size), some[0], some[0] & some[1]],
+        some[0] & some[1] & (rng.random(count) < 0.5) * every)

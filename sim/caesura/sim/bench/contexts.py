@@ -5,6 +5,8 @@ points, as with mechanism ``live``, and the context that ``live+cp`` saves there
 live, and which of them are uniform, strided or random. Every stop forks from one undisturbed run, whose results are
 those of the reference. It runs on the golden model, which holds the same register values as the RTL at every preemption
 point and is quicker to stop; a cycle there is a warp instruction, warps take turns.
+
+The same registers are also encoded as `hw.arch.encodings` does, in steps from what ``live+cp`` does today.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.hw.arch.encodings import Encoding, encode, encoded_words, encodings_of
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import PRESETS, Geometry, preset
 from caesura.sim import MEMORY_BYTES
@@ -36,7 +39,7 @@ from caesura.software.schema import with_schema
 from .mechanisms import PAPER as PAPER_MEANS
 from .processes import perform
 
-__all__ = ["SAMPLES", "PATTERNS", "PAPER", "Task", "measure", "averages", "run", "read_result"]
+__all__ = ["SAMPLES", "PATTERNS", "STEPS", "PAPER", "Task", "measure", "averages", "run", "read_result"]
 
 SAMPLES = 100
 """Samples of each kernel unless given."""
@@ -44,6 +47,9 @@ ROUNDS = 4
 """Times that moments are drawn, anew for those after which the kernel ended before a preemption point."""
 MAX_CYCLES = 50_000_000
 PATTERNS = (Pattern.UNIFORM, Pattern.STRIDED, Pattern.RANDOM)
+STEPS = "lanes", "widths", "low_bits"
+"""Encodings from that of ``live+cp`` on: lanes that have exited do not count; the width of the groups is chosen for
+each register; upper bits that all lanes share are kept once."""
 PAPER = PAPER_MEANS | {"occupied": 1664, "live": 656, "compressed": 64}
 """Lin et al. III: mean saving of register context over their kernels; bytes a warp and patterns of BP (BP_1)."""
 
@@ -104,16 +110,37 @@ def _warp(g: Geometry, tb: TbContext, warp: WarpContext) -> list[int]:
             warp.metadata_bytes, *(codes.count(pattern) for pattern in PATTERNS)]
 
 
-def _row(samples: list[np.ndarray]) -> dict:
-    """Return the means of samples, each an array of warps by what `_warp` returns; each warp weighs the same.
+def _steps(g: Geometry, tbs: Sequence[TbContext]) -> np.ndarray:
+    """Return the bytes of the registers of each warp of some TBs by each of `STEPS`; shape (warps, 3)."""
+    warps = [(tb.pag, warp) for tb in tbs for warp in tb.warps]
+    owner = np.repeat(np.arange(len(warps)), [len(warp.registers) for _, warp in warps])
+    rows = [row for _, warp in warps for row in warp.registers.values()]
+    values = np.array(rows, np.uint32).reshape(-1, g.warp_size)
+    counted = np.array([warp.live_lanes for _, warp in warps], np.int64)[owner]
+    every = encodings_of(g.warp_size, g.lanes)
+    words = {code: encoded_words(code, g.warp_size) for code in every}
+    found = np.zeros((len(warps), len(STEPS)))
+    width = np.array([pag for pag, _ in warps])[owner]
+    for pag in set(width.tolist()):
+        mine = width == pag
+        choices = ([e for e in every if e.group == pag or e == Encoding.RANDOM],
+                   [e for e in every if e.group or e == Encoding.RANDOM], every)
+        for step, choice in enumerate(choices):
+            codes, _ = encode(values[mine], counted[mine], g.lanes, choice)
+            np.add.at(found[:, step], owner[mine], [4 * words[code] for code in codes.tolist()])
+    return found
 
-    A warp without a live register has no patterns; it counts in the bytes only.
+
+def _row(samples: list[np.ndarray]) -> dict:
+    """Return the means of samples, each an array of warps by what `_warp` and `_steps` return.
+
+    Each warp weighs the same. One without a live register has no patterns; it counts in the bytes only.
     """
     if not samples:
-        return {"warps": 0, "bytes": None, "patterns": None, "standard_error": None}
+        return {"warps": 0, "bytes": None, "patterns": None, "encodings": None, "standard_error": None}
     warps = np.concatenate(samples)
     occupied, live, compressed, metadata = warps[:, :4].mean(axis=0).tolist()
-    registers = warps[:, 4:].sum(axis=0)
+    registers, steps = warps[:, 4:-len(STEPS)].sum(axis=0), warps[:, -len(STEPS):].mean(axis=0).tolist()
     of_samples = [1 - sample[:, 2].sum() / sample[:, 0].sum() for sample in samples]
     error = float(np.std(of_samples, ddof=1) / len(samples) ** 0.5) if len(samples) > 1 else None
     return {
@@ -121,6 +148,7 @@ def _row(samples: list[np.ndarray]) -> dict:
         "bytes": {"occupied": occupied, "live": live, "compressed": compressed, "metadata": metadata},
         "patterns": {pattern.name.lower(): float(share) for pattern, share in
                      zip(PATTERNS, registers / registers.sum(), strict=True)} if registers.any() else None,
+        "encodings": dict(zip(STEPS, steps, strict=True)),
         "standard_error": error,
     }
 
@@ -151,7 +179,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
             drawn += 1
             warps = [_warp(g, tb, warp) for tb in tbs for warp in tb.warps]
             if warps:
-                found.append(np.array(warps))
+                found.append(np.hstack((np.array(warps), _steps(g, tbs))))
                 at.append(moment)
             if drawn % 10 == 0:
                 progress(f"{task.name}: {len(found)} of {task.samples} samples")
@@ -183,12 +211,16 @@ def averages(rows: Sequence[dict]) -> dict | None:
     rows = [row for row in rows if row.get("bytes")]
     if not rows:
         return None
-    left = {key: np.array([row["bytes"][what] / row["bytes"]["occupied"] for row in rows])
-            for key, what in (("saved_by_liveness", "live"), ("saved_by_both", "compressed"))}
+    left = {key: np.array([sum(row["bytes"][what] for what in parts) / row["bytes"]["occupied"] for row in rows])
+            for key, parts in (("saved_by_liveness", ("live",)), ("saved_by_both", ("compressed",)),
+                               ("saved_with_metadata", ("compressed", "metadata")))}
     shares = [row["patterns"] for row in rows if row["patterns"]]
     with np.errstate(divide="ignore"):
         geometric = {f"{key}_geometric": 1 - float(np.exp(np.log(values).mean())) for key, values in left.items()}
+    encodings = {step: 1 - float(np.mean([row["encodings"][step] / row["bytes"]["occupied"] for row in rows]))
+                 for step in STEPS}
     return ({"kernels": len(rows)} | {key: 1 - float(values.mean()) for key, values in left.items()} | geometric
+            | {"saved_by_encodings": encodings}
             | {name: float(np.mean([share[name] for share in shares])) for name in (shares[0] if shares else ())})
 
 
@@ -219,13 +251,13 @@ def read_result(path: Path) -> dict | None:
 
 
 def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:
-    """Return the rows of an earlier run by kernel, without those that failed."""
+    """Return the rows of an earlier run by kernel, without those that failed or lack what is measured today."""
     if resume is None:
         return {}
     for key, value in settings.items():
         if resume.get(key) != value:
             raise InputError(f"the earlier run has {key} {resume.get(key)!r}, not {value!r}: it cannot go on")
-    return {row["kernel"]: row for row in resume["runs"] if "error" not in row}
+    return {row["kernel"]: row for row in resume["runs"] if "error" not in row and "encodings" in row}
 
 
 def _write(path: Path, result: dict) -> None:

@@ -21,6 +21,7 @@ END = "<!-- end: caesura bench contexts -->"
 """Marks in a Markdown file: what is between them is replaced."""
 PATTERNS = "uniform", "strided", "random"
 _NONE = "-"
+_GROUPS = ("all measured", "mean"), ("kernels of Lin et al. Table II", "mean_of_table_ii")
 
 Rows = list[list[str]]
 
@@ -55,16 +56,28 @@ def _kernel_rows(result: dict) -> Iterator[list[str]]:
 
 
 def _mean_rows(result: dict) -> Iterator[list[str]]:
-    for title, key in (("all measured", "mean"), ("kernels of Lin et al. Table II", "mean_of_table_ii")):
+    for title, key in _GROUPS:
         mean = result[key]
         if mean:
-            keys = ("saved_by_liveness", "saved_by_both")
+            keys = ("saved_by_liveness", "saved_by_both", "saved_with_metadata")
             yield [title, str(mean["kernels"]), *(percent(mean[key]) for key in keys),
                    *(percent(mean[f"{key}_geometric"]) for key in keys),
                    *_shares(mean if PATTERNS[0] in mean else None)]
     paper = result["paper"]
-    yield ["Lin et al.", "23", percent(paper["saved_by_liveness"]), percent(paper["saved_by_both"]), _NONE, _NONE,
+    yield ["Lin et al.", "23", percent(paper["saved_by_liveness"]), percent(paper["saved_by_both"]), *[_NONE] * 4,
            *_shares(None)]
+
+
+def _encoding_rows(result: dict) -> Iterator[list[str]]:
+    for row in result["runs"]:
+        if row.get("bytes"):
+            today, *steps = (1 - size / row["bytes"]["occupied"]
+                             for size in (row["bytes"]["compressed"], *row["encodings"].values()))
+            yield [row["kernel"], percent(today), *map(percent, steps)]
+    for title, key in _GROUPS:
+        mean = result[key]
+        if mean:
+            yield [title, percent(mean["saved_by_both"]), *map(percent, mean["saved_by_encodings"].values())]
 
 
 def tables(result: dict) -> list[tuple[str, list[str], Rows]]:
@@ -74,8 +87,11 @@ def tables(result: dict) -> list[tuple[str, list[str], Rows]]:
          ["kernel", "paper", "warps", "occupied", "live", "live+cp", "saved by liveness", "by both",
           "+- (standard error)", "metadata", *PATTERNS], list(_kernel_rows(result))),
         ("Register context saved, mean over kernels; live registers by pattern",
-         ["kernels", "number", "by liveness", "by both", "geometric: by liveness", "by both", *PATTERNS],
-         list(_mean_rows(result))),
+         ["kernels", "number", "by liveness", "by both", "with metadata", "geometric: by liveness", "by both",
+          "with metadata", *PATTERNS], list(_mean_rows(result))),
+        ("Register context saved if live registers were encoded otherwise, without metadata, step by step",
+         ["kernel", "live+cp", "exited lanes do not count", "width of groups a register", "upper bits once"],
+         list(_encoding_rows(result))),
     ]
 
 
