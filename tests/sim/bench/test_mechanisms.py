@@ -27,9 +27,9 @@ PREEMPTIONS = 4
 TABLES = Path(__file__).parents[3] / "docs" / "mechanisms.md"
 
 
-def measured(jobs=1, preemptions=PREEMPTIONS):
+def measured(jobs=1, preemptions=PREEMPTIONS, **options):
     return run(TINY, mechanisms=BOTH, preemptions=preemptions, seed=3, jobs=jobs,
-               works=[(work(), work(points=False))])
+               works=[(work(), work(points=False))], **options)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def command(monkeypatch):
     """The command on the small job, and what it was asked for."""
     asked = []
 
-    def small(g, size, kernels, chosen, preemptions, seed, jobs, progress):
+    def small(g, size, kernels, chosen, preemptions, seed, jobs, progress, json_file, resume):
         asked.append((g.name, size, kernels, list(chosen), preemptions, seed, jobs))
         return run(TINY, mechanisms=chosen, preemptions=preemptions, works=[(work(), work(points=False))])
 
@@ -99,6 +99,60 @@ def test_overhead_compares_with_a_kernel_without_points(result):
 
 def test_processes_measure_the_same(result):
     assert measured(jobs=2) == result
+
+
+def failing(mechanism):
+    """Return what `measure` is, but that it fails for one mechanism."""
+    once = mechanisms.measure
+
+    def measure(task, progress):
+        if task.mechanism is mechanism:
+            raise ValueError("no luck\nat all")
+        return once(task, progress)
+
+    return measure
+
+
+def test_a_failure_loses_nothing_else(result, monkeypatch, capsys):
+    monkeypatch.setattr(mechanisms, "measure", failing(Mechanism.OCCUPIED))
+    found = measured()
+    assert found["runs"][0] == {"kernel": "collatz", "mechanism": "occupied", "error": "ValueError: no luck"}
+    assert found["runs"][1:] == result["runs"][1:] and found["overhead"] == result["overhead"] and not found["met"]
+    print_report(found)
+    printed = capsys.readouterr().out
+    assert "collatz, occupied: ValueError: no luck" in printed and "NOT everything" in printed
+    assert "- collatz, occupied: ValueError: no luck\n" in markdown(found)
+
+
+def test_a_run_goes_on_where_it_stopped(result, monkeypatch, tmp_path):
+    path = tmp_path / "m.json"
+    with monkeypatch.context() as patch:
+        patch.setattr(mechanisms, "measure", failing(Mechanism.LIVE))
+        measured(json_file=path)
+    partial = mechanisms.read_result(path)
+    assert partial and not partial["met"] and partial["runs"][0] == result["runs"][0]
+    done = []
+    once = mechanisms._perform
+    monkeypatch.setattr(mechanisms, "_perform", lambda task, progress: done.append(task[0].key) or once(task, progress))
+    assert measured(json_file=path, resume=partial) == result == mechanisms.read_result(path)
+    assert done == [("collatz", "live")] and [p.name for p in tmp_path.iterdir()] == ["m.json"]
+    with pytest.raises(ValueError, match="preemptions 4, not 5"):
+        measured(preemptions=5, resume=result)
+    done.clear()
+    other = run(TINY, mechanisms=BOTH, preemptions=PREEMPTIONS, seed=3, resume=result,
+                works=[(work(points=False), work(points=False))])
+    assert len(done) == 3 and other["runs"][1]["code"] != result["runs"][1]["code"], "other code is measured anew"
+
+
+def test_only_its_own_file_is_gone_on_from(command, tmp_path):
+    _, invoke = command
+    path = tmp_path / "m.json"
+    for text in ("no JSON", "{}"):
+        path.write_text(text)
+        done = invoke("--json", path, "--resume")
+        assert done.exit_code == 2 and "is not what `caesura bench mechanisms --json` writes" in done.output
+    done = invoke("--resume")
+    assert done.exit_code == 2 and "--resume needs --json FILE" in done.output
 
 
 def test_works_can_go_to_another_process():

@@ -11,10 +11,6 @@ The same registers are also encoded as `hw.arch.encodings` does, in steps from w
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
-import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +21,7 @@ import numpy as np
 from caesura.hw.arch.context import Mechanism, Pattern
 from caesura.hw.arch.encodings import Encoding, encode, encoded_words, encodings_of
 from caesura.hw.arch.errors import InputError
-from caesura.hw.arch.geometry import PRESETS, Geometry, preset
+from caesura.hw.arch.geometry import Geometry, preset
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.scenario import Work, shipped_work
@@ -34,10 +30,11 @@ from caesura.software.driver import TbContext
 from caesura.software.driver.context import WarpContext
 from caesura.software.kernels import KERNELS, hostile
 from caesura.software.patience import UNLIMITED
-from caesura.software.schema import with_schema
 
+from . import resumable
 from .mechanisms import PAPER as PAPER_MEANS
 from .processes import perform
+from .resumable import check_settings, code_digest, failure, geometry_settings, write_result
 
 __all__ = ["SAMPLES", "PATTERNS", "STEPS", "PAPER", "Task", "measure", "averages", "run", "read_result"]
 
@@ -95,12 +92,6 @@ class _Stops(Campaign):
                                         max_cycles=self.max_cycles)
             yield self.device.context(self._launch) if saved else []
         self._back(self._origin)
-
-
-def _digest(work: Work) -> str:
-    """Hash of the code and of what the job says besides it."""
-    words = np.array(work.image.code, np.uint64).tobytes()
-    return hashlib.sha256(words + repr((work.job.grid, work.job.block)).encode()).hexdigest()[:16]
 
 
 def _warp(g: Geometry, tb: TbContext, warp: WarpContext) -> list[int]:
@@ -165,7 +156,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     """
     g = task.geometry
     work = task.work or shipped_work(task.name, g, task.size)
-    code = _digest(work)
+    code = code_digest(work)
     if task.previous and task.previous["code"] == code:
         return task.previous
     machine = _Stops(GoldenTransport(g, MEMORY_BYTES), work, Work(*hostile(g)), MAX_CYCLES)
@@ -195,12 +186,12 @@ def _attempt(task: Task, progress: Callable[[str], None]) -> dict:
     try:
         return measure(task, progress)
     except Exception as error:  # one kernel's trouble must not lose the others' rows
-        return {"kernel": task.name, "error": f"{type(error).__name__}: {error}".splitlines()[0]}
+        return _died(task, error)
 
 
 def _died(task: Task, error: Exception) -> dict:
-    """Return the row of a kernel whose process was killed."""
-    return {"kernel": task.name, "error": f"{type(error).__name__}: {error}"}
+    """Return the row of a kernel that could not be measured, or whose process was killed."""
+    return {"kernel": task.name, "error": failure(error)}
 
 
 def averages(rows: Sequence[dict]) -> dict | None:
@@ -239,32 +230,15 @@ def read_result(path: Path) -> dict | None:
     ValueError
         If the file is something else.
     """
-    if not path.exists():
-        return None
-    try:
-        result = json.loads(path.read_text())
-    except ValueError:
-        result = None
-    if not isinstance(result, dict) or not {"runs", "samples", "mean_of_table_ii"} <= result.keys():
-        raise InputError(f"{path} is not what `caesura bench contexts --json` writes")
-    return {key: value for key, value in result.items() if key != "schema"}
+    return resumable.read_result(path, "caesura bench contexts", ("samples", "mean_of_table_ii"))
 
 
 def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:
     """Return the rows of an earlier run by kernel, without those that failed or lack what is measured today."""
     if resume is None:
         return {}
-    for key, value in settings.items():
-        if resume.get(key) != value:
-            raise InputError(f"the earlier run has {key} {resume.get(key)!r}, not {value!r}: it cannot go on")
+    check_settings(resume, settings)
     return {row["kernel"]: row for row in resume["runs"] if "error" not in row and "encodings" in row}
-
-
-def _write(path: Path, result: dict) -> None:
-    """Replace a file in one step, so that it is whole whenever the run is stopped."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(json.dumps(with_schema(result), indent=2) + "\n")
-    os.replace(partial, path)
 
 
 def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = (), samples: int = SAMPLES,
@@ -304,8 +278,7 @@ def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = 
     if samples < 1 or jobs < 1:
         raise InputError(f"samples and jobs must be 1 or more, not {samples} and {jobs}")
     own = preset(geometry) if isinstance(geometry, str) else geometry
-    settings = {"preset": own.name, "geometry": None if own == PRESETS.get(own.name) else dataclasses.asdict(own),
-                "size": size, "samples": samples, "seed": seed}
+    settings = geometry_settings(own) | {"size": size, "samples": samples, "seed": seed}
     rows = _earlier(resume, settings)
     chosen = list(works) or [(name, None, own) for name in kernels or KERNELS]
     tasks = [Task(name, g, size, samples, seed, work, rows.get(name)) for name, work, g in chosen]
@@ -316,5 +289,5 @@ def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = 
         rows[row["kernel"]] = row
         result = _result(settings, names, rows)
         if json_file is not None:
-            _write(json_file, result)
+            write_result(json_file, result)
     return result

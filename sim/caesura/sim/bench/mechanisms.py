@@ -2,7 +2,8 @@
 
 ``caesura bench mechanisms`` preempts each kernel with each mechanism at cycles drawn at random over its run, lets a
 kernel that overwrites everything run, brings the first back and compares all memory with an undisturbed run, whose
-results are those of the reference. Every preemption forks from one run (a snapshot).
+results are those of the reference. Every preemption forks from one run (a snapshot). A part that fails is named with
+its error and loses no other; a run that was stopped can go on.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import dataclasses
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -26,10 +28,12 @@ from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import Device, TbContext
 from caesura.software.kernels import KERNELS, hostile
 
+from . import resumable
 from .processes import perform
+from .resumable import check_settings, code_digest, failure, geometry_settings, write_result
 
 __all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure_overhead", "pattern_shares", "run",
-           "print_report"]
+           "read_result", "print_report"]
 
 PREEMPTIONS = 50
 """Preemptions of each kernel with each mechanism unless given."""
@@ -69,6 +73,11 @@ class Task:
     def name(self) -> str:
         """Of the kernel."""
         return self.work.image.name
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """What tells its row from the others: the kernel, and the mechanism if there is one."""
+        return self.name, None if self.mechanism is None else self.mechanism.label
 
     @property
     def label(self) -> str:
@@ -193,23 +202,70 @@ def measure_overhead(task: Task, plain: Work) -> dict:
 
 
 def _perform(task: tuple[Task, Work | None], progress: Callable[[str], None]) -> dict:
+    """Return a row; one of a part that cannot be measured has an `error`, and no figures."""
     measured, plain = task
-    return measure_overhead(measured, plain) if plain else measure(measured, progress)
+    progress(measured.label)
+    try:
+        row = measure_overhead(measured, plain) if plain else measure(measured, progress)
+    except Exception as error:  # one part's trouble must not lose the others' rows
+        return _died(task, error)
+    return row | {"code": _code(task)}
+
+
+def _died(task: tuple[Task, Work | None], error: Exception) -> dict:
+    """Return the row of a part that could not be measured, or whose process was killed."""
+    kernel, mechanism = task[0].key
+    row = {"kernel": kernel, "error": failure(error)}
+    return row if mechanism is None else row | {"mechanism": mechanism}
+
+
+def _code(task: tuple[Task, Work | None]) -> str:
+    measured, plain = task
+    return code_digest(measured.work, *([plain] if plain else []))
+
+
+def _key(row: dict) -> tuple[str, str | None]:
+    """Return the key of the task that a row is of."""
+    return row["kernel"], row.get("mechanism")
 
 
 def _averages(rows: list[dict]) -> dict[str, float]:
     """Return, by mechanism, the mean over the kernels of the share of register context that is not written."""
     saved: dict[str, list[float]] = {}
     for row in rows:
-        if row["bytes"]:
+        if row.get("bytes"):
             share = 1 - row["bytes"]["warp_written"] / row["bytes"]["warp_occupied"]
             saved.setdefault(row["mechanism"], []).append(share)
     return {mechanism: float(np.mean(shares)) for mechanism, shares in saved.items()}
 
 
+def _result(g: Geometry, settings: dict, rows: list[dict], parts: int) -> dict:
+    runs, overhead = ([row for row in rows if ("mechanism" in row) is whole] for whole in (True, False))
+    good = [row for row in rows if "error" not in row]
+    limits = [row for row in good if "mechanism" not in row]
+    limits += [row[key] for row in good if "mechanism" in row for key in ("save", "restore") if row[key]]
+    correct = all(row["correct"] for row in good)
+    return settings | {
+        "clock_mhz": g.clock_mhz, "correct": correct,
+        "met": correct and len(good) == len(rows) == parts and all(limit["met"] for limit in limits),
+        "runs": runs, "overhead": overhead, "saved_share": _averages(runs), "paper": PAPER}
+
+
+def read_result(path: Path) -> dict | None:
+    """Return what an earlier run wrote with `run(json_file=...)`, None if there is no such file.
+
+    Raises
+    ------
+    ValueError
+        If the file is something else.
+    """
+    return resumable.read_result(path, "caesura bench mechanisms", ("preemptions", "overhead"))
+
+
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanisms: Sequence[Mechanism] = (),
         preemptions: int = PREEMPTIONS, seed: int = 1, jobs: int = 1,
-        progress: Callable[[str], None] = lambda text: None, works: Sequence[tuple[Work, Work]] = ()) -> dict:
+        progress: Callable[[str], None] = lambda text: None, *, json_file: Path | None = None,
+        resume: dict | None = None, works: Sequence[tuple[Work, Work]] = ()) -> dict:
     """Measure kernels with mechanisms; keys are documented in `docs/cli.md`.
 
     Parameters
@@ -226,11 +282,24 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     jobs : int
         Processes.
     progress : callable
+    json_file : Path, optional
+        Written after each kernel and mechanism.
+    resume : dict, optional
+        Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels and
+        mechanisms that are not asked for.
     works : sequence of (Work, Work)
         Other kernels instead of shipped ones, each with and without preemption points.
+
+    Raises
+    ------
+    ValueError
+        If there are no preemptions or processes, or the earlier run had other settings.
     """
     if preemptions < 1 or jobs < 1:
         raise InputError(f"preemptions and jobs must be 1 or more, not {preemptions} and {jobs}")
+    settings = geometry_settings(g) | {"size": size, "preemptions": preemptions, "seed": seed}
+    if resume is not None:
+        check_settings(resume, settings)
     progress(f"building the simulator of {g.name}")
     library(g)
     chosen = tuple(mechanisms) or tuple(Mechanism)
@@ -239,14 +308,23 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     tasks: list[tuple[Task, Work | None]] = [
         (Task(g, work, mechanism, preemptions, seed), plain if mechanism is None else None)
         for work, plain in pairs for mechanism in (None, *chosen)]
-    ended = dict(perform(_perform, tasks, jobs, progress, lambda task: task[0].label))
-    done = [ended[index] for index in range(len(tasks))]
-    rows = [row for row in done if "mechanism" in row]
-    overhead = [row for row in done if "mechanism" not in row]
-    timed = [row[key] for row in rows for key in ("save", "restore") if row[key]]
-    return {
-        "preset": g.name, "clock_mhz": g.clock_mhz, "size": size, "preemptions": preemptions, "seed": seed,
-        "correct": all(row["correct"] for row in done),
-        "met": all(row["correct"] for row in done) and all(row["met"] for row in (*overhead, *timed)),
-        "runs": rows, "overhead": overhead, "saved_share": _averages(rows), "paper": PAPER,
-    }
+    names = [task.key for task, _ in tasks]
+    codes = dict(zip(names, map(_code, tasks), strict=True))
+    rows = {_key(row): row for row in (*resume["runs"], *resume["overhead"]) if "error" not in row
+            and row.get("code") == codes.get(_key(row), row.get("code"))} if resume else {}
+    left = [task for name, task in zip(names, tasks, strict=True) if name not in rows]
+    order = sorted(dict.fromkeys((*names, *rows)), key=_place)
+    result = _result(g, settings, [rows[name] for name in order if name in rows], len(order))
+    for _, row in perform(_perform, left, jobs, progress, lambda task: task[0].label, _died):
+        rows[_key(row)] = row
+        result = _result(g, settings, [rows[name] for name in order if name in rows], len(order))
+        if json_file is not None:
+            write_result(json_file, result)
+    return result
+
+
+def _place(name: tuple[str, str | None]) -> tuple[int, int]:
+    """Return where a row stands: kernels as they ship, mechanisms in their order."""
+    kernel, mechanism = name
+    labels = [None, *(each.label for each in Mechanism)]
+    return list(KERNELS).index(kernel) if kernel in KERNELS else len(KERNELS), labels.index(mechanism)

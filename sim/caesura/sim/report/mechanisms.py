@@ -35,8 +35,18 @@ def _verdict(correct: bool, met: bool = True) -> str:
     return "WRONG" if not correct else "met" if met else "MISSED"
 
 
+def _measured(rows: list[dict]) -> list[dict]:
+    return [row for row in rows if "error" not in row]
+
+
+def _failures(result: dict) -> list[str]:
+    """Return a line for each part that could not be measured."""
+    return [f"{row['kernel']}, {row.get('mechanism', 'overhead of preemption points')}: {row['error']}"
+            for row in (*result["runs"], *result["overhead"]) if "error" in row]
+
+
 def _context_rows(result: dict) -> Iterator[list[str]]:
-    for row in result["runs"]:
+    for row in _measured(result["runs"]):
         size = row["bytes"]
         if size is None:
             yield [row["kernel"], row["mechanism"], *[_NONE] * 6, "right" if row["correct"] else "WRONG"]
@@ -50,7 +60,7 @@ def _context_rows(result: dict) -> Iterator[list[str]]:
 
 
 def _time_rows(result: dict) -> Iterator[list[str]]:
-    for row in result["runs"]:
+    for row in _measured(result["runs"]):
         limits = [row[key] for key in ("save", "restore") if row[key]]
         yield [row["kernel"], row["mechanism"], f"{row['preemptions']}, {row['saved']}",
                _several(row["latency"], "median", "p99", "max"), _several(row["drain"], "median"),
@@ -60,7 +70,7 @@ def _time_rows(result: dict) -> Iterator[list[str]]:
 
 
 def _overhead_rows(result: dict) -> Iterator[list[str]]:
-    for row in result["overhead"]:
+    for row in _measured(result["overhead"]):
         yield [row["kernel"], _number(row["cycles_without"]), _number(row["cycles"]), f"{row['percent']:+.2f} %",
                f"{row['limit']:g} %", _verdict(row["correct"], row["met"])]
 
@@ -117,8 +127,11 @@ def print_report(result: dict) -> None:
             table.add_row(*row)
         console.print(f"\n[bold]{title}[/]")
         console.print(table)
+    for line in _failures(result):
+        console.print(line, markup=False, style="red")
     console.print("\n[bold red]WRONG[/]: see above" if not result["correct"] else
                   "\n[bold green]everything correct and within its limits[/]" if result["met"] else
+                  "\n[bold red]NOT everything could be measured[/]" if _failures(result) else
                   "\neverything correct, [bold red]but a limit is missed[/]")
 
 
@@ -128,6 +141,7 @@ def markdown(result: dict) -> str:
     for title, columns, rows in tables(result):
         lines = [f"**{title}**", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
         parts.append("\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]))
+    parts += [f"- {line}" for line in _failures(result)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -139,7 +153,7 @@ def update_markdown(path: Path, result: dict) -> None:
 def picture(result: dict, path: Path) -> None:
     """Draw bytes a warp by mechanism for each kernel, and the latencies, into a file; raises as `check_picture`."""
     check_picture(path)
-    rows = [row for row in result["runs"] if row["latencies"]]
+    rows = [row for row in _measured(result["runs"]) if row["latencies"]]
     kernels = list(dict.fromkeys(row["kernel"] for row in rows))
     mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
     figure, (sizes, times) = kernel_rows(kernels, 0.2 * len(mechanisms) + 0.1)

@@ -31,6 +31,10 @@ markdown_option = click.option("--markdown", help="Write the tables into a Markd
                                type=click.Path(exists=True, dir_okay=False, writable=True, path_type=Path))
 
 
+resume_option = click.option("--resume", is_flag=True,
+                             help="Take over from the file of --json what it has of the same code.")
+
+
 class Share(click.ParamType):
     """A share of the time that the bus takes for what a kernel holds of the SM: ``1/64`` or ``0.02``."""
 
@@ -84,6 +88,15 @@ def _finish(report, result: dict, markdown: Path | None, picture: Path | None, a
     if markdown is not None:
         report.update_markdown(markdown, result)
     sys.exit(0 if result["met"] else EXIT_WRONG)
+
+
+def _earlier(module, as_json: JsonTarget, resume: bool) -> dict | None:
+    """Return what the file of ``--json`` holds of an earlier run, if the benchmark is to go on from it."""
+    if not resume:
+        return None
+    if as_json.file is None:
+        raise click.UsageError("--resume needs --json FILE, the file to go on from")
+    return module.read_result(as_json.file)
 
 
 def _check_fit(g: Geometry, kernels: Sequence[str] = ()) -> None:
@@ -158,7 +171,8 @@ def bench_cycles(folder, presets, kernels, record, jobs, as_json):
 
 
 @bench_group.command("mechanisms", epilog=examples(
-    "caesura bench mechanisms --kernel bfs --preemptions 10 --picture bfs.svg"))
+    "caesura bench mechanisms --kernel bfs --preemptions 10 --picture bfs.svg",
+    "caesura bench mechanisms --jobs 2 --json m.json --resume"))
 @kernels_option
 @click.option("--mechanism", "mechanisms", multiple=True, type=Choice([m.label for m in Mechanism]),
               help="May be given more than once  [default: all]")
@@ -170,16 +184,21 @@ def bench_cycles(folder, presets, kernels, record, jobs, as_json):
 @picture_option
 @markdown_option
 @json_option
+@resume_option
 @geometry_option()
-def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture, markdown, as_json, geometry):
-    """Context size and preemption latency of every kernel with every mechanism, at random moments."""
+def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture, markdown, as_json, resume, geometry):
+    """Context size and preemption latency of every kernel with every mechanism, at random moments.
+
+    The file of --json is written anew after each kernel and mechanism.
+    """
     module = importlib.import_module("caesura.sim.bench.mechanisms")
     report = importlib.import_module("caesura.sim.report.mechanisms")
+    earlier = _earlier(module, as_json, resume)
     _check(report, picture, markdown)
     _check_fit(geometry, kernels)
     with progress_lines() as progress:
         result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms],
-                            preemptions, seed, jobs, progress)
+                            preemptions, seed, jobs, progress, json_file=as_json.file, resume=earlier)
     _finish(report, result, markdown, picture, as_json)
 
 
@@ -264,7 +283,7 @@ def bench_gpu(kernels, size, seed, markdown, as_json):
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @json_option
-@click.option("--resume", is_flag=True, help="Take over from the file of --json what it has of the same code.")
+@resume_option
 @picture_option
 @markdown_option
 @geometry_option()
@@ -275,13 +294,11 @@ def bench_contexts(kernels, samples, size, seed, jobs, as_json, resume, picture,
     """
     module = importlib.import_module("caesura.sim.bench.contexts")
     report = importlib.import_module("caesura.sim.report.contexts")
-    json_file = as_json.file
-    if resume and json_file is None:
-        raise click.UsageError("--resume needs --json FILE, the file to go on from")
+    earlier = _earlier(module, as_json, resume)
     _check(report, picture, markdown)
     with progress_lines() as progress:
-        result = module.run(geometry, size, kernels, samples, seed, jobs, progress, json_file=json_file,
-                            resume=module.read_result(json_file) if resume else None)
+        result = module.run(geometry, size, kernels, samples, seed, jobs, progress, json_file=as_json.file,
+                            resume=earlier)
     _finish(report, result, markdown, picture, as_json)
 
 
