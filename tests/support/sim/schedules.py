@@ -50,14 +50,19 @@ class _Kernel:
         self.bench, self.slot = bench, slot
         self.arrays = StirArrays(bench, code, block * blocks, words)
         self.started = self.killed = False
+        self.ready = self.judged = False
         self.loaded = bench.load(slot, code, (blocks,), (block,), self.arrays.arguments)
         self.ccb_end = self.loaded.ccb_base + context.ccb_bytes(bench.geometry, self.loaded.area_bytes)
 
     def begin(self, rounds: int) -> None:
-        """Make ready for a start: arrays of zeros, so many rounds, and no record in memory."""
+        """Make ready for a start: arrays of zeros, so many rounds, and no record in memory.
+
+        A start that is given while the kernel still has another state may be taken all the same, if it ends in that
+        cycle. Then nothing is ready, and what it computes is not judged.
+        """
         record = context.record_address(self.bench.geometry, self.loaded.ccb_base)
         self.bench.transport.write_memory(record, bytes(CCB_RECORD.size // 8))
-        self.arrays.rounds, self.killed = rounds, False
+        self.arrays.rounds, self.killed, self.ready = rounds, False, True
         self.arrays.clear()
         for k, word in enumerate(self.arrays.arguments):
             self.bench.set(f"kernel[{self.slot}].param[{k}]", word)
@@ -113,7 +118,7 @@ class Schedules:
         self.rng = rng = random.Random(seed)
         self.transport.restore(self.beginning)
         for kernel in self.kernels:
-            kernel.killed, kernel.started = False, False
+            kernel.killed = kernel.started = kernel.ready = kernel.judged = False
         self.scramble = rng.random() < 0.5
         self.weather(calm=True)
         given = 0
@@ -177,7 +182,7 @@ class Schedules:
         self.taken[op.name, before.name] += 1
         assert CommandError.NONE in expected, (op, before)
         if op is Command.START:
-            kernel.started = True
+            kernel.started, kernel.judged, kernel.ready = True, kernel.ready, False
         if op is Command.KILL:
             kernel.killed = True
         return True
@@ -204,7 +209,7 @@ class Schedules:
         """Kernels that were started and not killed are complete, and so is one that was killed if it could be taken
         over from memory and has finished; nothing else has changed."""
         for kernel in self.kernels:
-            if kernel.started and (not kernel.killed or self.state(kernel) is KernelState.FINISHED):
+            if kernel.judged and (not kernel.killed or self.state(kernel) is KernelState.FINISHED):
                 kernel.arrays.check()
         after = bytearray(self.transport.read_memory(0, self.transport.memory_bytes))
         for kernel in self.kernels:
