@@ -1,0 +1,34 @@
+"""``caesura registers``: the register map, as a table, a page or a C header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from caesura.software.report import registers
+
+from .common import Command, JsonTarget, examples, json_option
+from .outputs import FOLDER, OUTPUT
+
+__all__ = ["registers_command"]
+
+
+@click.command("registers", cls=Command,
+               epilog=examples("caesura registers --html registers --header caesura.h"))
+@click.option("--html", "page", type=FOLDER, help="Write the map as a page into this folder.")
+@click.option("--header", type=OUTPUT, help="Write it as a C header.")
+@json_option
+def registers_command(page: Path | None, header: Path | None, as_json: JsonTarget):
+    """List the registers of an SM, with addresses, fields and access.
+
+    The page and the header are PeakRDL's, of the SystemRDL file that the hardware is built from.
+    """
+    if page is not None:
+        click.echo(f"page: {registers.write_page(page)}", err=True)
+    if header is not None:
+        registers.write_header(header)
+        click.echo(f"header: {header}", err=True)
+    as_json.write(registers.as_json())
+    if not as_json.instead and page is None and header is None:
+        registers.print_registers()

@@ -1,0 +1,88 @@
+"""The register map for people and tools: a table, a page and a C header, all from the one SystemRDL file."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from rich.table import Table
+from systemrdl.compiler import RDLCompiler
+from systemrdl.node import RootNode
+
+from caesura.hw.arch.errors import ToolError
+from caesura.hw.arch.registers import RDL_PATH, Register, register_map
+
+from .console import report_console
+
+__all__ = ["as_json", "print_registers", "write_header", "write_page"]
+
+TITLE = "Caesura SM"
+
+
+def _access(register: Register) -> str:
+    if register.clear_on_one:
+        return "read, write 1 to clear"
+    return ", ".join(word for word, may in (("read", register.readable), ("write", register.writable)) if may)
+
+
+def _bits(low: int, width: int) -> str:
+    return f"{low + width - 1}:{low}" if width > 1 else f"{low}"
+
+
+def as_json() -> dict:
+    """Return the map; keys are documented in `docs/cli.md`."""
+    return {"bytes": 1 + max(register.address for register in register_map().values()) | 3, "registers": [
+        {"path": path, "address": register.address, "access": _access(register), "description": register.description,
+         "reset": register.reset, "fields": [
+             {"name": field.name, "low": field.low, "width": field.width, "reset": field.reset,
+              "description": field.description} for field in register.fields.values()]}
+        for path, register in register_map().items()]}
+
+
+def print_registers() -> None:
+    """Print every register once; of the kernel slots the first, of an array its first element."""
+    table = Table("address", "register", "bits", "field", "access", "description", box=None,
+                  title="register map; kernel slots are 0x200 bytes apart")
+    for path, register in register_map().items():
+        if path.startswith("kernel[") and not path.startswith("kernel[0].") or path.endswith("]") and "[0]" not in \
+                path.removeprefix("kernel[0]"):
+            continue
+        table.add_row(f"{register.address:#06x}", path, "", "", _access(register), register.description)
+        for field in register.fields.values():
+            if len(register.fields) > 1 or field.width < 32:
+                table.add_row("", "", _bits(field.low, field.width), field.name, "", field.description)
+    report_console(160, markup=False).print(table)
+
+
+def _require(module: str, what: str):
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0].replace("_", "-")
+        raise ToolError(f"{what} needs the package {package}; install it with `pip install 'caesura[registers]'` or "
+                        f"`pip install {package}`") from error
+
+
+def _root() -> RootNode:
+    compiler = RDLCompiler()
+    compiler.compile_file(str(RDL_PATH))
+    return compiler.elaborate()
+
+
+def write_page(folder: Path) -> Path:
+    """Write the map as a page, with PeakRDL; return its first file.
+
+    Raises
+    ------
+    ToolError
+        If PeakRDL is not installed.
+    """
+    exporter = _require("peakrdl_html", "a page of the register map").HTMLExporter()
+    exporter.export(_root(), str(folder), title=TITLE)
+    return folder / "index.html"
+
+
+def write_header(path: Path) -> None:
+    """Write the map as a C header, with PeakRDL; raises as `write_page`."""
+    exporter = _require("peakrdl_cheader.exporter", "a C header of the register map").CHeaderExporter()
+    exporter.export(_root(), str(path))

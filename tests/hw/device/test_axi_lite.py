@@ -1,0 +1,250 @@
+"""AXI4-Lite access to the registers: every register and field of the map, any order and pace, rules of the bus."""
+
+import random
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.registers import register_map
+from caesura.hw.device.axi_lite import AxiLiteHost, AxiLitePort, Response
+from caesura.hw.device.register_block import KERNEL_BASE, KERNEL_STRIDE, RegisterBlock, value_layout
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate
+
+G = preset("tiny").replace(kernel_slots=3)
+MAP = register_map()
+CHANNELS = {"aw": ("awaddr", "awprot"), "w": ("wdata", "wstrb"), "ar": ("araddr", "arprot")}
+
+
+class Registers(wiring.Component):
+    """A register block behind the bridge, with the kernel slots' words in a plain memory."""
+
+    axi: AxiLitePort
+    interrupt: Signal
+
+    def __init__(self):
+        self.block = RegisterBlock(G)
+        super().__init__({"axi": In(AxiLitePort()), "interrupt": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.bridge = bridge = AxiLiteHost()
+        m.submodules.block = block = self.block
+        m.submodules.table = table = Memory(shape=32, depth=8 * KERNEL_STRIDE // 4, init=[])
+        store, load = table.write_port(), table.read_port()
+        wiring.connect(m, wiring.flipped(self.axi), bridge.axi)
+        m.d.comb += [
+            block.address.eq(bridge.host.address), block.write.eq(bridge.host.write),
+            block.write_data.eq(bridge.host.write_data), bridge.host.read_data.eq(block.read_data),
+            bridge.host.interrupt.eq(block.interrupt), self.interrupt.eq(bridge.interrupt),
+            store.addr.eq(block.table_write.kernel * (KERNEL_STRIDE // 4) + block.table_write.word),
+            store.data.eq(block.table_write.data), store.en.eq(block.table_write.valid),
+            load.addr.eq(block.table_select.kernel * (KERNEL_STRIDE // 4) + block.table_select.word),
+            block.table_data.eq(load.data),
+        ]
+        return m
+
+
+class Master:
+    """Drives the channels, each at a pace of its own; what is offered stays until it is taken."""
+
+    def __init__(self, ctx, axi, rng=None, stall=0.0):
+        self.ctx, self.axi, self.rng, self.stall = ctx, axi, rng, stall
+
+    def waits(self):
+        return self.rng is not None and self.rng.random() < self.stall
+
+    async def send(self, channel, *values):
+        """Offer something on one channel, and wait until it is taken."""
+        ctx, axi = self.ctx, self.axi
+        for name, value in zip(CHANNELS[channel], values, strict=True):
+            ctx.set(getattr(axi, name), value)
+        ctx.set(getattr(axi, f"{channel}valid"), 1)
+        await ctx.tick().until(getattr(axi, f"{channel}ready"))
+        ctx.set(getattr(axi, f"{channel}valid"), 0)
+
+    async def take(self, channel, *names):
+        """Wait for a response, and take it."""
+        ctx, axi = self.ctx, self.axi
+        while self.waits():
+            await ctx.tick()
+        ctx.set(getattr(axi, f"{channel}ready"), 1)
+        values = await ctx.tick().sample(*(getattr(axi, name) for name in names)).until(getattr(axi, f"{channel}valid"))
+        ctx.set(getattr(axi, f"{channel}ready"), 0)
+        return values
+
+    async def write(self, address, data, strobes=0xF):
+        ctx, axi = self.ctx, self.axi
+        ctx.set(axi.wdata, data)
+        ctx.set(axi.wstrb, strobes)
+        ctx.set(axi.wvalid, 1)
+        await self.send("aw", address, 0)
+        ctx.set(axi.wvalid, 0)
+        response, = await self.take("b", "bresp")
+        return Response(response)
+
+    async def read(self, address):
+        await self.send("ar", address, 0)
+        data, response = await self.take("r", "rdata", "rresp")
+        assert response == Response.OKAY
+        return data
+
+
+def run(scenario):
+    dut = component(Registers)
+
+    async def bench(ctx):
+        await scenario(ctx, dut, Master(ctx, dut.axi))
+
+    simulate(dut, bench, cycles=60_000)
+
+
+def exists(register):
+    return register.address < KERNEL_BASE + G.kernel_slots * KERNEL_STRIDE
+
+
+@pytest.mark.parametrize("path", [path for path, register in MAP.items() if exists(register) and "param[" not in path])
+def test_every_field_is_where_the_map_says(path):
+    """What software writes it reads back, bits that are no field read 0, and what the machine drives is seen."""
+    register = MAP[path]
+
+    async def scenario(ctx, dut, master):
+        for field in register.fields.values():
+            most = (1 << field.width) - 1
+            for value in {0, 1, most, most // 3, 1 << field.width - 1}:
+                word = register.pack(**{field.name: value})
+                if path in value_layout(G).members:
+                    for other in register.fields:
+                        ctx.set(dut.block.values[path][other], 0)
+                    ctx.set(dut.block.values[path][field.name], value)
+                    assert await master.write(register.address, 0xFFFF_FFFF) is Response.OKAY
+                    assert await master.read(register.address) == word, field.name
+                elif register.clear_on_one:
+                    ctx.set(dut.block.event_set[field.name], value)
+                    await ctx.tick()
+                    ctx.set(dut.block.event_set[field.name], 0)
+                    assert await master.read(register.address) == word and ctx.get(dut.interrupt) == bool(value)
+                    assert await master.write(register.address, word) is Response.OKAY
+                    assert await master.read(register.address) == 0 and not ctx.get(dut.interrupt)
+                elif register.readable and register.writable:
+                    assert await master.write(register.address, word) is Response.OKAY
+                    assert await master.read(register.address) == word, field.name
+
+    run(scenario)
+
+
+def test_a_command_is_given_once_by_a_whole_write():
+    seen = []
+
+    async def scenario(ctx, dut, master):
+        register = MAP["command"]
+        word = register.pack(op=3, kernel=2, gang=1)
+        for strobes, response in ((0b0111, Response.SLVERR), (0, Response.OKAY), (0b1000, Response.SLVERR),
+                                  (0xF, Response.OKAY)):
+            assert await master.write(register.address, word, strobes) is response
+        assert await master.read(register.address) == 0
+
+    dut = component(Registers)
+
+    async def bench(ctx):
+        await scenario(ctx, dut, Master(ctx, dut.axi))
+
+    async def commands(ctx):
+        async for _, _, command in ctx.tick().sample(dut.block.command):
+            if command.valid:
+                seen.append((command.op, command.kernel, command.gang))
+
+    simulate(dut, bench, watches=[commands])
+    assert seen == [(3, 2, 1)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_reads_and_writes_at_any_pace_are_those_of_a_dictionary(seed):
+    """Reads and writes of two masters of their own; each answer in order, and what is offered stays as it is."""
+    dut, rng = component(Registers), random.Random(seed)
+    words = [MAP[f"kernel[{k}].param[{w}]"].address for k in range(3) for w in (0, 1, 63)]
+    count, stall = 120, (0.0, 0.3, 0.7)[seed]
+    log: list[tuple] = []
+    held: dict[int, int] = {}
+    writes = [(rng.choice(words), rng.getrandbits(32), rng.choice((0xF, 0xF, 0xF, 0x3, 0))) for _ in range(count)]
+    reads = [rng.choice(words) for _ in range(count)]
+    found, answers = [], []
+
+    def source(channel, payloads):
+        own = random.Random(f"{seed}{channel}")
+
+        async def bench(ctx):
+            master = Master(ctx, dut.axi, own, stall)
+            for payload in payloads:
+                while master.waits():
+                    await ctx.tick()
+                await master.send(channel, *payload)
+        return bench
+
+    def sink(channel, names, into):
+        own = random.Random(f"{seed}{channel}")
+
+        async def bench(ctx):
+            master = Master(ctx, dut.axi, own, stall)
+            while len(into) < count:
+                into.append(await master.take(channel, *names))
+        return bench
+
+    async def order(ctx):
+        """Note what is carried out, in its order."""
+        axi = dut.axi
+        async for _, _, *now in ctx.tick().sample(axi.awvalid & axi.awready, axi.awaddr, axi.wdata, axi.wstrb,
+                                                  axi.arvalid & axi.arready, axi.araddr):
+            if now[0]:
+                log.append(("write", *now[1:4]))
+            if now[4]:
+                log.append(("read", now[5]))
+
+    async def rules(ctx):
+        axi = dut.axi
+        before = None
+        async for _, _, bv, br, bresp, rv, rr, rdata in ctx.tick().sample(
+                axi.bvalid, axi.bready, axi.bresp, axi.rvalid, axi.rready, axi.rdata):
+            if before:
+                b, r = before
+                assert b is None or (bv, bresp) == (1, b)
+                assert r is None or (rv, rdata) == (1, r)
+            before = bresp if bv and not br else None, rdata if rv and not rr else None
+
+    simulate(dut, source("aw", [(a, 0) for a, _, _ in writes]), source("w", [(d, s) for _, d, s in writes]),
+             source("ar", [(a, 0) for a in reads]), sink("b", ("bresp",), answers), sink("r", ("rdata",), found),
+             watches=[order, rules])
+    expected = []
+    for what, address, *rest in log:
+        if what == "write":
+            data, strobes = rest
+            held[address] = data if strobes == 0xF else held.get(address, 0)
+        else:
+            expected.append(held.get(address, 0))
+    assert [tuple(entry[1:4]) for entry in log if entry[0] == "write"] == writes
+    assert [data for data, in found] == expected
+    assert [Response(value) for value, in answers] == [
+        Response.SLVERR if s not in (0, 0xF) else Response.OKAY for _, _, s in writes]
+
+
+@pytest.mark.parametrize("writes, reads", [(1, 1), (1, 0), (0, 1)])
+def test_an_access_a_cycle_and_neither_side_starves(writes, reads):
+    dut = component(Registers)
+    counts = {"aw": 0, "ar": 0}
+
+    async def bench(ctx):
+        axi = dut.axi
+        for name, value in (("awvalid", writes), ("wvalid", writes), ("arvalid", reads), ("bready", 1), ("rready", 1),
+                            ("wstrb", 0xF), ("awaddr", MAP["kernel[0].param[0]"].address)):
+            ctx.set(getattr(axi, name), value)
+        for _ in range(40):
+            *taken, = await ctx.tick().sample(axi.awready, axi.arready)
+            counts["aw"] += taken[-2]
+            counts["ar"] += taken[-1]
+
+    simulate(dut, bench)
+    assert counts == {"aw": 40 * writes // (1 + reads), "ar": 40 * reads // (1 + writes)}

@@ -1,0 +1,76 @@
+"""``caesura registers``: table, page and C header say what the register map says."""
+
+import json
+import re
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from caesura.hw.arch.registers import register_map
+from caesura.software.cli import main
+from caesura.software.report import registers
+
+MAP = register_map()
+ONCE = [path for path in MAP if "[" not in path]
+"""Registers that are no element of an array."""
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, ["registers", *map(str, arguments)])
+
+
+def test_the_table_has_every_register_once():
+    printed = invoke().output
+    for path in (*ONCE, "kernel[0].code_base", "kernel[0].param[0]"):
+        assert len(re.findall(rf"{MAP[path].address:#06x}\s+{re.escape(path)}\s", printed)) == 1
+    assert "kernel[1]" not in printed and "param[1]" not in printed
+    assert re.search(r"13:8\s+resident\s+TBs resident", printed)
+
+
+def test_json_is_the_map():
+    found = json.loads(invoke("--json").stdout)
+    assert found["bytes"] == 1 + max(register.address for register in MAP.values()) | 3
+    for row, (path, register) in zip(found["registers"], MAP.items(), strict=True):
+        assert (row["path"], row["address"], row["reset"]) == (path, register.address, register.reset)
+        assert {field["name"]: (field["low"], field["width"]) for field in row["fields"]} == {
+            name: (field.low, field.width) for name, field in register.fields.items()}
+    access = {row["path"]: row["access"] for row in found["registers"]}
+    assert (access["status"], access["command"], access["patience"], access["event"]) == (
+        "read", "write", "read, write", "read, write 1 to clear")
+
+
+def test_the_header_compiles_and_has_every_field_where_it_is(tmp_path):
+    header = tmp_path / "caesura.h"
+    assert invoke("--header", header).exit_code == 0
+    text = header.read_text()
+    for path in ONCE:
+        for field in MAP[path].fields.values():
+            name = f"CAESURA_SM__{path.upper()}__{field.name.upper()}"
+            assert re.search(rf"#define {name}_bp {field.low}\b", text) and re.search(
+                rf"#define {name}_bw {field.width}\b", text), name
+    checks = "".join(f"_Static_assert(offsetof(caesura_sm_t, {path}) == {register.address:#x}, \"{path}\");\n"
+                     for path, register in MAP.items())
+    (tmp_path / "check.c").write_text(f'#include <stddef.h>\n#include "caesura.h"\n{checks}')
+    done = subprocess.run(["gcc", "-std=c11", "-fsyntax-only", "check.c"], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_page_has_every_register(tmp_path):
+    done = invoke("--html", tmp_path / "page")
+    assert done.exit_code == 0 and "index.html" in done.output
+    assert (tmp_path / "page" / "index.html").exists()
+    names = "".join(path.read_text(errors="replace") for path in (tmp_path / "page" / "data").rglob("*.js*"))
+    assert all(path in names for path in ONCE)
+
+
+@pytest.mark.parametrize("option, package", [("--html", "peakrdl-html"), ("--header", "peakrdl-cheader")])
+def test_a_package_that_is_missing_is_named(option, package, tmp_path, monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(registers, "importlib", SimpleNamespace(import_module=missing))
+    done = invoke(option, tmp_path / "x")
+    assert done.exit_code == 2 and f"pip install {package}" in done.output and "Traceback" not in done.output
