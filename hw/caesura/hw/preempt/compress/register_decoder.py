@@ -7,17 +7,10 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.encodings import SMALLEST_GROUP, Encoding, decode, plane_bits
 from ...arch.geometry import Geometry
-from ...interfaces.payloads import below
+from .decompressor import decoded_beat
 from .register_encoder import encoded_beat
 
-__all__ = ["decoded_lanes", "RegisterDecoder"]
-
-
-def decoded_lanes(g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008
-    """Beat `beat` of a register; `last` marks the final one.
-    The words of a dead register are zero."""
-    return data.StructLayout({"words": data.ArrayLayout(32, g.lanes), "beat": below(g.beats),
-                              "last": 1, "dead": 1, "tag": tag})
+__all__ = ["RegisterDecoder"]
 
 
 class RegisterDecoder(wiring.Component):
@@ -38,7 +31,7 @@ class RegisterDecoder(wiring.Component):
     input : stream, in
         `encoded_beat`; `count`, `first` and `last` are not looked at.
     output : stream, out
-        `decoded_lanes`.
+        `decompressor.decoded_beat`.
     """
 
     LATENCY = 1
@@ -48,7 +41,7 @@ class RegisterDecoder(wiring.Component):
     def __init__(self, g: Geometry, tag: ShapeLike = unsigned(1)):  # noqa: B008
         self.geometry, self.tag = g, tag
         super().__init__({"input": In(stream.Signature(encoded_beat(g, tag))),
-                          "output": Out(stream.Signature(decoded_lanes(g, tag)))})
+                          "output": Out(stream.Signature(decoded_beat(g, tag)))})
 
     def compute(self, codes: np.ndarray, words: np.ndarray) -> np.ndarray:
         """Return the values of many registers, as `hw.arch.encodings.decode`."""
