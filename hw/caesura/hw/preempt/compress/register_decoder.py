@@ -2,7 +2,7 @@
 
 import numpy as np
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.encodings import SMALLEST_GROUP, Encoding, decode, plane_bits
