@@ -232,9 +232,9 @@ class RtlTransport:
             If they are not within the memory; also `write_memory`.
         """
         self._check_range(address, size)
-        buffer = ctypes.create_string_buffer(size)
-        self._simulation.read_memory(address, buffer, size)
-        return buffer.raw
+        buffer = np.empty(size, np.uint8)
+        self._simulation.read_memory(address, buffer.ctypes.data, size)
+        return buffer.tobytes()
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write global memory; takes no simulated time."""
