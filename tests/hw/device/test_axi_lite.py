@@ -1,5 +1,6 @@
 """AXI4-Lite access to the registers: every register and field of the map, any order and pace, rules of the bus."""
 
+import functools
 import random
 
 import pytest
@@ -94,13 +95,14 @@ class Master:
         return data
 
 
-def run(scenario):
+def run(scenario, *watches):
+    """Run a scenario of one master; each watch gets the registers, too."""
     dut = component(Registers)
 
     async def bench(ctx):
         await scenario(ctx, dut, Master(ctx, dut.axi))
 
-    simulate(dut, bench, cycles=60_000)
+    simulate(dut, bench, watches=[functools.partial(watch, dut) for watch in watches], cycles=60_000)
 
 
 def exists(register):
@@ -148,17 +150,12 @@ def test_a_command_is_given_once_by_a_whole_write():
             assert await master.write(register.address, word, strobes) is response
         assert await master.read(register.address) == 0
 
-    dut = component(Registers)
-
-    async def bench(ctx):
-        await scenario(ctx, dut, Master(ctx, dut.axi))
-
-    async def commands(ctx):
+    async def commands(dut, ctx):
         async for _, _, command in ctx.tick().sample(dut.block.command):
             if command.valid:
                 seen.append((command.op, command.kernel, command.gang))
 
-    simulate(dut, bench, watches=[commands])
+    run(scenario, commands)
     assert seen == [(3, 2, 1)]
 
 

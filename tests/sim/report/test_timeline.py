@@ -10,13 +10,13 @@ from click.testing import CliRunner
 from caesura.hw.arch.commands import KernelState
 from caesura.sim import open_device, scenario
 from caesura.sim.report.activity import Activity, Counter, Slice, counters, phases, warp_slices
-from caesura.sim.report.extras import MissingPackage
 from caesura.sim.report.timeline import recording, trace_bytes
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.tiny_run import TINY, neighbour, preempted, work
 from caesura.sim.timeline import EVENT, READERS, SAMPLE, WRITERS, EventKind
 from caesura.software.cli import main
 from caesura.software.driver import Device
+from caesura.software.report.extras import MissingPackage
 from support.sim.trace_processor import TraceProcessor
 
 SLICES = """

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -108,8 +108,7 @@ def encoded_words(encoding: int, warp_size: int) -> int:
     return encoding and 1 + encoding * warp_size // NIBBLES
 
 
-@dataclass(frozen=True)
-class _Node:
+class _Node(NamedTuple):
     """What is known of neighbouring lanes of many registers; one entry a register and node.
 
     Attributes
@@ -156,8 +155,7 @@ def _quads(values: np.ndarray, counted: np.ndarray) -> _Node:
 
 def _joined(of: _Node, size: int) -> _Node:
     """Return a node for each two of `size` lanes."""
-    a, b = (_Node(*(getattr(of, name)[:, start::2] for name in of.__dataclass_fields__))
-            for start in (0, 1))
+    a, b = (_Node(*(field[:, start::2] for field in of)) for start in (0, 1))
     near = _alike(a.first, b.first) | ~(a.some & b.some)[..., None]
     follows = (a.stepped & (b.first == a.first + a.step * np.uint32(size))
                & (~b.stepped | (b.step == a.step)))

@@ -251,6 +251,12 @@ def _result(g: Geometry, settings: dict, rows: list[dict], parts: int) -> dict:
         "runs": runs, "overhead": overhead, "saved_share": _averages(runs), "paper": PAPER}
 
 
+def _taken_over(earlier: dict, codes: dict[tuple[str, str | None], str]) -> dict[tuple[str, str | None], dict]:
+    """Return the rows of an earlier run by key, without those that failed or are of other code than is wanted now."""
+    rows = {_key(row): row for row in (*earlier["runs"], *earlier["overhead"]) if "error" not in row}
+    return {key: row for key, row in rows.items() if key not in codes or row.get("code") == codes[key]}
+
+
 def read_result(path: Path) -> dict | None:
     """Return what an earlier run wrote with `run(json_file=...)`, None if there is no such file.
 
@@ -310,8 +316,7 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
         for work, plain in pairs for mechanism in (None, *chosen)]
     names = [task.key for task, _ in tasks]
     codes = dict(zip(names, map(_code, tasks), strict=True))
-    rows = {_key(row): row for row in (*resume["runs"], *resume["overhead"]) if "error" not in row
-            and row.get("code") == codes.get(_key(row), row.get("code"))} if resume else {}
+    rows = _taken_over(resume, codes) if resume else {}
     left = [task for name, task in zip(names, tasks, strict=True) if name not in rows]
     order = sorted(dict.fromkeys((*names, *rows)), key=_place)
     result = _result(g, settings, [rows[name] for name in order if name in rows], len(order))

@@ -6,12 +6,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
+from caesura.cache import write_atomically
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import PRESETS, Geometry
 from caesura.sim.scenario import Work
@@ -66,9 +66,7 @@ def read_result(path: Path, command: str, keys: Iterable[str]) -> dict | None:
 
 def write_result(path: Path, result: dict) -> None:
     """Replace a file in one step, so that it is whole whenever the run is stopped."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(json.dumps(with_schema(result), indent=2) + "\n")
-    os.replace(partial, path)
+    write_atomically(path, json.dumps(with_schema(result), indent=2) + "\n")
 
 
 def check_settings(earlier: dict, settings: dict) -> None:

@@ -11,7 +11,7 @@ from caesura.software.kernels import KERNELS
 from caesura.software.report.console import report_console
 
 from .cells import percent
-from .markdown import replace_markdown
+from .markdown import markdown_table, replace_markdown
 from .pictures import check_picture, kernel_rows, save
 
 __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "picture"]
@@ -126,9 +126,7 @@ def markdown(result: dict) -> str:
     """Return all tables as Markdown."""
     heading = _heading(result)
     parts = [f"{heading[0].upper()}{heading[1:]}."]
-    for title, columns, rows in tables(result):
-        lines = [f"**{title}**", "", "| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1)]
-        parts.append("\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]))
+    parts += [markdown_table(title, columns, rows, left=1) for title, columns, rows in tables(result)]
     parts += [f"- {line}" for line in _failures(result)]
     return "\n\n".join(parts) + "\n"
 

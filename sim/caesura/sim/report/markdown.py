@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from caesura.hw.arch.errors import InputError
 
-__all__ = ["split_markdown", "replace_markdown"]
+__all__ = ["markdown_table", "split_markdown", "replace_markdown"]
+
+
+def markdown_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int) -> str:
+    """Return a titled table, of which all but the first `left` columns are aligned to the right."""
+    rule = "|" + "---|" * left + "---:|" * (len(columns) - left)
+    head, *body = (f"| {' | '.join(row)} |" for row in (columns, *rows))
+    return "\n".join([f"**{title}**", "", head, rule, *body])
 
 
 def split_markdown(path: Path, begin: str, end: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from caesura.software.report.console import report_console
 
 from .cells import percent
-from .markdown import replace_markdown
+from .markdown import markdown_table, replace_markdown
 from .pictures import check_picture, kernel_rows, save
 
 __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "picture"]
@@ -138,9 +138,7 @@ def print_report(result: dict) -> None:
 def markdown(result: dict) -> str:
     """Return all tables as Markdown."""
     parts = [f"Preset `{result['preset']}`, jobs of size `{result['size']}`, moments drawn with seed {result['seed']}."]
-    for title, columns, rows in tables(result):
-        lines = [f"**{title}**", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-        parts.append("\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]))
+    parts += [markdown_table(title, columns, rows, left=len(columns)) for title, columns, rows in tables(result)]
     parts += [f"- {line}" for line in _failures(result)]
     return "\n\n".join(parts) + "\n"
 

@@ -8,7 +8,7 @@ from rich.table import Column, Table
 
 from caesura.software.report.console import report_console
 
-from .markdown import replace_markdown
+from .markdown import markdown_table, replace_markdown
 
 __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown"]
 
@@ -73,9 +73,7 @@ def markdown(result: dict) -> str:
     """Return all tables as Markdown, the summary first."""
     heading = _heading(result)
     parts = [f"{heading[0].upper()}{heading[1:]}."]
-    for title, columns, rows in reversed(tables(result)):
-        lines = [f"**{title}**", "", "| " + " | ".join(columns) + " |", "|---|---|" + "---:|" * (len(columns) - 2)]
-        parts.append("\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]))
+    parts += [markdown_table(title, columns, rows, left=2) for title, columns, rows in reversed(tables(result))]
     return "\n\n".join(parts) + "\n"
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from caesura.hw.arch.errors import InputError
-
-from .extras import require
+from caesura.software.report.extras import require
 
 __all__ = ["FORMATS", "WIDTH", "check_picture", "kernel_rows", "save"]
 
@@ -22,7 +21,7 @@ def check_picture(path: Path) -> None:
 
     Raises
     ------
-    sim.report.extras.MissingPackage
+    software.report.extras.MissingPackage
         If the package ``matplotlib`` is not installed.
     ValueError
         If the format is not known.

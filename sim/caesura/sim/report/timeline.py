@@ -22,9 +22,9 @@ from typing import Any
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.driver import Device
+from caesura.software.report.extras import require
 
 from .activity import Activity, Counter, Slice, activity
-from .extras import require
 
 __all__ = ["recording", "trace_bytes", "INTERVAL"]
 
@@ -92,7 +92,7 @@ def trace_bytes(g: Geometry, found: Activity) -> bytes:
 
     Raises
     ------
-    sim.report.extras.MissingPackage
+    software.report.extras.MissingPackage
         If the package ``perfetto`` is not installed.
     """
     writer = _Writer(g)
@@ -128,7 +128,7 @@ def recording(device: Device, path: str | Path, interval: int = INTERVAL) -> Ite
     ------
     ValueError
         If the device's back end cannot record, or `interval` is not positive.
-    sim.report.extras.MissingPackage
+    software.report.extras.MissingPackage
         If the package ``perfetto`` is not installed.
     """
     transport: Any = device.transport

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
+import re
 from pathlib import Path
 
 from rich.table import Table
 from systemrdl.compiler import RDLCompiler
 from systemrdl.node import RootNode
 
-from caesura.hw.arch.errors import ToolError
+from caesura.hw.arch.geometry import WORD_BYTES
 from caesura.hw.arch.registers import RDL_PATH, Register, register_map
 
 from .console import report_console
+from .extras import require
 
 __all__ = ["as_json", "print_registers", "write_header", "write_page"]
 
@@ -31,7 +32,7 @@ def _bits(low: int, width: int) -> str:
 
 def as_json() -> dict:
     """Return the map; keys are documented in `docs/cli.md`."""
-    return {"bytes": 1 + max(register.address for register in register_map().values()) | 3, "registers": [
+    return {"bytes": WORD_BYTES + max(register.address for register in register_map().values()), "registers": [
         {"path": path, "address": register.address, "access": _access(register), "description": register.description,
          "reset": register.reset, "fields": [
              {"name": field.name, "low": field.low, "width": field.width, "reset": field.reset,
@@ -44,23 +45,13 @@ def print_registers() -> None:
     table = Table("address", "register", "bits", "field", "access", "description", box=None,
                   title="register map; kernel slots are 0x200 bytes apart")
     for path, register in register_map().items():
-        if path.startswith("kernel[") and not path.startswith("kernel[0].") or path.endswith("]") and "[0]" not in \
-                path.removeprefix("kernel[0]"):
+        if any(int(index) for index in re.findall(r"\[(\d+)\]", path)):
             continue
         table.add_row(f"{register.address:#06x}", path, "", "", _access(register), register.description)
         for field in register.fields.values():
             if len(register.fields) > 1 or field.width < 32:
                 table.add_row("", "", _bits(field.low, field.width), field.name, "", field.description)
     report_console(160, markup=False).print(table)
-
-
-def _require(module: str, what: str):
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        package = module.partition(".")[0].replace("_", "-")
-        raise ToolError(f"{what} needs the package {package}; install it with `pip install 'caesura[registers]'` or "
-                        f"`pip install {package}`") from error
 
 
 def _root() -> RootNode:
@@ -74,15 +65,15 @@ def write_page(folder: Path) -> Path:
 
     Raises
     ------
-    ToolError
+    MissingPackage
         If PeakRDL is not installed.
     """
-    exporter = _require("peakrdl_html", "a page of the register map").HTMLExporter()
+    exporter = require("peakrdl_html", "a page of the register map", "registers").HTMLExporter()
     exporter.export(_root(), str(folder), title=TITLE)
     return folder / "index.html"
 
 
 def write_header(path: Path) -> None:
     """Write the map as a C header, with PeakRDL; raises as `write_page`."""
-    exporter = _require("peakrdl_cheader.exporter", "a C header of the register map").CHeaderExporter()
+    exporter = require("peakrdl_cheader.exporter", "a C header of the register map", "registers").CHeaderExporter()
     exporter.export(_root(), str(path))

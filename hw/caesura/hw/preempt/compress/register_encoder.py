@@ -30,7 +30,7 @@ from ...arch.encodings import (
 from ...arch.geometry import Geometry
 from ...lib.stream_queue import StreamQueue
 
-__all__ = ["lane_beat", "encoded_beat", "planes", "RegisterEncoder"]
+__all__ = ["lane_beat", "encoded_beat", "RegisterEncoder"]
 
 
 def lane_beat(g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008
@@ -47,12 +47,11 @@ def encoded_beat(g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout
                               "code": Encoding, "first": 1, "last": 1, "tag": tag})
 
 
-def planes(g: Geometry, words: Value) -> list[Value]:
+def _planes(g: Geometry, words: Value) -> Value:
     """Return the words of a beat's lanes plane by plane, the lowest bits of all lanes first."""
     thick = plane_bits(g.lanes)
-    bits = Cat(words[32 * lane + low:32 * lane + low + thick]
+    return Cat(words[32 * lane + low:32 * lane + low + thick]
                for low in range(0, 32, thick) for lane in range(g.lanes))
-    return [bits[32 * k:32 * k + 32] for k in range(g.lanes)]
 
 
 class _Node(NamedTuple):
@@ -271,7 +270,7 @@ class RegisterEncoder(wiring.Component):
             verdicts.output.ready.eq(rows.output.valid & rows.output.ready & final),
         ]
         row = Value.cast(rows.output.payload)
-        low = Cat(planes(g, row))
+        low = _planes(g, row)
         with m.If(code == Encoding.RANDOM):
             m.d.comb += [Value.cast(out.words).eq(row), out.count.eq(g.lanes)]
         with m.Elif(by_lane):

@@ -11,11 +11,11 @@ __all__ = ["MissingPackage", "require"]
 
 
 class MissingPackage(ToolError, ValueError):
-    """A package of the extra ``report`` is not installed; the message says how to get it."""
+    """A package of an extra is not installed; the message says how to get it."""
 
 
-def require(module: str, purpose: str) -> ModuleType:
-    """Import a module of an optional package.
+def require(module: str, purpose: str, extra: str = "report") -> ModuleType:
+    """Import a module of an optional package, which `extra` has.
 
     Raises
     ------
@@ -25,8 +25,9 @@ def require(module: str, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        package = module.partition(".")[0]
-        if error.name is None or error.name.partition(".")[0] != package:
+        name = module.partition(".")[0]
+        if error.name is None or error.name.partition(".")[0] != name:
             raise
-        raise MissingPackage(f"{purpose} needs the package {package}; install it with `pip install 'caesura[report]'` "
+        package = name.replace("_", "-")
+        raise MissingPackage(f"{purpose} needs the package {package}; install it with `pip install 'caesura[{extra}]'` "
                              f"or `pip install {package}`") from error
