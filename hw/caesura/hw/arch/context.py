@@ -13,28 +13,28 @@ An area holds one unbroken stream of 32-bit little-endian words:
 * for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (5 words), one
   word (a bit a lane) for each written predicate in ascending order, one word for each written
   uniform register in ascending order, the SIMT stack from the bottom up (3 words an entry: next PC,
-  active mask, reconvergence PC), then the saved registers, encoded as `hw.arch.patterns` says: the
-  random ones (``warp_size`` words each) in ascending order, then the uniform and strided ones in
-  ascending order;
+  active mask, reconvergence PC), then the saved registers, encoded as `hw.arch.encodings` says:
+  those of which something is kept of each lane in ascending order, then the uniform and strided
+  ones in ascending order;
 * then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved),
   then the saved lines in ascending order. Absent if the TB has no shared memory;
-* then the **pattern table**: the pattern vector (4 words, a `Pattern` a register) of each warp
-  record, in the order of the records. It begins ``16 * popcount(live_warps)`` bytes before the end
-  of the stream.
+* then the **encoding table**: of each warp record, in the order of the records, a row with an
+  `Encoding` for each register that the kernel has (4 bits each, the lowest first; `row_words`
+  words). So it begins ``popcount(live_warps)`` rows before the end of the stream.
 
-A register's pattern is known only after it was read, so a save that reads each register once cannot
-put it before the data; a restore finds the table from the entry and reads it first. Random
-registers stand before the others of their warp so that a save and a restore move several compressed
-words in one bus beat while the register port takes one register a cycle: neither waits for the
-other in a warp that has both kinds.
+A register's encoding is known only after it was read, so a save that reads each register once
+cannot put it before the data; a restore finds the table from the entry and reads it first.
+Registers of which something is kept of each lane stand before the others of their warp so that a
+save and a restore move several words of the others in one bus beat while the register port takes
+one register a cycle: neither waits for the other in a warp that has both kinds.
 
 Checksums
 ---------
 All three are CRC-32 as Ethernet and zlib have it. `stream_crc` is that of the stream up to the
-pattern table, filled up with zero bytes to a whole beat of the bus; `table_crc` that of the pattern
-table, which a restore reads first; `crc` that of the 64 bytes of the entry with 0 in its own place,
-so that it covers the other two, the generation and the launch id. The states differ from one
-another in four bits and more.
+encoding table, filled up with zero bytes to a whole beat of the bus; `table_crc` that of the
+encoding table, which a restore reads first, each of its rows filled up to a multiple of four words;
+`crc` that of the 64 bytes of the entry with 0 in its own place, so that it covers the other two,
+the generation and the launch id. The states differ from one another in four bits and more.
 
 Commit protocol
 ---------------
@@ -75,18 +75,19 @@ from amaranth.hdl import Value
 from amaranth.lib import data
 
 from .errors import InputError
-from .geometry import MAX_REGISTERS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
+from .encodings import row_words
+from .geometry import CHUNK_WORDS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 
-__all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks", "Pattern",
+__all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks",
            "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "ENTRY_WORDS",
-           "PATTERN_VECTOR", "HEADER_WORDS", "STACK_WORDS", "PATTERN_WORDS", "area_bound",
-           "ccb_bytes", "entry_address", "record_address", "area_address", "entry_crc",
-           "generations_crc", "stream_crcs", "to_words", "from_words"]
+           "HEADER_WORDS", "STACK_WORDS", "area_bound", "ccb_bytes", "entry_address",
+           "record_address", "area_address", "entry_crc", "generations_crc", "stream_crcs",
+           "to_words", "from_words"]
 
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""
 
-VERSION = 5
+VERSION = 6
 """Format version, in every entry and record."""
 ENTRY_BYTES = SEGMENT_BYTES
 """Stride of the CCB's entries."""
@@ -109,7 +110,7 @@ class Capability(enum.Flag):
     SAVES_LIVE_ONLY = enum.auto()
     """Live and valid registers and valid shared lines are saved; without, everything allocated."""
     COMPRESSES = enum.auto()
-    """Each register is encoded by its pattern; without, every one is saved as random."""
+    """Each register is saved in its shortest encoding; without, every one is saved as random."""
 
 
 class Mechanism(enum.IntEnum):
@@ -121,7 +122,7 @@ class Mechanism(enum.IntEnum):
     """Run to a preemption point, save live and valid registers and valid shared lines
     (Lin et al. III-B)."""
     LIVE_CP = 2
-    """As `LIVE`, each register compressed by its pattern (Lin et al. III-C, warp level)."""
+    """As `LIVE`, each register compressed by itself (Lin et al. III-C, warp level)."""
 
     @property
     def label(self) -> str:
@@ -179,19 +180,6 @@ def _among(mechanism: Value, wanted: set[Mechanism]) -> Value:
     return mechanism.matches(*sorted(wanted))
 
 
-class Pattern(enum.IntEnum):
-    """Two-bit code of a register in the pattern vector (Lin et al. Fig. 10 and IV-B)."""
-
-    DEAD = 0
-    """Not saved."""
-    UNIFORM = 1
-    """In every group all lanes are equal: one word a group."""
-    RANDOM = 2
-    """Anything: one word a lane."""
-    STRIDED = 3
-    """In every group each lane is the one before plus a constant: two words a group."""
-
-
 CCB_ENTRY = data.StructLayout({
     "state": 8, "version": 8, "zero": 16,                   # word 0
     "crc": 32,                                              # word 1
@@ -202,7 +190,7 @@ CCB_ENTRY = data.StructLayout({
     "launch_id": 32,                                        # word 6: linear TB index
     "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16,            # words 7 and 8
     "live_warps": 32,                                       # word 9: bit per warp of the TB
-    "mechanism": 8, "pag": 8, "registers": 8, "warps": 8,   # word 10: lanes of a group in pag
+    "mechanism": 8, "none": 8, "registers": 8, "warps": 8,  # word 10: none is 0
     "local_base": 32,                                       # word 11: the TB's region, 0 if none
     "geometry_hash": 32,                                    # word 12
     "generation": 32,                                       # word 13: the preempt that wrote it
@@ -242,10 +230,6 @@ STACK_ENTRY = data.StructLayout({"pc": 32, "mask": 32, "reconv": 32})
 
 HEADER_WORDS = WARP_HEADER.size // 32
 STACK_WORDS = STACK_ENTRY.size // 32
-PATTERN_VECTOR = data.StructLayout({"pattern": 2 * MAX_REGISTERS})
-"""A row of the pattern table: a `Pattern` a register."""
-PATTERN_WORDS = PATTERN_VECTOR.size // 32
-"""Words of a pattern vector: bits 2r and 2r + 1 are the `Pattern` of register r."""
 
 
 def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> int:
@@ -268,7 +252,8 @@ def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> in
         Bytes, a multiple of 128.
     """
     lines = -(-shared_bytes // SEGMENT_BYTES)
-    record = HEADER_WORDS + PATTERN_WORDS + PREDICATES + UNIFORMS + STACK_WORDS * g.stack_depth
+    record = (HEADER_WORDS + row_words(registers) + PREDICATES + UNIFORMS
+              + STACK_WORDS * g.stack_depth)
     meta = warps * record + -(-lines // 32)
     total = meta * WORD_BYTES + warps * registers * g.vector_bytes + lines * SEGMENT_BYTES
     return -(-total // SEGMENT_BYTES) * SEGMENT_BYTES
@@ -305,13 +290,29 @@ def generations_crc(generations: Sequence[int]) -> int:
     return zlib.crc32(b"".join(each.to_bytes(4, "little") for each in generations))
 
 
-def stream_crcs(g: Geometry, words: Iterable[int], records: int) -> tuple[int, int]:
-    """Return the checksums of a stream up to its pattern table, and of the table."""
-    stream = list(words)
-    end = len(stream) - PATTERN_WORDS * records
-    rest, table = (b"".join(int(word).to_bytes(4, "little") for word in part)
-                   for part in (stream[:end], stream[end:]))
-    return zlib.crc32(rest + bytes(-len(rest) % g.bus_bytes)), zlib.crc32(table)
+def stream_crcs(g: Geometry, words: Iterable[int], records: int, registers: int
+                ) -> tuple[int, int]:
+    """Return the checksums of a stream up to its encoding table, and of the table.
+
+    Parameters
+    ----------
+    g : Geometry
+    words : iterable of int
+        The stream.
+    records : int
+        Warp records in it.
+    registers : int
+        Vector registers of a thread.
+    """
+    row = row_words(registers)
+    stream = b"".join(int(word).to_bytes(WORD_BYTES, "little") for word in words)
+    end = len(stream) - WORD_BYTES * row * records
+    rows = (stream[at:at + WORD_BYTES * row]
+            for at in range(max(0, end), len(stream), WORD_BYTES * row))
+    filling = bytes(-row % CHUNK_WORDS * WORD_BYTES)
+    rest = stream[:max(0, end)]
+    return (zlib.crc32(rest + bytes(-len(rest) % g.bus_bytes)),
+            zlib.crc32(b"".join(each + filling for each in rows)))
 
 
 def to_words(layout: data.StructLayout, **fields: int) -> list[int]:

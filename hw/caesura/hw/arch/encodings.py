@@ -31,13 +31,26 @@ it. What is called strided always is; a register with gaps may be strided and no
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from amaranth.hdl import Value
 
-__all__ = ["Encoding", "NIBBLES", "QUAD", "SMALLEST_GROUP", "encodings_of", "encoded_words",
-           "encode", "decode", "plane_bits"]
+from .geometry import MAX_REGISTERS
+
+__all__ = ["Encoding", "CODE_BITS", "MAX_ROW_WORDS", "NIBBLES", "QUAD", "SMALLEST_GROUP",
+           "encodings_of", "encoded_words", "encode", "decode", "plane_bits", "row_words",
+           "row_of", "codes_of", "in_order", "read_registers"]
+
+Number = TypeVar("Number", int, Value)
+"""A number, or a value of the hardware."""
+
+CODE_BITS = 4
+"""Bits of an `Encoding`."""
+_CODES_OF_A_WORD = 32 // CODE_BITS
+MAX_ROW_WORDS = MAX_REGISTERS // _CODES_OF_A_WORD
+"""Most words of a row of an encoding table."""
 
 QUAD = 4
 """Lanes that strides are judged from."""
@@ -277,3 +290,52 @@ def decode(codes: np.ndarray, words: np.ndarray, lanes: int) -> np.ndarray:
         else:
             result[rows] = mine[:, :1] | _lanes(mine[:, 1:], encoding, lanes, size)
     return result
+
+
+def row_words(registers: Number) -> Number:
+    """Return the words of a row of an encoding table, which has a code for each register."""
+    return (registers + _CODES_OF_A_WORD - 1) // _CODES_OF_A_WORD
+
+
+def row_of(codes: Sequence[int] | np.ndarray) -> list[int]:
+    """Return the row of an encoding table that has the codes of all registers of a thread."""
+    bits = sum(int(code) << CODE_BITS * r for r, code in enumerate(codes))
+    return [bits >> 32 * k & 0xFFFF_FFFF for k in range(row_words(len(codes)))]
+
+
+def codes_of(row: np.ndarray) -> np.ndarray:
+    """Return the code of each register in a row of an encoding table, eight a word."""
+    return (np.asarray(row, np.uint32)[:, None] >> np.arange(0, 32, CODE_BITS, dtype=np.uint32)
+            & 0xF).ravel()
+
+
+def in_order(codes: np.ndarray) -> list[int]:
+    """Return the places of all codes but the dead ones in the order in which the words of their
+    registers stand in a warp record: first those of which something is kept of each lane."""
+    by_lane = (codes != Encoding.DEAD) & (codes <= Encoding.RANDOM)
+    return [int(k) for k in (*np.flatnonzero(by_lane), *np.flatnonzero(codes > Encoding.RANDOM))]
+
+
+def read_registers(codes: np.ndarray, take: Callable[[int], np.ndarray], lanes: int, warp_size: int
+                   ) -> dict[int, np.ndarray]:
+    """Read the saved registers of a warp record.
+
+    Parameters
+    ----------
+    codes : ndarray of int
+        From `codes_of`; dead, or of `encodings_of` the machine.
+    take : callable
+        Gives the next words of the stream.
+    lanes, warp_size : int
+
+    Returns
+    -------
+    dict of int to ndarray of uint32
+        Values of each register that is not dead, in ascending order.
+    """
+    rows = np.zeros((len(codes), warp_size), np.uint32)
+    for r in in_order(codes):
+        count = encoded_words(codes[r], warp_size)
+        rows[r, :count] = take(count)
+    values = decode(codes, rows, lanes)
+    return {int(r): values[r] for r in np.flatnonzero(codes)}

@@ -219,6 +219,12 @@ class Geometry:
         return max(CHUNK_WORDS, self.bus_words)
 
     @property
+    def window_words(self) -> int:
+        """Most 32-bit words of a context image that are taken a cycle: a chunk of the lanes of a
+        register, and the word that they share."""
+        return self.chunk_words + 1
+
+    @property
     def burst_beats(self) -> int:
         """Bus beats of a whole segment."""
         return SEGMENT_BYTES // self.bus_bytes
@@ -236,8 +242,8 @@ class Geometry:
     @property
     def hash(self) -> int:
         """32-bit fingerprint of what a context image depends on."""
-        facts = (self.warp_size, self.regs_per_thread, self.shared_bytes, self.stack_depth,
-                 self.bus_bytes)
+        facts = (self.warp_size, self.lanes, self.regs_per_thread, self.shared_bytes,
+                 self.stack_depth, self.bus_bytes)
         return int.from_bytes(hashlib.sha256(repr(facts).encode()).digest()[:4], "little")
 
     def replace(self, **changes) -> Geometry:

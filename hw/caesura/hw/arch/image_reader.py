@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import context
-from .context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS
-from .geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES
+from .context import HEADER_WORDS, STACK_WORDS
+from .encodings import codes_of, encodings_of, read_registers, row_words
+from .geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 
 __all__ = ["BadImage", "WarpRecord", "ImageReader"]
 
@@ -44,29 +45,33 @@ class ImageReader:
     ----------
     stream : ndarray of uint32
         The area's words, as many as its entry says.
+    g : Geometry
     records : int
         Warp records in it.
+    registers : int
+        Vector registers of a thread.
 
     Attributes
     ----------
-    patterns : ndarray of uint32, shape (records, PATTERN_WORDS)
-        The pattern table, which is at the end.
+    codes : list of ndarray of int
+        Of each record the `Encoding` of each register, from the encoding table at the end.
     position : int
         Words taken.
 
     Raises
     ------
     BadImage
-        If there are not even the words of the pattern table; by each method, if the words end
+        If there are not even the words of the encoding table; by each method, if the words end
         before what it reads.
     """
 
-    def __init__(self, stream: np.ndarray, records: int):
-        end = len(stream) - PATTERN_WORDS * records
+    def __init__(self, stream: np.ndarray, g: Geometry, records: int, registers: int):
+        row = row_words(registers)
+        end = len(stream) - row * records
         if end < 0:
             raise BadImage("its stream ends early")
-        self._words = stream[:end]
-        self.patterns = stream[end:].reshape(records, PATTERN_WORDS)
+        self._g, self._registers, self._words = g, registers, stream[:end]
+        self.codes = [codes_of(words) for words in stream[end:].reshape(records, row)]
         self.position = 0
 
     def take(self, count: int) -> np.ndarray:
@@ -76,23 +81,48 @@ class ImageReader:
         self.position += count
         return self._words[self.position - count:self.position]
 
-    def record(self, stack_depth: int) -> WarpRecord:
-        """Return the next warp record; its registers follow (`patterns.read_registers`).
+    def record(self) -> WarpRecord:
+        """Return the next warp record; its registers follow.
 
         Raises
         ------
         BadImage
-            If its stack is empty or deeper than `stack_depth`.
+            If its stack is empty or deeper than the machine's.
         """
         header = context.from_words(context.WARP_HEADER, self.take(HEADER_WORDS))
         predicates = self._written(header["predicates"], PREDICATES)
         uniforms = self._written(header["uniforms"], UNIFORMS)
         depth = header["depth"]
-        if not 1 <= depth <= stack_depth:
+        if not 1 <= depth <= self._g.stack_depth:
             raise BadImage(f"record of warp {header['warp']}: stack {depth} deep")
         entries = self.take(STACK_WORDS * depth).reshape(depth, STACK_WORDS)
         stack = [(int(pc), int(mask), int(reconv)) for pc, mask, reconv in entries]
         return WarpRecord(header, predicates, uniforms, stack)
+
+    def registers(self, record: WarpRecord, codes: np.ndarray) -> dict[int, np.ndarray]:
+        """Return the values of the saved registers of a record.
+
+        Parameters
+        ----------
+        record : WarpRecord
+            The last that was taken.
+        codes : ndarray of int
+            Its row of `codes`.
+
+        Raises
+        ------
+        BadImage
+            If there are other registers than the thread has, another number of them than the record
+            says, or one in an encoding that the machine has not.
+        """
+        header, known = record.header, encodings_of(self._g.warp_size, self._g.lanes)
+        saved = np.flatnonzero(codes)
+        if len(saved) != header["saved_registers"] or codes[self._registers:].any():
+            raise BadImage(f"record of warp {header['warp']}: its encodings are not those of "
+                           f"{header['saved_registers']} registers of the kernel")
+        if not np.isin(codes[saved], known).all():
+            raise BadImage(f"record of warp {header['warp']}: an encoding that there is not")
+        return read_registers(codes, self.take, self._g.lanes, self._g.warp_size)
 
     def _written(self, written: int, count: int) -> dict[int, int]:
         """Return the next words, one for each of `count` registers whose bit is set."""

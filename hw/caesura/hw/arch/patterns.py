@@ -1,5 +1,5 @@
-"""Patterns of vector registers and how a context image encodes them (Lin et al. III-C, Fig. 7 and
-Fig. 10).
+"""Patterns of vector registers as Lin et al. encode them (III-C, Fig. 7 and Fig. 10); context images
+have the encodings of `hw.arch.encodings`, which these are a part of.
 
 A register is analysed in *pattern analysing groups* (PAG) of neighbouring lanes; arithmetic is
 modulo 2^32. The lanes of a warp that were launched are a prefix of it; what the others hold does
@@ -19,17 +19,27 @@ A group with no launched lane encodes as zeros, the step of a group with one lau
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import enum
 
 import numpy as np
 
-from .context import Pattern
-from .geometry import MAX_REGISTERS
-
-__all__ = ["SMALLEST_PAG", "pattern_group", "encoded_words", "expand", "codes_of", "read_registers"]
+__all__ = ["Pattern", "SMALLEST_PAG", "pattern_group", "encoded_words", "expand"]
 
 SMALLEST_PAG = 8
 """Fewest lanes of a group."""
+
+
+class Pattern(enum.IntEnum):
+    """Two-bit code of a register (Lin et al. Fig. 10 and IV-B)."""
+
+    DEAD = 0
+    """Not saved."""
+    UNIFORM = 1
+    """In every group all lanes are equal: one word a group."""
+    RANDOM = 2
+    """Anything: one word a lane."""
+    STRIDED = 3
+    """In every group each lane is the one before plus a constant: two words a group."""
 
 
 def pattern_group(block_x: int, warp_size: int) -> int:
@@ -72,35 +82,3 @@ def expand(codes: np.ndarray, words: np.ndarray, pag: int) -> np.ndarray:
     pairs = words[strided, :2 * groups].reshape(-1, groups, 2)
     result[strided] = (pairs[:, :, :1] + pairs[:, :, 1:] * lane).reshape(-1, warp_size)
     return result
-
-
-def codes_of(vector: np.ndarray) -> np.ndarray:
-    """Return the `Pattern` code of each register of a pattern vector (4 words)."""
-    return (np.asarray(vector, np.uint32)[:, None] >> np.arange(0, 32, 2, dtype=np.uint32)
-            & 3).ravel()
-
-
-def read_registers(codes: np.ndarray, take: Callable[[int], np.ndarray], pag: int, warp_size: int
-                   ) -> dict[int, np.ndarray]:
-    """Read the saved registers of a warp record.
-
-    Parameters
-    ----------
-    codes : ndarray of int
-        From `codes_of`.
-    take : callable
-        Gives the next words of the stream.
-    pag, warp_size : int
-
-    Returns
-    -------
-    dict of int to ndarray of uint32
-        Values of each register that is not dead, in ascending order.
-    """
-    rows = np.zeros((MAX_REGISTERS, warp_size), np.uint32)
-    random = codes == Pattern.RANDOM
-    for r in (*np.flatnonzero(random), *np.flatnonzero((codes != Pattern.DEAD) & ~random)):
-        count = encoded_words(codes[r], pag, warp_size)
-        rows[r, :count] = take(count)
-    values = expand(codes, rows, pag)
-    return {int(r): values[r] for r in np.flatnonzero(codes)}
