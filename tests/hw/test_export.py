@@ -183,7 +183,9 @@ def test_what_yosys_refuses_is_reported():
 
 
 @pytest.mark.parametrize("block, ports", [("compressor", {"pag", "input_payload", "output_payload", "busy"}),
-                                          ("decompressor", {"pag", "input_payload", "output_payload"})])
+                                          ("decompressor", {"pag", "input_payload", "output_payload"}),
+                                          ("register_encoder", {"input_payload", "output_payload", "busy"}),
+                                          ("group_decoder", {"input_payload", "output_payload"})])
 def test_preemption_blocks_are_exported_by_name(block, ports, tmp_path):
     export.main(["tiny", "--block", block, "-o", str(tmp_path / "block.sv")])
     text = (tmp_path / "block.sv").read_text()

@@ -222,9 +222,12 @@ def blocks() -> dict[str, type[wiring.Component]]:
     """Return what the command line can write, by name; each is made from a geometry alone."""
     from .preempt.compress.compressor import Compressor
     from .preempt.compress.decompressor import Decompressor
+    from .preempt.compress.group_decoder import GroupDecoder
+    from .preempt.compress.register_encoder import RegisterEncoder
     from .sm import Sm
 
-    return {"sm": Sm, "compressor": Compressor, "decompressor": Decompressor}
+    return {"sm": Sm, "compressor": Compressor, "decompressor": Decompressor,
+            "register_encoder": RegisterEncoder, "group_decoder": GroupDecoder}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -277,11 +277,11 @@ def test_mixed_registers_keep_to_the_time_limit(random):
     machine.run(scenario)
 
 
-def test_warp_without_saved_registers_has_an_empty_pattern_vector():
+def test_warp_without_saved_registers_has_an_empty_row_of_the_encoding_table():
     machine, layout = filled(SMALL, 35, 0.0, drain=0)
 
     async def scenario(ctx):
-        for generation in (1, 2):  # vectors of the first save must not be seen in the second
+        for generation in (1, 2):  # codes of the first save must not be seen in the second
             before = {t: machine.snapshot(t) for t in machine.tbs}
             error, _, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.LIVE_CP)
             assert error == CommandError.NONE

@@ -3,7 +3,8 @@
 import pytest
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import Mechanism, Pattern, State
+from caesura.hw.arch.context import Mechanism, State
+from caesura.hw.arch.encodings import Encoding, row_words
 from caesura.hw.arch.faults import CommandError
 from support.hw.preempt_images import at_home, check_image, entry_of, expect_restored, filled, seal
 from support.hw.preempt_machine import CCB_BASE, SMALL, TINY
@@ -119,11 +120,12 @@ def test_entry_read_error_restores_nothing():
 @pytest.mark.parametrize("how, bad, mechanism", [
     *((how, bad, Mechanism.LIVE_CP) for how, bad in (
         ("read error", 0), ("write error", 0), ("warp", 2), ("depth", 0), ("length", 1), ("register", 0),
-        ("pattern", 2), ("another pattern", 0), ("count", 1), ("line", 1), ("bit", 0), ("bit", 2))),
+        ("encoding", 2), ("another encoding", 0), ("strange encoding", 1), ("count", 1), ("line", 1), ("bit", 0),
+        ("bit", 2))),
     *(pytest.param(how, bad, Mechanism.LIVE_CP, marks=pytest.mark.full) for how, bad in (
         ("read error", 2), ("write error", 1))),
     *(pytest.param(how, bad, Mechanism.OCCUPIED, marks=pytest.mark.full) for how, bad in (
-        ("read error", 0), ("write error", 1), ("length", 1), ("another pattern", 0)))])
+        ("read error", 0), ("write error", 1), ("length", 1), ("another encoding", 0)))])
 def test_tb_that_cannot_be_restored_is_given_back_or_parked_and_can_be_resumed_later(how, bad, mechanism):
     machine, before, save = saved_machine(SMALL, 23 + bad, 0.1, mechanism, shared=how in ("line", "length"))
     memory = machine.memory
@@ -150,10 +152,14 @@ def test_tb_that_cannot_be_restored_is_given_back_or_parked_and_can_be_resumed_l
         elif how in ("warp", "depth"):
             memory.bytes[at + ("warp", "depth").index(how)] = 77 * (how == "warp")
         else:
-            table = at + entry["length"] - 16 * bin(entry["live_warps"]).count("1")
-            first = memory.bytes[table]
-            place, value = {"register": (15, Pattern.RANDOM << 6), "pattern": (0, 0 if first & 3 else first | 1),
-                            "another pattern": (0, first ^ 1 if first & 3 == Pattern.RANDOM else first | 3)}[how]
+            row = row_words(entry["registers"])
+            table = at + entry["length"] - 4 * row * bin(entry["live_warps"]).count("1")
+            first, rest = memory.bytes[table] & 15, memory.bytes[table] & 0xF0
+            place, value = {
+                "register": (4 * row - 1, Encoding.RANDOM << 4),
+                "encoding": (0, rest | (0 if first else Encoding.UNIFORM_8)),
+                "another encoding": (0, rest | (Encoding.UNIFORM_8 if first == Encoding.RANDOM else Encoding.RANDOM)),
+                "strange encoding": (0, rest | 12)}[how]
             memory.bytes[table + place] = value
         if "error" not in how and how != "bit":
             seal(machine, bad)

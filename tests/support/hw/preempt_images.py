@@ -1,23 +1,23 @@
 """What a `preempt_machine.Machine` has to find in memory after a save, and in the SM after a restore."""
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import (
     CCB_ENTRY,
     HEADER_WORDS,
-    PATTERN_WORDS,
     STACK_WORDS,
     WARP_HEADER,
     Mechanism,
-    Pattern,
     State,
 )
-from caesura.hw.arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
+from caesura.hw.arch.encodings import Encoding, encoded_words, encodings_of, in_order, plane_bits, row_words
+from caesura.hw.arch.geometry import PREDICATES, UNIFORMS, Geometry
 from caesura.hw.arch.isa import registers_of_vector
-from caesura.hw.arch.patterns import pattern_group
 
 from .preempt_machine import CCB_BASE, SEGMENT, Machine, Place, Snapshot
 
@@ -28,7 +28,8 @@ def seal(machine: Machine, tb: int):
     """Compute the checksums of a TB's image anew, as a forger would."""
     entry, head = entry_of(machine, tb), context.entry_address(CCB_BASE, machine.entry[tb])
     words = [machine.memory.word(entry["register_image"] + 4 * k) for k in range(entry["length"] // 4)]
-    machine.memory.poke(head + 56, context.stream_crcs(machine.g, words, bin(entry["live_warps"]).count("1")))
+    machine.memory.poke(head + 56, context.stream_crcs(
+        machine.g, words, bin(entry["live_warps"]).count("1"), machine.kernels[0].registers))
     machine.memory.poke(head + 4, [context.entry_crc([machine.memory.word(head + 4 * k) for k in range(16)])])
 
 
@@ -38,50 +39,89 @@ def entry_of(machine: Machine, tb: int) -> dict[str, int]:
     return context.from_words(CCB_ENTRY, [machine.memory.word(address + 4 * k) for k in range(16)])
 
 
-def encode(values: list[int], launched: int, pag: int) -> tuple[Pattern, list[int]]:
-    """Pattern and words of a register, in the plainest way."""
-    groups = [[v for k, v in enumerate(values[at:at + pag]) if launched >> at + k & 1]
-              for at in range(0, len(values), pag)]
-    steps = [{(y - x) % WORD for x, y in zip(group, group[1:], strict=False)} for group in groups]
-    if all(len(set(group)) <= 1 for group in groups):
-        return Pattern.UNIFORM, [group[0] if group else 0 for group in groups]
-    if all(len(kinds) <= 1 for kinds in steps):
-        return Pattern.STRIDED, [word for group, kinds in zip(groups, steps, strict=True)
-                                 for word in (group[0] if group else 0, next(iter(kinds), 0))]
-    return Pattern.RANDOM, values
+def _stride(lanes: Sequence[int | None], quad: int) -> int | None:
+    """Step of a group of lanes, None for one that does not count; None if it has none that the hardware sees.
+
+    The lanes of each quad that count are its first ones, and a quad that begins behind a gap follows only if a step
+    is known from one before it: its first lane has to be where that step leads.
+    """
+    quads = [lanes[at:at + quad] for at in range(0, len(lanes), quad)]
+    steps = [(part[1] - part[0]) % WORD if part[0] is not None and part[1] is not None else None for part in quads]
+    for part, step in zip(quads, steps, strict=True):
+        counts = [value is not None for value in part]
+        if counts != sorted(counts, reverse=True):
+            return None
+        if any((y - x) % WORD != step for x, y in zip(part, part[1:], strict=False) if x is not None and y is not None):
+            return None
+    firsts, width = [(part[0], step) for part, step in zip(quads, steps, strict=True)], quad
+    while len(firsts) > 1:
+        joined = []
+        for (a, step), (b, other) in zip(firsts[::2], firsts[1::2], strict=True):
+            if b is not None and (a is None or step is None or b != (a + step * width) % WORD
+                                  or other not in (None, step)):
+                return None
+            joined.append((a, step))
+        firsts, width = joined, 2 * width
+    return firsts[0][1] or 0
+
+
+def encode(g: Geometry, values: list[int], live: int) -> tuple[Encoding, list[int]]:
+    """Encoding and words of a register of which the `live` lanes count, in the plainest way."""
+    lanes = [value if live >> k & 1 else None for k, value in enumerate(values)]
+    counted = [value for value in lanes if value is not None]
+    first = counted[0] if counted else 0
+    for code in encodings_of(g.warp_size, g.lanes):
+        groups = [lanes[at:at + code.group] for at in range(0, len(lanes), code.group or 1)]
+        bases = [next((value for value in group if value is not None), 0) for group in groups]
+        low = 4 * code
+        if code.strided:
+            steps = [step for step in (_stride(group, 4) for group in groups) if step is not None]
+            if len(steps) == len(groups):
+                return code, [word for base, step in zip(bases, steps, strict=True) for word in (base, step)]
+        elif code.group:
+            if all(value in (None, base) for group, base in zip(groups, bases, strict=True) for value in group):
+                return code, bases
+        elif code < Encoding.RANDOM and all(value >> low == first >> low for value in counted):
+            thick, bits = plane_bits(g.lanes), ""
+            for beat in range(0, g.warp_size, g.lanes):
+                for plane in range(0, low, thick):
+                    bits += "".join(f"{value >> plane & (1 << thick) - 1:0{thick}b}"[::-1]
+                                    for value in values[beat:beat + g.lanes])
+            return code, [first >> low << low, *(int(bits[at:at + 32][::-1], 2) for at in range(0, len(bits), 32))]
+    return Encoding.RANDOM, values
 
 
 def read_image(machine: Machine, tb: int) -> tuple[dict[str, int], dict[int, dict[str, Any]], dict[int, list[int]]]:
     """Take the stream of the TB that was first in slot `tb` apart: (entry, {warp: record}, {line: words}).
 
     Checks every length.
-    ``record["registers"]`` has the pattern and the words of each register.
+    ``record["registers"]`` has the encoding and the words of each register.
     """
     g, entry = machine.g, entry_of(machine, tb)
     at, records = entry["register_image"], {}
     words = [machine.memory.word(at + 4 * k) for k in range(entry["length"] // 4)]
     live = bin(entry["live_warps"]).count("1")
-    assert (entry["stream_crc"], entry["table_crc"]) == context.stream_crcs(g, words, live)
+    registers = machine.kernels[0].registers
+    assert (entry["stream_crc"], entry["table_crc"]) == context.stream_crcs(g, words, live, registers)
     start = context.entry_address(CCB_BASE, machine.entry[tb])
     assert entry["crc"] == context.entry_crc([machine.memory.word(start + 4 * k) for k in range(16)])
-    end = len(words) - PATTERN_WORDS * live
+    row = row_words(registers)
+    end = len(words) - row * live
     table, stream, data_words = words[end:], deque(words[:end]), 0
 
     def take(n: int) -> list[int]:
         return [stream.popleft() for _ in range(n)]
 
     for n in range(live):
-        vector = sum(word << 32 * k for k, word in enumerate(table[PATTERN_WORDS * n:PATTERN_WORDS * (n + 1)]))
-        codes = {r: vector >> 2 * r & 3 for r in range(MAX_REGISTERS) if vector >> 2 * r & 3}
+        bits = sum(word << 32 * k for k, word in enumerate(table[row * n:row * (n + 1)]))
+        assert bits >> 4 * registers == 0
+        codes = [Encoding(bits >> 4 * r & 15) for r in range(registers)]
         head: dict[str, Any] = {**context.from_words(WARP_HEADER, take(HEADER_WORDS))}
         head["predicate_values"] = {p: take(1)[0] for p in range(PREDICATES) if head["predicates"] >> p & 1}
         head["uniform_values"] = {u: take(1)[0] for u in range(UNIFORMS) if head["uniforms"] >> u & 1}
         head["stack"] = [tuple(take(STACK_WORDS)) for _ in range(head["depth"])]
-        assert len(codes) == head["saved_registers"]
-        groups = g.warp_size // entry["pag"]
-        sizes: dict[int, int] = {Pattern.RANDOM: g.warp_size, Pattern.UNIFORM: groups, Pattern.STRIDED: 2 * groups}
-        order = sorted(codes, key=lambda r: (codes[r] != Pattern.RANDOM, r))
-        found = {r: (codes[r], take(sizes[codes[r]])) for r in order}
+        assert sum(code != Encoding.DEAD for code in codes) == head["saved_registers"]
+        found = {r: (codes[r], take(encoded_words(codes[r], g.warp_size))) for r in in_order(np.array(codes))}
         head["registers"] = {r: found[r] for r in sorted(found)}
         data_words += sum(len(value) for _, value in found.values())
         records[head["warp"]] = head
@@ -113,12 +153,11 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
     """Compare the image of the TB that was first in slot `tb` with the snapshot `before`."""
     g, k = machine.g, machine.kernels[kernel]
     entry, records, lines = read_image(machine, tb)
-    pag = pattern_group(k.block_x, g.warp_size)
     assert entry["state"] == State.COMPLETE and entry["version"] == context.VERSION
     assert entry["geometry_hash"] == g.hash and entry["mechanism"] == mechanism
     assert entry["launch_id"] == before["launch_id"]
     assert (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == before["ctaid"]
-    assert (entry["registers"], entry["warps"], entry["pag"]) == (k.registers, k.warps, pag)
+    assert (entry["registers"], entry["warps"], entry["none"]) == (k.registers, k.warps, 0)
     area = context.area_address(g, CCB_BASE, k.area_bytes, machine.entry[tb])
     assert entry["register_image"] == area
     live = [n for n, warp in enumerate(before["warps"]) if warp]
@@ -132,7 +171,7 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
         saved = expected_registers(mechanism, scramble, k.registers, warp)
         values = {r: warp["registers"].get(r, [0] * g.warp_size) for r in saved}
         assert record["registers"] == {
-            r: encode(value, warp["launched"], pag) if mechanism == Mechanism.LIVE_CP else (Pattern.RANDOM, value)
+            r: encode(g, value, warp["live"]) if mechanism == Mechanism.LIVE_CP else (Encoding.RANDOM, value)
             for r, value in values.items()}
     zero = [0] * 32
     every = range(-(-k.shared_bytes // SEGMENT)) if mechanism == Mechanism.OCCUPIED else before["lines"]
@@ -164,14 +203,14 @@ def filled(g: Geometry, seed: int | str, stall: float, drain: int = 40, latency:
     return machine, layout
 
 
-def only(lanes: list[int], launched: int) -> list[int]:
-    """The launched ones of `lanes`."""
-    return [value for k, value in enumerate(lanes) if launched >> k & 1]
+def only(lanes: list[int], live: int) -> list[int]:
+    """The live ones of `lanes`."""
+    return [value for k, value in enumerate(lanes) if live >> k & 1]
 
 
 def expect_restored(machine: Machine, before: Mapping[int, Snapshot], mechanism: Mechanism, scramble: bool,
                     started: Collection[int]):
-    """Every TB of `before` is back, under whatever slots; lanes never launched may hold anything."""
+    """Every TB of `before` is back, under whatever slots; lanes that had exited may hold anything."""
     by_launch = {tb.launch_id: (t, tb) for t, tb in machine.tbs.items() if t in started}
     registers = machine.kernels[0].registers
     assert len(by_launch) == len(before)
@@ -188,8 +227,7 @@ def expect_restored(machine: Machine, before: Mapping[int, Snapshot], mechanism:
             zero = [0] * machine.g.warp_size
             saved = expected_registers(mechanism, scramble, registers, was)
             for r in saved:
-                assert only(now["registers"].pop(r), was["launched"]) == only(
-                    was["registers"].get(r, zero), was["launched"])
+                assert only(now["registers"].pop(r), was["live"]) == only(was["registers"].get(r, zero), was["live"])
             if not scramble:
                 assert not now["registers"]
             else:

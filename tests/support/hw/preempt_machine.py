@@ -17,7 +17,7 @@ from caesura.hw.arch.patterns import pattern_group
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.preempt.engine import PreemptEngine
 
-from .register_samples import registers
+from .register_samples import registers, shared_upper_bits
 from .simulation import Context, Simulator, component
 
 CCB_BASE = 0x4000
@@ -222,7 +222,10 @@ class Machine:
             warp.valid = self.bits(k.registers)
             warp.stops = self.rng.randint(0, drain)
             self.warps[slot] = warp
-            self.file[warp.base:warp.base + k.registers] = registers(samples, k.registers, g.warp_size, pag).tolist()
+            file = registers(samples, k.registers, g.warp_size, pag)
+            near = samples.random(k.registers) < 0.3
+            file[near] = shared_upper_bits(samples, int(near.sum()), g.warp_size)
+            self.file[warp.base:warp.base + k.registers] = file.tolist()
         for line in range(first_line, first_line + lines):
             self.lines_valid = self.lines_valid & ~(1 << line) | self.bits(1) << line
             for word in range(32):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-__all__ = ["Kind", "Elements", "STATE", "ABOUT_THE_IMAGE", "listed"]
+__all__ = ["Kind", "Elements", "STATE", "OF_SEVERAL_BEATS", "ABOUT_THE_IMAGE", "listed"]
 
 
 class Kind(enum.Enum):
@@ -85,7 +85,7 @@ _FRONT = {
                  "WARP_HEADER.warp WARP_HEADER.launched_lanes"),
         _context("live_vectors[]",
                  "a warp restored at a barrier saves the same again; others set it when they stop",
-                 "PATTERN_VECTOR.pattern WARP_HEADER.saved_registers"),
+                 "ENCODING_ROW.codes WARP_HEADER.saved_registers"),
         _context("waiting", "arrived at a barrier", "WARP_HEADER.waiting"),
         _context("barriers__#", "at which; meaningful with `waiting`, set with it",
                  "WARP_HEADER.barrier"),
@@ -213,16 +213,16 @@ _EXECUTE = {
     ),
     "execute.registers": (
         _context("bank_#[]",
-                 "the registers that `pattern` names follow the record; "
+                 "the registers that `codes` names follow the record; "
                  "others read as zero until written",
                  "WARP_HEADER.saved_registers CCB_ENTRY.data_bytes"),
         _transient("bank_#[].read0 save_data saved_bank shown", "the read of one cycle"),
     ),
     "execute.flags": (
         _context("valid[]", "what is saved is valid again; an invalid register is not saved",
-                 "PATTERN_VECTOR.pattern"),
+                 "ENCODING_ROW.codes"),
         _context("fresh", "masks the rows of a slot until its first write; set by warp_init",
-                 "PATTERN_VECTOR.pattern"),
+                 "ENCODING_ROW.codes"),
         _cache("dirty[]",
                "whatever a restore writes is dirty again, which saves too much, never too little"),
     ),
@@ -451,9 +451,8 @@ _ENGINE = {
                      "ended bank items listed records", _COMMAND),
     ),
     "control.engine.save.fetch": (_bookkeeping("item credits part row zero", _STREAM),),
-    "control.engine.save.compressor": (
-        _bookkeeping("stage beat part word_before step_before pair_before so_uniform so_strided "
-                     "base_# stride_#", _STREAM),
+    "control.engine.save.encoder": (
+        _bookkeeping("stage beat part kept_#", _STREAM),
     ),
     "control.engine.save.collector": (
         _bookkeeping("collected count second vector vectors[]", _STREAM),
@@ -473,7 +472,7 @@ _ENGINE = {
         _bookkeeping("words level", _STREAM),
     ),
     "control.engine.restore.expander": (_bookkeeping("job left held second", _STREAM),),
-    "control.engine.restore.expander.decompressor": (
+    "control.engine.restore.expander.decoder": (
         _bookkeeping("beat output__payload output__valid", _STREAM),
     ),
     "control.engine.restore.expander.under_way control.engine.restore.state.under_way": (
@@ -481,20 +480,20 @@ _ENGINE = {
     ),
     "control.engine.restore.parser": (
         _bookkeeping("fsm_state stream bank words_left skip todo vacant record header warp base "
-                     "state_words small_words targets shared group unit bitmap[]", _STREAM),
+                     "state_words group_words targets shared group unit code part bitmap[]", _STREAM),
     ),
-    "control.engine.restore.parser.table": (_bookkeeping("patterns[]", _STREAM),),
+    "control.engine.restore.parser.table": (_bookkeeping("rows[]", _STREAM),),
     "control.engine.restore.state": (_bookkeeping("job", _STREAM),),
     "control.engine.restore.rows": (
-        _bookkeeping("part_# part words held place pinned", _STREAM),
+        _bookkeeping("part_# kept words held place pinned", _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
     ),
     "control.engine.restore.completion": (_bookkeeping("held tb", _STREAM),),
     "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs "
     "control.engine.save.jobs control.engine.save.pieces control.engine.save.fetch.items "
     "control.engine.save.fetch.rows control.engine.save.writer.bursts "
-    "control.engine.reader.lengths control.engine.save.compressor.rows "
-    "control.engine.save.compressor.verdicts control.engine.save.collector.items "
+    "control.engine.reader.lengths control.engine.save.encoder.rows "
+    "control.engine.save.encoder.verdicts control.engine.save.collector.items "
     "control.engine.restore.expander.jobs control.engine.restore.state.jobs "
     "control.engine.checker.results": (
         _bookkeeping(" ".join(f"fifo.{name}" for name in _FIFO.split()), _STREAM),
@@ -510,8 +509,11 @@ STATE: dict[str, tuple[Elements, ...]] = _FRONT | _EXECUTE | _MEMORY | _DISPATCH
 """By block (several, separated by blanks, if they have the same elements;
 the SM itself is ``""``)."""
 
+OF_SEVERAL_BEATS = frozenset(["control.engine.save.encoder.kept_#"])
+"""What an SM has only if a warp takes several beats."""
+
 ABOUT_THE_IMAGE = frozenset(f"CCB_ENTRY.{name}" for name in (
-    "state version zero crc generation geometry_hash register_image length mechanism pag "
+    "state version zero crc generation geometry_hash register_image length mechanism none "
     "registers warps stream_crc table_crc").split())
 """Fields that carry no element: they describe the image, or repeat the kernel's descriptor."""
 

@@ -74,15 +74,23 @@ from typing import TypeVar
 from amaranth.hdl import Value
 from amaranth.lib import data
 
+from .encodings import CODE_BITS, row_words
 from .errors import InputError
-from .encodings import row_words
-from .geometry import CHUNK_WORDS, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
+from .geometry import (
+    CHUNK_WORDS,
+    MAX_REGISTERS,
+    PREDICATES,
+    SEGMENT_BYTES,
+    UNIFORMS,
+    WORD_BYTES,
+    Geometry,
+)
 
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks",
            "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "ENTRY_WORDS",
-           "HEADER_WORDS", "STACK_WORDS", "area_bound", "ccb_bytes", "entry_address",
-           "record_address", "area_address", "entry_crc", "generations_crc", "stream_crcs",
-           "to_words", "from_words"]
+           "ENCODING_ROW", "HEADER_WORDS", "STACK_WORDS", "area_bound", "ccb_bytes",
+           "entry_address", "record_address", "area_address", "entry_crc", "generations_crc",
+           "stream_crcs", "to_words", "from_words"]
 
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""
@@ -227,6 +235,9 @@ and uniform register; `waiting` is 1 at a barrier."""
 
 STACK_ENTRY = data.StructLayout({"pc": 32, "mask": 32, "reconv": 32})
 """A SIMT stack entry as saved (Lin et al. III: next PC, active mask, reconvergence PC)."""
+
+ENCODING_ROW = data.StructLayout({"codes": CODE_BITS * MAX_REGISTERS})
+"""A row of the encoding table; its first `row_words` words are saved."""
 
 HEADER_WORDS = WARP_HEADER.size // 32
 STACK_WORDS = STACK_ENTRY.size // 32

@@ -288,7 +288,8 @@ def decode(codes: np.ndarray, words: np.ndarray, lanes: int) -> np.ndarray:
         elif encoding == Encoding.RANDOM:
             result[rows] = mine
         else:
-            result[rows] = mine[:, :1] | _lanes(mine[:, 1:], encoding, lanes, size)
+            shared = mine[:, :1] >> 4 * encoding << 4 * encoding
+            result[rows] = shared | _lanes(mine[:, 1:], encoding, lanes, size)
     return result
 
 

@@ -1,5 +1,5 @@
-"""Patterns of vector registers as Lin et al. encode them (III-C, Fig. 7 and Fig. 10); context images
-have the encodings of `hw.arch.encodings`, which these are a part of.
+"""Patterns of vector registers as Lin et al. encode them (III-C, Fig. 7 and Fig. 10); context
+images have the encodings of `hw.arch.encodings`, which have these among them.
 
 A register is analysed in *pattern analysing groups* (PAG) of neighbouring lanes; arithmetic is
 modulo 2^32. The lanes of a warp that were launched are a prefix of it; what the others hold does

@@ -180,7 +180,7 @@ class PreemptEngine(wiring.Component):
         m.submodules.commit = commit = Committer(g)
         m.submodules.reader = reader = SegmentReader(g, JOBS_OF_A_TB * g.tb_slots)
         drops = ResetInserter(sequencer.flush | resume.discard)  # and what a pass did not need
-        m.submodules.unpacker = drops(unpacker := Unpacker(g.bus_words, g.chunk_words))
+        m.submodules.unpacker = drops(unpacker := Unpacker(g.bus_words, g.window_words))
         m.submodules.entries = forgets(entries := EntryBuffer(g))
         m.submodules.restore = forgets(restore := RestorePipeline(g))
         m.submodules.checker = drops(checker := StreamChecker(g))

@@ -48,11 +48,12 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     from caesura.hw.memory.guaranteed_share import GuaranteedShare
     from caesura.hw.preempt.compress.compressor import Compressor
     from caesura.hw.preempt.compress.decompressor import Decompressor
-    from caesura.hw.preempt.compress.register_decoder import RegisterDecoder
+    from caesura.hw.preempt.compress.group_decoder import GroupDecoder
     from caesura.hw.preempt.compress.register_encoder import RegisterEncoder
     from caesura.hw.preempt.engine import PreemptEngine
     from caesura.hw.preempt.restore.entry_buffer import EntryBuffer
     from caesura.hw.preempt.restore.record_reader import RecordReader
+    from caesura.hw.preempt.restore.row_writer import RowWriter
     from caesura.hw.preempt.restore.stream_checker import StreamChecker
     from caesura.hw.preempt.save.kernel_record import KernelRecordWriter
     from caesura.hw.preempt.save.sealer import Sealer
@@ -60,7 +61,7 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     return {"integer": IntegerUnit, "f32": FloatUnit, "f64": F64Unit, "special functions": SpecialFunctionUnit,
             "exchange": ExchangeUnit, "uniform": UniformUnit, "constants": ConstantUnit, "load/store": LoadStore,
             "shared memory": SharedMemory, "compressor": Compressor, "decompressor": Decompressor,
-            "register encoder": RegisterEncoder, "register decoder": RegisterDecoder,
+            "register encoder": RegisterEncoder, "group decoder": GroupDecoder, "row writer": RowWriter,
             "preemption engine": PreemptEngine, "sealer": Sealer, "stream checker": StreamChecker,
             "entry buffer": EntryBuffer, "record writer": KernelRecordWriter, "record reader": RecordReader,
             "commands": CommandProcessor, "guaranteed share": GuaranteedShare}

@@ -6,9 +6,8 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 
-from caesura.hw.arch.context import Pattern
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.patterns import encoded_words, pattern_group
+from caesura.hw.arch.patterns import Pattern, encoded_words, pattern_group
 from caesura.hw.preempt.compress.compressor import Compressor
 from caesura.hw.preempt.compress.decompressor import Decompressor
 from support.hw.register_samples import launched_lanes, registers

@@ -7,7 +7,6 @@ import pytest
 from caesura.hw.arch.context import (
     CCB_ENTRY,
     ENTRY_WORDS,
-    PATTERN_WORDS,
     VERSION,
     Mechanism,
     State,
@@ -15,13 +14,15 @@ from caesura.hw.arch.context import (
     from_words,
     to_words,
 )
+from caesura.hw.arch.encodings import row_words
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.restore.entry_buffer import EntryBuffer
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 
 G = preset("tiny").replace(warps=6, tb_slots=5)
-ACCEPTED = {"registers": 13, "warps": 5, "pag": 8, "area_bytes": 0x1000, "ccb_base": 0x8000, "lines": 3}
+ROW_WORDS = row_words(13)
+ACCEPTED = {"registers": 13, "row_words": ROW_WORDS, "warps": 5, "area_bytes": 0x1000, "ccb_base": 0x8000, "lines": 3}
 GENERATION = 0x7654_0000
 WRONG = {
     "state": lambda entry: {"state": State.DEMOTED},
@@ -38,31 +39,31 @@ WRONG = {
     "registers": lambda entry: {"registers": 12},
     "more registers": lambda entry: {"registers": 13 | 128},
     "warps": lambda entry: {"warps": 4},
-    "pattern group": lambda entry: {"pag": 16},
+    "none": lambda entry: {"none": 16},
     "a warp that is not": lambda entry: {"live_warps": 1 << 5},
     "the last warp that is not": lambda entry: {"live_warps": 1 << 31},
     "longer than its area": lambda entry: {"length": 0x1004},
     "much longer than its area": lambda entry: {"length": 1 << 31},
     "half a word": lambda entry: {"length": entry["length"] + 2},
-    "no longer than its table": lambda entry: {"live_warps": 0b11111, "length": 4 * 5 * PATTERN_WORDS},
+    "no longer than its table": lambda entry: {"live_warps": 0b11111, "length": 4 * 5 * ROW_WORDS},
     "no warp": lambda entry: {"live_warps": 0},
     "not at its area": lambda entry: {"register_image": entry["register_image"] + 64},
     "another area": lambda entry: {"register_image": entry["register_image"] + 0x1000},
 }
 LIMITS = {
     "a whole area": {"length": 0x1000, "data_bytes": 0x1000},
-    "a table and a word": {"live_warps": 0b11111, "length": 84, "data_bytes": 84},
+    "a table and a word": {"live_warps": 0b11111, "length": 44, "data_bytes": 44},
     "all warps": {"live_warps": 0b11111, "length": 500, "data_bytes": 0},
 }
 
 
 def entry_of(rng, number, **changes):
     """A good entry but for changes; its checksum is right unless that is changed."""
-    area, length = 0x8000 + 128 * (G.tb_slots + 1) + 0x1000 * number, 4 * rng.randint(5 * PATTERN_WORDS + 1, 0x400)
+    area, length = 0x8000 + 128 * (G.tb_slots + 1) + 0x1000 * number, 4 * rng.randint(5 * ROW_WORDS + 1, 0x400)
     entry = {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": State.COMPLETE,
              "version": VERSION, "zero": 0, "geometry_hash": G.hash, "generation": GENERATION + number,
              "register_image": area, "shared_image": area + 4 * rng.randrange(0x400), "live_warps": rng.randint(1, 31),
-             "length": length, "data_bytes": rng.randint(0, length), "registers": 13, "warps": 5, "pag": 8,
+             "length": length, "data_bytes": rng.randint(0, length), "registers": 13, "warps": 5, "none": 0,
              "mechanism": rng.choice(list(Mechanism)), **changes}
     return entry if "crc" in changes else {**entry, "crc": entry_crc(to_words(CCB_ENTRY, **entry))}
 

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from caesura.hw.arch.encodings import CODE_BITS, Encoding, encodings_of
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
 from caesura.hw.preempt.restore.expander import Expander
 from support.hw.simulation import component
@@ -11,29 +12,27 @@ from support.hw.stream_bench import get, put_all, simulate, steady, value
 
 TINY = preset("tiny")
 GEOMETRIES = {"8x8": TINY, "16x4": TINY.replace(warp_size=16, lanes=4), "32x16": TINY.replace(warp_size=32, lanes=16)}
-EVERY = [(name, pag) for name, g in GEOMETRIES.items() for pag in (8, 16, 32) if pag <= g.warp_size]
 
 
 class Job:
-    """Registers of a warp by kind, their words, and the beats that have to come."""
+    """Registers of a warp by their codes, their words, and the beats that have to come."""
 
-    def __init__(self, g, rng, pag, kinds):
-        groups = g.warp_size // pag
+    def __init__(self, g, rng, kinds, kept=()):
         where = {"warp": rng.randrange(g.warps), "base": rng.randrange(g.registers), "bank": rng.getrandbits(1)}
-        self.payload = {**where, **{kind: sum(1 << r for r, k in kinds.items() if k == kind)
-                                    for kind in ("uniform", "strided", "dead")}}
+        codes = {**kinds, **dict.fromkeys(kept, Encoding.LOW_8)}
+        self.payload = {**where, "codes": sum(code << CODE_BITS * r for r, code in codes.items()),
+                        "dead": sum(1 << r for r, code in kinds.items() if code == Encoding.DEAD)}
         self.words, self.beats = [], []
         for register in sorted(kinds):
-            kind = kinds[register]
-            lanes = []
-            for _ in range(groups):
-                base, step = ((rng.getrandbits(32), rng.getrandbits(32)) if kind == "strided" else
-                              (rng.getrandbits(32), 0) if kind == "uniform" else (0, 0))
-                self.words += {"strided": [base, step], "uniform": [base], "dead": []}[kind]
-                lanes += [(base + step * k) & 0xFFFF_FFFF for k in range(pag)]
+            code, lanes = kinds[register], []
+            for _ in range(g.warp_size // code.group if code.group else 0):
+                base, step = rng.getrandbits(32), rng.getrandbits(32) * code.strided
+                self.words += [base, step] if code.strided else [base]
+                lanes += [(base + step * k) & 0xFFFF_FFFF for k in range(code.group)]
+            lanes = lanes or [0] * g.warp_size
             for beat in range(g.beats):
                 self.beats.append({"words": lanes[beat * g.lanes:(beat + 1) * g.lanes], "beat": beat,
-                                   "last": beat == g.beats - 1, "dead": kind == "dead",
+                                   "last": beat == g.beats - 1, "dead": code == Encoding.DEAD,
                                    "tag": {**where, "register": register, "ends": register == max(kinds)}})
 
     def chunks(self, rng):
@@ -46,21 +45,21 @@ class Job:
         return chunks
 
 
-def jobs_of(g, rng, pag):
-    kinds = ("uniform", "strided", "dead")
-    sets = [{0: "uniform"}, {MAX_REGISTERS - 1: "strided"}, {5: "dead"}]
+def jobs_of(g, rng):
+    kinds = [Encoding.DEAD, *(each for each in encodings_of(g.warp_size, g.lanes) if each.group)]
+    sets = [{0: Encoding.UNIFORM_8}, {MAX_REGISTERS - 1: Encoding.STRIDED_8}, {5: Encoding.DEAD}]
     sets += [{r: kind for r in range(g.regs_per_thread)} for kind in kinds]
     sets += [{r: rng.choice(kinds) for r in rng.sample(range(MAX_REGISTERS), rng.randint(2, 9))} for _ in range(4)]
-    return [Job(g, rng, pag, each) for each in rng.sample(sets, len(sets))]
+    return [Job(g, rng, each, [r for r in rng.sample(range(MAX_REGISTERS), 5) if r not in each])
+            for each in rng.sample(sets, len(sets))]
 
 
-@pytest.mark.parametrize("name, pag", EVERY)
-def test_registers_come_in_order_with_their_values(name, pag):
-    g, rng = GEOMETRIES[name], random.Random(f"{name} {pag}")
-    dut, jobs = component(Expander, g), jobs_of(GEOMETRIES[name], rng, pag)
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_registers_come_in_order_with_their_values(name):
+    g, rng = GEOMETRIES[name], random.Random(name)
+    dut, jobs = component(Expander, g), jobs_of(GEOMETRIES[name], rng)
 
     async def sink(ctx):
-        ctx.set(dut.pag, pag)
         beats = [beat for job in jobs for beat in job.beats]
         for number, beat in enumerate(beats):
             assert value(await get(ctx, dut.output, rng, 0.25)) == beat
@@ -74,17 +73,16 @@ def test_registers_come_in_order_with_their_values(name, pag):
              watches=[steady(dut.output)])
 
 
-@pytest.mark.parametrize("name, pag, kind, cycles", [
-    ("8x8", 8, "strided", 1), ("16x4", 16, "uniform", 4), ("32x16", 32, "strided", 2), ("32x16", 8, "uniform", 2),
-    ("32x16", 8, "dead", 2), ("32x16", 8, "strided", 3)])
-def test_a_beat_a_cycle_and_one_more_for_eight_words(name, pag, kind, cycles):
+@pytest.mark.parametrize("name, code, cycles", [
+    ("8x8", Encoding.STRIDED_8, 1), ("16x4", Encoding.UNIFORM_16, 4), ("32x16", Encoding.STRIDED_32, 2),
+    ("32x16", Encoding.UNIFORM_8, 2), ("32x16", Encoding.DEAD, 2), ("32x16", Encoding.STRIDED_8, 3)])
+def test_a_beat_a_cycle_and_one_more_for_eight_words(name, code, cycles):
     g, rng, count = GEOMETRIES[name], random.Random(0), 12
-    dut, job, times = component(Expander, g), Job(GEOMETRIES[name], rng, pag, dict.fromkeys(range(count), kind)), []
+    dut, job, times = component(Expander, g), Job(GEOMETRIES[name], rng, dict.fromkeys(range(count), code)), []
     chunks = [{"words": (job.words + [0] * 3)[at:at + 4], "count": len(job.words[at:at + 4])}
               for at in range(0, len(job.words), 4)]
 
     async def sink(ctx):
-        ctx.set(dut.pag, pag)
         ctx.set(dut.output.ready, 1)
         for now in range(cycles * count + 20):
             times.extend([now] * ctx.get(dut.output.valid))

@@ -1,11 +1,12 @@
 """The restore pipeline: streams made by the rules of the format become warps, registers and lines; bad ones do not."""
 
 import random
-import zlib
 
+import numpy as np
 import pytest
 
-from caesura.hw.arch.context import STACK_ENTRY, WARP_HEADER, Pattern, to_words
+from caesura.hw.arch.context import STACK_ENTRY, WARP_HEADER, stream_crcs, to_words
+from caesura.hw.arch.encodings import Encoding, decode, encoded_words, encodings_of, in_order, row_of, row_words
 from caesura.hw.arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.isa import liveness_vector
 from caesura.hw.interfaces.payloads import rows_per_line
@@ -30,7 +31,7 @@ CASES = quick(EVERY, [EVERY[k] for k in (0, 1, 3, 6, 8, 11)])
 class Warp:
     """A warp of a context image."""
 
-    def __init__(self, g, rng, registers, pag, worst):
+    def __init__(self, g, rng, registers, worst):
         full, some = (1 << g.warp_size) - 1, {"least": 0.0, "most": 1.0, "any": 0.4}[worst]
 
         def chosen(count):
@@ -43,21 +44,16 @@ class Warp:
         self.uniforms = {u: rng.getrandbits(32) for u in chosen(UNIFORMS)}
         self.stack = [{"pc": rng.getrandbits(PC_BITS), "mask": rng.randint(0, full), "reconv": rng.getrandbits(PC_BITS)}
                       for _ in range(depth)]
-        self.codes = {r: rng.choice([Pattern.UNIFORM, Pattern.STRIDED, Pattern.RANDOM]) for r in chosen(registers)}
+        known, self.registers = encodings_of(g.warp_size, g.lanes), registers
+        self.codes = {r: rng.choice(known) for r in chosen(registers)}
         self.words, self.values = {}, {}
         for register, code in self.codes.items():
-            groups = [(rng.getrandbits(32), rng.getrandbits(32) if code == Pattern.STRIDED else 0)
-                      for _ in range(g.warp_size // pag)]
-            lanes = [(base + step * k) & 0xFFFF_FFFF for base, step in groups for k in range(pag)]
-            if code == Pattern.RANDOM:
-                lanes = [rng.getrandbits(32) for _ in lanes]
-            self.values[register] = lanes
-            self.words[register] = {Pattern.RANDOM: lanes, Pattern.UNIFORM: [base for base, _ in groups],
-                                    Pattern.STRIDED: [word for group in groups for word in group]}[code]
+            words = [rng.getrandbits(32) for _ in range(encoded_words(code, g.warp_size))]
+            row = np.array([words + [0] * (g.warp_size - len(words))], np.uint32)
+            self.words[register], self.values[register] = words, decode(np.array([code]), row, g.lanes)[0].tolist()
 
-    def pattern(self):
-        vector = sum(code << 2 * register for register, code in self.codes.items())
-        return [vector >> 32 * k & 0xFFFF_FFFF for k in range(4)]
+    def all_codes(self):
+        return [self.codes.get(register, Encoding.DEAD) for register in range(8 * row_words(self.registers))]
 
     def record(self, number):
         header = {"warp": number, "predicates": sum(1 << p for p in self.predicates),
@@ -65,8 +61,7 @@ class Warp:
         words = to_words(WARP_HEADER, **self.fields | header | self.changed)
         words += [*self.predicates.values(), *self.uniforms.values()]
         words += [word for entry in self.stack for word in to_words(STACK_ENTRY, **entry)]
-        order = sorted(self.codes, key=lambda r: (self.codes[r] != Pattern.RANDOM, r))
-        return words + [word for register in order for word in self.words[register]]
+        return words + [word for register in in_order(np.array(self.all_codes())) for word in self.words[register]]
 
     changed: dict[str, int] = {}
     """Fields of the header that are wrong."""
@@ -80,9 +75,9 @@ class Image:
     """
 
     def __init__(self, g, rng, accepted, worst, warps=None):
-        self.accepted, registers = accepted, accepted["registers"]
+        self.g, self.accepted, registers = g, accepted, accepted["registers"]
         numbers = rng.sample(range(accepted["warps"]), rng.randint(1, accepted["warps"]) if warps is None else warps)
-        self.warps = {n: Warp(g, rng, registers, accepted["pag"], worst) for n in numbers}
+        self.warps = {n: Warp(g, rng, registers, worst) for n in numbers}
         self.lines = {n: [rng.getrandbits(32) for _ in range(32)] for n in range(accepted["lines"])
                       if rng.random() < {"least": 0.0, "most": 1.0, "any": 0.5}[worst]}
         base = 4 * rng.randrange((g.registers - accepted["warps"] * registers) // 4)
@@ -96,7 +91,7 @@ class Image:
 
     def stream(self, rng):
         """Words before the table, the table, and the rest."""
-        table = [word for warp in self.warps.values() for word in warp.pattern()]
+        table = self.table()
         rest = [word for number, warp in self.warps.items() for word in warp.record(number)]
         lines = sum(1 << n for n in self.lines) | self.extra_lines
         rest += [lines >> 32 * k & 0xFFFF_FFFF for k in range(-(-self.accepted["lines"] // 32))]
@@ -104,9 +99,11 @@ class Image:
         rest = rest[:self.tail] if self.tail < 0 else rest + [rng.getrandbits(32)] * self.tail
         return [rng.getrandbits(32) for _ in range(self.skip)] + table + rest
 
+    def table(self):
+        return [word for warp in self.warps.values() for word in row_of(warp.all_codes())]
+
     def job(self, words):
-        table = [word for warp in self.warps.values() for word in warp.pattern()]
-        crc = zlib.crc32(b"".join(word.to_bytes(4, "little") for word in table))
+        _, crc = stream_crcs(self.g, self.table(), len(self.warps), self.accepted["registers"])
         return {"entry": self.entry, "place": self.place, "live_warps": sum(1 << n for n in self.warps),
                 "words": words - self.skip, "skip": self.skip, "stream_crc": self.crc, "table_crc": crc ^ self.flip}
 
@@ -168,7 +165,7 @@ class Bench:
         for _ in range(20000):
             if failed_at is not None and taken >= failed_at:
                 ctx.set(dut.failed, 1)
-            most = self.g.chunk_words
+            most = self.g.window_words
             level = min(max(level, rng.choice([most, most, rng.randint(0, most)])), len(words) - taken)
             ctx.set(dut.words, words[taken:taken + level] + [rng.getrandbits(32)] * (most - level))
             ctx.set(dut.level, level)
@@ -228,8 +225,8 @@ class Bench:
 
 
 def accepted_of(g, registers, lines, scramble=0):
-    return {"kernel": KERNEL, "registers": registers, "allocated": (1 << registers) - 1, "lines": lines, "pag": 8,
-            "warps": min(3, g.max_block_warps), "scramble": scramble}
+    return {"kernel": KERNEL, "registers": registers, "allocated": (1 << registers) - 1, "lines": lines,
+            "row_words": row_words(registers), "warps": min(3, g.max_block_warps), "scramble": scramble}
 
 
 @pytest.mark.parametrize("name, worst, lines, scramble", CASES)
@@ -265,9 +262,10 @@ def test_the_registers_of_one_warp_and_those_of_the_next_share_a_slow_write_port
 
 @pytest.mark.parametrize("predicates, uniforms, depth, codes, cycles", [
     ([], [], 1, {}, 2), ([0], [], 1, {}, 3), ([1], [3, 4], 1, {}, 3), ([], [0], 2, {}, 3),
-    ([], [], 1, {0: Pattern.RANDOM}, 4), ([], [], 1, {0: Pattern.RANDOM, 3: Pattern.RANDOM}, 6),
-    ([], [], 1, {0: Pattern.UNIFORM}, 3),
-    ([2], [7], 1, {0: Pattern.STRIDED, 1: Pattern.RANDOM, 2: Pattern.UNIFORM}, 6)])
+    ([], [], 1, {0: Encoding.RANDOM}, 4), ([], [], 1, {0: Encoding.RANDOM, 3: Encoding.RANDOM}, 6),
+    ([], [], 1, {0: Encoding.LOW_16, 3: Encoding.LOW_4}, 4), ([], [], 1, {0: Encoding.LOW_24}, 4),
+    ([], [], 1, {0: Encoding.UNIFORM_8}, 3),
+    ([2], [7], 1, {0: Encoding.STRIDED_8, 1: Encoding.RANDOM, 2: Encoding.UNIFORM_8}, 6)])
 def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, codes, cycles):
     """Besides, a TB takes a cycle for each row of the table and one more; the next begins in the cycle after."""
     g, rng = GEOMETRIES["8x8"], random.Random(0)
@@ -281,8 +279,7 @@ def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, cod
             warp.stack = [{"pc": 1, "mask": 1, "reconv": 1}] * depth
             warp.predicates, warp.uniforms = dict.fromkeys(predicates, 1), dict.fromkeys(uniforms, 1)
             warp.codes = codes
-            warp.words = {r: [0] * {Pattern.RANDOM: 8, Pattern.UNIFORM: 1, Pattern.STRIDED: 2}[code]
-                          for r, code in codes.items()}
+            warp.words = {r: [0] * encoded_words(code, g.warp_size) for r, code in codes.items()}
         images.append(image)
 
     async def bench(ctx):
@@ -296,8 +293,8 @@ def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, cod
             ctx.set(dut.job.valid, bool(jobs))
             if jobs:
                 ctx.set(dut.job.payload, jobs[0].job(total // 3))
-            level = min(4, total - taken)
-            ctx.set(dut.words, (words[taken:taken + 4] + [0] * 4)[:4])
+            level = min(5, total - taken)
+            ctx.set(dut.words, (words[taken:taken + 5] + [0] * 5)[:5])
             ctx.set(dut.level, level)
             if jobs and ctx.get(dut.job.ready):
                 ends.append(cycle)
@@ -322,7 +319,9 @@ FAULTS = {
     "no stack": lambda image, warp: setattr(warp, "changed", {"depth": 0}),
     "a deep stack": lambda image, warp: setattr(warp, "changed", {"depth": 9}),
     "more registers": lambda image, warp: setattr(warp, "changed", {"saved_registers": len(warp.codes) + 1}),
-    "a register too many": lambda image, warp: warp.codes.update({5: Pattern.UNIFORM}) or warp.words.update({5: [0]}),
+    "a register too many": lambda image, warp: (
+        warp.codes.update({5: Encoding.UNIFORM_8}) or warp.words.update({5: [0]})),
+    "a strange encoding": lambda image, warp: warp.codes.update({0: 12}) or warp.words.update({0: [0]}),
     "another table": lambda image, warp: setattr(image, "flip", 1 << 17),
     "another stream": lambda image, warp: setattr(image, "read_crc", image.crc ^ 1 << 31),
     "a line too many": lambda image, warp: setattr(image, "extra_lines", 1 << 3),

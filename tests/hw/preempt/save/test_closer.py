@@ -1,11 +1,11 @@
-"""The closer: pattern table, body of the entry and tally of a TB, once all of its registers are in."""
+"""The closer: encoding table, body of the entry and tally of a TB, once all of its registers are in."""
 
 import random
-import zlib
 
 import pytest
 
-from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, Mechanism, State, to_words
+from caesura.hw.arch.context import CCB_ENTRY, VERSION, Mechanism, State, stream_crcs, to_words
+from caesura.hw.arch.encodings import CODE_BITS, row_words
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
 from caesura.hw.preempt.save.closer import Closer
 from support.hw.simulation import component
@@ -15,13 +15,13 @@ TINY = preset("tiny")
 GEOMETRIES = {"bus of 8": TINY, "bus of 16": TINY.replace(bus_bytes=16, warps=6, tb_slots=5),
               "bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4)}
 GENERATION = 0xBEEF_0007
-ACCEPTED = {"mechanism": Mechanism.LIVE_CP, "pag": 8, "registers": 13, "warps": 4}
+ACCEPTED = {"mechanism": Mechanism.LIVE_CP, "warps": 4}
 
 
 class Case:
     """A TB whose records are listed, the vectors of its registers, and what has to become of it."""
 
-    def __init__(self, g, rng, bank, records, written, ended, lines):
+    def __init__(self, g, rng, registers, bank, records, written, ended, lines):
         listed = rng.choice([0, (1 << records) - 1, rng.getrandbits(32) & (1 << records) - 1])
         live_warps = sum(1 << k for k in rng.sample(range(g.max_block_warps), records))
         place = {name: rng.getrandbits(bits) for name, bits in (
@@ -33,24 +33,26 @@ class Case:
                     "live_warps": live_warps, "records": records, "listed": listed,
                     "items": bin(listed).count("1"), "registers": rng.randint(0, 60), "lines": lines,
                     "metadata_words": metadata_words, "shared_words": shared_words, **place}
-        self.vectors = [rng.getrandbits(2 * MAX_REGISTERS) for _ in range(records)]
+        self.row = row_words(registers)
+        self.vectors = [rng.getrandbits(CODE_BITS * registers) for _ in range(records)]
         self.words = rng.randint(0, 5000) if listed else 0
-        data_bytes, metadata_bytes = 4 * self.words + 128 * lines, 4 * (metadata_words + PATTERN_WORDS * records)
+        data_bytes, metadata_bytes = 4 * self.words + 128 * lines, 4 * (metadata_words + self.row * records)
         self.tally = {"valid": 1, "ended": ended, "tb": self.job["tb"], "entry": self.job["entry"],
                       "data_bytes": data_bytes,
                       "metadata_bytes": metadata_bytes, "registers": self.job["registers"], "lines": lines,
                       "warps": records}
         self.stream_words, self.stream_crc = self.words + 32 * lines + metadata_words, rng.getrandbits(32)
         self.body = to_words(
-            CCB_ENTRY, **ACCEPTED, **place, register_image=self.job["area"], state=State.COMPLETE, version=VERSION,
+            CCB_ENTRY, **ACCEPTED, **place, registers=registers,
+            register_image=self.job["area"], state=State.COMPLETE, version=VERSION,
             shared_image=self.job["area"] + 4 * (shared_words + self.words) if lines else 0,
             length=data_bytes + metadata_bytes, live_warps=live_warps, data_bytes=data_bytes,
             geometry_hash=g.hash, generation=GENERATION, stream_crc=self.stream_crc,
-            table_crc=zlib.crc32(b"".join(word.to_bytes(4, "little") for word in self.table())))
+            table_crc=stream_crcs(g, self.table(), records, registers)[1])
 
     def table(self):
         rows = [vector if self.job["listed"] >> k & 1 else 0 for k, vector in enumerate(self.vectors)]
-        return [row >> 32 * k & 0xFFFF_FFFF for row in rows for k in range(PATTERN_WORDS)]
+        return [row >> 32 * k & 0xFFFF_FFFF for row in rows for k in range(self.row)]
 
 
 async def unit(ctx, dut, rng, stall):
@@ -65,12 +67,12 @@ async def unit(ctx, dut, rng, stall):
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
-@pytest.mark.parametrize("lines", [0, 7])
-def test_table_body_and_tally_of_each_tb(name, lines):
+@pytest.mark.parametrize("lines, registers", [(0, 1), (7, 13), (0, 32), (7, 35), (0, MAX_REGISTERS)])
+def test_table_body_and_tally_of_each_tb(name, lines, registers):
     g, rng = GEOMETRIES[name], random.Random(lines)
     dut = component(Closer, g)
     most = g.max_block_warps
-    cases = [Case(g, rng, k % 2, records, written, ended, lines if records else 0)
+    cases = [Case(g, rng, registers, k % 2, records, written, ended, lines if records else 0)
              for k, (records, written, ended) in enumerate([
                  (1, 1, 0), (most, 1, 0), (0, 0, 1), (2, 1, 1), (3, 1, 0), (0, 0, 1), (most, 1, 1), (1, 1, 0)])]
     tallies, clears = [], []
@@ -90,7 +92,8 @@ def test_table_body_and_tally_of_each_tb(name, lines):
                 assert not clear
 
     async def bench(ctx):
-        ctx.set(dut.accepted, {**ACCEPTED, "lines": lines, "generation": GENERATION})
+        ctx.set(dut.accepted, {**ACCEPTED, "registers": registers, "row_words": row_words(registers), "lines": lines,
+                               "generation": GENERATION})
         for number, case in enumerate(cases):
             bank = case.job["bank"]
             ctx.set(dut.collected[bank], {"items": max(0, case.job["items"] - 1), "words": 3})

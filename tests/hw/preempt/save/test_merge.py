@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from caesura.hw.arch.encodings import Encoding, encodings_of
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.save.merge import Merge
 from support.hw.buses import with_bus
@@ -41,16 +42,31 @@ class Streams:
                            **({"tag": tag} if last and tag else {})})
             self.chunks.append((group, 0, 0, 0))
 
+    def row(self, code, first):
+        g, shared = self.g, self.some(1)
+        row, most = self.some(code * g.lanes // 8), g.chunk_words
+        self.rows.append({"words": row + [0] * (g.lanes - len(row)), "shared": shared[0], "code": code, "first": first})
+        for at in range(0, len(row), most):
+            headed = at == 0 and first and code < Encoding.RANDOM
+            self.chunks.append((shared * headed + row[at:at + most], 0, 0, 0))
+
     def shared_rows(self, count):
         for _ in range(count):
-            row = self.some(self.g.lanes)
-            self.rows.append(row)
-            self.chunks += [(row[at:at + self.g.chunk_words], 0, 0, 0)
-                            for at in range(0, len(row), self.g.chunk_words)]
+            self.row(Encoding.RANDOM, 1)
+
+    def registers(self, count):
+        """What is kept of so many rows, of registers in any encoding."""
+        known = [each for each in encodings_of(self.g.warp_size, self.g.lanes) if each.by_lane]
+        left = count
+        while left:
+            code = self.rng.choice(known)
+            for beat in range(min(left, self.g.beats)):
+                self.row(code, beat == 0)
+            left -= min(left, self.g.beats)
 
     def item(self, rows, words):
         self.groups(self.pieces, self.rng.randint(5, 12), registers=1)
-        self.shared_rows(rows)
+        self.registers(rows)
         self.items.append(rows)
         self.groups(self.words, words)
 

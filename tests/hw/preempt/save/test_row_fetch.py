@@ -38,7 +38,7 @@ def items(g, rng, count):
         line = rng.randrange(g.shared_lines - mask.bit_length() + 1) if shared else 0
         yield {"shared": int(shared), "warp": rng.randrange(g.warps), "base": rng.randrange(g.registers), "line": line,
                "mask": mask or 1, "valid": rng.choice([0, mask, rng.getrandbits(64)]), "raw": rng.getrandbits(1),
-               "launched": (1 << rng.randint(1, g.warp_size)) - 1,
+               "counted": (1 << rng.randint(1, g.warp_size)) - 1,
                "of": {"record": rng.randrange(g.max_block_warps), "bank": rng.getrandbits(1)}}
 
 
@@ -88,8 +88,8 @@ def test_rows_come_in_order_with_what_they_belong_to(name, stall):
             assert out["words"] == words and tag["shared"] == item["shared"]
             assert out["raw"] == (item["raw"] | item["shared"]), "shared memory is not compressed"
             if not item["shared"]:
-                lanes = item["launched"] >> part * g.lanes & (1 << g.lanes) - 1
-                assert (out["launched"], tag["register"], tag["ends"], tag["of"]) == (lanes, bit, ends, item["of"])
+                lanes = item["counted"] >> part * g.lanes & (1 << g.lanes) - 1
+                assert (out["counted"], tag["register"], tag["ends"], tag["of"]) == (lanes, bit, ends, item["of"])
         for _ in range(3):
             await ctx.tick()
         assert not ctx.get(dut.busy) and not ctx.get(dut.output.valid) and len(asked) == len(rows)

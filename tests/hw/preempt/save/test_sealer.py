@@ -5,7 +5,7 @@ import random
 import pytest
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import PATTERN_WORDS
+from caesura.hw.arch.encodings import row_words
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.save.sealer import Sealer
 from support.hw.buses import with_bus
@@ -16,6 +16,9 @@ TINY = preset("tiny")
 GEOMETRIES = {"bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4), "bus of 8": TINY,
               "bus of 16": TINY.replace(bus_bytes=16),
               "bus of 128": with_bus(128)}
+
+REGISTERS = 30
+ROW_WORDS = row_words(REGISTERS)
 
 
 def beats(g, words, strobes, tag):
@@ -35,8 +38,8 @@ def test_checksums_of_streams_and_entries(name, stall):
     dut = component(Sealer, g)
     units = []  # beats, words before the table, checksum expected
     for records, before, ended in ((1, 8, 0), (3, 61, 0), (2, 30, 1), (4, 127, 0), (1, 9, 0)):
-        stream = [rng.getrandbits(32) for _ in range(before + PATTERN_WORDS * records)]
-        crc, _ = context.stream_crcs(g, stream, records)
+        stream = [rng.getrandbits(32) for _ in range(before + ROW_WORDS * records)]
+        crc, _ = context.stream_crcs(g, stream, records, REGISTERS)
         units.append((beats(g, stream, [1] * len(stream), {"final": 0, "closed": ended}), before, crc, "stream"))
         if not ended:
             entry = [rng.getrandbits(32), 0, *(rng.getrandbits(32) for _ in range(14))]

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import PATTERN_WORDS, area_address
+from caesura.hw.arch.context import area_address
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.sequence.read_ahead import ReadAhead
 from support.hw.simulation import component
@@ -13,7 +13,7 @@ from support.hw.stream_bench import simulate, value
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4.0),
               "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3),
               "bus of 128": preset("gtx480").replace(warps=8, bus_bytes=128, bytes_per_cycle=128.0)}
-CCB_BASE, AREA_BYTES, ENTRY_WORDS, LIMIT = 0x10_0000, 0x4000, 16, 400
+CCB_BASE, AREA_BYTES, ENTRY_WORDS, ROW_WORDS, LIMIT = 0x10_0000, 0x4000, 16, 5, 400
 
 
 class Bench:
@@ -22,14 +22,14 @@ class Bench:
     def __init__(self, g, seed, again, room, pace=0.6):
         self.g, self.rng, self.again, self.room, self.pace = g, random.Random(seed), again, room, pace
         self.look = self.rng.getrandbits(g.tb_slots) | 1
-        self.extents = [{"words": self.rng.randint(PATTERN_WORDS * g.max_block_warps + 1, 500),
+        self.extents = [{"words": self.rng.randint(ROW_WORDS * g.max_block_warps + 1, 500),
                          "warps": self.rng.randint(1, g.max_block_warps)} for _ in range(g.tb_slots)]
         self.wanted = [k for k in range(g.tb_slots) if self.look >> k & 1]
 
     def jobs_of(self, number):
         extent, word = self.extents[number], self.g.bus_words
         area = area_address(self.g, CCB_BASE, AREA_BYTES, number)
-        before = extent["words"] - PATTERN_WORDS * extent["warps"]
+        before = extent["words"] - ROW_WORDS * extent["warps"]
         skip = before % word
         return [{"address": area + 4 * (before - skip), "words": extent["words"] - before + skip, "skip": skip,
                  "checked": 0},
@@ -43,7 +43,8 @@ class Bench:
         asked, placed = [], []
 
         async def bench(ctx):
-            ctx.set(dut.accepted, {"ccb_base": CCB_BASE, "area_bytes": AREA_BYTES, "again": self.again})
+            ctx.set(dut.accepted, {"ccb_base": CCB_BASE, "area_bytes": AREA_BYTES, "again": self.again,
+                                   "row_words": ROW_WORDS})
             ctx.set(dut.look, self.look)
             ctx.set(dut.begin, 1)
             await ctx.tick()

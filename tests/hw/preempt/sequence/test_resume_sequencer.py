@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import CCB_ENTRY, PATTERN_WORDS, State
+from caesura.hw.arch.context import CCB_ENTRY, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.preempt.sequence.resume_sequencer import ResumeSequencer
@@ -13,7 +13,7 @@ from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4),
               "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3)}
-CCB_BASE, LIMIT = 0x10_0000, 2500
+CCB_BASE, ROW_WORDS, LIMIT = 0x10_0000, 5, 2500
 PLACE = "ctaid_x", "ctaid_y", "ctaid_z", "launch_id", "local_base"
 
 
@@ -45,7 +45,7 @@ class Bench:
         self.entries = []
         for _ in range(g.tb_slots):
             live = rng.choice([0, 1, (1 << g.max_block_warps) - 1, rng.getrandbits(g.max_block_warps)])
-            table = PATTERN_WORDS * bin(live).count("1")
+            table = ROW_WORDS * bin(live).count("1")
             entry = {name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}
             self.entries.append(entry | {"live_warps": live, "length": 4 * (table + rng.randint(0, 300)),
                                          "register_image": 128 * rng.getrandbits(20)})
@@ -217,7 +217,7 @@ class Bench:
         number = self.todo.pop(0)
         place = {**self.places[number], "valid": job["place"]["valid"]}
         entry = self.entries[number]
-        skip = (entry["length"] // 4 - PATTERN_WORDS * entry["live_warps"].bit_count()) % self.g.bus_words
+        skip = (entry["length"] // 4 - ROW_WORDS * entry["live_warps"].bit_count()) % self.g.bus_words
         assert job == {"entry": number, "place": place, "live_warps": entry["live_warps"],
                        "words": entry["length"] // 4, "skip": skip,
                        "stream_crc": entry["stream_crc"], "table_crc": entry["table_crc"]}
@@ -270,7 +270,7 @@ class Bench:
 
     async def one_pass(self, ctx):
         dut = self.dut
-        ctx.set(dut.accepted, {"kernel": 1, "ccb_base": CCB_BASE, "gang": self.gang})
+        ctx.set(dut.accepted, {"kernel": 1, "ccb_base": CCB_BASE, "gang": self.gang, "row_words": ROW_WORDS})
         entry_of = {tb: entry for entry, tb in self.parked.items()}
         for tb in range(self.g.tb_slots):
             entry = entry_of.get(tb, self.rng.randrange(self.g.tb_slots))

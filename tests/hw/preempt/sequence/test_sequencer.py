@@ -5,9 +5,9 @@ import random
 import pytest
 
 from caesura.hw.arch.context import Mechanism, area_bound
+from caesura.hw.arch.encodings import row_words
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
-from caesura.hw.arch.patterns import pattern_group
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.preempt.sequence.sequencer import FLUSH_CYCLES, Sequencer
 from support.hw.simulation import component
@@ -29,7 +29,7 @@ def some_kernel(g, rng, spare):
 def accepted_of(g, kernel, command):
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
             **{name: command[name] for name in ("kernel", "again", "adopt", "mechanism", "scramble", "gang")},
-            "lines": -(-kernel["shared_bytes"] // 128), "pag": pattern_group(kernel["block_x"], g.warp_size)}
+            "lines": -(-kernel["shared_bytes"] // 128), "row_words": row_words(kernel["registers"])}
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)

@@ -12,9 +12,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value, unsi
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import Pattern
 from ...arch.geometry import Geometry
-from ...arch.patterns import SMALLEST_PAG
+from ...arch.patterns import SMALLEST_PAG, Pattern
 from ...lib.stream_queue import StreamQueue
 
 __all__ = ["PAG_BITS", "group_count", "register_beat", "encoded", "Compressor"]

@@ -2,24 +2,15 @@
 
 import numpy as np
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import Pattern
 from ...arch.geometry import Geometry
-from ...arch.patterns import SMALLEST_PAG, expand
-from ...interfaces.payloads import below
+from ...arch.patterns import SMALLEST_PAG, Pattern, expand
 from .compressor import PAG_BITS, encoded, group_count
+from .group_decoder import decoded_beat
 
-__all__ = ["decoded_beat", "Decompressor"]
-
-
-def decoded_beat(
-        g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008 - immutable
-    """Beat `beat` of a register; `last` marks the final one.
-    The words of a dead register are zero."""
-    return data.StructLayout({"words": data.ArrayLayout(32, g.lanes),
-                              "beat": below(g.beats), "last": 1, "dead": 1, "tag": tag})
+__all__ = ["Decompressor"]
 
 
 class Decompressor(wiring.Component):

@@ -30,7 +30,8 @@ from ...arch.encodings import (
 from ...arch.geometry import Geometry
 from ...lib.stream_queue import StreamQueue
 
-__all__ = ["lane_beat", "encoded_beat", "RegisterEncoder"]
+__all__ = ["lane_beat", "encoded_beat", "by_lane", "shares", "lane_words", "planes",
+           "RegisterEncoder"]
 
 
 def lane_beat(g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008
@@ -41,13 +42,30 @@ def lane_beat(g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  
 
 
 def encoded_beat(g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008
-    """The first `count` of `words` of an encoded register; `first` and `last` mark its beats."""
+    """The first `count` of `words` of an encoded register; `first` and `last` mark its beats.
+    In front of those of the first beat stands the word `shared` if lanes share upper bits."""
     width = max(g.lanes, 2 * g.warp_size // SMALLEST_GROUP)
     return data.StructLayout({"words": data.ArrayLayout(32, width), "count": range(width + 1),
-                              "code": Encoding, "first": 1, "last": 1, "tag": tag})
+                              "shared": 32, "code": Encoding, "first": 1, "last": 1, "tag": tag})
 
 
-def _planes(g: Geometry, words: Value) -> Value:
+def by_lane(code: Value) -> Value:
+    """Return whether something is kept of each lane of a register that is saved."""
+    return Value.cast(code) <= Encoding.RANDOM
+
+
+def shares(code: Value) -> Value:
+    """Return whether the lanes of a register, of each of which something is kept, share bits."""
+    return ~Value.cast(code)[3]
+
+
+def lane_words(g: Geometry, code: Value) -> Value:
+    """Return the words of a beat of a register of which something is kept of each lane, without
+    the one that its lanes share."""
+    return (Value.cast(code) * g.lanes // NIBBLES)[:g.lanes.bit_length()]
+
+
+def planes(g: Geometry, words: Value) -> Value:
     """Return the words of a beat's lanes plane by plane, the lowest bits of all lanes first."""
     thick = plane_bits(g.lanes)
     return Cat(words[32 * lane + low:32 * lane + low + thick]
@@ -258,25 +276,22 @@ class RegisterEncoder(wiring.Component):
         part = Signal(range(max(2, beats)))
         code = Value.cast(head.code)
         final = Signal()
-        by_lane = Signal()
+        lanewise = Signal()
         drop = Signal()
         m.d.comb += [
-            by_lane.eq(code <= Encoding.RANDOM), final.eq(part == beats - 1),
-            drop.eq(~by_lane & (part != 0)),
+            lanewise.eq(by_lane(code)), final.eq(part == beats - 1),
+            drop.eq(~lanewise & (part != 0)), out.shared.eq(head.words[0]),
             self.output.valid.eq(verdicts.output.valid & rows.output.valid & ~drop),
             out.code.eq(head.code), Value.cast(out.tag).eq(Value.cast(head.tag)),
-            out.first.eq(part == 0), out.last.eq(~by_lane | final),
+            out.first.eq(part == 0), out.last.eq(~lanewise | final),
             rows.output.ready.eq(verdicts.output.valid & (self.output.ready | drop)),
             verdicts.output.ready.eq(rows.output.valid & rows.output.ready & final),
         ]
         row = Value.cast(rows.output.payload)
-        low = _planes(g, row)
-        with m.If(code == Encoding.RANDOM):
-            m.d.comb += [Value.cast(out.words).eq(row), out.count.eq(g.lanes)]
-        with m.Elif(by_lane):
-            m.d.comb += [
-                Value.cast(out.words).eq(Mux(out.first, Cat(head.words[0], low), low)),
-                out.count.eq((code[:3] * g.lanes // NIBBLES) + out.first)]
+        low = planes(g, row)
+        with m.If(lanewise):
+            m.d.comb += [Value.cast(out.words).eq(Mux(shares(code), low, row)),
+                         out.count.eq(lane_words(g, code))]
         with m.Else():
             m.d.comb += Value.cast(out.words).eq(Value.cast(head.words))
             with m.Switch(code):

@@ -9,5 +9,5 @@ __all__ = ["stream_extent"]
 
 
 def stream_extent(g: Geometry) -> data.StructLayout:
-    """A stream of `words` words, the last of which are the pattern table of `warps` warps."""
+    """A stream of `words` words, the last of which are the encoding table of `warps` warps."""
     return data.StructLayout({"words": WORD_COUNT_BITS, "warps": range(g.max_block_warps + 1)})

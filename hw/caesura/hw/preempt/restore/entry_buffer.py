@@ -9,7 +9,6 @@ from ...arch.context import (
     CCB_ENTRY,
     ENTRY_BYTES,
     ENTRY_WORDS,
-    PATTERN_WORDS,
     VERSION,
     Mechanism,
     State,
@@ -35,9 +34,9 @@ class EntryBuffer(wiring.Component):
 
     A saved entry is bad if its state is not `State.COMPLETE`, if its checksum is wrong, if its
     format version, geometry hash, generation or length of stream is not the one expected, if its
-    registers, warps or pattern groups differ from the kernel's, if it names no warp or one that the
+    registers or warps differ from the kernel's, if it names no warp or one that the
     kernel has not, or if its stream does not begin with its save area, is longer than that, or is
-    no longer than its pattern table.
+    no longer than its encoding table.
 
     Parameters
     ----------
@@ -96,8 +95,8 @@ class EntryBuffer(wiring.Component):
             "number": Out(below(g.tb_slots)), "generation": In(32),
             "extent": In(stream_extent(g)),
             "arrived": Out(1), "found": Out(32), "found_extent": Out(stream_extent(g)),
-            "words": In(data.ArrayLayout(32, g.chunk_words)),
-            "level": In(range(g.chunk_words + 1)),
+            "words": In(data.ArrayLayout(32, g.window_words)),
+            "level": In(range(g.window_words + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
             "select": In(below(g.tb_slots)), "load": In(1),
             "entry": Out(CCB_ENTRY),
@@ -171,9 +170,9 @@ class EntryBuffer(wiring.Component):
             with m.Case(_SIZES):
                 m.d.comb += wrong.eq(
                     (sizes.registers != s.registers) | (sizes.warps != s.warps)
-                    | (sizes.pag != s.pag) | (sizes.mechanism > max(Mechanism))
+                    | (sizes.none != 0) | (sizes.mechanism > max(Mechanism))
                     | (sizes.live_warps >> s.warps).any() | ~sizes.live_warps.any()
-                    | (length <= popcount(sizes.live_warps) * PATTERN_WORDS * WORD_BYTES)
+                    | (length <= popcount(sizes.live_warps) * s.row_words * WORD_BYTES)
                     | ~s.adopt & (popcount(sizes.live_warps) != self.extent.warps))
             with m.Case(_ORIGIN):
                 m.d.comb += wrong.eq((origin.geometry_hash != g.hash)

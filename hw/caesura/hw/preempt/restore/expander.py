@@ -1,7 +1,7 @@
 """Expander: writes the uniform, strided and scrambled registers of restored warps (Lin et al. Fig.
 13, restoring)::
 
-    chunks of words --> queue --> Unpacker --+--> Decompressor --> beats
+    chunks of words --> queue --> Unpacker --+--> GroupDecoder --> beats
     warps ------------> queue --> walk ------+
 """
 
@@ -9,18 +9,17 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import Pattern
+from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
 from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...interfaces.payloads import below, physical
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
-from ..compress.compressor import PAG_BITS, group_count
-from ..compress.decompressor import Decompressor, decoded_beat
+from ..compress.group_decoder import GroupDecoder, decoded_beat, group_words
 from ..formats.packer import CHUNK_WORDS
 from ..formats.unpacker import Unpacker, word_beat
 from .tbs_under_way import TbsUnderWay
 
-__all__ = ["WORDS_AHEAD", "expansion", "expanded_tag", "group_words", "Expander"]
+__all__ = ["WORDS_AHEAD", "expansion", "expanded_tag", "Expander"]
 
 WORDS_AHEAD = 64
 """Chunks of words that wait while registers are written."""
@@ -29,11 +28,10 @@ WARPS_AHEAD = 4
 
 
 def expansion(g: Geometry) -> data.StructLayout:
-    """Registers of a warp to be written:
-    `uniform` and `strided` ones from words, and the `dead` ones. `bank` tells TBs that follow each
-    other apart."""
-    return data.StructLayout({"warp": below(g.warps), "base": physical(g), "uniform": MAX_REGISTERS,
-                              "strided": MAX_REGISTERS, "dead": MAX_REGISTERS, "bank": 1})
+    """Registers of a warp to be written: those that are uniform or strided by their `codes` from
+    words, and the `dead` ones. `bank` tells TBs that follow each other apart."""
+    return data.StructLayout({"warp": below(g.warps), "base": physical(g),
+                              "codes": CODE_BITS * MAX_REGISTERS, "dead": MAX_REGISTERS, "bank": 1})
 
 
 def expanded_tag(g: Geometry) -> data.StructLayout:
@@ -42,9 +40,10 @@ def expanded_tag(g: Geometry) -> data.StructLayout:
                               "ends": 1, "bank": 1})
 
 
-def group_words(g: Geometry, pag):
-    """Return the groups of a register, as a combinational expression."""
-    return Mux(pag[3], g.warp_size // 8, Mux(pag[4], g.warp_size // 16, g.warp_size // 32))
+def _grouped(codes: Value) -> Value:
+    """Return the vector of the uniform and strided registers."""
+    return Cat(codes[low:low + CODE_BITS] > Encoding.RANDOM
+               for low in range(0, len(codes), CODE_BITS))
 
 
 class Expander(wiring.Component):
@@ -58,18 +57,16 @@ class Expander(wiring.Component):
 
     Attributes
     ----------
-    pag : Signal, in
     job : stream, in
         An `expansion` with at least one register.
     words : stream, in
         The words of the jobs, in order: chunks of up to four, in which jobs may share no chunk.
     output : stream, out
-        `decompressor.decoded_beat` with an `expanded_tag`.
+        `group_decoder.decoded_beat` with an `expanded_tag`.
     pending : Signal(2), out
         Banks of which something is not written yet.
     """
 
-    pag: Signal
     job: stream.Interface
     words: stream.Interface
     output: stream.Interface
@@ -78,7 +75,7 @@ class Expander(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "pag": In(PAG_BITS), "job": In(stream.Signature(expansion(g))),
+            "job": In(stream.Signature(expansion(g))),
             "words": In(stream.Signature(word_beat(CHUNK_WORDS))),
             "output": Out(stream.Signature(decoded_beat(g, expanded_tag(g)))), "pending": Out(2),
         })
@@ -90,38 +87,37 @@ class Expander(wiring.Component):
         m.submodules.chunks = chunks = StreamQueue(word_beat(CHUNK_WORDS),
                                                    WORDS_AHEAD, buffered=True)
         m.submodules.unpacker = unpacker = Unpacker(CHUNK_WORDS)
-        m.submodules.decompressor = decompressor = Decompressor(g, expanded_tag(g))
+        m.submodules.decoder = decoder = GroupDecoder(g, expanded_tag(g))
         m.submodules.under_way = under_way = TbsUnderWay(WARPS_AHEAD + 2)
         wiring.connect(m, wiring.flipped(self.job), jobs.input)
         wiring.connect(m, wiring.flipped(self.words), chunks.input)
         wiring.connect(m, chunks.output, unpacker.beat)
-        wiring.connect(m, decompressor.output, wiring.flipped(self.output))
+        wiring.connect(m, decoder.output, wiring.flipped(self.output))
 
-        out = decompressor.input
+        out = decoder.input
         job = Signal(expansion(g))
         left = Signal(MAX_REGISTERS)  # registers left of the job
         bit = Signal(range(MAX_REGISTERS))  # the lowest of them
-        count = Signal(range(2 * group_count(g) + 1))  # its words
+        code = Signal(CODE_BITS)
+        count = Signal(range(2 * g.warp_size // SMALLEST_GROUP + 1))  # its words
         rest = Signal(MAX_REGISTERS)  # those left after it
         some = Signal()  # one is left
         need = Signal(range(CHUNK_WORDS + 1))  # words of it to take in this cycle
         there = Signal()  # they have come
-        uniform, strided = job.uniform.bit_select(bit, 1), job.strided.bit_select(bit, 1)
         early = Signal()
         held = Signal(32 * CHUNK_WORDS)
         second = Signal()
         words = Value.cast(unpacker.words)
         m.d.comb += [
             some.eq(left.any()), bit.eq(lowest_number(left)),
-            rest.eq(without_lowest(left)), decompressor.pag.eq(self.pag),
-            count.eq(Mux(uniform | strided, group_words(g, self.pag) << strided, 0)),
+            rest.eq(without_lowest(left)), code.eq(job.codes.word_select(bit, CODE_BITS)),
+            count.eq(Mux(code == Encoding.DEAD, 0, group_words(g, code))),
             early.eq((count > CHUNK_WORDS) & ~second),
             need.eq(Mux(count > CHUNK_WORDS, CHUNK_WORDS, count)),
             there.eq(some & (unpacker.level >= need)),
             out.valid.eq(there & ~early),
             Value.cast(out.payload.words).eq(Mux(second, Cat(held, words), words)),
-            out.payload.code.eq(Mux(uniform, Pattern.UNIFORM,
-                                    Mux(strided, Pattern.STRIDED, Pattern.DEAD))),
+            out.payload.code.eq(code),
             out.payload.tag.warp.eq(job.warp),
             out.payload.tag.base.eq(job.base), out.payload.tag.register.eq(bit),
             out.payload.tag.ends.eq(~rest.any()), out.payload.tag.bank.eq(job.bank),
@@ -134,7 +130,7 @@ class Expander(wiring.Component):
                 m.d.sync += left.eq(rest)
         with m.If(jobs.output.valid & jobs.output.ready):
             of = jobs.output.payload
-            m.d.sync += [job.eq(of), left.eq(of.uniform | of.strided | of.dead)]
+            m.d.sync += [job.eq(of), left.eq(_grouped(of.codes) | of.dead)]
         written, of_job = self.output.payload, self.job.payload
         m.d.comb += [
             under_way.begins.eq(self.job.valid & self.job.ready), under_way.begun.eq(of_job.bank),

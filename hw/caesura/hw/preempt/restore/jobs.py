@@ -13,7 +13,7 @@ __all__ = ["restore_job", "restored"]
 def restore_job(g: Geometry) -> data.StructLayout:
     """A TB to be rebuilt from CCB entry `entry` in the room `place`; its stream has `words` words.
 
-    `skip` words come before its pattern table, the table before the rest of the stream. The
+    `skip` words come before its encoding table, the table before the rest of the stream. The
     checksums are those of its entry.
     """
     return data.StructLayout({"entry": below(g.tb_slots), "place": admitted(g),

@@ -6,19 +6,20 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...arch.context import PATTERN_WORDS, STACK_WORDS, WARP_HEADER
+from ...arch.context import STACK_WORDS, WARP_HEADER
+from ...arch.encodings import CODE_BITS, Encoding
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_REST
 from ...interfaces.payloads import below, physical, rows_per_line, warp_init
 from ...lib.bits import lowest_number, popcount, without_lowest
-from ..compress.compressor import group_count
+from ..compress.register_encoder import lane_words, shares
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS
 from ..formats.unpacker import word_beat
 from .completion import parsed
-from .expander import expansion, group_words
+from .encoding_table import EncodingTable
+from .expander import expansion
 from .jobs import restore_job
-from .pattern_table import PatternTable
 from .row_writer import row_chunk
 from .state_writer import warp_state
 
@@ -40,33 +41,37 @@ class _Registers:
         self.todo = Signal(g.max_block_warps)
         self.vacant = Signal(g.max_block_warps)
         # Rows of the table or records taken; of the record in hand the header, the warp, and what
-        # is left: words of its state, random registers, words of the others.
+        # is left: words of its state, registers of which each lane has something, words of others.
         self.record = Signal(range(g.max_block_warps + 1))
         self.header = Signal(WARP_HEADER)
         self.warp = Signal(below(g.warps))
         self.base = Signal(physical(g))
         self.state_words = Signal(range(PREDICATES + UNIFORMS + STACK_WORDS * g.stack_depth + 1))
-        self.small_words = Signal(range(2 * MAX_REGISTERS * group_count(g) + 1))
-        # Registers, or lines of a bitmap word, whose rows are gathered, and how far.
+        self.group_words = Signal(WORD_COUNT_BITS)
+        # Registers, or lines of a bitmap word, whose rows are gathered; the code of the lowest, and
+        # how far: row and part of it (before the records, part of a row of the table).
         self.targets = Signal(MAX_REGISTERS)
         self.shared = Signal()
         self.group = Signal(range(g.shared_lines + 1))
         self.unit = Signal(range(max(g.beats, rows_per_line(g))))
+        self.code = Signal(Encoding)
+        self.part = Signal(range(max(2, g.lanes // g.chunk_words)))
 
 
 class StreamParser(wiring.Component):
     """Parses streams one after the other, up to four words or a bus beat of a row a cycle.
 
-    First the pattern table is kept, a row a cycle; warps that had exited are initialised meanwhile,
-    with no live lane. A record takes as many cycles as it has words by fours, with a cycle more at
-    most for what is left of its state, and one for its uniform and strided registers. A bitmap word
-    takes a cycle, an empty one another. The next stream begins in the cycle after the last word of
-    one.
+    First the encoding table is kept, four words a cycle; warps that had exited are initialised
+    meanwhile, with no live lane. A record takes as many cycles as it has words by fours, with a
+    cycle more at most for what is left of its state, and one for its uniform and strided registers;
+    the word that the lanes of a register share takes none. A bitmap word takes a cycle, an empty
+    one another. The next stream begins in the cycle after the last word of one.
 
     A TB is bad if `failed` was set before its last record, if the checksum of its table is not that
     of its entry, if its stream is too short or too long, or if a record names a warp that is not to
-    come, a depth that cannot be, or has patterns of registers that the kernel has not or of another
-    number of registers than the record says; the rest of its stream is then skipped.
+    come, a depth that cannot be, or has registers that the kernel has not, another number of them
+    than it says, or one in an encoding that there is not; the rest of its stream is then
+    skipped.
 
     Parameters
     ----------
@@ -87,7 +92,7 @@ class StreamParser(wiring.Component):
         To a `StateWriter`.
     expansion, expansion_words : stream, out
         To an `Expander`.
-    row : stream, out; completes : Signal, in
+    row : stream, out
         To a `RowWriter`.
     parsed : stream, out
         To a `Completion`, which is ready when everything of the stream before has been written.
@@ -111,7 +116,6 @@ class StreamParser(wiring.Component):
     expansion: stream.Interface
     expansion_words: stream.Interface
     row: stream.Interface
-    completes: Signal
     parsed: stream.Interface
     quiet: Signal
     drop: Signal
@@ -121,15 +125,15 @@ class StreamParser(wiring.Component):
         self.geometry = g
         super().__init__({
             "accepted": In(accepted_command(g)), "job": In(stream.Signature(restore_job(g))),
-            "words": In(data.ArrayLayout(32, g.chunk_words)),
-            "level": In(range(g.chunk_words + 1)), "take": Out(range(g.chunk_words + 1)),
+            "words": In(data.ArrayLayout(32, g.window_words)),
+            "level": In(range(g.window_words + 1)), "take": Out(range(g.window_words + 1)),
             "failed": In(1),
             "warp_init": Out(stream.Signature(warp_init(g))),
             "state": Out(stream.Signature(warp_state(g))),
             "state_words": Out(stream.Signature(word_beat(CHUNK_WORDS))),
             "expansion": Out(stream.Signature(expansion(g))),
             "expansion_words": Out(stream.Signature(word_beat(CHUNK_WORDS))),
-            "row": Out(stream.Signature(row_chunk(g))), "completes": In(1),
+            "row": Out(stream.Signature(row_chunk(g))),
             "parsed": Out(stream.Signature(parsed(g))), "quiet": In(1), "drop": Out(1),
             "idle": Out(1),
         })
@@ -138,7 +142,7 @@ class StreamParser(wiring.Component):
         m = Module()
         g = self.geometry
         regs = _Registers(g)
-        m.submodules.table = table = PatternTable(g)
+        m.submodules.table = table = EncodingTable(g)
         m.submodules.bitmap = bitmap = Memory(shape=GROUP, depth=-(-g.shared_lines // GROUP),
                                               init=[])
 
@@ -152,8 +156,8 @@ class StreamParser(wiring.Component):
             self._record(m, regs)
             self._init(m, regs, table)
             self._state(m, regs)
-            self._data(m, regs, bitmap)
-            self._small(m, regs)
+            self._data(m, regs, table, bitmap)
+            self._expansion(m, regs)
             self._bitmap(m, regs, bitmap)
             self._end(m, regs, table)
         return m
@@ -186,7 +190,7 @@ class StreamParser(wiring.Component):
             m.d.sync += [regs.stream.eq(job), regs.words_left.eq(job.words + job.skip),
                          regs.bank.eq(~regs.bank), regs.todo.eq(job.live_warps),
                          regs.vacant.eq(~job.live_warps & ((Const(1, 1) << s.warps) - 1)),
-                         regs.group.eq(0), regs.shared.eq(0), regs.unit.eq(0),
+                         regs.group.eq(0), regs.shared.eq(0), regs.unit.eq(0), regs.part.eq(0),
                          regs.skip.eq(job.skip), regs.record.eq(0)]
             m.next = "TABLE"
 
@@ -205,10 +209,15 @@ class StreamParser(wiring.Component):
             m.d.sync += regs.vacant.eq(without_lowest(regs.vacant))
 
     def _table(self, m, regs, table):
-        """Drop what comes before the pattern table, then keep the table."""
+        """Drop what comes before the encoding table, then keep the table."""
         rows = popcount(regs.todo)
+        left = Signal.like(self.accepted.row_words)  # words of the row
+        count = Signal(range(CHUNK_WORDS + 1))
         over = Signal()
-        m.d.comb += Value.cast(table.row).eq(self._chunk())
+        m.d.comb += [left.eq(self.accepted.row_words - CHUNK_WORDS * regs.part),
+                     count.eq(Mux(left < CHUNK_WORDS, left, CHUNK_WORDS)), table.part.eq(regs.part)]
+        m.d.comb += [table.words[k].eq(Mux(k < count, self.words[k], 0))
+                     for k in range(CHUNK_WORDS)]
         with m.State("TABLE"):
             m.d.comb += [table.record.eq(regs.record), over.eq(regs.record == rows)]
             with m.If(regs.skip.any()):
@@ -216,11 +225,13 @@ class StreamParser(wiring.Component):
                 with m.If(taken):
                     m.d.sync += regs.skip.eq(0)
             with m.Elif(regs.record != rows):
-                _, taken = self._need(m, regs, PATTERN_WORDS)
+                _, taken = self._need(m, regs, count)
                 m.d.comb += table.write.eq(taken)
                 with m.If(taken):
-                    m.d.comb += over.eq(regs.record + 1 == rows)
-                    m.d.sync += regs.record.eq(regs.record + 1)
+                    m.d.sync += regs.part.eq(regs.part + 1)
+                    with m.If(left <= CHUNK_WORDS):
+                        m.d.comb += over.eq(regs.record + 1 == rows)
+                        m.d.sync += [regs.part.eq(0), regs.record.eq(regs.record + 1)]
             with m.If(over & ~regs.vacant.any()):
                 m.d.sync += regs.record.eq(0)
                 m.next = "RECORD"
@@ -250,9 +261,7 @@ class StreamParser(wiring.Component):
         absurd = Signal()
         expands = Signal()
         uniforms = Value.cast(self.words)[:UNIFORMS]
-        saved, random = table.saved, table.saved & ~table.uniform & ~table.strided
-        small = ((popcount(table.uniform) + (popcount(table.strided) << 1))
-                 * group_words(g, s.pag))
+        saved = table.saved
         rest = (popcount(header.predicates[:PREDICATES]) + popcount(uniforms)
                 + header.depth * STACK_WORDS - (CHUNK_WORDS - 1))
         m.d.comb += [
@@ -260,13 +269,14 @@ class StreamParser(wiring.Component):
                 (number >= g.max_block_warps)
                 | ~regs.todo.bit_select(number, 1)
                 | (header.depth == 0) | (header.depth > g.stack_depth)
-                | (saved & ~s.allocated).any() | (header.saved_registers != popcount(saved))),
+                | (saved & ~s.allocated).any() | (header.saved_registers != popcount(saved))
+                | table.strange),
             state.warp.eq(regs.warp), state.predicates.eq(header.predicates),
             state.uniforms.eq(uniforms), state.depth.eq(header.depth), state.bank.eq(regs.bank),
             job.warp.eq(regs.warp), job.base.eq(regs.base), job.bank.eq(regs.bank),
-            job.uniform.eq(table.uniform), job.strided.eq(table.strided),
+            job.codes.eq(table.codes),
             job.dead.eq(s.allocated & ~saved & s.scramble.replicate(MAX_REGISTERS)),
-            expands.eq((job.uniform | job.strided | job.dead).any()),
+            expands.eq((table.grouped | job.dead).any()),
         ]
         with m.State("INIT"):
             room = (self.state.ready & self.state_words.ready & (self.expansion.ready | ~expands)
@@ -284,14 +294,17 @@ class StreamParser(wiring.Component):
                 Value.cast(self.state_words.payload.words).eq(
                     self._chunk() >> 32),
             ]
-            m.d.sync += [regs.state_words.eq(rest), regs.targets.eq(random),
-                         regs.small_words.eq(small)]
+            m.d.sync += [regs.state_words.eq(rest), regs.targets.eq(table.by_lane),
+                         regs.code.eq(table.codes.word_select(
+                             lowest_number(table.by_lane), CODE_BITS)),
+                         regs.group_words.eq(table.group_words)]
             with m.If(absurd):
                 m.next = "SKIP"
             with m.Elif(taken):
                 m.d.sync += [regs.record.eq(regs.record + 1),
                              regs.todo.eq(regs.todo & ~(1 << number))]
-                self._go_on(m, (rest != 0, "STATE"), (random.any(), "DATA"), (small != 0, "SMALL"),
+                self._go_on(m, (rest != 0, "STATE"), (table.by_lane.any(), "DATA"),
+                            (table.group_words != 0, "EXPANSION"),
                             (self._others(regs, number), "RECORD"))
 
     def _others(self, regs, number):
@@ -319,36 +332,49 @@ class StreamParser(wiring.Component):
             with m.If(taken):
                 m.d.sync += left.eq(left - count)
                 with m.If(left <= CHUNK_WORDS):
-                    self._go_on(m, (regs.targets.any(), "DATA"), (regs.small_words != 0, "SMALL"),
-                                (regs.todo.any(), "RECORD"))
+                    self._go_on(m, (regs.targets.any(), "DATA"),
+                                (regs.group_words != 0, "EXPANSION"), (regs.todo.any(), "RECORD"))
 
-    def _data(self, m, regs, bitmap):
+    def _data(self, m, regs, table, bitmap):
         """Hand over the registers or lines in `targets`, the lowest first, row by row."""
-        g, place, unit = self.geometry, self.row.payload.place, regs.unit
+        g, row, place, unit = self.geometry, self.row.payload, self.row.payload.place, regs.unit
         read = bitmap.read_port(domain="comb")
         bit = Signal(range(MAX_REGISTERS))
         last = Signal()
         rest = Signal(MAX_REGISTERS)
+        left = Signal(range(g.lanes + 1))  # words of the row from this part on
+        window = Value.cast(self.words)
         line = regs.stream.place.first_line + (regs.group - 1) * GROUP + bit
         m.d.comb += [
             bit.eq(lowest_number(regs.targets)), rest.eq(without_lowest(regs.targets)),
             last.eq(unit == Mux(regs.shared, rows_per_line(g) - 1, g.beats - 1)),
-            self.row.payload.words.eq(self.words), place.shared.eq(regs.shared),
+            left.eq(lane_words(g, regs.code) - regs.part * g.chunk_words),
+            row.headed.eq(shares(regs.code) & (unit == 0) & (regs.part == 0)),
+            row.shared.eq(self.words[0]), row.code.eq(regs.code), row.part.eq(regs.part),
+            row.completes.eq(left <= g.chunk_words),
+            Value.cast(row.words).eq(Mux(row.headed, window >> 32, window)),
+            place.shared.eq(regs.shared),
             place.register.eq(bit), place.warp.eq(regs.warp), place.base.eq(regs.base),
             place.beat.eq(unit), place.last.eq(last), place.bank.eq(regs.bank),
             place.row.eq((line << exact_log2(rows_per_line(g))) + unit), read.addr.eq(regs.group),
         ]
         with m.State("DATA"):
-            there, taken = self._need(m, regs, g.chunk_words, also=self.row.ready)
-            m.d.comb += self.row.valid.eq(there)
-            with m.If(taken & self.completes):
+            there, taken = self._need(
+                m, regs, Mux(row.completes, left, g.chunk_words) + row.headed, also=self.row.ready)
+            m.d.comb += [self.row.valid.eq(there), table.record.eq(regs.record - 1)]
+            with m.If(taken):
+                m.d.sync += regs.part.eq(Mux(row.completes, 0, regs.part + 1))
+            with m.If(taken & row.completes):
                 m.d.sync += unit.eq(Mux(last, 0, unit + 1))
                 with m.If(last):
                     m.d.sync += regs.targets.eq(rest)
+                    with m.If(~regs.shared):
+                        m.d.sync += regs.code.eq(table.codes.word_select(
+                            lowest_number(rest), CODE_BITS))
                     with m.If(regs.shared & ~rest.any()):
                         self._group(m, regs, read)
                     with m.Elif(~rest.any()):
-                        self._go_on(m, (regs.small_words != 0, "SMALL"),
+                        self._go_on(m, (regs.group_words != 0, "EXPANSION"),
                                     (regs.todo.any(), "RECORD"))
         with m.State("GROUP"):
             self._group(m, regs, read)
@@ -362,14 +388,14 @@ class StreamParser(wiring.Component):
         with m.Elif(read.data.any()):
             m.next = "DATA"
 
-    def _small(self, m, regs):
-        """Hand the words of registers that are not random over to the expander."""
-        chunk, left = self.expansion_words, regs.small_words
+    def _expansion(self, m, regs):
+        """Hand the words of uniform and strided registers over to the expander."""
+        chunk, left = self.expansion_words, regs.group_words
         count = Signal(range(CHUNK_WORDS + 1))
         m.d.comb += [count.eq(Mux(left < CHUNK_WORDS, left, CHUNK_WORDS)),
                      chunk.payload.count.eq(count),
                      Value.cast(chunk.payload.words).eq(self._chunk())]
-        with m.State("SMALL"):
+        with m.State("EXPANSION"):
             there, taken = self._need(m, regs, count, also=chunk.ready)
             m.d.comb += chunk.valid.eq(there)
             with m.If(taken):
@@ -394,7 +420,8 @@ class StreamParser(wiring.Component):
             with m.If(taken):
                 m.d.sync += regs.group.eq(regs.group + 1)
                 with m.If(left <= GROUP):
-                    m.d.sync += [regs.group.eq(0), regs.shared.eq(1)]
+                    m.d.sync += [regs.group.eq(0), regs.shared.eq(1),
+                                 regs.code.eq(Encoding.RANDOM)]
                     m.next = "GROUP"
                 with m.If((word & ~allowed).any()):
                     m.next = "SKIP"

@@ -6,7 +6,7 @@ The inverse of the save pipeline (Lin et al. Fig. 13, restoring; image in `arch.
     words --> StreamParser --+--> warps
                 |            +--> StateWriter --> predicates, uniform registers, stacks
                 |            +--> words of uniform and strided registers --> Expander --+
-                |            +--> random registers, shared lines ---------> RowWriter <-+
+                |            +--> rows of other registers, shared lines --> RowWriter <-+
                 |                                                               +--> rows
                 +---------------> Completion --> done
 """
@@ -87,8 +87,8 @@ class RestorePipeline(wiring.Component):
         self.geometry = g
         super().__init__({
             "accepted": In(accepted_command(g)), "job": In(stream.Signature(restore_job(g))),
-            "words": In(data.ArrayLayout(32, g.chunk_words)),
-            "level": In(range(g.chunk_words + 1)), "take": Out(range(g.chunk_words + 1)),
+            "words": In(data.ArrayLayout(32, g.window_words)),
+            "level": In(range(g.window_words + 1)), "take": Out(range(g.window_words + 1)),
             "failed": In(1),
             "crc": In(stream.Signature(32)),
             "warp_init": Out(stream.Signature(warp_init(g))),
@@ -126,9 +126,8 @@ class RestorePipeline(wiring.Component):
         m.d.comb += [
             parser.accepted.eq(self.accepted), parser.words.eq(self.words),
             parser.level.eq(self.level), self.take.eq(parser.take), parser.failed.eq(self.failed),
-            parser.completes.eq(rows.completes), rows.clear.eq(parser.drop),
             parser.quiet.eq(~waiting.any() & ~rows.pending.any()),
-            expander.pag.eq(self.accepted.pag), self.restore_predicate.eq(state.restore_predicate),
+            self.restore_predicate.eq(state.restore_predicate),
             self.restore_uniform.eq(state.restore_uniform),
             completion.pending.eq(state.pending | expander.pending | rows.pending),
             completion.failed.eq(self.failed), self.done.eq(completion.done),

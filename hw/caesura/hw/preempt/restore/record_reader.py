@@ -59,8 +59,8 @@ class RecordReader(wiring.Component):
         self.geometry = g
         super().__init__({
             "clear": In(1), "kernel": In(kernel_info(g)),
-            "words": In(data.ArrayLayout(32, g.chunk_words)),
-            "level": In(range(g.chunk_words + 1)),
+            "words": In(data.ArrayLayout(32, g.window_words)),
+            "level": In(range(g.window_words + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
             "record": Out(CCB_RECORD),
         })

@@ -1,13 +1,15 @@
-"""Row writer: words of random registers and of shared lines are gathered into rows; all rows go to
-the core."""
+"""Row writer: what was kept of the rows of registers and shared lines is gathered and becomes rows
+again; all rows go to the core."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...arch.encodings import Encoding
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import below, physical, register_write, row_access, rows_per_line
-from ..compress.decompressor import decoded_beat
+from ..compress.group_decoder import decoded_beat
+from ..compress.lane_decoder import lane_values
 from .expander import expanded_tag
 
 __all__ = ["row_place", "row_chunk", "RowWriter"]
@@ -15,7 +17,8 @@ __all__ = ["row_place", "row_chunk", "RowWriter"]
 LFSR_TAPS = 0x8020_0003
 """Galois LFSR of x^32 + x^22 + x^2 + x + 1, of period 2^32 - 1."""
 LFSR_SEEDS = (0x9E37_79B9, 0x7F4A_7C15, 0xF39C_C060, 0x5CED_C834)
-"""Where the generators of random bits start; lane k uses number k mod 4, rotated by k."""
+"""Where the generators of random bits start. Lane k uses number k mod 4, rotated by k, with some of
+its bits inverted, so that lanes do not repeat each other some registers later."""
 
 
 def row_place(g: Geometry) -> data.StructLayout:
@@ -30,8 +33,14 @@ def row_place(g: Geometry) -> data.StructLayout:
 
 
 def row_chunk(g: Geometry) -> data.StructLayout:
-    """The next words of the row of `place`."""
-    return data.StructLayout({"words": data.ArrayLayout(32, g.chunk_words), "place": row_place(g)})
+    """Part `part` of what was kept of the row of `place`, which it `completes`.
+
+    `code` is the row's; with the part that is `headed` comes the word that the lanes of this row
+    and of the register's others share.
+    """
+    return data.StructLayout({
+        "words": data.ArrayLayout(32, g.chunk_words), "part": below(g.lanes // g.chunk_words),
+        "completes": 1, "code": Encoding, "headed": 1, "shared": 32, "place": row_place(g)})
 
 
 class RowWriter(wiring.Component):
@@ -46,10 +55,6 @@ class RowWriter(wiring.Component):
     ----------
     chunk : stream, in
         A `row_chunk`.
-    completes : Signal, out
-        The next chunk is the last of its row.
-    clear : Signal, in
-        Forget the row that has begun.
     extra : stream, in
         From an `Expander`.
     restore_write, row : stream, out
@@ -59,8 +64,6 @@ class RowWriter(wiring.Component):
     """
 
     chunk: stream.Interface
-    completes: Signal
-    clear: Signal
     extra: stream.Interface
     restore_write: stream.Interface
     row: stream.Interface
@@ -69,7 +72,7 @@ class RowWriter(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "chunk": In(stream.Signature(row_chunk(g))), "completes": Out(1), "clear": In(1),
+            "chunk": In(stream.Signature(row_chunk(g))),
             "extra": In(stream.Signature(decoded_beat(g, expanded_tag(g)))),
             "restore_write": Out(stream.Signature(register_write(g))),
             "row": Out(stream.Signature(row_access(g))), "pending": Out(2),
@@ -80,28 +83,30 @@ class RowWriter(wiring.Component):
         g = self.geometry
         count = g.lanes // g.chunk_words
         parts = [Signal(32 * g.chunk_words, name=f"part_{k}") for k in range(count - 1)]
-        part = Signal(range(max(2, count)))  # the one that comes next
         words = Signal(32 * g.lanes)  # of the row that is whole
         held = Signal()  # there is one
         place = Signal(row_place(g))  # and belongs there
         gone = Signal()  # it is taken
         go = Signal()
-        m.d.comb += [self.completes.eq(part == count - 1),
-                     self.chunk.ready.eq(~self.completes | ~held | gone),
+        entering = self.chunk.payload
+        shared = Signal(32)  # the word of the row
+        kept = Signal(32)  # that of the rows before
+        coming = Value.cast(entering.words)
+        low = Cat(*(Mux(entering.part == k, coming, each) for k, each in enumerate(parts)), coming)
+        m.d.comb += [self.chunk.ready.eq(~entering.completes | ~held | gone),
                      go.eq(self.chunk.valid & self.chunk.ready),
-                     self.pending.eq(Mux(held, 1 << place.bank, 0))]
+                     self.pending.eq(Mux(held, 1 << place.bank, 0)),
+                     shared.eq(Mux(entering.headed, entering.shared, kept))]
         with m.If(gone):
             m.d.sync += held.eq(0)
         with m.If(go):
-            m.d.sync += part.eq(Mux(self.completes, 0, part + 1))
-            with m.If(self.completes):
-                m.d.sync += [held.eq(1), place.eq(self.chunk.payload.place), words.eq(
-                    Cat(*parts, Value.cast(self.chunk.payload.words)))]
-        with m.If(self.clear):
-            m.d.sync += part.eq(0)
+            m.d.sync += kept.eq(shared)
+            with m.If(entering.completes):
+                m.d.sync += [held.eq(1), place.eq(entering.place),
+                             words.eq(lane_values(m, g, entering.code, shared, low))]
         for k, each in enumerate(parts):
-            with m.If(go & (part == k)):
-                m.d.sync += each.eq(Value.cast(self.chunk.payload.words))
+            with m.If(go & (entering.part == k)):
+                m.d.sync += each.eq(coming)
         self._offer(m, words, held, place, gone)
         return m
 
@@ -128,7 +133,8 @@ class RowWriter(wiring.Component):
                          for name in ("warp", "base", "register")]
             m.d.comb += [write.payload[name].eq(extra.payload[name]) for name in ("beat", "last")]
             m.d.comb += Value.cast(write.payload.data).eq(Mux(extra.payload.dead, Cat(
-                noise[lane % len(noise)].rotate_left(lane) for lane in range(g.lanes)),
+                noise[lane % len(noise)].rotate_left(lane)
+                ^ Const(LFSR_SEEDS[0] * (lane + 1) & 0xFFFF_FFFF, 32) for lane in range(g.lanes)),
                 Value.cast(extra.payload.words)))
         m.d.sync += pinned.eq(extra.valid & ~gathered & ~write.ready)
         with m.If(write.valid & write.ready):

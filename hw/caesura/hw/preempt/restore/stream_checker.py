@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS
+from ...arch.context import HEADER_WORDS, STACK_WORDS
 from ...arch.geometry import Geometry
 from ...lib.stream_queue import StreamQueue
 from ..formats.checksum import Checksum
@@ -15,13 +15,13 @@ __all__ = ["streams_ahead", "StreamChecker"]
 STREAMS_AHEAD = 4
 """Streams that have been read whole before the first of them is asked for, but for those that an
 unpacker can hold whole."""
-SHORTEST = HEADER_WORDS + STACK_WORDS + PATTERN_WORDS
-"""Words of the shortest stream: a warp with one stack entry."""
+SHORTEST = HEADER_WORDS + STACK_WORDS + 1
+"""Words of the shortest stream: a warp with one stack entry, of a kernel with a register or so."""
 
 
 def streams_ahead(g: Geometry) -> int:
     """Return how many checksums there can be before the first of them is asked for."""
-    return STREAMS_AHEAD + (g.bus_words + g.chunk_words - 1) // SHORTEST
+    return STREAMS_AHEAD + (g.bus_words + g.window_words - 1) // SHORTEST
 
 
 class StreamChecker(wiring.Component):

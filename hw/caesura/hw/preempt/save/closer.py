@@ -1,4 +1,4 @@
-"""Closer: the pattern table at the end of a TB's stream, the body of its CCB entry, and what was
+"""Closer: the encoding table at the end of a TB's stream, the body of its CCB entry, and what was
 saved of it.
 
 All of these are known only once the last register of the TB has been compressed (`arch.context`;
@@ -9,7 +9,8 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_ENTRY, PATTERN_WORDS, VERSION, State, to_words
+from ...arch.context import CCB_ENTRY, VERSION, State, to_words
+from ...arch.encodings import CODE_BITS
 from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, SEGMENT_BYTES, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
 from ...lib.bits import popcount
@@ -62,7 +63,8 @@ def save_tally(g: Geometry) -> data.StructLayout:
 class Closer(wiring.Component):
     """Closes one TB at a time while the records of the next are written.
 
-    Waits until all registers of the TB are in, then takes a cycle a record and a few.
+    Waits until all registers of the TB are in, then takes a cycle a record and a few; two a record
+    if a row of the table has more than four words.
 
     Parameters
     ----------
@@ -76,8 +78,8 @@ class Closer(wiring.Component):
     select, vector, collected, clear
         The `Collector`.
     chunk : stream, out
-        The pattern table, which ends the stream, then the entry: two words of its head that are not
-        written with it, and its body, the last flush with `closed`.
+        The encoding table, which ends the stream, then the entry: two words of its head that are
+        not written with it, and its body, the last flush with `closed`.
     bounded, stream_words : Signal, out; stream_crc : Signal, in
         The `Sealer`.
     done : out
@@ -102,7 +104,7 @@ class Closer(wiring.Component):
         super().__init__({
             "accepted": In(accepted_command(g)), "job": In(stream.Signature(closing_job(g))),
             "select": Out(record_number(g)),
-            "vector": In(2 * MAX_REGISTERS),
+            "vector": In(CODE_BITS * MAX_REGISTERS),
             "collected": In(data.ArrayLayout(tb_data(g), 2)), "clear": Out(2),
             "chunk": Out(stream.Signature(chunk(closing_tag()))),
             "bounded": Out(1), "stream_words": Out(WORD_COUNT_BITS), "stream_crc": In(32),
@@ -125,7 +127,7 @@ class Closer(wiring.Component):
         m.d.comb += [
             body.eq(self._body(m, job, data_words, metadata_words, collected.words, table.crc)),
             self.stream_words.eq(data_words + job.metadata_words),
-            table.start.eq(number == 0), table.data.eq(Value.cast(out.words)),
+            table.start.eq((number == 0) & (part == 0)), table.data.eq(Value.cast(out.words)),
         ]
         m.d.comb += [
             collected.eq(self.collected[job.bank]),
@@ -146,20 +148,29 @@ class Closer(wiring.Component):
             with m.State("COLLECT"):
                 m.d.sync += [data_words.eq(collected.words
                                            + job.lines * (SEGMENT_BYTES // WORD_BYTES)),
-                             metadata_words.eq(job.metadata_words + job.records * PATTERN_WORDS)]
+                             metadata_words.eq(job.metadata_words
+                                               + job.records * self.accepted.row_words)]
                 with m.If(~job.written):
                     m.next = "DONE"
                 with m.Elif(collected.items == job.items):
                     m.next = "TABLE"
             with m.State("TABLE"):
-                last = number + 1 == job.records
+                left = Signal.like(self.accepted.row_words)  # words of the row
+                over = Signal()  # none are left after these
+                last = over & (number + 1 == job.records)
                 listed = job.listed.bit_select(number, 1)
                 m.d.comb += [
-                    self.chunk.valid.eq(1), Value.cast(out.words).eq(Mux(listed, self.vector, 0)),
-                    out.count.eq(PATTERN_WORDS), out.flush.eq(last), out.tag.closed.eq(job.ended),
+                    left.eq(self.accepted.row_words - CHUNK_WORDS * part),
+                    over.eq(left <= CHUNK_WORDS), self.chunk.valid.eq(1),
+                    Value.cast(out.words).eq(Mux(
+                        listed, self.vector.word_select(part[:1], 32 * CHUNK_WORDS), 0)),
+                    out.count.eq(Mux(over, left, CHUNK_WORDS)),
+                    out.flush.eq(last), out.tag.closed.eq(job.ended),
                     self.bounded.eq(1), table.valid.eq(self.chunk.ready)]
                 with m.If(self.chunk.ready):
-                    m.d.sync += number.eq(number + 1)
+                    m.d.sync += part.eq(Mux(over, 0, part + 1))
+                    with m.If(over):
+                        m.d.sync += number.eq(number + 1)
                     with m.If(last):
                         m.next = "DONE"
                         with m.If(~job.ended):
@@ -195,7 +206,7 @@ class Closer(wiring.Component):
             body.register_image.eq(job.area),
             body.length.eq((data_words + metadata_words) * WORD_BYTES),
             body.data_bytes.eq(data_words * WORD_BYTES), body.mechanism.eq(s.mechanism),
-            body.pag.eq(s.pag), body.registers.eq(s.registers), body.warps.eq(s.warps),
+            body.registers.eq(s.registers), body.warps.eq(s.warps),
             body.geometry_hash.eq(self.geometry.hash), body.generation.eq(s.generation),
             body.stream_crc.eq(self.stream_crc), body.table_crc.eq(table_crc),
         ]

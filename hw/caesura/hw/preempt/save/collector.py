@@ -1,11 +1,11 @@
-"""Collector: encoded registers are sorted into rows and packed words; patterns and sizes are noted.
+"""Collector: encoded registers are sorted into rows and packed words; codes and sizes are noted.
 
 ::
 
-    encoded --+--> random: rows ---------------------------> rows
+    encoded --+--> something of each lane: rows --------------> rows
               +--> uniform, strided --> Packer ----> queue --> words
               +--> last of an item ---------------------------> items (how many rows it has)
-              +--> pattern vectors, words of each TB
+              +--> rows of the encoding table, words of each TB
 """
 
 from amaranth.hdl import Module, Mux, Signal, Value
@@ -13,19 +13,26 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import Pattern
+from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
 from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...lib.stream_queue import StreamQueue
-from ..compress.compressor import encoded, group_count
+from ..compress.register_encoder import by_lane, encoded_beat, shares
 from ..formats.packer import CHUNK_WORDS, Packer, packed
 from .row_fetch import record_number, row_tag
 
-__all__ = ["ROWS_AHEAD", "item_rows", "tb_data", "Collector"]
+__all__ = ["ROWS_AHEAD", "kept_row", "item_rows", "tb_data", "Collector"]
 
 ROWS_AHEAD = 16
 """Rows read while the bus is busy with earlier ones."""
 ITEMS_AHEAD = 4
 """Warps whose registers are all read and wait to be written."""
+
+
+def kept_row(g: Geometry) -> data.StructLayout:
+    """What is kept of a row of lanes: the first `lane_words` of `words`, and in front of those of a
+    register's `first` row the word `shared`, if its lanes share bits."""
+    return data.StructLayout({"words": data.ArrayLayout(32, g.lanes), "shared": 32,
+                              "code": Encoding, "first": 1})
 
 
 def item_rows(g: Geometry):
@@ -49,9 +56,9 @@ class Collector(wiring.Component):
     Attributes
     ----------
     input : stream, in
-        From a `Compressor` that carries a `row_tag`.
+        From a `RegisterEncoder` that carries a `row_tag`.
     rows : stream, out
-        Rows of shared memory and of random registers, in order.
+        Rows of shared memory, and what is kept of those of registers, in order.
     words : stream, out
         Words of the uniform and strided registers of each item, in groups, ended by a flush
         even if there are none; all words of an item can be held, whether they are taken or not.
@@ -59,7 +66,8 @@ class Collector(wiring.Component):
         Rows of each item, once its last register has come: not after the first row of the next
         item.
     select : in; vector : Signal, out
-        Pattern vector of a record, combinational; right once its TB's `collected` has counted it.
+        Row of the encoding table of a record, combinational; right once its TB's `collected` has
+        counted it.
     collected : array of tb_data, out
         Of the TB of each bank.
     clear : Signal, in
@@ -80,20 +88,20 @@ class Collector(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "input": In(stream.Signature(encoded(g, row_tag(g)))),
-            "rows": Out(stream.Signature(data.ArrayLayout(32, g.lanes))),
+            "input": In(stream.Signature(encoded_beat(g, row_tag(g)))),
+            "rows": Out(stream.Signature(kept_row(g))),
             "words": Out(stream.Signature(packed(g.chunk_words))),
             "items": Out(stream.Signature(item_rows(g))),
-            "select": In(record_number(g)), "vector": Out(2 * MAX_REGISTERS),
+            "select": In(record_number(g)), "vector": Out(CODE_BITS * MAX_REGISTERS),
             "collected": Out(data.ArrayLayout(tb_data(g), 2)), "clear": In(2), "busy": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
         g, entering = self.geometry, self.input.payload
-        groups = g.regs_per_thread * 2 * group_count(g) // g.chunk_words + 2
-        m.submodules.rows = rows = StreamQueue(data.ArrayLayout(32, g.lanes),
-                                               ROWS_AHEAD, buffered=True)
+        most = 2 * g.warp_size // SMALLEST_GROUP  # words of a uniform or strided register
+        groups = g.regs_per_thread * most // g.chunk_words + 2
+        m.submodules.rows = rows = StreamQueue(kept_row(g), ROWS_AHEAD, buffered=True)
         m.submodules.packer = packer = Packer(g.chunk_words)
         m.submodules.words = words = StreamQueue(packed(g.chunk_words), groups, buffered=True)
         m.submodules.items = items = StreamQueue(item_rows(g), ITEMS_AHEAD)
@@ -101,7 +109,7 @@ class Collector(wiring.Component):
         for name, queue in (("rows", rows), ("words", words), ("items", items)):
             wiring.connect(m, queue.output, wiring.flipped(getattr(self, name)))
 
-        random = Signal()  # the row, not its compressed words, is kept
+        lanewise = Signal()  # the row, not words of groups, is kept
         ends = Signal()  # the last register of an item
         second = Signal()  # the first four compressed words were taken
         more = Signal()  # these are the first four of more
@@ -109,24 +117,27 @@ class Collector(wiring.Component):
         chunk_goes = Signal()
         item_goes = Signal()
         go = Signal()  # the register is taken
-        small = Value.cast(entering.words)[:32 * 2 * group_count(g)]
+        small = Value.cast(entering.words)[:32 * most]
+        row = rows.input.payload
         count = Signal(item_rows(g))
         m.d.comb += [
-            random.eq(entering.code == Pattern.RANDOM),
+            lanewise.eq(by_lane(entering.code)),
             ends.eq(entering.last & entering.tag.ends & ~entering.tag.shared),
-            more.eq(~random & (entering.count > CHUNK_WORDS) & ~second),
-            row_goes.eq(~random | rows.input.ready),
-            chunk_goes.eq((random & ~ends) | packer.chunk.ready),
+            more.eq(~lanewise & (entering.count > CHUNK_WORDS) & ~second),
+            row_goes.eq(~lanewise | rows.input.ready),
+            chunk_goes.eq((lanewise & ~ends) | packer.chunk.ready),
             item_goes.eq(~ends | items.input.ready),
             self.input.ready.eq(row_goes & chunk_goes & item_goes & ~more),
             go.eq(self.input.valid & self.input.ready),
-            rows.input.valid.eq(go & random),
-            Value.cast(rows.input.payload).eq(Value.cast(entering.words)[:32 * g.lanes]),
-            items.input.valid.eq(go & ends), items.input.payload.eq(count + random),
-            packer.chunk.valid.eq(self.input.valid & (~random | ends) & row_goes & item_goes),
+            rows.input.valid.eq(go & lanewise),
+            Value.cast(row.words).eq(Value.cast(entering.words)[:32 * g.lanes]),
+            row.shared.eq(entering.shared), row.code.eq(entering.code),
+            row.first.eq(entering.first),
+            items.input.valid.eq(go & ends), items.input.payload.eq(count + lanewise),
+            packer.chunk.valid.eq(self.input.valid & (~lanewise | ends) & row_goes & item_goes),
             Value.cast(packer.chunk.payload.words).eq(small.word_select(second, 32 * CHUNK_WORDS)),
             packer.chunk.payload.count.eq(Mux(
-                random, 0, Mux(more, CHUNK_WORDS, entering.count - Mux(second, CHUNK_WORDS, 0)))),
+                lanewise, 0, Mux(more, CHUNK_WORDS, entering.count - Mux(second, CHUNK_WORDS, 0)))),
             packer.chunk.payload.flush.eq(ends & ~more),
             self.busy.eq(packer.beat.valid | rows.output.valid | words.output.valid
                          | items.output.valid),
@@ -134,23 +145,27 @@ class Collector(wiring.Component):
         with m.If(packer.chunk.valid & packer.chunk.ready):
             m.d.sync += second.eq(more)
         with m.If(go & ~entering.tag.shared):
-            m.d.sync += count.eq(Mux(ends, 0, count + random))
+            m.d.sync += count.eq(Mux(ends, 0, count + lanewise))
         self._note(m, go, ends)
         return m
 
     def _note(self, m, go, ends):
-        """Keep the pattern vectors; count words and items of both banks."""
+        """Keep the rows of the encoding table; count words and items of both banks."""
         g, entering = self.geometry, self.input.payload
-        m.submodules.vectors = vectors = Memory(shape=2 * MAX_REGISTERS,
+        m.submodules.vectors = vectors = Memory(shape=CODE_BITS * MAX_REGISTERS,
                                                 depth=1 << record_number(g).size, init=[])
         write = vectors.write_port()
         read = vectors.read_port(domain="comb")
         of = entering.tag.of
-        vector = Signal(2 * MAX_REGISTERS)
-        updated = Signal(2 * MAX_REGISTERS)
+        vector = Signal(CODE_BITS * MAX_REGISTERS)
+        updated = Signal(CODE_BITS * MAX_REGISTERS)
+        words = Signal(range(len(entering.words) + 1))  # of the beat
         m.d.comb += [
             updated.eq(vector
-                       | (Mux(entering.last, entering.code, 0) << 2 * entering.tag.register)),
+                       | (Mux(entering.last, Value.cast(entering.code), 0)
+                          << CODE_BITS * entering.tag.register)),
+            words.eq(entering.count + (entering.first & by_lane(entering.code)
+                                       & shares(entering.code))),
             write.addr.eq(of), write.data.eq(updated), write.en.eq(go & ends),
             read.addr.eq(self.select), self.vector.eq(read.data),
         ]
@@ -158,8 +173,7 @@ class Collector(wiring.Component):
             m.d.sync += vector.eq(Mux(ends, 0, updated))
             for bank in range(2):
                 with m.If(of.bank == bank):
-                    m.d.sync += [self.collected[bank].words.eq(self.collected[bank].words
-                                                               + entering.count),
+                    m.d.sync += [self.collected[bank].words.eq(self.collected[bank].words + words),
                                  self.collected[bank].items.eq(self.collected[bank].items + ends)]
         for bank in range(2):
             with m.If(self.clear[bank]):

@@ -1,13 +1,14 @@
 """Merge: metadata, registers, shared lines and the end of each TB become one stream of chunks."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import Geometry
+from ..compress.register_encoder import lane_words, shares
 from ..formats.packer import chunk, packed
 from .closer import closing_tag
-from .collector import item_rows
+from .collector import item_rows, kept_row
 from .records import piece
 
 __all__ = ["Merge"]
@@ -16,8 +17,9 @@ __all__ = ["Merge"]
 class Merge(wiring.Component):
     """Puts each piece of metadata and what follows it into one stream; one chunk a cycle.
 
-    After a piece come the rows of shared memory that its tag counts, or with ``tag.registers`` the
-    rows and then the words of one item, or with ``tag.closes`` the closing chunks of its TB.
+    After a piece come the rows of shared memory that its tag counts, or with ``tag.registers``
+    what is kept of the rows and then the words of one item, or with ``tag.closes`` the closing
+    chunks of its TB.
 
     Parameters
     ----------
@@ -46,11 +48,11 @@ class Merge(wiring.Component):
         self.geometry = g
         super().__init__({
             "pieces": In(stream.Signature(packed(g.chunk_words, piece(g)))),
-            "rows": In(stream.Signature(data.ArrayLayout(32, g.lanes))),
+            "rows": In(stream.Signature(kept_row(g))),
             "words": In(stream.Signature(packed(g.chunk_words))),
             "items": In(stream.Signature(item_rows(g))),
             "closing": In(stream.Signature(chunk(closing_tag()))),
-            "chunk": Out(stream.Signature(chunk(closing_tag(), g.chunk_words))),
+            "chunk": Out(stream.Signature(chunk(closing_tag(), g.window_words))),
         })
 
     def elaborate(self, platform):
@@ -94,14 +96,20 @@ class Merge(wiring.Component):
 
     def _row(self, m, go):
         """Pass on a chunk of a row; return whether it is its last."""
-        most, out = self.geometry.chunk_words, self.chunk.payload
-        parts = self.geometry.lanes // most
-        part = Signal(range(max(2, parts)))
+        g, out, row = self.geometry, self.chunk.payload, self.rows.payload
+        most = g.chunk_words
+        part = Signal(range(max(2, g.lanes // most)))
+        left = Signal(range(g.lanes + 1))  # words of the row from this part on
+        headed = Signal()  # the word that all lanes share comes first
         last = Signal()
-        words = Value.cast(self.rows.payload)
-        m.d.comb += [last.eq(part == parts - 1), self.chunk.valid.eq(self.rows.valid),
-                     self.rows.ready.eq(self.chunk.ready & last), out.count.eq(most),
-                     Value.cast(out.words).eq(words.word_select(part, 32 * most))]
+        words = Value.cast(row.words).word_select(part, 32 * most)
+        m.d.comb += [
+            left.eq(lane_words(g, row.code) - part * most), last.eq(left <= most),
+            headed.eq(row.first & shares(row.code) & (part == 0)),
+            self.chunk.valid.eq(self.rows.valid), self.rows.ready.eq(self.chunk.ready & last),
+            out.count.eq(Mux(last, left, most) + headed),
+            Value.cast(out.words).eq(Mux(headed, Cat(row.shared, words), words)),
+        ]
         with m.If(go):
             m.d.sync += part.eq(Mux(last, 0, part + 1))
         return go & last

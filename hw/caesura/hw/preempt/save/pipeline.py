@@ -1,14 +1,14 @@
 """Save pipeline: from stopped warps to bursts of a context image (Lin et al. Fig. 13, spilling)::
 
-    RecordWriter --chunks--> Packer ----> queue -------------------+
-      |      |                                                      |
-      |      +-- items --> RowFetch --> Compressor --> Collector ---+--> Merge --> Packer(bus)
-      |                                                    |        |                  |
-      +--------- TBs listed --------------------------> Closer -----+                Sealer
-                                                                                       |
-                                                                                 SegmentWriter
-                                                                                       |
-                                                                                     bursts
+    RecordWriter --chunks--> Packer ----> queue ------------------------+
+      |      |                                                           |
+      |      +-- items --> RowFetch --> RegisterEncoder --> Collector ---+--> Merge
+      |                                                         |        |      |
+      +--------- TBs listed -------------------------------> Closer -----+   Packer(bus)
+                                                                                |
+                                                              SegmentWriter <-- Sealer
+                                                                    |
+                                                                  bursts
 """
 
 from amaranth.hdl import Module, Signal
@@ -20,7 +20,7 @@ from ...interfaces.payloads import register_data, register_read, row_access, row
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...lib.stream_queue import StreamQueue
-from ..compress.compressor import Compressor
+from ..compress.register_encoder import RegisterEncoder
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import Packer, packed
 from .closer import Closer, closing_tag, save_tally
@@ -110,7 +110,7 @@ class SavePipeline(wiring.Component):
         g = self.geometry
         m.submodules.records = records = RecordWriter(g)
         m.submodules.fetch = fetch = RowFetch(g)
-        m.submodules.compressor = compressor = Compressor(g, row_tag(g))
+        m.submodules.encoder = encoder = RegisterEncoder(g, row_tag(g))
         m.submodules.collector = collector = Collector(g)
         m.submodules.closer = closer = Closer(g)
         m.submodules.metadata = metadata = Packer(g.chunk_words, piece(g))
@@ -118,7 +118,7 @@ class SavePipeline(wiring.Component):
                                                     PIECES_AHEAD)
         m.submodules.jobs = jobs = StreamQueue(write_job(g), UNITS_AHEAD)
         m.submodules.merge = merge = Merge(g)
-        m.submodules.packer = packer = Packer(g.bus_words, closing_tag(), g.chunk_words)
+        m.submodules.packer = packer = Packer(g.bus_words, closing_tag(), g.window_words)
         m.submodules.sealer = sealer = Sealer(g)
         m.submodules.writer = writer = SegmentWriter(g)
 
@@ -127,8 +127,8 @@ class SavePipeline(wiring.Component):
         wiring.connect(m, metadata.beat, pieces.input)
         wiring.connect(m, pieces.output, merge.pieces)
         wiring.connect(m, records.item, fetch.item)
-        wiring.connect(m, fetch.output, compressor.input)
-        wiring.connect(m, compressor.output, collector.input)
+        wiring.connect(m, fetch.output, encoder.input)
+        wiring.connect(m, encoder.output, collector.input)
         for name in ("rows", "words", "items"):
             wiring.connect(m, getattr(collector, name), getattr(merge, name))
         wiring.connect(m, records.close, closer.job)
@@ -145,7 +145,7 @@ class SavePipeline(wiring.Component):
         m.d.comb += [
             fetch.save_data.eq(self.save_data),
             fetch.row_data.eq(self.row_data), records.accepted.eq(self.accepted),
-            closer.accepted.eq(self.accepted), compressor.pag.eq(self.accepted.pag),
+            closer.accepted.eq(self.accepted),
             collector.select.eq(closer.select), closer.vector.eq(collector.vector),
             closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
             sealer.bounded.eq(closer.bounded), sealer.stream_words.eq(closer.stream_words),
@@ -156,7 +156,7 @@ class SavePipeline(wiring.Component):
         ]
         wiring.connect(m, records.warps, wiring.flipped(self.warps))
         wiring.connect(m, records.flags, wiring.flipped(self.flags))
-        moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | compressor.busy
+        moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | encoder.busy
                   | collector.busy
                   | closer.busy | packer.beat.valid | sealer.output.valid | writer.burst.valid)
         m.d.comb += [self.flowing.eq(moving | ~(records.idle | records.waiting)),

@@ -18,7 +18,7 @@ from ...interfaces.payloads import (
 )
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
-from ..compress.compressor import register_beat
+from ..compress.register_encoder import lane_beat
 
 __all__ = ["ROW_CREDITS", "record_number", "fetch_item", "row_tag", "RowFetch"]
 
@@ -35,12 +35,12 @@ def fetch_item(g: Geometry) -> data.StructLayout:
     """Registers ``mask`` of a warp, or (`shared`) lines ``line + k`` for each bit k of `mask`.
 
     Those without a bit in `valid` are given out as zeros. Registers of a `raw` item are not to be
-    compressed; `launched` has a bit for each lane of the warp that was.
+    compressed; `counted` has a bit for each lane of the warp whose value matters.
     """
     return data.StructLayout({"shared": 1, "warp": below(g.warps), "base": physical(g),
                               "line": range(g.shared_lines + 1),
                               "mask": MAX_REGISTERS, "valid": MAX_REGISTERS,
-                              "raw": 1, "launched": g.warp_size, "of": record_number(g)})
+                              "raw": 1, "counted": g.warp_size, "of": record_number(g)})
 
 
 def row_tag(g: Geometry) -> data.StructLayout:
@@ -62,7 +62,7 @@ class RowFetch(wiring.Component):
     save_read, save_data, row, row_data
         Read ports of the register file and of shared memory.
     output : stream, out
-        Rows as `compressor.register_beat` with a `row_tag`; at most `ROW_CREDITS` are read ahead.
+        Rows as `register_encoder.lane_beat` with a `row_tag`; at most `ROW_CREDITS` are read ahead.
     busy : Signal, out
         Something is queued, being read or held.
     """
@@ -81,14 +81,14 @@ class RowFetch(wiring.Component):
             "item": In(stream.Signature(fetch_item(g))),
             "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
             "row": Out(stream.Signature(row_access(g))), "row_data": In(row_data(g)),
-            "output": Out(stream.Signature(register_beat(g, row_tag(g)))), "busy": Out(1),
+            "output": Out(stream.Signature(lane_beat(g, row_tag(g)))), "busy": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
         m.submodules.items = items = StreamQueue(fetch_item(g), 2)
-        m.submodules.rows = rows = StreamQueue(register_beat(g, row_tag(g)), ROW_CREDITS)
+        m.submodules.rows = rows = StreamQueue(lane_beat(g, row_tag(g)), ROW_CREDITS)
         wiring.connect(m, wiring.flipped(self.item), items.input)
         wiring.connect(m, rows.output, wiring.flipped(self.output))
 
@@ -113,7 +113,7 @@ class RowFetch(wiring.Component):
         ]
         # Of the row that was asked for, but its words.
         zero = Signal()
-        row = Signal(register_beat(g, row_tag(g)))
+        row = Signal(lane_beat(g, row_tag(g)))
         shared = row.tag.shared
         with m.If(go):
             m.d.sync += [
@@ -121,7 +121,7 @@ class RowFetch(wiring.Component):
                 row.tag.shared.eq(item.shared), row.tag.register.eq(bit), row.tag.of.eq(item.of),
                 row.tag.ends.eq(~without_lowest(item.mask).any()),
                 row.raw.eq(item.raw | item.shared),
-                row.launched.eq(item.launched.word_select(part[:exact_log2(g.beats)], g.lanes))]
+                row.counted.eq(item.counted.word_select(part[:exact_log2(g.beats)], g.lanes))]
             with m.If(last):
                 m.d.sync += item.mask.eq(without_lowest(item.mask))
         with m.If(items.output.valid & items.output.ready):

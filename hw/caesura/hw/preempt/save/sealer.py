@@ -18,7 +18,7 @@ class Sealer(wiring.Component):
     """Passes beats on, one cycle later, and computes `arch.context`'s ``stream_crc`` and ``crc``.
 
     Units come as the `Closer` ends them: a stream, then its entry unless the TB has ended. A stream
-    counts up to its pattern table; an entry counts whole, with the words of its head that are not
+    counts up to its encoding table; an entry counts whole, with the words of its head that are not
     written with it.
 
     Parameters
@@ -30,7 +30,7 @@ class Sealer(wiring.Component):
     input : stream, in
         Beats with a `closing_tag`.
     bounded : Signal, in; stream_words : Signal, in
-        The TB in hand has so many words before its pattern table; low as long as none of the table
+        The TB in hand has so many words before its encoding table; low as long as none of the table
         can have come.
     stream_crc : Signal, out
         Of the stream whose words before the table have all come, until the next one begins.

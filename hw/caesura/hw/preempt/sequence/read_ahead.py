@@ -9,7 +9,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import ENTRY_BYTES, ENTRY_WORDS, PATTERN_WORDS, area_address
+from ...arch.context import ENTRY_BYTES, ENTRY_WORDS, area_address
+from ...arch.encodings import MAX_ROW_WORDS
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
 from ...lib.bits import lowest_number, without_lowest
@@ -22,7 +23,7 @@ __all__ = ["ReadAhead"]
 
 
 class ReadAhead(wiring.Component):
-    """Asks for the entries of a kernel, then of each saved one for the pattern table and the rest
+    """Asks for the entries of a kernel, then of each saved one for the encoding table and the rest
     of its stream, in the order of the entries.
 
     A stream is asked for if its TB has room, or may still get it: in the first pass of a resume all
@@ -84,7 +85,7 @@ class ReadAhead(wiring.Component):
         chosen = Signal(below(g.tb_slots))
         wanted = Signal()  # its stream is
         area = Signal(ADDRESS_BITS)  # of the entry selected
-        table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))  # words of its pattern table
+        table = Signal(range(MAX_ROW_WORDS * g.max_block_warps + 1))  # words of its encoding table
         before = Signal(WORD_COUNT_BITS)  # and of what precedes it
         at = Signal(ADDRESS_BITS)  # address of the table
         skip = Signal(range(g.chunk_words))  # words of the bus beat before it
@@ -92,7 +93,7 @@ class ReadAhead(wiring.Component):
             self.requested.eq(entry == g.tb_slots), chosen.eq(lowest_number(left)),
             wanted.eq(left.any() & (self.placed.bit_select(chosen, 1) | ~self.closed & (
                 ~s.again | ~(self.look & ~left & ~self.placed).any()))),
-            table.eq(self.extent.warps * PATTERN_WORDS), at.eq(area + before * WORD_BYTES),
+            table.eq(self.extent.warps * s.row_words), at.eq(area + before * WORD_BYTES),
             skip.eq(at % g.bus_bytes // WORD_BYTES),
         ]
         with m.FSM():

@@ -10,7 +10,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_ENTRY, PATTERN_WORDS, State
+from ...arch.context import CCB_ENTRY, State
+from ...arch.encodings import MAX_ROW_WORDS
 from ...arch.faults import CommandError
 from ...arch.geometry import WORD_BYTES, Geometry
 from ...interfaces.payloads import below, tb_event
@@ -245,8 +246,9 @@ class ResumeSequencer(wiring.Component):
         """Give each complete entry's TB room, then queue its stream."""
         g, entry, admit = self.geometry, self.entry, self.admit
         words = Signal(WORD_COUNT_BITS)  # of the stream
-        table = Signal(range(PATTERN_WORDS * g.max_block_warps + 1))  # of its pattern table
-        m.d.sync += [table.eq(popcount(entry.live_warps[:g.max_block_warps]) * PATTERN_WORDS),
+        table = Signal(range(MAX_ROW_WORDS * g.max_block_warps + 1))  # of its encoding table
+        m.d.sync += [table.eq(popcount(entry.live_warps[:g.max_block_warps])
+                              * self.accepted.row_words),
                      words.eq(entry.length // WORD_BYTES)]
         with m.State("NEXT"):
             m.d.sync += regs.current.eq(lowest_number(regs.waiting))

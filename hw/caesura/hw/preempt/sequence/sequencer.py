@@ -5,13 +5,14 @@ from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, Capability, lacks
+from ...arch.context import HEADER_WORDS, STACK_WORDS, Capability, lacks
+from ...arch.encodings import row_words
 from ...arch.faults import CommandError
 from ...arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 from ...arch.registers import UNLIMITED_PATIENCE
 from ...interfaces.payloads import kernel_info
 from ...interfaces.preemption import adoption, command, engine_result
-from ..formats.accepted_command import accepted_command, pattern_group
+from ..formats.accepted_command import accepted_command
 
 __all__ = ["FLUSH_CYCLES", "area_bound", "Sequencer"]
 
@@ -22,7 +23,7 @@ memory, so that no answer comes after it."""
 
 def area_bound(g: Geometry, warps, registers, lines):
     """Return `arch.context.area_bound` as a combinational expression of a kernel's sizes."""
-    fixed = (HEADER_WORDS + PATTERN_WORDS + PREDICATES + UNIFORMS
+    fixed = (HEADER_WORDS + row_words(registers) + PREDICATES + UNIFORMS
              + STACK_WORDS * g.stack_depth) * WORD_BYTES
     shared = lines * SEGMENT_BYTES + (lines + 31) // 32 * WORD_BYTES
     total = warps * (registers * g.vector_bytes + fixed) + shared
@@ -171,7 +172,7 @@ class Sequencer(wiring.Component):
                         "kernel", "again", "adopt", "mechanism", "scramble", "gang")]
                     m.d.sync += [
                         s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
-                        s.pag.eq(pattern_group(g, kernel.block_x)), self.resume.eq(wanted.resume)]
+                        s.row_words.eq(row_words(kernel.registers)), self.resume.eq(wanted.resume)]
                     with m.If(~wanted.resume & ~wanted.adopt):
                         m.d.sync += [self.pending.eq(1), self.stop_now.eq(
                             lacks(wanted.mechanism, Capability.STOPS_AT_POINTS)

@@ -1,24 +1,41 @@
-"""Register decoder, the inverse of `register_encoder`."""
+"""Group decoder, an inverse of `register_encoder`: the lanes of uniform and strided registers
+(Lin et al. III-C)."""
 
 import numpy as np
 from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.encodings import SMALLEST_GROUP, Encoding, decode, plane_bits
+from ...arch.encodings import SMALLEST_GROUP, Encoding, decode
 from ...arch.geometry import Geometry
-from .decompressor import decoded_beat
-from .register_encoder import encoded_beat
+from ...interfaces.payloads import below
 
-__all__ = ["RegisterDecoder"]
+__all__ = ["group_words", "grouped_register", "decoded_beat", "GroupDecoder"]
 
 
-class RegisterDecoder(wiring.Component):
-    """Gives out the values of encoded registers, a beat a cycle; `LATENCY` cycles from input to
-    output.
+def group_words(g: Geometry, code: Value) -> Value:
+    """Return the words of a uniform or strided register."""
+    return (g.warp_size // 4 >> code[:2]) << code[2]
 
-    A uniform, strided or dead register comes as one beat and leaves as ``warp_size / lanes`` beats;
-    another leaves as it came.
+
+def grouped_register(
+        g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008 - immutable
+    """The words of a uniform or strided register, or a dead one, which has none."""
+    return data.StructLayout({"words": data.ArrayLayout(32, 2 * g.warp_size // SMALLEST_GROUP),
+                              "code": Encoding, "tag": tag})
+
+
+def decoded_beat(
+        g: Geometry, tag: ShapeLike = unsigned(1)) -> data.StructLayout:  # noqa: B008 - immutable
+    """Beat `beat` of a register; `last` marks the final one.
+    The words of a dead register are zero."""
+    return data.StructLayout({"words": data.ArrayLayout(32, g.lanes),
+                              "beat": below(g.beats), "last": 1, "dead": 1, "tag": tag})
+
+
+class GroupDecoder(wiring.Component):
+    """Gives out the values of registers, ``warp_size / lanes`` beats each, a beat a cycle;
+    `LATENCY` cycles from input to output.
 
     Parameters
     ----------
@@ -29,9 +46,9 @@ class RegisterDecoder(wiring.Component):
     Attributes
     ----------
     input : stream, in
-        `encoded_beat`; `count`, `first` and `last` are not looked at.
+        `grouped_register`.
     output : stream, out
-        `decompressor.decoded_beat`.
+        `decoded_beat`.
     """
 
     LATENCY = 1
@@ -40,7 +57,7 @@ class RegisterDecoder(wiring.Component):
 
     def __init__(self, g: Geometry, tag: ShapeLike = unsigned(1)):  # noqa: B008
         self.geometry, self.tag = g, tag
-        super().__init__({"input": In(stream.Signature(encoded_beat(g, tag))),
+        super().__init__({"input": In(stream.Signature(grouped_register(g, tag))),
                           "output": Out(stream.Signature(decoded_beat(g, tag)))})
 
     def compute(self, codes: np.ndarray, words: np.ndarray) -> np.ndarray:
@@ -51,48 +68,25 @@ class RegisterDecoder(wiring.Component):
         m = Module()
         beats = self.geometry.beats
         entering, out = self.input.payload, self.output.payload
-        code = Value.cast(entering.code)
         beat = Signal(range(max(2, beats)))
-        by_lane = Signal()
         final = Signal()
         free = Signal()
         go = Signal()
-        m.d.comb += [by_lane.eq((code != Encoding.DEAD) & (code <= Encoding.RANDOM)),
-                     free.eq(~self.output.valid | self.output.ready),
+        m.d.comb += [free.eq(~self.output.valid | self.output.ready),
                      go.eq(self.input.valid & free), final.eq(beat == beats - 1),
-                     self.input.ready.eq(free & (by_lane | final))]
+                     self.input.ready.eq(free & final)]
         with m.If(free):
             m.d.sync += self.output.valid.eq(self.input.valid)
         with m.If(go):
             m.d.sync += [
-                Value.cast(out.words).eq(Mux(by_lane, self._lanes(m, beat, go),
-                                             Cat(self._groups(m, beat)))),
-                out.beat.eq(beat), out.last.eq(final), out.dead.eq(code == Encoding.DEAD),
+                Value.cast(out.words).eq(Cat(self._lanes(m, beat))), out.beat.eq(beat),
+                out.last.eq(final), out.dead.eq(entering.code == Encoding.DEAD),
                 beat.eq(Mux(final, 0, beat + 1))]
             m.d.sync += Value.cast(out.tag).eq(Value.cast(entering.tag))
         return m
 
-    def _lanes(self, m, beat, go):
-        """Return the words of a beat of which something is kept of each lane."""
-        g, entering = self.geometry, self.input.payload
-        code, words = Value.cast(entering.code), Value.cast(entering.words)
-        thick = plane_bits(g.lanes)
-        kept = Signal(32)  # the word of the first beat
-        shared = Signal(32)
-        low = Signal(32 * g.lanes)  # plane by plane
-        own = Signal(32 // thick)  # planes that each lane has for itself
-        m.d.comb += [shared.eq(Mux(beat == 0, words[:32], kept)),
-                     low.eq(Mux(beat == 0, words[32:], words)),
-                     own.eq(Cat(code > thick // 4 * k for k in range(32 // thick)))]
-        with m.If(go):
-            m.d.sync += kept.eq(shared)
-        lanes = Cat(Mux(own[k], low[thick * (k * g.lanes + lane):][:thick],
-                        shared[thick * k:thick * k + thick])
-                    for lane in range(g.lanes) for k in range(32 // thick))
-        return Mux(code == Encoding.RANDOM, words[:32 * g.lanes], lanes)
-
-    def _groups(self, m, beat):
-        """Return the words of a beat of a uniform, strided or dead register."""
+    def _lanes(self, m, beat):
+        """Return the words of a beat."""
         g, entering = self.geometry, self.input.payload
         code, words = Value.cast(entering.code), entering.words
         width, strided, dead = code[:2], code[2], code == Encoding.DEAD

@@ -1,0 +1,105 @@
+"""Encoding table: how the registers of each warp of the stream in hand were saved."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...arch.encodings import (
+    CODE_BITS,
+    MAX_ROW_WORDS,
+    SMALLEST_GROUP,
+    Encoding,
+    encoded_words,
+    encodings_of,
+)
+from ...arch.geometry import CHUNK_WORDS, MAX_REGISTERS, Geometry
+from ...interfaces.payloads import below
+from ...lib.bits import popcount
+from ..formats.checksum import Checksum
+
+__all__ = ["ROW_PARTS", "EncodingTable"]
+
+ROW_PARTS = MAX_ROW_WORDS // CHUNK_WORDS
+"""Parts of four words in which a row comes, at most."""
+
+
+class EncodingTable(wiring.Component):
+    """Keeps a row for each warp record and shows one.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Attributes
+    ----------
+    record : Signal, in
+        Number of the row that is written or shown.
+    words : Signal, in; part : Signal, in; write : Signal, in
+        Four words of the row come in this cycle, filled up with zeros. Part 0 of a row begins it;
+        that of record 0 begins a table.
+    codes : Signal, out
+        The row shown, combinational: an `Encoding` a register.
+    by_lane, grouped, saved : Signal(MAX_REGISTERS), out
+        Vectors of the row shown: registers of which something is kept of each lane, uniform or
+        strided ones, and both.
+    group_words : Signal, out
+        Words of the uniform and strided registers of the row shown.
+    strange : Signal, out
+        The row shown has a code that this machine does not use.
+    crc : Signal(32), out
+        Checksum of the rows that have come, one cycle after the last.
+    """
+
+    record: Signal
+    words: data.View
+    part: Signal
+    write: Signal
+    codes: Signal
+    by_lane: Signal
+    grouped: Signal
+    saved: Signal
+    group_words: Signal
+    strange: Signal
+    crc: Signal
+
+    def __init__(self, g: Geometry):
+        self.geometry = g
+        most = 2 * g.warp_size // SMALLEST_GROUP * MAX_REGISTERS
+        super().__init__({
+            "record": In(below(g.max_block_warps)),
+            "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "part": In(range(ROW_PARTS)),
+            "write": In(1), "codes": Out(CODE_BITS * MAX_REGISTERS),
+            "by_lane": Out(MAX_REGISTERS), "grouped": Out(MAX_REGISTERS),
+            "saved": Out(MAX_REGISTERS), "group_words": Out(range(most + 1)), "strange": Out(1),
+            "crc": Out(32)})
+
+    def elaborate(self, platform):
+        m = Module()
+        g = self.geometry
+        row = data.ArrayLayout(32 * CHUNK_WORDS, ROW_PARTS)
+        m.submodules.rows = rows = Memory(shape=row, depth=g.max_block_warps, init=[])
+        m.submodules.checksum = checksum = Checksum(CHUNK_WORDS)
+        write = rows.write_port(granularity=1)
+        read = rows.read_port(domain="comb")
+        words = Value.cast(self.words)
+        known = encodings_of(g.warp_size, g.lanes)
+        codes = [self.codes[CODE_BITS * r:CODE_BITS * r + CODE_BITS] for r in range(MAX_REGISTERS)]
+        m.d.comb += [
+            write.addr.eq(self.record),
+            write.en.eq(Mux(self.write, Mux(self.part == 0, ~0, 1 << self.part), 0)),
+            Value.cast(write.data).eq(Mux(self.part == 0, words, words.replicate(ROW_PARTS))),
+            checksum.data.eq(words), checksum.valid.eq(self.write),
+            checksum.start.eq(self.write & (self.record == 0) & (self.part == 0)),
+            self.crc.eq(checksum.crc),
+            read.addr.eq(self.record), self.codes.eq(read.data),
+            self.by_lane.eq(Cat((code != Encoding.DEAD) & (code <= Encoding.RANDOM)
+                                for code in codes)),
+            self.grouped.eq(Cat(code > Encoding.RANDOM for code in codes)),
+            self.saved.eq(Cat(code != Encoding.DEAD for code in codes)),
+            self.strange.eq(Cat(~code.matches(Encoding.DEAD, *known) for code in codes).any()),
+            self.group_words.eq(sum(
+                popcount(Cat(code == encoding for code in codes))
+                * encoded_words(encoding, g.warp_size) for encoding in known if encoding.group)),
+        ]
+        return m

@@ -1,0 +1,75 @@
+"""The encoding table: rows come back as codes and vectors, what is strange is seen, the checksum is the format's."""
+
+import random
+
+import pytest
+
+from caesura.hw.arch.context import stream_crcs
+from caesura.hw.arch.encodings import Encoding, encoded_words, encodings_of, row_of
+from caesura.hw.arch.geometry import CHUNK_WORDS, MAX_REGISTERS, preset
+from caesura.hw.preempt.restore.encoding_table import EncodingTable
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate
+
+TINY = preset("tiny")
+GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "32x32": preset("gtx480")}
+
+
+def vector(codes, kinds):
+    return sum(1 << r for r, code in enumerate(codes) if code in kinds)
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("registers", [1, 8, 16, 32, 33, MAX_REGISTERS])
+def test_rows_are_shown_and_checked(name, registers):
+    g = GEOMETRIES[name]
+    dut, rng = component(EncodingTable, g), random.Random(registers)
+    known = {Encoding.DEAD, *encodings_of(g.warp_size, g.lanes)}
+    lanewise, grouped = {each for each in known if each.by_lane}, {each for each in known if each.group}
+
+    async def bench(ctx):
+        for count in (1, min(g.max_block_warps, 9), 2):
+            table = [[rng.choice(sorted(known)) for _ in range(registers)] for _ in range(count)]
+            for record, codes in enumerate(table):
+                words = row_of(codes)
+                for part, at in enumerate(range(0, len(words), CHUNK_WORDS)):
+                    chunk = words[at:at + CHUNK_WORDS]
+                    ctx.set(dut.record, record)
+                    ctx.set(dut.part, part)
+                    ctx.set(dut.words, chunk + [0] * (CHUNK_WORDS - len(chunk)))
+                    ctx.set(dut.write, 1)
+                    await ctx.tick()
+                    ctx.set(dut.write, 0)
+                    await ctx.tick().repeat(rng.randint(1, 3))
+            stream = [word for codes in table for word in row_of(codes)]
+            assert ctx.get(dut.crc) == stream_crcs(g, stream, count, registers)[1]
+            for record, codes in enumerate(table):
+                ctx.set(dut.record, record)
+                assert ctx.get(dut.codes) == sum(code << 4 * r for r, code in enumerate(codes))
+                assert ctx.get(dut.by_lane) == vector(codes, lanewise)
+                assert ctx.get(dut.grouped) == vector(codes, grouped)
+                assert ctx.get(dut.saved) == vector(codes, lanewise | grouped)
+                assert ctx.get(dut.group_words) == sum(encoded_words(code, g.warp_size) for code in codes if code.group)
+                assert not ctx.get(dut.strange)
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_a_code_that_the_machine_does_not_use_is_strange(name):
+    g = GEOMETRIES[name]
+    dut, rng = component(EncodingTable, g), random.Random(1)
+    known = {Encoding.DEAD, *encodings_of(g.warp_size, g.lanes)}
+    strange = set(range(16)) - known
+    assert 12 in strange
+
+    async def bench(ctx):
+        ctx.set(dut.write, 1)
+        for code in range(16):
+            codes = [Encoding.RANDOM] * 32
+            codes[rng.randrange(32)] = code
+            ctx.set(dut.words, row_of(codes))
+            await ctx.tick()
+            assert ctx.get(dut.strange) == (code in strange), code
+
+    simulate(dut, bench)
