@@ -321,7 +321,7 @@ FAULTS = {
     "more registers": lambda image, warp: setattr(warp, "changed", {"saved_registers": len(warp.codes) + 1}),
     "a register too many": lambda image, warp: (
         warp.codes.update({5: Encoding.UNIFORM_8}) or warp.words.update({5: [0]})),
-    "a strange encoding": lambda image, warp: warp.codes.update({0: 12}) or warp.words.update({0: [0]}),
+    "a strange encoding": lambda image, warp: warp.codes.update({0: 12}) or warp.words.update({0: []}),
     "another table": lambda image, warp: setattr(image, "flip", 1 << 17),
     "another stream": lambda image, warp: setattr(image, "read_crc", image.crc ^ 1 << 31),
     "a line too many": lambda image, warp: setattr(image, "extra_lines", 1 << 3),
