@@ -169,7 +169,8 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
         assert record["stack"] == warp["stack"] and record["predicate_values"] == warp["predicates"]
         assert record["uniform_values"] == warp["uniforms"]
         saved = expected_registers(mechanism, scramble, k.registers, warp)
-        values = {r: warp["registers"].get(r, [0] * g.warp_size) for r in saved}
+        values = {r: [value if warp["live"] >> k & 1 or not scramble else value ^ WORD - 1
+                      for k, value in enumerate(warp["registers"].get(r, [0] * g.warp_size))] for r in saved}
         assert record["registers"] == {
             r: encode(g, value, warp["live"]) if mechanism == Mechanism.LIVE_CP else (Encoding.RANDOM, value)
             for r, value in values.items()}

@@ -450,7 +450,7 @@ _ENGINE = {
                      "uniforms headed entry group lines metadata_words shared_words registers "
                      "ended bank items listed records", _COMMAND),
     ),
-    "control.engine.save.fetch": (_bookkeeping("item credits part row zero", _STREAM),),
+    "control.engine.save.fetch": (_bookkeeping("item credits part row zero scramble", _STREAM),),
     "control.engine.save.encoder": (
         _bookkeeping("stage beat part kept_#", _STREAM),
     ),

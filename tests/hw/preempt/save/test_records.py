@@ -177,9 +177,10 @@ class Bench:
             assert tag == {"rows": 0, "registers": mask != 0, "closes": 0}
             if mask:
                 item = self.items.pop(0)
-                names = ("shared", "warp", "base", "mask", "raw", "counted", "of")
+                names = ("shared", "warp", "base", "mask", "raw", "scramble", "counted", "of")
                 assert [item[name] for name in names] == [
-                    0, slot, warp.view["base"], mask, accepted["mechanism"] != Mechanism.LIVE_CP, warp.view["live"],
+                    0, slot, warp.view["base"], mask, accepted["mechanism"] != Mechanism.LIVE_CP,
+                    accepted["scramble"], warp.view["live"],
                     {"record": len(numbers), "bank": bank}]
                 assert item["valid"] & mask == warp.valid & mask
                 listed |= 1 << len(numbers)

@@ -38,7 +38,7 @@ def items(g, rng, count):
         line = rng.randrange(g.shared_lines - mask.bit_length() + 1) if shared else 0
         yield {"shared": int(shared), "warp": rng.randrange(g.warps), "base": rng.randrange(g.registers), "line": line,
                "mask": mask or 1, "valid": rng.choice([0, mask, rng.getrandbits(64)]), "raw": rng.getrandbits(1),
-               "counted": (1 << rng.randint(1, g.warp_size)) - 1,
+               "scramble": rng.getrandbits(1), "counted": rng.getrandbits(g.warp_size),
                "of": {"record": rng.randrange(g.max_block_warps), "bank": rng.getrandbits(1)}}
 
 
@@ -48,7 +48,11 @@ def expected_rows(g, item):
         for part in range(rows_per_line(g) if item["shared"] else g.beats):
             row = (shared_row(g, (item["line"] + bit) * rows_per_line(g) + part) if item["shared"] else
                    register_row(g, item["warp"], item["base"], bit, part))
-            yield item, bit, part, row if item["valid"] >> bit & 1 else [0] * g.lanes, bit == bits[-1]
+            row = row if item["valid"] >> bit & 1 else [0] * g.lanes
+            if item["scramble"] and not item["shared"]:
+                row = [word if item["counted"] >> part * g.lanes + lane & 1 else word ^ 0xFFFF_FFFF
+                       for lane, word in enumerate(row)]
+            yield item, bit, part, row, bit == bits[-1]
 
 
 def answers(dut, g, rng, stall, asked):

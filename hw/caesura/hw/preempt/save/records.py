@@ -276,7 +276,7 @@ class RecordWriter(wiring.Component):
                 item.warp.eq(regs.warp), item.base.eq(view.base),
                 item.mask.eq(regs.mask), item.valid.eq(regs.valid),
                 item.raw.eq(lacks(s.mechanism, Capability.COMPRESSES)),
-                item.counted.eq(view.live),
+                item.counted.eq(view.live), item.scramble.eq(s.scramble),
                 item.of.record.eq(regs.records),
                 item.of.bank.eq(regs.bank), self.item.valid.eq(some)]
             m.d.sync += regs.count.eq(count)

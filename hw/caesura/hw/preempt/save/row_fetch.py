@@ -1,7 +1,7 @@
 """Row fetch: reads the registers and shared-memory lines named by its items into a stream of
 rows."""
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -35,12 +35,13 @@ def fetch_item(g: Geometry) -> data.StructLayout:
     """Registers ``mask`` of a warp, or (`shared`) lines ``line + k`` for each bit k of `mask`.
 
     Those without a bit in `valid` are given out as zeros. Registers of a `raw` item are not to be
-    compressed; `counted` has a bit for each lane of the warp whose value matters.
+    compressed; `counted` has a bit for each lane of the warp whose value matters, those of the
+    others are inverted to `scramble` them.
     """
     return data.StructLayout({"shared": 1, "warp": below(g.warps), "base": physical(g),
                               "line": range(g.shared_lines + 1),
                               "mask": MAX_REGISTERS, "valid": MAX_REGISTERS,
-                              "raw": 1, "counted": g.warp_size, "of": record_number(g)})
+                              "raw": 1, "scramble": 1, "counted": g.warp_size, "of": record_number(g)})
 
 
 def row_tag(g: Geometry) -> data.StructLayout:
@@ -113,11 +114,13 @@ class RowFetch(wiring.Component):
         ]
         # Of the row that was asked for, but its words.
         zero = Signal()
+        scramble = Signal()
         row = Signal(lane_beat(g, row_tag(g)))
         shared = row.tag.shared
         with m.If(go):
             m.d.sync += [
                 part.eq(Mux(last, 0, part + 1)), zero.eq(~item.valid.bit_select(bit, 1)),
+                scramble.eq(item.scramble & ~item.shared),
                 row.tag.shared.eq(item.shared), row.tag.register.eq(bit), row.tag.of.eq(item.of),
                 row.tag.ends.eq(~without_lowest(item.mask).any()),
                 row.raw.eq(item.raw | item.shared),
@@ -128,11 +131,12 @@ class RowFetch(wiring.Component):
             m.d.sync += item.eq(items.output.payload)
 
         given = Signal()
+        lost = Cat((scramble & ~counts).replicate(32) for counts in row.counted)
         m.d.comb += [
             rows.input.valid.eq(Mux(shared, self.row_data.valid, self.save_data.valid)),
             rows.input.payload.eq(row), Value.cast(rows.input.payload.words).eq(Mux(
                 zero, Const(0),
-                Mux(shared, Value.cast(self.row_data.data), Value.cast(self.save_data.data)))),
+                Mux(shared, Value.cast(self.row_data.data), Value.cast(self.save_data.data))) ^ lost),
             given.eq(rows.output.valid & rows.output.ready),
         ]
         m.d.sync += credits.eq(credits - go + given)
