@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.encodings import Encoding
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim import open_device
@@ -104,13 +105,14 @@ def test_compressed_context_reads_as_the_uncompressed_one(name):
         if device.preempt(launch, mechanism):
             found[mechanism] = device.context(launch)
     for tb, packed in zip(found.get(Mechanism.LIVE, []), found.get(Mechanism.LIVE_CP, []), strict=True):
-        assert packed.pag == tb.pag and packed.shared_lines == tb.shared_lines and packed.data_bytes <= tb.data_bytes
+        assert packed.shared_lines == tb.shared_lines and packed.data_bytes <= tb.data_bytes
         for warp, small in zip(tb.warps, packed.warps, strict=True):
-            lanes = [k for k in range(GEOMETRY.warp_size) if warp.launched_lanes >> k & 1]
+            lanes = [k for k in range(GEOMETRY.warp_size) if warp.live_lanes >> k & 1]
             assert warp.registers.keys() == small.registers.keys()
             assert all((warp.registers[r][lanes] == small.registers[r][lanes]).all() for r in warp.registers)
-            assert warp.patterns.keys() == small.patterns.keys() == set(range(tb.allocated_registers))
-            assert [r for r, p in small.patterns.items() if p is not Pattern.DEAD] == list(warp.registers)
+            assert warp.encodings.keys() == small.encodings.keys() == set(range(tb.allocated_registers))
+            assert [r for r, e in small.encodings.items() if e is not Encoding.DEAD] == list(warp.registers)
+            assert {warp.encodings[r] for r in warp.registers} <= {Encoding.RANDOM}
             assert small.data_bytes <= warp.data_bytes == len(warp.registers) * GEOMETRY.vector_bytes
     for tbs in found.values():
         assert all(sum(w.data_bytes for w in tb.warps) + 128 * len(tb.shared_lines) == tb.data_bytes for tb in tbs)

@@ -5,9 +5,9 @@ import pytest
 
 from caesura.hw.arch import context
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, WARP_HEADER, Mechanism, Pattern
+from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, STACK_WORDS, WARP_HEADER, Mechanism
+from caesura.hw.arch.encodings import Encoding, codes_of, encoded_words, row_words
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.patterns import codes_of, encoded_words
 from caesura.sim.golden.context_image import read_entry, restore, save
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
@@ -31,18 +31,18 @@ def preempted(transport, program, cycles, mechanism):
 
 
 def records(entry, stream):
-    """Split a stream: {warp: (record, pattern vector)}, and the words of shared memory."""
-    count = entry["live_warps"].bit_count()
-    table = stream[len(stream) - PATTERN_WORDS * count:].reshape(count, PATTERN_WORDS)
+    """Split a stream: {warp: (record, row of the encoding table)}, and the words of shared memory."""
+    count, words = entry["live_warps"].bit_count(), row_words(entry["registers"])
+    table = stream[len(stream) - words * count:].reshape(count, words)
     found, at = {}, 0
-    for vector in table:
+    for row in table:
         header = context.from_words(WARP_HEADER, stream[at:at + HEADER_WORDS])
         size = HEADER_WORDS + header["predicates"].bit_count() + header["uniforms"].bit_count()
         size += STACK_WORDS * header["depth"]
-        size += sum(encoded_words(code, entry["pag"], TINY.warp_size) for code in codes_of(vector))
-        found[header["warp"]] = stream[at:at + size].tolist(), vector.tolist()
+        size += sum(encoded_words(code, TINY.warp_size) for code in codes_of(row))
+        found[header["warp"]] = stream[at:at + size].tolist(), row.tolist()
         at += size
-    return found, stream[at:len(stream) - PATTERN_WORDS * count].tolist()
+    return found, stream[at:len(stream) - words * count].tolist()
 
 
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
@@ -55,7 +55,7 @@ def test_golden_model_saves_what_the_rtl_has_saved(seed, cycles, mechanism):
     assert isinstance(golden, GoldenTransport)
     kernel = golden.machine.kernels[0]
     memory = np.frombuffer(bench.transport.read_memory(0, MEMORY), "<u4")
-    patterns = set()
+    encodings = set()
     for index in range(TINY.tb_slots):
         at = context.entry_address(loaded.ccb_base, index) // 4
         entry = read_entry(TINY, memory[at:at + CCB_ENTRY.size // 32])
@@ -66,7 +66,11 @@ def test_golden_model_saves_what_the_rtl_has_saved(seed, cycles, mechanism):
         assert {name: entry[name] for name in again.entry if name not in own} == {
             name: value for name, value in again.entry.items() if name not in own}
         assert records(again.entry, again.stream) == records(entry, stream)
-        vectors = [vector for _, vector in records(entry, stream)[0].values()]
-        patterns |= {int(code) for vector in vectors for code in codes_of(np.array(vector))}
-    assert patterns - {Pattern.DEAD} == (
-        {Pattern.UNIFORM, Pattern.STRIDED, Pattern.RANDOM} if mechanism is Mechanism.LIVE_CP else {Pattern.RANDOM})
+        rows = [row for _, row in records(entry, stream)[0].values()]
+        encodings |= {Encoding(code) for row in rows for code in codes_of(np.array(row))}
+    encodings -= {Encoding.DEAD}
+    if mechanism is Mechanism.LIVE_CP:
+        assert encodings >= {Encoding.UNIFORM_8, Encoding.STRIDED_8, Encoding.RANDOM}
+        assert encodings & {*range(Encoding.LOW_4, Encoding.RANDOM)}
+    else:
+        assert encodings == {Encoding.RANDOM}

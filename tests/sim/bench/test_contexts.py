@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from caesura.software.kernels import reduction_job
 
 SAMPLES = 8
 DOCUMENT = Path(__file__).parents[3] / "docs" / "contexts.md"
-KINDS = ("uniform", "strided", "random")
+KINDS = ("uniform", "strided", "low", "random")
 
 
 def broken():
@@ -65,20 +66,26 @@ def kind_of(values, lanes, group):
     return "strided" if all(len(found) <= 1 for found in steps) else "random"
 
 
-def words_of_steps(values, live):
-    """Return the words of a register of `tiny`, whose warp is one group, by each step; looked at lane by lane."""
+WORDS = {"uniform": 1, "strided": 2, "random": TINY.warp_size}
+
+
+def steps_of(values, launched, live):
+    """Return the class of a register of `tiny` and its words by each step; looked at lane by lane.
+
+    A warp is one group of lanes; those that have not exited are its first ones.
+    """
+    assert live & live + 1 == 0
     counted = [int(v) for k, v in enumerate(values) if live >> k & 1]
-    prefix = live & live + 1 == 0
-    fewest = 1 if len(set(counted)) == 1 else 2 if prefix and kind_of(counted, 8, 8) != "random" else 8
-    low = max((v ^ counted[0]).bit_length() for v in counted)
-    return {"lanes": fewest, "widths": fewest, "low_bits": min(fewest, 1 + -(-low // 4))}
+    paper, kind = (kind_of(values, lanes.bit_count(), TINY.warp_size) for lanes in (launched, live))
+    low = 1 + -(-max((v ^ counted[0]).bit_length() for v in counted) // 4)
+    of_steps = {"paper": WORDS[paper], "lanes": WORDS[kind], "widths": WORDS[kind], "low_bits": min(WORDS[kind], low)}
+    return "low" if kind != "uniform" and low <= min(WORDS[kind], TINY.warp_size - 1) else kind, of_steps
 
 
 def test_a_row_is_what_single_stops_hold(result):
     shown = set()
     for here, row in ((work(), result["runs"][0]), (sums(), measured(("sums", sums()))["runs"][0])):
-        words = {"uniform": 1, "strided": 2, "random": TINY.warp_size}
-        live, compressed, kinds, warps = 0, 0, dict.fromkeys(KINDS, 0), 0
+        live, kinds, warps = 0, Counter(), 0
         other = {step: [] for step in contexts.STEPS}
         for at in row["moments"]:
             device = open_device("golden", TINY)
@@ -88,21 +95,23 @@ def test_a_row_is_what_single_stops_hold(result):
             for warp in (warp for tb in device.context(launch) for warp in tb.warps):
                 warps += 1
                 for values in warp.registers.values():
-                    kind = kind_of(values, warp.launched_lanes.bit_count(), TINY.warp_size)
+                    kind, words = steps_of(values, warp.launched_lanes, warp.live_lanes)
                     kinds[kind] += 1
                     live += TINY.vector_bytes
-                    compressed += 4 * words[kind]
-                    for step, count in words_of_steps(values, warp.live_lanes).items():
+                    for step, count in words.items():
                         other[step].append(4 * count)
         assert len(row["moments"]) == row["samples"] == SAMPLES and row["warps"] == warps > SAMPLES
         size = row["bytes"]
         assert size["occupied"] == here.image.registers * TINY.vector_bytes == row["registers"] * TINY.vector_bytes
-        assert size["live"] == pytest.approx(live / warps) and size["compressed"] == pytest.approx(compressed / warps)
-        assert row["patterns"] == pytest.approx({kind: kinds[kind] / sum(kinds.values()) for kind in KINDS})
+        assert size["live"] == pytest.approx(live / warps)
+        assert size["compressed"] == pytest.approx(sum(other["low_bits"]) / warps)
+        assert row["classes"] == pytest.approx({kind: kinds[kind] / sum(kinds.values()) for kind in KINDS})
         assert size["metadata"] > 0 and 0 < row["standard_error"] < 0.2
         assert row["encodings"] == pytest.approx({step: sum(each) / warps for step, each in other.items()})
         shown |= {kind for kind in KINDS if kinds[kind]}
-    assert shown == set(KINDS), "the jobs show every pattern"
+    assert shown == set(KINDS), "the jobs show every class"
+    steps = result["runs"][0]["encodings"]
+    assert steps["paper"] > steps["lanes"] > steps["low_bits"], "lanes have exited"
 
 
 def test_moments_depend_on_the_seed_and_the_kernel(result):
@@ -113,19 +122,19 @@ def test_moments_depend_on_the_seed_and_the_kernel(result):
 
 
 def test_averages_are_over_kernels():
-    def row(occupied, live, compressed, patterns):
+    def row(occupied, live, compressed, classes):
         return {"bytes": {"occupied": occupied, "live": live, "compressed": compressed, "metadata": 1},
-                "encodings": dict(zip(contexts.STEPS, (compressed, compressed / 2, 0), strict=True)),
-                "patterns": patterns and dict(zip(KINDS, patterns, strict=True))}
+                "encodings": dict(zip(contexts.STEPS, (2 * compressed, compressed, compressed / 2, 0), strict=True)),
+                "classes": classes and dict(zip(KINDS, classes, strict=True))}
 
-    mean = averages([row(100, 50, 10, (1, 0, 0)), row(1000, 200, 40, (0.5, 0.25, 0.25)), row(10, 5, 5, None),
+    mean = averages([row(100, 50, 10, (1, 0, 0, 0)), row(1000, 200, 40, (0.5, 0.25, 0.05, 0.2)), row(10, 5, 5, None),
                      {"error": "x"}, {"bytes": None}])
     assert mean is not None
     assert mean.pop("saved_by_encodings") == pytest.approx({
-        "lanes": 1 - 0.64 / 3, "widths": 1 - 0.32 / 3, "low_bits": 1})
+        "paper": 1 - 1.28 / 3, "lanes": 1 - 0.64 / 3, "widths": 1 - 0.32 / 3, "low_bits": 1})
     assert mean == pytest.approx({
         "kernels": 3, "saved_by_liveness": 0.6, "saved_by_both": 1 - 0.64 / 3, "uniform": 0.75, "strided": 0.125,
-        "random": 0.125, "saved_by_liveness_geometric": 1 - 0.05 ** (1 / 3),
+        "low": 0.025, "random": 0.1, "saved_by_liveness_geometric": 1 - 0.05 ** (1 / 3),
         "saved_by_both_geometric": 1 - 0.002 ** (1 / 3), "saved_with_metadata": 1 - 0.751 / 3,
         "saved_with_metadata_geometric": 1 - (0.11 * 0.041 * 0.6) ** (1 / 3)})
     assert averages([{"error": "x"}]) is None
@@ -207,7 +216,8 @@ def test_numbers_that_cannot_be(options):
 def test_the_paper_stands_beside(result, tmp_path):
     row = result["runs"][0] | {"kernel": PAPER["kernel"]}
     text = markdown(result | {"runs": [row], "mean_of_table_ii": result["mean"]})
-    assert "| Lin et al. | BP_1 | - | 1,664 | 656 | 64 | 60.6 % | 96.2 % | - | - | 47.4 % | 52.6 % | 0.0 % |" in text
+    assert ("| Lin et al. | BP_1 | - | 1,664 | 656 | 64 | 60.6 % | 96.2 % | - | - | 47.4 % | 52.6 % | - | 0.0 % |"
+            in text)
     assert "| Lin et al. | 23 | 34.3 % | 91.5 % |" in text and "| all measured | 1 |" in text
     path = tmp_path / "x.md"
     path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
@@ -241,8 +251,8 @@ def test_the_command_measures_writes_and_goes_on(tmp_path):
     assert done.exit_code == 0, done.output
     result = json.loads(path.read_text())
     row, = result["runs"]
-    assert row["samples"] == 3 and row["patterns"]["random"] == 0 and result["mean"] == result["mean_of_table_ii"]
-    assert sum(row["patterns"].values()) == pytest.approx(1)
+    assert row["samples"] == 3 and row["classes"]["random"] == 0 and result["mean"] == result["mean_of_table_ii"]
+    assert sum(row["classes"].values()) == pytest.approx(1)
     assert "BP_1" in done.output and "BP_1" in document.read_text() and (tmp_path / "c.png").stat().st_size > 5000
     more = CliRunner().invoke(main, [*arguments, "--resume", "--kernel", "relu"])
     assert more.exit_code == 0 and row in json.loads(path.read_text())["runs"]

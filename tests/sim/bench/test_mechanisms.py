@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.encodings import Encoding
 from caesura.sim import open_device
 from caesura.sim.bench import mechanisms
-from caesura.sim.bench.mechanisms import PAPER, pattern_shares, run
+from caesura.sim.bench.mechanisms import PAPER, class_shares, run
 from caesura.sim.report.markdown import split_markdown
 from caesura.sim.report.mechanisms import BEGIN, END, markdown, picture, print_report, update_markdown
 from caesura.sim.scenario import run_preemption
@@ -166,21 +167,22 @@ def test_works_can_go_to_another_process():
         assert job.judge is None or there.judge(arrays) == job.judge(arrays)
 
 
-def test_shares_of_patterns_are_of_allocated_registers():
-    warps: list[Any] = [SimpleNamespace(patterns=dict(enumerate(codes))) for codes in (
-        [Pattern.DEAD, Pattern.UNIFORM], [Pattern.STRIDED, Pattern.UNIFORM], [Pattern.RANDOM, Pattern.UNIFORM],
-        [Pattern.DEAD, Pattern.DEAD])]
+def test_shares_of_classes_are_of_allocated_registers():
+    warps: list[Any] = [SimpleNamespace(encodings=dict(enumerate(codes))) for codes in (
+        [Encoding.DEAD, Encoding.UNIFORM_8], [Encoding.STRIDED_16, Encoding.UNIFORM_32],
+        [Encoding.RANDOM, Encoding.UNIFORM_16], [Encoding.LOW_4, Encoding.LOW_28], [Encoding.DEAD, Encoding.DEAD])]
     tbs: list[Any] = [SimpleNamespace(warps=warps[:1]), SimpleNamespace(warps=warps[1:])]
-    shares = pattern_shares(tbs)
-    assert shares == {"dead": 3 / 8, "uniform": 3 / 8, "random": 1 / 8, "strided": 1 / 8}
+    shares = class_shares(tbs)
+    assert shares == {"dead": 0.3, "uniform": 0.3, "random": 0.1, "strided": 0.1, "low": 0.2}
 
 
-def test_patterns_stand_next_to_the_papers(result):
-    row = result["runs"][1] | {"kernel": PAPER["kernel"], "mechanism": "live+cp",
-                               "patterns": {"dead": 0.5, "uniform": 0.25, "strided": 0.125, "random": 0.125}}
+def test_classes_stand_next_to_the_papers_patterns(result):
+    row = result["runs"][1] | {
+        "kernel": PAPER["kernel"], "mechanism": "live+cp",
+        "classes": {"dead": 0.5, "uniform": 0.25, "strided": 0.125, "low": 0.05, "random": 0.075}}
     text = markdown(result | {"runs": [row], "saved_share": {"live+cp": 0.75}})
-    assert "| layerforward | 25.0 % | 12.5 % | 12.5 % | 50.0 % | 50.0 % | 25.0 % | 25.0 % |" in text
-    assert "| BP of Lin et al. | - | - | - | - | 47.4 % | 52.6 % | 0.0 % |" in text
+    assert "| layerforward | 25.0 % | 12.5 % | 5.0 % | 7.5 % | 50.0 % | 50.0 % | 25.0 % | 10.0 % | 15.0 % |" in text
+    assert "| BP of Lin et al. | - | - | - | - | - | 47.4 % | 52.6 % | - | 0.0 % |" in text
     assert "| live+cp | 75.0 % | 91.5 % |" in text
 
 

@@ -8,17 +8,15 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import (
     CCB_ENTRY,
     HEADER_WORDS,
-    PATTERN_WORDS,
     STACK_ENTRY,
     WARP_HEADER,
     Mechanism,
-    Pattern,
     State,
 )
+from caesura.hw.arch.encodings import Encoding, codes_of, row_words
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.arch.isa import LIVE_REST, Special
-from caesura.hw.arch.patterns import codes_of
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_native import random_program
@@ -121,11 +119,11 @@ def read_image(bench, loaded):
     return entry, np.frombuffer(transport.read_memory(entry["register_image"], entry["length"]), "<u4").tolist()
 
 
-def patterns(entry, stream):
-    """Return the patterns of the saved registers of each record."""
-    records = entry["live_warps"].bit_count()
-    vectors = np.array(stream[len(stream) - PATTERN_WORDS * records:]).reshape(records, PATTERN_WORDS)
-    return [{r: code for r, code in enumerate(codes_of(vector)) if code} for vector in vectors]
+def encodings(entry, stream):
+    """Return the encodings of the saved registers of each record."""
+    records, row = entry["live_warps"].bit_count(), row_words(entry["registers"])
+    rows = np.array(stream[len(stream) - row * records:]).reshape(records, row)
+    return [{r: Encoding(code) for r, code in enumerate(codes_of(words)) if code} for words in rows]
 
 
 def test_image_of_a_divergent_warp_saves_what_pp_div_names():
@@ -140,7 +138,7 @@ def test_image_of_a_divergent_warp_saves_what_pp_div_names():
     header = context.from_words(WARP_HEADER, stream[:HEADER_WORDS])
     assert (header["warp"], header["depth"], header["predicates"], header["waiting"]) == (0, 3, 1 << 2, 0)
     assert (header["live_lanes"], header["launched_lanes"], header["saved_registers"]) == (0xFF, 0xFF, 1)
-    assert patterns(entry, stream) == [{1: Pattern.RANDOM}] * 2
+    assert encodings(entry, stream) == [{1: Encoding.RANDOM}] * 2
     assert stream[HEADER_WORDS] == 0b111  # predicate 2
     at = HEADER_WORDS + 1
     stack = [context.from_words(STACK_ENTRY, stream[at + 3 * k:at + 3 + 3 * k]) for k in range(3)]
@@ -151,7 +149,7 @@ def test_image_of_a_divergent_warp_saves_what_pp_div_names():
     line = (entry["shared_image"] - area) // 4
     assert stream[line] == 0b010
     assert stream[line + 1] == 0x103  # lane 3, the last thread, wrote last
-    assert len(stream) == line + 1 + 32 + 2 * PATTERN_WORDS
+    assert len(stream) == line + 1 + 32 + 2
     assert entry["data_bytes"] == 2 * 32 + 128 and bench.get("save_lines") == 1 and entry["length"] == 4 * len(stream)
     assert bench.get("save_metadata_bytes") == entry["length"] - entry["data_bytes"] + 64
     assert bench.get("save_data_bytes") == entry["data_bytes"] and bench.get("save_registers") == 2
@@ -241,6 +239,27 @@ def test_scramble_fills_the_registers_that_were_not_saved():
     assert all(len(set(warp.registers[r].tolist())) == 8 for r in (0, 2, 3))
 
 
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+def test_lanes_that_have_exited_do_not_count_and_come_back_inverted_with_scramble(mechanism):
+    bench = Bench(GoldenTransport(TINY, 1 << 16))
+    code = [word("s2r", d=0, imm=Special.LANEID), word("mov.i", d=1, imm=7), word("setp.lt.u.i", pd=1, a=0, imm=3),
+            word("iadd", d=1, a=1, b=0, guard=1), word("exit", guard=1),
+            word("pp", live=0b11), word("pp.div", live=0b11), word("nop")]
+    loaded = bench.load(0, KernelImage("k", (*code, word("exit")), 2), (1,), (8,))
+    bench.start(0)
+    bench.transport.advance(5)
+    bench.preempt(0, mechanism, scramble=True)
+    packed = mechanism is Mechanism.LIVE_CP
+    assert encodings(*read_image(bench, loaded)) == [
+        {0: Encoding.LOW_4, 1: Encoding.UNIFORM_8} if packed else {0: Encoding.RANDOM, 1: Encoding.RANDOM}]
+    bench.resume(0, scramble=True)
+    warp = bench.transport.machine.resident()[0].warps[0]
+    assert warp.live == 0xF8
+    lost = ([15, 14, 13], [7, 7, 7]) if packed else ([~0, ~1, ~2], [~7, ~8, ~9])
+    assert warp.registers[0].tolist() == [value % (1 << 32) for value in (*lost[0], 3, 4, 5, 6, 7)]
+    assert warp.registers[1].tolist() == [value % (1 << 32) for value in (*lost[1], 7, 7, 7, 7, 7)]
+
+
 def test_vector_bit_53_saves_the_rest():
     g = preset("gtx480")
     bench = Bench(GoldenTransport(g, 1 << 17))
@@ -250,7 +269,7 @@ def test_vector_bit_53_saves_the_rest():
     bench.start(0)
     bench.transport.advance(1)
     bench.preempt(0, Mechanism.LIVE)
-    assert [list(saved) for saved in patterns(*read_image(bench, loaded))] == [[50, *range(53, 64)]]
+    assert [list(saved) for saved in encodings(*read_image(bench, loaded))] == [[50, *range(53, 64)]]
 
 
 def test_a_small_area_is_refused_before_anything_is_written():

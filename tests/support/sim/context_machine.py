@@ -31,24 +31,28 @@ PATIENCE = 2000
 """Cycles after which a kernel that was resumed has ended, or goes on for ever; and in which any command is over."""
 LIVE = 0b0111_1111
 SIDE, MEET = 16, 21
+COUNT = 1 << 7
+"""Where lanes begin to count down: after each round but the first as many of its bits are those of the others, so that
+a context has the same length in each."""
 
 VICTIM = KernelImage("victim", (
-    # registers: strided, uniform and random ones; shared and local memory, predicates and uniform registers
+    # registers: strided, uniform and random ones, and two that it never has; shared and local memory, predicates and
+    # uniform registers
     word("s2r", d=0, imm=Special.TID_X), word("s2r", d=1, imm=Special.CTAID_X), word("shl.i", d=2, a=0, imm=2),
     word("imul.lo.i", d=3, a=0, imm=0x1E37_79B1), word("imul.lo", d=3, a=3, b=3), word("mov.i", d=4, imm=1234),
     word("st.shared.b32", a=2, d=3), word("st.local.b32", no_base=1, imm=4, d=3), word("umov.i", d=1, imm=9),
     word("uiadd.i", d=2, a=1, imm=5), word("and.i", d=5, a=0, imm=7), word("setp.lt.u.i", pd=1, a=5, imm=3),
-    word("mov.i", d=6, imm=20), word("bra", guard=1, target=SIDE, reconv=MEET),
+    word("mov.i", d=6, imm=COUNT), word("bra", guard=1, target=SIDE, reconv=MEET),
     word("iadd.i", d=4, a=4, imm=1), word("bra", target=MEET, reconv=MEET),
     # three lanes of a warp count down, the others wait: here it is preempted
     word("pp", live=LIVE), word("pp.div", live=LIVE), word("isub.i", d=6, a=6, imm=1),
-    word("setp.ne.i", pd=2, a=6, imm=0), word("bra", guard=2, target=SIDE, reconv=MEET),
+    word("setp.ne.i", pd=2, a=6, imm=COUNT - 20), word("bra", guard=2, target=SIDE, reconv=MEET),
     # each thread stores a sum over its own and its neighbour's
     word("bar.pp.0", live=LIVE), word("xor.i", d=5, a=2, imm=4), word("ld.shared.b32", d=5, a=5),
     word("ld.local.b32", d=7, no_base=1, imm=4), word("iadd", d=5, a=5, b=7), word("iadd", d=5, a=5, b=4),
     word("iadd", d=5, a=5, b=2, b_uniform=1), word("ldp", d=7, imm=0), word("shl.i", d=1, a=1, imm=6),
     word("iadd", d=7, a=7, b=1), word("iadd", d=7, a=7, b=2), word("st.global.b32", a=7, d=5), word("exit"),
-), 8, 7, 300, 4, local_bytes=16)
+), 10, 7, 300, 4, local_bytes=16)
 NEIGHBOUR = KernelImage("neighbour", (
     # each thread steps a number through shared and local memory as often as its parameter says, and stores it
     word("s2r", d=0, imm=Special.TID_X), word("shl.i", d=1, a=0, imm=2), word("ldp", d=2, imm=4),
@@ -95,7 +99,7 @@ class Image:
         fields = self.fields
         words = self.stream[:fields["length"] // WORD_BYTES]
         records = fields["live_warps"].bit_count()
-        stream_crc, table_crc = context.stream_crcs(TINY, words, records)
+        stream_crc, table_crc = context.stream_crcs(TINY, words, records, VICTIM.registers)
         self.change(stream_crc=stream_crc, table_crc=table_crc)
         self.change(crc=context.entry_crc(self.entry))
 

@@ -5,18 +5,26 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+import numpy as np
+
 from caesura.hw.arch import context
 from caesura.hw.arch.context import (
     CCB_ENTRY,
     HEADER_WORDS,
-    PATTERN_WORDS,
     STACK_WORDS,
     WARP_HEADER,
     Mechanism,
-    Pattern,
+)
+from caesura.hw.arch.encodings import (
+    CODE_BITS,
+    Encoding,
+    codes_of,
+    encoded_words,
+    encodings_of,
+    row_of,
+    row_words,
 )
 from caesura.hw.arch.geometry import PC_BITS, PC_NONE, PREDICATES, SEGMENT_BYTES, WORD_BYTES
-from caesura.hw.arch.patterns import encoded_words
 
 from .context_machine import TINY, VICTIM, Image
 
@@ -25,6 +33,10 @@ __all__ = ["Places", "lies", "random_image"]
 CHECKSUMS = "crc", "stream_crc", "table_crc"
 LINES = -(-VICTIM.shared_bytes // SEGMENT_BYTES)
 WORD = 1 << 32
+CODES = 32 // CODE_BITS
+"""Of a word of the encoding table."""
+ROW = row_words(VICTIM.registers)
+KNOWN = Encoding.DEAD, *encodings_of(TINY.warp_size, TINY.lanes)
 
 
 class Places:
@@ -37,16 +49,16 @@ class Places:
     depths : list of int
         Stack entries of each.
     lines, table, end : int
-        The bitmap of shared memory, the pattern table, and the end.
+        The bitmap of shared memory, the encoding table, and the end.
     """
 
     def __init__(self, image: Image):
         fields = image.fields
         self.end = fields["length"] // WORD_BYTES
-        self.table = self.end - PATTERN_WORDS * fields["live_warps"].bit_count()
+        self.table = self.end - ROW * fields["live_warps"].bit_count()
         self.heads, self.scalars, self.stacks, self.registers, self.depths = [], [], [], [], []
         at = 0
-        for row in range(self.table, self.end, PATTERN_WORDS):
+        for row in range(self.table, self.end, ROW):
             head = context.from_words(WARP_HEADER, image.stream[at:at + HEADER_WORDS])
             scalars = head["predicates"].bit_count() + head["uniforms"].bit_count()
             self.heads.append(at)
@@ -54,9 +66,8 @@ class Places:
             self.stacks.append(at + HEADER_WORDS + scalars)
             self.depths.append(head["depth"])
             self.registers.append(self.stacks[-1] + STACK_WORDS * head["depth"])
-            vector = sum(word << 32 * k for k, word in enumerate(image.stream[row:row + PATTERN_WORDS]))
-            at = self.registers[-1] + sum(encoded_words(vector >> 2 * r & 3, fields["pag"], TINY.warp_size)
-                                          for r in range(TINY.regs_per_thread))
+            codes = codes_of(np.array(image.stream[row:row + ROW]))
+            at = self.registers[-1] + sum(encoded_words(code, TINY.warp_size) for code in codes)
         self.lines = at
 
 
@@ -75,7 +86,7 @@ def _of_entry(image: Image, area_bytes: int) -> Iterator[tuple[str, Image]]:
         "shared_image": (area, area - 4, area + area_bytes - 4, area + area_bytes, area + length),
         "length": (4, 12, 16, 32, 36, length - 4, length + 4, length + 16, area_bytes - 4, area_bytes, area_bytes + 4),
         "data_bytes": (length - 4, length, length + 4), "live_warps": (1, 2, 4, 7, 8, 15, 16, 1 << 4 | 3, 3 << 30 | 3),
-        "mechanism": (max(Mechanism), max(Mechanism) + 1), "pag": (2, 4, 16, 32),
+        "mechanism": (max(Mechanism), max(Mechanism) + 1), "none": (TINY.warp_size, 2, 4, 16, 32),
         "registers": (TINY.regs_per_thread, TINY.regs_per_thread + 1), "warps": (TINY.max_block_warps, 4),
         "local_base": (fields["local_base"] - 128, fields["local_base"] + 128, area),
     }
@@ -131,26 +142,36 @@ def _of_words(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
         yield f"lines = {value:#x}", _with(image, **{f"w{places.lines}": value})
 
 
-def _of_patterns(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
-    """Codes of registers: alone, and with the number of registers in the record right."""
+def _of_encodings(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
+    """Codes of registers, also beyond the kernel's: alone, and with the number of registers in the record right."""
+    strange = sorted({*range(1 << CODE_BITS)} - {*KNOWN})
     for number, head in enumerate(places.heads):
-        row = places.table + PATTERN_WORDS * number
-        for register in (*range(VICTIM.registers + 1), TINY.regs_per_thread - 1, TINY.regs_per_thread, 63):
-            at, low = row + register // 16, 2 * (register % 16)
-            old = image.stream[at] >> low & 3
-            for code in {*map(int, Pattern)} - {old}:
-                new = image.stream[at] & ~(3 << low) | code << low
-                what = f"record {number}: pattern of r{register} = {Pattern(code).name}"
+        row = places.table + ROW * number
+        for register in range(CODES * ROW):
+            at, low = row + register // CODES, CODE_BITS * (register % CODES)
+            old = image.stream[at] >> low & (1 << CODE_BITS) - 1
+            some = (KNOWN[register % len(KNOWN)], strange[register % len(strange)])
+            for code in sorted({Encoding.DEAD, Encoding.LOW_4, Encoding.RANDOM, Encoding.UNIFORM_8, Encoding.STRIDED_8,
+                                *some} - {old}):
+                new = image.stream[at] & ~((1 << CODE_BITS) - 1 << low) | code << low
+                what = f"record {number}: code of r{register} = {int(code)}"
                 yield what, _with(image, **{f"w{at}": new})
                 count = image.stream[head + 3] + (code != 0) - (old != 0)
                 if count != image.stream[head + 3]:
                     yield f"{what}, counted", _with(image, **{f"w{at}": new, f"w{head + 3}": count & WORD - 1})
+        codes = codes_of(np.array(image.stream[row:row + ROW]))
+        last, = np.flatnonzero(codes)[-1:]
+        for register in range(last + 1, len(codes)):
+            moved = codes.copy()
+            moved[last], moved[register] = Encoding.DEAD, codes[last]
+            words = {f"w{row + k}": word for k, word in enumerate(row_of(moved))}
+            yield f"record {number}: r{last} is r{register}", _with(image, **words)
 
 
 def _of_lengths(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
     """Words left out of the stream, or put in, with the length that is then right."""
     for at in {0, *places.heads, *places.stacks, *places.registers, places.lines, places.table, places.end - 1}:
-        for words in (-PATTERN_WORDS, -1, 1, PATTERN_WORDS, TINY.warp_size):
+        for words in (-ROW, -1, 1, ROW, TINY.warp_size):
             changed = image.copy()
             size = len(changed.stream)
             if words < 0:
@@ -179,7 +200,7 @@ def lies(image: Image, area_bytes: int) -> list[tuple[str, Image]]:
     """Return images that differ from a right one in a field or two, all checksums renewed, each with what it says."""
     places = Places(image)
     return [*_of_entry(image, area_bytes), *_of_heads(image, places), *_of_words(image, places),
-            *_of_patterns(image, places), *_of_lengths(image, places), *_of_order(image, places)]
+            *_of_encodings(image, places), *_of_lengths(image, places), *_of_order(image, places)]
 
 
 def random_image(image: Image, rng: random.Random) -> Image:
@@ -196,18 +217,17 @@ def random_image(image: Image, rng: random.Random) -> Image:
     warps = rng.choice(([0], [1], [0, 1], [1, 0]))
     stream, table = [], []
     for warp in warps:
-        codes = [rng.choice(list(Pattern)) for _ in range(VICTIM.registers)]
+        codes = [rng.choice(KNOWN) for _ in range(VICTIM.registers)]
         predicates, uniforms, depth = number(PREDICATES), number(32), rng.randint(1, g.stack_depth)
         stream += context.to_words(
             WARP_HEADER, warp=warp, depth=depth, predicates=predicates, waiting=rng.getrandbits(1),
             barrier=rng.choice((0, rng.getrandbits(4))), live_lanes=number(8), launched_lanes=number(8),
-            saved_registers=sum(code != Pattern.DEAD for code in codes), uniforms=uniforms)
+            saved_registers=sum(code != Encoding.DEAD for code in codes), uniforms=uniforms)
         stream += [number(8) for _ in range(predicates.bit_count())]
         stream += [number(32) for _ in range(uniforms.bit_count())]
         stream += [word for _ in range(depth) for word in (pc(), number(8), pc())]
-        stream += [number(32) for code in codes for _ in range(encoded_words(code, image.fields["pag"], g.warp_size))]
-        vector = sum(code << 2 * register for register, code in enumerate(codes))
-        table += [vector >> 32 * k & WORD - 1 for k in range(PATTERN_WORDS)]
+        stream += [number(32) for code in codes for _ in range(encoded_words(code, g.warp_size))]
+        table += row_of(codes)
     lines = rng.getrandbits(LINES)
     stream += [lines, *(number(32) for _ in range(32 * lines.bit_count())), *table]
     changed.stream[:len(stream)] = stream

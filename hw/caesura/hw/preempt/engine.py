@@ -60,7 +60,7 @@ from .sequence.sequencer import Sequencer
 __all__ = ["PreemptEngine"]
 
 JOBS_OF_A_TB = 2
-"""Reads of a TB's stream: its pattern table and the rest. All TBs may be read ahead: short streams
+"""Reads of a TB's stream: its encoding table and the rest. All TBs may be read ahead: short streams
 would not fill the memory's latency otherwise."""
 
 

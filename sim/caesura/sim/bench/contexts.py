@@ -2,11 +2,12 @@
 
 ``caesura bench contexts`` stops each kernel at cycles drawn at random over its run. Its warps run on to preemption
 points, as with mechanism ``live``, and the context that ``live+cp`` saves there is read back: how many registers are
-live, and which of them are uniform, strided or random. Every stop forks from one undisturbed run, whose results are
-those of the reference. It runs on the golden model, which holds the same register values as the RTL at every preemption
-point and is quicker to stop; a cycle there is a warp instruction, warps take turns.
+live, and how each of them is encoded. Every stop forks from one undisturbed run, whose results are those of the
+reference. It runs on the golden model, which holds the same register values as the RTL at every preemption point and is
+quicker to stop; a cycle there is a warp instruction, warps take turns.
 
-The same registers are also encoded as `hw.arch.encodings` does, in steps from what ``live+cp`` does today.
+The same registers, as ``live`` saves them, are also encoded in steps that lead from the rule of Lin et al. to what
+``live+cp`` does (`hw.arch.encodings`).
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism, Pattern
+from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encodings import Encoding, encode, encoded_words, encodings_of
 from caesura.hw.arch.errors import InputError
-from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.geometry import WORD_BYTES, Geometry, preset
+from caesura.hw.arch.patterns import pattern_group
 from caesura.sim import MEMORY_BYTES
 from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.register_classes import CLASSES, class_of
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import TbContext
@@ -36,17 +39,17 @@ from .mechanisms import PAPER as PAPER_MEANS
 from .processes import perform
 from .resumable import check_settings, code_digest, failure, geometry_settings, write_result
 
-__all__ = ["SAMPLES", "PATTERNS", "STEPS", "PAPER", "Task", "measure", "averages", "run", "read_result"]
+__all__ = ["SAMPLES", "STEPS", "PAPER", "Task", "measure", "averages", "run", "read_result"]
 
 SAMPLES = 100
 """Samples of each kernel unless given."""
 ROUNDS = 4
 """Times that moments are drawn, anew for those after which the kernel ended before a preemption point."""
 MAX_CYCLES = 50_000_000
-PATTERNS = (Pattern.UNIFORM, Pattern.STRIDED, Pattern.RANDOM)
-STEPS = "lanes", "widths", "low_bits"
-"""Encodings from that of ``live+cp`` on: lanes that have exited do not count; the width of the groups is chosen for
-each register; upper bits that all lanes share are kept once."""
+STEPS = "paper", "lanes", "widths", "low_bits"
+"""Encodings from that of Lin et al. on, where all launched lanes count and the block says how wide groups are: lanes
+that have exited do not count; the width of the groups is chosen for each register; upper bits that all lanes share are
+kept once. The last is that of ``live+cp``."""
 PAPER = PAPER_MEANS | {"occupied": 1664, "live": 656, "compressed": 64}
 """Lin et al. III: mean saving of register context over their kernels; bytes a warp and patterns of BP (BP_1)."""
 
@@ -81,54 +84,60 @@ class Task:
 class _Stops(Campaign):
     """Stops of one kernel at chosen cycles."""
 
-    def contexts(self, cycles: Iterable[int]) -> Iterator[list[TbContext]]:
-        """Yield the TBs saved at each of ascending cycles; none if the kernel ended before."""
-        now, fork = 0, self._origin
-        for cycle in cycles:
+    def contexts(self, cycles: Iterable[int]) -> Iterator[tuple[list[TbContext], list[TbContext]]]:
+        """Yield the TBs as ``live`` and as ``live+cp`` save them at each of ascending cycles; none if the kernel ended
+        before."""
+        for _ in self._at_each(cycles):
+            fork = self._fork()
+            plain = self._saved(Mechanism.LIVE)
             self._back(fork)
-            self.device.advance(cycle - now)
-            now, fork = cycle, self._fork()
-            saved = self.device.preempt(self._launch, Mechanism.LIVE_CP, patience=UNLIMITED,
-                                        max_cycles=self.max_cycles)
-            yield self.device.context(self._launch) if saved else []
-        self._back(self._origin)
+            yield plain, self._saved(Mechanism.LIVE_CP)
+
+    def _saved(self, mechanism: Mechanism) -> list[TbContext]:
+        saved = self.device.preempt(self._launch, mechanism, patience=UNLIMITED, max_cycles=self.max_cycles)
+        return self.device.context(self._launch) if saved else []
 
 
 def _warp(g: Geometry, tb: TbContext, warp: WarpContext) -> list[int]:
-    """Return the bytes of one warp: occupied, live, compressed, metadata; then its registers by pattern."""
-    codes = list(warp.patterns.values())
+    """Return the bytes of one warp: occupied, live, compressed, metadata; then its registers by class."""
+    found = [class_of(encoding) for encoding in warp.encodings.values()]
     return [tb.allocated_registers * g.vector_bytes, len(warp.registers) * g.vector_bytes, warp.data_bytes,
-            warp.metadata_bytes, *(codes.count(pattern) for pattern in PATTERNS)]
+            warp.metadata_bytes, *(found.count(name) for name in CLASSES)]
 
 
-def _steps(g: Geometry, tbs: Sequence[TbContext]) -> np.ndarray:
-    """Return the bytes of the registers of each warp of some TBs by each of `STEPS`; shape (warps, 3)."""
-    warps = [(tb.pag, warp) for tb in tbs for warp in tb.warps]
-    owner = np.repeat(np.arange(len(warps)), [len(warp.registers) for _, warp in warps])
-    rows = [row for _, warp in warps for row in warp.registers.values()]
-    values = np.array(rows, np.uint32).reshape(-1, g.warp_size)
-    counted = np.array([warp.live_lanes for _, warp in warps], np.int64)[owner]
+def _steps(g: Geometry, warps: Sequence[WarpContext], width: int) -> np.ndarray:
+    """Return the bytes of the registers of each warp by each of `STEPS`; shape (warps, steps).
+
+    Parameters
+    ----------
+    g : Geometry
+    warps : sequence of WarpContext
+        As ``live`` saves them: what lanes hold that have exited is what they had.
+    width : int
+        Of a group of lanes by the rule of Lin et al.
+    """
+    owner = np.repeat(np.arange(len(warps)), [len(warp.registers) for warp in warps])
+    values = np.array([row for warp in warps for row in warp.registers.values()], np.uint32).reshape(-1, g.warp_size)
+    launched, live = (np.array(lanes, np.int64)[owner] for lanes in zip(
+        *((warp.launched_lanes, warp.live_lanes) for warp in warps), strict=True))
     every = encodings_of(g.warp_size, g.lanes)
+    fixed = [e for e in every if e.group == width or e == Encoding.RANDOM]
+    chosen = [e for e in every if e.group or e == Encoding.RANDOM]
     words = {code: encoded_words(code, g.warp_size) for code in every}
     found = np.zeros((len(warps), len(STEPS)))
-    width = np.array([pag for pag, _ in warps])[owner]
-    for pag in set(width.tolist()):
-        mine = width == pag
-        choices = ([e for e in every if e.group == pag or e == Encoding.RANDOM],
-                   [e for e in every if e.group or e == Encoding.RANDOM], every)
-        for step, choice in enumerate(choices):
-            codes, _ = encode(values[mine], counted[mine], g.lanes, choice)
-            np.add.at(found[:, step], owner[mine], [4 * words[code] for code in codes.tolist()])
+    for step, (counted, choice) in enumerate(((launched, fixed), (live, fixed), (live, chosen), (live, every))):
+        codes, _ = encode(values, counted, g.lanes, choice)
+        np.add.at(found[:, step], owner, [WORD_BYTES * words[code] for code in codes.tolist()])
     return found
 
 
 def _row(samples: list[np.ndarray]) -> dict:
     """Return the means of samples, each an array of warps by what `_warp` and `_steps` return.
 
-    Each warp weighs the same. One without a live register has no patterns; it counts in the bytes only.
+    Each warp weighs the same. One without a live register has no classes; it counts in the bytes only.
     """
     if not samples:
-        return {"warps": 0, "bytes": None, "patterns": None, "encodings": None, "standard_error": None}
+        return {"warps": 0, "bytes": None, "classes": None, "encodings": None, "standard_error": None}
     warps = np.concatenate(samples)
     occupied, live, compressed, metadata = warps[:, :4].mean(axis=0).tolist()
     registers, steps = warps[:, 4:-len(STEPS)].sum(axis=0), warps[:, -len(STEPS):].mean(axis=0).tolist()
@@ -137,8 +146,7 @@ def _row(samples: list[np.ndarray]) -> dict:
     return {
         "warps": len(warps),
         "bytes": {"occupied": occupied, "live": live, "compressed": compressed, "metadata": metadata},
-        "patterns": {pattern.name.lower(): float(share) for pattern, share in
-                     zip(PATTERNS, registers / registers.sum(), strict=True)} if registers.any() else None,
+        "classes": dict(zip(CLASSES, (registers / registers.sum()).tolist(), strict=True)) if registers.any() else None,
         "encodings": dict(zip(STEPS, steps, strict=True)),
         "standard_error": error,
     }
@@ -159,6 +167,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     code = code_digest(work)
     if task.previous and task.previous["code"] == code:
         return task.previous
+    width = pattern_group(work.job.block[0], g.warp_size)
     machine = _Stops(GoldenTransport(g, MEMORY_BYTES), work, Work(*hostile(g)), MAX_CYCLES)
     rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
     found: list[np.ndarray] = []
@@ -166,11 +175,11 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     drawn = 0
     for _ in range(ROUNDS):
         moments = np.sort(rng.integers(1, max(2, machine.cycles), task.samples - len(found))).tolist()
-        for moment, tbs in zip(moments, machine.contexts(moments), strict=True):
+        for moment, (plain, packed) in zip(moments, machine.contexts(moments), strict=True):
             drawn += 1
-            warps = [_warp(g, tb, warp) for tb in tbs for warp in tb.warps]
+            warps = [_warp(g, tb, warp) for tb in packed for warp in tb.warps]
             if warps:
-                found.append(np.hstack((np.array(warps), _steps(g, tbs))))
+                found.append(np.hstack((warps, _steps(g, [warp for tb in plain for warp in tb.warps], width))))
                 at.append(moment)
             if drawn % 10 == 0:
                 progress(f"{task.name}: {len(found)} of {task.samples} samples")
@@ -195,7 +204,7 @@ def _died(task: Task, error: Exception) -> dict:
 
 
 def averages(rows: Sequence[dict]) -> dict | None:
-    """Return means over kernels: shares of context saved and live registers by pattern; None without a kernel.
+    """Return means over kernels: shares of context saved and live registers by class; None without a kernel.
 
     ``saved_*`` are arithmetic means, ``saved_*_geometric`` come from the geometric mean of what is left.
     """
@@ -205,7 +214,7 @@ def averages(rows: Sequence[dict]) -> dict | None:
     left = {key: np.array([sum(row["bytes"][what] for what in parts) / row["bytes"]["occupied"] for row in rows])
             for key, parts in (("saved_by_liveness", ("live",)), ("saved_by_both", ("compressed",)),
                                ("saved_with_metadata", ("compressed", "metadata")))}
-    shares = [row["patterns"] for row in rows if row["patterns"]]
+    shares = [row["classes"] for row in rows if row["classes"]]
     with np.errstate(divide="ignore"):
         geometric = {f"{key}_geometric": 1 - float(np.exp(np.log(values).mean())) for key, values in left.items()}
     encodings = {step: 1 - float(np.mean([row["encodings"][step] / row["bytes"]["occupied"] for row in rows]))
@@ -238,7 +247,7 @@ def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:
     if resume is None:
         return {}
     check_settings(resume, settings)
-    return {row["kernel"]: row for row in resume["runs"] if "error" not in row and "encodings" in row}
+    return {row["kernel"]: row for row in resume["runs"] if "error" not in row and "classes" in row}
 
 
 def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = (), samples: int = SAMPLES,

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Capability, Mechanism, Pattern
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
+from caesura.sim.register_classes import CLASSES, class_of
 from caesura.sim.report.mechanisms import print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
@@ -32,7 +33,7 @@ from . import resumable
 from .processes import perform
 from .resumable import check_settings, code_digest, failure, geometry_settings, write_result
 
-__all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure_overhead", "pattern_shares", "run",
+__all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure_overhead", "class_shares", "run",
            "read_result", "print_report"]
 
 PREEMPTIONS = 50
@@ -85,10 +86,10 @@ class Task:
         return f"{self.name}, {self.mechanism.label if self.mechanism is not None else 'overhead of preemption points'}"
 
 
-def pattern_shares(saved: Sequence[TbContext]) -> dict[str, float]:
-    """Return the share of each pattern among the allocated registers of saved warps; they add up to 1."""
-    codes = [pattern for tb in saved for warp in tb.warps for pattern in warp.patterns.values()]
-    return {pattern.name.lower(): codes.count(pattern) / max(1, len(codes)) for pattern in Pattern}
+def class_shares(saved: Sequence[TbContext]) -> dict[str, float]:
+    """Return the share of each class among the allocated registers of saved warps, dead ones too; they add up to 1."""
+    found = [class_of(encoding) for tb in saved for warp in tb.warps for encoding in warp.encodings.values()]
+    return {name: found.count(name) / max(1, len(found)) for name in ("dead", *CLASSES)}
 
 
 def _bytes(g: Geometry, work: Work, result: PreemptionResult) -> dict[str, float]:
@@ -127,16 +128,16 @@ def _against(limits: Sequence) -> dict:
 def _context(g: Geometry, task: Task, results: list[PreemptionResult]) -> dict:
     """Return what was saved in preemptions that saved something, and the times against the bus."""
     if not results:
-        return {"bytes": None, "save": None, "restore": None, "patterns": None}
+        return {"bytes": None, "save": None, "restore": None, "classes": None}
     amounts = [_bytes(g, task.work, result) for result in results]
-    patterns = None
+    classes = None
     if task.mechanism is not None and task.mechanism.has(Capability.COMPRESSES):  # the others do not look at values
-        shares = [pattern_shares(result.saved_tbs) for result in results]
-        patterns = {name: float(np.mean([share[name] for share in shares])) for name in shares[0]}
+        shares = [class_shares(result.saved_tbs) for result in results]
+        classes = {name: float(np.mean([share[name] for share in shares])) for name in shares[0]}
     return {
         "bytes": {name: float(np.mean([amount[name] for amount in amounts])) for name in amounts[0]},
         "save": _against([result.save_limit for result in results]),
-        "restore": _against([result.restore_limit for result in results]), "patterns": patterns,
+        "restore": _against([result.restore_limit for result in results]), "classes": classes,
     }
 
 

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import (
-    CCB_ENTRY,
-    PATTERN_WORDS,
-    WARP_HEADER,
-    Capability,
-    Mechanism,
-    Pattern,
-)
+from caesura.hw.arch.context import CCB_ENTRY, WARP_HEADER, Capability, Mechanism
+from caesura.hw.arch.encodings import Encoding, encode, encoded_words, in_order, row_of, row_words
 from caesura.hw.arch.geometry import PC_BITS, PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.image_reader import BadImage, ImageReader
 from caesura.hw.arch.isa import liveness_vector, registers_of_vector
-from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
-from caesura.hw.preempt.compress.compressor import Compressor
 
 from .state.kernel import Kernel
+from .state.lanes import lanes_of
 from .state.thread_block import StackEntry, ThreadBlock, Warp
 
 __all__ = ["SavedBlock", "save", "restore", "read_entry", "check_entry"]
@@ -57,10 +49,9 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     """Return the image of a stopped TB; the TB is unchanged.
 
     With `scramble`, live registers never written are saved as well: a restore fills what was not saved with
-    random bits, and those must still read zero.
+    random bits, and those must still read zero. Lanes that are not live are saved inverted.
     """
     g, kernel = tb.g, tb.kernel
-    pag = pattern_group(kernel.block[0], g.warp_size)
     alive = [warp for warp in tb.warps if warp.live]
     live_only = mechanism.has(Capability.SAVES_LIVE_ONLY)
     parts: list[np.ndarray] = []
@@ -72,10 +63,11 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
             saved = [r for r in live if scramble or warp.valid >> r & 1]
         else:
             saved = list(range(kernel.registers))
-        codes, words = _encoded(warp, saved, mechanism, pag)
+        codes, words = _encoded(warp, saved, mechanism, scramble)
         parts += [np.array(_warp_record(warp, len(saved)), np.uint32), words]
-        vector = sum(int(code) << 2 * r for code, r in zip(codes, saved, strict=True))
-        table += [vector >> low & 0xFFFF_FFFF for low in range(0, 32 * PATTERN_WORDS, 32)]
+        row = np.full(kernel.registers, Encoding.DEAD, np.uint8)
+        row[saved] = codes
+        table += row_of(row)
         registers += len(saved)
         register_words += len(words)
     shared_offset = 4 * sum(map(len, parts)) if kernel.lines else 0
@@ -85,30 +77,26 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     parts.append(tb.views[2].reshape(-1, LINE_WORDS)[lines].ravel())
     stream = np.concatenate([*parts, np.array(table, np.uint32)])
     data_bytes = 4 * register_words + len(lines) * SEGMENT_BYTES
-    stream_crc, table_crc = context.stream_crcs(g, stream, len(alive))
+    stream_crc, table_crc = context.stream_crcs(g, stream, len(alive), kernel.registers)
     entry = {
         "version": context.VERSION, "geometry_hash": g.hash, "length": 4 * len(stream), "launch_id": tb.launch_id,
         "ctaid_x": tb.ctaid[0], "ctaid_y": tb.ctaid[1], "ctaid_z": tb.ctaid[2],
-        "live_warps": sum(1 << warp.index for warp in alive), "mechanism": mechanism, "pag": pag,
+        "live_warps": sum(1 << warp.index for warp in alive), "mechanism": mechanism,
         "registers": kernel.registers, "warps": kernel.warps, "local_base": tb.local_base,
         "data_bytes": data_bytes, "stream_crc": stream_crc, "table_crc": table_crc,
     }
     return SavedBlock(stream, entry, shared_offset, registers, len(lines))
 
 
-@functools.cache
-def _compressor(g: Geometry) -> Compressor:
-    return Compressor(g)
-
-
-def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, pag: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pattern codes of the saved registers and their words as they stand in the record."""
+def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, scramble: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the encodings of the saved registers and their words as they stand in the record."""
     values = warp.registers[saved]
+    if scramble:
+        values[:, ~lanes_of(warp.live, warp.g.warp_size)] ^= np.uint32(0xFFFF_FFFF)
     if not mechanism.has(Capability.COMPRESSES):
-        return np.full(len(saved), Pattern.RANDOM), values.ravel()
-    codes, words = _compressor(warp.g).compute(values, warp.launched, pag)
-    order = [k for random in (True, False) for k in range(len(saved)) if (codes[k] == Pattern.RANDOM) == random]
-    rows = [words[k, :encoded_words(codes[k], pag, warp.g.warp_size)] for k in order]
+        return np.full(len(saved), Encoding.RANDOM), values.ravel()
+    codes, words = encode(values, warp.live, warp.g.lanes)
+    rows = [words[k, :encoded_words(codes[k], warp.g.warp_size)] for k in in_order(codes)]
     return codes, np.concatenate([np.zeros(0, np.uint32), *rows])
 
 
@@ -151,15 +139,16 @@ def check_entry(kernel: Kernel, entry: dict[str, int]) -> None:
     BadImage
         If they are not its.
     """
-    pag = pattern_group(kernel.block[0], kernel.g.warp_size)
-    if (entry["registers"], entry["warps"], entry["pag"]) != (kernel.registers, kernel.warps, pag):
-        raise BadImage("registers, warps or pattern groups are not the kernel's")
+    if (entry["registers"], entry["warps"]) != (kernel.registers, kernel.warps):
+        raise BadImage("registers or warps are not the kernel's")
+    if entry["none"]:
+        raise BadImage(f"{entry['none']:#x} where nothing is")
     if entry["mechanism"] not in list(Mechanism):
         raise BadImage(f"mechanism {entry['mechanism']}")
     alive = entry["live_warps"]
     if not alive or alive >> kernel.warps:
         raise BadImage(f"live warps {alive:#x} of {kernel.warps}")
-    if entry["length"] <= 4 * PATTERN_WORDS * alive.bit_count():
+    if entry["length"] <= 4 * row_words(kernel.registers) * alive.bit_count():
         raise BadImage("its stream ends early")
 
 
@@ -191,13 +180,14 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     if kernel.region_bytes and entry["local_base"] != tb.local_base:
         raise BadImage(f"local memory at {entry['local_base']:#x}, not {tb.local_base:#x}")
     alive = entry["live_warps"]
-    if context.stream_crcs(g, stream.tolist(), alive.bit_count()) != (entry["stream_crc"], entry["table_crc"]):
+    sums = context.stream_crcs(g, stream.tolist(), alive.bit_count(), kernel.registers)
+    if sums != (entry["stream_crc"], entry["table_crc"]):
         raise BadImage("checksum of the stream")
     for warp in tb.warps:
         warp.live = 0
-    image = ImageReader(stream, alive.bit_count())
-    for vector in image.patterns:
-        alive &= ~(1 << _restore_warp(tb, alive, codes_of(vector), entry["pag"], image, scramble))
+    image = ImageReader(stream, g, alive.bit_count(), kernel.registers)
+    for codes in image.codes:
+        alive &= ~(1 << _restore_warp(tb, alive, codes, image, scramble))
     lines = tb.views[2].reshape(-1, LINE_WORDS)
     for line, words in image.shared_lines(kernel.lines).items():
         lines[line] = words
@@ -206,7 +196,7 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     return tb
 
 
-def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, image: ImageReader,
+def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, image: ImageReader,
                   scramble: np.random.Generator | None) -> int:
     """Restore the warp of the next record, one of those `alive`, and return its number.
 
@@ -214,7 +204,7 @@ def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, imag
     """
     g = tb.g
     lanes, pcs = (1 << g.warp_size) - 1, (1 << PC_BITS) - 1
-    record = image.record(g.stack_depth)
+    record = image.record()
     header = record.header
     if not alive >> header["warp"] & 1:
         raise BadImage(f"record of warp {header['warp']}")
@@ -229,9 +219,7 @@ def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, pag: int, imag
     for u, value in record.uniforms.items():
         warp.uniforms[u] = value
     warp.stack = [StackEntry(pc & pcs, mask & lanes, reconv & pcs) for pc, mask, reconv in record.stack]
-    if np.count_nonzero(codes) != header["saved_registers"] or codes[tb.kernel.registers:].any():
-        raise BadImage(f"patterns of warp {header['warp']}")
-    saved = read_registers(codes, image.take, pag, g.warp_size)
+    saved = image.registers(record, codes)
     for r in range(tb.kernel.registers):
         if r in saved:
             warp.registers[r] = saved[r]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.table import Column, Table
 
+from caesura.sim.register_classes import CLASSES
 from caesura.software.kernels import KERNELS
 from caesura.software.report.console import report_console
 
@@ -19,15 +20,14 @@ __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdow
 BEGIN = "<!-- begin: caesura bench contexts -->"
 END = "<!-- end: caesura bench contexts -->"
 """Marks in a Markdown file: what is between them is replaced."""
-PATTERNS = "uniform", "strided", "random"
 _NONE = "-"
 _GROUPS = ("all measured", "mean"), ("kernels of Lin et al. Table II", "mean_of_table_ii")
 
 Rows = list[list[str]]
 
 
-def _shares(patterns: dict | None) -> list[str]:
-    return [percent(patterns[name]) for name in PATTERNS] if patterns else [_NONE] * len(PATTERNS)
+def _shares(shares: dict | None) -> list[str]:
+    return [percent(shares[name]) if shares and name in shares else _NONE for name in CLASSES]
 
 
 def _sizes(size: dict) -> list[str]:
@@ -50,7 +50,7 @@ def _kernel_rows(result: dict) -> Iterator[list[str]]:
         error = row["standard_error"]
         yield [row["kernel"], label, f"{row['warps']:,}", *_sizes(row["bytes"]),
                _NONE if error is None else f"{100 * error:.1f}", f"{row['bytes']['metadata']:,.0f}",
-               *_shares(row["patterns"])]
+               *_shares(row["classes"])]
         if row["kernel"] == paper["kernel"]:
             yield ["Lin et al.", label, _NONE, *_sizes(paper), _NONE, _NONE, *_shares(paper)]
 
@@ -62,7 +62,7 @@ def _mean_rows(result: dict) -> Iterator[list[str]]:
             keys = ("saved_by_liveness", "saved_by_both", "saved_with_metadata")
             yield [title, str(mean["kernels"]), *(percent(mean[key]) for key in keys),
                    *(percent(mean[f"{key}_geometric"]) for key in keys),
-                   *_shares(mean if PATTERNS[0] in mean else None)]
+                   *_shares(mean)]
     paper = result["paper"]
     yield ["Lin et al.", "23", percent(paper["saved_by_liveness"]), percent(paper["saved_by_both"]), *[_NONE] * 4,
            *_shares(None)]
@@ -71,26 +71,24 @@ def _mean_rows(result: dict) -> Iterator[list[str]]:
 def _encoding_rows(result: dict) -> Iterator[list[str]]:
     for row in result["runs"]:
         if row.get("bytes"):
-            today, *steps = (1 - size / row["bytes"]["occupied"]
-                             for size in (row["bytes"]["compressed"], *row["encodings"].values()))
-            yield [row["kernel"], percent(today), *map(percent, steps)]
+            yield [row["kernel"], *(percent(1 - size / row["bytes"]["occupied"]) for size in row["encodings"].values())]
     for title, key in _GROUPS:
         mean = result[key]
         if mean:
-            yield [title, percent(mean["saved_by_both"]), *map(percent, mean["saved_by_encodings"].values())]
+            yield [title, *map(percent, mean["saved_by_encodings"].values())]
 
 
 def tables(result: dict) -> list[tuple[str, list[str], Rows]]:
     """Return the tables of a result of `sim.bench.contexts.run`: title, columns and rows."""
     return [
-        ("Register context of a warp in bytes, mean of all warps stopped; live registers by pattern",
+        ("Register context of a warp in bytes, mean of all warps stopped; live registers by encoding",
          ["kernel", "paper", "warps", "occupied", "live", "live+cp", "saved by liveness", "by both",
-          "+- (standard error)", "metadata", *PATTERNS], list(_kernel_rows(result))),
-        ("Register context saved, mean over kernels; live registers by pattern",
+          "+- (standard error)", "metadata", *CLASSES], list(_kernel_rows(result))),
+        ("Register context saved, mean over kernels; live registers by encoding",
          ["kernels", "number", "by liveness", "by both", "with metadata", "geometric: by liveness", "by both",
-          "with metadata", *PATTERNS], list(_mean_rows(result))),
-        ("Register context saved if live registers were encoded otherwise, without metadata, step by step",
-         ["kernel", "live+cp", "exited lanes do not count", "width of groups a register", "upper bits once"],
+          "with metadata", *CLASSES], list(_mean_rows(result))),
+        ("Register context saved, without metadata: encodings of live registers, step by step up to those of live+cp",
+         ["kernel", "as Lin et al.", "exited lanes do not count", "width of groups a register", "upper bits once"],
          list(_encoding_rows(result))),
     ]
 
@@ -137,7 +135,7 @@ def update_markdown(path: Path, result: dict) -> None:
 
 
 def picture(result: dict, path: Path) -> None:
-    """Draw, as Figs. 6 and 8 of Lin et al., what is left of the context and the live registers by pattern.
+    """Draw, as Figs. 6 and 8 of Lin et al., what is left of the context and the live registers by encoding.
 
     Raises as `pictures.check_picture`.
     """
@@ -145,7 +143,7 @@ def picture(result: dict, path: Path) -> None:
     rows = [row for row in result["runs"] if row.get("bytes")]
     names = [*(row["kernel"] for row in rows), "mean"]
     places = range(len(names))
-    figure, (sizes, patterns) = kernel_rows(names, 0.28)
+    figure, (sizes, classes) = kernel_rows(names, 0.28)
     paper, mean = result["paper"], result["mean"] or {}
     for shift, what, saved, color in ((-0.2, "live", "saved_by_liveness", "C0"),
                                       (0.2, "compressed", "saved_by_both", "C1")):
@@ -153,13 +151,13 @@ def picture(result: dict, path: Path) -> None:
         sizes.barh([y + shift for y in places], left, 0.38, label="live" if shift < 0 else "live+cp", color=color)
         sizes.axvline(1 - paper[saved], color=color, linestyle=":", label=f"mean of Lin et al.: {1 - paper[saved]:.1%}")
     start = [0.0] * len(names)
-    for name, color in zip(PATTERNS, ("C2", "C4", "C7"), strict=True):
-        shares = [(row["patterns"] or {}).get(name, 0.0) for row in rows] + [mean.get(name, 0.0)]
-        patterns.barh(places, shares, 0.7, left=start, label=name, color=color)
+    for name, color in zip(CLASSES, ("C2", "C4", "C8", "C7"), strict=True):
+        shares = [(row["classes"] or {}).get(name, 0.0) for row in rows] + [mean.get(name, 0.0)]
+        classes.barh(places, shares, 0.7, left=start, label=name, color=color)
         start = [low + share for low, share in zip(start, shares, strict=True)]
     sizes.set(title="Register context left", xlim=(0, 1), xlabel=f"share of what is occupied ({result['preset']})")
-    patterns.set(title="Live registers by pattern", xlim=(0, 1), xlabel="share of live registers")
-    of_sizes, of_patterns = (axes.get_legend_handles_labels() for axes in (sizes, patterns))
-    figure.legend(of_sizes[0] + of_patterns[0], of_sizes[1] + of_patterns[1], loc="outside upper center",
+    classes.set(title="Live registers by encoding", xlim=(0, 1), xlabel="share of live registers")
+    of_sizes, of_classes = (axes.get_legend_handles_labels() for axes in (sizes, classes))
+    figure.legend(of_sizes[0] + of_classes[0], of_sizes[1] + of_classes[1], loc="outside upper center",
                   ncols=4, fontsize=9)
     save(figure, path)

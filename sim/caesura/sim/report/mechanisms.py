@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from caesura.sim.register_classes import CLASSES
 from caesura.software.report.console import report_console
 
 from .cells import percent
@@ -75,17 +76,18 @@ def _overhead_rows(result: dict) -> Iterator[list[str]]:
                f"{row['limit']:g} %", _verdict(row["correct"], row["met"])]
 
 
-def _pattern_rows(result: dict) -> Iterator[list[str]]:
-    names, paper = ("uniform", "strided", "random"), result["paper"]
+def _class_rows(result: dict) -> Iterator[list[str]]:
+    paper = result["paper"]
     for row in result["runs"]:
-        shares = row.get("patterns")
+        shares = row.get("classes")
         if not shares:
             continue
         live = max(1e-9, 1 - shares["dead"])
-        yield [row["kernel"], *(percent(shares[name]) for name in (*names, "dead")),
-               *(percent(shares[name] / live) for name in names)]
+        yield [row["kernel"], *(percent(shares[name]) for name in (*CLASSES, "dead")),
+               *(percent(shares[name] / live) for name in CLASSES)]
         if row["kernel"] == paper["kernel"]:
-            yield ["BP of Lin et al.", *[_NONE] * 4, *(percent(paper[name]) for name in names)]
+            yield ["BP of Lin et al.", *[_NONE] * 5,
+                   *(percent(paper[name]) if name in paper else _NONE for name in CLASSES)]
 
 
 def _average_rows(result: dict) -> Iterator[list[str]]:
@@ -107,9 +109,8 @@ def tables(result: dict) -> list[tuple[str, list[str], Rows]]:
          list(_time_rows(result))),
         ("Preemption points that are never taken, in cycles",
          ["kernel", "without", "with", "overhead", "limit", ""], list(_overhead_rows(result))),
-        ("Registers by pattern: of all allocated, and of the live ones alone",
-         ["kernel", "uniform", "strided", "random", "dead", "live: uniform", "strided", "random"],
-         list(_pattern_rows(result))),
+        ("Registers by encoding: of all allocated, and of the live ones alone",
+         ["kernel", *CLASSES, "dead", f"live: {CLASSES[0]}", *CLASSES[1:]], list(_class_rows(result))),
         ("Register context not written, mean over the kernels",
          ["mechanism", "here", "Lin et al."], list(_average_rows(result))),
     ]

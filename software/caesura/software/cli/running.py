@@ -115,7 +115,8 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--with-job", "other_job", type=_IN, help="Job file of the file of --with."),
     click.option("--mechanism", type=Choice([m.label for m in Mechanism]), help="[default: live]"),
     patience_option,
-    click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits."),
+    click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits, and lanes "
+                 "that have exited changed."),
     click.option("--gang", is_flag=True, help="TBs start together when all are back, rather than each when it is."),
     click.option("--size", type=Choice(SIZES), help="Of jobs of shipped kernels  [default: small]"),
     click.option("--seed", type=click.IntRange(0), help="Of jobs of shipped kernels  [default: 1]"),

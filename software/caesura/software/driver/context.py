@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism, Pattern, State
+from caesura.hw.arch.context import Mechanism, State
+from caesura.hw.arch.encodings import Encoding
 
 from .display import html_table
 
@@ -41,11 +42,11 @@ class WarpContext:
     uniforms : dict of int to int
         Written uniform registers.
     registers : dict of int to numpy.ndarray
-        Saved registers, decompressed: one 32-bit word a lane. Lanes never launched may hold anything.
-    patterns : dict of int to hw.arch.context.Pattern
-        Pattern of each allocated register; dead ones were not saved.
+        Saved registers, decompressed: one 32-bit word a lane. Lanes that are not live may hold anything.
+    encodings : dict of int to hw.arch.encodings.Encoding
+        Encoding of each allocated register; dead ones were not saved.
     metadata_bytes, data_bytes : int
-        Bytes of its record and its pattern vector, and of its registers as saved.
+        Bytes of its record and its row of the encoding table, and of its registers as saved.
     """
 
     warp: int
@@ -56,7 +57,7 @@ class WarpContext:
     predicates: dict[int, int]
     uniforms: dict[int, int]
     registers: dict[int, np.ndarray]
-    patterns: dict[int, Pattern]
+    encodings: dict[int, Encoding]
     metadata_bytes: int
     data_bytes: int
 
@@ -84,8 +85,6 @@ class TbContext:
     generation : int
     allocated_registers : int
         Vector registers of a thread.
-    pag : int
-        Lanes of a pattern analysing group.
     warps : tuple of WarpContext
         Those that had not exited.
     local_base : int
@@ -102,7 +101,6 @@ class TbContext:
     mechanism: Mechanism
     generation: int
     allocated_registers: int
-    pag: int
     warps: tuple[WarpContext, ...]
     local_base: int
     shared_lines: dict[int, bytes]

@@ -259,7 +259,7 @@ class Device(LaunchingDevice):
             with all registers they have written; ``"unlimited"`` to wait for ever. Follows what the launch holds of the
             SM unless given (docs/python.md). Of a mechanism that waits for points only.
         scramble : bool
-            Test mode: registers that are not saved come back as random bits.
+            Test mode: registers that are not saved come back as random bits, and lanes that have exited changed.
         max_cycles : int
 
         Returns

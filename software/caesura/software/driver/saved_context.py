@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from caesura.hw.arch import context
+from caesura.hw.arch.encodings import Encoding, encoded_words, row_words
 from caesura.hw.arch.geometry import SEGMENT_BYTES, WORD_BYTES
 from caesura.hw.arch.image_reader import BadImage, ImageReader
-from caesura.hw.arch.patterns import codes_of, encoded_words, pattern_group, read_registers
 
 from .context import Contexts, StackEntry, TbContext, WarpContext
 from .errors import ContextError
@@ -44,7 +44,8 @@ def read_context(transport: Transport, launch: Launch) -> Contexts:
                 stream = np.frombuffer(transport.read_memory(entry["register_image"], entry["length"]), "<u4")
                 found.append(_read_tb(launch, entry, stream))
                 _check(entry["crc"] == context.entry_crc(np.frombuffer(raw, "<u4").tolist()), "its checksum is wrong")
-                sums = context.stream_crcs(transport.geometry, stream.tolist(), entry["live_warps"].bit_count())
+                sums = context.stream_crcs(transport.geometry, stream.tolist(), entry["live_warps"].bit_count(),
+                                           entry["registers"])
                 _check(sums == (entry["stream_crc"], entry["table_crc"]), "the checksum of its stream is wrong")
         except BadImage as damage:
             raise ContextError(f"the saved context of kernel {launch.kernel.image.name!r} is damaged: entry {index} at "
@@ -64,9 +65,9 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
     _check(launch_id < math.prod(grid), f"TB {launch_id} of a grid of {math.prod(grid)}")
     ctaid = launch_id % grid[0], launch_id // grid[0] % grid[1], launch_id // grid[0] // grid[1]
     _check((entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == ctaid, f"its ctaid is not that of TB {launch_id}")
-    sizes = code.registers, launch.warps_per_tb, pattern_group(launch.block[0], g.warp_size)
-    _check((entry["registers"], entry["warps"], entry["pag"]) == sizes, "its registers, warps or pattern groups are "
-           "not the kernel's")
+    sizes = code.registers, launch.warps_per_tb
+    _check((entry["registers"], entry["warps"]) == sizes, "its registers or warps are not the kernel's")
+    _check(not entry["none"], f"{entry['none']:#x} where nothing is")
     _check(0 < entry["live_warps"] < 1 << entry["warps"], f"live warps {entry['live_warps']:#x} of {entry['warps']}")
     _check(entry["mechanism"] in list(context.Mechanism), f"mechanism {entry['mechanism']}")
     local = launch.local_base + index * launch.local_region_bytes
@@ -74,8 +75,8 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
 
 
 def _read_tb(launch: Launch, entry: dict[str, int], stream: np.ndarray) -> TbContext:
-    image = ImageReader(stream, entry["live_warps"].bit_count())
-    warps = tuple(_read_warp(launch, image, codes_of(vector), entry["pag"]) for vector in image.patterns)
+    image = ImageReader(stream, launch.device.geometry, entry["live_warps"].bit_count(), entry["registers"])
+    warps = tuple(_read_warp(launch, image, codes) for codes in image.codes)
     alive = [warp for warp in range(entry["warps"]) if entry["live_warps"] >> warp & 1]
     _check(sorted(w.warp for w in warps) == alive, "its warps are not those its entry names")
     lines = {n: words.tobytes() for n, words in image.shared_lines(-(-launch.shared_bytes // SEGMENT_BYTES)).items()}
@@ -84,24 +85,22 @@ def _read_tb(launch: Launch, entry: dict[str, int], stream: np.ndarray) -> TbCon
     _check(data == entry["data_bytes"], f"{data} bytes of data, {entry['data_bytes']} by its entry")
     return TbContext(
         context.State(entry["state"]), entry["launch_id"], (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]),
-        context.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"], entry["pag"], warps,
+        context.Mechanism(entry["mechanism"]), entry["generation"], entry["registers"], warps,
         entry["local_base"], lines, entry["length"], entry["data_bytes"], entry["length"] - entry["data_bytes"])
 
 
-def _read_warp(launch: Launch, image: ImageReader, codes: np.ndarray, pag: int) -> WarpContext:
+def _read_warp(launch: Launch, image: ImageReader, codes: np.ndarray) -> WarpContext:
     g, code, start = launch.device.geometry, launch.kernel.image, image.position
-    record = image.record(g.stack_depth)
+    record = image.record()
     header = record.header
     where = f"record of warp {header['warp']}"
     _check(header["live_lanes"] & ~header["launched_lanes"] == 0, f"{where}: lanes live that were never launched")
     stack = tuple(StackEntry(*entry) for entry in record.stack)
     _check(all(entry.pc <= len(code.code) for entry in stack), f"{where}: a PC beyond the kernel")
-    _check(not codes[code.registers:].any() and np.count_nonzero(codes) == header["saved_registers"],
-           f"{where}: its patterns are not those of {header['saved_registers']} registers of the kernel")
-    metadata = WORD_BYTES * (image.position - start + context.PATTERN_WORDS)
-    registers = read_registers(codes, image.take, pag, g.warp_size)
-    patterns = {r: context.Pattern(int(codes[r])) for r in range(code.registers)}
-    data = WORD_BYTES * sum(encoded_words(patterns[r], pag, g.warp_size) for r in registers)
+    metadata = WORD_BYTES * (image.position - start + row_words(code.registers))
+    registers = image.registers(record, codes)
+    encodings = {r: Encoding(int(codes[r])) for r in range(code.registers)}
+    data = WORD_BYTES * sum(encoded_words(encodings[r], g.warp_size) for r in registers)
     return WarpContext(header["warp"], header["live_lanes"], header["launched_lanes"],
                        header["barrier"] if header["waiting"] else None, stack, record.predicates, record.uniforms,
-                       registers, patterns, metadata, data)
+                       registers, encodings, metadata, data)

@@ -41,7 +41,8 @@ def fetch_item(g: Geometry) -> data.StructLayout:
     return data.StructLayout({"shared": 1, "warp": below(g.warps), "base": physical(g),
                               "line": range(g.shared_lines + 1),
                               "mask": MAX_REGISTERS, "valid": MAX_REGISTERS,
-                              "raw": 1, "scramble": 1, "counted": g.warp_size, "of": record_number(g)})
+                              "raw": 1, "scramble": 1, "counted": g.warp_size,
+                              "of": record_number(g)})
 
 
 def row_tag(g: Geometry) -> data.StructLayout:
@@ -136,7 +137,8 @@ class RowFetch(wiring.Component):
             rows.input.valid.eq(Mux(shared, self.row_data.valid, self.save_data.valid)),
             rows.input.payload.eq(row), Value.cast(rows.input.payload.words).eq(Mux(
                 zero, Const(0),
-                Mux(shared, Value.cast(self.row_data.data), Value.cast(self.save_data.data))) ^ lost),
+                Mux(shared, Value.cast(self.row_data.data), Value.cast(self.save_data.data)))
+                ^ lost),
             given.eq(rows.output.valid & rows.output.ready),
         ]
         m.d.sync += credits.eq(credits - go + given)

@@ -1,7 +1,7 @@
 """The values that a register can have over the lanes of a warp, as an abstract domain: uniform, strided, random.
 
 A `Shape` says how a value changes from lane to lane, among the lanes that are active together. Arithmetic is modulo
-2**32, as that of the compressor (`hw.arch.patterns`; Lin et al. III-C). From the least to the most that is known:
+2**32, as that of the encodings of a context image (`hw.arch.encodings`). From the least to the most that is known:
 
 1. **random**: nothing.
 2. **strided**: one step from each lane to the next, the same in all lanes of a pattern analysing group; the step may be

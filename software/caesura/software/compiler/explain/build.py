@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import networkx
 
-from caesura.hw.arch.context import HEADER_WORDS, PATTERN_WORDS, STACK_WORDS, Pattern
+from caesura.hw.arch.context import HEADER_WORDS, STACK_WORDS
 from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.encodings import Encoding, encoded_words, row_words
 from caesura.hw.arch.geometry import WORD_BYTES, Geometry
 from caesura.hw.arch.isa import registers_of_vector
-from caesura.hw.arch.patterns import encoded_words, pattern_group
+from caesura.hw.arch.patterns import pattern_group
 
 from ..analysis.calls import calls_of
 from ..analysis.definitions import Place
@@ -60,7 +61,9 @@ class _Explanation:
         self._patterns = patterns(self._kernel, self._flow, self._lifted.meet, block, geometry.warp_size)
         warp = geometry.warp_size
         group = warp if block is None else pattern_group(block[0], warp)
-        self._encoded = {pattern: WORD_BYTES * encoded_words(pattern, group, warp) for pattern in Pattern}
+        self._random = WORD_BYTES * encoded_words(Encoding.RANDOM, warp)
+        self._uniform, self._strided = (
+            WORD_BYTES * encoded_words(each, warp) for each in Encoding if each.group == group)
         self._words = self._lifted.words
         self._stops = stops(self._kernel, self._flow, self._words)
         definitions = use_def_chains(self._kernel, self._flow)
@@ -80,7 +83,8 @@ class _Explanation:
         rows = (row for body in self._bodies for b in body.kernel.blocks for row in self._rows(body, b))
         instructions = tuple(sorted(rows, key=lambda row: row.pc))
         chosen = [row for row in instructions if row.loops] or instructions
-        metadata = HEADER_WORDS + PATTERN_WORDS + image.predicates + len(uniforms) + STACK_WORDS * image.stack_depth
+        metadata = (HEADER_WORDS + row_words(image.registers) + image.predicates + len(uniforms)
+                    + STACK_WORDS * image.stack_depth)
         try:
             interval = longest_interval(self._kernel)
         except InvalidCode:
@@ -199,10 +203,10 @@ class _Explanation:
         return None if meet is None else self._lifted.start[meet]
 
     def _compressed(self, fact: Fact, live: tuple[int, ...]) -> int:
-        """Return the bytes that `live` take when each register is written as its pattern allows."""
+        """Return the bytes that `live` take at most when each register is written in its shortest encoding."""
         shapes = [fact.get(Reg("R", r), RANDOM) for r in live]
-        return sum(self._encoded[Pattern.RANDOM if shape.random else Pattern.UNIFORM if shape.uniform
-                                 else Pattern.STRIDED] for shape in shapes)
+        return sum(self._random if shape.random else self._uniform if shape.uniform else self._strided
+                   for shape in shapes)
 
 
 def _numbers(registers, kind: str) -> tuple[int, ...]:
