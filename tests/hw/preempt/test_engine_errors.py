@@ -3,7 +3,7 @@
 import pytest
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import Mechanism, State
+from caesura.hw.arch.context import WARP_HEADER, Mechanism, State, from_words, to_words
 from caesura.hw.arch.encodings import Encoding, row_words
 from caesura.hw.arch.faults import CommandError
 from support.hw.preempt_images import at_home, check_image, entry_of, expect_restored, filled, seal
@@ -120,7 +120,7 @@ def test_entry_read_error_restores_nothing():
 @pytest.mark.parametrize("how, bad, mechanism", [
     *((how, bad, Mechanism.LIVE_CP) for how, bad in (
         ("read error", 0), ("write error", 0), ("warp", 2), ("depth", 0), ("length", 1), ("register", 0),
-        ("encoding", 2), ("another encoding", 0), ("strange encoding", 1), ("count", 1), ("line", 1), ("bit", 0),
+        ("encoding", 2), ("another encoding", 0), ("strange encoding", 1), ("line", 1), ("bit", 0),
         ("bit", 2))),
     *(pytest.param(how, bad, Mechanism.LIVE_CP, marks=pytest.mark.full) for how, bad in (
         ("read error", 2), ("write error", 1))),
@@ -147,10 +147,9 @@ def test_tb_that_cannot_be_restored_is_given_back_or_parked_and_can_be_resumed_l
         elif how == "bit":
             bit = machine.rng.randrange(8 * entry["length"])
             memory.bytes[at + bit // 8] ^= 1 << bit % 8
-        elif how == "count":
-            memory.bytes[at + 12] ^= 1
         elif how in ("warp", "depth"):
-            memory.bytes[at + ("warp", "depth").index(how)] = 77 * (how == "warp")
+            head_word = from_words(WARP_HEADER, [memory.word(at)])
+            memory.poke(at, to_words(WARP_HEADER, **head_word | {how: 31 if how == "warp" else 0}))
         else:
             row = row_words(entry["registers"])
             table = at + entry["length"] - 4 * row * bin(entry["live_warps"]).count("1")

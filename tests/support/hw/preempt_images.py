@@ -9,14 +9,12 @@ import numpy as np
 from caesura.hw.arch import context
 from caesura.hw.arch.context import (
     CCB_ENTRY,
-    HEADER_WORDS,
-    STACK_WORDS,
     WARP_HEADER,
     Mechanism,
     State,
 )
 from caesura.hw.arch.encodings import Encoding, encoded_words, encodings_of, in_order, plane_bits, row_words
-from caesura.hw.arch.geometry import PREDICATES, UNIFORMS, Geometry
+from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry
 from caesura.hw.arch.isa import registers_of_vector
 
 from .preempt_machine import CCB_BASE, SEGMENT, Machine, Place, Snapshot
@@ -91,6 +89,21 @@ def encode(g: Geometry, values: list[int], live: int) -> tuple[Encoding, list[in
     return Encoding.RANDOM, values
 
 
+def stack_of(depth: int, live: int, take: Callable[[int], list[int]]) -> list[tuple[int, int, int]]:
+    """Read a SIMT stack in the plainest way; each entry has no word that it need not have."""
+    stack: list[tuple[int, int, int]] = []
+    below = PC_NONE, PC_NONE
+    for _ in range(depth):
+        word = take(1)[0]
+        pc, whole, kind = word & (1 << 25) - 1, word >> 25 & 1, word >> 26
+        mask = live if whole else take(1)[0]
+        reconv = take(1)[0] if kind == 3 else (PC_NONE, *below)[kind]
+        assert whole == (mask == live) and kind == ([PC_NONE, *below, reconv].index(reconv))
+        below = pc, reconv
+        stack.append((pc, mask, reconv))
+    return stack
+
+
 def read_image(machine: Machine, tb: int) -> tuple[dict[str, int], dict[int, dict[str, Any]], dict[int, list[int]]]:
     """Take the stream of the TB that was first in slot `tb` apart: (entry, {warp: record}, {line: words}).
 
@@ -116,11 +129,15 @@ def read_image(machine: Machine, tb: int) -> tuple[dict[str, int], dict[int, dic
         bits = sum(word << 32 * k for k, word in enumerate(table[row * n:row * (n + 1)]))
         assert bits >> 4 * registers == 0
         codes = [Encoding(bits >> 4 * r & 15) for r in range(registers)]
-        head: dict[str, Any] = {**context.from_words(WARP_HEADER, take(HEADER_WORDS))}
+        head: dict[str, Any] = {**context.from_words(WARP_HEADER, take(1))}
+        head["launched_lanes"] = (2 << head["launched"]) - 1
+        head["live_lanes"] = take(1)[0] if head["exited"] else head["launched_lanes"]
+        written = take(1)[0] if head["uniforms"] else 0
+        assert (written != 0) == head["uniforms"] and head["none"] == 0
+        assert (head["live_lanes"] != head["launched_lanes"]) == head["exited"]
         head["predicate_values"] = {p: take(1)[0] for p in range(PREDICATES) if head["predicates"] >> p & 1}
-        head["uniform_values"] = {u: take(1)[0] for u in range(UNIFORMS) if head["uniforms"] >> u & 1}
-        head["stack"] = [tuple(take(STACK_WORDS)) for _ in range(head["depth"])]
-        assert sum(code != Encoding.DEAD for code in codes) == head["saved_registers"]
+        head["uniform_values"] = {u: take(1)[0] for u in range(UNIFORMS) if written >> u & 1}
+        head["stack"] = stack_of(head["depth"], head["live_lanes"], take)
         found = {r: (codes[r], take(encoded_words(codes[r], g.warp_size))) for r in in_order(np.array(codes))}
         head["registers"] = {r: found[r] for r in sorted(found)}
         data_words += sum(len(value) for _, value in found.values())

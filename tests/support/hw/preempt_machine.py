@@ -12,13 +12,14 @@ from amaranth.hdl import Cat, Value
 from amaranth.lib.data import Layout
 
 from caesura.hw.arch import context
-from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry, preset
+from caesura.hw.arch.geometry import PREDICATES, UNIFORMS, Geometry, preset
 from caesura.hw.arch.patterns import pattern_group
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.preempt.engine import PreemptEngine
 
 from .register_samples import registers, shared_upper_bits
 from .simulation import Context, Simulator, component
+from .stacks import random_stack
 
 CCB_BASE = 0x4000
 SEGMENT = 128
@@ -213,9 +214,8 @@ class Machine:
             live = launched & (self.bits(g.warp_size) | 1)
             warp = Warp(tb, block_warp, base + block_warp * k.registers, launched, live)
             warp.waiting = self.bits(1)
-            warp.barrier = self.bits(4)
-            warp.stack = [(self.bits(20), self.bits(g.warp_size), self.rng.choice([PC_NONE, self.bits(20)]))
-                          for _ in range(self.rng.randint(1, min(g.stack_depth, 5)))]
+            warp.barrier = self.bits(4) * warp.waiting
+            warp.stack = random_stack(self.rng, self.rng.randint(1, min(g.stack_depth, 5)), live)
             warp.live_vector = self.bits(54)
             warp.predicates = {p: self.bits(g.warp_size) for p in range(PREDICATES) if self.rng.random() < 0.4}
             warp.uniforms = {u: self.bits(32) for u in range(UNIFORMS) if self.rng.random() < self.uniforms}

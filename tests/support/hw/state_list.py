@@ -71,21 +71,21 @@ _FRONT = {
     "front.stack": (
         _context("pcs[]", "of the top entry", "STACK_ENTRY.pc"),
         _context("tops[]", "of the top entry",
-                 "STACK_ENTRY.mask STACK_ENTRY.reconv WARP_HEADER.depth"),
+                 "STACK_ENTRY.whole STACK_ENTRY.reconv WARP_HEADER.depth"),
         _context("body[]",
                  "entries below the top; "
                  "those at or above the depth are a former owner's and not reached",
-                 "STACK_ENTRY.pc STACK_ENTRY.mask STACK_ENTRY.reconv"),
-        _context("lives[]", "lanes that have not exited", "WARP_HEADER.live_lanes"),
+                 "STACK_ENTRY.pc STACK_ENTRY.whole STACK_ENTRY.reconv"),
+        _context("lives[]", "lanes that have not exited", "WARP_HEADER.exited"),
         _transient("popping pushing second working",
                    "a warp whose stack settles is not stopped"),
     ),
     "front.table": (
         _context("identities[]", "TB, kernel, base and registers are given anew at admission",
-                 "WARP_HEADER.warp WARP_HEADER.launched_lanes"),
+                 "WARP_HEADER.warp WARP_HEADER.launched"),
         _context("live_vectors[]",
                  "a warp restored at a barrier saves the same again; others set it when they stop",
-                 "ENCODING_ROW.codes WARP_HEADER.saved_registers"),
+                 "ENCODING_ROW.codes"),
         _context("waiting", "arrived at a barrier", "WARP_HEADER.waiting"),
         _context("barriers__#", "at which; meaningful with `waiting`, set with it",
                  "WARP_HEADER.barrier"),
@@ -215,7 +215,7 @@ _EXECUTE = {
         _context("bank_#[]",
                  "the registers that `codes` names follow the record; "
                  "others read as zero until written",
-                 "WARP_HEADER.saved_registers CCB_ENTRY.data_bytes"),
+                 "ENCODING_ROW.codes CCB_ENTRY.data_bytes"),
         _transient("bank_#[].read0 save_data saved_bank shown", "the read of one cycle"),
     ),
     "execute.flags": (
@@ -447,7 +447,7 @@ _ENGINE = {
     ),
     "control.engine.save.records": (
         _bookkeeping("fsm_state tb row warp area saved live_warps mask valid count predicates "
-                     "uniforms headed entry group lines metadata_words shared_words registers "
+                     "uniforms headed entry below group lines metadata_words shared_words registers "
                      "ended bank items listed records", _COMMAND),
     ),
     "control.engine.save.fetch": (_bookkeeping("item credits part row zero scramble", _STREAM),),
@@ -480,10 +480,11 @@ _ENGINE = {
     ),
     "control.engine.restore.parser": (
         _bookkeeping("fsm_state stream bank words_left skip todo vacant record header warp base "
-                     "state_words group_words targets shared group unit code part bitmap[]", _STREAM),
+                     "launched live uniforms scalars entries group_words targets shared group unit "
+                     "code part bitmap[]", _STREAM),
     ),
     "control.engine.restore.parser.table": (_bookkeeping("rows[]", _STREAM),),
-    "control.engine.restore.state": (_bookkeeping("job", _STREAM),),
+    "control.engine.restore.state": (_bookkeeping("job under", _STREAM),),
     "control.engine.restore.rows": (
         _bookkeeping("part_# kept words held place pinned", _STREAM),
         _bookkeeping("noise_#", "random bits for `scramble`"),
@@ -512,7 +513,7 @@ the SM itself is ``""``)."""
 OF_SEVERAL_BEATS = frozenset(["control.engine.save.encoder.kept_#"])
 """What an SM has only if a warp takes several beats."""
 
-ABOUT_THE_IMAGE = frozenset(f"CCB_ENTRY.{name}" for name in (
+ABOUT_THE_IMAGE = frozenset(["WARP_HEADER.none", "STACK_ENTRY.none"]) | frozenset(f"CCB_ENTRY.{name}" for name in (
     "state version zero crc generation geometry_hash register_image length mechanism none "
     "registers warps stream_crc table_crc").split())
 """Fields that carry no element: they describe the image, or repeat the kernel's descriptor."""

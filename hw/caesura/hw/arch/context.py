@@ -10,10 +10,13 @@ Fig. 12). A TB has an entry from its launch to its end, whatever slot it is in::
 
 An area holds one unbroken stream of 32-bit little-endian words:
 
-* for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (5 words), one
-  word (a bit a lane) for each written predicate in ascending order, one word for each written
-  uniform register in ascending order, the SIMT stack from the bottom up (3 words an entry: next PC,
-  active mask, reconvergence PC), then the saved registers, encoded as `hw.arch.encodings` says:
+* for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (a word), the
+  lanes that are live if some have `exited`, the vector of written uniform registers if there are
+  `uniforms`; one word (a bit a lane) for each written predicate in ascending order, one word for
+  each written uniform register in ascending order; the SIMT stack from the bottom up, of each entry
+  a `STACK_ENTRY` (a word), its active mask unless that is the `whole` of the live lanes, and its
+  reconvergence PC if that is its `Reconvergence.OWN`; then the saved registers, encoded as
+  `hw.arch.encodings` says:
   those of which something is kept of each lane in ascending order, then the uniform and strided
   ones in ascending order;
 * then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved),
@@ -79,6 +82,7 @@ from .errors import InputError
 from .geometry import (
     CHUNK_WORDS,
     MAX_REGISTERS,
+    PC_BITS,
     PREDICATES,
     SEGMENT_BYTES,
     UNIFORMS,
@@ -88,7 +92,8 @@ from .geometry import (
 
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks",
            "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "ENTRY_WORDS",
-           "ENCODING_ROW", "HEADER_WORDS", "STACK_WORDS", "area_bound", "ccb_bytes",
+           "Reconvergence", "ENCODING_ROW", "HEADER_WORDS", "STACK_WORDS", "area_bound",
+           "ccb_bytes",
            "entry_address", "record_address", "area_address", "entry_crc", "generations_crc",
            "stream_crcs", "to_words", "from_words"]
 
@@ -224,23 +229,37 @@ CCB_RECORD = data.StructLayout({
 """A kernel's record, as large as an entry; the words after it are reserved and not written."""
 
 WARP_HEADER = data.StructLayout({
-    "warp": 8, "depth": 8, "predicates": 8, "waiting": 4, "barrier": 4,# word 0
-    "live_lanes": 32,                                       # word 1: not exited
-    "launched_lanes": 32,                                   # word 2
-    "saved_registers": 32,                                  # word 3: registers that follow
-    "uniforms": 32,                                         # word 4: bit per written one
-})
-"""First words of a warp record. `predicates` and `uniforms` have a bit for each written predicate
-and uniform register; `waiting` is 1 at a barrier."""
+    "warp": 5, "launched": 5, "depth": 7, "predicates": 7, "barrier": 4, "waiting": 1, "exited": 1,
+    "uniforms": 1, "none": 1})
+"""First word of a warp record. The launched lanes are the first ``launched + 1``; `predicates` has
+a bit for each written predicate; `waiting` is 1 at a barrier. What `exited` and `uniforms` announce
+follows."""
 
-STACK_ENTRY = data.StructLayout({"pc": 32, "mask": 32, "reconv": 32})
-"""A SIMT stack entry as saved (Lin et al. III: next PC, active mask, reconvergence PC)."""
+
+class Reconvergence(enum.IntEnum):
+    """Where a SIMT stack entry's reconvergence PC is found; the first that is right is saved."""
+
+    NONE = 0
+    """It has none: `PC_NONE`."""
+    BELOW = 1
+    """It is the PC of the entry below."""
+    SAME = 2
+    """It is that of the entry below."""
+    OWN = 3
+    """It is a word of its own."""
+
+
+STACK_ENTRY = data.StructLayout({"pc": PC_BITS, "whole": 1, "reconv": 2, "none": 4})
+"""First word of a SIMT stack entry (Lin et al. III: next PC, active mask, reconvergence PC);
+`reconv` is a `Reconvergence`. Below the bottom entry there is one with neither PC."""
 
 ENCODING_ROW = data.StructLayout({"codes": CODE_BITS * MAX_REGISTERS})
 """A row of the encoding table; its first `row_words` words are saved."""
 
-HEADER_WORDS = WARP_HEADER.size // 32
-STACK_WORDS = STACK_ENTRY.size // 32
+HEADER_WORDS = 3
+"""Most words before the predicates of a warp record."""
+STACK_WORDS = 3
+"""Most words of a stack entry."""
 
 
 def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> int:

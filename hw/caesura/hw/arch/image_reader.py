@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import context
-from .context import HEADER_WORDS, STACK_WORDS
+from .context import STACK_ENTRY, WARP_HEADER, Reconvergence
 from .encodings import codes_of, encodings_of, read_registers, row_words
-from .geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
+from .geometry import PC_BITS, PC_NONE, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 
 __all__ = ["BadImage", "WarpRecord", "ImageReader"]
 
@@ -25,7 +25,8 @@ class WarpRecord:
     Attributes
     ----------
     header : dict of str to int
-        Fields of `context.WARP_HEADER`.
+        `warp`, `waiting` and `barrier` of its `context.WARP_HEADER`, and the vectors
+        `launched_lanes` and `live_lanes`.
     predicates, uniforms : dict of int to int
         Those that were written.
     stack : list of tuple of int
@@ -89,15 +90,32 @@ class ImageReader:
         BadImage
             If its stack is empty or deeper than the machine's.
         """
-        header = context.from_words(context.WARP_HEADER, self.take(HEADER_WORDS))
-        predicates = self._written(header["predicates"], PREDICATES)
-        uniforms = self._written(header["uniforms"], UNIFORMS)
-        depth = header["depth"]
-        if not 1 <= depth <= self._g.stack_depth:
-            raise BadImage(f"record of warp {header['warp']}: stack {depth} deep")
-        entries = self.take(STACK_WORDS * depth).reshape(depth, STACK_WORDS)
-        stack = [(int(pc), int(mask), int(reconv)) for pc, mask, reconv in entries]
-        return WarpRecord(header, predicates, uniforms, stack)
+        fields = context.from_words(WARP_HEADER, self.take(1))
+        launched = (2 << fields["launched"]) - 1 & (1 << self._g.warp_size) - 1
+        live = int(self.take(1)[0]) & launched if fields["exited"] else launched
+        uniforms = int(self.take(1)[0]) if fields["uniforms"] else 0
+        header = {name: fields[name] for name in ("warp", "waiting", "barrier")}
+        header |= {"launched_lanes": launched, "live_lanes": live}
+        if not 1 <= fields["depth"] <= self._g.stack_depth:
+            raise BadImage(f"record of warp {fields['warp']}: stack {fields['depth']} deep")
+        predicates = self._written(fields["predicates"], PREDICATES)
+        values = self._written(uniforms, UNIFORMS)
+        stack: list[tuple[int, int, int]] = []
+        below = PC_NONE, 0, PC_NONE
+        for _ in range(fields["depth"]):
+            below = self._entry(live, below)
+            stack.append(below)
+        return WarpRecord(header, predicates, values, stack)
+
+    def _entry(self, live: int, below: tuple[int, int, int]) -> tuple[int, int, int]:
+        """Return the next stack entry, with the effective mask."""
+        fields = context.from_words(STACK_ENTRY, self.take(1))
+        mask = live if fields["whole"] else int(self.take(1)[0]) & (1 << self._g.warp_size) - 1
+        reconv = {Reconvergence.NONE: PC_NONE, Reconvergence.BELOW: below[0],
+                  Reconvergence.SAME: below[2]}.get(Reconvergence(fields["reconv"]))
+        if reconv is None:
+            reconv = int(self.take(1)[0]) & (1 << PC_BITS) - 1
+        return fields["pc"], mask, reconv
 
     def registers(self, record: WarpRecord, codes: np.ndarray) -> dict[int, np.ndarray]:
         """Return the values of the saved registers of a record.
@@ -112,16 +130,15 @@ class ImageReader:
         Raises
         ------
         BadImage
-            If there are other registers than the thread has, another number of them than the record
-            says, or one in an encoding that the machine has not.
+            If there are registers that the thread has not, or one in an encoding that the machine
+            has not.
         """
-        header, known = record.header, encodings_of(self._g.warp_size, self._g.lanes)
-        saved = np.flatnonzero(codes)
-        if len(saved) != header["saved_registers"] or codes[self._registers:].any():
-            raise BadImage(f"record of warp {header['warp']}: its encodings are not those of "
-                           f"{header['saved_registers']} registers of the kernel")
+        known = encodings_of(self._g.warp_size, self._g.lanes)
+        saved, where = np.flatnonzero(codes), f"record of warp {record.header['warp']}"
+        if codes[self._registers:].any():
+            raise BadImage(f"{where}: registers that the kernel has not")
         if not np.isin(codes[saved], known).all():
-            raise BadImage(f"record of warp {header['warp']}: an encoding that there is not")
+            raise BadImage(f"{where}: an encoding that there is not")
         return read_registers(codes, self.take, self._g.lanes, self._g.warp_size)
 
     def _written(self, written: int, count: int) -> dict[int, int]:

@@ -5,14 +5,16 @@ import random
 import numpy as np
 import pytest
 
-from caesura.hw.arch.context import STACK_ENTRY, WARP_HEADER, stream_crcs, to_words
+from caesura.hw.arch.context import WARP_HEADER, from_words, stream_crcs, to_words
 from caesura.hw.arch.encodings import Encoding, decode, encoded_words, encodings_of, in_order, row_of, row_words
-from caesura.hw.arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.geometry import BARRIERS, PC_NONE, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.image_writer import record_words
 from caesura.hw.arch.isa import liveness_vector
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.restore.pipeline import RestorePipeline
 from support.hw.buses import with_bus
 from support.hw.simulation import component
+from support.hw.stacks import random_stack
 from support.hw.stream_bench import get, put, simulate, steady, value
 from support.selection import quick
 
@@ -38,12 +40,12 @@ class Warp:
             return [k for k in range(count) if rng.random() < some]
 
         depth = {"least": 1, "most": g.stack_depth, "any": rng.randint(1, g.stack_depth)}[worst]
-        self.fields = {"depth": depth, "waiting": rng.getrandbits(1), "barrier": rng.randrange(BARRIERS),
-                       "live_lanes": rng.randint(1, full), "launched_lanes": full >> rng.randrange(g.warp_size)}
+        self.launched = full >> rng.randrange(g.warp_size)
+        self.live = self.launched & rng.choice([full, rng.randint(0, full) | 1])
+        self.waiting, self.barrier = rng.getrandbits(1), rng.randrange(BARRIERS)
         self.predicates = {p: rng.randint(0, full) for p in chosen(PREDICATES)}
         self.uniforms = {u: rng.getrandbits(32) for u in chosen(UNIFORMS)}
-        self.stack = [{"pc": rng.getrandbits(PC_BITS), "mask": rng.randint(0, full), "reconv": rng.getrandbits(PC_BITS)}
-                      for _ in range(depth)]
+        self.stack = random_stack(rng, depth, self.live)
         known, self.registers = encodings_of(g.warp_size, g.lanes), registers
         self.codes = {r: rng.choice(known) for r in chosen(registers)}
         self.words, self.values = {}, {}
@@ -56,11 +58,9 @@ class Warp:
         return [self.codes.get(register, Encoding.DEAD) for register in range(8 * row_words(self.registers))]
 
     def record(self, number):
-        header = {"warp": number, "predicates": sum(1 << p for p in self.predicates),
-                  "uniforms": sum(1 << u for u in self.uniforms), "saved_registers": len(self.codes)}
-        words = to_words(WARP_HEADER, **self.fields | header | self.changed)
-        words += [*self.predicates.values(), *self.uniforms.values()]
-        words += [word for entry in self.stack for word in to_words(STACK_ENTRY, **entry)]
+        words = record_words(number, self.launched, self.live, self.barrier if self.waiting else None, self.predicates,
+                             self.uniforms, self.stack)
+        words[:1] = to_words(WARP_HEADER, **from_words(WARP_HEADER, words[:1]) | self.changed)
         return words + [word for register in in_order(np.array(self.all_codes())) for word in self.words[register]]
 
     changed: dict[str, int] = {}
@@ -195,11 +195,11 @@ class Bench:
             if warp is None:
                 assert init["live"] == 0 and {name: init[name] for name in expected} == expected
                 continue
-            of = warp.fields
             assert init == expected | {
-                "launched": of["launched_lanes"], "live": of["live_lanes"], "waiting": of["waiting"],
-                "barrier": of["barrier"], "live_vector": liveness_vector(warp.codes)}
-            assert self.stacks.pop(slot) == warp.stack
+                "launched": warp.launched, "live": warp.live, "waiting": warp.waiting,
+                "barrier": warp.barrier * warp.waiting, "live_vector": liveness_vector(warp.codes)}
+            assert self.stacks.pop(slot) == [dict(zip(("pc", "mask", "reconv"), each, strict=True))
+                                             for each in warp.stack]
             assert self.predicates.pop(slot, {}) == warp.predicates and self.uniforms.pop(slot, {}) == warp.uniforms
             for register, lanes in warp.values.items():
                 assert self.registers.pop((slot, base, register)) == lanes
@@ -261,11 +261,11 @@ def test_the_registers_of_one_warp_and_those_of_the_next_share_a_slow_write_port
 
 
 @pytest.mark.parametrize("predicates, uniforms, depth, codes, cycles", [
-    ([], [], 1, {}, 2), ([0], [], 1, {}, 3), ([1], [3, 4], 1, {}, 3), ([], [0], 2, {}, 3),
+    ([], [], 1, {}, 2), ([0], [], 1, {}, 2), ([1], [3, 4], 1, {}, 2), ([], [0], 2, {}, 3), ([1], [3, 4, 5], 1, {}, 3),
     ([], [], 1, {0: Encoding.RANDOM}, 4), ([], [], 1, {0: Encoding.RANDOM, 3: Encoding.RANDOM}, 6),
     ([], [], 1, {0: Encoding.LOW_16, 3: Encoding.LOW_4}, 4), ([], [], 1, {0: Encoding.LOW_24}, 4),
     ([], [], 1, {0: Encoding.UNIFORM_8}, 3),
-    ([2], [7], 1, {0: Encoding.STRIDED_8, 1: Encoding.RANDOM, 2: Encoding.UNIFORM_8}, 6)])
+    ([2], [7], 1, {0: Encoding.STRIDED_8, 1: Encoding.RANDOM, 2: Encoding.UNIFORM_8}, 5)])
 def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, codes, cycles):
     """Besides, a TB takes a cycle for each row of the table and one more; the next begins in the cycle after."""
     g, rng = GEOMETRIES["8x8"], random.Random(0)
@@ -275,8 +275,8 @@ def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, cod
         image = Image(g, rng, accepted, "least", accepted["warps"])
         image.skip = 0
         for warp in image.warps.values():
-            warp.fields["depth"] = depth
-            warp.stack = [{"pc": 1, "mask": 1, "reconv": 1}] * depth
+            warp.launched = warp.live = 255
+            warp.stack = [(1, 255, PC_NONE)] * depth
             warp.predicates, warp.uniforms = dict.fromkeys(predicates, 1), dict.fromkeys(uniforms, 1)
             warp.codes = codes
             warp.words = {r: [0] * encoded_words(code, g.warp_size) for r, code in codes.items()}
@@ -318,7 +318,6 @@ FAULTS = {
     "a warp twice": lambda image, warp: setattr(warp, "changed", {"warp": next(iter(image.warps))}),
     "no stack": lambda image, warp: setattr(warp, "changed", {"depth": 0}),
     "a deep stack": lambda image, warp: setattr(warp, "changed", {"depth": 9}),
-    "more registers": lambda image, warp: setattr(warp, "changed", {"saved_registers": len(warp.codes) + 1}),
     "a register too many": lambda image, warp: (
         warp.codes.update({5: Encoding.UNIFORM_8}) or warp.words.update({5: [0]})),
     "a strange encoding": lambda image, warp: warp.codes.update({0: 12}) or warp.words.update({0: []}),

@@ -4,10 +4,11 @@ import random
 
 import pytest
 
-from caesura.hw.arch.context import STACK_ENTRY, to_words
-from caesura.hw.arch.geometry import PC_BITS, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.image_writer import stack_words
 from caesura.hw.preempt.restore.state_writer import StateWriter
 from support.hw.simulation import component
+from support.hw.stacks import random_stack
 from support.hw.stream_bench import get, put_all, simulate, steady, value
 
 G = preset("tiny")
@@ -16,7 +17,7 @@ G = preset("tiny")
 class State:
     """The state of a warp: its job, its words, and what has to be written."""
 
-    def __init__(self, rng, predicates, uniforms, depth):
+    def __init__(self, rng, predicates, uniforms, depth, plain=False):
         def chosen(count, of):
             return sorted(rng.sample(range(of), count))
 
@@ -25,14 +26,15 @@ class State:
                            for p in chosen(predicates, PREDICATES)]
         self.uniforms = [{"valid": 1, "warp": warp, "register": u, "value": rng.getrandbits(32)}
                          for u in chosen(uniforms, UNIFORMS)]
-        stack = [{"pc": rng.getrandbits(PC_BITS), "mask": rng.randint(0, full), "reconv": rng.getrandbits(PC_BITS)}
-                 for _ in range(depth)]
-        self.stack = [{"warp": warp, **entry} for entry in stack]
+        live = rng.choice([full, rng.randint(0, full)])
+        stack = random_stack(rng, depth, live) if not plain else [(k, live, PC_NONE) for k in range(depth)]
+        self.stack = [{"warp": warp, "pc": pc, "mask": mask, "reconv": reconv} for pc, mask, reconv in stack]
         self.job = {"warp": warp, "predicates": sum(1 << each["predicate"] for each in self.predicates),
                     "uniforms": sum(1 << each["register"] for each in self.uniforms), "depth": depth,
-                    "bank": rng.getrandbits(1)}
+                    "live": live, "bank": rng.getrandbits(1)}
         words = [each["value"] for each in self.predicates + self.uniforms]
-        words += [word for entry in stack for word in to_words(STACK_ENTRY, **entry)]
+        words += stack_words(stack, live)
+        self.count = len(words)
         self.chunks = [{"words": (words[at:at + 4] + [rng.getrandbits(32)] * 3)[:4], "count": len(words[at:at + 4])}
                        for at in range(0, len(words), 4)]
 
@@ -71,10 +73,10 @@ def test_the_state_of_many_warps_comes_back():
 
 
 @pytest.mark.parametrize("predicates, uniforms, depth, cycles", [
-    (0, 0, 1, 1), (0, 0, 4, 4), (1, 0, 1, 1), (0, 1, 1, 1), (1, 1, 1, 2), (3, 0, 2, 4), (0, 6, 1, 6), (1, 5, 1, 5),
+    (0, 0, 1, 1), (0, 0, 4, 4), (1, 0, 1, 1), (0, 1, 1, 1), (1, 1, 1, 1), (3, 0, 2, 4), (0, 6, 1, 6), (1, 5, 1, 5),
     (2, 5, 3, 8)])
 def test_what_follows_one_another_in_four_words_is_written_together(predicates, uniforms, depth, cycles):
-    states = [State(random.Random(k), predicates, uniforms, depth) for k in range(6)]
-    words = len(states) * (predicates + uniforms + 3 * depth)
+    states = [State(random.Random(k), predicates, uniforms, depth, plain=True) for k in range(6)]
+    words = sum(state.count for state in states)
     assert run(states, None, 0.0) <= max(len(states) * cycles, words // 4 + 2) + len(states)
     assert run(states[:1], None, 0.0) == cycles

@@ -5,20 +5,19 @@ import random
 import pytest
 
 from caesura.hw.arch.context import (
-    HEADER_WORDS,
-    STACK_ENTRY,
     WARP_HEADER,
     Mechanism,
     area_address,
     entry_address,
     from_words,
-    to_words,
 )
-from caesura.hw.arch.geometry import BARRIERS, PC_BITS, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.geometry import BARRIERS, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.image_writer import record_words, stack_words
 from caesura.hw.arch.isa import LIVE_BITS, registers_of_vector
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.save.records import RecordWriter
 from support.hw.simulation import component
+from support.hw.stacks import random_stack
 from support.hw.stream_bench import get, put, simulate, steady, value
 from support.selection import quick
 
@@ -47,7 +46,7 @@ class Warp:
         some = [0, (1 << 64) - 1, rng.getrandbits(64)]
         self.valid = (1 << registers) - 1 & (some[worst] if worst is not None else rng.choice(some))
         self.view = {"base": rng.randrange(g.registers), "launched": full >> rng.randrange(g.warp_size),
-                     "live": rng.randint(1, full), "waiting": rng.getrandbits(1), "barrier": rng.randrange(BARRIERS),
+                     "waiting": rng.getrandbits(1), "barrier": rng.randrange(BARRIERS),
                      "live_vector": vector, "between": rng.random() < 0.4}
         if worst == 0:
             depth, predicates, uniforms = 1, 0, 0
@@ -56,8 +55,8 @@ class Warp:
         else:
             depth, predicates = rng.randint(1, g.stack_depth), rng.getrandbits(PREDICATES)
             uniforms = rng.getrandbits(UNIFORMS) & rng.getrandbits(UNIFORMS)
-        self.stack = [{"pc": rng.getrandbits(PC_BITS), "mask": rng.randint(0, full), "reconv": rng.getrandbits(PC_BITS)}
-                      for _ in range(depth)]
+        self.view["live"] = self.view["launched"] & rng.choice([full, rng.randint(1, full) | 1])
+        self.stack = random_stack(rng, depth, self.view["live"])
         self.predicates = {p: rng.randint(0, full) for p in bits(predicates)}
         self.uniforms = {u: rng.getrandbits(32) for u in bits(uniforms)}
 
@@ -73,12 +72,8 @@ class Warp:
     def record(self, number, accepted):
         """Words of the record, without registers."""
         view = self.view
-        words = to_words(
-            WARP_HEADER, warp=number, depth=len(self.stack), predicates=sum(1 << p for p in self.predicates),
-            waiting=view["waiting"], barrier=view["barrier"], live_lanes=view["live"], launched_lanes=view["launched"],
-            saved_registers=bin(self.saved(accepted)).count("1"), uniforms=sum(1 << u for u in self.uniforms))
-        words += [*self.predicates.values(), *self.uniforms.values()]
-        return words + [word for entry in self.stack for word in to_words(STACK_ENTRY, **entry)]
+        return record_words(number, view["launched"], view["live"], view["barrier"] if view["waiting"] else None,
+                            self.predicates, self.uniforms, self.stack)
 
 
 class Bench:
@@ -126,7 +121,8 @@ class Bench:
             warp = self.warps[min(select.warp, self.g.warps - 1)]
             entry = warp.stack[min(select.entry, len(warp.stack) - 1)]
             ctx.set(window.view, {"valid": 1, "block_warp": self.places.get(select.warp, 0), **warp.view,
-                                  "depth": len(warp.stack), **entry})
+                                  "depth": len(warp.stack),
+                                  **dict(zip(("pc", "mask", "reconv"), entry, strict=True))})
             flagged = self.warps[min(ctx.get(flags.warp), self.g.warps - 1)]
             ctx.set(flags.valid, flagged.valid)
             ctx.set(flags.predicates_written, sum(1 << p for p in flagged.predicates))
@@ -169,7 +165,7 @@ class Bench:
         numbers, words, listed, registers = [], 0, 0, 0
         while self.pieces and not self.pieces[0][1]["closes"] and len(numbers) < close["records"]:
             record, tag, stopped = self.pieces.pop(0)
-            number = from_words(WARP_HEADER, record[:HEADER_WORDS])["warp"]
+            number = from_words(WARP_HEADER, record[:1])["warp"]
             slot = self.slots[tb][number]
             warp = self.warps[slot]
             mask = warp.saved(accepted)
@@ -288,25 +284,27 @@ def test_a_tb_of_which_nothing_is_left_is_closed_without_an_entry():
     bench.nothing_left()
 
 
-def cycles_of(predicates, uniforms, depth):
-    """Cycles of a warp's state: in each a predicate, the first uniform register with the last of them, and the first
-    stack entry with the last of these if there is room; the last word of the header is in the first."""
-    cycles = 0
-    while depth:
-        uniform = uniforms > 0 and predicates <= 1
-        before = (cycles == 0) + (predicates > 0) + uniform
-        entry = predicates <= 1 and uniforms - uniform <= 0 and before <= 1
-        predicates, uniforms, depth = max(0, predicates - 1), uniforms - uniform, depth - entry
+def cycles_of(head, predicates, uniforms, entries):
+    """Cycles of a warp's record: in each a predicate, the first uniform register with the last of them, and the first
+    stack entry with the last of these, as far as four words reach; its header is in the first."""
+    cycles, entries = 0, list(entries)
+    while entries:
+        words = head * (cycles == 0) + (predicates > 0)
+        uniform = uniforms > 0 and predicates <= 1 and words < 4
+        entry = predicates <= 1 and uniforms - uniform <= 0 and words + uniform + entries[0] <= 4
+        predicates, uniforms = max(0, predicates - 1), uniforms - uniform
+        del entries[:entry]
         cycles += 1
     return cycles
 
 
 def test_the_cycles_of_a_state_are_fewer_than_its_parts():
-    assert cycles_of(0, 0, 3) == 3 and cycles_of(2, 0, 3) == 4 and cycles_of(1, 5, 1) == 5 and cycles_of(1, 1, 1) == 2
+    assert cycles_of(1, 0, 0, [1, 1, 3]) == 3 and cycles_of(1, 2, 0, [3, 2]) == 3 and cycles_of(3, 1, 1, [3]) == 2
+    assert cycles_of(2, 1, 5, [1]) == 5 and cycles_of(2, 1, 1, [1]) == 2 and cycles_of(1, 1, 1, [1]) == 1
 
 
 @pytest.mark.parametrize("predicates, uniforms", [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (0, 2), (2, 5), (7, 32)])
-def test_a_warp_takes_four_cycles_and_those_of_its_state(predicates, uniforms):
+def test_a_warp_takes_three_cycles_and_those_of_its_record(predicates, uniforms):
     g, rng = TINY, random.Random(2)
     bench = Bench(g, rng, Mechanism.OCCUPIED, 0, 0, 4, 1)
     row, took = bench.row(0, [0, 1, 2, 3], 0), []
@@ -330,6 +328,10 @@ def test_a_warp_takes_four_cycles_and_those_of_its_state(predicates, uniforms):
     bench.run(end, stall=0.0)
     for slot in (1, 2, 3):
         warp = bench.warps[slot]
-        assert took[slot] - took[slot - 1] == 4 + cycles_of(predicates, uniforms, len(warp.stack))
+        view = warp.view
+        head = 1 + (view["live"] != view["launched"]) + bool(uniforms)
+        entries = [len(stack_words(warp.stack[:k + 1], view["live"])) - len(stack_words(warp.stack[:k], view["live"]))
+                   for k in range(len(warp.stack))]
+        assert took[slot] - took[slot - 1] == 3 + cycles_of(head, predicates, uniforms, entries)
     bench.check(0, row, 0)
     bench.nothing_left()

@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...arch.context import STACK_WORDS, WARP_HEADER
+from ...arch.context import WARP_HEADER
 from ...arch.encodings import CODE_BITS, Encoding
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_REST
@@ -21,7 +21,7 @@ from .encoding_table import EncodingTable
 from .expander import expansion
 from .jobs import restore_job
 from .row_writer import row_chunk
-from .state_writer import warp_state
+from .state_writer import entry_words, warp_state
 
 __all__ = ["StreamParser"]
 
@@ -41,12 +41,16 @@ class _Registers:
         self.todo = Signal(g.max_block_warps)
         self.vacant = Signal(g.max_block_warps)
         # Rows of the table or records taken; of the record in hand the header, the warp, and what
-        # is left: words of its state, registers of which each lane has something, words of others.
+        # is left: predicates and uniform registers, stack entries, words of grouped registers.
         self.record = Signal(range(g.max_block_warps + 1))
         self.header = Signal(WARP_HEADER)
+        self.launched = Signal(g.warp_size)
+        self.live = Signal(g.warp_size)
+        self.uniforms = Signal(UNIFORMS)
         self.warp = Signal(below(g.warps))
         self.base = Signal(physical(g))
-        self.state_words = Signal(range(PREDICATES + UNIFORMS + STACK_WORDS * g.stack_depth + 1))
+        self.scalars = Signal(range(PREDICATES + UNIFORMS + 1))
+        self.entries = Signal(range(g.stack_depth + 1))
         self.group_words = Signal(WORD_COUNT_BITS)
         # Registers, or lines of a bitmap word, whose rows are gathered; the code of the lowest, and
         # how far: row and part of it (before the records, part of a row of the table).
@@ -62,16 +66,15 @@ class StreamParser(wiring.Component):
     """Parses streams one after the other, up to four words or a bus beat of a row a cycle.
 
     First the encoding table is kept, four words a cycle; warps that had exited are initialised
-    meanwhile, with no live lane. A record takes as many cycles as it has words by fours, with a
-    cycle more at most for what is left of its state, and one for its uniform and strided registers;
-    the word that the lanes of a register share takes none. A bitmap word takes a cycle, an empty
-    one another. The next stream begins in the cycle after the last word of one.
+    meanwhile, with no live lane. A record takes a cycle for its header, then as many as it has
+    words by fours, with a cycle more at most for each stack entry and one for its uniform and
+    strided registers; the word that the lanes of a register share takes none. A bitmap word takes a
+    cycle, an empty one another. The next stream begins in the cycle after the last word of one.
 
     A TB is bad if `failed` was set before its last record, if the checksum of its table is not that
     of its entry, if its stream is too short or too long, or if a record names a warp that is not to
-    come, a depth that cannot be, or has registers that the kernel has not, another number of them
-    than it says, or one in an encoding that there is not; the rest of its stream is then
-    skipped.
+    come, a depth that cannot be, or has registers that the kernel has not, or one in an encoding
+    that there is not; the rest of its stream is then skipped.
 
     Parameters
     ----------
@@ -237,64 +240,63 @@ class StreamParser(wiring.Component):
                 m.next = "RECORD"
 
     def _record(self, m, regs):
-        """Take the header of a warp but for its last word."""
-        s, coming = self.accepted, data.View(WARP_HEADER, Cat(self._chunk(), Const(0, 32)))
+        """Take the header of a warp."""
+        s, coming = self.accepted, data.View(WARP_HEADER, self.words[0])
         first = Signal(below(self.geometry.max_block_warps))
-        m.d.comb += first.eq(coming.warp)
+        launched = Signal.like(regs.launched)
+        m.d.comb += [first.eq(coming.warp), launched.eq((Const(2, 2) << coming.launched) - 1)]
         with m.State("RECORD"):
             with m.If(self.failed):
                 m.next = "SKIP"
             with m.Else():
-                _, taken = self._need(m, regs, CHUNK_WORDS)
+                _, taken = self._need(m, regs, 1 + coming.exited + coming.uniforms)
                 with m.If(taken):
-                    m.d.sync += [regs.header.eq(coming.as_value()),
+                    m.d.sync += [regs.header.eq(coming), regs.launched.eq(launched),
+                                 regs.live.eq(Mux(coming.exited, self.words[1], ~0) & launched),
+                                 regs.uniforms.eq(Mux(coming.uniforms, Mux(
+                                     coming.exited, self.words[2], self.words[1]), 0)),
                                  regs.warp.eq(regs.stream.place.slots[first]),
                                  regs.base.eq(regs.stream.place.base + first * s.registers)]
                     m.next = "INIT"
 
     def _init(self, m, regs, table):
-        """Initialise the warp of a header, of which the last word comes with the first of the
-        warp's state: it has a stack entry at least."""
+        """Initialise the warp of a header, and take the first words of its state."""
         g, s, header = self.geometry, self.accepted, regs.header
         init, state, job = self.warp_init.payload, self.state.payload, self.expansion.payload
         number = Signal(8)
         absurd = Signal()
         expands = Signal()
-        uniforms = Value.cast(self.words)[:UNIFORMS]
         saved = table.saved
-        rest = (popcount(header.predicates[:PREDICATES]) + popcount(uniforms)
-                + header.depth * STACK_WORDS - (CHUNK_WORDS - 1))
+        scalars = Signal.like(regs.scalars)
         m.d.comb += [
             number.eq(header.warp), absurd.eq(
                 (number >= g.max_block_warps)
                 | ~regs.todo.bit_select(number, 1)
                 | (header.depth == 0) | (header.depth > g.stack_depth)
-                | (saved & ~s.allocated).any() | (header.saved_registers != popcount(saved))
-                | table.strange),
+                | (saved & ~s.allocated).any() | table.strange),
             state.warp.eq(regs.warp), state.predicates.eq(header.predicates),
-            state.uniforms.eq(uniforms), state.depth.eq(header.depth), state.bank.eq(regs.bank),
+            state.uniforms.eq(regs.uniforms), state.depth.eq(header.depth),
+            state.live.eq(regs.live), state.bank.eq(regs.bank),
             job.warp.eq(regs.warp), job.base.eq(regs.base), job.bank.eq(regs.bank),
             job.codes.eq(table.codes),
             job.dead.eq(s.allocated & ~saved & s.scramble.replicate(MAX_REGISTERS)),
             expands.eq((table.grouped | job.dead).any()),
+            scalars.eq(popcount(header.predicates) + popcount(regs.uniforms)),
         ]
         with m.State("INIT"):
-            room = (self.state.ready & self.state_words.ready & (self.expansion.ready | ~expands)
-                    & ~absurd)
-            there, taken = self._need(m, regs, CHUNK_WORDS, also=room & self.warp_init.ready)
+            room = (self.state.ready & (self.expansion.ready | ~expands) & ~absurd)
+            there, taken, over = self._state_words(m, regs, scalars, header.depth,
+                                                   room & self.warp_init.ready)
             m.d.comb += [
-                table.record.eq(regs.record), self.warp_init.valid.eq(there & room),
+                table.record.eq(regs.record),
+                self.warp_init.valid.eq(there & room & self.state_words.ready),
                 init.warp.eq(regs.warp), init.block_warp.eq(number), init.base.eq(regs.base),
-                init.launched.eq(header.launched_lanes), init.live.eq(header.live_lanes),
+                init.launched.eq(regs.launched), init.live.eq(regs.live),
                 init.waiting.eq(header.waiting), init.barrier.eq(header.barrier),
                 init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any())),
-                self.state.valid.eq(taken), self.state_words.valid.eq(taken),
-                self.expansion.valid.eq(taken & expands),
-                self.state_words.payload.count.eq(CHUNK_WORDS - 1),
-                Value.cast(self.state_words.payload.words).eq(
-                    self._chunk() >> 32),
+                self.state.valid.eq(taken), self.expansion.valid.eq(taken & expands),
             ]
-            m.d.sync += [regs.state_words.eq(rest), regs.targets.eq(table.by_lane),
+            m.d.sync += [regs.targets.eq(table.by_lane),
                          regs.code.eq(table.codes.word_select(
                              lowest_number(table.by_lane), CODE_BITS)),
                          regs.group_words.eq(table.group_words)]
@@ -303,7 +305,7 @@ class StreamParser(wiring.Component):
             with m.Elif(taken):
                 m.d.sync += [regs.record.eq(regs.record + 1),
                              regs.todo.eq(regs.todo & ~(1 << number))]
-                self._go_on(m, (rest != 0, "STATE"), (table.by_lane.any(), "DATA"),
+                self._go_on(m, (~over, "STATE"), (table.by_lane.any(), "DATA"),
                             (table.group_words != 0, "EXPANSION"),
                             (self._others(regs, number), "RECORD"))
 
@@ -320,20 +322,38 @@ class StreamParser(wiring.Component):
             with m.If(condition):
                 m.next = state
 
+    def _state_words(self, m, regs, scalars, entries, also):
+        """Hand over the next words of a warp's state: up to four of those of its `scalars`
+        predicates and uniform registers that are left, and behind the last of them a stack entry if
+        it has room.
+
+        Returns whether they are there, whether they are taken, and whether they are the last.
+        """
+        chunk = self.state_words
+        first = Signal(range(CHUNK_WORDS + 1), name="first")  # words of scalars among them
+        seen = Signal(name="seen")  # the first word of a stack entry is there
+        whole = Signal(name="whole")  # an entry goes with them
+        count = Signal(range(CHUNK_WORDS + 1), name="count")
+        size = entry_words(Value.cast(self.words).word_select(first, 32))
+        m.d.comb += [
+            first.eq(Mux(scalars < CHUNK_WORDS, scalars, CHUNK_WORDS)), seen.eq(self.level > first),
+            whole.eq(seen & (scalars <= CHUNK_WORDS) & (first + size <= CHUNK_WORDS)),
+            count.eq(Mux(whole, first + size, Mux(first == 0, 1, first))),
+        ]
+        there, taken = self._need(m, regs, count, also=also & chunk.ready)
+        m.d.comb += [chunk.valid.eq(taken), chunk.payload.count.eq(count),
+                     Value.cast(chunk.payload.words).eq(self._chunk())]
+        with m.If(taken):
+            m.d.sync += [regs.scalars.eq(scalars - first), regs.entries.eq(entries - whole)]
+        return there, taken, whole & (entries == 1)
+
     def _state(self, m, regs):
-        """Hand the state of a warp over to the state writer."""
-        chunk, left = self.state_words, regs.state_words
-        count = Signal(range(CHUNK_WORDS + 1))
-        m.d.comb += count.eq(Mux(left < CHUNK_WORDS, left, CHUNK_WORDS))
+        """Hand the rest of the state of a warp over to the state writer."""
         with m.State("STATE"):
-            there, taken = self._need(m, regs, count, also=chunk.ready)
-            m.d.comb += [chunk.valid.eq(there), chunk.payload.count.eq(count),
-                         Value.cast(chunk.payload.words).eq(self._chunk())]
-            with m.If(taken):
-                m.d.sync += left.eq(left - count)
-                with m.If(left <= CHUNK_WORDS):
-                    self._go_on(m, (regs.targets.any(), "DATA"),
-                                (regs.group_words != 0, "EXPANSION"), (regs.todo.any(), "RECORD"))
+            _, taken, over = self._state_words(m, regs, regs.scalars, regs.entries, 1)
+            with m.If(taken & over):
+                self._go_on(m, (regs.targets.any(), "DATA"),
+                            (regs.group_words != 0, "EXPANSION"), (regs.todo.any(), "RECORD"))
 
     def _data(self, m, regs, table, bitmap):
         """Hand over the registers or lines in `targets`, the lowest first, row by row."""

@@ -4,12 +4,12 @@
     warps ------------> queue --> walk ------+
 """
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import STACK_ENTRY, STACK_WORDS
-from ...arch.geometry import PREDICATES, UNIFORMS, Geometry
+from ...arch.context import STACK_ENTRY, STACK_WORDS, Reconvergence
+from ...arch.geometry import PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
 from ...interfaces.payloads import below, predicate_restore, stack_push, uniform_restore
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
@@ -17,7 +17,7 @@ from ..formats.packer import CHUNK_WORDS
 from ..formats.unpacker import Unpacker, word_beat
 from .tbs_under_way import TbsUnderWay
 
-__all__ = ["warp_state", "StateWriter"]
+__all__ = ["warp_state", "entry_words", "StateWriter"]
 
 WORDS_AHEAD = 32
 """Chunks of words that wait while earlier ones are written."""
@@ -27,9 +27,17 @@ WARPS_AHEAD = 4
 
 def warp_state(g: Geometry) -> data.StructLayout:
     """State of a warp to be written: the predicates and uniform registers with a bit, and `depth`
-    entries of the SIMT stack. `bank` tells TBs that follow each other apart."""
+    entries of the SIMT stack, a warp with lanes `live`. `bank` tells TBs that follow each other
+    apart."""
     return data.StructLayout({"warp": below(g.warps), "predicates": PREDICATES,
-                              "uniforms": UNIFORMS, "depth": range(g.stack_depth + 1), "bank": 1})
+                              "uniforms": UNIFORMS, "depth": range(g.stack_depth + 1),
+                              "live": g.warp_size, "bank": 1})
+
+
+def entry_words(word: Value) -> Value:
+    """Return the words of a stack entry that begins with `word`."""
+    entry = data.View(STACK_ENTRY, word)
+    return 1 + ~entry.whole + (entry.reconv == Reconvergence.OWN)
 
 
 class StateWriter(wiring.Component):
@@ -86,6 +94,9 @@ class StateWriter(wiring.Component):
         words, level = Value.cast(unpacker.words), unpacker.level
         predicate, uniform, push = self.restore_predicate, self.restore_uniform, self.stack_push
         entry = Signal(STACK_ENTRY)
+        size = Signal(range(STACK_WORDS + 1))  # its words
+        further = Signal(64)  # those after the first
+        under = Signal(data.StructLayout({"pc": PC_BITS, "reconv": PC_BITS}))  # the entry below
         pushed = Signal()
         over = Signal()  # the last entry of the warp is written
         m.d.comb += [
@@ -93,8 +104,16 @@ class StateWriter(wiring.Component):
             predicate.value.eq(words), uniform.warp.eq(job.warp),
             uniform.register.eq(lowest_number(job.uniforms)),
             push.payload.warp.eq(job.warp), push.payload.pc.eq(entry.pc),
-            push.payload.mask.eq(entry.mask), push.payload.reconv.eq(entry.reconv),
+            push.payload.mask.eq(Mux(entry.whole, job.live, further[:len(job.live)])),
+            push.payload.reconv.eq(Mux(entry.whole, further[:PC_BITS], further[32:32 + PC_BITS])),
+            size.eq(entry_words(entry.as_value())),
         ]
+        with m.Switch(entry.reconv):
+            for kind, reconv in ((Reconvergence.NONE, Const(PC_NONE, PC_BITS)),
+                                 (Reconvergence.BELOW, under.pc),
+                                 (Reconvergence.SAME, under.reconv)):
+                with m.Case(kind):
+                    m.d.comb += push.payload.reconv.eq(reconv)
         # The last predicate goes with the first uniform register, the last of these with a stack
         # entry.
         has_predicate, has_uniform = job.predicates.any(), job.uniforms.any()
@@ -105,21 +124,23 @@ class StateWriter(wiring.Component):
             uniform.valid.eq(has_uniform & ~predicates.any() & (level > has_predicate)),
             before.eq(has_predicate + has_uniform),
             push.valid.eq((job.depth != 0) & ~predicates.any() & ~uniforms.any()
-                          & (level >= before + STACK_WORDS)),
+                          & (level >= before + size)),
             pushed.eq(push.valid & push.ready), over.eq(pushed & (job.depth == 1)),
-            unpacker.take.eq(predicate.valid + uniform.valid + Mux(pushed, STACK_WORDS, 0)),
+            unpacker.take.eq(predicate.valid + uniform.valid + Mux(pushed, size, 0)),
             uniform.value.eq(words >> Mux(has_predicate, 32, 0)),
-            entry.eq(words >> Mux(before != 0, 32, 0)),
+            Cat(entry, further).eq(words >> (before << 5)),
         ]
         with m.If(predicate.valid):
             m.d.sync += job.predicates.eq(predicates)
         with m.If(uniform.valid):
             m.d.sync += job.uniforms.eq(uniforms)
         with m.If(pushed):
-            m.d.sync += job.depth.eq(job.depth - 1)
+            m.d.sync += [job.depth.eq(job.depth - 1), under.pc.eq(push.payload.pc),
+                         under.reconv.eq(push.payload.reconv)]
         m.d.comb += jobs.output.ready.eq((job.depth == 0) | over)
         with m.If(jobs.output.valid & jobs.output.ready):
-            m.d.sync += job.eq(jobs.output.payload)
+            m.d.sync += [job.eq(jobs.output.payload), under.pc.eq(PC_NONE),
+                         under.reconv.eq(PC_NONE)]
         m.d.comb += [
             under_way.begins.eq(self.job.valid & self.job.ready),
             under_way.begun.eq(self.job.payload.bank), under_way.ends.eq(over),

@@ -4,7 +4,6 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import HEADER_WORDS, STACK_WORDS
 from ...arch.geometry import Geometry
 from ...lib.stream_queue import StreamQueue
 from ..formats.checksum import Checksum
@@ -15,8 +14,8 @@ __all__ = ["streams_ahead", "StreamChecker"]
 STREAMS_AHEAD = 4
 """Streams that have been read whole before the first of them is asked for, but for those that an
 unpacker can hold whole."""
-SHORTEST = HEADER_WORDS + STACK_WORDS + 1
-"""Words of the shortest stream: a warp with one stack entry, of a kernel with a register or so."""
+SHORTEST = 3
+"""Words of the shortest stream: a header, a stack entry and a row of the table."""
 
 
 def streams_ahead(g: Geometry) -> int:

@@ -13,14 +13,25 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.context import (
     ENTRY_BYTES,
+    HEADER_WORDS,
+    STACK_ENTRY,
     STACK_WORDS,
     WARP_HEADER,
     Capability,
+    Reconvergence,
     area_address,
     has,
     lacks,
 )
-from ...arch.geometry import ADDRESS_BITS, MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
+from ...arch.geometry import (
+    ADDRESS_BITS,
+    MAX_REGISTERS,
+    PC_BITS,
+    PC_NONE,
+    PREDICATES,
+    UNIFORMS,
+    Geometry,
+)
 from ...arch.isa import LIVE_REST
 from ...interfaces.payloads import below, rows_per_line
 from ...interfaces.port import Port
@@ -75,6 +86,7 @@ class _Registers:
         self.uniforms = Signal(UNIFORMS)
         self.headed = Signal()
         self.entry = Signal(6)
+        self.below = Signal(data.StructLayout({"pc": PC_BITS, "reconv": PC_BITS}))
         # The bitmap word in hand, and the lines listed.
         self.group = Signal(range(g.shared_lines + 1))
         self.lines = Signal(range(g.shared_lines + 1))
@@ -94,11 +106,11 @@ class RecordWriter(wiring.Component):
     point or a barrier a mechanism that saves what is live saves the registers that are live there
     and valid, of one stopped between points all that are valid. A TB none of whose warps is left
     when it would be completed (it finished, or was killed by a fault) has `ended`: its stream is
-    closed, its entry gets no body. A warp takes 4 cycles for its choice, its registers and its
-    header, and then one for each predicate, uniform register and stack entry, while the data of the
-    one before is fetched and written; the last word of its header goes with what follows it, and so
-    do the last predicate with the first uniform register and the last of these with the first stack
-    entry, as far as four words reach.
+    closed, its entry gets no body. A warp takes 3 cycles for its choice and its registers, and then
+    one for each predicate, uniform register and stack entry, while the data of the one before is
+    fetched and written; its header goes with what follows it, and so do the last predicate with the
+    first uniform register and the last of these with the first stack entry, as far as four words
+    reach.
 
     Parameters
     ----------
@@ -246,26 +258,20 @@ class RecordWriter(wiring.Component):
                 m.next = "VIEW"
 
     def _record(self, m, regs):
-        """List the registers of one warp and write the first words of its record."""
+        """List the registers of one warp, and write its record."""
         s, view, item = self.accepted, self.warps.window.view, self.item.payload
         live = Signal(MAX_REGISTERS)
-        header = Signal(WARP_HEADER)
         m.d.comb += [
             live.eq(Cat(view.live_vector[:LIVE_REST],
                         view.live_vector[LIVE_REST].replicate(MAX_REGISTERS - LIVE_REST))
                     | view.between.replicate(MAX_REGISTERS)),
-            header.warp.eq(view.block_warp), header.depth.eq(view.depth),
-            header.predicates.eq(regs.predicates),
-            header.waiting.eq(view.waiting),
-            header.barrier.eq(view.barrier), header.live_lanes.eq(view.live),
-            header.launched_lanes.eq(view.launched), header.saved_registers.eq(regs.count),
-            header.uniforms.eq(self.warps.uniforms_written),
         ]
         with m.State("VIEW"):
             m.d.sync += [regs.valid.eq(self.flags.valid),
                          regs.predicates.eq(self.flags.predicates_written),
                          regs.uniforms.eq(self.warps.uniforms_written),
-                         regs.headed.eq(0), regs.mask.eq(s.allocated)]
+                         regs.headed.eq(0), regs.mask.eq(s.allocated),
+                         regs.below.pc.eq(PC_NONE), regs.below.reconv.eq(PC_NONE)]
             with m.If(has(s.mechanism, Capability.SAVES_LIVE_ONLY)):
                 m.d.sync += regs.mask.eq(s.allocated & live & (
                     self.flags.valid | s.scramble.replicate(MAX_REGISTERS)))
@@ -285,38 +291,71 @@ class RecordWriter(wiring.Component):
                              regs.records.eq(regs.records + 1),
                              regs.items.eq(regs.items + some),
                              regs.listed.eq(regs.listed | (some << regs.records))]
-                m.next = "HEADER"
-        first, last = header.as_value()[:32 * CHUNK_WORDS], header.as_value()[32 * CHUNK_WORDS:]
-        with m.State("HEADER"):
-            with m.If(self._emit(m, first, CHUNK_WORDS)):
                 m.next = "REST"
-        self._rest(m, regs, last)
+        self._rest(m, regs)
 
-    def _rest(self, m, regs, last_header_word):
-        """Write the rest of a record: a predicate, a uniform register and a stack entry a cycle,
-        as far as they follow one another in four words; the first chunk begins with the last word
-        of the header."""
+    def _header(self, regs):
+        """Return the first words of a record and their number."""
         view = self.warps.window.view
-        entry = Cat(view.pc, Const(0, 32 - len(view.pc)), view.mask,
-                    Const(0, 32 - self.geometry.warp_size),
-                    view.reconv, Const(0, 32 - len(view.reconv)))
+        header = Signal(WARP_HEADER)
+        exited = view.live != view.launched
+        uniforms = self.warps.uniforms_written
+        assign = [
+            header.warp.eq(view.block_warp), header.launched.eq(popcount(view.launched) - 1),
+            header.depth.eq(view.depth), header.predicates.eq(regs.predicates),
+            header.barrier.eq(Mux(view.waiting, view.barrier, 0)), header.waiting.eq(view.waiting),
+            header.exited.eq(exited), header.uniforms.eq(uniforms.any())]
+        live = Cat(view.live, Const(0, 32 - self.geometry.warp_size))
+        return assign, Cat(header, Mux(exited, Cat(live, uniforms), uniforms)), (
+            1 + exited + header.uniforms)
+
+    def _entry(self, regs):
+        """Return the words of a stack entry and their number."""
+        view = self.warps.window.view
+        entry = Signal(STACK_ENTRY)
+        mask = Cat(view.mask, Const(0, 32 - self.geometry.warp_size))
+        assign = [
+            entry.pc.eq(view.pc), entry.whole.eq(view.mask == view.live),
+            entry.reconv.eq(Mux(
+                view.reconv == PC_NONE, Reconvergence.NONE, Mux(
+                    view.reconv == regs.below.pc, Reconvergence.BELOW, Mux(
+                        view.reconv == regs.below.reconv, Reconvergence.SAME,
+                        Reconvergence.OWN))))]
+        reconv = Cat(view.reconv, Const(0, 32 - PC_BITS))
+        return assign, Cat(entry, Mux(entry.whole, reconv, Cat(mask, reconv))), (
+            1 + ~entry.whole + (entry.reconv == Reconvergence.OWN))
+
+    def _rest(self, m, regs):
+        """Write a record: a predicate, a uniform register and a stack entry a cycle, as far as they
+        follow one another in four words; the first chunk begins with the header."""
+        view = self.warps.window.view
         predicate = Signal()  # one is written
         uniform = Signal()
         stack = Signal()
-        before = Signal(range(CHUNK_WORDS))  # words in front of the stack entry
+        head = Signal(range(CHUNK_WORDS))  # words of the header
+        size = Signal(range(STACK_WORDS + 1))  # words of the stack entry
+        before = Signal(range(CHUNK_WORDS + 1))  # words in front of it
         count = Signal(range(CHUNK_WORDS + 1))
         last = Signal()
-        predicates, uniforms = without_lowest(regs.predicates), without_lowest(regs.uniforms)
+        predicates = without_lowest(regs.predicates)
+        uniforms = Signal(UNIFORMS)  # left after this chunk
+        for_header, header, header_words = self._header(regs)
+        for_entry, entry, entry_words = self._entry(regs)
         words = Mux(uniform, Cat(self.warps.uniform_value, entry), entry)
         words = Mux(predicate, Cat(self.flags.predicate_value, Const(
             0, 32 - self.geometry.warp_size), words), words)
-        words = Mux(regs.headed, words, Cat(last_header_word, words))[:32 * CHUNK_WORDS]
+        for number in range(1, HEADER_WORDS + 1):
+            words = Mux(head == number, Cat(header[:32 * number], words), words)
+        words = words[:32 * CHUNK_WORDS]
         m.d.comb += [
-            predicate.eq(regs.predicates.any()),
-            uniform.eq(regs.uniforms.any() & ~predicates.any()),
-            before.eq(~regs.headed + predicate + uniform),
-            stack.eq(~predicates.any() & ~uniforms.any() & (before <= CHUNK_WORDS - STACK_WORDS)),
-            count.eq(before + Mux(stack & (view.depth != 0), STACK_WORDS, 0)),
+            *for_header, *for_entry, head.eq(Mux(regs.headed, 0, header_words)),
+            size.eq(entry_words), predicate.eq(regs.predicates.any()),
+            uniform.eq(regs.uniforms.any() & ~predicates.any()
+                       & (head + predicate < CHUNK_WORDS)),
+            uniforms.eq(Mux(uniform, without_lowest(regs.uniforms), regs.uniforms)),
+            before.eq(head + predicate + uniform),
+            stack.eq(~predicates.any() & ~uniforms.any() & (before + size <= CHUNK_WORDS)),
+            count.eq(before + Mux(stack & (view.depth != 0), size, 0)),
             last.eq(stack & (regs.entry + 1 >= view.depth)),
         ]
         with m.State("REST"):
@@ -325,10 +364,10 @@ class RecordWriter(wiring.Component):
                 m.d.sync += regs.headed.eq(1)
                 with m.If(predicate):
                     m.d.sync += regs.predicates.eq(predicates)
-                with m.If(uniform):
-                    m.d.sync += regs.uniforms.eq(uniforms)
+                m.d.sync += regs.uniforms.eq(uniforms)
                 with m.If(stack):
-                    m.d.sync += regs.entry.eq(regs.entry + 1)
+                    m.d.sync += [regs.entry.eq(regs.entry + 1), regs.below.pc.eq(view.pc),
+                                 regs.below.reconv.eq(view.reconv)]
                 with m.If(last):
                     m.d.sync += [regs.saved.eq(regs.saved | (1 << regs.warp)),
                                  regs.live_warps.eq(regs.live_warps | (1 << view.block_warp))]
