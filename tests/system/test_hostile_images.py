@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS
+from caesura.hw.arch.context import CCB_ENTRY
 from caesura.hw.arch.faults import CommandError
 from support.selection import quick
 from support.sim.context_machine import TRANSPORTS, ContextMachine, Image, Outcome
@@ -47,7 +47,8 @@ def test_the_context_as_it_was_saved_gives_the_right_result(name):
 def bits_of(machine: ContextMachine, index: int) -> tuple[list[int], list[int]]:
     """Bits of a TB's image: those of the entry and of all heads of records; those of the rest of its stream."""
     places = Places(machine.image(index))
-    heads = {ENTRY_BITS + 32 * at + bit for at in places.heads for bit in range(32 * HEADER_WORDS)}
+    heads = {ENTRY_BITS + bit for at, end in zip(places.heads, places.scalars, strict=True)
+             for bit in range(32 * at, 32 * end)}
     every = range(ENTRY_BITS, ENTRY_BITS + 32 * places.end)
     return [*range(ENTRY_BITS), *sorted(heads)], [bit for bit in every if bit not in heads]
 

@@ -5,9 +5,10 @@ import pytest
 
 from caesura.hw.arch import context
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.context import CCB_ENTRY, HEADER_WORDS, STACK_WORDS, WARP_HEADER, Mechanism
-from caesura.hw.arch.encodings import Encoding, codes_of, encoded_words, row_words
+from caesura.hw.arch.context import CCB_ENTRY, Mechanism
+from caesura.hw.arch.encodings import Encoding, codes_of, row_words
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.image_reader import ImageReader
 from caesura.sim.golden.context_image import read_entry, restore, save
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.rtl.transport import RtlTransport
@@ -34,15 +35,12 @@ def records(entry, stream):
     """Split a stream: {warp: (record, row of the encoding table)}, and the words of shared memory."""
     count, words = entry["live_warps"].bit_count(), row_words(entry["registers"])
     table = stream[len(stream) - words * count:].reshape(count, words)
-    found, at = {}, 0
-    for row in table:
-        header = context.from_words(WARP_HEADER, stream[at:at + HEADER_WORDS])
-        size = HEADER_WORDS + header["predicates"].bit_count() + header["uniforms"].bit_count()
-        size += STACK_WORDS * header["depth"]
-        size += sum(encoded_words(code, TINY.warp_size) for code in codes_of(row))
-        found[header["warp"]] = stream[at:at + size].tolist(), row.tolist()
-        at += size
-    return found, stream[at:len(stream) - words * count].tolist()
+    reader, found = ImageReader(stream, TINY, count, entry["registers"]), {}
+    for codes, row in zip(reader.codes, table, strict=True):
+        at, record = reader.position, reader.record()
+        reader.registers(record, codes)
+        found[record.header["warp"]] = stream[at:reader.position].tolist(), row.tolist()
+    return found, stream[reader.position:len(stream) - words * count].tolist()
 
 
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)

@@ -7,15 +7,15 @@ from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import (
     CCB_ENTRY,
-    HEADER_WORDS,
     STACK_ENTRY,
     WARP_HEADER,
     Mechanism,
+    Reconvergence,
     State,
 )
 from caesura.hw.arch.encodings import Encoding, codes_of, row_words
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import PC_NONE, preset
+from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import LIVE_REST, Special
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
@@ -135,17 +135,17 @@ def test_image_of_a_divergent_warp_saves_what_pp_div_names():
     assert entry["state"] == State.COMPLETE and entry["geometry_hash"] == TINY.hash
     assert (entry["live_warps"], entry["registers"], entry["warps"], entry["launch_id"]) == (3, 4, 2, 0)
     assert entry["register_image"] == area
-    header = context.from_words(WARP_HEADER, stream[:HEADER_WORDS])
+    header = context.from_words(WARP_HEADER, stream[:1])
     assert (header["warp"], header["depth"], header["predicates"], header["waiting"]) == (0, 3, 1 << 2, 0)
-    assert (header["live_lanes"], header["launched_lanes"], header["saved_registers"]) == (0xFF, 0xFF, 1)
+    assert (header["launched"], header["exited"], header["uniforms"]) == (7, 0, 0)
     assert encodings(entry, stream) == [{1: Encoding.RANDOM}] * 2
-    assert stream[HEADER_WORDS] == 0b111  # predicate 2
-    at = HEADER_WORDS + 1
-    stack = [context.from_words(STACK_ENTRY, stream[at + 3 * k:at + 3 + 3 * k]) for k in range(3)]
-    assert [(e["pc"], e["mask"], e["reconv"]) for e in stack] == [(9, 0xFF, PC_NONE), (5, 0xF8, 9), (8, 0x07, 9)]
-    at += 9
-    assert stream[at:at + 8] == [0x100 + lane for lane in range(8)] and header["uniforms"] == 0
-    assert stream[at + 8] & 0xFF == 1  # the second warp's record
+    assert stream[1] == 0b111  # predicate 2
+    stack = [context.to_words(STACK_ENTRY, pc=pc, whole=whole, reconv=reconv) for pc, whole, reconv in (
+        (9, 1, Reconvergence.NONE), (5, 0, Reconvergence.BELOW), (8, 0, Reconvergence.SAME))]
+    assert stream[2:7] == [*stack[0], *stack[1], 0xF8, *stack[2], 0x07]
+    at = 7
+    assert stream[at:at + 8] == [0x100 + lane for lane in range(8)]
+    assert stream[at + 8] & 0x1F == 1  # the second warp's record
     line = (entry["shared_image"] - area) // 4
     assert stream[line] == 0b010
     assert stream[line + 1] == 0x103  # lane 3, the last thread, wrote last
@@ -167,9 +167,9 @@ def test_written_uniform_registers_follow_the_predicates_and_come_back(mechanism
     bench.transport.advance(12)
     bench.preempt(0, mechanism)
     _, stream = read_image(bench, loaded)
-    header = context.from_words(WARP_HEADER, stream[:HEADER_WORDS])
-    assert header["uniforms"] == 1 << 31 | 1 << 9 | 1 << 2 and header["predicates"] == 1 << 4
-    assert stream[HEADER_WORDS:HEADER_WORDS + 4] == [0xFF, 0, 5, 0x1234_5678]
+    header = context.from_words(WARP_HEADER, stream[:1])
+    assert header["uniforms"] and header["predicates"] == 1 << 4
+    assert stream[1:6] == [1 << 31 | 1 << 9 | 1 << 2, 0xFF, 0, 5, 0x1234_5678]
     bench.resume(0, scramble=True)
     bench.transport.advance(6)
     for warp in bench.transport.machine.resident()[0].warps:
@@ -321,7 +321,7 @@ def test_a_full_barrier_is_held_while_a_preempt_is_pending_and_released_after_th
     bench.transport.advance(3)
     bench.preempt(0, Mechanism.LIVE)
     _, stream = read_image(bench, loaded)
-    header = context.from_words(WARP_HEADER, stream[:HEADER_WORDS])
+    header = context.from_words(WARP_HEADER, stream[:1])
     assert (header["waiting"], header["barrier"]) == (1, 5)
     bench.resume(0)
     bench.finish(0, 20)

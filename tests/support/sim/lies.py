@@ -10,10 +10,10 @@ import numpy as np
 from caesura.hw.arch import context
 from caesura.hw.arch.context import (
     CCB_ENTRY,
-    HEADER_WORDS,
-    STACK_WORDS,
+    STACK_ENTRY,
     WARP_HEADER,
     Mechanism,
+    Reconvergence,
 )
 from caesura.hw.arch.encodings import (
     CODE_BITS,
@@ -25,6 +25,7 @@ from caesura.hw.arch.encodings import (
     row_words,
 )
 from caesura.hw.arch.geometry import PC_BITS, PC_NONE, PREDICATES, SEGMENT_BYTES, WORD_BYTES
+from caesura.hw.arch.image_reader import ImageReader
 
 from .context_machine import TINY, VICTIM, Image
 
@@ -55,20 +56,21 @@ class Places:
     def __init__(self, image: Image):
         fields = image.fields
         self.end = fields["length"] // WORD_BYTES
-        self.table = self.end - ROW * fields["live_warps"].bit_count()
+        records = fields["live_warps"].bit_count()
+        self.table = self.end - ROW * records
         self.heads, self.scalars, self.stacks, self.registers, self.depths = [], [], [], [], []
-        at = 0
-        for row in range(self.table, self.end, ROW):
-            head = context.from_words(WARP_HEADER, image.stream[at:at + HEADER_WORDS])
-            scalars = head["predicates"].bit_count() + head["uniforms"].bit_count()
+        reader = ImageReader(np.array(image.stream[:self.end], np.uint32), TINY, records, VICTIM.registers)
+        for codes in reader.codes:
+            at = reader.position
+            record = reader.record()
+            head = context.from_words(WARP_HEADER, image.stream[at:at + 1])
             self.heads.append(at)
-            self.scalars.append(at + HEADER_WORDS)
-            self.stacks.append(at + HEADER_WORDS + scalars)
-            self.depths.append(head["depth"])
-            self.registers.append(self.stacks[-1] + STACK_WORDS * head["depth"])
-            codes = codes_of(np.array(image.stream[row:row + ROW]))
-            at = self.registers[-1] + sum(encoded_words(code, TINY.warp_size) for code in codes)
-        self.lines = at
+            self.scalars.append(at + 1 + head["exited"] + head["uniforms"])
+            self.stacks.append(self.scalars[-1] + len(record.predicates) + len(record.uniforms))
+            self.depths.append(len(record.stack))
+            self.registers.append(reader.position)
+            reader.registers(record, codes)
+        self.lines = reader.position
 
 
 def _values(width: int, value: int, *others: int) -> list[int]:
@@ -110,19 +112,16 @@ def _with(image: Image, **words: int) -> Image:
 
 
 def _of_heads(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
-    others = {"warp": (2, 3, 4, 8), "depth": (TINY.stack_depth, TINY.stack_depth + 1), "waiting": (2, 3),
-              "predicates": (1 << PREDICATES,), "live_lanes": (0x80, 0x100, 0x1FF), "launched_lanes": (0x80, 0x100),
-              "saved_registers": (TINY.regs_per_thread, VICTIM.registers)}
+    others = {"warp": (2, 3, 4, 8), "depth": (TINY.stack_depth, TINY.stack_depth + 1)}
     for number, at in enumerate(places.heads):
-        words = image.stream[at:at + HEADER_WORDS]
-        head = context.from_words(WARP_HEADER, words)
+        head = context.from_words(WARP_HEADER, image.stream[at:at + 1])
         for name, place in WARP_HEADER:
             for value in _values(place.width, head[name], *others.get(name, ())):
-                new = context.to_words(WARP_HEADER, **head | {name: value})
-                changed = image.copy()
-                changed.stream[at:at + HEADER_WORDS] = new
-                changed.seal()
-                yield f"record {number}: {name} = {value:#x}", changed
+                new, = context.to_words(WARP_HEADER, **head | {name: value})
+                yield f"record {number}: {name} = {value:#x}", _with(image, **{f"w{at}": new})
+        for further in range(at + 1, places.scalars[number]):
+            for value in _values(32, image.stream[further], 0x80, 0x100, 0x1FF):
+                yield f"record {number}: word {further} = {value:#x}", _with(image, **{f"w{further}": value})
 
 
 def _of_words(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
@@ -133,7 +132,8 @@ def _of_words(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
                                                              strict=True)):
         for at in range(scalars, registers):
             part = "stack" if at >= stack else "scalar"
-            for value in _values(32, image.stream[at], *(near if part == "stack" else (0xFF, 0x100))):
+            forms = [image.stream[at] ^ bits << PC_BITS for bits in range(1, 8)]  # other words follow
+            for value in _values(32, image.stream[at], *((*near, *forms) if part == "stack" else (0xFF, 0x100))):
                 yield f"record {number}: {part} word {at} = {value:#x}", _with(image, **{f"w{at}": value})
         for at in (registers, places.lines - 1 if number else places.heads[1] - 1):
             for value in _values(32, image.stream[at]):
@@ -143,9 +143,9 @@ def _of_words(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
 
 
 def _of_encodings(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
-    """Codes of registers, also beyond the kernel's: alone, and with the number of registers in the record right."""
+    """Codes of registers, also beyond the kernel's."""
     strange = sorted({*range(1 << CODE_BITS)} - {*KNOWN})
-    for number, head in enumerate(places.heads):
+    for number in range(len(places.heads)):
         row = places.table + ROW * number
         for register in range(CODES * ROW):
             at, low = row + register // CODES, CODE_BITS * (register % CODES)
@@ -154,11 +154,7 @@ def _of_encodings(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
             for code in sorted({Encoding.DEAD, Encoding.LOW_4, Encoding.RANDOM, Encoding.UNIFORM_8, Encoding.STRIDED_8,
                                 *some} - {old}):
                 new = image.stream[at] & ~((1 << CODE_BITS) - 1 << low) | code << low
-                what = f"record {number}: code of r{register} = {int(code)}"
-                yield what, _with(image, **{f"w{at}": new})
-                count = image.stream[head + 3] + (code != 0) - (old != 0)
-                if count != image.stream[head + 3]:
-                    yield f"{what}, counted", _with(image, **{f"w{at}": new, f"w{head + 3}": count & WORD - 1})
+                yield f"record {number}: code of r{register} = {int(code)}", _with(image, **{f"w{at}": new})
         codes = codes_of(np.array(image.stream[row:row + ROW]))
         last, = np.flatnonzero(codes)[-1:]
         for register in range(last + 1, len(codes)):
@@ -185,15 +181,30 @@ def _of_lengths(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
             yield f"{words:+} words at {at}", changed
 
 
+def _with_lanes(image: Image, at: int, lanes: int) -> Image:
+    """Return an image in whose record at `at` so many lanes are live, a word more if all were; not yet sealed."""
+    changed = image.copy()
+    size, head = len(changed.stream), context.from_words(WARP_HEADER, image.stream[at:at + 1])
+    changed.stream[at:at + 1] = context.to_words(WARP_HEADER, **head | {"exited": 1})
+    changed.stream[at + 1:at + 1 + head["exited"]] = [lanes]
+    changed.stream = changed.stream[:size]
+    changed.change(length=changed.fields["length"] + WORD_BYTES * (1 - head["exited"]))
+    return changed
+
+
 def _of_order(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
     """Records of the same warp, with lanes and without; warps that are not in the entry."""
     first, second = places.heads
+    number = (1 << WARP_HEADER["warp"].width) - 1
     for lanes in (0, 1, 0xFF):
         for at, other in ((first, second), (second, first)):
-            word = image.stream[at] & ~0xFF | image.stream[other] & 0xFF
-            yield (f"the warp of the record at {at} twice, with lanes {lanes:#x}",
-                   _with(image, **{f"w{at}": word, f"w{first + 1}": lanes}))
-    yield "no lanes at all", _with(image, **{f"w{at + 1}": 0 for at in places.heads})
+            changed = _with(image, **{f"w{at}": image.stream[at] & ~number | image.stream[other] & number})
+            changed = _with_lanes(changed, first, lanes)
+            changed.seal()
+            yield f"the warp of the record at {at} twice, with lanes {lanes:#x}", changed
+    changed = _with_lanes(_with_lanes(image, second, 0), first, 0)
+    changed.seal()
+    yield "no lanes at all", changed
 
 
 def lies(image: Image, area_bytes: int) -> list[tuple[str, Image]]:
@@ -219,13 +230,18 @@ def random_image(image: Image, rng: random.Random) -> Image:
     for warp in warps:
         codes = [rng.choice(KNOWN) for _ in range(VICTIM.registers)]
         predicates, uniforms, depth = number(PREDICATES), number(32), rng.randint(1, g.stack_depth)
+        exited, some = rng.getrandbits(1), int(uniforms != 0)
         stream += context.to_words(
-            WARP_HEADER, warp=warp, depth=depth, predicates=predicates, waiting=rng.getrandbits(1),
-            barrier=rng.choice((0, rng.getrandbits(4))), live_lanes=number(8), launched_lanes=number(8),
-            saved_registers=sum(code != Encoding.DEAD for code in codes), uniforms=uniforms)
+            WARP_HEADER, warp=warp, launched=number(5), depth=depth, predicates=predicates, exited=exited,
+            waiting=rng.getrandbits(1), barrier=rng.choice((0, rng.getrandbits(4))), uniforms=some, none=number(1))
+        stream += [number(8)] * exited + [uniforms] * some
         stream += [number(8) for _ in range(predicates.bit_count())]
         stream += [number(32) for _ in range(uniforms.bit_count())]
-        stream += [word for _ in range(depth) for word in (pc(), number(8), pc())]
+        for _ in range(depth):
+            whole, reconv = rng.getrandbits(1), rng.choice(list(Reconvergence))
+            stream += context.to_words(STACK_ENTRY, pc=pc() & (1 << PC_BITS) - 1, whole=whole, reconv=reconv,
+                                       none=number(4))
+            stream += [number(8)] * (not whole) + [pc()] * (reconv == Reconvergence.OWN)
         stream += [number(32) for code in codes for _ in range(encoded_words(code, g.warp_size))]
         table += row_of(codes)
     lines = rng.getrandbits(LINES)

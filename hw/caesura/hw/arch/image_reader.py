@@ -25,8 +25,8 @@ class WarpRecord:
     Attributes
     ----------
     header : dict of str to int
-        `warp`, `waiting` and `barrier` of its `context.WARP_HEADER`, and the vectors
-        `launched_lanes` and `live_lanes`.
+        `warp`, `waiting`, `barrier` and `predicates` of its `context.WARP_HEADER`, and the vectors
+        `launched_lanes`, `live_lanes` and `uniforms`.
     predicates, uniforms : dict of int to int
         Those that were written.
     stack : list of tuple of int
@@ -95,7 +95,8 @@ class ImageReader:
         live = int(self.take(1)[0]) & launched if fields["exited"] else launched
         uniforms = int(self.take(1)[0]) if fields["uniforms"] else 0
         header = {name: fields[name] for name in ("warp", "waiting", "barrier")}
-        header |= {"launched_lanes": launched, "live_lanes": live}
+        header |= {"launched_lanes": launched, "live_lanes": live, "uniforms": uniforms,
+                   "predicates": fields["predicates"]}
         if not 1 <= fields["depth"] <= self._g.stack_depth:
             raise BadImage(f"record of warp {fields['warp']}: stack {fields['depth']} deep")
         predicates = self._written(fields["predicates"], PREDICATES)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, WARP_HEADER, Capability, Mechanism
+from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism
 from caesura.hw.arch.encodings import Encoding, encode, encoded_words, in_order, row_of, row_words
-from caesura.hw.arch.geometry import PC_BITS, PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
+from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.image_reader import BadImage, ImageReader
+from caesura.hw.arch.image_writer import record_words
 from caesura.hw.arch.isa import liveness_vector, registers_of_vector
 
 from .state.kernel import Kernel
@@ -64,7 +65,7 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
         else:
             saved = list(range(kernel.registers))
         codes, words = _encoded(warp, saved, mechanism, scramble)
-        parts += [np.array(_warp_record(warp, len(saved)), np.uint32), words]
+        parts += [np.array(_warp_record(warp), np.uint32), words]
         row = np.full(kernel.registers, Encoding.DEAD, np.uint8)
         row[saved] = codes
         table += row_of(row)
@@ -100,17 +101,13 @@ def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, scramble: bool)
     return codes, np.concatenate([np.zeros(0, np.uint32), *rows])
 
 
-def _warp_record(warp: Warp, saved: int) -> list[int]:
+def _warp_record(warp: Warp) -> list[int]:
     """Return a warp record up to its registers."""
-    words = context.to_words(
-        WARP_HEADER, warp=warp.index, depth=len(warp.stack), predicates=warp.written, waiting=int(warp.waiting),
-        barrier=warp.barrier if warp.waiting else 0, live_lanes=warp.live, launched_lanes=warp.launched,
-        saved_registers=saved, uniforms=warp.uniforms_written)
-    words += [warp.predicates[p] for p in range(PREDICATES) if warp.written >> p & 1]
-    words += [int(warp.uniforms[u]) for u in range(UNIFORMS) if warp.uniforms_written >> u & 1]
-    for entry in warp.stack:
-        words += [entry.pc, entry.mask & warp.live, entry.reconv]
-    return words
+    return record_words(
+        warp.index, warp.launched, warp.live, warp.barrier if warp.waiting else None,
+        {p: warp.predicates[p] for p in range(PREDICATES) if warp.written >> p & 1},
+        {u: int(warp.uniforms[u]) for u in range(UNIFORMS) if warp.uniforms_written >> u & 1},
+        [(entry.pc, entry.mask & warp.live, entry.reconv) for entry in warp.stack])
 
 
 def read_entry(g: Geometry, words: np.ndarray) -> dict[str, int]:
@@ -203,22 +200,22 @@ def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, image: ImageRe
     As in the RTL a lane, a predicate or a bit of a PC that the machine has not is not looked at.
     """
     g = tb.g
-    lanes, pcs = (1 << g.warp_size) - 1, (1 << PC_BITS) - 1
+    lanes = (1 << g.warp_size) - 1
     record = image.record()
     header = record.header
     if not alive >> header["warp"] & 1:
         raise BadImage(f"record of warp {header['warp']}")
     warp = tb.warps[header["warp"]]
-    warp.live, warp.launched = header["live_lanes"] & lanes, header["launched_lanes"] & lanes
-    warp.waiting, warp.barrier = bool(header["waiting"] & 1), header["barrier"]
+    warp.live, warp.launched = header["live_lanes"], header["launched_lanes"]
+    warp.waiting, warp.barrier = bool(header["waiting"]), header["barrier"]
     warp.live_vector = liveness_vector(np.flatnonzero(codes).tolist())
-    warp.written = header["predicates"] & (1 << PREDICATES) - 1
+    warp.written = header["predicates"]
     for p, value in record.predicates.items():
         warp.predicates[p] = value & lanes
     warp.uniforms_written = header["uniforms"]
     for u, value in record.uniforms.items():
         warp.uniforms[u] = value
-    warp.stack = [StackEntry(pc & pcs, mask & lanes, reconv & pcs) for pc, mask, reconv in record.stack]
+    warp.stack = [StackEntry(*entry) for entry in record.stack]
     saved = image.registers(record, codes)
     for r in range(tb.kernel.registers):
         if r in saved:
