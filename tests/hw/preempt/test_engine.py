@@ -207,7 +207,8 @@ def test_save_and_restore_keep_to_the_time_limit(name, mechanism, latency):
     latency = latency or g.memory_latency
     machine, layout = filled(g.replace(memory_latency=latency), 31, 0.0, drain=60)
     allowed = allowance(g)
-    fixed = sum(allowed.warp_cycles + len(warp.uniforms) for warp in machine.warps.values())  # these move word by word
+    scalars = sum(len(warp.uniforms) + len(warp.predicates) for warp in machine.warps.values())  # move word by word
+    fixed = allowed.warp_cycles * len(machine.warps) + scalars
     tbs = len(machine.tbs)
 
     async def scenario(ctx):

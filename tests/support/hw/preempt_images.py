@@ -182,7 +182,7 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
     for n in live:
         warp, record = before["warps"][n], records[n]
         assert (record["launched_lanes"], record["live_lanes"]) == (warp["launched"], warp["live"])
-        assert (record["waiting"], record["barrier"]) == (warp["waiting"], warp["barrier"])
+        assert (record["waiting"], record["barrier"]) == (warp["waiting"], warp["barrier"] * warp["waiting"])
         assert record["stack"] == warp["stack"] and record["predicate_values"] == warp["predicates"]
         assert record["uniform_values"] == warp["uniforms"]
         saved = expected_registers(mechanism, scramble, k.registers, warp)
@@ -240,8 +240,9 @@ def expect_restored(machine: Machine, before: Mapping[int, Snapshot], mechanism:
             if was is None:
                 assert now is None and machine.warps[slot].launched == 0 and not machine.warps[slot].stack
                 continue
-            for name in ("launched", "live", "waiting", "barrier", "stack", "predicates", "uniforms"):
+            for name in ("launched", "live", "waiting", "stack", "predicates", "uniforms"):
                 assert now[name] == was[name], name
+            assert now["barrier"] == was["barrier"] * was["waiting"]
             zero = [0] * machine.g.warp_size
             saved = expected_registers(mechanism, scramble, registers, was)
             for r in saved:

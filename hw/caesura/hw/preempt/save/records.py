@@ -74,6 +74,7 @@ class _Registers:
         self.row = Signal(resident_tb(g))
         self.area = Signal(ADDRESS_BITS)
         self.saved = Signal(g.warps)
+        self.ready = Signal(g.warps)  # of its warps those that can be saved
         self.live_warps = Signal(32)
         self.bank = Signal()
         self.ended = Signal()
@@ -106,11 +107,11 @@ class RecordWriter(wiring.Component):
     point or a barrier a mechanism that saves what is live saves the registers that are live there
     and valid, of one stopped between points all that are valid. A TB none of whose warps is left
     when it would be completed (it finished, or was killed by a fault) has `ended`: its stream is
-    closed, its entry gets no body. A warp takes 3 cycles for its choice and its registers, and then
-    one for each predicate, uniform register and stack entry, while the data of the one before is
-    fetched and written; its header goes with what follows it, and so do the last predicate with the
-    first uniform register and the last of these with the first stack entry, as far as four words
-    reach.
+    closed, its entry gets no body. A warp takes 2 cycles for its registers, one more for its choice
+    if it has to be waited for, and then one for each predicate, uniform register and stack entry,
+    while the data of the one before is fetched and written; its header goes with what follows it,
+    and so do the last predicate with the first uniform register and the last of these with the
+    first stack entry, as far as four words reach.
 
     Parameters
     ----------
@@ -220,7 +221,7 @@ class RecordWriter(wiring.Component):
         """Take a TB, then its warps one by one as they stop."""
         g, row, s = self.geometry, regs.row, self.accepted
         running = Signal(g.warps)
-        ready = Signal(g.warps)
+        ready = regs.ready
         m.d.comb += [running.eq(row.warps & ~regs.saved & ~self.exited),
                      ready.eq(running & self.stopped)]
         with m.State("IDLE"):
@@ -337,6 +338,7 @@ class RecordWriter(wiring.Component):
         before = Signal(range(CHUNK_WORDS + 1))  # words in front of it
         count = Signal(range(CHUNK_WORDS + 1))
         last = Signal()
+        others = Signal.like(regs.ready)  # warps that can be saved besides
         predicates = without_lowest(regs.predicates)
         uniforms = Signal(UNIFORMS)  # left after this chunk
         for_header, header, header_words = self._header(regs)
@@ -357,6 +359,7 @@ class RecordWriter(wiring.Component):
             stack.eq(~predicates.any() & ~uniforms.any() & (before + size <= CHUNK_WORDS)),
             count.eq(before + Mux(stack & (view.depth != 0), size, 0)),
             last.eq(stack & (regs.entry + 1 >= view.depth)),
+            others.eq(regs.ready & ~(1 << regs.warp)),
         ]
         with m.State("REST"):
             with m.If(self._emit(m, words, count, last=last,
@@ -372,6 +375,9 @@ class RecordWriter(wiring.Component):
                     m.d.sync += [regs.saved.eq(regs.saved | (1 << regs.warp)),
                                  regs.live_warps.eq(regs.live_warps | (1 << view.block_warp))]
                     m.next = "WARP"
+                    with m.If(others.any()):
+                        m.d.sync += [regs.warp.eq(lowest_number(others)), regs.entry.eq(0)]
+                        m.next = "VIEW"
 
     def _shared(self, m, regs):
         """Write the bitmap of the shared lines, then list the lines."""
