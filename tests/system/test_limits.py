@@ -27,8 +27,9 @@ FEW = MOMENTS[2], MOMENTS[1], MOMENTS[3]
 """Where one moment will do at which something is saved, in this order."""
 
 
-MISSED = {("wide_port", "find_range_k", "save")}
-"""Limits that are not kept: its warps have a dozen uniform registers, which are saved a word a cycle."""
+MISSED = {("gtx480", "find_range_k", Mechanism.LIVE_CP, "restore"),
+          ("wide_port", "find_range_k", Mechanism.LIVE_CP, "save")}
+"""Limits that are not kept: its warps have a dozen uniform registers, which are moved a word a cycle."""
 
 
 @pytest.mark.parametrize(("g", "name", "mechanism", "moments"), [
@@ -42,7 +43,8 @@ def test_save_and_restore_keep_to_the_limit_of_the_bus(g, name, mechanism, momen
     saved = 0
     for early, gang in preemptions(g, name, mechanism, moments=moments):
         for result in (early, gang):
-            assert [each for each in failures(result) if (g.name, name, each.split(":")[0]) not in MISSED] == []
+            assert [each for each in failures(result)
+                    if (g.name, name, mechanism, each.split(":")[0]) not in MISSED] == []
             if result.preempt is None:
                 continue
             saved += result.preempt.tbs
