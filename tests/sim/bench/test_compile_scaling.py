@@ -107,3 +107,9 @@ def test_an_f64_heavy_kernel_has_a_limit_of_its_own():
 def test_measured_is_what_is_compiled():
     found = measure(200, 1)
     assert found["instructions"] == len(compile_ptx(LargeKernel(200, 1).ptx)["large"].code)
+
+
+def test_memory_of_the_process_that_starts_a_compilation_is_not_counted():
+    held = np.ones(40_000_000)
+    row, = run([200])["runs"]
+    assert 0 < row["peak_bytes"] < held.nbytes

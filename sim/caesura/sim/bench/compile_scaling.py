@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import json
 import math
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from caesura.sim.workloads.large import LargeKernel
 from caesura.software.compiler import CompileOptions, compile_ptx
@@ -60,7 +60,14 @@ def measure(size: int, seed: int = 0, registers: int | None = None, name: str = 
     seconds = time.process_time() - started
     return {"kernel": name, "size": size, "instructions": len(image.code), "registers": image.registers,
             "local_bytes": image.local_bytes, "seconds": seconds,
-            "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+            "peak_bytes": _peak_bytes()}
+
+
+def _peak_bytes() -> int:
+    """Return the most memory that was resident in this process; `resource.getrusage` counts that of the process that
+    started it as well."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
 
 
 def _in_child(size: int, seed: int, registers: int | None, name: str = RANDOM) -> dict:
