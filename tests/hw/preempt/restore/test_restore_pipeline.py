@@ -109,10 +109,11 @@ class Image:
 
 
 class Bench:
-    """The words that come and the core that is written; `core` is what it holds."""
+    """The words that come, `slow` a word or none at a time, and the core that is written."""
 
-    def __init__(self, g, rng, stall):
+    def __init__(self, g, rng, stall, slow=False):
         self.g, self.rng, self.stall, self.dut = g, rng, stall, component(RestorePipeline, g)
+        self.slow = slow
         self.forget()
 
     def forget(self):
@@ -166,7 +167,8 @@ class Bench:
             if failed_at is not None and taken >= failed_at:
                 ctx.set(dut.failed, 1)
             most = self.g.window_words
-            level = min(max(level, rng.choice([most, most, rng.randint(0, most)])), len(words) - taken)
+            more = rng.choice([0, 1, rng.randint(0, most)] if self.slow else [most, most, rng.randint(0, most)])
+            level = min(max(level, more), len(words) - taken)
             ctx.set(dut.words, words[taken:taken + level] + [rng.getrandbits(32)] * (most - level))
             ctx.set(dut.level, level)
             if taken == len(words) and rng.random() < 0.3:
@@ -307,6 +309,28 @@ def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, cod
     simulate(dut, bench)
     warps = accepted["warps"]
     assert [after - before for before, after in zip(ends, ends[1:], strict=False)] == [warps * (cycles + 1) + 1] * 2
+
+
+def test_a_stream_that_ends_with_a_stack_entry():
+    """Nothing follows the state of the last record; with its last word missing the stream is bad, without it not."""
+    g, rng = GEOMETRIES["8x8"], random.Random(5)
+    accepted, bench = accepted_of(g, 5, 0), Bench(g, rng, 0.3, slow=True)
+
+    async def scenario(ctx):
+        for number in range(60):
+            image = Image(g, rng, accepted, "least", accepted["warps"])
+            for warp in image.warps.values():
+                warp.predicates = dict.fromkeys(range(number % 6), 7)
+                warp.stack = [(9, warp.live, PC_NONE)]
+            image.tail = -(number % 3 == 2)
+            assert await bench.restore(ctx, image) == (image.tail != 0)
+            if image.tail:
+                await ctx.tick().repeat(20)
+                bench.forget()
+            else:
+                bench.check(image)
+
+    bench.run(accepted, scenario)
 
 
 FAULTS = {

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from caesura.hw.arch.context import STACK_ENTRY, Reconvergence, to_words
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.image_writer import stack_words
 from caesura.hw.preempt.restore.state_writer import StateWriter
@@ -39,7 +40,7 @@ class State:
                        for at in range(0, len(words), 4)]
 
 
-def run(states, rng, stall):
+def run(states, rng, stall, words_stall=None):
     """Give the states to a writer; return the cycles from the first write to the last."""
     dut, scalars, times = component(StateWriter, G), {"predicate": [], "uniform": []}, []
     pushes = [push for state in states for push in state.stack]
@@ -59,7 +60,8 @@ def run(states, rng, stall):
             assert bool(ctx.get(dut.pending)) == (number < len(pushes) - 1)
 
     simulate(dut, put_all(dut.job, [state.job for state in states], rng, stall),
-             put_all(dut.words, [chunk for state in states for chunk in state.chunks], rng, stall), sink,
+             put_all(dut.words, [chunk for state in states for chunk in state.chunks], rng,
+                     stall if words_stall is None else words_stall), sink,
              watches=[steady(dut.stack_push), watch])
     assert scalars == {name: [each for state in states for each in getattr(state, name + "s")] for name in scalars}
     return times[-1] - times[0] + 1
@@ -70,6 +72,21 @@ def test_the_state_of_many_warps_comes_back():
     sizes = [(0, 0, 1), (7, 32, G.stack_depth), (1, 0, 1), (0, 1, 1), (1, 1, 2), *(
         (rng.randint(0, 7), rng.randint(0, 32), rng.randint(1, G.stack_depth)) for _ in range(12))]
     run([State(rng, *size) for size in rng.sample(sizes, len(sizes))], rng, 0.3)
+    run([State(rng, *size) for size in rng.sample(sizes, len(sizes))], rng, 0.1, words_stall=0.8)
+
+
+def test_below_the_bottom_entry_there_is_none():
+    """An image may say that its reconvergence PC is that of the entry below, or its PC: the warp before has no part."""
+    rng = random.Random(1)
+    states = []
+    for kind in (Reconvergence.BELOW, Reconvergence.SAME) * 2:
+        states.append(State(rng, 0, 0, 2))
+        hostile = State(rng, 0, 0, 1)
+        word, = to_words(STACK_ENTRY, pc=9, whole=1, reconv=kind)
+        hostile.chunks = [{"words": [word, 1, 2, 3], "count": 1}]
+        hostile.stack = [{**hostile.stack[0], "pc": 9, "mask": hostile.job["live"], "reconv": PC_NONE}]
+        states.append(hostile)
+    run(states, rng, 0.3)
 
 
 @pytest.mark.parametrize("predicates, uniforms, depth, cycles", [

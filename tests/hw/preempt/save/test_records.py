@@ -335,3 +335,22 @@ def test_a_warp_takes_two_cycles_and_those_of_its_record(predicates, uniforms):
         assert took[slot] - took[slot - 1] == 2 + cycles_of(head, predicates, uniforms, entries)
     bench.check(0, row, 0)
     bench.nothing_left()
+
+
+def test_the_stack_of_the_warp_before_has_no_part():
+    """Each bottom entry reconverges where the top of the warp before goes on, which is not below it."""
+    g, rng = TINY, random.Random(3)
+    bench = Bench(g, rng, Mechanism.OCCUPIED, 0, 0, 4, 0)
+    row = bench.row(0, [0, 1, 2, 3], 0)
+    for warp in bench.warps:
+        warp.stack = [(5, warp.view["live"], 5), (5, warp.view["live"], 5)]
+
+    async def end(ctx):
+        bench.state(ctx, 0b1111, 0)
+        await put(ctx, bench.dut.target, {"tb": 0, "row": row})
+        while not bench.closes:
+            await ctx.tick()
+
+    bench.run(end)
+    bench.check(0, row, 0)
+    bench.nothing_left()
