@@ -16,9 +16,8 @@ An area holds one unbroken stream of 32-bit little-endian words:
   each written uniform register in ascending order; the SIMT stack from the bottom up, of each entry
   a `STACK_ENTRY` (a word), its active mask unless that is the `whole` of the live lanes, and its
   reconvergence PC if that is its `Reconvergence.OWN`; then the saved registers, encoded as
-  `hw.arch.encodings` says:
-  those of which something is kept of each lane in ascending order, then the uniform and strided
-  ones in ascending order;
+  `hw.arch.encodings` says: those of which something is kept of each lane in ascending order, then
+  the uniform and strided ones in ascending order;
 * then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved),
   then the saved lines in ascending order. Absent if the TB has no shared memory;
 * then the **encoding table**: of each warp record, in the order of the records, a row with an
@@ -72,12 +71,11 @@ from __future__ import annotations
 import enum
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
 from amaranth.hdl import Value
 from amaranth.lib import data
 
-from .encodings import CODE_BITS, row_words
+from .encodings import CODE_BITS, Number, row_words
 from .errors import InputError
 from .geometry import (
     CHUNK_WORDS,
@@ -93,12 +91,8 @@ from .geometry import (
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks",
            "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "ENTRY_WORDS",
            "Reconvergence", "ENCODING_ROW", "HEADER_WORDS", "STACK_WORDS", "area_bound",
-           "ccb_bytes",
-           "entry_address", "record_address", "area_address", "entry_crc", "generations_crc",
-           "stream_crcs", "to_words", "from_words"]
-
-Number = TypeVar("Number", int, Value)
-"""A number, or a value of the hardware."""
+           "ccb_bytes", "entry_address", "record_address", "area_address", "entry_crc",
+           "generations_crc", "stream_crcs", "to_words", "from_words"]
 
 VERSION = 6
 """Format version, in every entry and record."""

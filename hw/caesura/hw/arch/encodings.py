@@ -39,7 +39,7 @@ from amaranth.hdl import Value
 
 from .geometry import MAX_REGISTERS
 
-__all__ = ["Encoding", "CODE_BITS", "MAX_ROW_WORDS", "NIBBLES", "QUAD", "SMALLEST_GROUP",
+__all__ = ["Number", "Encoding", "CODE_BITS", "MAX_ROW_WORDS", "NIBBLES", "QUAD", "SMALLEST_GROUP",
            "encodings_of", "encoded_words", "encode", "decode", "plane_bits", "row_words",
            "row_of", "codes_of", "in_order", "read_registers"]
 

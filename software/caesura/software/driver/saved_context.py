@@ -94,7 +94,6 @@ def _read_warp(launch: Launch, image: ImageReader, codes: np.ndarray) -> WarpCon
     record = image.record()
     header = record.header
     where = f"record of warp {header['warp']}"
-    _check(header["live_lanes"] & ~header["launched_lanes"] == 0, f"{where}: lanes live that were never launched")
     stack = tuple(StackEntry(*entry) for entry in record.stack)
     _check(all(entry.pc <= len(code.code) for entry in stack), f"{where}: a PC beyond the kernel")
     metadata = WORD_BYTES * (image.position - start + row_words(code.registers))

@@ -6,11 +6,17 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.encodings import SMALLEST_GROUP, Encoding, decode
+from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding, decode
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import below
 
-__all__ = ["group_words", "grouped_register", "decoded_beat", "GroupDecoder"]
+__all__ = ["grouped", "group_words", "grouped_register", "decoded_beat", "GroupDecoder"]
+
+
+def grouped(codes: Value) -> Value:
+    """Return the vector of the uniform and strided registers among those with `codes`."""
+    return Cat(codes[low:low + CODE_BITS] > Encoding.RANDOM
+               for low in range(0, len(codes), CODE_BITS))
 
 
 def group_words(g: Geometry, code: Value) -> Value:

@@ -16,6 +16,8 @@ from ...arch.encodings import (
 from ...arch.geometry import CHUNK_WORDS, MAX_REGISTERS, Geometry
 from ...interfaces.payloads import below
 from ...lib.bits import popcount
+from ..compress.group_decoder import grouped
+from ..compress.register_encoder import by_lane
 from ..formats.checksum import Checksum
 
 __all__ = ["ROW_PARTS", "EncodingTable"]
@@ -93,9 +95,8 @@ class EncodingTable(wiring.Component):
             checksum.start.eq(self.write & (self.record == 0) & (self.part == 0)),
             self.crc.eq(checksum.crc),
             read.addr.eq(self.record), self.codes.eq(read.data),
-            self.by_lane.eq(Cat((code != Encoding.DEAD) & (code <= Encoding.RANDOM)
-                                for code in codes)),
-            self.grouped.eq(Cat(code > Encoding.RANDOM for code in codes)),
+            self.by_lane.eq(Cat((code != Encoding.DEAD) & by_lane(code) for code in codes)),
+            self.grouped.eq(grouped(self.codes)),
             self.saved.eq(Cat(code != Encoding.DEAD for code in codes)),
             self.strange.eq(Cat(~code.matches(Encoding.DEAD, *known) for code in codes).any()),
             self.group_words.eq(sum(

@@ -14,7 +14,7 @@ from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...interfaces.payloads import below, physical
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
-from ..compress.group_decoder import GroupDecoder, decoded_beat, group_words
+from ..compress.group_decoder import GroupDecoder, decoded_beat, group_words, grouped
 from ..formats.packer import CHUNK_WORDS
 from ..formats.unpacker import Unpacker, word_beat
 from .tbs_under_way import TbsUnderWay
@@ -38,12 +38,6 @@ def expanded_tag(g: Geometry) -> data.StructLayout:
     """Where a beat belongs; it is of the last register of its job if that `ends`."""
     return data.StructLayout({"warp": below(g.warps), "base": physical(g), "register": 6,
                               "ends": 1, "bank": 1})
-
-
-def _grouped(codes: Value) -> Value:
-    """Return the vector of the uniform and strided registers."""
-    return Cat(codes[low:low + CODE_BITS] > Encoding.RANDOM
-               for low in range(0, len(codes), CODE_BITS))
 
 
 class Expander(wiring.Component):
@@ -130,7 +124,7 @@ class Expander(wiring.Component):
                 m.d.sync += left.eq(rest)
         with m.If(jobs.output.valid & jobs.output.ready):
             of = jobs.output.payload
-            m.d.sync += [job.eq(of), left.eq(_grouped(of.codes) | of.dead)]
+            m.d.sync += [job.eq(of), left.eq(grouped(of.codes) | of.dead)]
         written, of_job = self.output.payload, self.job.payload
         m.d.comb += [
             under_way.begins.eq(self.job.valid & self.job.ready), under_way.begun.eq(of_job.bank),
