@@ -16,7 +16,7 @@ Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit 
 `arch.context`.
 """
 
-from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -36,6 +36,7 @@ from ..interfaces.preemption import (
     resident_tb,
 )
 from ..interfaces.preemption_port import PreemptionPort, WarpLaunchPort
+from ..lib.resets import ResetInserter
 from ..lib.stream_queue import StreamQueue
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .formats.unpacker import Unpacker

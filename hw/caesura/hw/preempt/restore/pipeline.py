@@ -11,7 +11,7 @@ The inverse of the save pipeline (Lin et al. Fig. 13, restoring; image in `arch.
                 +---------------> Completion --> done
 """
 
-from amaranth.hdl import Cat, Module, ResetInserter, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -24,6 +24,7 @@ from ...interfaces.payloads import (
     uniform_restore,
     warp_init,
 )
+from ...lib.resets import ResetInserter
 from ..formats.accepted_command import accepted_command
 from .completion import Completion
 from .expander import Expander

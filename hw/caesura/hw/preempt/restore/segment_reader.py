@@ -1,11 +1,12 @@
 """Segment reader: a queue of (address, words) jobs becomes back-to-back bursts and a stream of
 their words."""
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import ADDRESS_BITS, SEGMENT_BYTES, WORD_BYTES, Geometry
+from ...lib.resets import ResetInserter
 from ...lib.stream_queue import StreamQueue
 from ...memory.ports import ReadInterface, ReadPort
 from ..formats.packer import WORD_COUNT_BITS
