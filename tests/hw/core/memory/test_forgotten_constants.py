@@ -115,7 +115,7 @@ class Bench:
 
     async def random_run(self, ctx):
         self.begin(ctx)
-        for number in range(3000):
+        for number in range(4500):
             warp = self.rng.randrange(self.g.warps)
             if number % 100 == 0:
                 self.port.frozen = self.rng.random() < 0.15
