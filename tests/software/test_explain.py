@@ -14,7 +14,7 @@ from rich.console import Console
 
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
-from caesura.hw.arch.isa import liveness_vector
+from caesura.hw.arch.isa import liveness_vector, saved_by
 from caesura.sim.scenario import Work
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.sim.testing.single_step import single_step
@@ -51,13 +51,15 @@ def test_bytes_are_those_of_the_liveness_words_in_the_code(name):
     for point in facts.points:
         word, row = decode(image.code[point.pc]), facts.instructions[point.pc]
         assert word.op.name.startswith(kinds[point.kind])
-        assert liveness_vector(row.live) == word.get("live")
+        saved = saved_by(word.get("live"), image.registers)
+        assert saved.registers == row.live
         if image.registers <= 53:
-            assert point.live_bytes == row.live_bytes == word.get("live").bit_count() * 32 * 4
+            assert point.live_bytes == row.live_bytes == len(row.live) * 32 * 4
         if point.kind == "pp":
             diverged = decode(image.code[point.pc + 1])
             assert diverged.op.name == "pp.div"
-            assert liveness_vector((*row.live, *row.waiting)) == diverged.get("live")
+            assert liveness_vector((*row.live, *row.waiting), row.predicates, row.uniforms, image.registers) == \
+                diverged.get("live")
             assert point.divergent_bytes >= row.divergent_bytes >= row.live_bytes
 
 

@@ -7,7 +7,7 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism, area_bound, ccb_bytes
 from caesura.hw.arch.faults import CommandError, Fault
 from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.hw.arch.isa import Special
+from caesura.hw.arch.isa import Special, liveness_vector
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
@@ -188,13 +188,14 @@ def test_context_of_another_version_or_geometry_is_not_restored(back_end, word_i
 
 STEPS, LAST = 24, 12
 STRIDE = 16 * 4
+LIVE = liveness_vector(range(5), (1, 2), (), allocated=5)
 SERIES = (
     # in each step a thread stores a number and makes the next one; in TB 1 warp 0 traps before its store of step 12
     TID, CTAID, word("setp.eq.i", pd=2, a=1, imm=1), word("setp.lt.u.i", pd=2, a=0, imm=8, guard=2),
     word("ldp", d=2, imm=0), word("imul.lo.i", d=3, a=1, imm=STEPS * STRIDE), word("iadd", d=2, a=2, b=3),
     word("shl.i", d=3, a=0, imm=2), word("iadd", d=2, a=2, b=3), word("iadd.i", d=4, a=2, imm=1),
     word("mov.i", d=3, imm=0),
-    word("pp", live=0b11111), word("pp.div", live=0b11111),
+    word("pp", live=LIVE), word("pp.div", live=LIVE),
     word("setp.eq.i", pd=1, a=3, imm=LAST, guard=2), word("trap", guard=1),
     word("st.global.b32", a=2, d=4), word("imul.lo.i", d=4, a=4, imm=0x1E37_79B1),
     word("iadd.i", d=2, a=2, imm=STRIDE), word("iadd.i", d=3, a=3, imm=1),

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
-from caesura.hw.arch.isa import registers_of_vector
+from caesura.hw.arch.isa import liveness_vector, saved_by
 from caesura.sim.testing.soundness import judge, subject
 
 QUICK = range(12)
@@ -39,6 +39,7 @@ def test_scrambled_registers_change_nothing():
     assert total(found, "runs") >= 1500
     assert total(found, "scrambles") > 10 * total(found, "runs")
     assert total(found, "registers") > 15 * total(found, "runs")
+    assert total(found, "predicates") > total(found, "runs") and total(found, "uniforms") > total(found, "runs")
     assert total(found, "divergent") > total(found, "scrambles") // 3
     assert total(found, "deep") > 500
     assert total(found, "spilled") >= 3
@@ -74,15 +75,24 @@ def points(image):
     return [(pc, pc + 1) if name == "pp" else (pc,) for pc, name in names.items() if name != "pp.div"]
 
 
-def test_a_register_missing_at_one_point_is_found():
+def bits_of(kind, vector, allocated):
+    """Bits of a vector that save a register, predicate or uniform register (`Saved`'s name) and nothing else."""
+    none = {"registers": (), "predicates": (), "uniforms": ()}
+    each = (liveness_vector(**none | {kind: [number]}, allocated=allocated)
+            for number in getattr(saved_by(vector, allocated), kind))
+    return [bit for bit in each if bit]
+
+
+@pytest.mark.parametrize("kind", ["registers", "predicates", "uniforms"])
+def test_one_missing_at_one_point_is_found(kind):
     rng = random.Random(1)
     found = tried = 0
     for seed in MUTATED:
         s = subject(seed)
         whole = vectors(s.image)
-        missing = [(pcs, r) for pcs in points(s.image) for r in registers_of_vector(whole[pcs[-1]], s.image.registers)]
-        for pcs, r in rng.sample(missing, 3):
-            broken = with_vectors(s.image, {pc: whole[pc] & ~(1 << r) for pc in pcs})
+        missing = [(pcs, bit) for pcs in points(s.image) for bit in bits_of(kind, whole[pcs[-1]], s.image.registers)]
+        for pcs, bit in rng.sample(missing, min(len(missing), 3)):
+            broken = with_vectors(s.image, {pc: whole[pc] & ~bit for pc in pcs})
             found += judge(s.kernel, broken, seed, rates=(1.0,)).wrong > 0
             tried += 1
     assert found >= tried * 2 // 3, f"{found} of {tried}"

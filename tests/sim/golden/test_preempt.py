@@ -16,7 +16,8 @@ from caesura.hw.arch.context import (
 from caesura.hw.arch.encodings import Encoding, codes_of, row_words
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
-from caesura.hw.arch.isa import LIVE_REST, Special
+from caesura.hw.arch.isa import ALL_LIVE, LIVE_BITS, LIVE_REST, Special, liveness_vector
+from caesura.sim.golden.context_image import read_entry, restore, save
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_native import random_program
@@ -98,8 +99,9 @@ def test_periodic_preemption_ends(mechanism):
     assert rounds > 10 and run.result() == expected
 
 
-def divergent(bench, live=0b0110, live_divergent=0b0010):
-    """Load a kernel that parks divergent at pc 6 (of 8): r0..r2 and line 1 of shared memory written, r3 not."""
+def divergent(bench, live=0b0110, live_divergent=0b0010 | 1 << LIVE_BITS - 1 - 2):
+    """Load a kernel that parks divergent at pc 6 (of 8): r0..r2, p2 and line 1 of shared memory written, r3 not; p2 is
+    live."""
     code = [word("s2r", d=0, imm=Special.LANEID), word("setp.lt.u.i", pd=2, a=0, imm=3),
             word("iadd.i", d=1, a=0, imm=0x100), word("st.shared.b32", no_base=1, imm=128, d=1),
             word("bra", target=6, reconv=9, guard=2), word("mov.i", d=2, imm=9),
@@ -155,18 +157,27 @@ def test_image_of_a_divergent_warp_saves_what_pp_div_names():
     assert bench.get("save_data_bytes") == entry["data_bytes"] and bench.get("save_registers") == 2
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
-def test_written_uniform_registers_follow_the_predicates_and_come_back(mechanism):
-    bench = Bench(GoldenTransport(TINY, 1 << 16))
-    code = [word("setp.eq.i", pd=4, a=0, imm=0), word("umov.i", d=31, imm=0x1234_5678),
-            word("us2r", d=2, imm=Special.WARPID), word("uiadd.i", d=9, a=2, imm=5), word("umov.i", d=2, imm=0),
-            word("umov.i", d=7, imm=9, guard=4, guard_not=1), word("pp", live=0), word("pp.div", live=0),
-            word("uiadd", d=3, a=31, b=9), word("bra", target=9, reconv=10)]
+SCALARS = [word("setp.eq.i", pd=4, a=0, imm=0), word("umov.i", d=31, imm=0x1234_5678),
+           word("us2r", d=2, imm=Special.WARPID), word("uiadd.i", d=9, a=2, imm=5), word("umov.i", d=2, imm=0),
+           word("umov.i", d=7, imm=9, guard=4, guard_not=1)]
+"""Writes P4, U2, U9 and U31."""
+
+
+def at_a_point(live, after=(), **options):
+    """A bench whose kernel 0 has written `SCALARS` and stands at a point with a vector, in a loop, preempted."""
+    bench, point = Bench(GoldenTransport(TINY, 1 << 16)), len(SCALARS)
+    code = [*SCALARS, word("pp", live=live), word("pp.div", live=live), *after,
+            word("bra", target=point, reconv=point + 3 + len(after))]
     loaded = bench.load(0, KernelImage("k", (*code, word("exit")), 4), (1,), (16,))
     bench.start(0)
     bench.transport.advance(12)
-    bench.preempt(0, mechanism)
-    _, stream = read_image(bench, loaded)
+    bench.preempt(0, **options)
+    return bench, read_image(bench, loaded)[1]
+
+
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+def test_written_uniform_registers_follow_the_predicates_and_come_back(mechanism):
+    bench, stream = at_a_point(ALL_LIVE, [word("uiadd", d=3, a=31, b=9)], mechanism=mechanism)
     header = context.from_words(WARP_HEADER, stream[:1])
     assert header["uniforms"] and header["predicates"] == 1 << 4
     assert stream[1:6] == [1 << 31 | 1 << 9 | 1 << 2, 0xFF, 0, 5, 0x1234_5678]
@@ -175,6 +186,35 @@ def test_written_uniform_registers_follow_the_predicates_and_come_back(mechanism
     for warp in bench.transport.machine.resident()[0].warps:
         assert {u: int(v) for u, v in enumerate(warp.uniforms) if v} == {
             31: 0x1234_5678, 9: 5 + warp.index, 3: 0x1234_567D + warp.index}
+
+
+@pytest.mark.parametrize("scramble", [False, True])
+def test_predicates_and_uniform_registers_that_are_not_live_are_not_saved(scramble):
+    """With `scramble` they are, and wrong."""
+    bench, stream = at_a_point(liveness_vector((), (), (9,), 4), mechanism=Mechanism.LIVE, scramble=scramble)
+    header = context.from_words(WARP_HEADER, stream[:1])
+    assert header["predicates"] == (1 << 4) * scramble and header["uniforms"]
+    if scramble:
+        assert stream[1:6] == [1 << 31 | 1 << 9 | 1 << 2, 0, 0xFFFF_FFFF, 5, 0x1234_5678 ^ 0xFFFF_FFFF]
+    else:
+        assert stream[1:3] == [1 << 9, 5]
+    bench.resume(0)
+    for warp in bench.transport.machine.resident()[0].warps:
+        assert warp.uniforms[9] == 5 + warp.index and (warp.uniforms[31] == 0) != scramble
+    bench.preempt(0, Mechanism.LIVE)
+    bench.resume(0)
+    for warp in bench.transport.machine.resident()[0].warps:
+        assert warp.uniforms[9] == 5 + warp.index, "lost by a second preempt"
+
+
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+def test_what_comes_back_is_saved_again_whole_before_it_runs(mechanism):
+    """A warp that is restored at a point has its vector no more: all that came back is live."""
+    bench, stream = at_a_point(liveness_vector((), (4,), (9,), 4), mechanism=mechanism)
+    kernel = bench.transport.machine.kernels[0]
+    words = np.frombuffer(bench.transport.read_memory(kernel.descriptor.ccb_base, 64), "<u4")
+    again = save(restore(kernel, 0, read_entry(TINY, words), np.array(stream, np.uint32)), mechanism)
+    assert again.stream.tolist() == stream
 
 
 def test_a_region_of_local_memory_stays_its_tbs_own_while_it_is_away():

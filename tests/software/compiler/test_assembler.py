@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caesura.hw.arch.encoding import decode, encode
-from caesura.hw.arch.isa import OPCODES
+from caesura.hw.arch.encoding import Instruction, decode, encode
+from caesura.hw.arch.geometry import PREDICATES, UNIFORMS
+from caesura.hw.arch.isa import ALL_LIVE, BY_NAME, LIVE_BITS, OPCODES, liveness_vector, saved_by
 from caesura.sim.testing.random_instruction import canonical_instruction
 from caesura.software.compiler import AssemblerError, KernelImage, Parameter, assemble, disassemble, disassemble_word
 from caesura.software.compiler.image.lift import lift
@@ -107,6 +108,46 @@ def test_uniform_registers_atomics_and_shuffles():
     assert fields[2].uniform_reads == (3,) and fields[2].reads == ()
     assert fields[9].get("imm") == -(1 << 23) and fields[9].reads == (6, 7, 8, 9, 4)
     assert fields[10].uniform_reads == (7,) and fields[10].writes == ()
+
+
+def test_liveness_vectors_say_what_they_save():
+    image, = assemble(".kernel k\n.registers 16\npp {R0-R4, P0-P2, U1}\npp.div {R15, U0-U3, U31}\nexit")
+    vectors = [decode(word).get("live") for word in image.code[:2]]
+    assert vectors == [0b11111 | 0b111 << 51 | 1 << 45, 1 << 15 | 0b1111 << 43]
+    assert [saved_by(vector, 16).uniforms for vector in vectors] == [(1, 31), (0, 1, 2, 3, 31)], "U31 has no bit"
+    assert "    pp {R0-R4, P0-P2, U1}\n    pp.div {R15, U0-U3}\n" in disassemble(image)
+    assert disassemble_word(image.code[0]) == "pp {R0-R4, R45, R51-R52, R53+}", "of how many is unknown"
+
+
+@pytest.mark.parametrize("registers", [1, 14, 15, 16, 47, 48, 53, 54, 64])
+def test_any_liveness_vector_comes_back(registers):
+    rng = random.Random(registers)
+    some = [1 << bit for bit in range(LIVE_BITS)] + [rng.getrandbits(LIVE_BITS) for _ in range(50)]
+    for vector in (0, ALL_LIVE, *some):
+        words = tuple(encode(Instruction(BY_NAME[name], {"live": vector})) for name in ("pp", "pp.div"))
+        image = KernelImage("k", (*words, 0x181 << 54 | 7 << 50), registers, 0, 0, 1)
+        assert assemble(disassemble(image)) == [image]
+
+
+@pytest.mark.parametrize("text", ["{P7}", "{U32}", "{U2+}", "{R64}", "{R1-U2}", "{P0-}", "{X1}"])
+def test_what_is_no_register_range_is_refused(text):
+    ranges = r"<asm>:2: .* is not a register range \(R0 to R63, P0 to P6, U0 to U31, or R53\+\)"
+    with pytest.raises(AssemblerError, match=ranges):
+        assemble(f".kernel k\npp {text}\n")
+
+
+def test_a_vector_saves_what_it_was_made_for_and_little_more():
+    rng = random.Random(1)
+    for _ in range(500):
+        allocated = rng.randint(1, 64)
+        registers, predicates, uniforms = (sorted(rng.sample(range(most), rng.randint(0, most)))
+                                           for most in (allocated, PREDICATES, UNIFORMS))
+        saved = saved_by(liveness_vector(registers, predicates, uniforms, allocated), allocated)
+        assert {*registers} <= {*saved.registers}
+        assert [r for r in saved.registers if r < 53] == [r for r in registers if r < 53]
+        assert {*predicates} <= {*saved.predicates} and {*uniforms} <= {*saved.uniforms}
+        if allocated <= 15:
+            assert (list(saved.predicates), list(saved.uniforms)) == (predicates, uniforms)
 
 
 def test_calls():

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
-from caesura.hw.arch.isa import registers_of_vector
+from caesura.hw.arch.isa import LIVE_BITS
 from caesura.sim.testing.random_ptx import RandomKernel
 from caesura.software.compiler import CompileOptions, assemble, compile_ptx
 from caesura.software.compiler.image.lift import lift
@@ -172,9 +172,9 @@ def test_verifier_accepts_a_sound_image():
 @pytest.mark.parametrize("before, after, what", [
     ("    pp {R0, R1}\n    pp.div {R0, R1}\n", "", "no preemption point in the loop L2"),
     ("    pp.div {R0, R1}\n", "", "pp without pp.div"),
-    ("pp {R0, R1}", "pp {R0}", "pc 2: pp does not save registers \\[1\\]"),
-    ("pp.div {R0, R1}", "pp.div {R1}", "pc 3: pp.div does not save registers \\[0\\]"),
-    ("bar.pp.0 {R1}", "bar.pp.0 {}", "bar.pp.0 does not save registers \\[1\\]"),
+    ("pp {R0, R1}", "pp {R0}", "pc 2: pp does not save R1$"),
+    ("pp.div {R0, R1}", "pp.div {R1}", "pc 3: pp.div does not save R0$"),
+    ("bar.pp.0 {R1}", "bar.pp.0 {}", "bar.pp.0 does not save R1$"),
     ("loop, done", "loop, none", "names None as its reconvergence point, not L7"),
     (".kernel k\n", ".kernel k\n.stack 1\n", "may need 2 entries, the image says 1"),
 ])
@@ -184,7 +184,7 @@ def test_verifier_refuses_an_unsound_image(before, after, what):
         check_image(image)
 
 
-def test_removing_any_register_from_any_vector_is_noticed():
+def test_removing_any_bit_from_any_vector_is_noticed():
     """Every vector of a compiled kernel is exactly as large as it must be."""
     image = KERNELS["pathfinder"].image()
     checked = 0
@@ -192,8 +192,10 @@ def test_removing_any_register_from_any_vector_is_noticed():
         instruction = decode(word)
         if "live" not in instruction.op.operands:
             continue
-        for register in registers_of_vector(instruction.get("live"), image.registers):
-            smaller = instruction.get("live") & ~(1 << register)
+        for bit in range(LIVE_BITS):
+            smaller = instruction.get("live") & ~(1 << bit)
+            if smaller == instruction.get("live"):
+                continue
             code = (*image.code[:pc], encode(Instruction(instruction.op, {"live": smaller})), *image.code[pc + 1:])
             with pytest.raises(InvalidCode):
                 check_image(dataclasses.replace(image, code=code))

@@ -18,6 +18,7 @@ from caesura.hw.arch.registers import UNLIMITED_PATIENCE
 from caesura.hw.preempt.engine import PreemptEngine
 
 from .register_samples import registers, shared_upper_bits
+from .scalars import pair_values, written_uniforms
 from .simulation import Context, Simulator, component
 from .stacks import random_stack
 
@@ -353,7 +354,7 @@ class Machine:
                 "live_vector": warp.live_vector,
                 "depth": len(warp.stack), "pc": pc, "mask": mask, "reconv": reconv})
             self.put(save.uniforms_written, sum(1 << u for u in warp.uniforms))
-            self.put(save.uniform_value, warp.uniforms.get(ctx.get(save.uniform_select), 0))
+            self.put(save.uniform_values, pair_values(warp.uniforms, ctx.get(save.uniform_select)))
         warp = self.warps.get(ctx.get(flags.warp))
         if warp:
             self.put(flags.valid, warp.valid)
@@ -424,8 +425,9 @@ class Machine:
             self.warps[predicate.warp].predicates[predicate.predicate] = predicate.value
         if ctx.get(dut.core.warps.restore_uniform.valid):
             uniform = ctx.get(dut.core.warps.restore_uniform)
-            assert uniform.register not in self.warps[uniform.warp].uniforms
-            self.warps[uniform.warp].uniforms[uniform.register] = uniform.value
+            written = written_uniforms(uniform)
+            assert not written.keys() & self.warps[uniform.warp].uniforms.keys()
+            self.warps[uniform.warp].uniforms |= written
         if "admit" in taken:
             self.admissions.append((self.now + self.rng.randint(1, 6), taken["admit"]))
         self.observe_memory(ctx)

@@ -126,7 +126,7 @@ _FRONT = {
         _bookkeeping("arbiter.above", "whose turn it is"),
     ),
     "front.uniforms": (
-        _context("values[]", "a word for each written uniform register follows the predicates",
+        _context("even[] odd[]", "a word for each written uniform register follows the predicates",
                  "WARP_HEADER.uniforms"),
         _context("written[] fresh", "a uniform register not written reads as zero",
                  "WARP_HEADER.uniforms"),

@@ -12,8 +12,8 @@ from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import CCB_ENTRY, ENTRY_WORDS, Mechanism
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import WORD_BYTES, preset
-from caesura.hw.arch.isa import Special
+from caesura.hw.arch.geometry import PREDICATES, UNIFORMS, WORD_BYTES, preset
+from caesura.hw.arch.isa import Special, liveness_vector
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
@@ -29,7 +29,7 @@ TRANSPORTS: dict[str, Callable[..., Any]] = {"golden": GoldenTransport, "rtl": R
 MEMORY = 1 << 14
 PATIENCE = 2000
 """Cycles after which a kernel that was resumed has ended, or goes on for ever; and in which any command is over."""
-LIVE = 0b0111_1111
+LIVE = liveness_vector(range(7), range(PREDICATES), range(UNIFORMS), allocated=10)
 SIDE, MEET = 16, 21
 COUNT = 1 << 7
 """Where lanes begin to count down: after each round but the first as many of its bits are those of the others, so that

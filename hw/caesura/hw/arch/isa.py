@@ -4,6 +4,13 @@ derive.
 A word has 64 bits: a 10-bit opcode in bits 63..54 and a 54-bit payload (Lin et al. IV-A), so that a
 preemption point carries a whole liveness vector.
 
+Liveness vector
+---------------
+What a point saves. Vector registers have their bits from 0 up, `LIVE_REST` stands for it and all
+above. Predicates have theirs from `LIVE_BITS` - 1 down, uniform registers from below those down:
+P0, ... P6, U0, ... U31. A bit below the number of vector registers that the kernel has is a vector
+register's; a predicate or uniform register that would have had it is always saved.
+
 Opcode map
 ----------
 ======================  ==========================================================================
@@ -29,9 +36,10 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .geometry import PC_BITS
+from .geometry import PC_BITS, PREDICATES, UNIFORMS
 from .operations import (
     UNIFORM_SPECIALS,
     AluOp,
@@ -47,14 +55,17 @@ from .operations import (
 
 __all__ = ["AluOp", "F64Op", "SfuOp", "ExchangeOp", "AtomicOp", "Space", "Size", "Special",
            "Format", "Unit", "Opcode", "FIELDS", "OPCODES", "BY_NAME", "BY_CODE", "PT", "LIVE_BITS",
-           "LIVE_REST", "UNIFORM_SPECIALS", "liveness_vector", "registers_of_vector"]
+           "LIVE_REST", "ALL_LIVE", "UNIFORM_SPECIALS", "Saved", "liveness_vector", "saved_by"]
 
 PT = 7
 """Predicate number that always reads true and ignores writes."""
 LIVE_BITS = 54
 """Bits of a liveness vector."""
+ALL_LIVE = (1 << LIVE_BITS) - 1
+"""The liveness vector that saves everything."""
 LIVE_REST = LIVE_BITS - 1
-"""Bit of a liveness vector that stands for every allocated register from this number up."""
+"""Bit of a liveness vector that stands for every vector register from this number up, in a kernel
+that has one."""
 
 
 class Format(enum.Enum):
@@ -463,15 +474,48 @@ BY_CODE: dict[int, Opcode] = {op.code: op for op in OPCODES}
 assert len(BY_NAME) == len(BY_CODE) == len(OPCODES)
 
 
-def liveness_vector(registers) -> int:
-    """Return the 54-bit vector that saves at least `registers`
-    (an iterable of register numbers)."""
+@dataclass(frozen=True)
+class Saved:
+    """What a liveness vector saves, each in ascending order.
+
+    Attributes
+    ----------
+    registers, predicates, uniforms : tuple of int
+        Of vector registers only those that the kernel has.
+    """
+
+    registers: tuple[int, ...]
+    predicates: tuple[int, ...]
+    uniforms: tuple[int, ...]
+
+
+def liveness_vector(registers: Iterable[int], predicates: Iterable[int] = (),
+                    uniforms: Iterable[int] = (), allocated: int = 0) -> int:
+    """Return the 54-bit vector that saves at least these.
+
+    Parameters
+    ----------
+    registers, predicates, uniforms : iterable of int
+    allocated : int
+        Vector registers that the kernel has; without, a predicate or uniform register may save a
+        vector register as well.
+    """
     vector = 0
     for register in registers:
         vector |= 1 << min(register, LIVE_REST)
+    for scalar in (*predicates, *(PREDICATES + uniform for uniform in uniforms)):
+        bit = LIVE_BITS - 1 - scalar
+        if bit >= allocated:
+            vector |= 1 << bit
     return vector
 
 
-def registers_of_vector(vector: int, allocated: int) -> list[int]:
-    """Return the registers that `vector` saves in a warp with `allocated` registers, ascending."""
-    return [r for r in range(allocated) if vector >> min(r, LIVE_REST) & 1]
+def saved_by(vector: int, allocated: int) -> Saved:
+    """Return what `vector` saves in a warp with `allocated` vector registers."""
+    def scalars(last: int, count: int) -> tuple[int, ...]:
+        bits = vector | (1 << allocated) - 1
+        return tuple(number for number in range(count) if bits >> last - number & 1)
+
+    return Saved(tuple(r for r in range(allocated) if vector >> min(r, LIVE_REST) & 1),
+                 scalars(LIVE_BITS - 1, PREDICATES),
+                 scalars(LIVE_BITS - 1 - PREDICATES, UNIFORMS))

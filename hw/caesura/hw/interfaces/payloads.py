@@ -36,8 +36,9 @@ __all__ = ["below", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "r
            "uniform_write", "predicate_write", "fault_report", "FAULT_SOURCES", "fault_reports",
            "GENERATION_BITS", "generations", "tagged", "warp_event", "tb_event", "line_range",
            "register_release", "predicate_release", "kernel_info", "tb_info", "warp_init",
-           "stack_push", "warp_view", "uniform_restore", "predicate_restore", "register_read",
-           "register_data", "rows_per_line", "row_access", "row_data"]
+           "stack_push", "warp_view", "uniform_pair", "uniform_restore", "uniform_trace",
+           "predicate_restore", "register_read", "register_data", "rows_per_line", "row_access",
+           "row_data"]
 
 GENERATION_BITS = 2
 """Bits of a warp slot's generation, which tells the accesses of its warp from those of warps that
@@ -301,8 +302,20 @@ def warp_view(g: Geometry) -> data.StructLayout:
     })
 
 
+def uniform_pair() -> data.ArrayLayout:
+    """The values of a pair of uniform registers: an even one and the next."""
+    return data.ArrayLayout(32, 2)
+
+
 def uniform_restore(g: Geometry) -> data.StructLayout:
-    """A write of one uniform register; `valid` for one cycle."""
+    """A write to pair number `pair` of a warp's uniform registers, of those `valid`, for one
+    cycle."""
+    return data.StructLayout({"valid": 2, "warp": below(g.warps), "pair": range(UNIFORMS // 2),
+                              "values": uniform_pair()})
+
+
+def uniform_trace(g: Geometry) -> data.StructLayout:
+    """A uniform register that an instruction has written; `valid` for one cycle."""
     return data.StructLayout({"valid": 1, "warp": below(g.warps), "register": range(UNIFORMS),
                               "value": 32})
 

@@ -75,15 +75,16 @@ class WarpSavePort(wiring.Signature):
         Its control state.
     uniforms_written : Signal(UNIFORMS), in
         Vector: uniform registers that warp ``window.select.warp`` has written.
-    uniform_select : Signal, out
-        One of them.
-    uniform_value : Signal(32), in
-        Its value.
+    uniform_select : Signal(range(UNIFORMS // 2)), out
+        A pair of uniform registers: 0 is the first two.
+    uniform_values : payloads.uniform_pair, in
+        Their values.
     """
 
     def __init__(self, g: Geometry):
         super().__init__({"window": Out(WarpWindow(g)), "uniforms_written": In(UNIFORMS),
-                          "uniform_select": Out(range(UNIFORMS)), "uniform_value": In(32)})
+                          "uniform_select": Out(range(UNIFORMS // 2)),
+                          "uniform_values": In(payload.uniform_pair())})
 
 
 class WarpStatePort(wiring.Signature):
@@ -94,7 +95,8 @@ class WarpStatePort(wiring.Signature):
     save : WarpSavePort, out
         Reads.
     restore_uniform : payloads.uniform_restore, out
-        Writes a uniform register, with `valid`; it is read with its value from the next cycle.
+        Writes one or both of a pair of uniform registers, those `valid`; they are read with their
+        values from the next cycle.
     """
 
     def __init__(self, g: Geometry):

@@ -12,7 +12,7 @@ from caesura.hw.arch.encodings import Encoding, encode, encoded_words, in_order,
 from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.image_reader import BadImage, ImageReader
 from caesura.hw.arch.image_writer import record_words
-from caesura.hw.arch.isa import liveness_vector, registers_of_vector
+from caesura.hw.arch.isa import ALL_LIVE, Saved, liveness_vector, saved_by
 
 from .state.kernel import Kernel
 from .state.lanes import lanes_of
@@ -50,7 +50,8 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     """Return the image of a stopped TB; the TB is unchanged.
 
     With `scramble`, live registers never written are saved as well: a restore fills what was not saved with
-    random bits, and those must still read zero. Lanes that are not live are saved inverted.
+    random bits, and those must still read zero. Lanes that are not live are saved inverted, and so are predicates and
+    uniform registers that are not live.
     """
     g, kernel = tb.g, tb.kernel
     alive = [warp for warp in tb.warps if warp.live]
@@ -59,13 +60,10 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     table: list[int] = []
     registers = register_words = 0
     for warp in alive:
-        if live_only:
-            live = range(kernel.registers) if warp.between else registers_of_vector(warp.live_vector, kernel.registers)
-            saved = [r for r in live if scramble or warp.valid >> r & 1]
-        else:
-            saved = list(range(kernel.registers))
+        live = saved_by(warp.live_vector if live_only and not warp.between else ALL_LIVE, kernel.registers)
+        saved = [r for r in live.registers if scramble or not live_only or warp.valid >> r & 1]
         codes, words = _encoded(warp, saved, mechanism, scramble)
-        parts += [np.array(_warp_record(warp), np.uint32), words]
+        parts += [np.array(_warp_record(warp, live, scramble), np.uint32), words]
         row = np.full(kernel.registers, Encoding.DEAD, np.uint8)
         row[saved] = codes
         table += row_of(row)
@@ -101,12 +99,15 @@ def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, scramble: bool)
     return codes, np.concatenate([np.zeros(0, np.uint32), *rows])
 
 
-def _warp_record(warp: Warp) -> list[int]:
-    """Return a warp record up to its registers."""
+def _warp_record(warp: Warp, live: Saved, scramble: bool) -> list[int]:
+    """Return a warp record up to its registers; with `scramble` what is not live stands in it, inverted."""
+    lanes = (1 << warp.g.warp_size) - 1
+    predicates = {p: warp.predicates[p] ^ (0 if p in live.predicates else lanes)
+                  for p in range(PREDICATES) if warp.written >> p & 1 and (scramble or p in live.predicates)}
+    uniforms = {u: int(warp.uniforms[u]) ^ (0 if u in live.uniforms else 0xFFFF_FFFF)
+                for u in range(UNIFORMS) if warp.uniforms_written >> u & 1 and (scramble or u in live.uniforms)}
     return record_words(
-        warp.index, warp.launched, warp.live, warp.barrier if warp.waiting else None,
-        {p: warp.predicates[p] for p in range(PREDICATES) if warp.written >> p & 1},
-        {u: int(warp.uniforms[u]) for u in range(UNIFORMS) if warp.uniforms_written >> u & 1},
+        warp.index, warp.launched, warp.live, warp.barrier if warp.waiting else None, predicates, uniforms,
         [(entry.pc, entry.mask & warp.live, entry.reconv) for entry in warp.stack])
 
 
@@ -208,7 +209,8 @@ def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, image: ImageRe
     warp = tb.warps[header["warp"]]
     warp.live, warp.launched = header["live_lanes"], header["launched_lanes"]
     warp.waiting, warp.barrier = bool(header["waiting"]), header["barrier"]
-    warp.live_vector = liveness_vector(np.flatnonzero(codes).tolist())
+    allocated = tb.kernel.registers  # of predicates and uniform registers only those saved are written
+    warp.live_vector = liveness_vector(np.flatnonzero(codes).tolist()) | ALL_LIVE & ~((1 << allocated) - 1)
     warp.written = header["predicates"]
     for p, value in record.predicates.items():
         warp.predicates[p] = value & lanes

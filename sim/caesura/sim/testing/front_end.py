@@ -171,7 +171,8 @@ class FrontEndBench:
             ctx.set(dut.residency.launch.stack_push.payload, {"warp": slot, "pc": pc, "mask": mask, "reconv": reconv})
             await self._transfer(ctx, dut.residency.launch.stack_push)
         for register, value in warp.uniforms.items():
-            ctx.set(dut.state.restore_uniform, {"valid": 1, "warp": slot, "register": register, "value": value})
+            ctx.set(dut.state.restore_uniform, {"valid": 1 << register % 2, "warp": slot, "pair": register // 2,
+                                                "values": [value, value]})
             await self.cycle(ctx)
         ctx.set(dut.state.restore_uniform.valid, 0)
 
@@ -225,9 +226,9 @@ class FrontEndBench:
         ctx.set(dut.state.save.window.select.warp, slot)
         written = ctx.get(dut.state.save.uniforms_written)
         assert written == sum(1 << register for register in warp.uniforms)
-        for register in range(UNIFORMS):
-            ctx.set(dut.state.save.uniform_select, register)
-            assert ctx.get(dut.state.save.uniform_value) == warp.uniform(register)
+        for pair in range(UNIFORMS // 2):
+            ctx.set(dut.state.save.uniform_select, pair)
+            assert [*ctx.get(dut.state.save.uniform_values)] == [warp.uniform(2 * pair), warp.uniform(2 * pair + 1)]
         for window in (dut.state.save.window, dut.inspect):
             select, view = window.select, window.view
             ctx.set(select, {"warp": slot, "entry": 0})

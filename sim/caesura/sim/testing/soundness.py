@@ -1,10 +1,11 @@
 """Are the liveness vectors of preemption points large enough? Random kernels, judged by the golden model.
 
-A warp that stops at a preemption point or waits at a barrier may lose every vector register that the point's vector
-leaves out (that of ``pp.div`` where the SIMT stack is deeper than one entry). `ScramblingMachine` is the golden model
-on which that happens without the way to memory and back: it stops a warp as for a preemption, fills those registers
-with random bits in all lanes, and lets the warp go on. A thread block is one run: it has data of its own, so it takes
-paths of its own, and ends with the same output as on the undisturbed model, or a vector lacks a register.
+A warp that stops at a preemption point or waits at a barrier may lose every vector register, predicate and uniform
+register that the point's vector leaves out (that of ``pp.div`` where the SIMT stack is deeper than one entry).
+`ScramblingMachine` is the golden model on which that happens without the way to memory and back: it stops a warp as
+for a preemption, fills those registers with random bits in all lanes, and lets the warp go on. A thread block is one
+run: it has data of its own, so it takes paths of its own, and ends with the same output as on the undisturbed model,
+or a vector lacks a register.
 """
 
 from __future__ import annotations
@@ -17,8 +18,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, PRESETS, Geometry
-from caesura.hw.arch.isa import registers_of_vector
+from caesura.hw.arch.geometry import (
+    MAX_REGISTERS,
+    PC_NONE,
+    PREDICATES,
+    PRESETS,
+    UNIFORMS,
+    Geometry,
+)
+from caesura.hw.arch.isa import Saved, saved_by
 from caesura.sim.golden.machine import Machine
 from caesura.sim.golden.semantics.operation import Kind
 from caesura.sim.golden.transport import GoldenTransport
@@ -56,15 +64,15 @@ class ScramblingMachine(Machine):
     ----------
     rate : float
         Probability of it at each point.
-    scrambles, registers, divergent, deep : int
-        Points that did it; registers they filled; points where lanes waited elsewhere, and where they waited at three
+    scrambles, registers, predicates, uniforms, divergent, deep : int
+        Points that did it; what they filled; points where lanes waited elsewhere, and where they waited at three
         reconvergence points or more (divergence nested three deep).
     """
 
     def __init__(self, g: Geometry, memory_bytes: int, seed: int = 0):
         super().__init__(g, memory_bytes)
         self.rate = 0.0
-        self.scrambles = self.registers = self.divergent = self.deep = 0
+        self.scrambles = self.registers = self.predicates = self.uniforms = self.divergent = self.deep = 0
         self._random = random.Random(seed)
         self._bits = np.random.default_rng(seed)
         self._stopping = False
@@ -85,17 +93,26 @@ class ScramblingMachine(Machine):
 
     def _scramble(self, warp) -> None:
         lost = _unsaved(warp.live_vector, len(warp.registers))
-        warp.registers[lost] = self._bits.integers(0, 1 << 32, (len(lost), self.g.warp_size), np.uint32)
+        registers, uniforms = [*lost.registers], [*lost.uniforms]
+        warp.registers[registers] = self._bits.integers(0, 1 << 32, (len(registers), self.g.warp_size), np.uint32)
+        warp.uniforms[uniforms] = self._bits.integers(0, 1 << 32, len(uniforms), np.uint32)
+        for predicate in lost.predicates:
+            warp.predicates[predicate] = self._random.getrandbits(self.g.warp_size)
         self.scrambles += 1
-        self.registers += len(lost)
+        self.registers += len(registers)
+        self.predicates += len(lost.predicates)
+        self.uniforms += len(uniforms)
         self.divergent += len(warp.stack) > 1
         self.deep += len({entry.reconv for entry in warp.stack} - {PC_NONE}) >= _NESTED
 
 
 @functools.lru_cache(1 << 14)
-def _unsaved(vector: int, registers: int) -> np.ndarray:
-    saved = registers_of_vector(vector, registers)
-    return np.array([r for r in range(registers) if r not in saved], int)
+def _unsaved(vector: int, registers: int) -> Saved:
+    """Return what a vector leaves out."""
+    saved = saved_by(vector, registers)
+    return Saved(tuple(r for r in range(registers) if r not in saved.registers),
+                 tuple(p for p in range(PREDICATES) if p not in saved.predicates),
+                 tuple(u for u in range(UNIFORMS) if u not in saved.uniforms))
 
 
 @dataclass(frozen=True)
@@ -122,7 +139,7 @@ class Verdict:
         Thread blocks that ran on the scrambling model.
     wrong : int
         Those whose output differs from the undisturbed run, faulted, or did not end.
-    scrambles, registers, divergent, deep : int
+    scrambles, registers, predicates, uniforms, divergent, deep : int
         As in `ScramblingMachine`.
     spilled : bool
         The kernel keeps values in local memory.
@@ -132,6 +149,8 @@ class Verdict:
     wrong: int
     scrambles: int
     registers: int
+    predicates: int
+    uniforms: int
     divergent: int
     deep: int
     spilled: bool
@@ -231,4 +250,5 @@ def judge(kernel: RandomKernel, image: KernelImage, seed: int = 0, rates: Sequen
             differs[fault.tb] = True
         wrong += int(differs.sum())
     m = runs.machine
-    return Verdict(_BLOCKS * len(rates), wrong, m.scrambles, m.registers, m.divergent, m.deep, image.local_bytes > 0)
+    return Verdict(_BLOCKS * len(rates), wrong, m.scrambles, m.registers, m.predicates, m.uniforms,
+                   m.divergent, m.deep, image.local_bytes > 0)

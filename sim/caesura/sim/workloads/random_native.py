@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.isa import Special
+from caesura.hw.arch.isa import ALL_LIVE, Special
 from caesura.software.compiler import KernelImage, Parameter
 
 from . import random_float
@@ -33,7 +33,6 @@ from .native.assembly import Assembly, Label
 from .native.computation import STABLE
 from .native.memory import Accesses
 from .native.operands import (
-    ALL_LIVE,
     COMMON,
     COMMON_BYTES,
     CONSTANT_BYTES,

@@ -259,7 +259,8 @@ class Device(LaunchingDevice):
             with all registers they have written; ``"unlimited"`` to wait for ever. Follows what the launch holds of the
             SM unless given (docs/python.md). Of a mechanism that waits for points only.
         scramble : bool
-            Test mode: registers that are not saved come back as random bits, and lanes that have exited changed.
+            Test mode: registers that are not saved come back as random bits; lanes that have exited, and predicates and
+            uniform registers that are not live, inverted.
         max_cycles : int
 
         Returns

@@ -9,8 +9,10 @@ from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import UNIFORMS, preset
 from caesura.hw.arch.isa import OPCODES, UNIFORM_SPECIALS, AluOp, Special, Unit
-from caesura.hw.core.front_end.uniform import UniformRegisters, UniformUnit
+from caesura.hw.core.front_end.uniform import UniformUnit
+from caesura.hw.core.front_end.uniform_registers import UniformRegisters
 from caesura.sim.testing.control_flow import stored
+from support.hw.scalars import pair_values, written_uniforms
 from support.hw.simulation import Simulator
 
 TINY = preset("tiny")
@@ -81,13 +83,13 @@ def test_registers_follow_a_dict_under_random_writes_and_clears(g, seed):
         held: dict[str, Any] = {"result": None, "constant": None}
         for _ in range(700):
             select = {x: rng.randrange(UNIFORMS) for x in "abc"} | {"warp": rng.randrange(g.warps)}
-            saved, number = rng.randrange(g.warps), rng.randrange(UNIFORMS)
+            saved, pair = rng.randrange(g.warps), rng.randrange(UNIFORMS // 2)
             ctx.set(dut.select, select)
             ctx.set(dut.save_warp, saved)
-            ctx.set(dut.save_select, number)
+            ctx.set(dut.save_select, pair)
             assert [ctx.get(getattr(dut, x)) for x in "abc"] == [
                 model[select["warp"]].get(select[x], 0) for x in "abc"]
-            assert ctx.get(dut.save_value) == model[saved].get(number, 0)
+            assert [*ctx.get(dut.save_values)] == pair_values(model[saved], pair)
             assert ctx.get(dut.written) == sum(1 << u for u in model[saved])
             assert ctx.get(dut.outstanding) == sum(1 << w for w in outstanding)
             assert ctx.get(dut.near) == sum(1 << w for w in outstanding - far)
@@ -103,8 +105,8 @@ def test_registers_follow_a_dict_under_random_writes_and_clears(g, seed):
                     ctx.set(port.payload, held[name])
             idle = sorted(set(range(g.warps)) - outstanding)
             restoring, clearing = bool(idle) and rng.random() < 0.3, bool(idle) and rng.random() < 0.1
-            restore = {"valid": restoring, "warp": rng.choice(idle or [0]), "register": rng.randrange(UNIFORMS),
-                       "value": rng.getrandbits(32)}
+            restore = {"valid": rng.randint(1, 3) if restoring else 0, "warp": rng.choice(idle or [0]),
+                       "pair": rng.randrange(UNIFORMS // 2), "values": [rng.getrandbits(32) for _ in range(2)]}
             clear = rng.choice([w for w in idle if not restoring or w != restore["warp"]] or [None])
             ctx.set(dut.restore, restore)
             ctx.set(dut.clear, {"valid": clearing and clear is not None, "warp": clear or 0})
@@ -125,7 +127,7 @@ def test_registers_follow_a_dict_under_random_writes_and_clears(g, seed):
             seen["constant waits"] += not restoring and all(held.values())
             seen["restore waits for none"] += restoring and first is not None
             if restoring:
-                model[restore["warp"]][restore["register"]] = restore["value"]
+                model[restore["warp"]] |= written_uniforms(ctx.get(dut.restore))
             if first and ready[first]:
                 write, held[first] = held[first], None
                 outstanding.discard(write["warp"])

@@ -9,10 +9,11 @@ from caesura.hw.arch.context import WARP_HEADER, from_words, stream_crcs, to_wor
 from caesura.hw.arch.encodings import Encoding, decode, encoded_words, encodings_of, in_order, row_of, row_words
 from caesura.hw.arch.geometry import BARRIERS, PC_NONE, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.image_writer import record_words
-from caesura.hw.arch.isa import liveness_vector
+from caesura.hw.arch.isa import ALL_LIVE, liveness_vector
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.restore.pipeline import RestorePipeline
 from support.hw.buses import with_bus
+from support.hw.scalars import written_uniforms
 from support.hw.simulation import component
 from support.hw.stacks import random_stack
 from support.hw.stream_bench import get, put, simulate, steady, value
@@ -142,7 +143,7 @@ class Bench:
             if predicate.valid:
                 self.predicates.setdefault(predicate.warp, {})[predicate.predicate] = predicate.value
             if uniform.valid:
-                self.uniforms.setdefault(uniform.warp, {})[uniform.register] = uniform.value
+                self.uniforms.setdefault(uniform.warp, {}).update(written_uniforms(uniform))
 
     async def writes(self, ctx):
         g = self.g
@@ -197,9 +198,10 @@ class Bench:
             if warp is None:
                 assert init["live"] == 0 and {name: init[name] for name in expected} == expected
                 continue
+            live_vector = liveness_vector(warp.codes) | ALL_LIVE & ~s["allocated"]
             assert init == expected | {
                 "launched": warp.launched, "live": warp.live, "waiting": warp.waiting,
-                "barrier": warp.barrier * warp.waiting, "live_vector": liveness_vector(warp.codes)}
+                "barrier": warp.barrier * warp.waiting, "live_vector": live_vector}
             assert self.stacks.pop(slot) == [dict(zip(("pc", "mask", "reconv"), each, strict=True))
                                              for each in warp.stack]
             assert self.predicates.pop(slot, {}) == warp.predicates and self.uniforms.pop(slot, {}) == warp.uniforms

@@ -8,6 +8,7 @@ from caesura.hw.arch.context import STACK_ENTRY, Reconvergence, to_words
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.image_writer import stack_words
 from caesura.hw.preempt.restore.state_writer import StateWriter
+from support.hw.scalars import written_uniforms
 from support.hw.simulation import component
 from support.hw.stacks import random_stack
 from support.hw.stream_bench import get, put_all, simulate, steady, value
@@ -19,13 +20,13 @@ class State:
     """The state of a warp: its job, its words, and what has to be written."""
 
     def __init__(self, rng, predicates, uniforms, depth, plain=False):
-        def chosen(count, of):
-            return sorted(rng.sample(range(of), count))
+        def chosen(which, of):
+            return sorted(rng.sample(range(of), which)) if isinstance(which, int) else which
 
         warp, full = rng.randrange(G.warps), (1 << G.warp_size) - 1
         self.predicates = [{"valid": 1, "warp": warp, "predicate": p, "value": rng.randint(0, full)}
                            for p in chosen(predicates, PREDICATES)]
-        self.uniforms = [{"valid": 1, "warp": warp, "register": u, "value": rng.getrandbits(32)}
+        self.uniforms = [{"warp": warp, "register": u, "value": rng.getrandbits(32)}
                          for u in chosen(uniforms, UNIFORMS)]
         live = rng.choice([full, rng.randint(0, full)])
         stack = random_stack(rng, depth, live) if not plain else [(k, live, PC_NONE) for k in range(depth)]
@@ -52,7 +53,8 @@ def run(states, rng, stall, words_stall=None):
             cycle += 1
             times.extend([cycle] * bool(predicate.valid | uniform.valid | pushed))
             scalars["predicate"] += [value(predicate)] * predicate.valid
-            scalars["uniform"] += [value(uniform)] * uniform.valid
+            scalars["uniform"] += [{"warp": uniform.warp, "register": register, "value": word}
+                                   for register, word in written_uniforms(uniform).items()]
 
     async def sink(ctx):
         for number, push in enumerate(pushes):
@@ -90,8 +92,9 @@ def test_below_the_bottom_entry_there_is_none():
 
 
 @pytest.mark.parametrize("predicates, uniforms, depth, cycles", [
-    (0, 0, 1, 1), (0, 0, 4, 4), (1, 0, 1, 1), (0, 1, 1, 1), (1, 1, 1, 1), (3, 0, 2, 4), (0, 6, 1, 6), (1, 5, 1, 5),
-    (2, 5, 3, 8)])
+    (0, [], 1, 1), (0, [], 4, 4), (1, [], 1, 1), (0, [3], 1, 1), (1, [2], 1, 1), (3, [], 2, 4), (0, range(6), 1, 3),
+    (0, range(1, 7), 1, 4), (0, range(0, 12, 2), 1, 6), (1, range(5), 1, 3), (2, range(5), 3, 6),
+    (1, range(32), 2, 17)])
 def test_what_follows_one_another_in_four_words_is_written_together(predicates, uniforms, depth, cycles):
     states = [State(random.Random(k), predicates, uniforms, depth, plain=True) for k in range(6)]
     words = sum(state.count for state in states)

@@ -13,9 +13,10 @@ from caesura.hw.arch.context import (
 )
 from caesura.hw.arch.geometry import BARRIERS, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.image_writer import record_words, stack_words
-from caesura.hw.arch.isa import LIVE_BITS, registers_of_vector
+from caesura.hw.arch.isa import ALL_LIVE, LIVE_BITS, saved_by
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.save.records import RecordWriter
+from support.hw.scalars import pair_sizes, pair_values, scrambled
 from support.hw.simulation import component
 from support.hw.stacks import random_stack
 from support.hw.stream_bench import get, put, simulate, steady, value
@@ -30,7 +31,8 @@ CCB_BASE, AREA_BYTES = 0x8_0000, 0x3000
 EVERY = [(name, *case) for name in GEOMETRIES for case in (
     (Mechanism.OCCUPIED, 0, None), (Mechanism.LIVE, 0, 1), (Mechanism.LIVE_CP, 0, 0), (Mechanism.LIVE_CP, 1, 2))]
 CASES = quick(EVERY, [EVERY[k] for k in (1, 2, 4, 7)])
-"""What is saved, and which sizes are the worst: 0 the least, 1 the most, 2 any with 65 lines."""
+"""What is saved, and which sizes are the worst: 0 the least, 1 the most, 2 any with 65 lines, and with registers that
+leave some uniform registers a bit of the liveness vector and others none."""
 
 
 def bits(vector):
@@ -42,7 +44,8 @@ class Warp:
 
     def __init__(self, g, rng, registers, worst):
         full = (1 << g.warp_size) - 1
-        vector = rng.choice([0, (1 << LIVE_BITS) - 1, rng.getrandbits(LIVE_BITS)])
+        self.lanes = full
+        vector = rng.choice([0, ALL_LIVE, rng.getrandbits(LIVE_BITS)])
         some = [0, (1 << 64) - 1, rng.getrandbits(64)]
         self.valid = (1 << registers) - 1 & (some[worst] if worst is not None else rng.choice(some))
         self.view = {"base": rng.randrange(g.registers), "launched": full >> rng.randrange(g.warp_size),
@@ -64,16 +67,25 @@ class Warp:
         """Registers that have to be saved."""
         if accepted["mechanism"] == Mechanism.OCCUPIED:
             return accepted["allocated"]
-        live = sum(1 << r for r in registers_of_vector(self.view["live_vector"], accepted["registers"]))
-        if self.view["between"]:
-            live = accepted["allocated"]
+        live = sum(1 << r for r in self.live(accepted).registers)
         return live if accepted["scramble"] else live & self.valid
+
+    def live(self, accepted):
+        """What is live where the warp stands."""
+        everything = self.view["between"] or accepted["mechanism"] == Mechanism.OCCUPIED
+        return saved_by(ALL_LIVE if everything else self.view["live_vector"], accepted["registers"])
+
+    def scalars(self, accepted):
+        """Predicates and uniform registers as they have to be saved."""
+        live, lanes = self.live(accepted), self.lanes
+        return (scrambled(self.predicates, live.predicates, lanes, accepted["scramble"]),
+                scrambled(self.uniforms, live.uniforms, 0xFFFF_FFFF, accepted["scramble"]))
 
     def record(self, number, accepted):
         """Words of the record, without registers."""
         view = self.view
         return record_words(number, view["launched"], view["live"], view["barrier"] if view["waiting"] else None,
-                            self.predicates, self.uniforms, self.stack)
+                            *self.scalars(accepted), self.stack)
 
 
 class Bench:
@@ -128,7 +140,7 @@ class Bench:
             ctx.set(flags.predicates_written, sum(1 << p for p in flagged.predicates))
             ctx.set(flags.predicate_value, flagged.predicates.get(ctx.get(flags.predicate_select), 0))
             ctx.set(dut.warps.uniforms_written, sum(1 << u for u in warp.uniforms))
-            ctx.set(dut.warps.uniform_value, warp.uniforms.get(ctx.get(dut.warps.uniform_select), 0))
+            ctx.set(dut.warps.uniform_values, pair_values(warp.uniforms, ctx.get(dut.warps.uniform_select)))
             await ctx.tick()
 
     def sink(self, port, into, stall):
@@ -229,7 +241,7 @@ class Bench:
 def test_every_warp_has_a_record_and_every_line_a_bit(name, mechanism, scramble, worst):
     g, rng = GEOMETRIES[name], random.Random(f"{name} {mechanism} {scramble}")
     lines = {None: g.shared_lines // 2, 0: 1, 1: 0, 2: min(65, g.shared_lines // 2)}[worst]
-    bench = Bench(g, rng, mechanism, scramble, lines, {None: 7, 0: 1}.get(worst, g.regs_per_thread), worst)
+    bench = Bench(g, rng, mechanism, scramble, lines, {None: 7, 0: 1, 1: g.regs_per_thread, 2: 20}[worst], worst)
     slots = rng.sample(range(g.warps), g.warps)
     half = len(slots) // 2
     rows = [bench.row(0, slots[:half], 0), bench.row(1, slots[half:], g.shared_lines // 2)]
@@ -284,33 +296,40 @@ def test_a_tb_of_which_nothing_is_left_is_closed_without_an_entry():
     bench.nothing_left()
 
 
-def cycles_of(head, predicates, uniforms, entries):
-    """Cycles of a warp's record: in each a predicate, the first uniform register with the last of them, and the first
-    stack entry with the last of these, as far as four words reach; its header is in the first."""
-    cycles, entries = 0, list(entries)
+def cycles_of(head, predicates, pairs, entries):
+    """Cycles of a warp's record: in each a predicate, the first pair of uniform registers with the last of them, and
+    the first stack entry with the last of these, as far as four words reach; its header is in the first. Of pairs and
+    entries the words of each are given."""
+    cycles, pairs, entries = 0, list(pairs), list(entries)
     while entries:
         words = head * (cycles == 0) + (predicates > 0)
-        uniform = uniforms > 0 and predicates <= 1 and words < 4
-        entry = predicates <= 1 and uniforms - uniform <= 0 and words + uniform + entries[0] <= 4
-        predicates, uniforms = max(0, predicates - 1), uniforms - uniform
+        pair = bool(pairs) and predicates <= 1 and words + pairs[0] <= 4
+        words += pair and pairs[0]
+        entry = predicates <= 1 and not pairs[pair:] and words + entries[0] <= 4
+        predicates = max(0, predicates - 1)
+        del pairs[:pair]
         del entries[:entry]
         cycles += 1
     return cycles
 
 
 def test_the_cycles_of_a_state_are_fewer_than_its_parts():
-    assert cycles_of(1, 0, 0, [1, 1, 3]) == 3 and cycles_of(1, 2, 0, [3, 2]) == 3 and cycles_of(3, 1, 1, [3]) == 2
-    assert cycles_of(2, 1, 5, [1]) == 5 and cycles_of(2, 1, 1, [1]) == 2 and cycles_of(1, 1, 1, [1]) == 1
+    assert cycles_of(1, 0, [], [1, 1, 3]) == 3 and cycles_of(1, 2, [], [3, 2]) == 3
+    assert cycles_of(3, 1, [1], [3]) == 2
+    assert cycles_of(2, 1, [2, 2, 1], [1]) == 4 and cycles_of(2, 1, [1], [1]) == 2 and cycles_of(1, 1, [1], [1]) == 1
+    assert cycles_of(1, 0, [2], [1]) == 1 and cycles_of(2, 0, [2, 2], [1]) == 2 and cycles_of(1, 1, [1] * 4, [1]) == 4
 
 
-@pytest.mark.parametrize("predicates, uniforms", [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (0, 2), (2, 5), (7, 32)])
+@pytest.mark.parametrize("predicates, uniforms", [
+    (0, []), (0, [1]), (1, []), (1, [2]), (2, []), (0, [4, 5]), (0, [5, 6]), (2, [0, 1, 2, 3, 31]),
+    (1, range(0, 12, 2)), (1, range(12)), (7, range(32))])
 def test_a_warp_takes_two_cycles_and_those_of_its_record(predicates, uniforms):
     g, rng = TINY, random.Random(2)
     bench = Bench(g, rng, Mechanism.OCCUPIED, 0, 0, 4, 1)
     row, took = bench.row(0, [0, 1, 2, 3], 0), []
     for warp in bench.warps:
         warp.predicates = dict(list(warp.predicates.items())[:predicates])
-        warp.uniforms = dict(list(warp.uniforms.items())[:uniforms])
+        warp.uniforms = {register: rng.getrandbits(32) for register in uniforms}
         del warp.stack[rng.randint(1, 3):]
 
     async def end(ctx):
@@ -332,7 +351,7 @@ def test_a_warp_takes_two_cycles_and_those_of_its_record(predicates, uniforms):
         head = 1 + (view["live"] != view["launched"]) + bool(uniforms)
         entries = [len(stack_words(warp.stack[:k + 1], view["live"])) - len(stack_words(warp.stack[:k], view["live"]))
                    for k in range(len(warp.stack))]
-        assert took[slot] - took[slot - 1] == 2 + cycles_of(head, predicates, uniforms, entries)
+        assert took[slot] - took[slot - 1] == 2 + cycles_of(head, predicates, pair_sizes(uniforms), entries)
     bench.check(0, row, 0)
     bench.nothing_left()
 

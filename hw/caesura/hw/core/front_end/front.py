@@ -34,7 +34,8 @@ from .instruction_buffer import InstructionBuffer
 from .issue import UNITS, IssueStage
 from .scoreboard import OutstandingOperations, Scoreboard, register_masks
 from .simt_stack import SimtStack, StackCommand
-from .uniform import UniformRegisters, UniformUnit
+from .uniform import UniformUnit
+from .uniform_registers import UniformRegisters
 from .warp_table import WarpTable
 
 __all__ = ["FrontEnd"]
@@ -132,7 +133,7 @@ class FrontEnd(wiring.Component):
             "trace": Out(data.StructLayout({
                 "valid": 1, "warp": payload.below(g.warps), "pc": PC_BITS, "mask": g.warp_size,
                 "op": OPCODE_BITS})),
-            "trace_uniform": Out(payload.uniform_restore(g)),
+            "trace_uniform": Out(payload.uniform_trace(g)),
         })
 
     def elaborate(self, platform):
@@ -275,7 +276,8 @@ class FrontEnd(wiring.Component):
             uniforms.restore.eq(self.state.restore_uniform),
             uniforms.save_warp.eq(save.window.select.warp),
             uniforms.save_select.eq(save.uniform_select),
-            save.uniforms_written.eq(uniforms.written), save.uniform_value.eq(uniforms.save_value),
+            save.uniforms_written.eq(uniforms.written),
+            save.uniform_values.eq(uniforms.save_values),
             self.trace_uniform.eq(uniforms.trace),
         ]
 

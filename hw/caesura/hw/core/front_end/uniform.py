@@ -1,5 +1,4 @@
-"""Uniform data path: the scalar registers of each warp, and the unit that computes with them once a
-warp.
+"""The unit of the uniform data path: it computes with a warp's uniform registers once a warp.
 
 ::
 
@@ -14,162 +13,21 @@ warp.
 """
 
 import numpy as np
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.faults import Fault
 from ...arch.geometry import UNIFORMS, Geometry
 from ...arch.isa import AluOp
 from ...interfaces import payloads as payload
-from ...lib.bits import one_hot, spread
+from ...lib.bits import spread
 from ...lib.stream_queue import StreamQueue
 from ..execute.operands import operation
 from ..execute.special_registers import ScalarSource
 from ..units.integer import IntegerLane, IntegerUnit
 
-__all__ = ["UniformRegisters", "UniformUnit"]
-
-
-class UniformRegisters(wiring.Component):
-    """The uniform registers of all warp slots, with a "written" bit each; every read is
-    combinational.
-
-    A register that was not written since `clear` reads 0. One write a cycle: a restore, else the
-    unit's, else the constant unit's.
-
-    Parameters
-    ----------
-    g : Geometry
-
-    Attributes
-    ----------
-    select, a, b, c : in, out
-        Three registers of one warp, for the issue stage.
-    result, constant : in stream
-        `payloads.uniform_write` of `UniformUnit` and of the constant unit; visible from the next
-        cycle.
-    restore : In(valid, warp, register, value)
-        Written by the preemption unit.
-    clear : In(valid, warp)
-        Makes the registers of a warp unwritten.
-    reserve : Signal(warps), in
-        The warp that issues an instruction which will write a register, one-hot.
-    remote : Signal(1), in
-        With `reserve`: what is written comes over the bus.
-    forget : Signal(warps), in
-        Vector: no write is to come any more.
-    outstanding : Signal(warps), out
-        That write is still to come.
-    near : Signal(warps), out
-        It is, and not over the bus.
-    save_warp, save_select, save_value : in, out
-        One register of a warp, for the preemption unit.
-    written : Signal(UNIFORMS), out
-        Registers of warp `save_warp` that have been written.
-    trace : Out(valid, warp, register, value)
-        Each write of an instruction.
-    """
-
-    select: data.View
-    a: Signal
-    b: Signal
-    c: Signal
-    result: stream.Interface
-    constant: stream.Interface
-    restore: data.View
-    clear: data.View
-    reserve: Signal
-    remote: Signal
-    forget: Signal
-    outstanding: Signal
-    near: Signal
-    save_warp: Signal
-    save_select: Signal
-    save_value: Signal
-    written: Signal
-    trace: data.View
-
-    def __init__(self, g: Geometry):
-        self.geometry = g
-        warp, number = payload.below(g.warps), range(UNIFORMS)
-        write = payload.uniform_restore(g)
-        super().__init__({
-            "select": In(data.StructLayout({"warp": warp, "a": number, "b": number, "c": number})),
-            "a": Out(32), "b": Out(32), "c": Out(32),
-            "result": In(stream.Signature(payload.uniform_write(g))),
-            "constant": In(stream.Signature(payload.uniform_write(g))),
-            "restore": In(write), "clear": In(payload.warp_event(g)),
-            "reserve": In(g.warps), "remote": In(1), "forget": In(g.warps),
-            "outstanding": Out(g.warps), "near": Out(g.warps),
-            "save_warp": In(warp), "save_select": In(number),
-            "save_value": Out(32), "written": Out(UNIFORMS), "trace": Out(write),
-        })
-
-    def elaborate(self, platform):
-        m = Module()
-        warps = self.geometry.warps
-        write = self._choose(m)
-        m.submodules.values = values = Memory(shape=32, depth=UNIFORMS * warps, init=[])
-        m.submodules.written = written = Memory(shape=UNIFORMS, depth=warps, init=[])
-        fresh = Signal(warps, init=(1 << warps) - 1)  # nothing written, whatever the memory holds
-
-        def row(warp, name):
-            port = written.read_port(domain="comb")
-            bits = Signal(UNIFORMS, name=f"{name}_row")
-            m.d.comb += [port.addr.eq(warp), bits.eq(Mux(fresh.bit_select(warp, 1), 0, port.data))]
-            return bits
-
-        def read(warp, number, bits, value):
-            port = values.read_port(domain="comb")
-            m.d.comb += [port.addr.eq(Cat(number, warp)),
-                         value.eq(Mux(bits.bit_select(number, 1), port.data, 0))]
-
-        issuing, saving = row(self.select.warp, "select"), row(self.save_warp, "save")
-        for name, value in (("a", self.a), ("b", self.b), ("c", self.c)):
-            read(self.select.warp, self.select[name], issuing, value)
-        read(self.save_warp, self.save_select, saving, self.save_value)
-        m.d.comb += self.written.eq(saving)
-
-        port = values.write_port()
-        flags = written.write_port()
-        used = Signal(warps)
-        cleared = Signal(warps)
-        m.d.comb += [
-            port.addr.eq(Cat(write.register, write.warp)),
-            port.data.eq(write.value), port.en.eq(write.valid),
-            flags.addr.eq(write.warp), flags.en.eq(write.valid),
-            flags.data.eq(row(write.warp, "write") | one_hot(write.register, UNIFORMS)),
-            used.eq(one_hot(write.warp, warps) & spread(write.valid, warps)),
-            cleared.eq(one_hot(self.clear.warp, warps) & spread(self.clear.valid, warps)),
-        ]
-        m.d.sync += fresh.eq(fresh & ~used | cleared)
-        return m
-
-    def _choose(self, m: Module):
-        """Choose the write of this cycle, and keep account of those to come."""
-        g, restore = self.geometry, self.restore
-        write = Signal.like(self.trace)
-        unit, constant = self.result, self.constant
-        chosen = Signal(payload.uniform_write(g))
-        taken = Signal()
-        m.d.comb += [
-            unit.ready.eq(~restore.valid), constant.ready.eq(~restore.valid & ~unit.valid),
-            taken.eq(~restore.valid & (unit.valid | constant.valid)),
-            chosen.eq(Mux(unit.valid, unit.payload, constant.payload)),
-            self.trace.valid.eq(taken & chosen.keep), self.trace.warp.eq(chosen.warp),
-            self.trace.register.eq(chosen.register), self.trace.value.eq(chosen.data),
-            write.eq(Mux(restore.valid, restore, self.trace)),
-        ]
-        far = Signal(g.warps)  # the last write that was reserved comes over the bus
-        m.d.sync += [
-            self.outstanding.eq((self.outstanding | self.reserve) & ~self.forget
-                                & ~(one_hot(chosen.warp, g.warps) & spread(taken, g.warps))),
-            far.eq(far & ~self.reserve | self.reserve & spread(self.remote, g.warps)),
-        ]
-        m.d.comb += self.near.eq(self.outstanding & ~far)
-        return write
+__all__ = ["UniformUnit"]
 
 
 class UniformUnit(wiring.Component):

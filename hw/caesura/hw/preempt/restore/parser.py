@@ -9,7 +9,7 @@ from amaranth.utils import exact_log2
 from ...arch.context import WARP_HEADER
 from ...arch.encodings import CODE_BITS, Encoding
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
-from ...arch.isa import LIVE_REST
+from ...arch.isa import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, physical, rows_per_line, warp_init
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..compress.register_encoder import lane_words, shares
@@ -293,7 +293,9 @@ class StreamParser(wiring.Component):
                 init.warp.eq(regs.warp), init.block_warp.eq(number), init.base.eq(regs.base),
                 init.launched.eq(regs.launched), init.live.eq(regs.live),
                 init.waiting.eq(header.waiting), init.barrier.eq(header.barrier),
-                init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any())),
+                # of predicates and uniform registers only those saved are written
+                init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any())
+                                    | ~s.allocated[:LIVE_BITS]),
                 self.state.valid.eq(taken), self.expansion.valid.eq(taken & expands),
             ]
             m.d.sync += [regs.targets.eq(table.by_lane),

@@ -14,6 +14,7 @@ from ...interfaces.payloads import below, predicate_restore, stack_push, uniform
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
 from ..formats.packer import CHUNK_WORDS
+from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
 from ..formats.unpacker import Unpacker, word_beat
 from .tbs_under_way import TbsUnderWay
 
@@ -41,8 +42,8 @@ def entry_words(word: Value) -> Value:
 
 
 class StateWriter(wiring.Component):
-    """Writes a predicate, a uniform register and a stack entry a cycle, as far as they follow one
-    another in four words of the image.
+    """Writes a predicate, a pair of uniform registers and a stack entry a cycle, as far as they
+    follow one another in four words of the image.
 
     Parameters
     ----------
@@ -93,6 +94,8 @@ class StateWriter(wiring.Component):
         job = Signal(warp_state(g))  # what is left of the warp in hand
         words, level = Value.cast(unpacker.words), unpacker.level
         predicate, uniform, push = self.restore_predicate, self.restore_uniform, self.stack_push
+        pair = Signal(2)  # of a pair of uniform registers those to be written
+        count = Signal(range(3))
         entry = Signal(STACK_ENTRY)
         size = Signal(range(STACK_WORDS + 1))  # its words
         further = Signal(64)  # those after the first
@@ -102,7 +105,9 @@ class StateWriter(wiring.Component):
         m.d.comb += [
             predicate.warp.eq(job.warp), predicate.predicate.eq(lowest_number(job.predicates)),
             predicate.value.eq(words), uniform.warp.eq(job.warp),
-            uniform.register.eq(lowest_number(job.uniforms)),
+            uniform.pair.eq(lowest_number(uniform_pairs(job.uniforms))),
+            pair.eq(job.uniforms.word_select(uniform.pair, 2)),
+            count.eq(pair[0] + pair[1]),
             push.payload.warp.eq(job.warp), push.payload.pc.eq(entry.pc),
             push.payload.mask.eq(Mux(entry.whole, job.live, further[:len(job.live)])),
             push.payload.reconv.eq(Mux(entry.whole, further[:PC_BITS], further[32:32 + PC_BITS])),
@@ -114,25 +119,27 @@ class StateWriter(wiring.Component):
                                  (Reconvergence.SAME, under.reconv)):
                 with m.Case(kind):
                     m.d.comb += push.payload.reconv.eq(reconv)
-        # The last predicate goes with the first uniform register, the last of these with a stack
+        # The last predicate goes with the first uniform registers, the last of these with a stack
         # entry.
-        has_predicate, has_uniform = job.predicates.any(), job.uniforms.any()
-        predicates, uniforms = without_lowest(job.predicates), without_lowest(job.uniforms)
+        has_predicate = job.predicates.any()
+        predicates, uniforms = without_lowest(job.predicates), without_lowest_pair(job.uniforms)
+        values = words >> Mux(has_predicate, 32, 0)
         before = Signal(2)  # words in front of the stack entry
         m.d.comb += [
             predicate.valid.eq(has_predicate & (level != 0)),
-            uniform.valid.eq(has_uniform & ~predicates.any() & (level > has_predicate)),
-            before.eq(has_predicate + has_uniform),
+            uniform.valid.eq(Mux(~predicates.any() & (level >= before), pair, 0)),
+            before.eq(has_predicate + count),
             push.valid.eq((job.depth != 0) & ~predicates.any() & ~uniforms.any()
                           & (level >= before + size)),
             pushed.eq(push.valid & push.ready), over.eq(pushed & (job.depth == 1)),
-            unpacker.take.eq(predicate.valid + uniform.valid + Mux(pushed, size, 0)),
-            uniform.value.eq(words >> Mux(has_predicate, 32, 0)),
+            unpacker.take.eq(predicate.valid + Mux(uniform.valid.any(), count, 0)
+                             + Mux(pushed, size, 0)),
+            uniform.values[0].eq(values), uniform.values[1].eq(values >> Mux(pair[0], 32, 0)),
             Cat(entry, further).eq(words >> (before << 5)),
         ]
         with m.If(predicate.valid):
             m.d.sync += job.predicates.eq(predicates)
-        with m.If(uniform.valid):
+        with m.If(uniform.valid.any()):
             m.d.sync += job.uniforms.eq(uniforms)
         with m.If(pushed):
             m.d.sync += [job.depth.eq(job.depth - 1), under.pc.eq(push.payload.pc),

@@ -32,14 +32,15 @@ from ...arch.geometry import (
     UNIFORMS,
     Geometry,
 )
-from ...arch.isa import LIVE_REST
+from ...arch.isa import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, rows_per_line
 from ...interfaces.port import Port
 from ...interfaces.preemption import resident_tb
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
-from ...lib.bits import lowest_number, popcount, without_lowest
+from ...lib.bits import lowest_number, popcount, spread, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
+from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
 from .closer import closing_job
 from .committer import HEAD_BYTES
 from .row_fetch import fetch_item
@@ -104,14 +105,15 @@ class RecordWriter(wiring.Component):
     """Walks one TB at a time.
 
     Warps are taken as they stop; exited warps have no record. Of a warp that stands at a preemption
-    point or a barrier a mechanism that saves what is live saves the registers that are live there
-    and valid, of one stopped between points all that are valid. A TB none of whose warps is left
-    when it would be completed (it finished, or was killed by a fault) has `ended`: its stream is
-    closed, its entry gets no body. A warp takes 2 cycles for its registers, one more for its choice
-    if it has to be waited for, and then one for each predicate, uniform register and stack entry,
-    while the data of the one before is fetched and written; its header goes with what follows it,
-    and so do the last predicate with the first uniform register and the last of these with the
-    first stack entry, as far as four words reach.
+    point or a barrier a mechanism that saves what is live saves the registers, predicates and
+    uniform registers that are live there and written, of one stopped between points all that are
+    written. A TB none of whose warps is left when it would be completed (it finished, or was killed
+    by a fault) has `ended`: its stream is closed, its entry gets no body. A warp takes 2 cycles for
+    its registers, one more for its choice if it has to be waited for, and then one for each
+    predicate, pair of uniform registers and stack entry, while the data of the one before is
+    fetched and written; its header goes with what follows it, and so do the last predicate with the
+    first uniform registers and the last of these with the first stack entry, as far as four words
+    reach.
 
     Parameters
     ----------
@@ -179,7 +181,7 @@ class RecordWriter(wiring.Component):
         m.d.comb += [select.warp.eq(regs.warp), select.entry.eq(regs.entry),
                      self.flags.warp.eq(regs.warp),
                      self.flags.predicate_select.eq(lowest_number(regs.predicates)),
-                     self.warps.uniform_select.eq(lowest_number(regs.uniforms))]
+                     self.warps.uniform_select.eq(lowest_number(uniform_pairs(regs.uniforms)))]
         sent = self.chunk.valid & self.chunk.ready
         with m.If(sent):
             m.d.sync += regs.metadata_words.eq(regs.metadata_words + self.chunk.payload.count)
@@ -262,15 +264,22 @@ class RecordWriter(wiring.Component):
         """List the registers of one warp, and write its record."""
         s, view, item = self.accepted, self.warps.window.view, self.item.payload
         live = Signal(MAX_REGISTERS)
+        everything = Signal()  # the vector says nothing
+        bits = Signal(LIVE_BITS)
+        scalars = Signal(PREDICATES + UNIFORMS)  # live predicates, then uniform registers
+        saved = scalars | s.scramble.replicate(len(scalars))
         m.d.comb += [
+            everything.eq(view.between | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY)),
+            bits.eq(view.live_vector | s.allocated | everything.replicate(LIVE_BITS)),
+            scalars.eq(Cat(bits[LIVE_BITS - 1 - number] for number in range(len(scalars)))),
             live.eq(Cat(view.live_vector[:LIVE_REST],
                         view.live_vector[LIVE_REST].replicate(MAX_REGISTERS - LIVE_REST))
                     | view.between.replicate(MAX_REGISTERS)),
         ]
         with m.State("VIEW"):
             m.d.sync += [regs.valid.eq(self.flags.valid),
-                         regs.predicates.eq(self.flags.predicates_written),
-                         regs.uniforms.eq(self.warps.uniforms_written),
+                         regs.predicates.eq(self.flags.predicates_written & saved[:PREDICATES]),
+                         regs.uniforms.eq(self.warps.uniforms_written & saved[PREDICATES:]),
                          regs.headed.eq(0), regs.mask.eq(s.allocated),
                          regs.below.pc.eq(PC_NONE), regs.below.reconv.eq(PC_NONE)]
             with m.If(has(s.mechanism, Capability.SAVES_LIVE_ONLY)):
@@ -293,14 +302,14 @@ class RecordWriter(wiring.Component):
                              regs.items.eq(regs.items + some),
                              regs.listed.eq(regs.listed | (some << regs.records))]
                 m.next = "REST"
-        self._rest(m, regs)
+        self._rest(m, regs, s.scramble.replicate(len(scalars)) & ~scalars)
 
     def _header(self, regs):
         """Return the first words of a record and their number."""
         view = self.warps.window.view
         header = Signal(WARP_HEADER)
         exited = view.live != view.launched
-        uniforms = self.warps.uniforms_written
+        uniforms = regs.uniforms
         assign = [
             header.warp.eq(view.block_warp), header.launched.eq(popcount(view.launched) - 1),
             header.depth.eq(view.depth), header.predicates.eq(regs.predicates),
@@ -326,12 +335,16 @@ class RecordWriter(wiring.Component):
         return assign, Cat(entry, Mux(entry.whole, reconv, Cat(mask, reconv))), (
             1 + ~entry.whole + (entry.reconv == Reconvergence.OWN))
 
-    def _rest(self, m, regs):
-        """Write a record: a predicate, a uniform register and a stack entry a cycle, as far as they
-        follow one another in four words; the first chunk begins with the header."""
+    def _rest(self, m, regs, wrong):
+        """Write a record: a predicate, a pair of uniform registers and a stack entry a cycle, as
+        far as they follow one another in four words; the first chunk begins with the header.
+
+        The predicates, then uniform registers, in the vector `wrong` are written inverted.
+        """
         view = self.warps.window.view
         predicate = Signal()  # one is written
-        uniform = Signal()
+        pair = Signal(2)  # of a pair of uniform registers those that are to be saved
+        uniform = Signal(range(3))  # how many of them are written
         stack = Signal()
         head = Signal(range(CHUNK_WORDS))  # words of the header
         size = Signal(range(STACK_WORDS + 1))  # words of the stack entry
@@ -343,18 +356,25 @@ class RecordWriter(wiring.Component):
         uniforms = Signal(UNIFORMS)  # left after this chunk
         for_header, header, header_words = self._header(regs)
         for_entry, entry, entry_words = self._entry(regs)
-        words = Mux(uniform, Cat(self.warps.uniform_value, entry), entry)
-        words = Mux(predicate, Cat(self.flags.predicate_value, Const(
-            0, 32 - self.geometry.warp_size), words), words)
+        low, high = (value ^ spread(inverted, 32) for value, inverted in zip(
+            self.warps.uniform_values,
+            wrong[PREDICATES:].word_select(self.warps.uniform_select, 2), strict=True))
+        lanes = self.flags.predicate_value ^ spread(
+            wrong[:PREDICATES].bit_select(self.flags.predicate_select, 1),
+            self.geometry.warp_size)
+        words = Mux(uniform[1], Cat(low, high, entry), Mux(
+            uniform[0], Cat(Mux(pair[0], low, high), entry), entry))
+        words = Mux(predicate, Cat(lanes, Const(0, 32 - self.geometry.warp_size), words), words)
         for number in range(1, HEADER_WORDS + 1):
             words = Mux(head == number, Cat(header[:32 * number], words), words)
         words = words[:32 * CHUNK_WORDS]
         m.d.comb += [
             *for_header, *for_entry, head.eq(Mux(regs.headed, 0, header_words)),
             size.eq(entry_words), predicate.eq(regs.predicates.any()),
-            uniform.eq(regs.uniforms.any() & ~predicates.any()
-                       & (head + predicate < CHUNK_WORDS)),
-            uniforms.eq(Mux(uniform, without_lowest(regs.uniforms), regs.uniforms)),
+            pair.eq(regs.uniforms.word_select(self.warps.uniform_select, 2)),
+            uniform.eq(Mux(predicates.any() | (head + predicate + pair[0] + pair[1] > CHUNK_WORDS),
+                           0, pair[0] + pair[1])),
+            uniforms.eq(Mux(uniform != 0, without_lowest_pair(regs.uniforms), regs.uniforms)),
             before.eq(head + predicate + uniform),
             stack.eq(~predicates.any() & ~uniforms.any() & (before + size <= CHUNK_WORDS)),
             count.eq(before + Mux(stack & (view.depth != 0), size, 0)),

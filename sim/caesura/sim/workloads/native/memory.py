@@ -8,11 +8,10 @@ and uses what it finds there, by atomics alone: what happens follows from their 
 
 from __future__ import annotations
 
-from caesura.hw.arch.isa import OPCODES, AtomicOp, Opcode, Size, Space, Special
+from caesura.hw.arch.isa import ALL_LIVE, OPCODES, AtomicOp, Opcode, Size, Space, Special
 
 from .computation import Computation
 from .operands import (
-    ALL_LIVE,
     COMMON,
     COMMON_BYTES,
     CONSTANT_BYTES,

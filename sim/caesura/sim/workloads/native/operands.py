@@ -6,12 +6,12 @@ import random
 from dataclasses import dataclass
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.isa import LIVE_BITS, PT
+from caesura.hw.arch.isa import PT
 
 from .assembly import Assembly
 
 __all__ = ["Settings", "Operands", "INPUT_BYTES", "CONSTANT_BYTES", "LOCAL_BYTES", "SHARED_SLOT", "COMMON_BYTES",
-           "FIRST_DATA", "COUNTERS", "DATA_PREDICATES", "LOOP_PREDICATE", "IMMEDIATES", "ALL_LIVE", "OUTPUT", "INPUT",
+           "FIRST_DATA", "COUNTERS", "DATA_PREDICATES", "LOOP_PREDICATE", "IMMEDIATES", "OUTPUT", "INPUT",
            "COMMON", "WARP_OUTPUT", "WARP_SHARED", "UNIFORM_TEMPORARY", "UNIFORM_DATA", "RETURNS", "JUMP",
            "ROUTINE_LEVEL", "ROUTINE_ROOM"]
 
@@ -25,7 +25,6 @@ FIRST_DATA = 8
 COUNTERS = (4, 5, 6)
 DATA_PREDICATES = 6
 LOOP_PREDICATE = 6
-ALL_LIVE = (1 << LIVE_BITS) - 1
 IMMEDIATES = (0, 1, 2, 3, 31, 32, 33, 255, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0xFFFF_8000, 0x80, 0x0804, 0x2000)
 OUTPUT, INPUT, COMMON, WARP_OUTPUT, WARP_SHARED, UNIFORM_TEMPORARY = range(6)
 UNIFORM_DATA = range(8, 16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
-from caesura.hw.arch.geometry import PC_NONE
+from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE
 
 from ..image.kernel_image import KernelImage
 from ..image.origin_table import origin_rows
@@ -15,10 +15,14 @@ from .syntax import show_guard, show_operand, shown_fields
 __all__ = ["disassemble", "disassemble_word", "instruction_text", "code_labels"]
 
 
-def instruction_text(instruction: Instruction, labels: Mapping[int, str] | None = None) -> str:
-    """Return one instruction; branch targets by label where `labels` has one."""
+def instruction_text(instruction: Instruction, labels: Mapping[int, str] | None = None,
+                     registers: int = MAX_REGISTERS) -> str:
+    """Return one instruction; branch targets by label where `labels` has one.
+
+    Of a kernel with so many vector `registers`: without, no bit of a liveness vector is known to be another's.
+    """
     text = "" if instruction.guard is None else show_guard(*instruction.guard) + " "
-    operands = [show_operand(kind, instruction, labels or {}) for kind in instruction.op.operands]
+    operands = [show_operand(kind, instruction, labels or {}, registers) for kind in instruction.op.operands]
     return (text + instruction.op.name + " " + ", ".join(operands)).rstrip()
 
 
@@ -75,6 +79,7 @@ def disassemble(image: KernelImage) -> str:
         if pc in points:
             lines.append(show_point(points[pc]))
         instruction = _canonical(word)
-        text = f".word {word:#018x}" if instruction is None else instruction_text(instruction, labels)
+        text = f".word {word:#018x}" if instruction is None else instruction_text(
+            instruction, labels, image.registers)
         lines.append(f"    {text}")
     return "\n".join(lines) + "\n"

@@ -39,7 +39,7 @@ __all__ = ["MACHINE", "FORMAT_VERSION", "save_elf", "load_elf", "write_elf", "re
 
 MACHINE = 0xCA5E
 """ELF machine number (not assigned by anyone)."""
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Version of the JSON record; `e_flags` of the file."""
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")

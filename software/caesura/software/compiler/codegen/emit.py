@@ -43,10 +43,9 @@ def emit(kernel: Kernel, placed: Iterable[PlacedPoint] = ()) -> KernelImage:
         made, none = _instructions(part, starts, entries, reconvergence(flow_graph(part)))
         instructions += made
         lines += none
-    used = [r for ins in instructions for r in (*ins.reads, *ins.writes)]
     predicates = [p for ins in instructions for p in (*ins.predicate_reads, *ins.predicate_writes)]
     return KernelImage(
-        name=kernel.name, code=tuple(map(encode, instructions)), registers=max(used, default=0) + 1,
+        name=kernel.name, code=tuple(map(encode, instructions)), registers=kernel.allocated(),
         predicates=max(predicates, default=-1) + 1, shared_bytes=kernel.shared_bytes,
         stack_depth=stack_depth(kernel, flow, meet), parameters=kernel.parameters, max_threads=kernel.max_threads,
         local_bytes=kernel.local_bytes, constants=kernel.constants, symbols=kernel.symbols,

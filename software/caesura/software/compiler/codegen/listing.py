@@ -67,8 +67,9 @@ def rows(image: KernelImage) -> list[Row]:
                 mine = {reg.index for reg in live if reg.kind == "R"}
                 others = {reg.index for reg in body.waiting[block.label] if reg.kind == "R"} - mine
                 word = image.code[pc]
-                result.append(Row(pc, word, instruction_text(decode(word), labels), tuple(sorted(mine)),
-                                  tuple(sorted(others)), tuple(sorted(r.index for r in live if r.kind == "P")),
+                text = instruction_text(decode(word), labels, image.registers)
+                result.append(Row(pc, word, text, tuple(sorted(mine)), tuple(sorted(others)),
+                                  tuple(sorted(r.index for r in live if r.kind == "P")),
                                   image.lines[pc] if image.lines else 0, labels.get(pc, "")))
     return sorted(result, key=lambda row: row.pc)
 

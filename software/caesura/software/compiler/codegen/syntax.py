@@ -23,17 +23,20 @@ import re
 from collections.abc import Mapping
 
 from caesura.hw.arch.encoding import Instruction
-from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, UNIFORMS
-from caesura.hw.arch.isa import FIELDS, LIVE_REST, PT, Format, Opcode, Special
+from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, PREDICATES, UNIFORMS
+from caesura.hw.arch.isa import FIELDS, LIVE_BITS, LIVE_REST, PT, Format, Opcode, Special, liveness_vector
 
-__all__ = ["show_operand", "parse_operand", "shown_fields", "show_registers", "parse_guard", "parse_number",
-           "show_guard"]
+__all__ = ["show_operand", "parse_operand", "shown_fields", "show_registers", "parse_guard",
+           "parse_number", "show_guard"]
 
 _NUMBER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)")
 _LONGEST_NUMBER = 70
 """Characters: 64 bits in binary."""
 _MEMORY = re.compile(r"\[\s*(?:([RU]\d+)\s*([-+][^\]]+?)?|([^\]RU]+?))\s*\]")
-_RANGE = re.compile(r"R(\d+)(?:\s*-\s*R(\d+)|(\+))?")
+_RANGE = re.compile(r"(?P<kind>[RPU])(?P<first>\d+)(\s*-\s*(?P=kind)(?P<last>\d+)|(?P<rest>\+))?")
+_COUNTS = {"R": MAX_REGISTERS, "P": PREDICATES, "U": UNIFORMS}
+_FIRST_SCALAR = LIVE_BITS - PREDICATES - UNIFORMS
+"""Bits of a liveness vector below this one are vector registers' in every kernel."""
 _SPECIALS = {special.name.lower().replace("_", "."): int(special) for special in Special}
 _SPECIAL_NAMES = {number: name for name, number in _SPECIALS.items()}
 
@@ -111,24 +114,35 @@ def show_registers(registers, prefix: str = "R") -> str:
     return "{" + ", ".join(f"{prefix}{a}" if a == b else f"{prefix}{a}-{prefix}{b}" for a, b in runs) + "}"
 
 
-def _show_live(vector: int) -> str:
-    text = show_registers([r for r in range(LIVE_REST) if vector >> r & 1])
-    if vector >> LIVE_REST & 1:
-        text = text[:-1] + (", " if len(text) > 2 else "") + f"R{LIVE_REST}+}}"
-    return text
+def _show_live(vector: int, registers: int = MAX_REGISTERS) -> str:
+    """Return ``{R0-R4, P1, U0-U2}`` for a liveness vector of a kernel with so many vector registers.
+
+    Not knowing them, take each bit for a vector register's.
+    """
+    bits = [bit for bit in range(LIVE_BITS) if vector >> bit & 1]
+    own = max(registers, _FIRST_SCALAR)
+    parts = [show_registers([r for r in bits if r < min(own, LIVE_REST)])[1:-1]]
+    if vector >> LIVE_REST & 1 and own > LIVE_REST:
+        parts.append(f"R{LIVE_REST}+")
+    scalars = [LIVE_BITS - 1 - bit for bit in bits if bit >= own]
+    parts.append(show_registers([p for p in scalars if p < PREDICATES], "P")[1:-1])
+    parts.append(show_registers([number - PREDICATES for number in scalars if number >= PREDICATES], "U")[1:-1])
+    return "{" + ", ".join(filter(None, parts)) + "}"
 
 
 def _parse_live(text: str) -> int:
     if not (text.startswith("{") and text.endswith("}")):
-        raise ValueError(f"{text!r} is not a register set such as {{R0-R4, R7}}")
-    vector = 0
+        raise ValueError(f"{text!r} is not a register set such as {{R0-R4, R7, P0, U0-U2}}")
+    found: dict[str, list[int]] = {kind: [] for kind in _COUNTS}
     for part in filter(None, (part.strip() for part in text[1:-1].split(","))):
         match = _RANGE.fullmatch(part)
-        if not match or int(match[2] or match[1]) >= MAX_REGISTERS or (match[3] and int(match[1]) != LIVE_REST):
-            raise ValueError(f"{part!r} is not a register range (R0 to R{MAX_REGISTERS - 1}, or R{LIVE_REST}+)")
-        for register in range(int(match[1]), int(match[2] or match[1]) + 1):
-            vector |= 1 << min(register, LIVE_REST)
-    return vector
+        last = int(match["last"] or match["first"]) if match else 0
+        if not match or last >= _COUNTS[match["kind"]] or (
+                match["rest"] and (match["kind"], int(match["first"])) != ("R", LIVE_REST)):
+            ranges = ", ".join(f"{kind}0 to {kind}{count - 1}" for kind, count in _COUNTS.items())
+            raise ValueError(f"{part!r} is not a register range ({ranges}, or R{LIVE_REST}+)")
+        found[match["kind"]] += range(int(match["first"]), last + 1)
+    return liveness_vector(found["R"], found["P"], found["U"])
 
 
 def _parse_memory(text: str, op: Opcode) -> dict[str, int]:
@@ -166,7 +180,8 @@ def shown_fields(op: Opcode) -> set[str]:
     return shown
 
 
-def show_operand(kind: str, instruction: Instruction, labels: Mapping[int, str]) -> str:
+def show_operand(kind: str, instruction: Instruction, labels: Mapping[int, str],
+                 registers: int = MAX_REGISTERS) -> str:
     """Return the text of one operand.
 
     Parameters
@@ -176,6 +191,8 @@ def show_operand(kind: str, instruction: Instruction, labels: Mapping[int, str])
     instruction : Instruction
     labels : mapping
         Address to label.
+    registers : int, optional
+        Vector registers of the kernel, if they are known.
     """
     op, get = instruction.op, instruction.get
     if kind in ("ud", "ua", "ub", "uc") or kind == "b" and "b_uniform" in shown_fields(op) and get("b_uniform"):
@@ -197,7 +214,7 @@ def show_operand(kind: str, instruction: Instruction, labels: Mapping[int, str])
     if kind == "mem":
         return _show_memory(get, op)
     if kind == "live":
-        return _show_live(get("live"))
+        return _show_live(get("live"), registers)
     value = get(kind)
     if kind == "reconv" and value == PC_NONE:
         return "none"

@@ -10,7 +10,7 @@ from caesura.hw.arch.context import HEADER_WORDS, STACK_WORDS
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.encodings import Encoding, encoded_words, row_words
 from caesura.hw.arch.geometry import WORD_BYTES, Geometry
-from caesura.hw.arch.isa import registers_of_vector
+from caesura.hw.arch.isa import saved_by
 from caesura.hw.arch.patterns import pattern_group
 
 from ..analysis.calls import calls_of
@@ -114,7 +114,7 @@ class _Explanation:
                     continue
                 second = b.ops[index + 1] if op.name == "pp" and index + 1 < len(b.ops) else op
                 pc = self._lifted.start[b.label] + index
-                saved, diverged = (tuple(registers_of_vector(vector, self._image.registers))
+                saved, diverged = (saved_by(vector, self._image.registers).registers
                                    for vector in (op.imm, second.imm))
                 size = self._geometry.vector_bytes
                 yield PointFacts(pc, "pp" if op.name == "pp" else "barrier", saved, diverged, size * len(saved),
@@ -188,7 +188,7 @@ class _Explanation:
             branch = word.op.name == "bra"
             size = self._geometry.vector_bytes
             yield InstructionFacts(
-                start + index, labels.get(start + index, ""), instruction_text(word, labels),
+                start + index, labels.get(start + index, ""), instruction_text(word, labels, self._image.registers),
                 self._image.lines[start + index] if self._image.lines else 0, mine, further,
                 _numbers(live | others, "P"), _numbers(live | others, "U"), size * len(mine),
                 size * (len(mine) + len(further)), self._compressed(fact, mine),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from caesura.hw.arch.isa import LIVE_BITS, liveness_vector
-
 from ..analysis.dominance import reconvergence
 from ..analysis.simt_stack import stack_depth
 from ..errors import ImageError
@@ -12,6 +10,7 @@ from ..image.lift import lift
 from ..ir.kernel import Kernel
 from .extended_liveness import body_liveness
 from .intervals import InvalidCode, longest_interval
+from .placement import saving
 
 __all__ = ["check_code", "check_image"]
 
@@ -36,8 +35,8 @@ def check_image(image: KernelImage) -> int:
     """Check a kernel's preemption points, liveness vectors, reconvergence addresses and stack depth.
 
     1. Every cycle passes a preemption point, and every ``pp`` is followed by its ``pp.div`` (`preemption.intervals`).
-    2. The vector of a ``pp`` or barrier holds every register live after it, that of a ``pp.div`` also those that
-       lanes waiting elsewhere need (`preemption.extended_liveness`).
+    2. The vector of a ``pp`` or barrier holds every vector register, predicate and uniform register live after it,
+       that of a ``pp.div`` also those that lanes waiting elsewhere need (`preemption.extended_liveness`).
     3. Every branch names its immediate post-dominator.
     4. The SIMT stack never needs more entries than the image says.
     5. Every register is among those that the image allocates.
@@ -79,10 +78,10 @@ def _check_words(image: KernelImage) -> Kernel:
                 live = live | whole.waiting[block.label]
             elif op.name != "pp" and not op.name.startswith("bar."):
                 continue
-            missing = liveness_vector(reg.index for reg in live if reg.kind == "R") & ~op.imm
+            missing = [f"{reg.kind}{reg.index}" for reg in sorted(live) if saving([reg], image.registers) & ~op.imm]
             if missing:
                 raise InvalidCode(f"{image.name}, pc {lifted.start[block.label] + index}: {op.name} does not save "
-                                  f"registers {[r for r in range(LIVE_BITS) if missing >> r & 1]}")
+                                  f"{', '.join(missing)}")
     depth = stack_depth(kernel, whole.flow, lifted.meet)
     if depth > image.stack_depth:
         raise InvalidCode(f"{image.name}: the SIMT stack may need {depth} entries, the image says {image.stack_depth}")

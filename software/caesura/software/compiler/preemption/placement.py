@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+from collections.abc import Collection
 from typing import NamedTuple
 
 import networkx
@@ -29,7 +30,7 @@ from ..ir.kernel import Block, Kernel, Op, Reg
 from .extended_liveness import waiting_registers
 from .intervals import is_preemption_point
 
-__all__ = ["PlacedPoint", "place_points", "set_barrier_liveness"]
+__all__ = ["PlacedPoint", "place_points", "saving", "set_barrier_liveness"]
 
 
 class PlacedPoint(NamedTuple):
@@ -70,6 +71,7 @@ class _Placement:
         self._meet = reconvergence(self._flow)
         self._waiting = waiting_registers(kernel, self._flow, self._live.live_in, self._meet)
         self._gaps: dict[str, list[frozenset[Reg]]] = {}
+        self._allocated = kernel.allocated()
         self._points: dict[str, set[int]] = {block.label: set() for block in kernel.blocks}
         self._reasons: dict[tuple[str, int], PlacedPoint] = {}
 
@@ -80,16 +82,14 @@ class _Placement:
 
     def _gap_sets(self, label: str) -> list[frozenset[Reg]]:
         if label not in self._gaps:
-            vectors = [frozenset(reg for reg in live if reg.kind == "R")
-                       for live in self._live.gaps(self._blocks[label])]
-            self._gaps[label] = vectors
+            self._gaps[label] = self._live.gaps(self._blocks[label])
         return self._gaps[label]
 
     def _cost(self, label: str, gap: int) -> tuple[int, int, bool]:
         """Registers live at a gap, with divergence, and whether a reconvergence point follows (it costs a slot)."""
         live = self._gap_sets(label)[gap]
         last = gap == len(self._blocks[label].ops)
-        return len(live), len(live | self._waiting[label]), last and not self._blocks[label].end.condition
+        return _vectors(live), _vectors(live | self._waiting[label]), last and not self._blocks[label].end.condition
 
     def _choose(self, places: list[tuple[str, int]], rule: str, loop: str | None = None) -> int:
         """Put a point at the cheapest of some gaps, the first of those in (label, gap) order, and return its gap."""
@@ -184,13 +184,20 @@ class _Placement:
                 live = gaps[gap]
                 line = block.ops[gap].line if gap < len(block.ops) else block.end.line
                 block.ops[gap:gap] = [
-                    Op("pp", imm=_vector(live), line=line),
-                    Op("pp.div", imm=_vector(live | self._waiting[block.label]), line=line)]
+                    Op("pp", imm=saving(live, self._allocated), line=line),
+                    Op("pp.div", imm=saving(live | self._waiting[block.label], self._allocated), line=line)]
         return placed
 
 
-def _vector(live) -> int:
-    return liveness_vector(reg.index for reg in live if reg.kind == "R")
+def _vectors(live: Collection[Reg]) -> int:
+    """Return how many vector registers there are among some registers."""
+    return sum(reg.kind == "R" for reg in live)
+
+
+def saving(live: Collection[Reg], allocated: int) -> int:
+    """Return the liveness vector that saves some registers of all kinds in a kernel of so many vector registers."""
+    registers, predicates, uniforms = ([reg.index for reg in live if reg.kind == kind] for kind in "RPU")
+    return liveness_vector(registers, predicates, uniforms, allocated)
 
 
 def place_points(kernel: Kernel, interval: int) -> list[PlacedPoint]:
@@ -207,8 +214,8 @@ def place_points(kernel: Kernel, interval: int) -> list[PlacedPoint]:
 
 def set_barrier_liveness(kernel: Kernel) -> None:
     """Give every barrier the vector of what is live after it (there is no divergence at a barrier)."""
-    live_sets = liveness(kernel)
+    live_sets, allocated = liveness(kernel), kernel.allocated()
     for block in kernel.blocks:
         for _, op, live in live_sets.backward(block):
             if op.name.startswith("bar."):
-                op.imm = _vector(live)
+                op.imm = saving(live, allocated)
