@@ -116,6 +116,7 @@ def test_liveness_vectors_say_what_they_save():
     assert vectors == [0b11111 | 0b111 << 51 | 1 << 45, 1 << 15 | 0b1111 << 43]
     assert [saved_by(vector, 16).uniforms for vector in vectors] == [(1, 31), (0, 1, 2, 3, 31)], "U31 has no bit"
     assert "    pp {R0-R4, P0-P2, U1}\n    pp.div {R15, U0-U3}\n" in disassemble(image)
+    assert disassemble_word(image.code[0], image.registers) == "pp {R0-R4, P0-P2, U1}"
     assert disassemble_word(image.code[0]) == "pp {R0-R4, R45, R51-R52, R53+}", "of how many is unknown"
 
 

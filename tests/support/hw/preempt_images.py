@@ -15,10 +15,9 @@ from caesura.hw.arch.context import (
 )
 from caesura.hw.arch.encodings import Encoding, encoded_words, encodings_of, in_order, plane_bits, row_words
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry
-from caesura.hw.arch.isa import ALL_LIVE, Saved, saved_by
 
 from .preempt_machine import CCB_BASE, SEGMENT, Machine, Place, Snapshot
-from .scalars import scrambled
+from .scalars import live_at, saved_scalars
 
 WORD = 1 << 32
 
@@ -158,23 +157,16 @@ def read_image(machine: Machine, tb: int) -> tuple[dict[str, int], dict[int, dic
     return entry, records, lines
 
 
-def live_of(mechanism: Mechanism, registers: int, warp: dict[str, Any]) -> Saved:
-    """What counts as live in a warp snapshot."""
-    everything = warp["between"] or mechanism == Mechanism.OCCUPIED
-    return saved_by(ALL_LIVE if everything else warp["live_vector"], registers)
-
-
-def saved_scalars(g: Geometry, mechanism: Mechanism, scramble: bool, registers: int, warp: dict[str, Any]
-                  ) -> tuple[dict[int, int], dict[int, int]]:
+def expected_scalars(g: Geometry, mechanism: Mechanism, scramble: bool, registers: int, warp: dict[str, Any]
+                     ) -> tuple[dict[int, int], dict[int, int]]:
     """Predicates and uniform registers that have to be in the image of a warp snapshot."""
-    live = live_of(mechanism, registers, warp)
-    return (scrambled(warp["predicates"], live.predicates, (1 << g.warp_size) - 1, scramble),
-            scrambled(warp["uniforms"], live.uniforms, WORD - 1, scramble))
+    live = live_at(mechanism, warp["between"], warp["live_vector"], registers)
+    return saved_scalars(warp["predicates"], warp["uniforms"], live, (1 << g.warp_size) - 1, scramble)
 
 
 def expected_registers(mechanism: Mechanism, scramble: bool, registers: int, warp: dict[str, Any]) -> list[int]:
     """Numbers of the registers that have to be in the image of a warp snapshot."""
-    live = live_of(mechanism, registers, warp).registers
+    live = live_at(mechanism, warp["between"], warp["live_vector"], registers).registers
     return [r for r in live if scramble or mechanism == Mechanism.OCCUPIED or warp["valid"] >> r & 1]
 
 
@@ -198,7 +190,7 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
         assert (record["waiting"], record["barrier"]) == (warp["waiting"], warp["barrier"] * warp["waiting"])
         assert record["stack"] == warp["stack"]
         scalars = record["predicate_values"], record["uniform_values"]
-        assert scalars == saved_scalars(g, mechanism, scramble, k.registers, warp)
+        assert scalars == expected_scalars(g, mechanism, scramble, k.registers, warp)
         saved = expected_registers(mechanism, scramble, k.registers, warp)
         values = {r: [value if warp["live"] >> k & 1 or not scramble else value ^ WORD - 1
                       for k, value in enumerate(warp["registers"].get(r, [0] * g.warp_size))] for r in saved}
@@ -256,7 +248,8 @@ def expect_restored(machine: Machine, before: Mapping[int, Snapshot], mechanism:
                 continue
             for name in ("launched", "live", "waiting", "stack"):
                 assert now[name] == was[name], name
-            assert (now["predicates"], now["uniforms"]) == saved_scalars(machine.g, mechanism, scramble, registers, was)
+            scalars = now["predicates"], now["uniforms"]
+            assert scalars == expected_scalars(machine.g, mechanism, scramble, registers, was)
             assert now["barrier"] == was["barrier"] * was["waiting"]
             zero = [0] * machine.g.warp_size
             saved = expected_registers(mechanism, scramble, registers, was)

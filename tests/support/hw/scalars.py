@@ -4,7 +4,10 @@ as they are saved."""
 from collections.abc import Collection, Iterable
 from typing import Any
 
-__all__ = ["pair_sizes", "pair_values", "scrambled", "written_uniforms"]
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.isa import ALL_LIVE, Saved, saved_by
+
+__all__ = ["live_at", "pair_sizes", "pair_values", "saved_scalars", "written_uniforms"]
 
 
 def pair_values(uniforms: dict[int, int], pair: int) -> list[int]:
@@ -23,7 +26,17 @@ def written_uniforms(restore: Any) -> dict[int, int]:
     return {2 * restore.pair + half: restore["values"][half] for half in range(2) if restore.valid >> half & 1}
 
 
-def scrambled(written: dict[int, int], live: Collection[int], ones: int, scramble: bool) -> dict[int, int]:
-    """Return what is saved of predicates or uniform registers: the live ones, or all with the others inverted."""
-    return {number: value if number in live else value ^ ones for number, value in written.items()
-            if scramble or number in live}
+def live_at(mechanism: Mechanism, between: bool, vector: int, registers: int) -> Saved:
+    """Return what counts as live in a warp that stands at a point with a vector, or between points."""
+    return saved_by(ALL_LIVE if between or mechanism == Mechanism.OCCUPIED else vector, registers)
+
+
+def saved_scalars(predicates: dict[int, int], uniforms: dict[int, int], live: Saved, lanes: int, scramble: bool
+                  ) -> tuple[dict[int, int], dict[int, int]]:
+    """Return what is saved of a warp's predicates and uniform registers: the live ones, or all with the others
+    inverted. `lanes` has a bit for each lane."""
+    def kept(written: dict[int, int], alive: Collection[int], ones: int) -> dict[int, int]:
+        return {number: value if number in alive else value ^ ones for number, value in written.items()
+                if scramble or number in alive}
+
+    return kept(predicates, live.predicates, lanes), kept(uniforms, live.uniforms, 0xFFFF_FFFF)

@@ -126,7 +126,7 @@ _FRONT = {
         _bookkeeping("arbiter.above", "whose turn it is"),
     ),
     "front.uniforms": (
-        _context("even[] odd[]", "a word for each written uniform register follows the predicates",
+        _context("even[] odd[]", "a word for each live uniform register follows the predicates",
                  "WARP_HEADER.uniforms"),
         _context("written[] fresh", "a uniform register not written reads as zero",
                  "WARP_HEADER.uniforms"),
@@ -227,7 +227,7 @@ _EXECUTE = {
                "whatever a restore writes is dirty again, which saves too much, never too little"),
     ),
     "execute.predicates": (
-        _context("values[]", "a word for each written predicate follows the header",
+        _context("values[]", "a word for each live predicate follows the header",
                  "WARP_HEADER.predicates"),
         _context("written[] fresh", "a predicate not written reads as zero",
                  "WARP_HEADER.predicates"),

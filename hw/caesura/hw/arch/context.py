@@ -11,9 +11,9 @@ Fig. 12). A TB has an entry from its launch to its end, whatever slot it is in::
 An area holds one unbroken stream of 32-bit little-endian words:
 
 * for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (a word), the
-  lanes that are live if some have `exited`, the vector of written uniform registers if there are
-  `uniforms`; one word (a bit a lane) for each written predicate in ascending order, one word for
-  each written uniform register in ascending order; the SIMT stack from the bottom up, of each entry
+  lanes that are live if some have `exited`, the vector of saved uniform registers if there are
+  `uniforms`; one word (a bit a lane) for each saved predicate in ascending order, one word for each
+  saved uniform register in ascending order; the SIMT stack from the bottom up, of each entry
   a `STACK_ENTRY` (a word), its active mask unless that is the `whole` of the live lanes, and its
   reconvergence PC if that is its `Reconvergence.OWN`; then the saved registers, encoded as
   `hw.arch.encodings` says: those of which something is kept of each lane in ascending order, then
@@ -115,7 +115,8 @@ class Capability(enum.Flag):
     STOPS_AT_POINTS = enum.auto()
     """Warps run on to a preemption point; without, they stop at their next instruction."""
     SAVES_LIVE_ONLY = enum.auto()
-    """Live and valid registers and valid shared lines are saved; without, everything allocated."""
+    """What is live of the registers, predicates and uniform registers that were written, and valid
+    shared lines, are saved; without, everything allocated."""
     COMPRESSES = enum.auto()
     """Each register is saved in its shortest encoding; without, every one is saved as random."""
 
@@ -126,7 +127,7 @@ class Mechanism(enum.IntEnum):
     OCCUPIED = 0
     """Stop at the next instruction, save everything allocated."""
     LIVE = 1
-    """Run to a preemption point, save live and valid registers and valid shared lines
+    """Run to a preemption point, save what is live and was written, and valid shared lines
     (Lin et al. III-B)."""
     LIVE_CP = 2
     """As `LIVE`, each register compressed by itself (Lin et al. III-C, warp level)."""
@@ -226,7 +227,7 @@ WARP_HEADER = data.StructLayout({
     "warp": 5, "launched": 5, "depth": 7, "predicates": 7, "barrier": 4, "waiting": 1, "exited": 1,
     "uniforms": 1, "none": 1})
 """First word of a warp record. The launched lanes are the first ``launched + 1``; `predicates` has
-a bit for each written predicate; `waiting` is 1 at a barrier. What `exited` and `uniforms` announce
+a bit for each saved predicate; `waiting` is 1 at a barrier. What `exited` and `uniforms` announce
 follows."""
 
 

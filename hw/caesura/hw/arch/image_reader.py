@@ -28,7 +28,7 @@ class WarpRecord:
         `warp`, `waiting`, `barrier` and `predicates` of its `context.WARP_HEADER`, and the vectors
         `launched_lanes`, `live_lanes` and `uniforms`.
     predicates, uniforms : dict of int to int
-        Those that were written.
+        Those that were saved.
     stack : list of tuple of int
         Next PC, active mask and reconvergence PC of each entry, from the bottom up.
     """

@@ -46,7 +46,7 @@ def record_words(warp: int, launched: int, live: int, barrier: int | None,
     barrier : int or None
         At which it waits.
     predicates, uniforms : mapping of int to int
-        Those that were written, by ascending number.
+        Those that are saved, by ascending number.
     stack : sequence of tuple of int
         As in `stack_words`.
     """

@@ -512,10 +512,8 @@ def liveness_vector(registers: Iterable[int], predicates: Iterable[int] = (),
 
 def saved_by(vector: int, allocated: int) -> Saved:
     """Return what `vector` saves in a warp with `allocated` vector registers."""
-    def scalars(last: int, count: int) -> tuple[int, ...]:
-        bits = vector | (1 << allocated) - 1
-        return tuple(number for number in range(count) if bits >> last - number & 1)
-
+    bits = vector | (1 << allocated) - 1
+    scalars = [n for n in range(PREDICATES + UNIFORMS) if bits >> LIVE_BITS - 1 - n & 1]
     return Saved(tuple(r for r in range(allocated) if vector >> min(r, LIVE_REST) & 1),
-                 scalars(LIVE_BITS - 1, PREDICATES),
-                 scalars(LIVE_BITS - 1 - PREDICATES, UNIFORMS))
+                 tuple(n for n in scalars if n < PREDICATES),
+                 tuple(n - PREDICATES for n in scalars if n >= PREDICATES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism
 from caesura.hw.arch.encodings import Encoding, encode, encoded_words, in_order, row_of, row_words
-from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
+from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.image_reader import BadImage, ImageReader
 from caesura.hw.arch.image_writer import record_words
 from caesura.hw.arch.isa import ALL_LIVE, Saved, liveness_vector, saved_by
@@ -101,13 +102,14 @@ def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, scramble: bool)
 
 def _warp_record(warp: Warp, live: Saved, scramble: bool) -> list[int]:
     """Return a warp record up to its registers; with `scramble` what is not live stands in it, inverted."""
-    lanes = (1 << warp.g.warp_size) - 1
-    predicates = {p: warp.predicates[p] ^ (0 if p in live.predicates else lanes)
-                  for p in range(PREDICATES) if warp.written >> p & 1 and (scramble or p in live.predicates)}
-    uniforms = {u: int(warp.uniforms[u]) ^ (0 if u in live.uniforms else 0xFFFF_FFFF)
-                for u in range(UNIFORMS) if warp.uniforms_written >> u & 1 and (scramble or u in live.uniforms)}
+    def kept(values: Sequence[int] | np.ndarray, written: int, live: tuple[int, ...], ones: int) -> dict[int, int]:
+        return {k: int(value) ^ (0 if k in live else ones) for k, value in enumerate(values)
+                if written >> k & 1 and (scramble or k in live)}
+
     return record_words(
-        warp.index, warp.launched, warp.live, warp.barrier if warp.waiting else None, predicates, uniforms,
+        warp.index, warp.launched, warp.live, warp.barrier if warp.waiting else None,
+        kept(warp.predicates, warp.written, live.predicates, (1 << warp.g.warp_size) - 1),
+        kept(warp.uniforms, warp.uniforms_written, live.uniforms, 0xFFFF_FFFF),
         [(entry.pc, entry.mask & warp.live, entry.reconv) for entry in warp.stack])
 
 

@@ -82,7 +82,7 @@ class Inspection:
             top = warp.stack[-1] if warp.stack else None
             where = f"PC {top.pc}, lanes {top.mask:#x}" if top else "no lanes"
             if code and top and top.pc < len(code.code):
-                where += f": {disassemble_word(code.code[top.pc])}"
+                where += f": {disassemble_word(code.code[top.pc], code.registers)}"
                 if source := code.where(top.pc):
                     where += f" ({source})"
             barrier = f" at barrier {warp.barrier}" if warp.barrier is not None else ""

@@ -13,10 +13,10 @@ from caesura.hw.arch.context import (
 )
 from caesura.hw.arch.geometry import BARRIERS, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.image_writer import record_words, stack_words
-from caesura.hw.arch.isa import ALL_LIVE, LIVE_BITS, saved_by
+from caesura.hw.arch.isa import ALL_LIVE, LIVE_BITS
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.save.records import RecordWriter
-from support.hw.scalars import pair_sizes, pair_values, scrambled
+from support.hw.scalars import live_at, pair_sizes, pair_values, saved_scalars
 from support.hw.simulation import component
 from support.hw.stacks import random_stack
 from support.hw.stream_bench import get, put, simulate, steady, value
@@ -72,20 +72,14 @@ class Warp:
 
     def live(self, accepted):
         """What is live where the warp stands."""
-        everything = self.view["between"] or accepted["mechanism"] == Mechanism.OCCUPIED
-        return saved_by(ALL_LIVE if everything else self.view["live_vector"], accepted["registers"])
-
-    def scalars(self, accepted):
-        """Predicates and uniform registers as they have to be saved."""
-        live, lanes = self.live(accepted), self.lanes
-        return (scrambled(self.predicates, live.predicates, lanes, accepted["scramble"]),
-                scrambled(self.uniforms, live.uniforms, 0xFFFF_FFFF, accepted["scramble"]))
+        return live_at(accepted["mechanism"], self.view["between"], self.view["live_vector"], accepted["registers"])
 
     def record(self, number, accepted):
         """Words of the record, without registers."""
         view = self.view
+        scalars = saved_scalars(self.predicates, self.uniforms, self.live(accepted), self.lanes, accepted["scramble"])
         return record_words(number, view["launched"], view["live"], view["barrier"] if view["waiting"] else None,
-                            *self.scalars(accepted), self.stack)
+                            *scalars, self.stack)
 
 
 class Bench:

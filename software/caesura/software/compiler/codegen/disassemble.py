@@ -51,10 +51,13 @@ def _canonical(word: int) -> Instruction | None:
         return None
 
 
-def disassemble_word(word: int) -> str:
-    """Return one instruction word as assembly text, branch targets as numbers; ``.word ...`` if it is none."""
+def disassemble_word(word: int, registers: int = MAX_REGISTERS, labels: Mapping[int, str] | None = None) -> str:
+    """Return one instruction word as assembly text; ``.word ...`` if it is none.
+
+    `registers` and `labels` as of `instruction_text`.
+    """
     instruction = _canonical(word)
-    return f".word {word:#018x}" if instruction is None else instruction_text(instruction)
+    return f".word {word:#018x}" if instruction is None else instruction_text(instruction, labels, registers)
 
 
 def disassemble(image: KernelImage) -> str:
@@ -78,8 +81,5 @@ def disassemble(image: KernelImage) -> str:
             lines.append(f"{labels[pc]}:")
         if pc in points:
             lines.append(show_point(points[pc]))
-        instruction = _canonical(word)
-        text = f".word {word:#018x}" if instruction is None else instruction_text(
-            instruction, labels, image.registers)
-        lines.append(f"    {text}")
+        lines.append(f"    {disassemble_word(word, image.registers, labels)}")
     return "\n".join(lines) + "\n"

@@ -24,7 +24,17 @@ from collections.abc import Mapping
 
 from caesura.hw.arch.encoding import Instruction
 from caesura.hw.arch.geometry import MAX_REGISTERS, PC_NONE, PREDICATES, UNIFORMS
-from caesura.hw.arch.isa import FIELDS, LIVE_BITS, LIVE_REST, PT, Format, Opcode, Special, liveness_vector
+from caesura.hw.arch.isa import (
+    FIELDS,
+    LIVE_BITS,
+    LIVE_REST,
+    PT,
+    Format,
+    Opcode,
+    Special,
+    liveness_vector,
+    saved_by,
+)
 
 __all__ = ["show_operand", "parse_operand", "shown_fields", "show_registers", "parse_guard",
            "parse_number", "show_guard"]
@@ -119,14 +129,12 @@ def _show_live(vector: int, registers: int = MAX_REGISTERS) -> str:
 
     Not knowing them, take each bit for a vector register's.
     """
-    bits = [bit for bit in range(LIVE_BITS) if vector >> bit & 1]
-    own = max(registers, _FIRST_SCALAR)
-    parts = [show_registers([r for r in bits if r < min(own, LIVE_REST)])[1:-1]]
+    own = max(registers, _FIRST_SCALAR)  # bits of vector registers
+    parts = [show_registers(r for r in range(min(own, LIVE_REST)) if vector >> r & 1)[1:-1]]
     if vector >> LIVE_REST & 1 and own > LIVE_REST:
         parts.append(f"R{LIVE_REST}+")
-    scalars = [LIVE_BITS - 1 - bit for bit in bits if bit >= own]
-    parts.append(show_registers([p for p in scalars if p < PREDICATES], "P")[1:-1])
-    parts.append(show_registers([number - PREDICATES for number in scalars if number >= PREDICATES], "U")[1:-1])
+    others = saved_by(vector >> own << own, 0)
+    parts += [show_registers(others.predicates, "P")[1:-1], show_registers(others.uniforms, "U")[1:-1]]
     return "{" + ", ".join(filter(None, parts)) + "}"
 
 

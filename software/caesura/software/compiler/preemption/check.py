@@ -63,10 +63,9 @@ def _check_words(image: KernelImage) -> Kernel:
     lifted = lift(image)
     bodies = body_liveness(lifted)
     kernel, whole = lifted.kernel, bodies[0]
-    used = {reg.index for body in bodies for op in body.kernel.ops() for reg in (*op.written(), *op.read())
-            if reg.kind == "R"}
-    if max(used, default=0) >= image.registers:
-        raise InvalidCode(f"{image.name}: the code uses register R{max(used)}, the image allocates {image.registers}")
+    used = kernel.allocated()
+    if used > image.registers:
+        raise InvalidCode(f"{image.name}: the code uses register R{used - 1}, the image allocates {image.registers}")
     for body in bodies:
         for label, point in reconvergence(body.flow).items():
             if label in lifted.meet and lifted.meet[label] != point:
@@ -78,8 +77,8 @@ def _check_words(image: KernelImage) -> Kernel:
                 live = live | whole.waiting[block.label]
             elif op.name != "pp" and not op.name.startswith("bar."):
                 continue
-            missing = [f"{reg.kind}{reg.index}" for reg in sorted(live) if saving([reg], image.registers) & ~op.imm]
-            if missing:
+            if saving(live, image.registers) & ~op.imm:
+                missing = [f"{reg.kind}{reg.index}" for reg in sorted(live) if saving([reg], image.registers) & ~op.imm]
                 raise InvalidCode(f"{image.name}, pc {lifted.start[block.label] + index}: {op.name} does not save "
                                   f"{', '.join(missing)}")
     depth = stack_depth(kernel, whole.flow, lifted.meet)
