@@ -6,8 +6,9 @@ from caesura.hw.arch.encodings import Encoding
 
 __all__ = ["CLASSES", "class_of"]
 
-CLASSES = "uniform", "strided", "low", "random"
-"""Of a register that is saved: of its lanes only the lower bits are kept if it is ``low``."""
+CLASSES = "uniform", "strided", "follows", "low", "random"
+"""Of a register that is saved: it ``follows`` from the warp before (only with ``live+tb``), or of its lanes only the
+lower bits are kept if it is ``low``."""
 
 
 def class_of(encoding: Encoding) -> str:

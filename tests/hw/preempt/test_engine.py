@@ -41,8 +41,8 @@ def check_protocol(machine):
 
 MACHINES = [("tiny", 1, 0.0, 0), ("tiny", 2, 0.5, 1), ("bus4", 3, 0.2, 0), ("bus16", 4, 0.3, 1), ("wide", 5, 0.0, 1),
             ("wide", 6, 0.4, 0), ("beats", 7, 0.1, 1), ("bus128", 8, 0.2, 0), ("bus128", 9, 0.0, 1)]
-QUICK = {2: list(Mechanism), 3: [Mechanism.LIVE_CP], 4: [Mechanism.OCCUPIED], 5: [Mechanism.LIVE_CP],
-         8: [Mechanism.LIVE_CP], 9: [Mechanism.OCCUPIED]}  # by seed
+QUICK = {2: list(Mechanism), 3: [Mechanism.LIVE_TB], 4: [Mechanism.OCCUPIED], 5: [Mechanism.LIVE_CP],
+         6: [Mechanism.LIVE_TB], 8: [Mechanism.LIVE_CP], 9: [Mechanism.LIVE_TB]}  # by seed
 SAVES = quick([(*machine, mechanism) for machine in MACHINES for mechanism in Mechanism],
               [(*machine, mechanism) for machine in MACHINES for mechanism in QUICK.get(machine[1], [])])
 

@@ -89,6 +89,24 @@ def encode(g: Geometry, values: list[int], live: int) -> tuple[Encoding, list[in
     return Encoding.RANDOM, values
 
 
+def following(g: Geometry, register: tuple[Encoding, list[int]], history: list[tuple[Encoding, list[int]]]
+              ) -> tuple[Encoding, list[int]]:
+    """What stands in the image for a register of a TB, whose earlier ones are in `history`, in the plainest way."""
+    code, words = register
+    if not code.group or len(words) > 4:
+        return register
+    if len(history) > 1 and history[-1][0] == history[-2][0]:
+        move = history[-1][1][0] - history[-2][1][0]
+    elif history and history[-1][0].strided and history[-1][0].group == g.warp_size:
+        move = history[-1][1][1] * g.warp_size
+    else:
+        move = 0
+    expected = history and (history[-1][0], [
+        (word + (0 if code.strided and k % 2 else move)) % (1 << 32) for k, word in enumerate(history[-1][1])])
+    history.append(register)
+    return (Encoding.FOLLOWS, []) if expected == register else register
+
+
 def stack_of(depth: int, live: int, take: Callable[[int], list[int]]) -> list[tuple[int, int, int]]:
     """Read a SIMT stack in the plainest way; each entry has no word that it need not have."""
     stack: list[tuple[int, int, int]] = []
@@ -125,6 +143,7 @@ def read_image(machine: Machine, tb: int) -> tuple[dict[str, int], dict[int, dic
     def take(n: int) -> list[int]:
         return [stream.popleft() for _ in range(n)]
 
+    uniforms: dict[int, int] = {}
     for n in range(live):
         bits = sum(word << 32 * k for k, word in enumerate(table[row * n:row * (n + 1)]))
         assert bits >> 4 * registers == 0
@@ -133,10 +152,12 @@ def read_image(machine: Machine, tb: int) -> tuple[dict[str, int], dict[int, dic
         head["launched_lanes"] = (2 << head["launched"]) - 1
         head["live_lanes"] = take(1)[0] if head["exited"] else head["launched_lanes"]
         written = take(1)[0] if head["uniforms"] else 0
-        assert (written != 0) == head["uniforms"] and head["none"] == 0
+        assert (written != 0) == head["uniforms"]
         assert (head["live_lanes"] != head["launched_lanes"]) == head["exited"]
         head["predicate_values"] = {p: take(1)[0] for p in range(PREDICATES) if head["predicates"] >> p & 1}
-        head["uniform_values"] = {u: take(1)[0] for u in range(UNIFORMS) if written >> u & 1}
+        head["own_uniforms"] = {u: take(1)[0] for u in range(UNIFORMS) if written >> u & 1}
+        head["uniform_values"] = {**(uniforms if head["repeats"] else {}), **head["own_uniforms"]}
+        uniforms = head["uniform_values"]
         head["stack"] = stack_of(head["depth"], head["live_lanes"], take)
         found = {r: (codes[r], take(encoded_words(codes[r], g.warp_size))) for r in in_order(np.array(codes))}
         head["registers"] = {r: found[r] for r in sorted(found)}
@@ -184,8 +205,11 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
     assert entry["register_image"] == area
     live = [n for n, warp in enumerate(before["warps"]) if warp]
     assert entry["live_warps"] == sum(1 << n for n in live) and sorted(records) == live
-    for n in live:
-        warp, record = before["warps"][n], records[n]
+    history: dict[int, list[tuple[Encoding, list[int]]]] = {}
+    uniforms: dict[int, int] = {}
+    for n, record in records.items():
+        warp = before["warps"][n]
+        assert warp is not None
         assert (record["launched_lanes"], record["live_lanes"]) == (warp["launched"], warp["live"])
         assert (record["waiting"], record["barrier"]) == (warp["waiting"], warp["barrier"] * warp["waiting"])
         assert record["stack"] == warp["stack"]
@@ -194,9 +218,16 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
         saved = expected_registers(mechanism, scramble, k.registers, warp)
         values = {r: [value if warp["live"] >> k & 1 or not scramble else value ^ WORD - 1
                       for k, value in enumerate(warp["registers"].get(r, [0] * g.warp_size))] for r in saved}
-        assert record["registers"] == {
-            r: encode(g, value, warp["live"]) if mechanism == Mechanism.LIVE_CP else (Encoding.RANDOM, value)
-            for r, value in values.items()}
+        repeats = mechanism == Mechanism.LIVE_TB and uniforms != {} and not set(uniforms) - set(scalars[1])
+        assert record["repeats"] == repeats
+        assert record["own_uniforms"] == {u: value for u, value in scalars[1].items()
+                                          if not repeats or uniforms.get(u) != value}
+        uniforms = scalars[1]
+        found = {r: encode(g, value, warp["live"]) if mechanism in (Mechanism.LIVE_CP, Mechanism.LIVE_TB)
+                 else (Encoding.RANDOM, value) for r, value in values.items()}
+        if mechanism == Mechanism.LIVE_TB:
+            found = {r: following(g, each, history.setdefault(r, [])) for r, each in found.items()}
+        assert record["registers"] == found
     zero = [0] * 32
     every = range(-(-k.shared_bytes // SEGMENT)) if mechanism == Mechanism.OCCUPIED else before["lines"]
     assert lines == {n: before["lines"].get(n, zero) for n in every}

@@ -204,15 +204,24 @@ class Machine:
 
     def add_tb(self, tb: int, kernel: int, launch_id: int, base: int, first_line: int, slots: Sequence[int],
                drain: int = 0):
-        """Put a TB with random state into slot `tb`; its warps stop within `drain` cycles."""
+        """Put a TB with random state into slot `tb`; its warps stop within `drain` cycles.
+
+        In most TBs a warp has much in common with the one before, as those of a kernel do.
+        """
         g, k = self.g, self.kernels[kernel]
         samples, pag = np.random.default_rng(self.bits(32)), pattern_group(k.block_x, g.warp_size)
         lines = -(-k.shared_bytes // SEGMENT)
         self.tbs[tb] = Tb(kernel, launch_id, (self.bits(20), self.bits(16), self.bits(16)), base, first_line, lines,
                           list(slots), self.entry[tb])
+        kin = samples.spawn(1)[0]
+        related, before = kin.random() < 0.7, None
+        moves = [kin.choice(("same", "stride", "any")) for _ in range(k.registers)]
+        others = kin.integers(0, 1 << 32, k.registers)
         for block_warp, slot in enumerate(slots):
             launched = (1 << self.rng.choice((g.warp_size, self.rng.randint(1, g.warp_size)))) - 1
             live = launched & (self.bits(g.warp_size) | 1)
+            if related and kin.random() < 0.7:
+                launched = live = (1 << g.warp_size) - 1
             warp = Warp(tb, block_warp, base + block_warp * k.registers, launched, live)
             warp.waiting = self.bits(1)
             warp.barrier = self.bits(4) * warp.waiting
@@ -226,6 +235,20 @@ class Machine:
             file = registers(samples, k.registers, g.warp_size, pag)
             near = samples.random(k.registers) < 0.3
             file[near] = shared_upper_bits(samples, int(near.sum()), g.warp_size)
+            if related and before is not None:
+                warp.valid |= before.valid
+                if kin.random() < 0.7:
+                    warp.live_vector = before.live_vector
+                    kept = {u: value for u, value in before.uniforms.items()
+                            if u not in warp.uniforms or kin.random() < 0.8}
+                    warp.uniforms = dict(sorted((warp.uniforms | kept).items()))
+                rows = np.array(self.file[before.base:before.base + k.registers], np.int64)
+                for r in range(k.registers):
+                    if kin.random() < 0.8:
+                        stride = (rows[r, 1] - rows[r, 0]) * g.warp_size
+                        move = {"same": 0, "stride": stride, "any": others[r]}[moves[r]]
+                        file[r] = (rows[r] + move) % (1 << 32)
+            before = warp
             self.file[warp.base:warp.base + k.registers] = file.tolist()
         for line in range(first_line, first_line + lines):
             self.lines_valid = self.lines_valid & ~(1 << line) | self.bits(1) << line

@@ -233,7 +233,7 @@ def random_image(image: Image, rng: random.Random) -> Image:
         exited, some = rng.getrandbits(1), int(uniforms != 0)
         stream += context.to_words(
             WARP_HEADER, warp=warp, launched=number(5), depth=depth, predicates=predicates, exited=exited,
-            waiting=rng.getrandbits(1), barrier=rng.choice((0, rng.getrandbits(4))), uniforms=some, none=number(1))
+            waiting=rng.getrandbits(1), barrier=rng.choice((0, rng.getrandbits(4))), uniforms=some, repeats=rng.getrandbits(1))
         stream += [number(8)] * exited + [uniforms] * some
         stream += [number(8) for _ in range(predicates.bit_count())]
         stream += [number(32) for _ in range(uniforms.bit_count())]

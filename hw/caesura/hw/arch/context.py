@@ -11,13 +11,15 @@ Fig. 12). A TB has an entry from its launch to its end, whatever slot it is in::
 An area holds one unbroken stream of 32-bit little-endian words:
 
 * for each warp that has not exited, in any order, a **warp record**: `WARP_HEADER` (a word), the
-  lanes that are live if some have `exited`, the vector of saved uniform registers if there are
-  `uniforms`; one word (a bit a lane) for each saved predicate in ascending order, one word for each
-  saved uniform register in ascending order; the SIMT stack from the bottom up, of each entry
+  lanes that are live if some have `exited`, a vector of uniform registers if there are `uniforms`;
+  one word (a bit a lane) for each saved predicate in ascending order, one word for each uniform
+  register of that vector in ascending order, besides which those of the record before are saved
+  with the same values if this one `repeats`; the SIMT stack from the bottom up, of each entry
   a `STACK_ENTRY` (a word), its active mask unless that is the `whole` of the live lanes, and its
   reconvergence PC if that is its `Reconvergence.OWN`; then the saved registers, encoded as
   `hw.arch.encodings` says: those of which something is kept of each lane in ascending order, then
-  the uniform and strided ones in ascending order;
+  the uniform and strided ones in ascending order; one that follows from the records before has no
+  words (`hw.arch.tb_history`);
 * then shared memory: one bit a 128-byte line of the TB (``ceil(lines / 32)`` words, set = saved),
   then the saved lines in ascending order. Absent if the TB has no shared memory;
 * then the **encoding table**: of each warp record, in the order of the records, a row with an
@@ -88,13 +90,14 @@ from .geometry import (
     Geometry,
 )
 
-__all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "has", "lacks",
+__all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "mechanisms_of", "has",
+           "lacks",
            "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES", "ENTRY_WORDS",
            "Reconvergence", "ENCODING_ROW", "HEADER_WORDS", "STACK_WORDS", "area_bound",
            "ccb_bytes", "entry_address", "record_address", "area_address", "entry_crc",
            "generations_crc", "stream_crcs", "to_words", "from_words"]
 
-VERSION = 6
+VERSION = 7
 """Format version, in every entry and record."""
 ENTRY_BYTES = SEGMENT_BYTES
 """Stride of the CCB's entries."""
@@ -119,6 +122,8 @@ class Capability(enum.Flag):
     shared lines, are saved; without, everything allocated."""
     COMPRESSES = enum.auto()
     """Each register is saved in its shortest encoding; without, every one is saved as random."""
+    FOLLOWS = enum.auto()
+    """Of registers and uniform registers nothing is saved that follows from the warp before."""
 
 
 class Mechanism(enum.IntEnum):
@@ -131,10 +136,14 @@ class Mechanism(enum.IntEnum):
     (Lin et al. III-B)."""
     LIVE_CP = 2
     """As `LIVE`, each register compressed by itself (Lin et al. III-C, warp level)."""
+    LIVE_TB = 3
+    """As `LIVE_CP`, and what follows from the warp before in the image is left out
+    (`hw.arch.tb_history`; Lin et al. III-C, TB level). Only with `Geometry.tb_compressor`."""
 
     @property
     def label(self) -> str:
-        """Printed name, as in the papers: ``occupied``, ``live``, ``live+cp``."""
+        """Printed name, as in the papers: ``occupied``, ``live``, ``live+cp``,
+        ``live+tb``."""
         return self.name.lower().replace("_", "+")
 
     def has(self, capability: Capability) -> bool:
@@ -161,8 +170,16 @@ CAPABILITIES = {
     Mechanism.LIVE: Capability.STOPS_AT_POINTS | Capability.SAVES_LIVE_ONLY,
     Mechanism.LIVE_CP: (Capability.STOPS_AT_POINTS | Capability.SAVES_LIVE_ONLY
                         | Capability.COMPRESSES),
+    Mechanism.LIVE_TB: (Capability.STOPS_AT_POINTS | Capability.SAVES_LIVE_ONLY
+                        | Capability.COMPRESSES | Capability.FOLLOWS),
 }
 """The one place that says which mechanism can do what."""
+
+
+def mechanisms_of(g: Geometry) -> tuple[Mechanism, ...]:
+    """Return the mechanisms that a machine has."""
+    return tuple(each for each in Mechanism
+                 if g.tb_compressor or not each.has(Capability.FOLLOWS))
 
 
 def has(mechanism: Value, capability: Capability) -> Value:
@@ -225,10 +242,10 @@ CCB_RECORD = data.StructLayout({
 
 WARP_HEADER = data.StructLayout({
     "warp": 5, "launched": 5, "depth": 7, "predicates": 7, "barrier": 4, "waiting": 1, "exited": 1,
-    "uniforms": 1, "none": 1})
+    "uniforms": 1, "repeats": 1})
 """First word of a warp record. The launched lanes are the first ``launched + 1``; `predicates` has
-a bit for each saved predicate; `waiting` is 1 at a barrier. What `exited` and `uniforms` announce
-follows."""
+a bit for each saved predicate; `waiting` is 1 at a barrier; what `repeats` means is said in
+`hw.arch.tb_history`. What `exited` and `uniforms` announce follows."""
 
 
 class Reconvergence(enum.IntEnum):

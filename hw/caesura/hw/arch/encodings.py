@@ -15,6 +15,7 @@ STRIDED_8, 16, 32  is so many steps behind the first of its      two words a gro
 LOW_4 ... LOW_28   has the upper bits of all others              a word with these bits, and the
                                                                  lower so many bits of each lane
 RANDOM             anything                                      a word a lane
+FOLLOWS            is what `tb_history` expects of it            none
 ================== ============================================= ==============================
 
 The lower bits stand beat by beat, `lanes` lanes at a time, and of each beat plane by plane: the
@@ -31,7 +32,7 @@ it. What is called strided always is; a register with gaps may be strided and no
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -41,7 +42,7 @@ from .geometry import MAX_REGISTERS
 
 __all__ = ["Number", "Encoding", "CODE_BITS", "MAX_ROW_WORDS", "NIBBLES", "QUAD", "SMALLEST_GROUP",
            "encodings_of", "encoded_words", "encode", "decode", "plane_bits", "row_words",
-           "row_of", "codes_of", "in_order", "read_registers"]
+           "row_of", "codes_of", "in_order"]
 
 Number = TypeVar("Number", int, Value)
 """A number, or a value of the hardware."""
@@ -62,7 +63,8 @@ NIBBLES = 8
 
 class Encoding(enum.IntEnum):
     """Four-bit code of a register: up to 8 the number of nibbles kept of each lane; above, the
-    lower two bits give the width of a group, 4 lanes doubled so many times."""
+    lower two bits give the width of a group, 4 lanes doubled so many times. That of `FOLLOWS` would
+    be groups of 4 lanes, which there are not."""
 
     DEAD = 0
     LOW_4 = 1
@@ -76,6 +78,7 @@ class Encoding(enum.IntEnum):
     UNIFORM_8 = 9
     UNIFORM_16 = 10
     UNIFORM_32 = 11
+    FOLLOWS = 12
     STRIDED_8 = 13
     STRIDED_16 = 14
     STRIDED_32 = 15
@@ -88,7 +91,7 @@ class Encoding(enum.IntEnum):
     @property
     def group(self) -> int:
         """Lanes of a group of a uniform or strided register, else 0."""
-        return QUAD << (self & 3) if self > Encoding.RANDOM else 0
+        return QUAD << (self & 3) if self > Encoding.RANDOM and self & 3 else 0
 
     @property
     def strided(self) -> bool:
@@ -103,7 +106,8 @@ def plane_bits(lanes: int) -> int:
 
 
 def encodings_of(warp_size: int, lanes: int) -> tuple[Encoding, ...]:
-    """Return the encodings of a machine, those with the fewest words first; `RANDOM` last."""
+    """Return the encodings of a machine that need no other register, those with the fewest words
+    first; `RANDOM` last."""
     thick = plane_bits(lanes)
     known = [each for each in Encoding if each.group <= warp_size and (
         each == Encoding.RANDOM or 0 < encoded_words(each, warp_size) < warp_size
@@ -118,7 +122,7 @@ def encoded_words(encoding: int, warp_size: int) -> int:
         return warp_size // encoding.group << encoding.strided
     if encoding == Encoding.RANDOM:
         return warp_size
-    return encoding and 1 + encoding * warp_size // NIBBLES
+    return encoding.by_lane and 1 + encoding * warp_size // NIBBLES
 
 
 class _Node(NamedTuple):
@@ -315,28 +319,3 @@ def in_order(codes: np.ndarray) -> list[int]:
     registers stand in a warp record: first those of which something is kept of each lane."""
     by_lane = (codes != Encoding.DEAD) & (codes <= Encoding.RANDOM)
     return [int(k) for k in (*np.flatnonzero(by_lane), *np.flatnonzero(codes > Encoding.RANDOM))]
-
-
-def read_registers(codes: np.ndarray, take: Callable[[int], np.ndarray], lanes: int, warp_size: int
-                   ) -> dict[int, np.ndarray]:
-    """Read the saved registers of a warp record.
-
-    Parameters
-    ----------
-    codes : ndarray of int
-        From `codes_of`; dead, or of `encodings_of` the machine.
-    take : callable
-        Gives the next words of the stream.
-    lanes, warp_size : int
-
-    Returns
-    -------
-    dict of int to ndarray of uint32
-        Values of each register that is not dead, in ascending order.
-    """
-    rows = np.zeros((len(codes), warp_size), np.uint32)
-    for r in in_order(codes):
-        count = encoded_words(codes[r], warp_size)
-        rows[r, :count] = take(count)
-    values = decode(codes, rows, lanes)
-    return {int(r): values[r] for r in np.flatnonzero(codes)}

@@ -107,6 +107,8 @@ class Geometry:
     f64_lanes, sfu_lanes, exchange_lanes : int
         Threads that the f64 unit, the special-function unit and the exchange unit take a cycle;
         powers of two, at most `lanes`.
+    tb_compressor : bool
+        The machine has mechanism ``live+tb`` and reads what it wrote.
     """
 
     name: str
@@ -134,6 +136,7 @@ class Geometry:
     f64_lanes: int = 1
     sfu_lanes: int = 4
     exchange_lanes: int = 4
+    tb_compressor: bool = True
 
     def __post_init__(self):
         def check(condition: bool, text: str):

@@ -8,8 +8,16 @@ import numpy as np
 
 from . import context
 from .context import STACK_ENTRY, WARP_HEADER, Reconvergence
-from .encodings import codes_of, encodings_of, read_registers, row_words
+from .encodings import (
+    Encoding,
+    codes_of,
+    decode,
+    encoded_words,
+    in_order,
+    row_words,
+)
 from .geometry import PC_BITS, PC_NONE, PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
+from .tb_history import RegisterHistory, known_encodings
 
 __all__ = ["BadImage", "WarpRecord", "ImageReader"]
 
@@ -28,7 +36,7 @@ class WarpRecord:
         `warp`, `waiting`, `barrier` and `predicates` of its `context.WARP_HEADER`, and the vectors
         `launched_lanes`, `live_lanes` and `uniforms`.
     predicates, uniforms : dict of int to int
-        Those that were saved.
+        Those that were saved, in ascending order.
     stack : list of tuple of int
         Next PC, active mask and reconvergence PC of each entry, from the bottom up.
     """
@@ -74,6 +82,8 @@ class ImageReader:
         self._g, self._registers, self._words = g, registers, stream[:end]
         self.codes = [codes_of(words) for words in stream[end:].reshape(records, row)]
         self.position = 0
+        self._uniforms: dict[int, int] = {}  # of the last record
+        self._history = RegisterHistory(g.warp_size)
 
     def take(self, count: int) -> np.ndarray:
         """Return the next `count` words."""
@@ -88,25 +98,30 @@ class ImageReader:
         Raises
         ------
         BadImage
-            If its stack is empty or deeper than the machine's.
+            If its stack is empty or deeper than the machine's, or it repeats what the machine does
+            not keep.
         """
         fields = context.from_words(WARP_HEADER, self.take(1))
         launched = (2 << fields["launched"]) - 1 & (1 << self._g.warp_size) - 1
         live = int(self.take(1)[0]) & launched if fields["exited"] else launched
-        uniforms = int(self.take(1)[0]) if fields["uniforms"] else 0
-        header = {name: fields[name] for name in ("warp", "waiting", "barrier")}
-        header |= {"launched_lanes": launched, "live_lanes": live, "uniforms": uniforms,
-                   "predicates": fields["predicates"]}
+        own = int(self.take(1)[0]) if fields["uniforms"] else 0
         if not 1 <= fields["depth"] <= self._g.stack_depth:
             raise BadImage(f"record of warp {fields['warp']}: stack {fields['depth']} deep")
+        if fields["repeats"] and not self._g.tb_compressor:
+            raise BadImage(f"record of warp {fields['warp']}: it repeats the one before")
         predicates = self._written(fields["predicates"], PREDICATES)
-        values = self._written(uniforms, UNIFORMS)
+        again = self._uniforms if fields["repeats"] else {}
+        self._uniforms = dict(sorted((again | self._written(own, UNIFORMS)).items()))
+        header = {name: fields[name] for name in ("warp", "waiting", "barrier")}
+        header |= {"launched_lanes": launched, "live_lanes": live,
+                   "uniforms": sum(1 << u for u in self._uniforms),
+                   "predicates": fields["predicates"]}
         stack: list[tuple[int, int, int]] = []
         below = PC_NONE, 0, PC_NONE
         for _ in range(fields["depth"]):
             below = self._entry(live, below)
             stack.append(below)
-        return WarpRecord(header, predicates, values, stack)
+        return WarpRecord(header, predicates, self._uniforms, stack)
 
     def _entry(self, live: int, below: tuple[int, int, int]) -> tuple[int, int, int]:
         """Return the next stack entry, with the effective mask."""
@@ -131,16 +146,29 @@ class ImageReader:
         Raises
         ------
         BadImage
-            If there are registers that the thread has not, or one in an encoding that the machine
-            has not.
+            If there are registers that the thread has not, one in an encoding that the machine has
+            not, or one that follows where nothing is kept.
         """
-        known = encodings_of(self._g.warp_size, self._g.lanes)
+        known = known_encodings(self._g)
         saved, where = np.flatnonzero(codes), f"record of warp {record.header['warp']}"
         if codes[self._registers:].any():
             raise BadImage(f"{where}: registers that the kernel has not")
         if not np.isin(codes[saved], known).all():
             raise BadImage(f"{where}: an encoding that there is not")
-        return read_registers(codes, self.take, self._g.lanes, self._g.warp_size)
+        size = self._g.warp_size
+        resolved = np.array(codes)
+        rows = np.zeros((len(codes), size), np.uint32)
+        for r in in_order(codes):
+            count = encoded_words(codes[r], size)
+            rows[r, :count] = self.take(count)
+            if codes[r] == Encoding.FOLLOWS:
+                expected = self._history.next_of(r)
+                if expected is None:
+                    raise BadImage(f"{where}: register {r} follows nothing")
+                resolved[r], rows[r, :len(expected[1])] = expected
+            self._history.keep(r, resolved[r], rows[r])
+        values = decode(resolved, rows, self._g.lanes)
+        return {int(r): values[r] for r in saved}
 
     def _written(self, written: int, count: int) -> dict[int, int]:
         """Return the next words, one for each of `count` registers whose bit is set."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from .context import STACK_ENTRY, WARP_HEADER, Reconvergence, to_words
 from .geometry import PC_NONE
+from .tb_history import not_repeated
 
 __all__ = ["record_words", "stack_words"]
 
@@ -34,7 +35,8 @@ def stack_words(stack: Sequence[tuple[int, int, int]], live: int) -> list[int]:
 
 def record_words(warp: int, launched: int, live: int, barrier: int | None,
                  predicates: Mapping[int, int], uniforms: Mapping[int, int],
-                 stack: Sequence[tuple[int, int, int]]) -> list[int]:
+                 stack: Sequence[tuple[int, int, int]],
+                 before: Mapping[int, int] | None = None) -> list[int]:
     """Return a warp record up to its registers.
 
     Parameters
@@ -49,13 +51,16 @@ def record_words(warp: int, launched: int, live: int, barrier: int | None,
         Those that are saved, by ascending number.
     stack : sequence of tuple of int
         As in `stack_words`.
+    before : mapping of int to int, optional
+        Uniform registers of the record before, if those need not be saved again.
     """
+    repeats, own = not_repeated(uniforms, before or {})
     words = to_words(
         WARP_HEADER, warp=warp, launched=launched.bit_count() - 1, depth=len(stack),
         predicates=sum(1 << p for p in predicates), barrier=barrier or 0,
         waiting=int(barrier is not None), exited=int(live != launched),
-        uniforms=int(bool(uniforms)))
+        uniforms=int(bool(own)), repeats=int(repeats))
     words += [live] * (live != launched)
-    if uniforms:
-        words.append(sum(1 << u for u in uniforms))
-    return [*words, *predicates.values(), *uniforms.values(), *stack_words(stack, live)]
+    if own:
+        words.append(sum(1 << u for u in own))
+    return [*words, *predicates.values(), *own.values(), *stack_words(stack, live)]

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.commands import REFUSED, Command, KernelState
-from ..arch.context import Mechanism
+from ..arch.context import mechanisms_of
 from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
 from ..dispatch.footprint import NEEDS, Footprint, footprint
@@ -93,5 +93,5 @@ class CommandCheck(wiring.Component):
             here = self.present.bit_select(command.kernel, 1)
             with m.If((state == KernelState.PREEMPTED) & ~here):
                 m.d.comb += self.error.eq(CommandError.NOT_RUNNING)
-            with m.If(command.mechanism > max(Mechanism)):
+            with m.If(command.mechanism > max(mechanisms_of(self.geometry))):
                 m.d.comb += self.error.eq(CommandError.UNKNOWN)

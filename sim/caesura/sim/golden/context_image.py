@@ -14,6 +14,7 @@ from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.image_reader import BadImage, ImageReader
 from caesura.hw.arch.image_writer import record_words
 from caesura.hw.arch.isa import ALL_LIVE, Saved, liveness_vector, saved_by
+from caesura.hw.arch.tb_history import RegisterHistory
 
 from .state.kernel import Kernel
 from .state.lanes import lanes_of
@@ -60,11 +61,15 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     parts: list[np.ndarray] = []
     table: list[int] = []
     registers = register_words = 0
+    history = RegisterHistory(g.warp_size)
+    before: dict[int, int] = {}
     for warp in alive:
         live = saved_by(warp.live_vector if live_only and not warp.between else ALL_LIVE, kernel.registers)
         saved = [r for r in live.registers if scramble or not live_only or warp.valid >> r & 1]
-        codes, words = _encoded(warp, saved, mechanism, scramble)
-        parts += [np.array(_warp_record(warp, live, scramble), np.uint32), words]
+        codes, words = _encoded(warp, saved, mechanism, scramble, history)
+        uniforms = _kept(warp.uniforms, warp.uniforms_written, live.uniforms, 0xFFFF_FFFF, scramble)
+        parts += [np.array(_warp_record(warp, live, scramble, uniforms, before), np.uint32), words]
+        before = uniforms if mechanism.has(Capability.FOLLOWS) else {}
         row = np.full(kernel.registers, Encoding.DEAD, np.uint8)
         row[saved] = codes
         table += row_of(row)
@@ -88,29 +93,37 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     return SavedBlock(stream, entry, shared_offset, registers, len(lines))
 
 
-def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, scramble: bool) -> tuple[np.ndarray, np.ndarray]:
+def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, scramble: bool, history: RegisterHistory
+             ) -> tuple[np.ndarray, np.ndarray]:
     """Return the encodings of the saved registers and their words as they stand in the record."""
-    values = warp.registers[saved]
+    size, values = warp.g.warp_size, warp.registers[saved]
     if scramble:
-        values[:, ~lanes_of(warp.live, warp.g.warp_size)] ^= np.uint32(0xFFFF_FFFF)
+        values[:, ~lanes_of(warp.live, size)] ^= np.uint32(0xFFFF_FFFF)
     if not mechanism.has(Capability.COMPRESSES):
         return np.full(len(saved), Encoding.RANDOM), values.ravel()
     codes, words = encode(values, warp.live, warp.g.lanes)
-    rows = [words[k, :encoded_words(codes[k], warp.g.warp_size)] for k in in_order(codes)]
+    if mechanism.has(Capability.FOLLOWS):
+        follows = [history.follows(r, codes[k], words[k]) for k, r in enumerate(saved)]
+        for k, r in enumerate(saved):
+            history.keep(r, codes[k], words[k])
+        codes[follows] = Encoding.FOLLOWS
+    rows = [words[k, :encoded_words(codes[k], size)] for k in in_order(codes)]
     return codes, np.concatenate([np.zeros(0, np.uint32), *rows])
 
 
-def _warp_record(warp: Warp, live: Saved, scramble: bool) -> list[int]:
-    """Return a warp record up to its registers; with `scramble` what is not live stands in it, inverted."""
-    def kept(values: Sequence[int] | np.ndarray, written: int, live: tuple[int, ...], ones: int) -> dict[int, int]:
-        return {k: int(value) ^ (0 if k in live else ones) for k, value in enumerate(values)
-                if written >> k & 1 and (scramble or k in live)}
+def _kept(values: Sequence[int] | np.ndarray, written: int, live: tuple[int, ...], ones: int, scramble: bool
+          ) -> dict[int, int]:
+    """Return the saved ones of predicates or uniform registers; with `scramble` those that are not live, inverted."""
+    return {k: int(value) ^ (0 if k in live else ones) for k, value in enumerate(values)
+            if written >> k & 1 and (scramble or k in live)}
 
+
+def _warp_record(warp: Warp, live: Saved, scramble: bool, uniforms: dict[int, int], before: dict[int, int]) -> list[int]:
+    """Return a warp record up to its registers; `before` are the uniform registers of the last one."""
     return record_words(
         warp.index, warp.launched, warp.live, warp.barrier if warp.waiting else None,
-        kept(warp.predicates, warp.written, live.predicates, (1 << warp.g.warp_size) - 1),
-        kept(warp.uniforms, warp.uniforms_written, live.uniforms, 0xFFFF_FFFF),
-        [(entry.pc, entry.mask & warp.live, entry.reconv) for entry in warp.stack])
+        _kept(warp.predicates, warp.written, live.predicates, (1 << warp.g.warp_size) - 1, scramble), uniforms,
+        [(entry.pc, entry.mask & warp.live, entry.reconv) for entry in warp.stack], before)
 
 
 def read_entry(g: Geometry, words: np.ndarray) -> dict[str, int]:
@@ -143,7 +156,7 @@ def check_entry(kernel: Kernel, entry: dict[str, int]) -> None:
         raise BadImage("registers or warps are not the kernel's")
     if entry["none"]:
         raise BadImage(f"{entry['none']:#x} where nothing is")
-    if entry["mechanism"] not in list(Mechanism):
+    if entry["mechanism"] not in context.mechanisms_of(kernel.g):
         raise BadImage(f"mechanism {entry['mechanism']}")
     alive = entry["live_warps"]
     if not alive or alive >> kernel.warps:

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 
 from caesura.hw.arch.commands import REFUSED, Command, KernelState
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Mechanism, mechanisms_of
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
@@ -143,7 +143,7 @@ class GoldenTransport:
         machine = self.machine
         if op not in list(Command) or index >= len(machine.kernels):
             return CommandError.UNKNOWN
-        if op == Command.PREEMPT and mechanism not in list(Mechanism):
+        if op == Command.PREEMPT and mechanism not in mechanisms_of(self.geometry):
             return CommandError.UNKNOWN
         kernel, preemption = machine.kernels[index], machine.preemption
         if error := REFUSED[Command(op)].get(kernel.state):

@@ -6,8 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import Capability, Mechanism
+from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import KernelImage
 from caesura.software.patience import WANTED, patience_cycles
 
@@ -97,7 +98,7 @@ class Preemption:
                       patience: int | str | None = None, scramble: bool = False) -> None:
         """Ask for a preempt; see `Device.begin_preempt`."""
         self._launcher.check_device(launch)
-        mechanism = _mechanism(mechanism)
+        mechanism = _mechanism(mechanism, launch.device.geometry)
         _check_patience(mechanism, patience)
         if launch.finished:
             return
@@ -210,12 +211,16 @@ _NOT_ADOPTED = {
 }
 
 
-def _mechanism(given: Mechanism | str) -> Mechanism:
+def _mechanism(given: Mechanism | str, g: Geometry) -> Mechanism:
     try:
-        return Mechanism.of(given) if isinstance(given, str) else Mechanism(given)
+        mechanism = Mechanism.of(given) if isinstance(given, str) else Mechanism(given)
     except ValueError:
         names = ", ".join(repr(m.label) for m in Mechanism)
         raise DriverError(f"no mechanism {given!r}; there are {names}") from None
+    if mechanism not in mechanisms_of(g):
+        raise DriverError(f"this machine ({g.name}) has no mechanism {mechanism.label!r}: its geometry says "
+                          "tb_compressor = false; choose another mechanism")
+    return mechanism
 
 
 def _check_patience(mechanism: Mechanism, given: int | str | None) -> None:

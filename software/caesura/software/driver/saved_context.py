@@ -69,7 +69,7 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
     _check((entry["registers"], entry["warps"]) == sizes, "its registers or warps are not the kernel's")
     _check(not entry["none"], f"{entry['none']:#x} where nothing is")
     _check(0 < entry["live_warps"] < 1 << entry["warps"], f"live warps {entry['live_warps']:#x} of {entry['warps']}")
-    _check(entry["mechanism"] in list(context.Mechanism), f"mechanism {entry['mechanism']}")
+    _check(entry["mechanism"] in context.mechanisms_of(g), f"mechanism {entry['mechanism']}")
     local = launch.local_base + index * launch.local_region_bytes
     _check(entry["local_base"] == local, f"its local memory is said to be at {entry['local_base']:#x}, not {local:#x}")
 

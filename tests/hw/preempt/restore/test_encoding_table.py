@@ -6,14 +6,16 @@ import random
 import pytest
 
 from caesura.hw.arch.context import stream_crcs
-from caesura.hw.arch.encodings import Encoding, encoded_words, encodings_of, row_of
+from caesura.hw.arch.encodings import Encoding, encoded_words, row_of
 from caesura.hw.arch.geometry import CHUNK_WORDS, MAX_REGISTERS, preset
+from caesura.hw.arch.tb_history import known_encodings
 from caesura.hw.preempt.restore.encoding_table import EncodingTable
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 
 TINY = preset("tiny")
-GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "32x32": preset("gtx480")}
+GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "32x32": preset("gtx480"),
+              "without": TINY.replace(tb_compressor=False)}
 
 
 def vector(codes, kinds):
@@ -25,8 +27,9 @@ def test_rows_are_shown_and_checked(name):
     """Tables of kernels with few and with many registers, one after the other."""
     g = GEOMETRIES[name]
     dut, rng = component(EncodingTable, g), random.Random(name)
-    known = {Encoding.DEAD, *encodings_of(g.warp_size, g.lanes)}
-    lanewise, grouped = {each for each in known if each.by_lane}, {each for each in known if each.group}
+    known = {Encoding.DEAD, *known_encodings(g)}
+    lanewise = {each for each in known if each.by_lane}
+    grouped = known - lanewise - {Encoding.DEAD}
 
     async def bench(ctx):
         for registers, count in itertools.product((1, MAX_REGISTERS, 16, 33, 8, 32), (min(g.max_block_warps, 9), 1, 2)):
@@ -50,6 +53,8 @@ def test_rows_are_shown_and_checked(name):
                 assert ctx.get(dut.by_lane) == vector(codes, lanewise)
                 assert ctx.get(dut.grouped) == vector(codes, grouped)
                 assert ctx.get(dut.saved) == vector(codes, lanewise | grouped)
+                assert ctx.get(dut.follows) == vector(codes, {Encoding.FOLLOWS})
+                assert ctx.get(dut.followed) == vector(codes, {c for c in grouped if 0 < encoded_words(c, g.warp_size) < 5})
                 assert ctx.get(dut.group_words) == sum(encoded_words(code, g.warp_size) for code in codes if code.group)
                 assert not ctx.get(dut.strange)
 
@@ -60,9 +65,8 @@ def test_rows_are_shown_and_checked(name):
 def test_a_code_that_the_machine_does_not_use_is_strange(name):
     g = GEOMETRIES[name]
     dut, rng = component(EncodingTable, g), random.Random(1)
-    known = {Encoding.DEAD, *encodings_of(g.warp_size, g.lanes)}
-    strange = set(range(16)) - known
-    assert 12 in strange
+    strange = set(range(16)) - {Encoding.DEAD, *known_encodings(g)}
+    assert (Encoding.FOLLOWS in strange) is not g.tb_compressor
 
     async def bench(ctx):
         ctx.set(dut.write, 1)

@@ -2,10 +2,12 @@
 
 import random
 
+import numpy as np
 import pytest
 
-from caesura.hw.arch.encodings import CODE_BITS, Encoding, encodings_of
+from caesura.hw.arch.encodings import CODE_BITS, Encoding, encoded_words, encodings_of
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
+from caesura.hw.arch.tb_history import RegisterHistory
 from caesura.hw.preempt.restore.expander import Expander
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
@@ -17,23 +19,30 @@ GEOMETRIES = {"8x8": TINY, "16x4": TINY.replace(warp_size=16, lanes=4), "32x16":
 class Job:
     """Registers of a warp by their codes, their words, and the beats that have to come."""
 
-    def __init__(self, g, rng, kinds, kept=()):
+    def __init__(self, g, rng, kinds, kept=(), history=None):
+        opens, history = int(history is None), history or RegisterHistory(g.warp_size)
+        self.history, self.kinds = history, set(kinds.values())
         where = {"warp": rng.randrange(g.warps), "base": rng.randrange(g.registers), "bank": rng.getrandbits(1)}
         codes = {**kinds, **dict.fromkeys(kept, Encoding.LOW_8)}
-        self.payload = {**where, "codes": sum(code << CODE_BITS * r for r, code in codes.items()),
+        self.payload = {**where, "opens": opens, "codes": sum(code << CODE_BITS * r for r, code in codes.items()),
                         "dead": sum(1 << r for r, code in kinds.items() if code == Encoding.DEAD)}
         self.words, self.beats = [], []
         for register in sorted(kinds):
             code, lanes = kinds[register], []
-            for _ in range(g.warp_size // code.group if code.group else 0):
-                base, step = rng.getrandbits(32), rng.getrandbits(32) * code.strided
-                self.words += [base, step] if code.strided else [base]
+            own = [rng.getrandbits(32) for _ in range(encoded_words(code, g.warp_size))]
+            self.words += own
+            if code == Encoding.FOLLOWS:
+                code, own = history.next_of(register)
+            history.keep(register, code, np.array(own, np.uint32))
+            for at in range(0, len(own), 1 + code.strided):
+                base, step = int(own[at]), int(own[at + 1]) * code.strided if code.strided else 0
                 lanes += [(base + step * k) & 0xFFFF_FFFF for k in range(code.group)]
             lanes = lanes or [0] * g.warp_size
             for beat in range(g.beats):
                 self.beats.append({"words": lanes[beat * g.lanes:(beat + 1) * g.lanes], "beat": beat,
                                    "last": beat == g.beats - 1, "dead": code == Encoding.DEAD,
-                                   "tag": {**where, "register": register, "ends": register == max(kinds)}})
+                                   "tag": {**where, "register": register, "ends": register == max(kinds),
+                                           "opens": int(opens and register == min(kinds))}})
 
     def chunks(self, rng):
         """The words in chunks of up to four."""
@@ -50,8 +59,15 @@ def jobs_of(g, rng):
     sets = [{0: Encoding.UNIFORM_8}, {MAX_REGISTERS - 1: Encoding.STRIDED_8}, {5: Encoding.DEAD}]
     sets += [{r: kind for r in range(g.regs_per_thread)} for kind in kinds]
     sets += [{r: rng.choice(kinds) for r in rng.sample(range(MAX_REGISTERS), rng.randint(2, 9))} for _ in range(4)]
-    return [Job(g, rng, each, [r for r in rng.sample(range(MAX_REGISTERS), 5) if r not in each])
-            for each in rng.sample(sets, len(sets))]
+    jobs, history = [], None
+    for each in rng.sample(sets, len(sets)) * 3:
+        history = history if rng.random() < 0.8 else None
+        follows = {r for r in each if history and history.next_of(r) and rng.random() < 0.4}
+        chosen = {r: Encoding.FOLLOWS if r in follows else kind for r, kind in each.items()}
+        jobs.append(Job(g, rng, chosen, [r for r in rng.sample(range(MAX_REGISTERS), 5) if r not in each], history))
+        history = jobs[-1].history
+    assert any(Encoding.FOLLOWS in job.kinds for job in jobs)
+    return jobs
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)

@@ -11,13 +11,14 @@ from ...arch.encodings import (
     SMALLEST_GROUP,
     Encoding,
     encoded_words,
-    encodings_of,
 )
 from ...arch.geometry import CHUNK_WORDS, MAX_REGISTERS, Geometry
+from ...arch.tb_history import known_encodings
 from ...interfaces.payloads import below
 from ...lib.bits import popcount
 from ..compress.group_decoder import grouped
 from ..compress.register_encoder import by_lane
+from ..compress.tb_history import followed
 from ..formats.checksum import Checksum
 
 __all__ = ["ROW_PARTS", "EncodingTable"]
@@ -43,8 +44,11 @@ class EncodingTable(wiring.Component):
     codes : Signal, out
         The row shown, combinational: an `Encoding` a register.
     by_lane, grouped, saved : Signal(MAX_REGISTERS), out
-        Vectors of the row shown: registers of which something is kept of each lane, uniform or
-        strided ones, and both.
+        Vectors of the row shown: registers of which something is kept of each lane, those that are
+        uniform or strided or follow, and all these.
+    follows, followed : Signal(MAX_REGISTERS), out
+        Vectors of the row shown: registers that follow those of rows before, and those that others
+        may follow.
     group_words : Signal, out
         Words of the uniform and strided registers of the row shown.
     strange : Signal, out
@@ -61,6 +65,8 @@ class EncodingTable(wiring.Component):
     by_lane: Signal
     grouped: Signal
     saved: Signal
+    follows: Signal
+    followed: Signal
     group_words: Signal
     strange: Signal
     crc: Signal
@@ -73,7 +79,8 @@ class EncodingTable(wiring.Component):
             "words": In(data.ArrayLayout(32, CHUNK_WORDS)), "part": In(range(ROW_PARTS)),
             "write": In(1), "codes": Out(CODE_BITS * MAX_REGISTERS),
             "by_lane": Out(MAX_REGISTERS), "grouped": Out(MAX_REGISTERS),
-            "saved": Out(MAX_REGISTERS), "group_words": Out(range(most + 1)), "strange": Out(1),
+            "saved": Out(MAX_REGISTERS), "follows": Out(MAX_REGISTERS),
+            "followed": Out(MAX_REGISTERS), "group_words": Out(range(most + 1)), "strange": Out(1),
             "crc": Out(32)})
 
     def elaborate(self, platform):
@@ -85,7 +92,7 @@ class EncodingTable(wiring.Component):
         write = rows.write_port(granularity=1)
         read = rows.read_port(domain="comb")
         words = Value.cast(self.words)
-        known = encodings_of(g.warp_size, g.lanes)
+        known = known_encodings(g)
         codes = [self.codes[CODE_BITS * r:CODE_BITS * r + CODE_BITS] for r in range(MAX_REGISTERS)]
         m.d.comb += [
             write.addr.eq(self.record),
@@ -98,6 +105,8 @@ class EncodingTable(wiring.Component):
             self.by_lane.eq(Cat((code != Encoding.DEAD) & by_lane(code) for code in codes)),
             self.grouped.eq(grouped(self.codes)),
             self.saved.eq(Cat(code != Encoding.DEAD for code in codes)),
+            self.follows.eq(Cat(code == Encoding.FOLLOWS for code in codes)),
+            self.followed.eq(Cat(followed(g, code) for code in codes)),
             self.strange.eq(Cat(~code.matches(Encoding.DEAD, *known) for code in codes).any()),
             self.group_words.eq(sum(
                 popcount(Cat(code == encoding for code in codes))

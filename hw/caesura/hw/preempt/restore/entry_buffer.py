@@ -10,8 +10,8 @@ from ...arch.context import (
     ENTRY_BYTES,
     ENTRY_WORDS,
     VERSION,
-    Mechanism,
     State,
+    mechanisms_of,
 )
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
@@ -170,7 +170,7 @@ class EntryBuffer(wiring.Component):
             with m.Case(_SIZES):
                 m.d.comb += wrong.eq(
                     (sizes.registers != s.registers) | (sizes.warps != s.warps)
-                    | (sizes.none != 0) | (sizes.mechanism > max(Mechanism))
+                    | (sizes.none != 0) | (sizes.mechanism > max(mechanisms_of(g)))
                     | (sizes.live_warps >> s.warps).any() | ~sizes.live_warps.any()
                     | (length <= popcount(sizes.live_warps) * s.row_words * WORD_BYTES)
                     | ~s.adopt & (popcount(sizes.live_warps) != self.extent.warps))

@@ -1,7 +1,7 @@
 """Expander: writes the uniform, strided and scrambled registers of restored warps (Lin et al. Fig.
 13, restoring)::
 
-    chunks of words --> queue --> Unpacker --+--> GroupDecoder --> beats
+    chunks of words --> queue --> Unpacker --+--> (TbDecompressor) --> GroupDecoder --> beats
     warps ------------> queue --> walk ------+
 """
 
@@ -15,6 +15,7 @@ from ...interfaces.payloads import below, physical
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
 from ..compress.group_decoder import GroupDecoder, decoded_beat, group_words, grouped
+from ..compress.tb_compressor import TbDecompressor
 from ..formats.packer import CHUNK_WORDS
 from ..formats.unpacker import Unpacker, word_beat
 from .tbs_under_way import TbsUnderWay
@@ -29,15 +30,18 @@ WARPS_AHEAD = 4
 
 def expansion(g: Geometry) -> data.StructLayout:
     """Registers of a warp to be written: those that are uniform or strided by their `codes` from
-    words, and the `dead` ones. `bank` tells TBs that follow each other apart."""
+    words, those that follow without, and the `dead` ones. `bank` tells TBs that follow each other
+    apart; the first job of a TB `opens` it."""
     return data.StructLayout({"warp": below(g.warps), "base": physical(g),
-                              "codes": CODE_BITS * MAX_REGISTERS, "dead": MAX_REGISTERS, "bank": 1})
+                              "codes": CODE_BITS * MAX_REGISTERS, "dead": MAX_REGISTERS, "bank": 1,
+                              "opens": 1})
 
 
 def expanded_tag(g: Geometry) -> data.StructLayout:
-    """Where a beat belongs; it is of the last register of its job if that `ends`."""
+    """Where a beat belongs; it is of the last register of its job if that `ends`, of the first of
+    its TB if that `opens`."""
     return data.StructLayout({"warp": below(g.warps), "base": physical(g), "register": 6,
-                              "ends": 1, "bank": 1})
+                              "ends": 1, "opens": 1, "bank": 1})
 
 
 class Expander(wiring.Component):
@@ -82,13 +86,13 @@ class Expander(wiring.Component):
                                                    WORDS_AHEAD, buffered=True)
         m.submodules.unpacker = unpacker = Unpacker(CHUNK_WORDS)
         m.submodules.decoder = decoder = GroupDecoder(g, expanded_tag(g))
-        m.submodules.under_way = under_way = TbsUnderWay(WARPS_AHEAD + 2)
+        m.submodules.under_way = under_way = TbsUnderWay(WARPS_AHEAD + 2 + g.tb_compressor)
         wiring.connect(m, wiring.flipped(self.job), jobs.input)
         wiring.connect(m, wiring.flipped(self.words), chunks.input)
         wiring.connect(m, chunks.output, unpacker.beat)
         wiring.connect(m, decoder.output, wiring.flipped(self.output))
 
-        out = decoder.input
+        out = self._decode(m, decoder)
         job = Signal(expansion(g))
         left = Signal(MAX_REGISTERS)  # registers left of the job
         bit = Signal(range(MAX_REGISTERS))  # the lowest of them
@@ -105,7 +109,7 @@ class Expander(wiring.Component):
         m.d.comb += [
             some.eq(left.any()), bit.eq(lowest_number(left)),
             rest.eq(without_lowest(left)), code.eq(job.codes.word_select(bit, CODE_BITS)),
-            count.eq(Mux(code == Encoding.DEAD, 0, group_words(g, code))),
+            count.eq(Mux(code.matches(Encoding.DEAD, Encoding.FOLLOWS), 0, group_words(g, code))),
             early.eq((count > CHUNK_WORDS) & ~second),
             need.eq(Mux(count > CHUNK_WORDS, CHUNK_WORDS, count)),
             there.eq(some & (unpacker.level >= need)),
@@ -115,13 +119,14 @@ class Expander(wiring.Component):
             out.payload.tag.warp.eq(job.warp),
             out.payload.tag.base.eq(job.base), out.payload.tag.register.eq(bit),
             out.payload.tag.ends.eq(~rest.any()), out.payload.tag.bank.eq(job.bank),
+            out.payload.tag.opens.eq(job.opens),
             jobs.output.ready.eq(~some | (there & ~early & out.ready & ~rest.any())),
         ]
         with m.If(there & (early | out.ready)):
             m.d.comb += unpacker.take.eq(need)
             m.d.sync += [held.eq(words), second.eq(early)]
             with m.If(~early):
-                m.d.sync += left.eq(rest)
+                m.d.sync += [left.eq(rest), job.opens.eq(0)]
         with m.If(jobs.output.valid & jobs.output.ready):
             of = jobs.output.payload
             m.d.sync += [job.eq(of), left.eq(grouped(of.codes) | of.dead)]
@@ -133,3 +138,12 @@ class Expander(wiring.Component):
             under_way.ended.eq(written.tag.bank), self.pending.eq(under_way.pending),
         ]
         return m
+
+    def _decode(self, m, decoder):
+        """Return the stream of registers to be decoded."""
+        g = self.geometry
+        if not g.tb_compressor:
+            return decoder.input
+        m.submodules.tb_decompressor = decompressor = TbDecompressor(g, expanded_tag(g))
+        wiring.connect(m, decompressor.output, decoder.input)
+        return decompressor.input

@@ -47,11 +47,17 @@ class _Registers:
         self.launched = Signal(g.warp_size)
         self.live = Signal(g.warp_size)
         self.uniforms = Signal(UNIFORMS)
+        self.repeated = Signal(UNIFORMS)
         self.warp = Signal(below(g.warps))
         self.base = Signal(physical(g))
         self.scalars = Signal(range(PREDICATES + UNIFORMS + 1))
         self.entries = Signal(range(g.stack_depth + 1))
         self.group_words = Signal(WORD_COUNT_BITS)
+        # What the records up to here have: uniform registers of the last, registers that others may
+        # follow, and something for the expander.
+        self.before = Signal(UNIFORMS)
+        self.kept = Signal(MAX_REGISTERS)
+        self.expanded = Signal()
         # Registers, or lines of a bitmap word, whose rows are gathered; the code of the lowest, and
         # how far: row and part of it (before the records, part of a row of the table).
         self.targets = Signal(MAX_REGISTERS)
@@ -74,7 +80,7 @@ class StreamParser(wiring.Component):
     A TB is bad if `failed` was set before its last record, if the checksum of its table is not that
     of its entry, if its stream is too short or too long, or if a record names a warp that is not to
     come, a depth that cannot be, or has registers that the kernel has not, or one in an encoding
-    that there is not; the rest of its stream is then skipped.
+    that there is not, or that follows nothing; the rest of its stream is then skipped.
 
     Parameters
     ----------
@@ -194,7 +200,8 @@ class StreamParser(wiring.Component):
                          regs.bank.eq(~regs.bank), regs.todo.eq(job.live_warps),
                          regs.vacant.eq(~job.live_warps & ((Const(1, 1) << s.warps) - 1)),
                          regs.group.eq(0), regs.shared.eq(0), regs.unit.eq(0), regs.part.eq(0),
-                         regs.skip.eq(job.skip), regs.record.eq(0)]
+                         regs.skip.eq(job.skip), regs.record.eq(0), regs.before.eq(0),
+                         regs.kept.eq(0), regs.expanded.eq(0)]
             m.next = "TABLE"
 
     def _vacant(self, m, regs):
@@ -244,7 +251,11 @@ class StreamParser(wiring.Component):
         s, coming = self.accepted, data.View(WARP_HEADER, self.words[0])
         first = Signal(below(self.geometry.max_block_warps))
         launched = Signal.like(regs.launched)
-        m.d.comb += [first.eq(coming.warp), launched.eq((Const(2, 2) << coming.launched) - 1)]
+        uniforms = Signal(UNIFORMS)  # whose values are in the record
+        again = regs.before & coming.repeats.replicate(UNIFORMS)
+        m.d.comb += [first.eq(coming.warp), launched.eq((Const(2, 2) << coming.launched) - 1),
+                     uniforms.eq(Mux(coming.uniforms, Mux(coming.exited, self.words[2],
+                                                          self.words[1]), 0))]
         with m.State("RECORD"):
             with m.If(self.failed):
                 m.next = "SKIP"
@@ -253,8 +264,8 @@ class StreamParser(wiring.Component):
                 with m.If(taken):
                     m.d.sync += [regs.header.eq(coming), regs.launched.eq(launched),
                                  regs.live.eq(Mux(coming.exited, self.words[1], ~0) & launched),
-                                 regs.uniforms.eq(Mux(coming.uniforms, Mux(
-                                     coming.exited, self.words[2], self.words[1]), 0)),
+                                 regs.uniforms.eq(uniforms), regs.repeated.eq(again & ~uniforms),
+                                 regs.before.eq(again | uniforms),
                                  regs.warp.eq(regs.stream.place.slots[first]),
                                  regs.base.eq(regs.stream.place.base + first * s.registers)]
                     m.next = "INIT"
@@ -273,12 +284,15 @@ class StreamParser(wiring.Component):
                 (number >= g.max_block_warps)
                 | ~regs.todo.bit_select(number, 1)
                 | (header.depth == 0) | (header.depth > g.stack_depth)
-                | (saved & ~s.allocated).any() | table.strange),
+                | (saved & ~s.allocated).any() | table.strange
+                | (table.follows & ~regs.kept).any()
+                | (header.repeats if not g.tb_compressor else 0)),
             state.warp.eq(regs.warp), state.predicates.eq(header.predicates),
-            state.uniforms.eq(regs.uniforms), state.depth.eq(header.depth),
+            state.uniforms.eq(regs.uniforms), state.repeated.eq(regs.repeated),
+            state.depth.eq(header.depth),
             state.live.eq(regs.live), state.bank.eq(regs.bank),
             job.warp.eq(regs.warp), job.base.eq(regs.base), job.bank.eq(regs.bank),
-            job.codes.eq(table.codes),
+            job.codes.eq(table.codes), job.opens.eq(~regs.expanded),
             job.dead.eq(s.allocated & ~saved & s.scramble.replicate(MAX_REGISTERS)),
             expands.eq((table.grouped | job.dead).any()),
             scalars.eq(popcount(header.predicates) + popcount(regs.uniforms)),
@@ -305,7 +319,8 @@ class StreamParser(wiring.Component):
             with m.If(absurd):
                 m.next = "SKIP"
             with m.Elif(taken):
-                m.d.sync += [regs.record.eq(regs.record + 1),
+                m.d.sync += [regs.record.eq(regs.record + 1), regs.kept.eq(regs.kept | table.followed),
+                             regs.expanded.eq(regs.expanded | expands),
                              regs.todo.eq(regs.todo & ~(1 << number))]
                 self._go_on(m, (~over, "STATE"), (table.by_lane.any(), "DATA"),
                             (table.group_words != 0, "EXPANSION"),

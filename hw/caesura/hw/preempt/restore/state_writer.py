@@ -6,6 +6,7 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.context import STACK_ENTRY, STACK_WORDS, Reconvergence
@@ -27,11 +28,12 @@ WARPS_AHEAD = 4
 
 
 def warp_state(g: Geometry) -> data.StructLayout:
-    """State of a warp to be written: the predicates and uniform registers with a bit, and `depth`
-    entries of the SIMT stack, a warp with lanes `live`. `bank` tells TBs that follow each other
-    apart."""
+    """State of a warp to be written: the predicates and uniform registers with a bit, those
+    `repeated` of the warp before, and `depth` entries of the SIMT stack, a warp with lanes `live`.
+    `bank` tells TBs that follow each other apart."""
     return data.StructLayout({"warp": below(g.warps), "predicates": PREDICATES,
-                              "uniforms": UNIFORMS, "depth": range(g.stack_depth + 1),
+                              "uniforms": UNIFORMS, "repeated": UNIFORMS,
+                              "depth": range(g.stack_depth + 1),
                               "live": g.warp_size, "bank": 1})
 
 
@@ -43,7 +45,8 @@ def entry_words(word: Value) -> Value:
 
 class StateWriter(wiring.Component):
     """Writes a predicate, a pair of uniform registers and a stack entry a cycle, as far as they
-    follow one another in four words of the image.
+    follow one another in four words of the image; and a pair of repeated uniform registers in each
+    cycle without another.
 
     Parameters
     ----------
@@ -93,8 +96,10 @@ class StateWriter(wiring.Component):
 
         job = Signal(warp_state(g))  # what is left of the warp in hand
         words, level = Value.cast(unpacker.words), unpacker.level
-        predicate, uniform, push = self.restore_predicate, self.restore_uniform, self.stack_push
-        pair = Signal(2)  # of a pair of uniform registers those to be written
+        predicate, push = self.restore_predicate, self.stack_push
+        lowest = Signal(range(UNIFORMS // 2))  # pair of uniform registers
+        pair = Signal(2)  # those of it to be written
+        own = Signal()  # they are
         count = Signal(range(3))
         entry = Signal(STACK_ENTRY)
         size = Signal(range(STACK_WORDS + 1))  # its words
@@ -104,9 +109,8 @@ class StateWriter(wiring.Component):
         over = Signal()  # the last entry of the warp is written
         m.d.comb += [
             predicate.warp.eq(job.warp), predicate.predicate.eq(lowest_number(job.predicates)),
-            predicate.value.eq(words), uniform.warp.eq(job.warp),
-            uniform.pair.eq(lowest_number(uniform_pairs(job.uniforms))),
-            pair.eq(job.uniforms.word_select(uniform.pair, 2)),
+            predicate.value.eq(words), lowest.eq(lowest_number(uniform_pairs(job.uniforms))),
+            pair.eq(job.uniforms.word_select(lowest, 2)),
             count.eq(pair[0] + pair[1]),
             push.payload.warp.eq(job.warp), push.payload.pc.eq(entry.pc),
             push.payload.mask.eq(Mux(entry.whole, job.live, further[:len(job.live)])),
@@ -125,22 +129,24 @@ class StateWriter(wiring.Component):
         predicates, uniforms = without_lowest(job.predicates), without_lowest_pair(job.uniforms)
         values = words >> Mux(has_predicate, 32, 0)
         before = Signal(2)  # words in front of the stack entry
+        repeated = self._uniforms(m, job, own, lowest, pair,
+                                  Cat(values[:32], (values >> Mux(pair[0], 32, 0))[:32]))
         m.d.comb += [
             predicate.valid.eq(has_predicate & (level != 0)),
-            uniform.valid.eq(Mux(~predicates.any() & (level >= before), pair, 0)),
+            own.eq(~predicates.any() & (level >= before) & job.uniforms.any()),
             before.eq(has_predicate + count),
-            push.valid.eq((job.depth != 0) & ~predicates.any() & ~uniforms.any()
+            push.valid.eq((job.depth != 0) & ~predicates.any() & ~uniforms.any() & ~repeated.any()
                           & (level >= before + size)),
             pushed.eq(push.valid & push.ready), over.eq(pushed & (job.depth == 1)),
-            unpacker.take.eq(predicate.valid + Mux(uniform.valid.any(), count, 0)
+            unpacker.take.eq(predicate.valid + Mux(own, count, 0)
                              + Mux(pushed, size, 0)),
-            uniform.values[0].eq(values), uniform.values[1].eq(values >> Mux(pair[0], 32, 0)),
             Cat(entry, further).eq(words >> (before << 5)),
         ]
         with m.If(predicate.valid):
             m.d.sync += job.predicates.eq(predicates)
-        with m.If(uniform.valid.any()):
+        with m.If(own):
             m.d.sync += job.uniforms.eq(uniforms)
+        m.d.sync += job.repeated.eq(repeated)
         with m.If(pushed):
             m.d.sync += [job.depth.eq(job.depth - 1), under.pc.eq(push.payload.pc),
                          under.reconv.eq(push.payload.reconv)]
@@ -154,3 +160,29 @@ class StateWriter(wiring.Component):
             under_way.ended.eq(job.bank), self.pending.eq(under_way.pending),
         ]
         return m
+
+    def _uniforms(self, m, job, own, lowest, pair, values):
+        """Write the `pair` number `lowest` of uniform registers from the image if it is there, else
+        one of those repeated; return the vector of the repeated ones left."""
+        uniform = self.restore_uniform
+        m.d.comb += uniform.warp.eq(job.warp)
+        left = Signal(UNIFORMS)
+        with m.If(own):
+            m.d.comb += [uniform.pair.eq(lowest), uniform.valid.eq(pair),
+                         Value.cast(uniform.values).eq(values)]
+        if not self.geometry.tb_compressor:
+            return left
+        m.submodules.kept = kept = Memory(shape=data.ArrayLayout(32, 2), depth=UNIFORMS // 2,
+                                          init=[])
+        write = kept.write_port(granularity=1)
+        read = kept.read_port(domain="comb")
+        m.d.comb += [
+            read.addr.eq(lowest_number(uniform_pairs(job.repeated))), left.eq(job.repeated),
+            write.addr.eq(lowest), write.en.eq(Mux(own, pair, 0)),
+            Value.cast(write.data).eq(values),
+        ]
+        with m.If(~own):
+            m.d.comb += [uniform.pair.eq(read.addr), Value.cast(uniform.values).eq(read.data),
+                         uniform.valid.eq(job.repeated.word_select(read.addr, 2)),
+                         left.eq(without_lowest_pair(job.repeated))]
+        return left

@@ -3,7 +3,7 @@
     RecordWriter --chunks--> Packer ----> queue ------------------------+
       |      |                                                           |
       |      +-- items --> RowFetch --> RegisterEncoder --> Collector ---+--> Merge
-      |                                                         |        |      |
+      |                                     (TbCompressor)      |        |      |
       +--------- TBs listed -------------------------------> Closer -----+   Packer(bus)
                                                                                 |
                                                               SegmentWriter <-- Sealer
@@ -15,12 +15,14 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...arch.context import Capability, has
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import register_data, register_read, row_access, row_data
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...lib.stream_queue import StreamQueue
 from ..compress.register_encoder import RegisterEncoder
+from ..compress.tb_compressor import TbCompressor
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import Packer, packed
 from .closer import Closer, closing_tag, save_tally
@@ -128,7 +130,7 @@ class SavePipeline(wiring.Component):
         wiring.connect(m, pieces.output, merge.pieces)
         wiring.connect(m, records.item, fetch.item)
         wiring.connect(m, fetch.output, encoder.input)
-        wiring.connect(m, encoder.output, collector.input)
+        following = self._follow(m, encoder, collector)
         for name in ("rows", "words", "items"):
             wiring.connect(m, getattr(collector, name), getattr(merge, name))
         wiring.connect(m, records.close, closer.job)
@@ -157,8 +159,21 @@ class SavePipeline(wiring.Component):
         wiring.connect(m, records.warps, wiring.flipped(self.warps))
         wiring.connect(m, records.flags, wiring.flipped(self.flags))
         moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | encoder.busy
-                  | collector.busy
+                  | collector.busy | following
                   | closer.busy | packer.beat.valid | sealer.output.valid | writer.burst.valid)
         m.d.comb += [self.flowing.eq(moving | ~(records.idle | records.waiting)),
                      self.idle.eq(records.idle & ~moving)]
         return m
+
+    def _follow(self, m, encoder, collector):
+        """Let registers follow those of the warp before, on machines that can; return whether one
+        is held for that."""
+        if not self.geometry.tb_compressor:
+            wiring.connect(m, encoder.output, collector.input)
+            return 0
+        m.submodules.tb_compressor = compressor = TbCompressor(self.geometry,
+                                                               row_tag(self.geometry))
+        wiring.connect(m, encoder.output, compressor.input)
+        wiring.connect(m, compressor.output, collector.input)
+        m.d.comb += compressor.enable.eq(has(self.accepted.mechanism, Capability.FOLLOWS))
+        return compressor.busy

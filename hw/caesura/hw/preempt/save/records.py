@@ -9,6 +9,7 @@ since it depends on how the registers were compressed.
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.context import (
@@ -87,6 +88,12 @@ class _Registers:
         self.predicates = Signal(PREDICATES)
         self.uniforms = Signal(UNIFORMS)
         self.headed = Signal()
+        # Uniform registers of the record before; of the warp in hand all that are saved, and those
+        # to be compared with the values kept.
+        self.before = Signal(UNIFORMS)
+        self.repeats = Signal()
+        self.all_uniforms = Signal(UNIFORMS)
+        self.compared = Signal(UNIFORMS)
         self.entry = Signal(6)
         self.below = Signal(data.StructLayout({"pc": PC_BITS, "reconv": PC_BITS}))
         # The bitmap word in hand, and the lines listed.
@@ -113,7 +120,8 @@ class RecordWriter(wiring.Component):
     predicate, pair of uniform registers and stack entry, while the data of the one before is
     fetched and written; its header goes with what follows it, and so do the last predicate with the
     first uniform registers and the last of these with the first stack entry, as far as four words
-    reach.
+    reach. If it may repeat the uniform registers of the warp before, each pair of those takes a
+    cycle more, in which they are compared, and only those that differ are written.
 
     Parameters
     ----------
@@ -181,7 +189,8 @@ class RecordWriter(wiring.Component):
         m.d.comb += [select.warp.eq(regs.warp), select.entry.eq(regs.entry),
                      self.flags.warp.eq(regs.warp),
                      self.flags.predicate_select.eq(lowest_number(regs.predicates)),
-                     self.warps.uniform_select.eq(lowest_number(uniform_pairs(regs.uniforms)))]
+                     self.warps.uniform_select.eq(lowest_number(uniform_pairs(
+                         Mux(regs.compared.any(), regs.compared, regs.uniforms))))]
         sent = self.chunk.valid & self.chunk.ready
         with m.If(sent):
             m.d.sync += regs.metadata_words.eq(regs.metadata_words + self.chunk.payload.count)
@@ -233,7 +242,7 @@ class RecordWriter(wiring.Component):
                 row.eq(self.target.payload.row), regs.saved.eq(0),
                 regs.live_warps.eq(0), regs.metadata_words.eq(0), regs.shared_words.eq(0),
                 regs.registers.eq(0), regs.lines.eq(0), regs.group.eq(0), regs.records.eq(0),
-                regs.items.eq(0), regs.listed.eq(0), regs.ended.eq(0)]
+                regs.items.eq(0), regs.listed.eq(0), regs.ended.eq(0), regs.before.eq(0)]
             with m.If(self.target.valid):
                 m.next = "OPEN"
         with m.State("OPEN"):
@@ -268,6 +277,7 @@ class RecordWriter(wiring.Component):
         bits = Signal(LIVE_BITS)
         scalars = Signal(PREDICATES + UNIFORMS)  # live predicates, then uniform registers
         saved = scalars | s.scramble.replicate(len(scalars))
+        uniforms = self.warps.uniforms_written & saved[PREDICATES:]
         m.d.comb += [
             everything.eq(view.between | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY)),
             bits.eq(view.live_vector | s.allocated | everything.replicate(LIVE_BITS)),
@@ -279,7 +289,7 @@ class RecordWriter(wiring.Component):
         with m.State("VIEW"):
             m.d.sync += [regs.valid.eq(self.flags.valid),
                          regs.predicates.eq(self.flags.predicates_written & saved[:PREDICATES]),
-                         regs.uniforms.eq(self.warps.uniforms_written & saved[PREDICATES:]),
+                         regs.uniforms.eq(uniforms), regs.all_uniforms.eq(uniforms),
                          regs.headed.eq(0), regs.mask.eq(s.allocated),
                          regs.below.pc.eq(PC_NONE), regs.below.reconv.eq(PC_NONE)]
             with m.If(has(s.mechanism, Capability.SAVES_LIVE_ONLY)):
@@ -293,7 +303,7 @@ class RecordWriter(wiring.Component):
                 item.mask.eq(regs.mask), item.valid.eq(regs.valid),
                 item.raw.eq(lacks(s.mechanism, Capability.COMPRESSES)),
                 item.counted.eq(view.live), item.scramble.eq(s.scramble),
-                item.of.record.eq(regs.records),
+                item.of.record.eq(regs.records), item.opens.eq(regs.items == 0),
                 item.of.bank.eq(regs.bank), self.item.valid.eq(some)]
             m.d.sync += regs.count.eq(count)
             with m.If(self.item.ready | ~some):
@@ -302,7 +312,13 @@ class RecordWriter(wiring.Component):
                              regs.items.eq(regs.items + some),
                              regs.listed.eq(regs.listed | (some << regs.records))]
                 m.next = "REST"
-        self._rest(m, regs, s.scramble.replicate(len(scalars)) & ~scalars)
+                self._repeat(m, regs)
+        wrong = s.scramble.replicate(len(scalars)) & ~scalars  # written inverted
+        values = [value ^ spread(inverted, 32) for value, inverted in zip(
+            self.warps.uniform_values,
+            wrong[PREDICATES:].word_select(self.warps.uniform_select, 2), strict=True)]
+        written = self._keep(m, regs, values)
+        self._rest(m, regs, wrong[:PREDICATES], values, written)
 
     def _header(self, regs):
         """Return the first words of a record and their number."""
@@ -314,7 +330,8 @@ class RecordWriter(wiring.Component):
             header.warp.eq(view.block_warp), header.launched.eq(popcount(view.launched) - 1),
             header.depth.eq(view.depth), header.predicates.eq(regs.predicates),
             header.barrier.eq(Mux(view.waiting, view.barrier, 0)), header.waiting.eq(view.waiting),
-            header.exited.eq(exited), header.uniforms.eq(uniforms.any())]
+            header.exited.eq(exited), header.uniforms.eq(uniforms.any()),
+            header.repeats.eq(regs.repeats)]
         live = Cat(view.live, Const(0, 32 - self.geometry.warp_size))
         return assign, Cat(header, Mux(exited, Cat(live, uniforms), uniforms)), (
             1 + exited + header.uniforms)
@@ -335,11 +352,50 @@ class RecordWriter(wiring.Component):
         return assign, Cat(entry, Mux(entry.whole, reconv, Cat(mask, reconv))), (
             1 + ~entry.whole + (entry.reconv == Reconvergence.OWN))
 
-    def _rest(self, m, regs, wrong):
+    def _repeat(self, m, regs):
+        """Leave the registers of a warp; have its uniform registers compared with those of the
+        record before if it may repeat those."""
+        m.d.sync += regs.repeats.eq(0)
+        if self.geometry.tb_compressor:
+            with m.If(has(self.accepted.mechanism, Capability.FOLLOWS) & regs.before.any()
+                      & ~(regs.before & ~regs.uniforms).any()):
+                m.d.sync += [regs.repeats.eq(1), regs.compared.eq(regs.uniforms)]
+                m.next = "COMPARE"
+
+    def _keep(self, m, regs, values):
+        """Keep the uniform registers that are read for the next record, and compare them with those
+        of the record before. Returns the vector of those of a pair that are written."""
+        written = Signal(2)
+        if not self.geometry.tb_compressor:
+            return written
+        m.submodules.uniforms_kept = kept = Memory(shape=data.ArrayLayout(32, 2),
+                                                   depth=UNIFORMS // 2, init=[])
+        write = kept.write_port(granularity=1)
+        read = kept.read_port(domain="comb")
+        select = self.warps.uniform_select
+        among = regs.compared.word_select(select, 2)  # of the pair those to be compared
+        same = Signal(2)
+        rest = without_lowest_pair(regs.compared)
+        m.d.comb += [
+            read.addr.eq(select), write.addr.eq(select), write.en.eq(among | written),
+            Value.cast(write.data).eq(Cat(values)),
+            same.eq(Cat(read.data[k] == values[k] for k in range(2))
+                    & among & regs.before.word_select(select, 2)),
+        ]
+        with m.State("COMPARE"):
+            m.d.sync += [regs.compared.eq(rest),
+                         regs.uniforms.word_select(select, 2).eq(
+                             regs.uniforms.word_select(select, 2) & ~same)]
+            with m.If(~rest.any()):
+                m.next = "REST"
+        return written
+
+    def _rest(self, m, regs, wrong, values, written):
         """Write a record: a predicate, a pair of uniform registers and a stack entry a cycle, as
         far as they follow one another in four words; the first chunk begins with the header.
 
-        The predicates, then uniform registers, in the vector `wrong` are written inverted.
+        The predicates in the vector `wrong` are written inverted; `values` are those of the pair of
+        uniform registers, and `written` becomes which of them are written.
         """
         view = self.warps.window.view
         predicate = Signal()  # one is written
@@ -356,12 +412,9 @@ class RecordWriter(wiring.Component):
         uniforms = Signal(UNIFORMS)  # left after this chunk
         for_header, header, header_words = self._header(regs)
         for_entry, entry, entry_words = self._entry(regs)
-        low, high = (value ^ spread(inverted, 32) for value, inverted in zip(
-            self.warps.uniform_values,
-            wrong[PREDICATES:].word_select(self.warps.uniform_select, 2), strict=True))
+        low, high = values
         lanes = self.flags.predicate_value ^ spread(
-            wrong[:PREDICATES].bit_select(self.flags.predicate_select, 1),
-            self.geometry.warp_size)
+            wrong.bit_select(self.flags.predicate_select, 1), self.geometry.warp_size)
         words = Mux(uniform[1], Cat(low, high, entry), Mux(
             uniform[0], Cat(Mux(pair[0], low, high), entry), entry))
         words = Mux(predicate, Cat(lanes, Const(0, 32 - self.geometry.warp_size), words), words)
@@ -388,12 +441,15 @@ class RecordWriter(wiring.Component):
                 with m.If(predicate):
                     m.d.sync += regs.predicates.eq(predicates)
                 m.d.sync += regs.uniforms.eq(uniforms)
+                with m.If(uniform != 0):
+                    m.d.comb += written.eq(pair)
                 with m.If(stack):
                     m.d.sync += [regs.entry.eq(regs.entry + 1), regs.below.pc.eq(view.pc),
                                  regs.below.reconv.eq(view.reconv)]
                 with m.If(last):
                     m.d.sync += [regs.saved.eq(regs.saved | (1 << regs.warp)),
                                  regs.live_warps.eq(regs.live_warps | (1 << view.block_warp))]
+                    m.d.sync += regs.before.eq(regs.all_uniforms)
                     m.next = "WARP"
                     with m.If(others.any()):
                         m.d.sync += [regs.warp.eq(lowest_number(others)), regs.entry.eq(0)]

@@ -36,19 +36,20 @@ def fetch_item(g: Geometry) -> data.StructLayout:
 
     Those without a bit in `valid` are given out as zeros. Registers of a `raw` item are not to be
     compressed; `counted` has a bit for each lane of the warp whose value matters, those of the
-    others are inverted to `scramble` them.
+    others are inverted to `scramble` them. The first registers of a TB `opens` it.
     """
     return data.StructLayout({"shared": 1, "warp": below(g.warps), "base": physical(g),
                               "line": range(g.shared_lines + 1),
                               "mask": MAX_REGISTERS, "valid": MAX_REGISTERS,
-                              "raw": 1, "scramble": 1, "counted": g.warp_size,
+                              "raw": 1, "scramble": 1, "counted": g.warp_size, "opens": 1,
                               "of": record_number(g)})
 
 
 def row_tag(g: Geometry) -> data.StructLayout:
     """Where a row comes from: shared memory, or `register` of record `of`,
-    the last of its item if it `ends`."""
-    return data.StructLayout({"shared": 1, "register": 6, "ends": 1, "of": record_number(g)})
+    the last of its item if it `ends`, the first of its TB if it `opens`."""
+    return data.StructLayout({"shared": 1, "register": 6, "ends": 1, "opens": 1,
+                              "of": record_number(g)})
 
 
 class RowFetch(wiring.Component):
@@ -123,11 +124,11 @@ class RowFetch(wiring.Component):
                 part.eq(Mux(last, 0, part + 1)), zero.eq(~item.valid.bit_select(bit, 1)),
                 scramble.eq(item.scramble & ~item.shared),
                 row.tag.shared.eq(item.shared), row.tag.register.eq(bit), row.tag.of.eq(item.of),
-                row.tag.ends.eq(~without_lowest(item.mask).any()),
+                row.tag.ends.eq(~without_lowest(item.mask).any()), row.tag.opens.eq(item.opens),
                 row.raw.eq(item.raw | item.shared),
                 row.counted.eq(item.counted.word_select(part[:exact_log2(g.beats)], g.lanes))]
             with m.If(last):
-                m.d.sync += item.mask.eq(without_lowest(item.mask))
+                m.d.sync += [item.mask.eq(without_lowest(item.mask)), item.opens.eq(0)]
         with m.If(items.output.valid & items.output.ready):
             m.d.sync += item.eq(items.output.payload)
 
