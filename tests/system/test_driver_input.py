@@ -5,6 +5,7 @@ import pytest
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.encoding import Instruction, encode
+from caesura.hw.arch.geometry import preset
 from caesura.sim import open_device
 from caesura.sim.scenario import differences, start_job
 from caesura.software.compiler import CompileError, KernelImage
@@ -152,10 +153,22 @@ def test_time_only_passes_forwards(device, cycles):
         device.advance(cycles)
 
 
+def test_a_mechanism_that_the_machine_has_not_is_refused():
+    device, job = open_device("golden", preset("gtx480").replace(tb_compressor=False)), kernel("pathfinder").job("tiny")
+    launch, results = start_job(device, load(device, "pathfinder"), job)
+    device.advance(300)
+    with pytest.raises(DriverError, match=r"has no mechanism 'live\+tb': its geometry says tb_compressor = false"):
+        device.preempt(launch, "live+tb")
+    assert device.preempt(launch, "live+cp")
+    device.resume(launch)
+    device.wait(launch)
+    assert not any(differences(job, results).values())
+
+
 def test_preempt_and_resume_at_the_wrong_time(device):
     job = kernel("pathfinder").job("tiny")
     launch, results = start_job(device, load(device, "pathfinder"), job)
-    with pytest.raises(DriverError, match=r"no mechanism 'live\+'; there are 'occupied', 'live', 'live\+cp'"):
+    with pytest.raises(DriverError, match=r"no mechanism 'live\+'; there are 'occupied', 'live', 'live\+cp', 'live\+tb'"):
         device.preempt(launch, "live+")
     assert device.context(launch) == []
     device.advance(300)

@@ -10,20 +10,21 @@ import numpy as np
 import pytest
 
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.context import CCB_ENTRY
+from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism
 from caesura.hw.arch.faults import CommandError
 from support.selection import quick
 from support.sim.context_machine import TRANSPORTS, ContextMachine, Image, Outcome
 from support.sim.lies import Places, lies, random_image
 
 ENTRY_BITS = CCB_ENTRY.size
+COMPRESSING = [m for m in Mechanism if m.has(Capability.COMPRESSES)]
 
 
 @functools.cache
-def pair() -> dict[str, ContextMachine]:
+def pair(mechanism: Mechanism) -> dict[str, ContextMachine]:
     """Both machines, with the same context saved, each beside a kernel that runs."""
-    rtl = ContextMachine("rtl", rounds=4)
-    return {"rtl": rtl, "golden": ContextMachine("golden", rounds=4, memory=rtl.saved)}
+    rtl = ContextMachine("rtl", rounds=4, mechanism=mechanism)
+    return {"rtl": rtl, "golden": ContextMachine("golden", rounds=4, mechanism=mechanism, memory=rtl.saved)}
 
 
 def right_array(tbs: int) -> bytes:
@@ -33,9 +34,10 @@ def right_array(tbs: int) -> bytes:
     return np.tile(mixed + mixed[thread ^ 1] + 1234 + (thread % 8 >= 3) + 14, tbs).astype("<u4").tobytes()
 
 
+@pytest.mark.parametrize("mechanism", COMPRESSING, ids=lambda m: m.name)
 @pytest.mark.parametrize("name", TRANSPORTS)
-def test_the_context_as_it_was_saved_gives_the_right_result(name):
-    for machine in (ContextMachine(name, tbs=2), pair()[name]):
+def test_the_context_as_it_was_saved_gives_the_right_result(name, mechanism):
+    for machine in (ContextMachine(name, tbs=2, mechanism=mechanism), pair(mechanism)[name]):
         machine.back()
         outcome = machine.outcome()
         assert outcome == machine.expected and outcome.error is CommandError.NONE and outcome.fault is None
@@ -53,14 +55,15 @@ def bits_of(machine: ContextMachine, index: int) -> tuple[list[int], list[int]]:
     return [*range(ENTRY_BITS), *sorted(heads)], [bit for bit in every if bit not in heads]
 
 
+@pytest.mark.parametrize("mechanism", COMPRESSING, ids=lambda m: m.name)
 @pytest.mark.parametrize("name, step, sample", quick(
     [(name, *how) for name in TRANSPORTS for how in ((1, 1000), (19, 20))], [(name, 19, 20) for name in TRANSPORTS]))
-def test_a_flipped_bit_is_refused_and_does_no_harm_once_it_is_put_back(name, step, sample):
+def test_a_flipped_bit_is_refused_and_does_no_harm_once_it_is_put_back(name, step, sample, mechanism):
     """Each `step`-th bit of both entries and of all heads, `sample` others of each TB.
 
     With a bad stream of the second TB the first would be back before it, so that one is resumed as a gang.
     """
-    machine, rng = ContextMachine(name, tbs=2), random.Random(1)
+    machine, rng = ContextMachine(name, tbs=2, mechanism=mechanism), random.Random(1)
     machine.back()
     for index in range(2):
         first, rest = bits_of(machine, index)
@@ -103,28 +106,30 @@ def judge(what: str, machine: ContextMachine, image: Image, forgotten: bool) -> 
     return outcome
 
 
-def compare(what: str, image: Image, forgotten: bool = False) -> tuple[Outcome, Outcome]:
+def compare(machines: dict[str, ContextMachine], what: str, image: Image, forgotten: bool = False
+            ) -> tuple[Outcome, Outcome]:
     """Judge an image on the RTL and on the golden model, which have to agree on how it ends."""
-    rtl, golden = (judge(f"{name}: {what}", machine, image, forgotten) for name, machine in pair().items())
+    rtl, golden = (judge(f"{name}: {what}", machine, image, forgotten) for name, machine in machines.items())
     assert rtl.error is golden.error, f"{what}: the RTL ends with {rtl.error.name}, the model with {golden.error.name}"
     assert (rtl.state, rtl.fault is None) == (golden.state, golden.fault is None), f"{what}: {rtl}, {golden}"
     return rtl, golden
 
 
+@pytest.mark.parametrize("mechanism", COMPRESSING, ids=lambda m: m.name)
 @pytest.mark.parametrize("part, parts", quick([(k, 8) for k in range(8)], [(0, 8)]))
-def test_fields_that_lie_are_refused_or_harm_their_own_tb_alone(part, parts):
-    machine = pair()["rtl"]
+def test_fields_that_lie_are_refused_or_harm_their_own_tb_alone(part, parts, mechanism):
+    machine = pair(mechanism)["rtl"]
     machine.back()
     right = machine.image()
     every = lies(right, machine.loaded.area_bytes)
     outcomes = []
     for what, image in every[part::parts]:
-        rtl, golden = compare(what, image)
+        rtl, golden = compare(pair(mechanism), what, image)
         assert rtl.state is not KernelState.FINISHED or rtl.fault or rtl.own == golden.own, f"{what}: other results"
         outcomes.append(rtl)
         if any(image.fields[name] != right.fields[name] for name in ("length", "live_warps")):
             assert rtl.error is CommandError.BAD_IMAGE, f"{what}: another length than was saved"
-            compare(f"{what}, adopted", image, forgotten=True)
+            compare(pair(mechanism), f"{what}, adopted", image, forgotten=True)
     refused = sum(outcome.error is CommandError.BAD_IMAGE for outcome in outcomes)
     assert len(outcomes) / 4 < refused < len(outcomes) * 9 / 10
     assert any(outcome.error is CommandError.NONE and outcome.own != machine.expected.own for outcome in outcomes)
@@ -132,10 +137,12 @@ def test_fields_that_lie_are_refused_or_harm_their_own_tb_alone(part, parts):
 
 @pytest.mark.parametrize("part", quick(range(8), [0]))
 def test_random_images_are_refused_or_harm_their_own_tb_alone(part):
-    machine, rng = pair()["rtl"], random.Random(part)
+    machines, rng = pair(Mechanism.LIVE_TB), random.Random(part)
+    machine = machines["rtl"]
     machine.back()
     image = machine.image()
-    outcomes = [compare(f"random image {k} of part {part}", random_image(image, rng), True)[0] for k in range(40)]
+    outcomes = [compare(machines, f"random image {k} of part {part}", random_image(image, rng), True)[0]
+                for k in range(40)]
     accepted = [outcome for outcome in outcomes if outcome.error is CommandError.NONE]
     assert len(accepted) > 20 and any(outcome.fault for outcome in accepted)
     assert any(outcome.state is KernelState.FINISHED and outcome.fault is None for outcome in accepted)

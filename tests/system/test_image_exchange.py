@@ -54,7 +54,8 @@ def test_image_of_one_machine_is_resumed_by_the_other(giver, taker, mechanism, s
     hand_over(giver, taker, mechanism, seed, parts)
 
 
-@pytest.mark.parametrize("mechanism", [Mechanism.LIVE, Mechanism.LIVE_CP], ids=lambda m: m.name)
+@pytest.mark.parametrize("mechanism", [Mechanism.LIVE, Mechanism.LIVE_CP, Mechanism.LIVE_TB],
+                         ids=lambda m: m.name)
 @pytest.mark.parametrize("giver, taker", [("rtl", "golden"), ("golden", "rtl")])
 @pytest.mark.parametrize("patience", [0, 6])
 def test_an_image_of_warps_that_were_stopped_between_points_is_too(giver, taker, mechanism, patience):

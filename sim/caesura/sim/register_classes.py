@@ -6,13 +6,12 @@ from caesura.hw.arch.encodings import Encoding
 
 __all__ = ["CLASSES", "class_of"]
 
-CLASSES = "uniform", "strided", "follows", "low", "random"
-"""Of a register that is saved: it ``follows`` from the warp before (only with ``live+tb``), or of its lanes only the
-lower bits are kept if it is ``low``."""
+CLASSES = "uniform", "strided", "low", "random"
+"""Of a register that is saved by itself: of its lanes only the lower bits are kept if it is ``low``."""
 
 
 def class_of(encoding: Encoding) -> str:
-    """Return the class of an encoding: one of `CLASSES`, or ``dead``."""
+    """Return the class of an encoding: one of `CLASSES`, ``dead``, or ``follows`` with mechanism ``live+tb``."""
     if encoding.group:
         return "strided" if encoding.strided else "uniform"
     return encoding.name.lower().partition("_")[0]

@@ -122,8 +122,8 @@ class Driver:
         assert ctx.get(dut.busy) == (state in BUSY_STATES)
 
 
-def drive(scenario):
-    dut = component(CommandProcessor, G)
+def drive(scenario, g=G):
+    dut = component(CommandProcessor, g)
 
     async def bench(ctx):
         await scenario(ctx, dut, Driver(ctx, dut))
@@ -165,6 +165,15 @@ def test_what_does_not_exist_or_fit_is_refused():
         assert [driver.state(k) for k in range(3)] == [RUNNING, IDLE, IDLE]
 
     drive(scenario)
+
+
+def test_a_mechanism_that_the_machine_has_not_is_refused():
+    async def scenario(ctx, dut, driver):
+        await driver.command(Command.START)
+        await driver.command(Command.PREEMPT, 0, CommandError.UNKNOWN, mechanism=Mechanism.LIVE_TB)
+        assert driver.state(0) == RUNNING
+
+    drive(scenario, G.replace(tb_compressor=False))
 
 
 def test_a_preempted_kernel_of_which_nothing_runs_cannot_be_preempted():

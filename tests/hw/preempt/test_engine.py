@@ -3,7 +3,7 @@
 import pytest
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_RECORD, Mechanism, State
+from caesura.hw.arch.context import CCB_RECORD, Mechanism, State, mechanisms_of
 from caesura.hw.arch.faults import CommandError
 from caesura.sim.scenario import allowance
 from support.hw.preempt_images import check_image, entry_of, expect_restored, filled, read_image
@@ -43,7 +43,8 @@ MACHINES = [("tiny", 1, 0.0, 0), ("tiny", 2, 0.5, 1), ("bus4", 3, 0.2, 0), ("bus
             ("wide", 6, 0.4, 0), ("beats", 7, 0.1, 1), ("bus128", 8, 0.2, 0), ("bus128", 9, 0.0, 1)]
 QUICK = {2: list(Mechanism), 3: [Mechanism.LIVE_TB], 4: [Mechanism.OCCUPIED], 5: [Mechanism.LIVE_CP],
          6: [Mechanism.LIVE_TB], 8: [Mechanism.LIVE_CP], 9: [Mechanism.LIVE_TB]}  # by seed
-SAVES = quick([(*machine, mechanism) for machine in MACHINES for mechanism in Mechanism],
+SAVES = quick([*((*machine, mechanism) for machine in MACHINES for mechanism in Mechanism),
+               *(("without", 10, 0.2, 0, mechanism) for mechanism in mechanisms_of(GEOMETRIES["without"]))],
               [(*machine, mechanism) for machine in MACHINES for mechanism in QUICK.get(machine[1], [])])
 
 

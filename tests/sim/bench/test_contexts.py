@@ -21,6 +21,7 @@ from caesura.sim.scenario import Work, shipped_work, start_job
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
 from caesura.software.kernels import reduction_job
+from support.hw.preempt_images import encode, following
 
 SAMPLES = 8
 DOCUMENT = Path(__file__).parents[3] / "docs" / "contexts.md"
@@ -87,13 +88,18 @@ def test_a_row_is_what_single_stops_hold(result):
     for here, row in ((work(), result["runs"][0]), (sums(), measured(("sums", sums()))["runs"][0])):
         live, kinds, warps = 0, Counter(), 0
         other = {step: [] for step in contexts.STEPS}
+        histories: dict[tuple[int, int], dict[int, list]] = {}
         for at in row["moments"]:
             device = open_device("golden", TINY)
             launch, _ = start_job(device, device.load([here.image])[here.image.name], here.job)
             device.advance(at)
             assert device.preempt(launch, Mechanism.LIVE, patience="unlimited")
-            for warp in (warp for tb in device.context(launch) for warp in tb.warps):
+            for block, warp in ((tb, warp) for tb in device.context(launch) for warp in tb.warps):
                 warps += 1
+                of_tb = histories.setdefault((at, block.launch_id), {})
+                for register, values in warp.registers.items():
+                    own = encode(TINY, values.tolist(), warp.live_lanes)
+                    other["follows"].append(4 * len(following(TINY, own, of_tb.setdefault(register, []))[1]))
                 for values in warp.registers.values():
                     kind, words = steps_of(values, warp.launched_lanes, warp.live_lanes)
                     kinds[kind] += 1
@@ -105,6 +111,8 @@ def test_a_row_is_what_single_stops_hold(result):
         assert size["occupied"] == here.image.registers * TINY.vector_bytes == row["registers"] * TINY.vector_bytes
         assert size["live"] == pytest.approx(live / warps)
         assert size["compressed"] == pytest.approx(sum(other["low_bits"]) / warps)
+        assert size["followed"] == pytest.approx(sum(other["follows"]) / warps)
+        assert 0 < size["followed_metadata"] <= size["metadata"]
         assert row["classes"] == pytest.approx({kind: kinds[kind] / sum(kinds.values()) for kind in KINDS})
         assert size["metadata"] > 0 and 0 < row["standard_error"] < 0.2
         assert row["encodings"] == pytest.approx({step: sum(each) / warps for step, each in other.items()})
@@ -123,25 +131,30 @@ def test_moments_depend_on_the_seed_and_the_kernel(result):
 
 def test_averages_are_over_kernels():
     def row(occupied, live, compressed, classes):
-        return {"bytes": {"occupied": occupied, "live": live, "compressed": compressed, "metadata": 1},
-                "encodings": dict(zip(contexts.STEPS, (2 * compressed, compressed, compressed / 2, 0), strict=True)),
+        return {"bytes": {"occupied": occupied, "live": live, "compressed": compressed, "metadata": 1,
+                          "followed": compressed / 2, "followed_metadata": 0.5},
+                "encodings": dict(zip(contexts.STEPS, (2 * compressed, compressed, compressed / 2, 0, 0), strict=True)),
                 "classes": classes and dict(zip(KINDS, classes, strict=True))}
 
     mean = averages([row(100, 50, 10, (1, 0, 0, 0)), row(1000, 200, 40, (0.5, 0.25, 0.05, 0.2)), row(10, 5, 5, None),
                      {"error": "x"}, {"bytes": None}])
     assert mean is not None
     assert mean.pop("saved_by_encodings") == pytest.approx({
-        "paper": 1 - 1.28 / 3, "lanes": 1 - 0.64 / 3, "widths": 1 - 0.32 / 3, "low_bits": 1})
+        "paper": 1 - 1.28 / 3, "lanes": 1 - 0.64 / 3, "widths": 1 - 0.32 / 3, "low_bits": 1, "follows": 1})
     assert mean == pytest.approx({
         "kernels": 3, "saved_by_liveness": 0.6, "saved_by_both": 1 - 0.64 / 3, "uniform": 0.75, "strided": 0.125,
         "low": 0.025, "random": 0.1, "saved_by_liveness_geometric": 1 - 0.05 ** (1 / 3),
         "saved_by_both_geometric": 1 - 0.002 ** (1 / 3), "saved_with_metadata": 1 - 0.751 / 3,
-        "saved_with_metadata_geometric": 1 - (0.11 * 0.041 * 0.6) ** (1 / 3)})
+        "saved_with_metadata_geometric": 1 - (0.11 * 0.041 * 0.6) ** (1 / 3),
+        "saved_by_tb": 1 - 0.32 / 3, "saved_by_tb_with_metadata": 1 - 0.3755 / 3,
+        "saved_by_tb_geometric": 1 - 0.00025 ** (1 / 3),
+        "saved_by_tb_with_metadata_geometric": 1 - (0.055 * 0.0205 * 0.3) ** (1 / 3)})
     assert averages([{"error": "x"}]) is None
     assert averages([row(8, 0, 0, None)]) == {
         "kernels": 1, "saved_by_liveness": 1, "saved_by_both": 1, "saved_by_liveness_geometric": 1,
         "saved_by_both_geometric": 1, "saved_with_metadata": 0.875, "saved_with_metadata_geometric": 0.875,
-        "saved_by_encodings": dict.fromkeys(contexts.STEPS, 1)}
+        "saved_by_tb": 1, "saved_by_tb_geometric": 1, "saved_by_tb_with_metadata": 0.9375,
+        "saved_by_tb_with_metadata_geometric": 0.9375, "saved_by_encodings": dict.fromkeys(contexts.STEPS, 1)}
 
 
 @pytest.fixture(scope="module")
@@ -216,8 +229,8 @@ def test_numbers_that_cannot_be(options):
 def test_the_paper_stands_beside(result, tmp_path):
     row = result["runs"][0] | {"kernel": PAPER["kernel"]}
     text = markdown(result | {"runs": [row], "mean_of_table_ii": result["mean"]})
-    assert ("| Lin et al. | BP_1 | - | 1,664 | 656 | 64 | 60.6 % | 96.2 % | - | - | 47.4 % | 52.6 % | - | 0.0 % |"
-            in text)
+    assert ("| Lin et al. | BP_1 | - | 1,664 | 656 | 64 | - | 60.6 % | 96.2 % | - | - | - | - | 47.4 % | 52.6 % | - "
+            "| 0.0 % |" in text)
     assert "| Lin et al. | 23 | 34.3 % | 91.5 % |" in text and "| all measured | 1 |" in text
     path = tmp_path / "x.md"
     path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")

@@ -20,12 +20,12 @@ from caesura.hw.arch.encodings import (
     Encoding,
     codes_of,
     encoded_words,
-    encodings_of,
     row_of,
     row_words,
 )
 from caesura.hw.arch.geometry import PC_BITS, PC_NONE, PREDICATES, SEGMENT_BYTES, WORD_BYTES
 from caesura.hw.arch.image_reader import ImageReader
+from caesura.hw.arch.tb_history import known_encodings
 
 from .context_machine import TINY, VICTIM, Image
 
@@ -37,7 +37,7 @@ WORD = 1 << 32
 CODES = 32 // CODE_BITS
 """Of a word of the encoding table."""
 ROW = row_words(VICTIM.registers)
-KNOWN = Encoding.DEAD, *encodings_of(TINY.warp_size, TINY.lanes)
+KNOWN = Encoding.DEAD, *known_encodings(TINY)
 
 
 class Places:
@@ -152,7 +152,7 @@ def _of_encodings(image: Image, places: Places) -> Iterator[tuple[str, Image]]:
             old = image.stream[at] >> low & (1 << CODE_BITS) - 1
             some = (KNOWN[register % len(KNOWN)], strange[register % len(strange)])
             for code in sorted({Encoding.DEAD, Encoding.LOW_4, Encoding.RANDOM, Encoding.UNIFORM_8, Encoding.STRIDED_8,
-                                *some} - {old}):
+                                Encoding.FOLLOWS, *some} - {old}):
                 new = image.stream[at] & ~((1 << CODE_BITS) - 1 << low) | code << low
                 yield f"record {number}: code of r{register} = {int(code)}", _with(image, **{f"w{at}": new})
         codes = codes_of(np.array(image.stream[row:row + ROW]))
@@ -227,13 +227,19 @@ def random_image(image: Image, rng: random.Random) -> Image:
     changed = image.copy()
     warps = rng.choice(([0], [1], [0, 1], [1, 0]))
     stream, table = [], []
+    kept: set[int] = set()
     for warp in warps:
         codes = [rng.choice(KNOWN) for _ in range(VICTIM.registers)]
+        kept |= {r for r, code in enumerate(codes) if Encoding(code).group}
+        if rng.random() < 0.95:  # nothing to follow is refused
+            codes = [Encoding.RANDOM if code == Encoding.FOLLOWS and r not in kept else code
+                     for r, code in enumerate(codes)]
         predicates, uniforms, depth = number(PREDICATES), number(32), rng.randint(1, g.stack_depth)
         exited, some = rng.getrandbits(1), int(uniforms != 0)
         stream += context.to_words(
             WARP_HEADER, warp=warp, launched=number(5), depth=depth, predicates=predicates, exited=exited,
-            waiting=rng.getrandbits(1), barrier=rng.choice((0, rng.getrandbits(4))), uniforms=some, repeats=rng.getrandbits(1))
+            waiting=rng.getrandbits(1), barrier=rng.choice((0, rng.getrandbits(4))), uniforms=some,
+            repeats=rng.getrandbits(1))
         stream += [number(8)] * exited + [uniforms] * some
         stream += [number(8) for _ in range(predicates.bit_count())]
         stream += [number(32) for _ in range(uniforms.bit_count())]

@@ -50,19 +50,25 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     from caesura.hw.preempt.compress.decompressor import Decompressor
     from caesura.hw.preempt.compress.group_decoder import GroupDecoder
     from caesura.hw.preempt.compress.register_encoder import RegisterEncoder
+    from caesura.hw.preempt.compress.tb_compressor import TbCompressor, TbDecompressor
     from caesura.hw.preempt.engine import PreemptEngine
     from caesura.hw.preempt.restore.entry_buffer import EntryBuffer
+    from caesura.hw.preempt.restore.expander import expanded_tag
     from caesura.hw.preempt.restore.record_reader import RecordReader
     from caesura.hw.preempt.restore.row_writer import RowWriter
     from caesura.hw.preempt.restore.stream_checker import StreamChecker
     from caesura.hw.preempt.save.kernel_record import KernelRecordWriter
+    from caesura.hw.preempt.save.row_fetch import row_tag
     from caesura.hw.preempt.save.sealer import Sealer
 
     return {"integer": IntegerUnit, "f32": FloatUnit, "f64": F64Unit, "special functions": SpecialFunctionUnit,
             "exchange": ExchangeUnit, "uniform": UniformUnit, "constants": ConstantUnit, "load/store": LoadStore,
             "shared memory": SharedMemory, "compressor": Compressor, "decompressor": Decompressor,
             "register encoder": RegisterEncoder, "group decoder": GroupDecoder, "row writer": RowWriter,
-            "preemption engine": PreemptEngine, "sealer": Sealer, "stream checker": StreamChecker,
+            "TB compressor": lambda g: TbCompressor(g, row_tag(g)),
+            "TB decompressor": lambda g: TbDecompressor(g, expanded_tag(g)),
+            "preemption engine": PreemptEngine,
+            "without TB level": lambda g: PreemptEngine(g.replace(tb_compressor=False)), "sealer": Sealer, "stream checker": StreamChecker,
             "entry buffer": EntryBuffer, "record writer": KernelRecordWriter, "record reader": RecordReader,
             "commands": CommandProcessor, "guaranteed share": GuaranteedShare}
 

@@ -1,10 +1,10 @@
 """What is in a warp's registers at random times, for every shipped kernel (Lin et al. Figs. 6 and 8).
 
 ``caesura bench contexts`` stops each kernel at cycles drawn at random over its run. Its warps run on to preemption
-points, as with mechanism ``live``, and the context that ``live+cp`` saves there is read back: how many registers are
-live, and how each of them is encoded. Every stop forks from one undisturbed run, whose results are those of the
-reference. It runs on the golden model, which holds the same register values as the RTL at every preemption point and is
-quicker to stop; a cycle there is a warp instruction, warps take turns.
+points, as with mechanism ``live``, and the contexts that ``live+cp`` and ``live+tb`` save there are read back: how many
+registers are live, and how each of them is encoded. Every stop forks from one undisturbed run, whose results are those
+of the reference. It runs on the golden model, which holds the same register values as the RTL at every preemption point
+and is quicker to stop; a cycle there is a warp instruction, warps take turns.
 
 The same registers, as ``live`` saves them, are also encoded in steps that lead from the rule of Lin et al. to what
 ``live+cp`` does (`hw.arch.encodings`).
@@ -46,10 +46,12 @@ SAMPLES = 100
 ROUNDS = 4
 """Times that moments are drawn, anew for those after which the kernel ended before a preemption point."""
 MAX_CYCLES = 50_000_000
-STEPS = "paper", "lanes", "widths", "low_bits"
+BYTES = "occupied", "live", "compressed", "metadata", "followed", "followed_metadata"
+"""Bytes of a warp: allocated and live registers, what ``live+cp`` and then ``live+tb`` write of them and besides."""
+STEPS = "paper", "lanes", "widths", "low_bits", "follows"
 """Encodings from that of Lin et al. on, where all launched lanes count and the block says how wide groups are: lanes
 that have exited do not count; the width of the groups is chosen for each register; upper bits that all lanes share are
-kept once. The last is that of ``live+cp``."""
+kept once, as by ``live+cp``; what follows from the warp before is left out, as by ``live+tb``."""
 PAPER = PAPER_MEANS | {"occupied": 1664, "live": 656, "compressed": 64}
 """Lin et al. III: mean saving of register context over their kernels; bytes a warp and patterns of BP (BP_1)."""
 
@@ -84,29 +86,31 @@ class Task:
 class _Stops(Campaign):
     """Stops of one kernel at chosen cycles."""
 
-    def contexts(self, cycles: Iterable[int]) -> Iterator[tuple[list[TbContext], list[TbContext]]]:
-        """Yield the TBs as ``live`` and as ``live+cp`` save them at each of ascending cycles; none if the kernel ended
-        before."""
+    def contexts(self, cycles: Iterable[int]) -> Iterator[tuple[list[TbContext], ...]]:
+        """Yield the TBs as ``live``, ``live+cp`` and ``live+tb`` save them at each of ascending cycles; none if the
+        kernel ended before."""
         for _ in self._at_each(cycles):
             fork = self._fork()
             plain = self._saved(Mechanism.LIVE)
             self._back(fork)
-            yield plain, self._saved(Mechanism.LIVE_CP)
+            packed = self._saved(Mechanism.LIVE_CP)
+            self._back(fork)
+            yield plain, packed, self._saved(Mechanism.LIVE_TB)
 
     def _saved(self, mechanism: Mechanism) -> list[TbContext]:
         saved = self.device.preempt(self._launch, mechanism, patience=UNLIMITED, max_cycles=self.max_cycles)
         return self.device.context(self._launch) if saved else []
 
 
-def _warp(g: Geometry, tb: TbContext, warp: WarpContext) -> list[int]:
-    """Return the bytes of one warp: occupied, live, compressed, metadata; then its registers by class."""
+def _warp(g: Geometry, tb: TbContext, warp: WarpContext, followed: WarpContext) -> list[int]:
+    """Return `BYTES` of one warp, as ``live+cp`` and as ``live+tb`` save it; then its registers by class."""
     found = [class_of(encoding) for encoding in warp.encodings.values()]
     return [tb.allocated_registers * g.vector_bytes, len(warp.registers) * g.vector_bytes, warp.data_bytes,
-            warp.metadata_bytes, *(found.count(name) for name in CLASSES)]
+            warp.metadata_bytes, followed.data_bytes, followed.metadata_bytes, *(found.count(name) for name in CLASSES)]
 
 
 def _steps(g: Geometry, warps: Sequence[WarpContext], width: int) -> np.ndarray:
-    """Return the bytes of the registers of each warp by each of `STEPS`; shape (warps, steps).
+    """Return the bytes of the registers of each warp by all `STEPS` but the last; shape (warps, steps).
 
     Parameters
     ----------
@@ -124,7 +128,7 @@ def _steps(g: Geometry, warps: Sequence[WarpContext], width: int) -> np.ndarray:
     fixed = [e for e in every if e.group == width or e == Encoding.RANDOM]
     chosen = [e for e in every if e.group or e == Encoding.RANDOM]
     words = {code: encoded_words(code, g.warp_size) for code in every}
-    found = np.zeros((len(warps), len(STEPS)))
+    found = np.zeros((len(warps), len(STEPS) - 1))
     for step, (counted, choice) in enumerate(((launched, fixed), (live, fixed), (live, chosen), (live, every))):
         codes, _ = encode(values, counted, g.lanes, choice)
         np.add.at(found[:, step], owner, [WORD_BYTES * words[code] for code in codes.tolist()])
@@ -139,15 +143,16 @@ def _row(samples: list[np.ndarray]) -> dict:
     if not samples:
         return {"warps": 0, "bytes": None, "classes": None, "encodings": None, "standard_error": None}
     warps = np.concatenate(samples)
-    occupied, live, compressed, metadata = warps[:, :4].mean(axis=0).tolist()
-    registers, steps = warps[:, 4:-len(STEPS)].sum(axis=0), warps[:, -len(STEPS):].mean(axis=0).tolist()
+    size = dict(zip(BYTES, warps[:, :len(BYTES)].mean(axis=0).tolist(), strict=True))
+    registers, steps = np.split(warps[:, len(BYTES):], [len(CLASSES)], axis=1)
+    registers = registers.sum(axis=0)
     of_samples = [1 - sample[:, 2].sum() / sample[:, 0].sum() for sample in samples]
     error = float(np.std(of_samples, ddof=1) / len(samples) ** 0.5) if len(samples) > 1 else None
     return {
         "warps": len(warps),
-        "bytes": {"occupied": occupied, "live": live, "compressed": compressed, "metadata": metadata},
+        "bytes": size,
         "classes": dict(zip(CLASSES, (registers / registers.sum()).tolist(), strict=True)) if registers.any() else None,
-        "encodings": dict(zip(STEPS, steps, strict=True)),
+        "encodings": dict(zip(STEPS, [*steps.mean(axis=0).tolist(), size["followed"]], strict=True)),
         "standard_error": error,
     }
 
@@ -175,9 +180,10 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     drawn = 0
     for _ in range(ROUNDS):
         moments = np.sort(rng.integers(1, max(2, machine.cycles), task.samples - len(found))).tolist()
-        for moment, (plain, packed) in zip(moments, machine.contexts(moments), strict=True):
+        for moment, (plain, packed, followed) in zip(moments, machine.contexts(moments), strict=True):
             drawn += 1
-            warps = [_warp(g, tb, warp) for tb in packed for warp in tb.warps]
+            warps = [_warp(g, tb, *both) for tb, other in zip(packed, followed, strict=True)
+                     for both in zip(tb.warps, other.warps, strict=True)]
             if warps:
                 found.append(np.hstack((warps, _steps(g, [warp for tb in plain for warp in tb.warps], width))))
                 at.append(moment)
@@ -213,7 +219,8 @@ def averages(rows: Sequence[dict]) -> dict | None:
         return None
     left = {key: np.array([sum(row["bytes"][what] for what in parts) / row["bytes"]["occupied"] for row in rows])
             for key, parts in (("saved_by_liveness", ("live",)), ("saved_by_both", ("compressed",)),
-                               ("saved_with_metadata", ("compressed", "metadata")))}
+                               ("saved_with_metadata", ("compressed", "metadata")), ("saved_by_tb", ("followed",)),
+                           ("saved_by_tb_with_metadata", ("followed", "followed_metadata")))}
     shares = [row["classes"] for row in rows if row["classes"]]
     with np.errstate(divide="ignore"):
         geometric = {f"{key}_geometric": 1 - float(np.exp(np.log(values).mean())) for key, values in left.items()}
@@ -247,7 +254,8 @@ def _earlier(resume: dict | None, settings: dict) -> dict[str, dict]:
     if resume is None:
         return {}
     check_settings(resume, settings)
-    return {row["kernel"]: row for row in resume["runs"] if "error" not in row and "classes" in row}
+    return {row["kernel"]: row for row in resume["runs"]
+            if "error" not in row and (not row["bytes"] or "followed" in row["bytes"])}
 
 
 def run(geometry: Geometry | str, size: str = "small", kernels: Sequence[str] = (), samples: int = SAMPLES,

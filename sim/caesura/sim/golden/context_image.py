@@ -118,7 +118,8 @@ def _kept(values: Sequence[int] | np.ndarray, written: int, live: tuple[int, ...
             if written >> k & 1 and (scramble or k in live)}
 
 
-def _warp_record(warp: Warp, live: Saved, scramble: bool, uniforms: dict[int, int], before: dict[int, int]) -> list[int]:
+def _warp_record(warp: Warp, live: Saved, scramble: bool, uniforms: dict[int, int], before: dict[int, int]
+                 ) -> list[int]:
     """Return a warp record up to its registers; `before` are the uniform registers of the last one."""
     return record_words(
         warp.index, warp.launched, warp.live, warp.barrier if warp.waiting else None,

@@ -31,9 +31,10 @@ def _shares(shares: dict | None) -> list[str]:
 
 
 def _sizes(size: dict) -> list[str]:
-    """Return the cells of occupied, live and compressed bytes and of what the two steps save."""
-    left = [size[key] / size["occupied"] for key in ("live", "compressed")]
-    return [*(f"{size[key]:,.0f}" for key in ("occupied", "live", "compressed")), *(percent(1 - x) for x in left)]
+    """Return the cells of occupied, live, compressed and followed bytes and of what the three steps save."""
+    steps = "live", "compressed", "followed"
+    return [*(f"{size[key]:,.0f}" if key in size else _NONE for key in ("occupied", *steps)),
+            *(percent(1 - size[key] / size["occupied"]) if key in size else _NONE for key in steps)]
 
 
 def _kernel_rows(result: dict) -> Iterator[list[str]]:
@@ -42,29 +43,30 @@ def _kernel_rows(result: dict) -> Iterator[list[str]]:
         shipped = KERNELS.get(row["kernel"])
         label = shipped.paper.label if shipped and shipped.paper else _NONE
         if "error" in row:
-            yield [row["kernel"], label, *[_NONE] * 8, *_shares(None)]
+            yield [row["kernel"], label, *[_NONE] * 11, *_shares(None)]
             continue
         if row["bytes"] is None:
-            yield [row["kernel"], label, "0", *[_NONE] * 7, *_shares(None)]
+            yield [row["kernel"], label, "0", *[_NONE] * 10, *_shares(None)]
             continue
         error = row["standard_error"]
         yield [row["kernel"], label, f"{row['warps']:,}", *_sizes(row["bytes"]),
                _NONE if error is None else f"{100 * error:.1f}", f"{row['bytes']['metadata']:,.0f}",
-               *_shares(row["classes"])]
+               f"{row['bytes']['followed_metadata']:,.0f}", *_shares(row["classes"])]
         if row["kernel"] == paper["kernel"]:
-            yield ["Lin et al.", label, _NONE, *_sizes(paper), _NONE, _NONE, *_shares(paper)]
+            yield ["Lin et al.", label, _NONE, *_sizes(paper), *[_NONE] * 3, *_shares(paper)]
 
 
 def _mean_rows(result: dict) -> Iterator[list[str]]:
     for title, key in _GROUPS:
         mean = result[key]
         if mean:
-            keys = ("saved_by_liveness", "saved_by_both", "saved_with_metadata")
+            keys = ("saved_by_liveness", "saved_by_both", "saved_with_metadata", "saved_by_tb",
+                    "saved_by_tb_with_metadata")
             yield [title, str(mean["kernels"]), *(percent(mean[key]) for key in keys),
                    *(percent(mean[f"{key}_geometric"]) for key in keys),
                    *_shares(mean)]
     paper = result["paper"]
-    yield ["Lin et al.", "23", percent(paper["saved_by_liveness"]), percent(paper["saved_by_both"]), *[_NONE] * 4,
+    yield ["Lin et al.", "23", percent(paper["saved_by_liveness"]), percent(paper["saved_by_both"]), *[_NONE] * 8,
            *_shares(None)]
 
 
@@ -82,14 +84,15 @@ def tables(result: dict) -> list[tuple[str, list[str], Rows]]:
     """Return the tables of a result of `sim.bench.contexts.run`: title, columns and rows."""
     return [
         ("Register context of a warp in bytes, mean of all warps stopped; live registers by encoding",
-         ["kernel", "paper", "warps", "occupied", "live", "live+cp", "saved by liveness", "by both",
-          "+- (standard error)", "metadata", *CLASSES], list(_kernel_rows(result))),
+         ["kernel", "paper", "warps", "occupied", "live", "live+cp", "live+tb", "saved by liveness", "by live+cp",
+          "by live+tb", "+- (standard error)", "metadata", "of live+tb", *CLASSES], list(_kernel_rows(result))),
         ("Register context saved, mean over kernels; live registers by encoding",
-         ["kernels", "number", "by liveness", "by both", "with metadata", "geometric: by liveness", "by both",
-          "with metadata", *CLASSES], list(_mean_rows(result))),
-        ("Register context saved, without metadata: encodings of live registers, step by step up to those of live+cp",
-         ["kernel", "as Lin et al.", "exited lanes do not count", "width of groups a register", "upper bits once"],
-         list(_encoding_rows(result))),
+         ["kernels", "number", "by liveness", "by live+cp", "with metadata", "by live+tb", "with metadata",
+          "geometric: by liveness", "by live+cp", "with metadata", "by live+tb", "with metadata", *CLASSES],
+         list(_mean_rows(result))),
+        ("Register context saved, without metadata: encodings of live registers, step by step up to those of live+tb",
+         ["kernel", "as Lin et al.", "exited lanes do not count", "width of groups a register", "upper bits once",
+          "follows the warp before"], list(_encoding_rows(result))),
     ]
 
 
@@ -145,11 +148,14 @@ def picture(result: dict, path: Path) -> None:
     places = range(len(names))
     figure, (sizes, classes) = kernel_rows(names, 0.28)
     paper, mean = result["paper"], result["mean"] or {}
-    for shift, what, saved, color in ((-0.2, "live", "saved_by_liveness", "C0"),
-                                      (0.2, "compressed", "saved_by_both", "C1")):
+    for shift, what, label, saved, color in ((-0.26, "live", "live", "saved_by_liveness", "C0"),
+                                             (0.0, "compressed", "live+cp", "saved_by_both", "C1"),
+                                             (0.26, "followed", "live+tb", "saved_by_tb", "C3")):
         left = [row["bytes"][what] / row["bytes"]["occupied"] for row in rows] + [1 - mean.get(saved, 1.0)]
-        sizes.barh([y + shift for y in places], left, 0.38, label="live" if shift < 0 else "live+cp", color=color)
-        sizes.axvline(1 - paper[saved], color=color, linestyle=":", label=f"mean of Lin et al.: {1 - paper[saved]:.1%}")
+        sizes.barh([y + shift for y in places], left, 0.25, label=label, color=color)
+        if saved in paper:
+            sizes.axvline(1 - paper[saved], color=color, linestyle=":",
+                          label=f"mean of Lin et al.: {1 - paper[saved]:.1%}")
     start = [0.0] * len(names)
     for name, color in zip(CLASSES, ("C2", "C4", "C8", "C7"), strict=True):
         shares = [(row["classes"] or {}).get(name, 0.0) for row in rows] + [mean.get(name, 0.0)]

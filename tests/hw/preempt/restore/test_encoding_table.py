@@ -8,7 +8,7 @@ import pytest
 from caesura.hw.arch.context import stream_crcs
 from caesura.hw.arch.encodings import Encoding, encoded_words, row_of
 from caesura.hw.arch.geometry import CHUNK_WORDS, MAX_REGISTERS, preset
-from caesura.hw.arch.tb_history import known_encodings
+from caesura.hw.arch.tb_history import FOLLOWED_WORDS, known_encodings
 from caesura.hw.preempt.restore.encoding_table import EncodingTable
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
@@ -54,7 +54,8 @@ def test_rows_are_shown_and_checked(name):
                 assert ctx.get(dut.grouped) == vector(codes, grouped)
                 assert ctx.get(dut.saved) == vector(codes, lanewise | grouped)
                 assert ctx.get(dut.follows) == vector(codes, {Encoding.FOLLOWS})
-                assert ctx.get(dut.followed) == vector(codes, {c for c in grouped if 0 < encoded_words(c, g.warp_size) < 5})
+                few = {each for each in grouped if 0 < encoded_words(each, g.warp_size) <= FOLLOWED_WORDS}
+                assert ctx.get(dut.followed) == vector(codes, few)
                 assert ctx.get(dut.group_words) == sum(encoded_words(code, g.warp_size) for code in codes if code.group)
                 assert not ctx.get(dut.strange)
 

@@ -10,6 +10,7 @@ from caesura.hw.arch.encodings import Encoding, decode, encoded_words, encodings
 from caesura.hw.arch.geometry import BARRIERS, PC_NONE, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.image_writer import record_words
 from caesura.hw.arch.isa import ALL_LIVE, liveness_vector
+from caesura.hw.arch.tb_history import RegisterHistory
 from caesura.hw.interfaces.payloads import rows_per_line
 from caesura.hw.preempt.restore.pipeline import RestorePipeline
 from support.hw.buses import with_bus
@@ -32,9 +33,10 @@ CASES = quick(EVERY, [EVERY[k] for k in (0, 1, 3, 6, 8, 11)])
 
 
 class Warp:
-    """A warp of a context image."""
+    """A warp of a context image; with a `history` some of its registers follow, and it may repeat uniform registers of
+    the warp `before`."""
 
-    def __init__(self, g, rng, registers, worst):
+    def __init__(self, g, rng, registers, worst, history, before):
         full, some = (1 << g.warp_size) - 1, {"least": 0.0, "most": 1.0, "any": 0.4}[worst]
 
         def chosen(count):
@@ -46,21 +48,31 @@ class Warp:
         self.waiting, self.barrier = rng.getrandbits(1), rng.randrange(BARRIERS)
         self.predicates = {p: rng.randint(0, full) for p in chosen(PREDICATES)}
         self.uniforms = {u: rng.getrandbits(32) for u in chosen(UNIFORMS)}
+        self.before = before.uniforms if before else {}
+        if rng.random() < 0.6:
+            own = {u: value for u, value in self.uniforms.items() if u not in self.before or rng.random() < 0.3}
+            self.uniforms = dict(sorted((self.before | own).items()))
         self.stack = random_stack(rng, depth, self.live)
         known, self.registers = encodings_of(g.warp_size, g.lanes), registers
         self.codes = {r: rng.choice(known) for r in chosen(registers)}
         self.words, self.values = {}, {}
         for register, code in self.codes.items():
-            words = [rng.getrandbits(32) for _ in range(encoded_words(code, g.warp_size))]
+            if history.next_of(register) and rng.random() < 0.5:
+                self.codes[register] = Encoding.FOLLOWS
+                self.words[register], (code, words) = [], history.next_of(register)
+                words = words.tolist()
+            else:
+                self.words[register] = words = [rng.getrandbits(32) for _ in range(encoded_words(code, g.warp_size))]
             row = np.array([words + [0] * (g.warp_size - len(words))], np.uint32)
-            self.words[register], self.values[register] = words, decode(np.array([code]), row, g.lanes)[0].tolist()
+            history.keep(register, code, row[0])
+            self.values[register] = decode(np.array([code]), row, g.lanes)[0].tolist()
 
     def all_codes(self):
         return [self.codes.get(register, Encoding.DEAD) for register in range(8 * row_words(self.registers))]
 
     def record(self, number):
         words = record_words(number, self.launched, self.live, self.barrier if self.waiting else None, self.predicates,
-                             self.uniforms, self.stack)
+                             self.uniforms, self.stack, self.before)
         words[:1] = to_words(WARP_HEADER, **from_words(WARP_HEADER, words[:1]) | self.changed)
         return words + [word for register in in_order(np.array(self.all_codes())) for word in self.words[register]]
 
@@ -78,7 +90,9 @@ class Image:
     def __init__(self, g, rng, accepted, worst, warps=None):
         self.g, self.accepted, registers = g, accepted, accepted["registers"]
         numbers = rng.sample(range(accepted["warps"]), rng.randint(1, accepted["warps"]) if warps is None else warps)
-        self.warps = {n: Warp(g, rng, registers, worst) for n in numbers}
+        self.warps, history, warp = {}, RegisterHistory(g.warp_size), None
+        for n in numbers:
+            self.warps[n] = warp = Warp(g, rng, registers, worst, history, warp)
         self.lines = {n: [rng.getrandbits(32) for _ in range(32)] for n in range(accepted["lines"])
                       if rng.random() < {"least": 0.0, "most": 1.0, "any": 0.5}[worst]}
         base = 4 * rng.randrange((g.registers - accepted["warps"] * registers) // 4)
@@ -281,7 +295,7 @@ def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, cod
         for warp in image.warps.values():
             warp.launched = warp.live = 255
             warp.stack = [(1, 255, PC_NONE)] * depth
-            warp.predicates, warp.uniforms = dict.fromkeys(predicates, 1), dict.fromkeys(uniforms, 1)
+            warp.predicates, warp.uniforms, warp.before = dict.fromkeys(predicates, 1), dict.fromkeys(uniforms, 1), {}
             warp.codes = codes
             warp.words = {r: [0] * encoded_words(code, g.warp_size) for r, code in codes.items()}
         images.append(image)
@@ -346,7 +360,10 @@ FAULTS = {
     "a deep stack": lambda image, warp: setattr(warp, "changed", {"depth": 9}),
     "a register too many": lambda image, warp: (
         warp.codes.update({5: Encoding.UNIFORM_8}) or warp.words.update({5: [0]})),
-    "a strange encoding": lambda image, warp: warp.codes.update({0: 12}) or warp.words.update({0: []}),
+    "a strange encoding": lambda image, warp: warp.codes.update({0: 10}) or warp.words.update({0: []}),
+    "it follows nothing": lambda image, warp: (
+        next(iter(image.warps.values())).codes.pop(0, None), warp.codes.update({0: Encoding.FOLLOWS}),
+        warp.words.update({0: []})),
     "another table": lambda image, warp: setattr(image, "flip", 1 << 17),
     "another stream": lambda image, warp: setattr(image, "read_crc", image.crc ^ 1 << 31),
     "a line too many": lambda image, warp: setattr(image, "extra_lines", 1 << 3),
@@ -369,5 +386,26 @@ def test_a_stream_that_makes_no_sense_is_skipped_and_the_next_is_not():
             good = Image(g, rng, accepted, "any")
             assert not await bench.restore(ctx, good)
             bench.check(good)
+
+    bench.run(accepted, scenario)
+
+
+@pytest.mark.parametrize("spoil", ["follows", "repeats"])
+def test_a_machine_without_the_tb_compressor_refuses_what_needs_it(spoil):
+    g, rng = GEOMETRIES["8x8"].replace(tb_compressor=False), random.Random(2)
+    accepted, bench = accepted_of(g, 5, 0), Bench(g, rng, 0.3)
+
+    async def scenario(ctx):
+        for spoiled in (True, False):
+            image = Image(g, rng, accepted, "least", accepted["warps"])
+            first, second, *_ = image.warps.values()
+            first.codes, first.words = {0: Encoding.UNIFORM_8}, {0: [5]}
+            if spoiled and spoil == "follows":
+                second.codes, second.words = {0: Encoding.FOLLOWS}, {0: []}
+            elif spoiled:
+                second.changed = {"repeats": 1}
+            assert await bench.restore(ctx, image) == spoiled
+            await ctx.tick().repeat(20)
+            bench.forget()
 
     bench.run(accepted, scenario)

@@ -65,8 +65,8 @@ class RegisterHistory(wiring.Component):
         words = data.ArrayLayout(32, FOLLOWED_WORDS)
         super().__init__({
             "look": In(range(MAX_REGISTERS)), "ask": In(1), "kept": Out(1), "code": Out(Encoding),
-            "expected": Out(words), "opens": In(1), "go": In(1), "write": In(1), "new": In(Encoding),
-            "words": In(words)})
+            "expected": Out(words), "opens": In(1), "go": In(1), "write": In(1),
+            "new": In(Encoding), "words": In(words)})
 
     def elaborate(self, platform):
         m = Module()

@@ -319,7 +319,8 @@ class StreamParser(wiring.Component):
             with m.If(absurd):
                 m.next = "SKIP"
             with m.Elif(taken):
-                m.d.sync += [regs.record.eq(regs.record + 1), regs.kept.eq(regs.kept | table.followed),
+                m.d.sync += [regs.record.eq(regs.record + 1),
+                             regs.kept.eq(regs.kept | table.followed),
                              regs.expanded.eq(regs.expanded | expands),
                              regs.todo.eq(regs.todo & ~(1 << number))]
                 self._go_on(m, (~over, "STATE"), (table.by_lane.any(), "DATA"),
