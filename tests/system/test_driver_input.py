@@ -168,7 +168,7 @@ def test_a_mechanism_that_the_machine_has_not_is_refused():
 def test_preempt_and_resume_at_the_wrong_time(device):
     job = kernel("pathfinder").job("tiny")
     launch, results = start_job(device, load(device, "pathfinder"), job)
-    with pytest.raises(DriverError, match=r"no mechanism 'live\+'; there are 'occupied', 'live', 'live\+cp', 'live\+tb'"):
+    with pytest.raises(DriverError, match=r"no mechanism 'live\+'; there are 'occupied', 'live', 'live\+cp', 'live\+"):
         device.preempt(launch, "live+")
     assert device.context(launch) == []
     device.advance(300)

@@ -68,7 +68,8 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
             "TB compressor": lambda g: TbCompressor(g, row_tag(g)),
             "TB decompressor": lambda g: TbDecompressor(g, expanded_tag(g)),
             "preemption engine": PreemptEngine,
-            "without TB level": lambda g: PreemptEngine(g.replace(tb_compressor=False)), "sealer": Sealer, "stream checker": StreamChecker,
+            "without TB level": lambda g: PreemptEngine(g.replace(tb_compressor=False)),
+            "sealer": Sealer, "stream checker": StreamChecker,
             "entry buffer": EntryBuffer, "record writer": KernelRecordWriter, "record reader": RecordReader,
             "commands": CommandProcessor, "guaranteed share": GuaranteedShare}
 

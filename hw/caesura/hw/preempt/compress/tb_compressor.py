@@ -31,14 +31,14 @@ class _Stage(wiring.Component):
     output: stream.Interface
 
     def __init__(self, g: Geometry, shape: data.StructLayout, more: dict | None = None):
-        self.geometry = g
+        self.geometry, self.shape = g, shape
         super().__init__({"input": In(stream.Signature(shape)),
                           "output": Out(stream.Signature(shape))} | (more or {}))
 
     def _hold(self, m):
         """Take a register and look it up; return the history and the register."""
         m.submodules.history = history = RegisterHistory(self.geometry)
-        held = Signal(self.input.payload.shape())
+        held = Signal(self.shape)
         valid = Signal()
         m.d.comb += [
             self.input.ready.eq(~valid | self.output.ready), self.output.valid.eq(valid),
