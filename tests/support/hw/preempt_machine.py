@@ -243,6 +243,8 @@ class Machine:
                     kept = {u: value for u, value in before.uniforms.items()
                             if u not in warp.uniforms or kin.random() < 0.8}
                     warp.uniforms = dict(sorted((warp.uniforms | kept).items()))
+                    if kin.random() < 0.3:  # one is missing, so that none is repeated
+                        warp.uniforms.pop(kin.choice([0, *before.uniforms]), None)
                 rows = np.array(self.file[before.base:before.base + k.registers], np.int64)
                 for r in range(k.registers):
                     if kin.random() < 0.8:

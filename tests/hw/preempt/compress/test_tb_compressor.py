@@ -45,6 +45,8 @@ def samples(g, rng):
                 steps = (values[r, 1:2] - values[r, :1]) * np.uint32(g.warp_size)
                 moved = values[r] + (moves[r:r + 1] if r % 3 else steps)
                 values[r] = moved if warp and rng.random() < 0.8 else fresh[r] if rng.random() < 0.3 else values[r]
+                if rng.random() < 0.1:  # another encoding, the first word as expected
+                    values[r] = moved[0]
             codes, words = encode(values, (1 << g.warp_size) - 1, g.lanes)
             for r in range(count):
                 if rng.random() < 0.2:

@@ -349,6 +349,21 @@ def test_a_stream_that_ends_with_a_stack_entry():
     bench.run(accepted, scenario)
 
 
+def test_the_first_record_has_nothing_to_repeat():
+    """Whatever TB was there before."""
+    g, rng = GEOMETRIES["8x8"], random.Random(6)
+    accepted, bench = accepted_of(g, 5, 0), Bench(g, rng, 0.3)
+
+    async def scenario(ctx):
+        for repeats in (0, 1):
+            image = Image(g, rng, accepted, "most" if not repeats else "least", accepted["warps"])
+            next(iter(image.warps.values())).changed = {"repeats": repeats}
+            assert not await bench.restore(ctx, image)
+            bench.check(image)
+
+    bench.run(accepted, scenario)
+
+
 FAULTS = {
     "too short": lambda image, warp: setattr(image, "tail", -1),
     "much too short": lambda image, warp: setattr(image, "tail", -90),

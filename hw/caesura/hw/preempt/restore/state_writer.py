@@ -6,7 +6,6 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.context import STACK_ENTRY, STACK_WORDS, Reconvergence
@@ -14,6 +13,7 @@ from ...arch.geometry import PC_BITS, PC_NONE, PREDICATES, UNIFORMS, Geometry
 from ...interfaces.payloads import below, predicate_restore, stack_push, uniform_restore
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
+from ..formats.kept_uniforms import KeptUniforms
 from ..formats.packer import CHUNK_WORDS
 from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
 from ..formats.unpacker import Unpacker, word_beat
@@ -172,17 +172,15 @@ class StateWriter(wiring.Component):
                          Value.cast(uniform.values).eq(values)]
         if not self.geometry.tb_compressor:
             return left
-        m.submodules.kept = kept = Memory(shape=data.ArrayLayout(32, 2), depth=UNIFORMS // 2,
-                                          init=[])
-        write = kept.write_port(granularity=1)
-        read = kept.read_port(domain="comb")
+        m.submodules.kept_uniforms = kept = KeptUniforms()
         m.d.comb += [
-            read.addr.eq(lowest_number(uniform_pairs(job.repeated))), left.eq(job.repeated),
-            write.addr.eq(lowest), write.en.eq(Mux(own, pair, 0)),
-            Value.cast(write.data).eq(values),
+            kept.select.eq(lowest_number(uniform_pairs(job.repeated))), left.eq(job.repeated),
+            kept.pair.eq(lowest), kept.write.eq(Mux(own, pair, 0)),
+            Value.cast(kept.new).eq(values),
         ]
         with m.If(~own):
-            m.d.comb += [uniform.pair.eq(read.addr), Value.cast(uniform.values).eq(read.data),
-                         uniform.valid.eq(job.repeated.word_select(read.addr, 2)),
+            m.d.comb += [uniform.pair.eq(kept.select),
+                         Value.cast(uniform.values).eq(Value.cast(kept.values)),
+                         uniform.valid.eq(job.repeated.word_select(kept.select, 2)),
                          left.eq(without_lowest_pair(job.repeated))]
         return left

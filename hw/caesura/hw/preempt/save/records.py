@@ -9,17 +9,13 @@ since it depends on how the registers were compressed.
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.context import (
     ENTRY_BYTES,
     HEADER_WORDS,
-    STACK_ENTRY,
     STACK_WORDS,
-    WARP_HEADER,
     Capability,
-    Reconvergence,
     area_address,
     has,
     lacks,
@@ -40,10 +36,12 @@ from ...interfaces.preemption import resident_tb
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
 from ...lib.bits import lowest_number, popcount, spread, without_lowest
 from ..formats.accepted_command import accepted_command
+from ..formats.kept_uniforms import KeptUniforms
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
 from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
 from .closer import closing_job
 from .committer import HEAD_BYTES
+from .record_words import words_of_entry, words_of_header
 from .row_fetch import fetch_item
 from .segment_writer import write_job
 
@@ -320,38 +318,6 @@ class RecordWriter(wiring.Component):
         written = self._keep(m, regs, values)
         self._rest(m, regs, wrong[:PREDICATES], values, written)
 
-    def _header(self, regs):
-        """Return the first words of a record and their number."""
-        view = self.warps.window.view
-        header = Signal(WARP_HEADER)
-        exited = view.live != view.launched
-        uniforms = regs.uniforms
-        assign = [
-            header.warp.eq(view.block_warp), header.launched.eq(popcount(view.launched) - 1),
-            header.depth.eq(view.depth), header.predicates.eq(regs.predicates),
-            header.barrier.eq(Mux(view.waiting, view.barrier, 0)), header.waiting.eq(view.waiting),
-            header.exited.eq(exited), header.uniforms.eq(uniforms.any()),
-            header.repeats.eq(regs.repeats)]
-        live = Cat(view.live, Const(0, 32 - self.geometry.warp_size))
-        return assign, Cat(header, Mux(exited, Cat(live, uniforms), uniforms)), (
-            1 + exited + header.uniforms)
-
-    def _entry(self, regs):
-        """Return the words of a stack entry and their number."""
-        view = self.warps.window.view
-        entry = Signal(STACK_ENTRY)
-        mask = Cat(view.mask, Const(0, 32 - self.geometry.warp_size))
-        assign = [
-            entry.pc.eq(view.pc), entry.whole.eq(view.mask == view.live),
-            entry.reconv.eq(Mux(
-                view.reconv == PC_NONE, Reconvergence.NONE, Mux(
-                    view.reconv == regs.below.pc, Reconvergence.BELOW, Mux(
-                        view.reconv == regs.below.reconv, Reconvergence.SAME,
-                        Reconvergence.OWN))))]
-        reconv = Cat(view.reconv, Const(0, 32 - PC_BITS))
-        return assign, Cat(entry, Mux(entry.whole, reconv, Cat(mask, reconv))), (
-            1 + ~entry.whole + (entry.reconv == Reconvergence.OWN))
-
     def _repeat(self, m, regs):
         """Leave the registers of a warp; have its uniform registers compared with those of the
         record before if it may repeat those."""
@@ -368,18 +334,15 @@ class RecordWriter(wiring.Component):
         written = Signal(2)
         if not self.geometry.tb_compressor:
             return written
-        m.submodules.uniforms_kept = kept = Memory(shape=data.ArrayLayout(32, 2),
-                                                   depth=UNIFORMS // 2, init=[])
-        write = kept.write_port(granularity=1)
-        read = kept.read_port(domain="comb")
+        m.submodules.kept_uniforms = kept = KeptUniforms()
         select = self.warps.uniform_select
         among = regs.compared.word_select(select, 2)  # of the pair those to be compared
         same = Signal(2)
         rest = without_lowest_pair(regs.compared)
         m.d.comb += [
-            read.addr.eq(select), write.addr.eq(select), write.en.eq(among | written),
-            Value.cast(write.data).eq(Cat(values)),
-            same.eq(Cat(read.data[k] == values[k] for k in range(2))
+            kept.select.eq(select), kept.pair.eq(select), kept.write.eq(among | written),
+            Value.cast(kept.new).eq(Cat(values)),
+            same.eq(Cat(kept.values[k] == values[k] for k in range(2))
                     & among & regs.before.word_select(select, 2)),
         ]
         with m.State("COMPARE"):
@@ -410,8 +373,9 @@ class RecordWriter(wiring.Component):
         others = Signal.like(regs.ready)  # warps that can be saved besides
         predicates = without_lowest(regs.predicates)
         uniforms = Signal(UNIFORMS)  # left after this chunk
-        for_header, header, header_words = self._header(regs)
-        for_entry, entry, entry_words = self._entry(regs)
+        header, header_words = words_of_header(m, self.geometry, view, regs.predicates,
+                                               regs.uniforms, regs.repeats)
+        entry, entry_words = words_of_entry(m, self.geometry, view, regs.below)
         low, high = values
         lanes = self.flags.predicate_value ^ spread(
             wrong.bit_select(self.flags.predicate_select, 1), self.geometry.warp_size)
@@ -422,7 +386,7 @@ class RecordWriter(wiring.Component):
             words = Mux(head == number, Cat(header[:32 * number], words), words)
         words = words[:32 * CHUNK_WORDS]
         m.d.comb += [
-            *for_header, *for_entry, head.eq(Mux(regs.headed, 0, header_words)),
+            head.eq(Mux(regs.headed, 0, header_words)),
             size.eq(entry_words), predicate.eq(regs.predicates.any()),
             pair.eq(regs.uniforms.word_select(self.warps.uniform_select, 2)),
             uniform.eq(Mux(predicates.any() | (head + predicate + pair[0] + pair[1] > CHUNK_WORDS),
