@@ -48,7 +48,7 @@ class EncodingTable(wiring.Component):
         uniform or strided or follow, and all these.
     follows, followed : Signal(MAX_REGISTERS), out
         Vectors of the row shown: registers that follow those of rows before, and those that others
-        may follow.
+        may follow; none on a machine without the TB-level compressor.
     group_words : Signal, out
         Words of the uniform and strided registers of the row shown.
     strange : Signal, out
@@ -105,11 +105,12 @@ class EncodingTable(wiring.Component):
             self.by_lane.eq(Cat((code != Encoding.DEAD) & by_lane(code) for code in codes)),
             self.grouped.eq(grouped(self.codes)),
             self.saved.eq(Cat(code != Encoding.DEAD for code in codes)),
-            self.follows.eq(Cat(code == Encoding.FOLLOWS for code in codes)),
-            self.followed.eq(Cat(followed(g, code) for code in codes)),
             self.strange.eq(Cat(~code.matches(Encoding.DEAD, *known) for code in codes).any()),
             self.group_words.eq(sum(
                 popcount(Cat(code == encoding for code in codes))
                 * encoded_words(encoding, g.warp_size) for encoding in known if encoding.group)),
         ]
+        if g.tb_compressor:
+            m.d.comb += [self.follows.eq(Cat(code == Encoding.FOLLOWS for code in codes)),
+                         self.followed.eq(Cat(followed(g, code) for code in codes))]
         return m

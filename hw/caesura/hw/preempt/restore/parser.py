@@ -285,8 +285,7 @@ class StreamParser(wiring.Component):
                 | ~regs.todo.bit_select(number, 1)
                 | (header.depth == 0) | (header.depth > g.stack_depth)
                 | (saved & ~s.allocated).any() | table.strange
-                | (table.follows & ~regs.kept).any()
-                | (header.repeats if not g.tb_compressor else 0)),
+                | ((table.follows & ~regs.kept).any() if g.tb_compressor else header.repeats)),
             state.warp.eq(regs.warp), state.predicates.eq(header.predicates),
             state.uniforms.eq(regs.uniforms), state.repeated.eq(regs.repeated),
             state.depth.eq(header.depth),
