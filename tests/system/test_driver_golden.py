@@ -104,7 +104,8 @@ def test_compressed_context_reads_as_the_uncompressed_one(name):
         device.advance(150)
         if device.preempt(launch, mechanism):
             found[mechanism] = device.context(launch)
-    for tb, packed in zip(found.get(Mechanism.LIVE, []), found.get(Mechanism.LIVE_CP, []), strict=True):
+    for tb, packed in (both for mechanism in (Mechanism.LIVE_CP, Mechanism.LIVE_TB) for both in zip(
+            found.get(Mechanism.LIVE, []), found.get(mechanism, []), strict=True)):
         assert packed.shared_lines == tb.shared_lines and packed.data_bytes <= tb.data_bytes
         for warp, small in zip(tb.warps, packed.warps, strict=True):
             lanes = [k for k in range(GEOMETRY.warp_size) if warp.live_lanes >> k & 1]
@@ -119,7 +120,7 @@ def test_compressed_context_reads_as_the_uncompressed_one(name):
 
 
 def test_mechanisms_have_the_papers_names():
-    assert [m.label for m in Mechanism] == ["occupied", "live", "live+cp"]
+    assert [m.label for m in Mechanism] == ["occupied", "live", "live+cp", "live+tb"]
     assert all(Mechanism.of(m.label) is m for m in Mechanism)
-    with pytest.raises(ValueError, match="'magic'; there are occupied, live, live\\+cp"):
+    with pytest.raises(ValueError, match="'magic'; there are occupied, live, live\\+cp, live\\+tb"):
         Mechanism.of("magic")

@@ -15,7 +15,7 @@ from caesura.software.kernels import KERNELS
 GTX480 = PRESETS["gtx480"]
 WIDE_PORT = load_geometry(Path(__file__).parents[2] / "examples" / "wide_port.toml")
 EXAMPLES = [name for name, k in KERNELS.items() if k.folder == "examples"]
-QUICK = "reduction", "saxpy", "hotspot"
+QUICK = {"reduction": Mechanism.LIVE_CP, "saxpy": Mechanism.LIVE_CP, "hotspot": Mechanism.LIVE_TB}
 
 
 def has_loops(name):
@@ -32,7 +32,7 @@ MISSED = {("wide_port", name, Mechanism.LIVE_CP, what)
 
 
 @pytest.mark.parametrize(("g", "name", "mechanism", "moments"), [
-    *((GTX480, name, Mechanism.LIVE_CP, FEW) for name in QUICK),
+    *((GTX480, name, mechanism, FEW) for name, mechanism in QUICK.items()),
     *(pytest.param(GTX480, name, mechanism, MOMENTS, marks=pytest.mark.full)
       for name in KERNELS for mechanism in Mechanism),
     *(pytest.param(WIDE_PORT, name, mechanism, MOMENTS if name in EXAMPLES else FEW, marks=pytest.mark.full)

@@ -9,6 +9,7 @@ from caesura.hw.arch.context import (
     CCB_ENTRY,
     STACK_ENTRY,
     WARP_HEADER,
+    Capability,
     Mechanism,
     Reconvergence,
     State,
@@ -289,7 +290,7 @@ def test_lanes_that_have_exited_do_not_count_and_come_back_inverted_with_scrambl
     bench.start(0)
     bench.transport.advance(5)
     bench.preempt(0, mechanism, scramble=True)
-    packed = mechanism is Mechanism.LIVE_CP
+    packed = mechanism.has(Capability.COMPRESSES)
     assert encodings(*read_image(bench, loaded)) == [
         {0: Encoding.LOW_4, 1: Encoding.UNIFORM_8} if packed else {0: Encoding.RANDOM, 1: Encoding.RANDOM}]
     bench.resume(0, scramble=True)

@@ -190,6 +190,7 @@ class Machine:
         self.admissions, self.read_data, self.row_data = deque(), None, None
         self.dead_written, self.started = {}, []
         self.place: Callable[[int], Place] = lambda kernel: pytest.fail("nothing was to be admitted")
+        self.added: Warp | None = None  # the warp put in last
         self.full_until = {}  # launch id of a restored TB: cycle before which there is no room for it
         self.last, self.changes = {}, []
         self.uniforms = self.rng.choice((0, 0.1, 0.5, 1))  # share of the uniform registers that a warp has written
@@ -218,6 +219,7 @@ class Machine:
         related, before = kin.random() < 0.7, None
         moves = [kin.choice(("same", "stride", "any")) for _ in range(k.registers)]
         others = kin.integers(0, 1 << 32, k.registers)
+        usual = kin.integers(0, 1 << 32, UNIFORMS).tolist()
         for block_warp, slot in enumerate(slots):
             launched = (1 << self.rng.choice((g.warp_size, self.rng.randint(1, g.warp_size)))) - 1
             live = launched & (self.bits(g.warp_size) | 1)
@@ -236,6 +238,10 @@ class Machine:
             file = registers(samples, k.registers, g.warp_size, pag)
             near = samples.random(k.registers) < 0.3
             file[near] = shared_upper_bits(samples, int(near.sum()), g.warp_size)
+            if related:
+                warp.uniforms |= {u: usual[u] for u in warp.uniforms if kin.random() < 0.7}
+            if related and before is None and self.added is not None and kin.random() < 0.5:
+                warp.live_vector, warp.uniforms = self.added.live_vector, dict(self.added.uniforms)
             if related and before is not None:
                 warp.valid |= before.valid
                 if kin.random() < 0.7:
@@ -251,7 +257,7 @@ class Machine:
                         stride = (rows[r, 1] - rows[r, 0]) * g.warp_size
                         move = {"same": 0, "stride": stride, "any": others[r]}[moves[r]]
                         file[r] = (rows[r] + move) % (1 << 32)
-            before = warp
+            before = self.added = warp
             self.file[warp.base:warp.base + k.registers] = file.tolist()
         for line in range(first_line, first_line + lines):
             self.lines_valid = self.lines_valid & ~(1 << line) | self.bits(1) << line

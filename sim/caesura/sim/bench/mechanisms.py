@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import MEMORY_BYTES
@@ -131,7 +131,8 @@ def _context(g: Geometry, task: Task, results: list[PreemptionResult]) -> dict:
         return {"bytes": None, "save": None, "restore": None, "classes": None}
     amounts = [_bytes(g, task.work, result) for result in results]
     classes = None
-    if task.mechanism == Mechanism.LIVE_CP:  # the others do not look at values, or not only at those of the register
+    has = task.mechanism.has if task.mechanism is not None else lambda capability: False
+    if has(Capability.COMPRESSES) and not has(Capability.FOLLOWS):  # it looks at values, each register's alone
         shares = [class_shares(result.saved_tbs) for result in results]
         classes = {name: float(np.mean([share[name] for share in shares])) for name in shares[0]}
     return {

@@ -44,7 +44,7 @@ class WarpContext:
     registers : dict of int to numpy.ndarray
         Saved registers, decompressed: one 32-bit word a lane. Lanes that are not live may hold anything.
     encodings : dict of int to hw.arch.encodings.Encoding
-        Encoding of each allocated register; dead ones were not saved.
+        Encoding of each allocated register; dead ones were not saved, one that `FOLLOWS` has no bytes of its own.
     metadata_bytes, data_bytes : int
         Bytes of its record and its row of the encoding table, and of its registers as saved.
     """
