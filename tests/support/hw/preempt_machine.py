@@ -167,6 +167,45 @@ class Memory:
             pending[0], pending[1] = address + n, extra - 1
 
 
+class _Kin:
+    """What the warps of a TB have in common, if they have: most do, as those of a kernel."""
+
+    def __init__(self, rng: np.random.Generator, registers: int):
+        self.rng, self.related = rng, rng.random() < 0.7
+        self.moves = [rng.choice(("same", "stride", "any")) for _ in range(registers)]
+        self.others = rng.integers(0, 1 << 32, registers)
+        self.usual = rng.integers(0, 1 << 32, UNIFORMS).tolist()
+
+    def _often(self, share: float) -> bool:
+        return self.related and self.rng.random() < share
+
+    def whole(self) -> bool:
+        """All lanes of a warp are live."""
+        return self._often(0.7)
+
+    def share(self, warp: Warp, before: Warp | None, last: Warp | None) -> None:
+        """Give a warp scalars, and what is live, of the one `before` in its TB; the first those of the `last` TB."""
+        warp.uniforms |= {u: self.usual[u] for u in warp.uniforms if self._often(0.7)}
+        if before is None and last is not None and self._often(0.5):
+            warp.live_vector, warp.uniforms = last.live_vector, dict(last.uniforms)
+        if before is not None and self.related:
+            warp.valid |= before.valid
+        if before is not None and self._often(0.7):
+            warp.live_vector = before.live_vector
+            warp.uniforms = dict(sorted((warp.uniforms | {
+                u: value for u, value in before.uniforms.items()
+                if u not in warp.uniforms or self._often(0.8)}).items()))
+            if self._often(0.3):  # one is missing, so that none is repeated
+                warp.uniforms.pop(self.rng.choice([0, *before.uniforms]), None)
+
+    def move(self, file: np.ndarray, before: np.ndarray) -> None:
+        """Make most registers of a warp what those of the one before were, or what follows from them."""
+        for r, lanes in enumerate(before):
+            if self._often(0.8):
+                stride = (lanes[1] - lanes[0]) * len(lanes)
+                file[r] = (lanes + {"same": 0, "stride": stride, "any": self.others[r]}[self.moves[r]]) % (1 << 32)
+
+
 class Machine:
     """Everything around the engine. Call `run` with a coroutine that issues commands through `command`."""
 
@@ -215,15 +254,12 @@ class Machine:
         lines = -(-k.shared_bytes // SEGMENT)
         self.tbs[tb] = Tb(kernel, launch_id, (self.bits(20), self.bits(16), self.bits(16)), base, first_line, lines,
                           list(slots), self.entry[tb])
-        kin = samples.spawn(1)[0]
-        related, before = kin.random() < 0.7, None
-        moves = [kin.choice(("same", "stride", "any")) for _ in range(k.registers)]
-        others = kin.integers(0, 1 << 32, k.registers)
-        usual = kin.integers(0, 1 << 32, UNIFORMS).tolist()
+        kin = _Kin(samples.spawn(1)[0], k.registers)
+        before = None
         for block_warp, slot in enumerate(slots):
             launched = (1 << self.rng.choice((g.warp_size, self.rng.randint(1, g.warp_size)))) - 1
             live = launched & (self.bits(g.warp_size) | 1)
-            if related and kin.random() < 0.7:
+            if kin.whole():
                 launched = live = (1 << g.warp_size) - 1
             warp = Warp(tb, block_warp, base + block_warp * k.registers, launched, live)
             warp.waiting = self.bits(1)
@@ -238,25 +274,9 @@ class Machine:
             file = registers(samples, k.registers, g.warp_size, pag)
             near = samples.random(k.registers) < 0.3
             file[near] = shared_upper_bits(samples, int(near.sum()), g.warp_size)
-            if related:
-                warp.uniforms |= {u: usual[u] for u in warp.uniforms if kin.random() < 0.7}
-            if related and before is None and self.added is not None and kin.random() < 0.5:
-                warp.live_vector, warp.uniforms = self.added.live_vector, dict(self.added.uniforms)
-            if related and before is not None:
-                warp.valid |= before.valid
-                if kin.random() < 0.7:
-                    warp.live_vector = before.live_vector
-                    kept = {u: value for u, value in before.uniforms.items()
-                            if u not in warp.uniforms or kin.random() < 0.8}
-                    warp.uniforms = dict(sorted((warp.uniforms | kept).items()))
-                    if kin.random() < 0.3:  # one is missing, so that none is repeated
-                        warp.uniforms.pop(kin.choice([0, *before.uniforms]), None)
-                rows = np.array(self.file[before.base:before.base + k.registers], np.int64)
-                for r in range(k.registers):
-                    if kin.random() < 0.8:
-                        stride = (rows[r, 1] - rows[r, 0]) * g.warp_size
-                        move = {"same": 0, "stride": stride, "any": others[r]}[moves[r]]
-                        file[r] = (rows[r] + move) % (1 << 32)
+            kin.share(warp, before, self.added)
+            if before is not None:
+                kin.move(file, np.array(self.file[before.base:before.base + k.registers], np.int64))
             before = self.added = warp
             self.file[warp.base:warp.base + k.registers] = file.tolist()
         for line in range(first_line, first_line + lines):
