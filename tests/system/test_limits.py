@@ -7,7 +7,7 @@ import pytest
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.encoding import decode
 from caesura.hw.arch.geometry import PRESETS
-from caesura.sim.bench.limits import MOMENTS, failures, preemptions
+from caesura.sim.bench.limits import MOMENTS, LimitRuns, failures
 from caesura.sim.scenario import shipped_work
 from caesura.software.job import load_geometry
 from caesura.software.kernels import KERNELS
@@ -40,7 +40,7 @@ MISSED = {("wide_port", name, Mechanism.LIVE_CP, what)
 @pytest.mark.timeout(3600)
 def test_save_and_restore_keep_to_the_limit_of_the_bus(g, name, mechanism, moments):
     saved = 0
-    for early, gang in preemptions(g, name, mechanism, moments=moments):
+    for early, gang in LimitRuns(g, name).pairs(mechanism, moments):
         for result in (early, gang):
             assert [each for each in failures(result)
                     if (g.name, name, mechanism, each.split(":")[0]) not in MISSED] == []

@@ -11,30 +11,62 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.table import Table
 
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import Mechanism, mechanisms_of
 from caesura.hw.arch.geometry import Geometry
-from caesura.sim import open_device
-from caesura.sim.scenario import PreemptionResult, as_json, run_preemption, shipped_work, start_job
+from caesura.sim import MEMORY_BYTES
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.scenario import PreemptionResult, as_json, shipped_work
+from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.kernels import KERNELS
 from caesura.software.report.console import report_console
 
-__all__ = ["MOMENTS", "preemptions", "failures", "run", "print_report"]
+__all__ = ["MOMENTS", "LimitRuns", "failures", "run", "print_report"]
 
 MOMENTS = 0.1, 0.3, 0.5, 0.7, 0.9
 """When, as a share of the undisturbed run."""
+MAX_CYCLES = 5_000_000
 
 
-def preemptions(g: Geometry, name: str, mechanism: Mechanism, size: str = "small",
-                moments: Sequence[float] = MOMENTS) -> Iterator[tuple[PreemptionResult, PreemptionResult]]:
-    """Preempt a shipped kernel at several moments on the RTL, each resumed TB by TB and in a gang."""
-    work, other = shipped_work(name, g, size), shipped_work("hostile", g)
-    device = open_device("rtl", g)
-    launch, _ = start_job(device, device.load([work.image])[name], work.job)
-    total = device.wait(launch)
-    for moment in moments:
-        early, gang = (run_preemption(open_device("rtl", g), work, other, int(moment * total), mechanism, gang=together)
-                       for together in (False, True))
-        yield early, gang
+class LimitRuns(Campaign):
+    """Preemptions of a shipped kernel on the RTL, each resumed TB by TB and in a gang.
+
+    All fork from one undisturbed run.
+
+    Parameters
+    ----------
+    g : Geometry
+    name : str
+        Of the kernel.
+    size : str
+        Of its job.
+    """
+
+    def __init__(self, g: Geometry, name: str, size: str = "small"):
+        super().__init__(RtlTransport(g, MEMORY_BYTES), shipped_work(name, g, size), shipped_work("hostile", g),
+                         MAX_CYCLES)
+
+    def pairs(self, mechanism: Mechanism, moments: Sequence[float] = MOMENTS
+              ) -> Iterator[tuple[PreemptionResult, PreemptionResult]]:
+        """Yield what a preemption at each moment takes, a share of the undisturbed run, with the default patience.
+
+        Raises
+        ------
+        AssertionError
+            If a byte of memory is wrong at the end.
+        """
+        at = [int(moment * self.cycles) for moment in moments]
+        for cycles in [at] if at == sorted(at) else [[cycle] for cycle in at]:  # a fork only goes forwards
+            for cycle in self._at_each(cycles):
+                fork = self._fork()
+                early = self._result(mechanism, cycle, False)
+                self._back(fork)
+                yield early, self._result(mechanism, cycle, True)
+
+    def _result(self, mechanism: Mechanism, cycle: int, gang: bool) -> PreemptionResult:
+        result = self.once(mechanism, cycle, gang=gang)
+        if wrong := self._wrong():
+            raise AssertionError(f"{self.work.image.name}, {mechanism.label} at {cycle:,}: {wrong} bytes are wrong")
+        return result
 
 
 def failures(result: PreemptionResult) -> list[str]:
@@ -49,9 +81,11 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (),
     """Measure shipped kernels, all unless some are named, with every mechanism; keys as in `docs/cli.md`."""
     rows, met = [], True
     for name in kernels or KERNELS:
-        for mechanism in Mechanism:
+        progress(name)
+        runs = LimitRuns(g, name, size)
+        for mechanism in mechanisms_of(g):
             progress(f"{name}, {mechanism.label}")
-            for pair in preemptions(g, name, mechanism, size):
+            for pair in runs.pairs(mechanism):
                 for gang, result in enumerate(pair):
                     met = met and not failures(result)
                     row = as_json(result)

@@ -281,15 +281,21 @@ class Campaign:
         patience : int or str, optional
             As of `Device.preempt`.
         """
+        for cycle in self._at_each(cycles):
+            result = self.once(mechanism, cycle, self._given(mechanism, patience), drive=drive)
+            yield result, result.correct and not self._wrong()
+
+    def once(self, mechanism: Mechanism, cycle: int, patience: int | str | None = None, *, gang: bool = False,
+             drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
+        """Preempt now, at a `cycle`, run the neighbour, resume, and bring the kernel to its end."""
         def noted(launch: Launch) -> int:
             self._note(launch)
             return drive(launch) if drive else self.device.wait(launch, self.max_cycles)
 
-        for cycle in self._at_each(cycles):
-            result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
-                               patience=self._given(mechanism, patience), max_cycles=self.max_cycles, drive=noted)
-            rest = self.device.wait(self._launch, self.max_cycles) if result.resume else 0
-            yield dataclasses.replace(result, rest_cycles=rest), result.correct and not self._wrong()
+        result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
+                           patience=patience, gang=gang, max_cycles=self.max_cycles, drive=noted)
+        rest = self.device.wait(self._launch, self.max_cycles) if result.resume else 0
+        return dataclasses.replace(result, rest_cycles=rest)
 
     def latencies(self, requests: Sequence[tuple[Mechanism, Patience]], cycles: Iterable[int]
                   ) -> Iterator[list[int | None]]:
