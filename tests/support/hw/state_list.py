@@ -447,8 +447,19 @@ _ENGINE = {
     ),
     "control.engine.save.records": (
         _bookkeeping("fsm_state tb row warp area saved live_warps mask valid count predicates "
-                     "uniforms headed entry below group lines metadata_words shared_words registers "
-                     "ended bank items listed records", _COMMAND),
+                     "uniforms headed before repeats all_uniforms compared entry below group lines "
+                     "metadata_words shared_words registers ended bank items listed records",
+                     _COMMAND),
+    ),
+    "control.engine.save.records.kept_uniforms control.engine.restore.state.kept_uniforms": (
+        _bookkeeping("rows[]", _STREAM),
+    ),
+    "control.engine.save.tb_compressor control.engine.restore.expander.tb_decompressor": (
+        _bookkeeping("held valid", _STREAM),
+    ),
+    "control.engine.save.tb_compressor.history "
+    "control.engine.restore.expander.tb_decompressor.history": (
+        _bookkeeping("rows[] rows[].read0 shown known", _STREAM),
     ),
     "control.engine.save.fetch": (_bookkeeping("item credits part row zero scramble", _STREAM),),
     "control.engine.save.encoder": (
@@ -480,8 +491,8 @@ _ENGINE = {
     ),
     "control.engine.restore.parser": (
         _bookkeeping("fsm_state stream bank words_left skip todo vacant record header warp base "
-                     "launched live uniforms scalars entries group_words targets shared group unit "
-                     "code part bitmap[]", _STREAM),
+                     "launched live uniforms repeated before kept expanded scalars entries "
+                     "group_words targets shared group unit code part bitmap[]", _STREAM),
     ),
     "control.engine.restore.parser.table": (_bookkeeping("rows[]", _STREAM),),
     "control.engine.restore.state": (_bookkeeping("job under", _STREAM),),
@@ -513,7 +524,7 @@ the SM itself is ``""``)."""
 OF_SEVERAL_BEATS = frozenset(["control.engine.save.encoder.kept_#"])
 """What an SM has only if a warp takes several beats."""
 
-ABOUT_THE_IMAGE = frozenset(["WARP_HEADER.none", "STACK_ENTRY.none"]) | frozenset(f"CCB_ENTRY.{name}" for name in (
+ABOUT_THE_IMAGE = frozenset(["WARP_HEADER.repeats", "STACK_ENTRY.none"]) | frozenset(f"CCB_ENTRY.{name}" for name in (
     "state version zero crc generation geometry_hash register_image length mechanism none "
     "registers warps stream_crc table_crc").split())
 """Fields that carry no element: they describe the image, or repeat the kernel's descriptor."""
