@@ -31,10 +31,14 @@ def test_what_is_not_given_is_as_in_the_base(write):
 @pytest.mark.parametrize("base", list(PRESETS))
 def test_every_field_can_be_changed_to_what_any_preset_has(write, base):
     for other in PRESETS.values():
-        lines = [f"{field} = {value}" for field in FIELDS if (value := getattr(other, field)) is not None]
+        lines = [f"{field} = {str(value).lower()}" for field in FIELDS if (value := getattr(other, field)) is not None]
         if other.clock_mhz is None:
             lines.append("clock_mhz = 0")
         assert load_geometry(write("\n".join([f"base = '{base}'", *lines]))) == other.replace(name="my")
+
+
+def test_a_mechanism_may_be_left_out(write):
+    assert not load_geometry(write("base = 'tiny'\ntb_compressor = false")).tb_compressor
 
 
 def test_numbers_may_be_whole_where_they_need_not(write):
@@ -52,6 +56,7 @@ def test_numbers_may_be_whole_where_they_need_not(write):
     ("base = 'tiny'\nwarps = '4'", ["key 'warps'", "an integer is wanted, not '4'"]),
     ("base = 'tiny'\nwarps = 4.0", ["key 'warps'", "an integer is wanted, not 4.0"]),
     ("base = 'tiny'\nwarps = true", ["key 'warps'", "an integer is wanted, not true"]),
+    ("base = 'tiny'\ntb_compressor = 1", ["key 'tb_compressor'", "true or false is wanted, not 1"]),
     ("base = 'tiny'\nwarps = [4]", ["key 'warps'", "an integer is wanted"]),
     ("base = 'tiny'\nwarps = 0", ["key 'warps'", "1 to 64, not 0"]),
     ("base = 'tiny'\nwarps = 99999999999999999999", ["key 'warps'", "1 to 64"]),

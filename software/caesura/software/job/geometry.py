@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 from caesura.hw.arch.geometry import PRESETS, Geometry
 
@@ -12,8 +13,8 @@ from .table import Table, read_toml
 __all__ = ["load_geometry"]
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Geometry) if field.name != "name")
-_REAL = "bytes_per_cycle", "clock_mhz"
-"""Keys that need not be whole numbers."""
+_KINDS = dict.fromkeys(_FIELDS, int) | {"bytes_per_cycle": float, "clock_mhz": float, "tb_compressor": bool}
+"""What each key takes."""
 
 
 def _name(table: Table, path: Path) -> str:
@@ -40,8 +41,7 @@ def load_geometry(path: str | Path) -> Geometry:
     top = read_toml(path)
     top.only(("base", "name", *_FIELDS))
     base = PRESETS[top.choice("base", PRESETS, top.need("base", str))]
-    changes: dict[str, int | float | None] = {
-        key: top.need(key, float if key in _REAL else int) for key in _FIELDS if key in top.data}
+    changes: dict[str, Any] = {key: top.need(key, kind) for key, kind in _KINDS.items() if key in top.data}
     if changes.get("clock_mhz") == 0:
         changes["clock_mhz"] = None
     name = _name(top, path)
