@@ -92,7 +92,7 @@ def test_damaged_stream_is_an_error_and_never_a_crash(device):
         device.context(launch)
 
 
-@pytest.mark.parametrize("field, value", [("version", 7), ("geometry_hash", 5), ("local_base", 0x80),
+@pytest.mark.parametrize("field, value", [("version", image.VERSION + 1), ("geometry_hash", 5), ("local_base", 0x80),
                                           ("local_base", 0xFFFF_FF80)])
 def test_image_that_is_none_is_refused_and_stays_resumable(device, field, value):
     launch = waiting(device)
