@@ -5,6 +5,7 @@ import pytest
 from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_RECORD, Mechanism, State, mechanisms_of
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.isa import ALL_LIVE
 from caesura.sim.scenario import allowance
 from support.hw.preempt_images import check_image, entry_of, expect_restored, filled, read_image
 from support.hw.preempt_machine import CCB_BASE, GEOMETRIES, SMALL, TINY, WIDE
@@ -302,4 +303,32 @@ def test_warp_without_saved_registers_has_an_empty_row_of_the_encoding_table():
 
     for warp in machine.warps.values():
         warp.valid, warp.live_vector = 7, 7
+    machine.run(scenario)
+
+
+def test_uniform_registers_are_repeated_within_a_tb_from_one_warp_to_the_next_only():
+    """The first warp of a TB repeats nothing, though the last one of another TB had the same; nor is a register left
+    out that had the same value two warps before, but was not saved in between."""
+    machine, layout = filled(SMALL.replace(tb_slots=2), 47, 0.0, drain=0)
+    for row in machine.tbs.values():
+        for number, slot in enumerate(sorted(row.slots)):  # as they are saved
+            warp = machine.warps[slot]
+            warp.live, warp.live_vector, warp.valid = warp.launched, ALL_LIVE, 0
+            warp.uniforms = {3: 0xA5A5} if number == 1 else {2: 0x1111, 3: 0xA5A5, 6: 0x2222}
+    before = {t: machine.snapshot(t) for t in machine.tbs}
+
+    async def scenario(ctx):
+        error, _, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.LIVE_TB)
+        assert error == CommandError.NONE
+        for t in before:
+            check_image(machine, t, 0, before[t], Mechanism.LIVE_TB)
+            own = [record["own_uniforms"] for record in read_image(machine, t)[1].values()]
+            assert own == [{2: 0x1111, 3: 0xA5A5, 6: 0x2222}, {3: 0xA5A5}, {2: 0x1111, 6: 0x2222}]
+        machine.wreck()
+        places = iter(layout(range(len(before))))
+        machine.place = lambda kernel: next(places)
+        error, _, _ = await machine.command(ctx, resume=1, kernel=0)
+        assert error == CommandError.NONE
+        expect_restored(machine, before, Mechanism.LIVE_TB, False, machine.started)
+
     machine.run(scenario)

@@ -10,6 +10,7 @@ from caesura.hw.arch import context
 from caesura.hw.arch.context import (
     CCB_ENTRY,
     WARP_HEADER,
+    Capability,
     Mechanism,
     State,
 )
@@ -223,7 +224,7 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
         assert record["own_uniforms"] == {u: value for u, value in scalars[1].items()
                                           if not repeats or uniforms.get(u) != value}
         uniforms = scalars[1]
-        found = {r: encode(g, value, warp["live"]) if mechanism in (Mechanism.LIVE_CP, Mechanism.LIVE_TB)
+        found = {r: encode(g, value, warp["live"]) if mechanism.has(Capability.COMPRESSES)
                  else (Encoding.RANDOM, value) for r, value in values.items()}
         if mechanism == Mechanism.LIVE_TB:
             found = {r: following(g, each, history.setdefault(r, [])) for r, each in found.items()}

@@ -29,7 +29,7 @@ import numpy as np
 from .encodings import Encoding, encoded_words, encodings_of
 from .geometry import Geometry
 
-__all__ = ["FOLLOWED_WORDS", "known_encodings", "moves_of", "RegisterHistory", "not_repeated"]
+__all__ = ["FOLLOWED_WORDS", "known_encodings", "RegisterHistory", "not_repeated"]
 
 FOLLOWED_WORDS = 4
 """Most words of a register that may be followed."""
@@ -49,7 +49,7 @@ def known_encodings(g: Geometry) -> tuple[Encoding, ...]:
     return encodings_of(g.warp_size, g.lanes) + (Encoding.FOLLOWS,) * g.tb_compressor
 
 
-def moves_of(code: Encoding, words: np.ndarray, warp_size: int) -> int:
+def _moves_of(code: Encoding, words: np.ndarray, warp_size: int) -> int:
     """Return by how much the first words of a register are taken to move on to the next warp if
     nothing else is known of it."""
     whole = code.strided and code.group == warp_size
@@ -92,7 +92,7 @@ class RegisterHistory:
         if not code.group or count > FOLLOWED_WORDS:
             return
         kept, mine = self._kept.get(register), np.array(words[:count], np.uint32)
-        move = moves_of(code, mine, self.warp_size)
+        move = _moves_of(code, mine, self.warp_size)
         if kept is not None and kept.code == code:
             move = int(mine[0]) - int(kept.words[0]) & 0xFFFF_FFFF
         self._kept[register] = _Kept(code, mine, move)

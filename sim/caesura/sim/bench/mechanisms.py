@@ -131,8 +131,8 @@ def _context(g: Geometry, task: Task, results: list[PreemptionResult]) -> dict:
         return {"bytes": None, "save": None, "restore": None, "classes": None}
     amounts = [_bytes(g, task.work, result) for result in results]
     classes = None
-    has = task.mechanism.has if task.mechanism is not None else lambda capability: False
-    if has(Capability.COMPRESSES) and not has(Capability.FOLLOWS):  # it looks at values, each register's alone
+    mechanism = task.mechanism
+    if mechanism and mechanism.has(Capability.COMPRESSES) and not mechanism.has(Capability.FOLLOWS):
         shares = [class_shares(result.saved_tbs) for result in results]
         classes = {name: float(np.mean([share[name] for share in shares])) for name in shares[0]}
     return {
