@@ -1,6 +1,5 @@
 """Launches that are aborted, hastened and killed through the Python API, on both machines."""
 
-import numpy as np
 import pytest
 
 from caesura import open_device
@@ -8,11 +7,9 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.software.driver import CommandRefused, CycleLimit, DriverError
-from support.hw.stir import WORDS, image, stirred
+from support.sim.stirring import Stirring
 
 TINY = preset("tiny")
-BLOCK = 2 * TINY.warp_size
-BLOCKS = 2 * min(TINY.tb_slots, TINY.warps // 2) + 1
 LONG = 1 << 20
 
 
@@ -20,22 +17,6 @@ LONG = 1 << 20
 def device(request):
     with open_device(request.param, TINY, memory_bytes=1 << 20) as device:
         yield device
-
-
-class Stirring:
-    """A launch of the kernel that uses everything; it fills the SM."""
-
-    def __init__(self, device, rounds, seed=1):
-        self.device, self.rounds = device, rounds
-        self.words = np.random.default_rng(seed).integers(0, 1 << 32, WORDS, np.uint32)
-        zeros = [device.zeros(BLOCK * BLOCKS, np.uint32) for _ in range(2)]
-        self.arrays = zeros[0], device.array(self.words), zeros[1], device.zeros(1, np.uint32)
-        self.launch = device.load([image(16)])["stir"](BLOCKS, BLOCK, [*self.arrays, rounds])
-
-    def finishes(self):
-        self.device.wait(self.launch)
-        values, counters = stirred(self.words, BLOCK * BLOCKS, self.rounds)
-        assert np.array_equal(self.arrays[0], values) and np.array_equal(self.arrays[2], counters)
 
 
 def test_a_killed_launch_has_ended_and_its_slot_and_memory_are_free(device):

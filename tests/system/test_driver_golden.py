@@ -11,7 +11,7 @@ from caesura.sim import open_device
 from caesura.sim.scenario import Work, differences, run_preemption, start_job
 from caesura.software.driver import CycleLimit, KernelFault, LaunchError
 from caesura.software.kernels import KERNELS, hostile, kernel
-from caesura.software.patience import UNLIMITED
+from caesura.software.waiting import UNLIMITED
 from support.selection import quick
 
 GEOMETRY = PRESETS["gtx480"]

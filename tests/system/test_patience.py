@@ -15,7 +15,7 @@ from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.driver import CycleLimit, DriverError
 from caesura.software.driver.patience import SHARE
-from caesura.software.patience import UNLIMITED
+from caesura.software.waiting import UNLIMITED
 
 WAITING = [m for m in Mechanism if m is not Mechanism.OCCUPIED]
 BACKENDS = "golden", "rtl"

@@ -162,7 +162,7 @@ class ControlUnit(wiring.Component):
             registers.address.eq(host.address), registers.write.eq(host.write),
             registers.write_data.eq(host.write_data), host.read_data.eq(registers.read_data),
             host.interrupt.eq(registers.interrupt), commands.command.eq(registers.command),
-            commands.patience.eq(registers.patience),
+            commands.patience.eq(registers.patience), commands.grace.eq(registers.grace),
             table.write.eq(registers.table_write), table.select.eq(registers.table_select),
             registers.table_data.eq(table.read_data),
             table.param_select.eq(self.parameters.select),

@@ -254,7 +254,7 @@ def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regul
 
 
 def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int, mechanism: Mechanism, *,
-              patience: int | str | None = None, scramble: bool = False, gang: bool = False,
+              patience: int | str | None = None, grace: int | str = 0, scramble: bool = False, gang: bool = False,
               max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None,
               drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
     """Preempt a launch now, run another kernel to its end, resume; `rest_cycles` of the result is 0.
@@ -270,13 +270,14 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
         For the result.
     drive : callable, optional
         Brings the other launch to its end and returns the cycles; ``device.wait`` unless given.
-    mechanism, patience, scramble, gang, max_cycles, progress
+    mechanism, patience, grace, scramble, gang, max_cycles, progress
         As in `run_preemption`.
     """
     g, image = device.geometry, launch.kernel.image
     progress(f"{image.name}: preempting")
     others = _regular_traffic(device)
-    saved = device.preempt(launch, mechanism, patience=patience, scramble=scramble, max_cycles=max_cycles)
+    saved = device.preempt(launch, mechanism, patience=patience, grace=grace, scramble=scramble,
+                           max_cycles=max_cycles)
     others = _regular_traffic(device) - others
     contexts = device.context(launch) if saved else []
     progress(f"{kernel.image.name}: running")
@@ -292,15 +293,17 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
         regular = 0 if gang else _regular_traffic(device) - regular
         progress(f"{image.name}: running on")
     timed = device.transport.name != "golden"  # whose cycles are instructions
-    save = save_limit(g, saved, others) if timed and saved else None
+    save = None
+    if timed and saved and not saved.grace_cycles:  # what others moved while TBs had grace is nobody's limit
+        save = save_limit(g, saved, others)
     restore = restore_limit(g, saved, resumed, regular) if timed and saved and resumed else None
     return PreemptionResult(at, saved, other_cycles, resumed, 0, save, restore, contexts,
                             live_bytes(g, image, contexts), wrong)
 
 
 def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: Mechanism, *,
-                   patience: int | str | None = None, scramble: bool = False, gang: bool = False,
-                   max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None
+                   patience: int | str | None = None, grace: int | str = 0, scramble: bool = False,
+                   gang: bool = False, max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None
                    ) -> PreemptionResult:
     """Launch `work`, preempt it after `at` cycles, run `other` to its end, resume, and compare all arrays.
 
@@ -314,8 +317,8 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
     launch, arrays = start_job(device, kernel, work.job)
     progress(f"{work.image.name}: running")
     device.advance(at)
-    result = interrupt(device, launch, other_kernel, other.job, at, mechanism, patience=patience, scramble=scramble,
-                       gang=gang, max_cycles=max_cycles, progress=progress)
+    result = interrupt(device, launch, other_kernel, other.job, at, mechanism, patience=patience, grace=grace,
+                       scramble=scramble, gang=gang, max_cycles=max_cycles, progress=progress)
     rest = device.wait(launch, max_cycles) if result.resume else 0
     own = {f"{work.image.name}.{name}": count for name, count in differences(work.job, arrays).items()}
     return dataclasses.replace(result, rest_cycles=rest, differences=own | result.differences)

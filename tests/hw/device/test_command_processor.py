@@ -10,11 +10,11 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.device.command_processor import CommandProcessor
+from support.hw.command_driver import FITTING, Driver
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(kernel_slots=3)
-FITTING = {"grid_x": 5, "grid_y": 1, "grid_z": 2, "threads": 9, "warps": 2, "registers": 5, "shared_bytes": 129}
 IDLE, RUNNING, PREEMPTING, PREEMPTED, RESUMING, FINISHED, KILLING, ADOPTING = (KernelState[name] for name in (
     "IDLE", "RUNNING", "PREEMPTING", "PREEMPTED", "RESUMING", "FINISHED", "KILLING", "ADOPTING"))
 NONE, BUSY, NOT_RUNNING, ABORTED = (CommandError[name] for name in ("NONE", "BUSY", "NOT_RUNNING", "ABORTED"))
@@ -29,97 +29,6 @@ ANSWERS = {  # in the order of the states
 }
 AFTER = {Command.START: RUNNING, Command.PREEMPT: PREEMPTING, Command.RESUME: RESUMING, Command.KILL: KILLING,
          Command.ADOPT: ADOPTING}
-
-
-class Driver:
-    """A command processor between software and an engine that the test plays."""
-
-    def __init__(self, ctx, dut):
-        self.ctx, self.dut = ctx, dut
-        for kernel in range(G.kernel_slots):
-            for name, size in FITTING.items():
-                ctx.set(dut.kernels[kernel][name], size)
-        ctx.set(dut.engine.ready, 1)
-
-    def state(self, kernel):
-        return KernelState(self.ctx.get(self.dut.states[kernel]))
-
-    def errors(self, kernel):
-        return CommandError(self.ctx.get(self.dut.errors[kernel]))
-
-    async def command(self, op, kernel=0, error=NONE, **fields):
-        """Write a command; it is accepted, or refused with `error`."""
-        ctx, dut = self.ctx, self.dut
-        ctx.set(dut.command, {"valid": 1, "op": op, "kernel": kernel, **fields})
-        accepted = error == NONE
-        assert ctx.get(dut.refused) == (not accepted)
-        assert ctx.get(dut.start) == (1 << kernel if accepted and op in (Command.START, Command.ADOPT) else 0)
-        assert ctx.get(dut.invalidate) == (accepted and op in (Command.START, Command.RESUME))
-        await ctx.tick()
-        ctx.set(dut.command.valid, 0)
-
-    async def takes(self, kernel, resume, **payload):
-        """The engine is offered a command in this cycle, and takes it."""
-        ctx, dut = self.ctx, self.dut
-        offered = ctx.get(dut.engine.payload)
-        assert ctx.get(dut.engine.valid) and (offered.kernel, offered.resume) == (kernel, resume)
-        assert {name: getattr(offered, name) for name in payload} == payload
-        await ctx.tick()
-        assert not ctx.get(dut.engine.valid)
-
-    async def result(self, error=NONE, left=0):
-        """The engine ends what it has; leaves the events to be looked at in this cycle."""
-        ctx, dut = self.ctx, self.dut
-        ctx.set(dut.result, {"valid": 1, "error": error, "left": left})
-        await ctx.tick()
-        ctx.set(dut.result.valid, 0)
-
-    def events(self):
-        ctx, dut = self.ctx, self.dut
-        return {name for name in ("preempted", "resumed", "killed", "adopted") if ctx.get(getattr(dut, name))}
-
-    async def ends(self, *events):
-        """These events come in this cycle."""
-        assert self.events() == set(events)
-        await self.ctx.tick()
-        assert not self.events() & set(events)
-
-    async def bring(self, kernel, state):
-        """Bring an idle kernel to a state; the engine has what is under way."""
-        ctx, dut = self.ctx, self.dut
-        bit = 1 << kernel
-        if state == ADOPTING:
-            await self.command(Command.ADOPT, kernel)
-            await self.takes(kernel, 0, adopt=1)
-        elif state != IDLE:
-            await self.command(Command.START, kernel)
-            assert ctx.get(dut.eligible) == bit and self.state(kernel) == RUNNING
-            assert (ctx.get(dut.footprints[kernel].rows), ctx.get(dut.footprints[kernel].lines)) == (3, 2)
-            ctx.set(dut.present, bit)
-        if state == FINISHED:
-            ctx.set(dut.present, 0)
-            ctx.set(dut.done, bit)
-            assert ctx.get(dut.finished) == bit
-            await ctx.tick()
-            ctx.set(dut.done, 0)
-            assert not ctx.get(dut.finished)
-        if state in (PREEMPTING, PREEMPTED, RESUMING):
-            await self.command(Command.PREEMPT, kernel)
-            await self.takes(kernel, 0)
-            assert ctx.get(dut.busy)
-        if state in (PREEMPTED, RESUMING):
-            ctx.set(dut.saved, bit)
-            ctx.set(dut.present, 0)
-            await self.result()
-            await self.ends("preempted")
-        if state == RESUMING:
-            await self.command(Command.RESUME, kernel)
-            await self.takes(kernel, 1, again=0)
-        if state == KILLING:
-            await self.command(Command.KILL, kernel)
-        assert self.state(kernel) == state
-        assert ctx.get(dut.eligible) == (bit if state == RUNNING else 0)
-        assert ctx.get(dut.busy) == (state in BUSY_STATES)
 
 
 def drive(scenario, g=G):

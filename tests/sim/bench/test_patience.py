@@ -16,7 +16,7 @@ from caesura.sim.scenario import start_job
 from caesura.sim.testing.tiny_run import TINY, work
 from caesura.software.cli import main
 from caesura.software.driver.patience import SHARE, default_patience
-from caesura.software.patience import UNLIMITED
+from caesura.software.waiting import UNLIMITED
 
 WAYS = {"occupied": (Mechanism.OCCUPIED, None), "zero": (Mechanism.LIVE, 0), "default": (Mechanism.LIVE, None),
         "unlimited": (Mechanism.LIVE, UNLIMITED)}

@@ -326,7 +326,7 @@ _DISPATCH = {
     "": (_bookkeeping("owner_#", "for the trace ports only; set by warp_init"),),
     "control": (_bookkeeping("cycle retired", "counters since reset; `%clock` is volatile"),),
     "control.registers": (
-        _bookkeeping("own from_table event inspect patience bus_share",
+        _bookkeeping("own from_table event inspect patience grace bus_share",
                      "the bus's read register; events; what is inspected; what the driver sets"),
     ),
     "control.kernel_table": (
@@ -342,7 +342,8 @@ _DISPATCH = {
     ),
     "control.commands.slot_#": (
         _descriptor("state", "stays with the kernel slot while the kernel is preempted"),
-        _bookkeeping("error waits wants adopts hasty", "commands that are under way, and how they ended"),
+        _bookkeeping("error waits wants adopts hasty graceful endless grace_left",
+                     "commands that are under way, and how they ended"),
     ),
     "control.commands.queue": (
         _bookkeeping("held kernel resume moved tried begun parameters[]", _COMMAND),

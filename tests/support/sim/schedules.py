@@ -14,7 +14,7 @@ from caesura.hw.arch.commands import REFUSED, Command, KernelState
 from caesura.hw.arch.context import CCB_RECORD, Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
-from caesura.hw.arch.registers import UNLIMITED_PATIENCE
+from caesura.hw.arch.registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange, MemoryTiming
 from caesura.sim.rtl.transport import RtlTransport
@@ -168,6 +168,7 @@ class Schedules:
             kernel.begin(rng.choice(self.rounds))
         if op is Command.PREEMPT:
             bench.set("patience", rng.choice((0, 1, 30, 1000, UNLIMITED_PATIENCE)))
+            bench.set("grace", rng.choice((0, 0, 0, 1, 30, 1000, UNLIMITED_GRACE)))
         mechanism, gang = rng.choice(list(Mechanism)), rng.random() < 0.5
         bench.set("event", refused=1)
         before = self.state(kernel)

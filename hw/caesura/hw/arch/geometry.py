@@ -109,6 +109,8 @@ class Geometry:
         powers of two, at most `lanes`.
     tb_compressor : bool
         The machine has mechanism ``live+tb`` and reads what it wrote.
+    grace : bool
+        A preempt can give TBs time to run to their end before it stops them.
     """
 
     name: str
@@ -137,6 +139,7 @@ class Geometry:
     sfu_lanes: int = 4
     exchange_lanes: int = 4
     tb_compressor: bool = True
+    grace: bool = True
 
     def __post_init__(self):
         def check(condition: bool, text: str):

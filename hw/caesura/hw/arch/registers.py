@@ -10,7 +10,7 @@ from systemrdl.compiler import RDLCompiler
 from systemrdl.node import FieldNode, RegNode
 
 __all__ = ["Field", "Register", "register_map", "RDL_PATH", "ADDRESS_BITS", "IDENTIFICATION",
-           "UNLIMITED_PATIENCE"]
+           "UNLIMITED_PATIENCE", "UNLIMITED_GRACE"]
 
 RDL_PATH = Path(__file__).with_name("registers.rdl")
 """The SystemRDL source."""
@@ -20,6 +20,8 @@ IDENTIFICATION = int.from_bytes(b"CAES", "big")
 """What register ``id`` reads."""
 UNLIMITED_PATIENCE = 0xFFFF_FFFF
 """Value of register ``patience`` that bounds no drain."""
+UNLIMITED_GRACE = 0xFFFF_FFFF
+"""Value of register ``grace`` that stops no TB."""
 
 
 @dataclass(frozen=True)

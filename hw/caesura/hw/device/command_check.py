@@ -21,6 +21,8 @@ class CommandCheck(wiring.Component):
     Attributes
     ----------
     command : command_write, in
+    grace : Signal(32), in
+        Of a preempt.
     kernels : array of kernel_info, in
     states : array of KernelState, in
     present : Signal(kernel_slots), in
@@ -34,6 +36,7 @@ class CommandCheck(wiring.Component):
     """
 
     command: data.View
+    grace: Signal
     kernels: data.View
     states: data.View
     present: Signal
@@ -45,7 +48,7 @@ class CommandCheck(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "command": In(command_write()),
+            "command": In(command_write()), "grace": In(32),
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "states": In(data.ArrayLayout(KernelState, g.kernel_slots)),
             "present": In(g.kernel_slots),
@@ -93,5 +96,8 @@ class CommandCheck(wiring.Component):
             here = self.present.bit_select(command.kernel, 1)
             with m.If((state == KernelState.PREEMPTED) & ~here):
                 m.d.comb += self.error.eq(CommandError.NOT_RUNNING)
-            with m.If(command.mechanism > max(mechanisms_of(self.geometry))):
+            strange = command.mechanism > max(mechanisms_of(self.geometry))
+            if not self.geometry.grace:
+                strange |= self.grace != 0
+            with m.If(strange):
                 m.d.comb += self.error.eq(CommandError.UNKNOWN)

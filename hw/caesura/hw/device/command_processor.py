@@ -48,8 +48,8 @@ class CommandProcessor(wiring.Component):
     Attributes
     ----------
     command : command_write, in
-    patience : Signal(32), in
-        The patience register, taken with a preempt.
+    patience, grace : Signal(32), in
+        The patience and the grace register, taken with a preempt.
     kernels : array of kernel_info, in
     done : Signal(kernel_slots), in
         Vector: every TB of the kernel has been launched and completed.
@@ -95,6 +95,7 @@ class CommandProcessor(wiring.Component):
 
     command: data.View
     patience: Signal
+    grace: Signal
     kernels: data.View
     done: Signal
     present: Signal
@@ -129,7 +130,7 @@ class CommandProcessor(wiring.Component):
         self.geometry = g
         slots = g.kernel_slots
         super().__init__({
-            "command": In(command_write()), "patience": In(32),
+            "command": In(command_write()), "patience": In(32), "grace": In(32),
             "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
             "done": In(slots), "present": In(slots), "saved": In(slots),
             "launching": In(data.StructLayout({"valid": 1, "kernel": below(slots)})),
@@ -150,7 +151,7 @@ class CommandProcessor(wiring.Component):
         g, command = self.geometry, self.command
         m.submodules.check = check = CommandCheck(g)
         m.submodules.queue = queue = EngineQueue(g)
-        slots = [KernelSlot() for _ in range(g.kernel_slots)]
+        slots = [KernelSlot(g) for _ in range(g.kernel_slots)]
         for k, slot in enumerate(slots):
             m.submodules[f"slot_{k}"] = slot
         wiring.connect(m, queue.engine, wiring.flipped(self.engine))
@@ -159,7 +160,7 @@ class CommandProcessor(wiring.Component):
         ended = Signal(engine_result())
         waiting = Cat(slot.wants for slot in slots).any()  # for room
         m.d.comb += [
-            check.command.eq(command), check.kernels.eq(self.kernels),
+            check.command.eq(command), check.grace.eq(self.grace), check.kernels.eq(self.kernels),
             check.states.eq(self.states), check.present.eq(self.present),
             self.refused.eq(check.refused), launching.eq(
                 self.launching.valid << self.launching.kernel),
@@ -194,7 +195,9 @@ class CommandProcessor(wiring.Component):
             write.kernel.eq(command.kernel),
             *(write.parameters[name].eq(command[name])
               for name in ("mechanism", "scramble", "gang")),
-            write.parameters.patience.eq(self.patience),
+            write.parameters.patience.eq(self.patience), write.grace.eq(self.grace),
+            queue.graceful.eq(Cat(slot.graceful for slot in slots)),
+            *(queue.grace_left[k].eq(slot.grace_left) for k, slot in enumerate(slots)),
             queue.preempts.eq(Cat(slot.waits for slot in slots)),
             queue.resumes.eq(Cat(slot.wants for slot in slots)),
             queue.adopts.eq(Cat(slot.adopts for slot in slots)),
@@ -236,7 +239,7 @@ class CommandProcessor(wiring.Component):
             slot.ended.eq(ended), slot.ended.valid.eq(ended.valid & queue.mine[k]),
             slot.done.eq(self.done[k]), slot.present.eq(self.present[k]),
             slot.saved.eq(self.saved[k]), slot.launching.eq(launching),
-            slot.outstanding.eq(self.outstanding),
+            slot.outstanding.eq(self.outstanding), slot.grace.eq(self.grace),
             self.states[k].eq(slot.state), self.errors[k].eq(slot.error),
             self.start[k].eq(slot.takes.start | slot.takes.adopt),
             self.finished[k].eq(slot.finished),

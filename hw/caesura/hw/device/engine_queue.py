@@ -20,7 +20,7 @@ class EngineQueue(wiring.Component):
     A resume is carried out in *passes*: one brings back what there is room for. A kernel of which
     something was left behind gets another pass once a TB has left the SM, so that the engine is
     never held by a resume that waits, and a preempt that makes room comes through. A preempt waits
-    until no TB of its kernel is half launched.
+    until no TB of its kernel is half launched, and none has grace any more.
 
     Parameters
     ----------
@@ -28,14 +28,16 @@ class EngineQueue(wiring.Component):
 
     Attributes
     ----------
-    write : In(valid, kernel, parameters)
+    write : In(valid, kernel, parameters, grace)
         The parameters of a kernel's commands from now on.
     preempts, resumes : Signal(kernel_slots), in
         Vectors: kernels of which a preempt, or a pass of a resume, is wanted.
     adopts : Signal(kernel_slots), in
         Vector: kernels that are to be taken over from memory.
-    launching : Signal(kernel_slots), in
-        Vector: kernels of which a TB is being launched.
+    launching, graceful : Signal(kernel_slots), in
+        Vectors: kernels of which a TB is being launched; whose TBs have grace.
+    grace_left : array of Signal(32), in
+        Of the grace of each kernel.
     room : Signal(1), in
         A TB leaves the SM.
     first : Signal(kernel_slots), in
@@ -59,6 +61,8 @@ class EngineQueue(wiring.Component):
     resumes: Signal
     adopts: Signal
     launching: Signal
+    graceful: Signal
+    grace_left: data.View
     room: Signal
     first: Signal
     engine: stream.Interface
@@ -74,9 +78,11 @@ class EngineQueue(wiring.Component):
         kernel = below(g.kernel_slots)
         super().__init__({
             "write": In(data.StructLayout({"valid": 1, "kernel": kernel,
-                                           "parameters": command_parameters()})),
+                                           "parameters": command_parameters(),
+                                           "grace": 32})),
             **{name: In(g.kernel_slots)
-               for name in ("preempts", "resumes", "adopts", "launching", "first")},
+               for name in ("preempts", "resumes", "adopts", "launching", "graceful", "first")},
+            "grace_left": In(data.ArrayLayout(32, g.kernel_slots)),
             "room": In(1), "engine": Out(stream.Signature(command(g))),
             "ended": In(data.StructLayout({"valid": 1, "left": 1})),
             "taken": Out(g.kernel_slots), "held": Out(1), "kernel": Out(kernel),
@@ -87,7 +93,9 @@ class EngineQueue(wiring.Component):
         m = Module()
         slots = self.geometry.kernel_slots
         m.submodules.parameters = parameters = Memory(
-            shape=command_parameters(), depth=1 << len(self.kernel), init=[])
+            shape=data.StructLayout({"parameters": command_parameters(),
+                                     **({"grace": 32} if self.geometry.grace else {})}),
+            depth=1 << len(self.kernel), init=[])
         store = parameters.write_port()
         load = parameters.read_port(domain="comb")
         m.submodules.turns = turns = RoundRobin(slots)
@@ -98,9 +106,10 @@ class EngineQueue(wiring.Component):
         go = Signal()
         offered = self.engine.payload
         m.d.comb += [
-            store.addr.eq(self.write.kernel), store.data.eq(self.write.parameters),
+            store.addr.eq(self.write.kernel),
+            store.data.parameters.eq(self.write.parameters),
             store.en.eq(self.write.valid),
-            saves.eq(self.preempts & ~self.launching),
+            saves.eq(self.preempts & ~self.launching & ~self.graceful),
             turns.requests.eq(Mux(self.held, 0,
                                   Mux(saves.any(), saves,
                                       self.resumes & ~tried | self.adopts))),
@@ -110,10 +119,14 @@ class EngineQueue(wiring.Component):
             offered.adopt.eq((turns.grant & self.adopts).any()),
             offered.resume.eq(~saves.any() & ~offered.adopt),
             offered.again.eq(begun.bit_select(turns.index, 1)),
-            *(offered[name].eq(load.data[name]) for name in command_parameters().members),
+            *(offered[name].eq(load.data.parameters[name])
+              for name in command_parameters().members),
             self.taken.eq(Mux(go, turns.grant, 0)),
             self.mine.eq(Mux(self.held, one_hot(self.kernel, slots), self.taken)),
         ]
+        if self.geometry.grace:
+            m.d.comb += [store.data.grace.eq(self.write.grace),
+                         offered.grace_used.eq(load.data.grace - self.grace_left[turns.index])]
         with m.If(go):
             m.d.sync += [self.held.eq(1), self.kernel.eq(turns.index),
                          self.resume.eq(offered.resume), moved.eq(0)]

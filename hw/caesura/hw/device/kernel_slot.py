@@ -6,6 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.commands import Command, KernelState
 from ..arch.faults import CommandError
+from ..arch.geometry import Geometry
+from ..arch.registers import UNLIMITED_GRACE
 from ..interfaces.preemption import engine_result
 
 __all__ = ["KernelSlot"]
@@ -13,6 +15,14 @@ __all__ = ["KernelSlot"]
 
 class KernelSlot(wiring.Component):
     """State machine of a kernel slot; `CommandProcessor` has its picture.
+
+    A preempt with *grace* is kept from the engine until no TB of the kernel is left, or the cycles
+    of its grace have passed, or `Command.HASTEN` comes (draining: Tanasic et al.; Chimera).
+
+    Parameters
+    ----------
+    g : Geometry
+        Says whether there is grace.
 
     Attributes
     ----------
@@ -27,10 +37,16 @@ class KernelSlot(wiring.Component):
         The engine's command was this kernel's, and has ended. Not in a cycle with a command.
     done, present, saved, launching, outstanding : Signal, in
         As of `CommandProcessor`, of this kernel.
+    grace : Signal(32), in
+        Of a preempt, in the cycle in which it is taken; `UNLIMITED_GRACE` has no end.
     state, error : out
     waits, wants, adopts, hasty : Signal, out
         A preempt waits for the engine; a resume, or an adoption, is to be carried out; the preempt
         is not to wait for preemption points.
+    graceful : Signal, out
+        TBs of the kernel that is to be preempted run to their end meanwhile.
+    grace_left : Signal(32), out
+        Of the last grace, in cycles; of one without end as if it had one.
     first : Signal, out
         A resume begins: high for one cycle.
     finished, preempted, resumed, killed, adopted : Signal, out
@@ -48,12 +64,15 @@ class KernelSlot(wiring.Component):
     saved: Signal
     launching: Signal
     outstanding: Signal
+    grace: Signal
     state: Signal
     error: Signal
     waits: Signal
     wants: Signal
     adopts: Signal
     hasty: Signal
+    graceful: Signal
+    grace_left: Signal
     first: Signal
     finished: Signal
     preempted: Signal
@@ -61,14 +80,16 @@ class KernelSlot(wiring.Component):
     killed: Signal
     adopted: Signal
 
-    def __init__(self):
+    def __init__(self, g: Geometry):
+        self.geometry = g
         inputs = ("mine", "resuming", "withdrawn", "taken", "done", "present", "saved",
                   "launching", "outstanding")
-        outputs = ("waits", "wants", "adopts", "hasty", "first", "finished", "preempted", "resumed",
-                   "killed", "adopted")
+        outputs = ("waits", "wants", "adopts", "hasty", "graceful", "first", "finished",
+                   "preempted", "resumed", "killed", "adopted")
         super().__init__({
             "takes": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
             "ended": In(engine_result()), **{name: In(1) for name in inputs},
+            "grace": In(32), "grace_left": Out(32),
             "state": Out(KernelState), "error": Out(CommandError),
             **{name: Out(1) for name in outputs},
         })
@@ -78,6 +99,8 @@ class KernelSlot(wiring.Component):
         takes, state = self.takes, self.state
         with m.If(self.taken):
             m.d.sync += self.waits.eq(0)
+        if self.geometry.grace:
+            self._grant(m)
         with m.If(takes.start):
             m.d.sync += [state.eq(KernelState.RUNNING), self.error.eq(CommandError.NONE)]
         with m.Elif(takes.adopt):
@@ -113,6 +136,20 @@ class KernelSlot(wiring.Component):
             m.d.sync += state.eq(KernelState.IDLE)
             m.d.comb += self.killed.eq(1)
         return m
+
+    def _grant(self, m):
+        """Have a preempt wait while its grace lasts."""
+        endless = Signal()
+        over = ~(self.present | self.launching | self.mine)  # no TB is left, and none comes
+        with m.If(self.takes.preempt):
+            m.d.sync += [self.grace_left.eq(self.grace), self.graceful.eq(self.grace != 0),
+                         endless.eq(self.grace == UNLIMITED_GRACE)]
+        with m.Elif(self.graceful):
+            with m.If(over | self.hasty | self.takes.abort | self.takes.kill):
+                m.d.sync += self.graceful.eq(0)
+            with m.Else():
+                m.d.sync += [self.grace_left.eq(self.grace_left - 1),
+                             self.graceful.eq(endless | (self.grace_left != 1))]
 
     def _finish(self, m):
         m.d.sync += self.state.eq(KernelState.FINISHED)

@@ -51,7 +51,7 @@ def _exists(g: Geometry, register: Register) -> bool:
 
 
 class RegisterBlock(wiring.Component):
-    """Decodes bus accesses; holds the event, inspect, patience and bus share registers.
+    """Decodes bus accesses; holds the event, inspect, patience, grace and bus share registers.
 
     The kernel slots' writable words live in `KernelTable` and are passed through. An access to an
     address that holds no register reads 0 and writes nothing.
@@ -72,8 +72,8 @@ class RegisterBlock(wiring.Component):
         Fields of a command, `valid` in the cycle it is written.
     inspect : struct, out
         The inspect register.
-    patience : Signal(32), out
-        The patience register.
+    patience, grace : Signal(32), out
+        The patience and the grace register.
     bus_share : struct, out
         The guaranteed share of save and restore.
     event_set : struct, in
@@ -93,6 +93,7 @@ class RegisterBlock(wiring.Component):
     command: data.View
     inspect: data.View
     patience: Signal
+    grace: Signal
     bus_share: data.View
     event_set: data.View
     event: data.View
@@ -118,6 +119,7 @@ class RegisterBlock(wiring.Component):
             # The stubs lack the initial values.
             "patience": Out(
                 32, init=registers["patience"].reset),  # pyright: ignore[reportCallIssue]
+            "grace": Out(32),
             "bus_share": Out(
                 register_layout(registers["bus_share"]),
                 init={f.name: f.reset for f in shares}),  # pyright: ignore[reportCallIssue]
@@ -140,9 +142,7 @@ class RegisterBlock(wiring.Component):
         for field in registers["command"].fields.values():
             m.d.comb += self.command[field.name].eq(self.write_data[field.low:field.low
                                                                               + field.width])
-        with m.If(written("patience")):
-            m.d.sync += self.patience.eq(self.write_data)
-        for path in ("inspect", "bus_share"):
+        for path in ("inspect", "patience", "grace", "bus_share"):
             with m.If(written(path)):
                 m.d.sync += getattr(self, path).eq(self.write_data & _mask(registers[path]))
         event, cleared = self.event.as_value(), self.event_clear.as_value()
@@ -169,7 +169,7 @@ class RegisterBlock(wiring.Component):
         what it does not serve in the slots comes from the table."""
         served = {path: self.values[path] for path in value_layout(self.geometry).members}
         served |= {"event": self.event, "inspect": self.inspect, "patience": self.patience,
-                   "bus_share": self.bus_share}
+                   "grace": self.grace, "bus_share": self.bus_share}
         own = Signal(32)
         from_table = Signal()
         with m.Switch(self.address[2:]):

@@ -36,9 +36,10 @@ def command_parameters() -> data.StructLayout:
 def command(g: Geometry) -> data.StructLayout:
     """A preempt (`resume` = 0), or a pass of a resume, of one kernel; `again`: not the first pass
     of that resume. Or, with `adopt`, a kernel is to be taken over from memory. The dispatcher has
-    checked kernel state and mechanism."""
+    checked kernel state and mechanism, and given a preempt its grace, of which it took
+    `grace_used` cycles."""
     return data.StructLayout({"resume": 1, "again": 1, "adopt": 1,
-                              "kernel": payload.below(g.kernel_slots),
+                              "kernel": payload.below(g.kernel_slots), "grace_used": 32,
                               **command_parameters().members})
 
 
@@ -96,7 +97,7 @@ def counters() -> data.StructLayout:
     """Counters of the last preempt and resume, named and defined as in the register map."""
     names = ("save_cycles", "drain_cycles", "save_data_bytes", "save_metadata_bytes",
              "save_registers", "save_lines", "save_tbs", "save_warps", "restore_cycles",
-             "resume_cycles", "restore_bytes")
+             "resume_cycles", "restore_bytes", "grace_cycles")
     return data.StructLayout({name: 32 for name in names})
 
 

@@ -381,6 +381,7 @@ class PreemptEngine(wiring.Component):
         asked = ahead.read_job.valid & ahead.read_job.ready & ~ahead.requested  # for an entry
         m.d.comb += [
             counts.begin_save.eq(sequencer.clear & ~sequencer.resume & ~sequencer.accepted.adopt),
+            counts.grace_used.eq(sequencer.accepted.grace_used),
             counts.saving.eq(sequencer.saving),
             counts.begin_restore.eq(sequencer.clear & sequencer.resume
                                     & ~sequencer.accepted.again), counts.tally.eq(save.done),

@@ -71,7 +71,9 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
             "without TB level": lambda g: PreemptEngine(g.replace(tb_compressor=False)),
             "sealer": Sealer, "stream checker": StreamChecker,
             "entry buffer": EntryBuffer, "record writer": KernelRecordWriter, "record reader": RecordReader,
-            "commands": CommandProcessor, "guaranteed share": GuaranteedShare}
+            "commands": CommandProcessor,
+            "commands without grace": lambda g: CommandProcessor(g.replace(grace=False)),
+            "guaranteed share": GuaranteedShare}
 
 
 def area(block: wiring.Component) -> dict[str, int]:

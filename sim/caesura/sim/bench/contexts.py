@@ -32,7 +32,7 @@ from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import TbContext
 from caesura.software.driver.context import WarpContext
 from caesura.software.kernels import KERNELS, hostile
-from caesura.software.patience import UNLIMITED
+from caesura.software.waiting import UNLIMITED
 
 from . import resumable
 from .mechanisms import PAPER as PAPER_MEANS

@@ -25,7 +25,7 @@ from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign, Patience
 from caesura.software.kernels import KERNELS, hostile
-from caesura.software.patience import UNLIMITED
+from caesura.software.waiting import UNLIMITED
 
 from .processes import perform
 

@@ -11,7 +11,7 @@ from caesura.hw.arch.commands import BUSY_STATES, KernelState
 from caesura.hw.arch.context import CCB_ENTRY, ENTRY_WORDS, Capability, Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image_reader import BadImage
-from caesura.hw.arch.registers import UNLIMITED_PATIENCE
+from caesura.hw.arch.registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE
 
 from .context_image import restore, save
 from .control_block import demote, read_record, read_saved, void_record, write_record
@@ -21,7 +21,18 @@ from .state.thread_block import ThreadBlock
 
 __all__ = ["Preemption"]
 
-_Preempt = tuple[Kernel, Mechanism, np.random.Generator | None, int]
+
+@dataclass(eq=False)
+class _Preempt:
+    """A preempt whose TBs have grace, or that waits for the one in hand."""
+
+    kernel: Kernel
+    mechanism: Mechanism
+    scramble: np.random.Generator | None
+    patience: int
+    began: int
+    deadline: int | None  # the last cycle of its grace, if it has one
+    grace_used: int = 0
 
 
 @dataclass
@@ -56,6 +67,7 @@ class Preemption:
         self._scramble: np.random.Generator | None = None
         self._generation = 0
         self._began = 0
+        self._graceful: list[_Preempt] = []  # whose TBs have grace
         self._preempts: list[_Preempt] = []  # that wait for the one in hand
         self._resumes: list[_Resume] = []
         self._adoptions: list[Kernel] = []
@@ -72,26 +84,38 @@ class Preemption:
 
     @property
     def overdue(self) -> bool:
-        """The patience of the preempt in progress is used up, and warps still run."""
-        return self._deadline is not None and self.machine.cycle > self._deadline
+        """The patience of the preempt in progress is used up, and warps still run; or a grace is."""
+        return any(self.machine.cycle > deadline for deadline in self._deadlines())
 
     def most(self, cycles: int) -> int:
-        """Return how many of the next cycles, the current one included, pass before it is used up."""
-        return cycles if self._deadline is None else min(cycles, self._deadline + 1 - self.machine.cycle)
+        """Return how many of the next cycles, the current one included, pass before one of them is used up."""
+        return min([cycles, *(deadline + 1 - self.machine.cycle for deadline in self._deadlines())])
+
+    def _deadlines(self) -> list[int]:
+        each = (self._deadline, *(preempt.deadline for preempt in self._graceful))
+        return [deadline for deadline in each if deadline is not None]
 
     # Commands
 
     def preempt(self, kernel: Kernel, mechanism: Mechanism, scramble: np.random.Generator | None = None,
-                patience: int = UNLIMITED_PATIENCE) -> None:
-        """Begin to take the TBs of a kernel off the SM, when it is its turn; `patience` as in the register map.
+                patience: int = UNLIMITED_PATIENCE, grace: int = 0) -> None:
+        """Begin to take the TBs of a kernel off the SM, when it is its turn; `patience` and `grace` as in the register
+        map.
 
         Ends at its turn with an error, nothing changed, if a save area is too small (`AREA_TOO_SMALL`) or not in
         memory (`BUS_ERROR`). A resume of the kernel ends first.
         """
         self._withdraw_resume(kernel)
         kernel.state, kernel.error = KernelState.PREEMPTING, CommandError.NONE
-        self._preempts.append((kernel, mechanism, scramble, patience))
-        self._next()
+        began = self.machine.cycle
+        preempt = _Preempt(kernel, mechanism, scramble, patience, began,
+                           began + grace - 1 if grace != UNLIMITED_GRACE else None)
+        if grace:
+            self._graceful.append(preempt)
+            self.machine.attention = True
+        else:
+            self._preempts.append(preempt)
+            self._next()
 
     def resume(self, kernel: Kernel, scramble: np.random.Generator | None) -> None:
         """Begin to bring a preempted kernel back; ends at its turn with `BAD_IMAGE` if an image is not one."""
@@ -130,8 +154,10 @@ class Preemption:
         """Have the warps of a kernel that is preempted, or is to be, stop where they are."""
         if kernel is self.kernel:
             self._stop(kernel)
-        self._preempts = [(each, mechanism, scramble, 0 if each is kernel else patience)
-                          for each, mechanism, scramble, patience in self._preempts]
+        for preempt in (*self._graceful, *self._preempts):
+            if preempt.kernel is kernel:
+                preempt.patience = 0
+                self._end_grace(preempt)
 
     def kill(self, kernel: Kernel) -> None:
         """End a kernel: its TBs are gone, and what is saved of it."""
@@ -149,8 +175,12 @@ class Preemption:
 
     def progress(self) -> None:
         """Save the TBs that have stopped, or take kernels over and bring back the TBs that have room."""
+        for preempt in [*self._graceful]:
+            over = preempt.deadline is not None and self.machine.cycle > preempt.deadline
+            if over or not self.machine.resident(preempt.kernel):
+                self._end_grace(preempt)
         if self.kernel is not None:
-            if self.overdue:
+            if self._deadline is not None and self.machine.cycle > self._deadline:
                 self._stop(self.kernel)
             self._save(self.kernel)
         if self.kernel is None:
@@ -161,10 +191,19 @@ class Preemption:
                 if self._restore(resume):
                     self._resumes.remove(resume)
 
+    def _end_grace(self, preempt: _Preempt) -> None:
+        """Have a preempt carried out when it is its turn, if it had grace so far."""
+        if preempt in self._graceful:
+            self._graceful.remove(preempt)
+            preempt.grace_used = self.machine.cycle - preempt.began
+            self._preempts.append(preempt)
+            self._next()
+
     def _next(self) -> None:
         """Begin the preempt that has waited longest, if there is none in hand."""
         while self.kernel is None and self._preempts:
-            kernel, mechanism, scramble, patience = self._preempts.pop(0)
+            preempt = self._preempts.pop(0)
+            kernel, mechanism, patience = preempt.kernel, preempt.mechanism, preempt.patience
             g, descriptor = self.machine.g, kernel.descriptor
             refusal = CommandError.NONE
             if descriptor.area_bytes < context.area_bound(g, kernel.warps, kernel.registers, kernel.shared_bytes):
@@ -178,7 +217,8 @@ class Preemption:
             self.counters |= dict.fromkeys(("save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
                                             "save_tbs", "save_warps"), 0)
             self.kernel, self._began = kernel, self.machine.cycle
-            self._mechanism, self._scramble = mechanism, scramble
+            self._mechanism, self._scramble = mechanism, preempt.scramble
+            self.counters["grace_cycles"] = preempt.grace_used
             self._generation = self._generation + 1 & 0xFFFF_FFFF
             kernel.stopping = True
             self.machine.attention = True
@@ -335,7 +375,8 @@ class Preemption:
         """Nothing is to be done for a kernel any more: neither the preempt in hand nor what waits."""
         if kernel is self.kernel:
             self.kernel = self._deadline = None
-        self._preempts = [each for each in self._preempts if each[0] is not kernel]
+        self._graceful = [each for each in self._graceful if each.kernel is not kernel]
+        self._preempts = [each for each in self._preempts if each.kernel is not kernel]
         self._resumes = [each for each in self._resumes if each.kernel is not kernel]
         self._adoptions = [each for each in self._adoptions if each is not kernel]
 

@@ -143,7 +143,8 @@ class GoldenTransport:
         machine = self.machine
         if op not in list(Command) or index >= len(machine.kernels):
             return CommandError.UNKNOWN
-        if op == Command.PREEMPT and mechanism not in mechanisms_of(self.geometry):
+        if op == Command.PREEMPT and (mechanism not in mechanisms_of(self.geometry)
+                                      or self._value("grace") and not self.geometry.grace):
             return CommandError.UNKNOWN
         kernel, preemption = machine.kernels[index], machine.preemption
         if error := REFUSED[Command(op)].get(kernel.state):
@@ -157,7 +158,7 @@ class GoldenTransport:
             case Command.ADOPT:
                 return machine.adopt(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
             case Command.PREEMPT:
-                preemption.preempt(kernel, Mechanism(mechanism), random, self._value("patience"))
+                preemption.preempt(kernel, Mechanism(mechanism), random, self._value("patience"), self._value("grace"))
             case Command.RESUME:
                 preemption.resume(kernel, random)
             case Command.ABORT:

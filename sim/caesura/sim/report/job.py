@@ -26,7 +26,8 @@ def _preemption_rows(table: Table, preemptions: list[Preempted], depth: int = 0)
         assert saved is not None and resumed is not None
         table.add_row(
             "  " * depth + f"{p.result.at:,}", p.spec.mechanism.label, escape(p.spec.other), f"{saved.tbs}",
-            f"{saved.occupied_bytes:,}", f"{saved.data_bytes + saved.metadata_bytes:,}", f"{saved.drain_cycles:,}",
+            f"{saved.occupied_bytes:,}", f"{saved.data_bytes + saved.metadata_bytes:,}",
+            f"{saved.grace_cycles:,}", f"{saved.drain_cycles:,}",
             _against(saved.save_cycles - saved.drain_cycles, p.result.save_limit), f"{p.result.other_cycles:,}",
             _against(resumed.restore_cycles, p.result.restore_limit), f"{p.result.rest_cycles:,}",
             "right" if p.correct else "[bold red]WRONG[/]")
@@ -69,7 +70,7 @@ def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
             verdict = f"[bold red]{count:,} elements wrong[/]" if count else "as expected"
             console.print(f"  {escape(array)}: {verdict}", soft_wrap=True)
     elif result.preemptions:
-        table = Table("preempted at", "mechanism", "meanwhile", "TBs", "occupied B", "written B", "drain",
+        table = Table("preempted at", "mechanism", "meanwhile", "TBs", "occupied B", "written B", "grace", "drain",
                       "save / limit", "other", "restore / limit", "ran on", "other's result", box=None)
         _preemption_rows(table, result.preemptions)
         console.print()

@@ -30,6 +30,8 @@ def _cycles(g: Geometry, result: PreemptionResult) -> Table:
     table = Table("phase", "cycles", f"against ({g.name}{clock})", box=None)
     assert saved is not None and resumed is not None
     table.add_row("preempt requested at", f"{result.at:,}", "")
+    if saved.grace:
+        table.add_row("grace", _time(g, saved.grace_cycles), f"of {saved.grace}")
     table.add_row("preemption latency", _time(g, saved.save_cycles), "")
     table.add_row("  drain", _time(g, saved.drain_cycles), "")
     table.add_row("  save", _time(g, saved.save_cycles - saved.drain_cycles), _limit_row(result.save_limit))

@@ -8,7 +8,7 @@ from caesura.sim.scenario import PreemptionResult, Work, run_preemption
 from caesura.software.compiler import CompileOptions
 from caesura.software.driver import Device
 from caesura.software.kernels import collatz_job, hostile, kernel
-from caesura.software.patience import UNLIMITED
+from caesura.software.waiting import UNLIMITED
 
 __all__ = ["TINY", "AT", "work", "neighbour", "preempted"]
 

@@ -34,7 +34,7 @@ from caesura.software.driver.patience import default_patience
 from caesura.software.driver.regions import Allocation
 from caesura.software.driver.transport import Transport
 from caesura.software.kernels.job import Job
-from caesura.software.patience import UNLIMITED
+from caesura.software.waiting import UNLIMITED
 
 __all__ = ["SMALL_SM", "Forkable", "Outcome", "Campaign", "totals", "has_points", "native_work"]
 

@@ -9,13 +9,13 @@ import click
 from caesura.progress import display as progress_lines
 from caesura.software.job import BACKENDS
 from caesura.software.names import alternatives
-from caesura.software.patience import UNLIMITED, WANTED, patience_cycles
+from caesura.software.waiting import UNLIMITED, WANTED, waiting_cycles
 
 from .errors import EXIT_FAULT, EXIT_INPUT, EXIT_WRONG, Group
 from .outputs import JSON_FLAG, JsonTarget, json_option
 
 __all__ = ["EXIT_WRONG", "EXIT_INPUT", "EXIT_FAULT", "BACKENDS", "Choice", "Command", "CommandGroup", "Group",
-           "JsonTarget", "examples", "progress_lines", "check_option", "json_option", "patience_option"]
+           "JsonTarget", "examples", "progress_lines", "check_option", "json_option", "patience_option", "grace_option"]
 
 
 check_option = click.option(
@@ -36,7 +36,7 @@ class Choice(click.Choice):
         return f"there is no {str(value)[:60]!r}; {alternatives(str(value), [str(c) for c in self.choices])}"
 
 
-class Patience(click.ParamType):
+class Waiting(click.ParamType):
     """A number of cycles, or ``unlimited``."""
 
     name = f"cycles|{UNLIMITED}"
@@ -44,15 +44,18 @@ class Patience(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return what `Device.preempt` takes."""
         given = int(value) if str(value).isdecimal() else value
-        if patience_cycles(given) is None:
+        if waiting_cycles(given) is None:
             self.fail(f"{str(value)[:60]!r}: {WANTED}", param, ctx)
         return given
 
 
 patience_option = click.option(
-    "--patience", type=Patience(),
+    "--patience", type=Waiting(),
     help="Cycles of drain after which warps stop where they are, rather than at a preemption point  [default: follows "
          "what the kernel holds of the SM]")
+grace_option = click.option(
+    "--grace", type=Waiting(),
+    help="Cycles that thread blocks are given to run to their end before the rest is stopped and saved  [default: 0]")
 
 
 class Command(click.Command):

@@ -23,7 +23,16 @@ from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.names import alternatives
 
 from .build import offer
-from .common import BACKENDS, EXIT_WRONG, Choice, JsonTarget, json_option, patience_option, progress_lines
+from .common import (
+    BACKENDS,
+    EXIT_WRONG,
+    Choice,
+    JsonTarget,
+    grace_option,
+    json_option,
+    patience_option,
+    progress_lines,
+)
 from .machine import geometry_option
 from .outputs import FOLDER, OUTPUT
 
@@ -51,7 +60,7 @@ class RunOptions:
     other, other_job : str, Path
         What runs meanwhile: a shipped kernel, or a file and its job.
     mechanism : str
-    patience : int or str
+    patience, grace : int or str
     scramble, gang : bool
     size, seed : str, int
         Of jobs of shipped kernels.
@@ -71,6 +80,7 @@ class RunOptions:
     other_job: Path | None
     mechanism: str | None
     patience: int | str | None
+    grace: int | str | None
     scramble: bool
     gang: bool
     size: str | None
@@ -90,8 +100,7 @@ class RunOptions:
         given: dict[str, Any] = {}
         if self.mechanism:
             given["mechanism"] = Mechanism.of(self.mechanism)
-        if self.patience is not None:
-            given["patience"] = self.patience
+        given |= {name: getattr(self, name) for name in ("patience", "grace") if getattr(self, name) is not None}
         given |= {name: True for name in ("scramble", "gang") if getattr(self, name)}
         if self.other:
             given |= {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1,
@@ -115,6 +124,7 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--with-job", "other_job", type=_IN, help="Job file of the file of --with."),
     click.option("--mechanism", type=Choice([m.label for m in Mechanism]), help="[default: live]"),
     patience_option,
+    grace_option,
     click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits, and lanes "
                  "that have exited changed."),
     click.option("--gang", is_flag=True, help="TBs start together when all are back, rather than each when it is."),

@@ -10,7 +10,7 @@ from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import KernelImage
-from caesura.software.patience import WANTED, patience_cycles
+from caesura.software.waiting import WANTED, waiting_cycles
 
 from .arguments import whole_number
 from .context import Contexts
@@ -33,7 +33,7 @@ class PreemptReport:
     ----------
     mechanism : hw.arch.context.Mechanism
     save_cycles : int
-        Preemption latency: from the request until the SM's resources are free.
+        Preemption latency: from the request, or the end of its grace, until the SM's resources are free.
     drain_cycles : int
         Part of it in which no save traffic flows because warps still run.
     patience : int, str or None
@@ -45,6 +45,10 @@ class PreemptReport:
         Saved.
     occupied_bytes : int
         Registers and shared memory the saved TBs had allocated.
+    grace : int or str
+        Cycles, or ``"unlimited"``, that TBs were given to run to their end.
+    grace_cycles : int
+        How many they took of it.
     """
 
     mechanism: Mechanism
@@ -58,6 +62,8 @@ class PreemptReport:
     tbs: int
     warps: int
     occupied_bytes: int
+    grace: int | str = 0
+    grace_cycles: int = 0
 
 
 @dataclass(frozen=True)
@@ -92,20 +98,22 @@ class Preemption:
     def __init__(self, launcher: Launcher, time: SimulatedTime, inspection: Inspection):
         self._launcher, self._time, self._inspection = launcher, time, inspection
         self._host = launcher.host
-        self._asked: dict[int, tuple[Mechanism, int | str | None]] = {}  # what the last preempt of a slot was asked for
+        self._asked: dict[int, tuple[Mechanism, int | str | None, int | str]] = {}  # of each slot's last preempt
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                      patience: int | str | None = None, scramble: bool = False) -> None:
+                      patience: int | str | None = None, grace: int | str = 0, scramble: bool = False) -> None:
         """Ask for a preempt; see `Device.begin_preempt`."""
         self._launcher.check_device(launch)
         mechanism = _mechanism(mechanism, launch.device.geometry)
         _check_patience(mechanism, patience)
+        _check_grace(launch.device.geometry, grace)
         if launch.finished:
             return
         self._launcher.check_own(launch)
         if mechanism.has(Capability.STOPS_AT_POINTS):
             patience = default_patience(launch) if patience is None else patience
-            self._host.write("patience", patience_cycles(patience))
+            self._host.write("patience", waiting_cycles(patience))
+        self._host.write("grace", waiting_cycles(grace))
         before, launch.scramble = launch.scramble, scramble
         try:
             self._launcher.command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble))
@@ -114,7 +122,7 @@ class Preemption:
             if launch.finished:  # meanwhile: asking takes time too
                 return
             raise
-        self._asked[launch.slot] = mechanism, patience
+        self._asked[launch.slot] = mechanism, patience, grace
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Wait for the end of a preempt; see `Device.finish_preempt`."""
@@ -125,13 +133,13 @@ class Preemption:
         self._finish("preempt", launch, KernelState.PREEMPTING, limit)
         if launch.finished:
             return None
-        mechanism, patience = self._asked[launch.slot]
+        mechanism, patience, grace = self._asked[launch.slot]
         counter = {n: self._host.read(f"save_{n}") for n in
                    ("cycles", "data_bytes", "metadata_bytes", "registers", "lines", "tbs", "warps")}
         return PreemptReport(mechanism, counter["cycles"], self._host.read("drain_cycles"), patience,
                              counter["data_bytes"], counter["metadata_bytes"], counter["registers"],
                              counter["lines"], counter["tbs"], counter["warps"],
-                             counter["tbs"] * launch.occupied_tb_bytes)
+                             counter["tbs"] * launch.occupied_tb_bytes, grace, self._host.read("grace_cycles"))
 
     def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
         """Ask for a resume; see `Device.begin_resume`."""
@@ -229,5 +237,12 @@ def _check_patience(mechanism: Mechanism, given: int | str | None) -> None:
     if not mechanism.has(Capability.STOPS_AT_POINTS):
         raise DriverError(f"mechanism {mechanism.label!r} does not wait for preemption points: it takes no patience; "
                           "leave it out, or choose another mechanism")
-    if patience_cycles(given) is None:
+    if waiting_cycles(given) is None:
         raise DriverError(f"patience {given!r}: {WANTED}")
+
+
+def _check_grace(g: Geometry, given: int | str) -> None:
+    if waiting_cycles(given) is None:
+        raise DriverError(f"grace {given!r}: {WANTED}")
+    if waiting_cycles(given) and not g.grace:
+        raise DriverError(f"this machine ({g.name}) gives no grace: its geometry says grace = false; leave it out")

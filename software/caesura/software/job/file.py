@@ -10,7 +10,7 @@ import numpy as np
 from caesura.hw.arch.context import Capability, Mechanism
 from caesura.hw.arch.geometry import PRESETS, Geometry
 from caesura.software.kernels import KERNELS, SIZES
-from caesura.software.patience import WANTED, patience_cycles
+from caesura.software.waiting import WANTED, waiting_cycles
 
 from .arrays import INITS, ArraySpec, read_array
 from .geometry import load_geometry
@@ -25,7 +25,7 @@ _TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "ge
         "max_cycles")
 _RESULT = ("name", "expected", "atol", "rtol", "output")
 _PREEMPT = ("at", "every", "times", "mechanism", "with", "with_job", "size", "seed", "scramble", "gang", "patience",
-            "preempt")
+            "grace", "preempt")
 
 
 def _name(table: Table) -> str:
@@ -108,17 +108,24 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
         int(not every), mechanism, other,
         table.choice("size", SIZES, "small"), table.integer("seed", 1, 0), table.get("scramble", bool, False),
         table.get("gang", bool, False), tuple(_preemption(t, within) for t in inner) if inner or job is None
-        else job.preemptions, job, _patience(table, mechanism))
+        else job.preemptions, job, _patience(table, mechanism), _grace(table))
 
 
 def _patience(table: Table, mechanism: Mechanism) -> int | str | None:
     given = table.data.get("patience")
     if given is None:
         return None
-    if patience_cycles(given) is None:
+    if waiting_cycles(given) is None:
         raise table.error(f"{WANTED}, not {given!r}", "patience")
     if not mechanism.has(Capability.STOPS_AT_POINTS):
         raise table.error(f"mechanism {mechanism.label!r} does not wait for preemption points", "patience")
+    return given
+
+
+def _grace(table: Table) -> int | str:
+    given = table.data.get("grace", 0)
+    if waiting_cycles(given) is None:
+        raise table.error(f"{WANTED}, not {given!r}", "grace")
     return given
 
 

@@ -13,7 +13,8 @@ from .table import Table, read_toml
 __all__ = ["load_geometry"]
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Geometry) if field.name != "name")
-_KINDS = dict.fromkeys(_FIELDS, int) | {"bytes_per_cycle": float, "clock_mhz": float, "tb_compressor": bool}
+_KINDS = (dict.fromkeys(_FIELDS, int) | dict.fromkeys(("bytes_per_cycle", "clock_mhz"), float)
+          | dict.fromkeys(("tb_compressor", "grace"), bool))
 """What each key takes."""
 
 

@@ -76,7 +76,7 @@ class PreemptionSpec:
         What runs meanwhile is a kernel of the user's own: `other` is the path of its PTX.
     scramble, gang : bool
         As in `Device.preempt` and `Device.resume`.
-    patience : int, str or None
+    patience, grace : int, str or None
         As in `Device.preempt`.
     nested : tuple of PreemptionSpec
         Preemptions of the other kernel.
@@ -94,6 +94,7 @@ class PreemptionSpec:
     nested: tuple[PreemptionSpec, ...] = ()
     job: JobFile | None = None
     patience: int | str | None = None
+    grace: int | str = 0
 
 
 @dataclass(frozen=True)

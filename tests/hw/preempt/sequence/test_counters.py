@@ -59,7 +59,9 @@ def run(resume, lengths, quiet=()):
             ctx.set(dut.saving, 0)
             await cycle(ctx, some_cycle(rng) | {"released": 0})  # the command is taken
             ctx.set(begin, 1)
-            await cycle(ctx, some_cycle(rng) | {"released": 0})
+            grace = rng.getrandbits(32)
+            await cycle(ctx, some_cycle(rng) | {"released": 0, "grace_used": grace})
+            ctx.set(dut.grace_used, ~grace)
             ctx.set(begin, 0)
             ctx.set(dut.saving, not resume)
             happened = []
@@ -69,6 +71,7 @@ def run(resume, lengths, quiet=()):
                 await cycle(ctx, what)
             counters, expected = value(ctx.get(dut.counters)), (resumed if resume else saved)(happened)
             assert {name: counters[name] for name in expected} == expected
+            assert resume or counters["grace_cycles"] == grace
 
     simulate(dut, bench)
 

@@ -27,8 +27,9 @@ def some_kernel(g, rng, spare):
 
 
 def accepted_of(g, kernel, command):
+    same = "kernel", "again", "adopt", "mechanism", "scramble", "gang", "grace_used"
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
-            **{name: command[name] for name in ("kernel", "again", "adopt", "mechanism", "scramble", "gang")},
+            **{name: command[name] for name in same},
             "lines": -(-kernel["shared_bytes"] // 128), "row_words": row_words(kernel["registers"])}
 
 
@@ -47,7 +48,7 @@ def test_commands_one_after_the_other(name):
             ctx.set(dut.kernels[slot], kernel if slot == number else some_kernel(g, rng, 0))
         wanted = {"resume": rng.getrandbits(1), "adopt": 0, "kernel": number, "mechanism": rng.choice(list(Mechanism)),
                   "scramble": rng.getrandbits(1), "gang": rng.getrandbits(1), "again": rng.getrandbits(1),
-                  "patience": rng.choice([0, 1, 1000, UNLIMITED_PATIENCE])}
+                  "patience": rng.choice([0, 1, 1000, UNLIMITED_PATIENCE]), "grace_used": rng.getrandbits(32)}
         resume = wanted["resume"]
         small = not resume and spare < 0
         assert ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)

@@ -31,6 +31,8 @@ class PreemptCounters(wiring.Component):
     ----------
     begin_save, begin_restore : Signal, in
         A command was taken (the cycle before); resets its counters.
+    grace_used : Signal(32), in
+        Of the preempt, in the cycle of `begin_save`.
     saving : Signal, in
         A preempt is under way.
     tally, head_event, dropped, released, draining : in
@@ -42,6 +44,7 @@ class PreemptCounters(wiring.Component):
 
     begin_save: Signal
     begin_restore: Signal
+    grace_used: Signal
     saving: Signal
     tally: data.View
     head_event: data.View
@@ -56,7 +59,7 @@ class PreemptCounters(wiring.Component):
 
     def __init__(self, g: Geometry):
         super().__init__({
-            "begin_save": In(1), "begin_restore": In(1),
+            "begin_save": In(1), "begin_restore": In(1), "grace_used": In(32),
             "saving": In(1), "tally": In(save_tally(g)),
             "head_event": In(head_event(g)), "dropped": In(1), "released": In(1), "draining": In(1),
             "started": In(1), "issued": In(1), "read_valid": In(1),
@@ -89,6 +92,7 @@ class PreemptCounters(wiring.Component):
             m.d.sync += c.save_cycles.eq(saved_for)
         with m.If(self.begin_save):
             m.d.sync += [c[name].eq(0) for name in ("save_cycles", *gains)]
+            m.d.sync += c.grace_cycles.eq(self.grace_used)
 
         with m.If(self.started):
             m.d.sync += [c.restore_cycles.eq(restored_for), running.eq(1)]

@@ -170,6 +170,8 @@ class Sequencer(wiring.Component):
                                  ("ccb_base", "area_bytes", "registers", "warps")]
                     m.d.sync += [s[name].eq(wanted[name]) for name in (
                         "kernel", "again", "adopt", "mechanism", "scramble", "gang")]
+                    if g.grace:
+                        m.d.sync += s.grace_used.eq(wanted.grace_used)
                     m.d.sync += [
                         s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
                         s.row_words.eq(row_words(kernel.registers)), self.resume.eq(wanted.resume)]

@@ -1,0 +1,210 @@
+"""Grace: a preempt is kept from the engine while its TBs may run to their end, and who else may do what meanwhile."""
+
+import pytest
+
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.registers import UNLIMITED_GRACE
+from caesura.hw.device.command_processor import CommandProcessor
+from support.hw.command_driver import Driver
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate
+
+G = preset("tiny").replace(kernel_slots=3)
+
+
+def drive(scenario, g=G):
+    dut = component(CommandProcessor, g)
+
+    async def bench(ctx):
+        await scenario(ctx, dut, Driver(ctx, dut))
+
+    simulate(dut, bench)
+
+
+async def preempt(ctx, dut, driver, grace, kernel=1, state=KernelState.RUNNING, **fields):
+    """A kernel in `state` is preempted with so much grace; a register that is written later is not this preempt's."""
+    await driver.bring(kernel, state)
+    ctx.set(dut.grace, grace)
+    await driver.command(Command.PREEMPT, kernel, **fields)
+    ctx.set(dut.grace, 3)
+    assert driver.state(kernel) == KernelState.PREEMPTING and not ctx.get(dut.eligible)
+
+
+async def offered(ctx, dut):
+    """Wait until the engine is offered something."""
+    for _ in range(100):
+        if ctx.get(dut.engine.valid):
+            return
+        await ctx.tick()
+    raise AssertionError("the engine is offered nothing")
+
+
+@pytest.mark.parametrize("grace", [0, 1, 2, 9])
+def test_the_engine_gets_the_preempt_after_as_many_cycles_as_the_grace_has(grace):
+    async def scenario(ctx, dut, driver):
+        await preempt(ctx, dut, driver, grace)
+        for _ in range(grace):
+            assert not ctx.get(dut.engine.valid) and ctx.get(dut.busy)
+            await ctx.tick()
+        await driver.takes(1, 0, grace_used=grace)
+
+    drive(scenario)
+
+
+@pytest.mark.parametrize("grace", [7, UNLIMITED_GRACE])
+@pytest.mark.parametrize("done", [0, 1])
+def test_it_gets_it_at_once_when_no_tb_is_left(grace, done):
+    async def scenario(ctx, dut, driver):
+        await preempt(ctx, dut, driver, grace)
+        await ctx.tick().repeat(4)
+        assert not ctx.get(dut.engine.valid)
+        ctx.set(dut.present, 0)
+        ctx.set(dut.done, done << 1)
+        await ctx.tick()
+        await driver.takes(1, 0, grace_used=4)
+        await driver.result()
+        assert ctx.get(dut.finished) == done << 1
+        await driver.ends("preempted")
+        assert driver.state(1) == (KernelState.FINISHED if done else KernelState.PREEMPTED)
+
+    drive(scenario)
+
+
+def test_a_tb_that_is_half_launched_has_grace_too():
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, KernelState.RUNNING)
+        ctx.set(dut.present, 0)
+        ctx.set(dut.launching, {"valid": 1, "kernel": 1})
+        ctx.set(dut.grace, 50)
+        await driver.command(Command.PREEMPT, 1)
+        await ctx.tick().repeat(4)
+        ctx.set(dut.present, 0b010)
+        ctx.set(dut.launching.valid, 0)
+        for _ in range(46):
+            assert not ctx.get(dut.engine.valid)
+            await ctx.tick()
+        await driver.takes(1, 0, grace_used=50)
+
+    drive(scenario)
+
+
+def test_grace_without_end_ends_with_hasten():
+    async def scenario(ctx, dut, driver):
+        await preempt(ctx, dut, driver, UNLIMITED_GRACE)
+        await ctx.tick().repeat(300)
+        assert not ctx.get(dut.engine.valid)
+        await driver.command(Command.HASTEN, 1)
+        await ctx.tick()
+        await driver.takes(1, 0, grace_used=301)
+        assert ctx.get(dut.hasten)
+
+    drive(scenario)
+
+
+@pytest.mark.parametrize("saved", [0, 1])
+def test_abort_takes_the_preempt_back(saved):
+    async def scenario(ctx, dut, driver):
+        await preempt(ctx, dut, driver, 1000)
+        ctx.set(dut.saved, saved << 1)
+        await ctx.tick().repeat(5)
+        ctx.set(dut.command, {"valid": 1, "op": Command.ABORT, "kernel": 1})
+        assert driver.events() == {"preempted"}
+        await ctx.tick()
+        ctx.set(dut.command.valid, 0)
+        assert driver.state(1) == (KernelState.RESUMING if saved else KernelState.RUNNING)
+        assert driver.errors(1) == CommandError.ABORTED
+        assert ctx.get(dut.engine.valid) == saved
+        if saved:
+            await driver.takes(1, 1)
+        else:
+            ctx.set(dut.grace, 0)  # the next one has none
+            await driver.command(Command.PREEMPT, 1)
+            await driver.takes(1, 0, grace_used=0)
+
+    drive(scenario)
+
+
+def test_kill_ends_it():
+    async def scenario(ctx, dut, driver):
+        await preempt(ctx, dut, driver, 1000)
+        await ctx.tick().repeat(5)
+        await driver.command(Command.KILL, 1)
+        assert ctx.get(dut.kill) == 0b010 and not ctx.get(dut.engine.valid)
+        ctx.set(dut.present, 0)
+        await driver.ends("killed")
+        for _ in range(1000):
+            assert not ctx.get(dut.engine.valid)
+            await ctx.tick()
+        ctx.set(dut.grace, 0)
+        await driver.bring(1, KernelState.PREEMPTING)
+
+    drive(scenario)
+
+
+def test_others_have_the_engine_and_the_room_meanwhile():
+    async def scenario(ctx, dut, driver):
+        await preempt(ctx, dut, driver, 40)
+        await driver.command(Command.START, 0)
+        assert ctx.get(dut.eligible) == 0b001
+        ctx.set(dut.present, 0b011)
+        ctx.set(dut.grace, 0)
+        await driver.command(Command.PREEMPT, 0)
+        await driver.takes(0, 0, grace_used=0)
+        await ctx.tick().repeat(60)
+        assert not ctx.get(dut.engine.valid), "the engine has one at a time"
+        ctx.set(dut.present, 0b010)
+        await driver.result()
+        await driver.ends("preempted")
+        await driver.takes(1, 0, grace_used=40)
+
+    drive(scenario)
+
+
+def test_two_kernels_have_grace_at_a_time():
+    async def scenario(ctx, dut, driver):
+        await preempt(ctx, dut, driver, 40)
+        await driver.command(Command.START, 2)
+        ctx.set(dut.present, 0b110)
+        ctx.set(dut.grace, 5)
+        await driver.command(Command.PREEMPT, 2)
+        await ctx.tick().repeat(5)
+        await driver.takes(2, 0, grace_used=5)
+        ctx.set(dut.present, 0b010)
+        await driver.result()
+        await driver.ends("preempted")
+        await offered(ctx, dut)
+        await driver.takes(1, 0, grace_used=40)
+
+    drive(scenario)
+
+
+def test_tbs_that_a_withdrawn_resume_brings_back_have_grace():
+    async def scenario(ctx, dut, driver):
+        await preempt(ctx, dut, driver, 30, state=KernelState.RESUMING)
+        assert ctx.get(dut.withdraw)
+        ctx.set(dut.present, 0)  # nothing is back yet, but it comes
+        await ctx.tick().repeat(10)
+        ctx.set(dut.present, 0b010)
+        await driver.result(left=1)
+        await driver.ends("resumed")
+        assert driver.state(1) == KernelState.PREEMPTING
+        await offered(ctx, dut)
+        await driver.takes(1, 0, grace_used=30)
+
+    drive(scenario)
+
+
+def test_a_machine_without_grace_refuses_it():
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, KernelState.RUNNING)
+        for grace in (1, 1 << 31, UNLIMITED_GRACE):
+            ctx.set(dut.grace, grace)
+            await driver.command(Command.PREEMPT, 1, CommandError.UNKNOWN)
+        await driver.command(Command.START, 0)  # of other commands the register means nothing
+        ctx.set(dut.grace, 0)
+        await driver.command(Command.PREEMPT, 1)
+        await driver.takes(1, 0)
+
+    drive(scenario, G.replace(grace=False))

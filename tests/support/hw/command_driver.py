@@ -1,0 +1,102 @@
+"""Software and engine as a command processor sees them."""
+
+from caesura.hw.arch.commands import BUSY_STATES, Command, KernelState
+from caesura.hw.arch.faults import CommandError
+
+__all__ = ["FITTING", "Driver"]
+
+FITTING = {"grid_x": 5, "grid_y": 1, "grid_z": 2, "threads": 9, "warps": 2, "registers": 5, "shared_bytes": 129}
+"""Of a kernel that fits the preset `tiny`."""
+NONE = CommandError.NONE
+_IDLE, _RUNNING, _PREEMPTING, _PREEMPTED, _RESUMING, _FINISHED, _KILLING, _ADOPTING = KernelState
+
+
+class Driver:
+    """A command processor between software and an engine that the test plays."""
+
+    def __init__(self, ctx, dut):
+        self.ctx, self.dut = ctx, dut
+        for kernel in range(len(dut.kernels)):
+            for name, size in FITTING.items():
+                ctx.set(dut.kernels[kernel][name], size)
+        ctx.set(dut.engine.ready, 1)
+
+    def state(self, kernel):
+        return KernelState(self.ctx.get(self.dut.states[kernel]))
+
+    def errors(self, kernel):
+        return CommandError(self.ctx.get(self.dut.errors[kernel]))
+
+    async def command(self, op, kernel=0, error=NONE, **fields):
+        """Write a command; it is accepted, or refused with `error`."""
+        ctx, dut = self.ctx, self.dut
+        ctx.set(dut.command, {"valid": 1, "op": op, "kernel": kernel, **fields})
+        accepted = error == NONE
+        assert ctx.get(dut.refused) == (not accepted)
+        assert ctx.get(dut.start) == (1 << kernel if accepted and op in (Command.START, Command.ADOPT) else 0)
+        assert ctx.get(dut.invalidate) == (accepted and op in (Command.START, Command.RESUME))
+        await ctx.tick()
+        ctx.set(dut.command.valid, 0)
+
+    async def takes(self, kernel, resume, **payload):
+        """The engine is offered a command in this cycle, and takes it."""
+        ctx, dut = self.ctx, self.dut
+        offered = ctx.get(dut.engine.payload)
+        assert ctx.get(dut.engine.valid) and (offered.kernel, offered.resume) == (kernel, resume)
+        assert {name: getattr(offered, name) for name in payload} == payload
+        await ctx.tick()
+        assert not ctx.get(dut.engine.valid)
+
+    async def result(self, error=NONE, left=0):
+        """The engine ends what it has; leaves the events to be looked at in this cycle."""
+        ctx, dut = self.ctx, self.dut
+        ctx.set(dut.result, {"valid": 1, "error": error, "left": left})
+        await ctx.tick()
+        ctx.set(dut.result.valid, 0)
+
+    def events(self):
+        ctx, dut = self.ctx, self.dut
+        return {name for name in ("preempted", "resumed", "killed", "adopted") if ctx.get(getattr(dut, name))}
+
+    async def ends(self, *events):
+        """These events come in this cycle."""
+        assert self.events() == set(events)
+        await self.ctx.tick()
+        assert not self.events() & set(events)
+
+    async def bring(self, kernel, state):
+        """Bring an idle kernel to a state; the engine has what is under way."""
+        ctx, dut = self.ctx, self.dut
+        bit = 1 << kernel
+        if state == _ADOPTING:
+            await self.command(Command.ADOPT, kernel)
+            await self.takes(kernel, 0, adopt=1)
+        elif state != _IDLE:
+            await self.command(Command.START, kernel)
+            assert ctx.get(dut.eligible) == bit and self.state(kernel) == _RUNNING
+            assert (ctx.get(dut.footprints[kernel].rows), ctx.get(dut.footprints[kernel].lines)) == (3, 2)
+            ctx.set(dut.present, bit)
+        if state == _FINISHED:
+            ctx.set(dut.present, 0)
+            ctx.set(dut.done, bit)
+            assert ctx.get(dut.finished) == bit
+            await ctx.tick()
+            ctx.set(dut.done, 0)
+            assert not ctx.get(dut.finished)
+        if state in (_PREEMPTING, _PREEMPTED, _RESUMING):
+            await self.command(Command.PREEMPT, kernel)
+            await self.takes(kernel, 0)
+            assert ctx.get(dut.busy)
+        if state in (_PREEMPTED, _RESUMING):
+            ctx.set(dut.saved, bit)
+            ctx.set(dut.present, 0)
+            await self.result()
+            await self.ends("preempted")
+        if state == _RESUMING:
+            await self.command(Command.RESUME, kernel)
+            await self.takes(kernel, 1, again=0)
+        if state == _KILLING:
+            await self.command(Command.KILL, kernel)
+        assert self.state(kernel) == state
+        assert ctx.get(dut.eligible) == (bit if state == _RUNNING else 0)
+        assert ctx.get(dut.busy) == (state in BUSY_STATES)

@@ -1,0 +1,208 @@
+"""Preempts that give thread blocks time to run to their end, through the Python API, on both machines."""
+
+import numpy as np
+import pytest
+
+from caesura import open_device
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.software.compiler import compile_ptx
+from caesura.software.driver import CycleLimit, DriverError
+from support.sim.stirring import BLOCKS, Stirring
+
+TINY = preset("tiny")
+LONG = 1 << 20
+THREADS, UNEVEN_BLOCKS = 2 * TINY.warp_size, 9
+UNEVEN = """
+.version 8.0
+.target sm_70
+.address_size 64
+.visible .entry uneven(.param .u64 output, .param .u32 rounds)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<9>;
+    .reg .b64 %a<4>;
+    ld.param.u64 %a0, [output];
+    ld.param.u32 %r0, [rounds];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r4, %r1, %r2, %r3;
+    mul.wide.u32 %a1, %r4, 4;
+    add.u64 %a0, %a0, %a1;
+    and.b32 %r5, %r1, 3;
+    add.u32 %r5, %r5, 1;
+    mul.lo.u32 %r5, %r5, %r0;
+    mov.u32 %r6, 0;
+LOOP:
+    mad.lo.u32 %r4, %r4, 1664525, 1013904223;
+    add.u32 %r6, %r6, 1;
+    setp.lt.u32 %p0, %r6, %r5;
+    @%p0 bra LOOP;
+    st.global.u32 [%a0], %r4;
+    ret;
+}
+"""
+
+
+@pytest.fixture(params=["golden", "rtl"])
+def device(request):
+    with open_device(request.param, TINY, memory_bytes=1 << 20) as device:
+        yield device
+
+
+class Uneven:
+    """A launch whose thread blocks take one to four times as long as the shortest."""
+
+    def __init__(self, device, rounds=20):
+        self.device, self.rounds = device, rounds
+        self.output = device.zeros(THREADS * UNEVEN_BLOCKS, np.uint32)
+        self.launch = device.load(compile_ptx(UNEVEN).values())["uneven"](UNEVEN_BLOCKS, THREADS, [self.output, rounds])
+
+    def finishes(self):
+        self.device.wait(self.launch)
+        values = np.arange(THREADS * UNEVEN_BLOCKS, dtype=np.uint32)
+        rounds = (np.arange(len(values)) // THREADS % 4 + 1) * self.rounds
+        for k in range(rounds.max()):
+            values = np.where(k < rounds, values * np.uint32(1664525) + np.uint32(1013904223), values)
+        assert np.array_equal(self.output, values)
+
+
+def test_thread_blocks_run_to_their_end_and_no_fresh_ones_begin(device):
+    work = Stirring(device, 3)
+    device.advance(300)
+    report = device.preempt(work.launch, "live+cp", grace="unlimited")
+    assert report is not None and report.tbs == report.data_bytes == 0 and report.grace == "unlimited"
+    assert report.grace_cycles > 0 == report.drain_cycles
+    done, of_all = work.launch.progress
+    assert 0 < done < of_all == BLOCKS and work.launch.state is KernelState.PREEMPTED
+    assert device.fields("status")["resident"] == 0 and not device.context(work.launch)
+    device.resume(work.launch)
+    work.finishes()
+
+
+def test_what_has_not_ended_by_then_is_saved(device):
+    """TBs end one after the other: the longer the grace, the more of them, and none is lost."""
+    found = set()
+    for grace in (0, 1, 40, 100, 160, 250, 400, 800, 4000):
+        work = Uneven(device)
+        device.advance(120)
+        report = device.preempt(work.launch, "live", grace=grace, scramble=True)
+        assert report is not None and report.grace == grace
+        assert report.grace_cycles == grace if report.tbs else report.grace_cycles <= grace
+        done, _ = work.launch.progress
+        assert done + report.tbs == min(UNEVEN_BLOCKS, TINY.tb_slots), "all that had begun, and no other"
+        assert len(device.context(work.launch)) == report.tbs
+        found.add(report.tbs)
+        device.resume(work.launch)
+        work.finishes()
+    assert found >= {0, min(UNEVEN_BLOCKS, TINY.tb_slots)} and len(found) > 2, found
+
+
+def test_it_may_finish_in_its_grace(device):
+    work = Uneven(device)
+    for _ in range(UNEVEN_BLOCKS):
+        device.advance(200)
+        report = device.preempt(work.launch, grace="unlimited")
+        if report is None:
+            break
+        device.resume(work.launch)
+    else:
+        pytest.fail("it has not finished")
+    assert work.launch.finished
+    work.finishes()
+
+
+def test_another_has_the_room_that_becomes_free_and_may_be_preempted_and_resumed(device):
+    first = Uneven(device, 200)
+    device.advance(120)
+    device.begin_preempt(first.launch, "live", grace="unlimited")
+    second = Stirring(device, 4)
+    device.advance(400)
+    assert first.launch.state is KernelState.PREEMPTING
+    assert device.preempt(second.launch, "live+cp").grace == 0
+    device.resume(second.launch)
+    assert first.launch.state is KernelState.PREEMPTING, "the engine waited for it"
+    second.finishes()
+    report = device.finish_preempt(first.launch)
+    assert report is not None and report.tbs == 0
+    device.resume(first.launch)
+    first.finishes()
+
+
+def test_a_kernel_that_never_ends_is_hastened(device):
+    work = Stirring(device, LONG)
+    device.advance(300)
+    with pytest.raises(CycleLimit, match="preempt of kernel 'stir' has not ended"):
+        device.preempt(work.launch, "live+cp", grace="unlimited", max_cycles=2000)
+    assert work.launch.state is KernelState.PREEMPTING
+    device.hasten(work.launch)
+    report = device.finish_preempt(work.launch)
+    assert report is not None and report.tbs == TINY.tb_slots and report.grace_cycles >= 2000 > report.save_cycles
+    device.resume(work.launch)
+    device.kill(work.launch)
+
+
+def test_it_is_aborted_and_has_no_grace_the_next_time(device):
+    work = Stirring(device, 6)
+    device.advance(300)
+    device.begin_preempt(work.launch, grace="unlimited")
+    device.advance(50)
+    device.abort(work.launch)
+    assert work.launch.state is KernelState.RUNNING and work.launch.outcome is CommandError.ABORTED
+    report = device.preempt(work.launch)
+    assert report is not None and report.tbs and report.grace == report.grace_cycles == 0
+    device.resume(work.launch)
+    work.finishes()
+
+
+def test_it_is_killed(device):
+    work = Stirring(device, LONG)
+    device.advance(300)
+    device.begin_preempt(work.launch, grace="unlimited")
+    device.advance(50)
+    device.kill(work.launch)
+    assert work.launch.ended and device.fields("status")["resident"] == 0
+    device.advance(50)
+    Stirring(device, 2).finishes()
+
+
+def test_tbs_that_a_withdrawn_resume_brought_back_have_grace(device):
+    work = Stirring(device, 3)
+    device.advance(300)
+    device.preempt(work.launch, "live")
+    device.begin_resume(work.launch)
+    device.advance(40)
+    report = device.preempt(work.launch, "live", grace="unlimited")
+    assert report is not None and report.tbs == 0 and device.fields("status")["resident"] == 0
+    done, _ = work.launch.progress
+    assert done + len(device.context(work.launch)) == TINY.tb_slots
+    device.resume(work.launch)
+    work.finishes()
+
+
+@pytest.mark.parametrize("grace", [-1, 1 << 32, 1.5, "long", True, None])
+def test_what_is_no_grace_is_refused_and_nothing_happens(grace):
+    with open_device("golden", TINY, memory_bytes=1 << 20) as device:
+        work = Stirring(device, 2)
+        with pytest.raises(DriverError, match="grace .*'unlimited', is wanted"):
+            device.preempt(work.launch, grace=grace)
+        assert work.launch.state is KernelState.RUNNING
+        work.finishes()
+
+
+@pytest.mark.parametrize("backend", ["golden", pytest.param("rtl", marks=pytest.mark.full)])
+def test_a_machine_without_grace_gives_none(backend):
+    with open_device(backend, TINY.replace(name="strict", grace=False), memory_bytes=1 << 20) as device:
+        work = Stirring(device, 3)
+        device.advance(100)
+        with pytest.raises(DriverError, match=r"gives no grace: its geometry says grace = false"):
+            device.preempt(work.launch, grace=5)
+        device.write("grace", 5)
+        device.write("command", op=Command.PREEMPT, kernel=work.launch.slot, mechanism=0)
+        assert device.fields("status")["error"] == CommandError.UNKNOWN
+        report = device.preempt(work.launch)
+        assert report is not None and report.tbs
+        device.resume(work.launch)
+        work.finishes()
