@@ -85,7 +85,7 @@ def test_thread_blocks_run_to_their_end_and_no_fresh_ones_begin(device):
 def test_what_has_not_ended_by_then_is_saved(device):
     """TBs end one after the other: the longer the grace, the more of them, and none is lost."""
     found = set()
-    for grace in (0, 1, 40, 100, 160, 250, 400, 800, 4000):
+    for grace in (0, 1, 40, 100, 160, 250, 400, 600, 800, 4000):
         work = Uneven(device)
         device.advance(120)
         report = device.preempt(work.launch, "live", grace=grace, scramble=True)

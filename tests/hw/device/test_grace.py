@@ -7,6 +7,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import UNLIMITED_GRACE
 from caesura.hw.device.command_processor import CommandProcessor
+from caesura.hw.device.kernel_slot import KernelSlot
 from support.hw.command_driver import Driver
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
@@ -103,10 +104,10 @@ def test_grace_without_end_ends_with_hasten():
     drive(scenario)
 
 
-@pytest.mark.parametrize("saved", [0, 1])
-def test_abort_takes_the_preempt_back(saved):
+@pytest.mark.parametrize("saved, again", [(0, 0), (0, 7), (1, 0)])
+def test_abort_takes_the_preempt_back(saved, again):
     async def scenario(ctx, dut, driver):
-        await preempt(ctx, dut, driver, 1000)
+        await preempt(ctx, dut, driver, UNLIMITED_GRACE)
         ctx.set(dut.saved, saved << 1)
         await ctx.tick().repeat(5)
         ctx.set(dut.command, {"valid": 1, "op": Command.ABORT, "kernel": 1})
@@ -119,9 +120,11 @@ def test_abort_takes_the_preempt_back(saved):
         if saved:
             await driver.takes(1, 1)
         else:
-            ctx.set(dut.grace, 0)  # the next one has none
+            ctx.set(dut.grace, again)  # the next one has its own
             await driver.command(Command.PREEMPT, 1)
-            await driver.takes(1, 0, grace_used=0)
+            for _ in range(again):
+                await ctx.tick()
+            await driver.takes(1, 0, grace_used=again)
 
     drive(scenario)
 
@@ -208,3 +211,21 @@ def test_a_machine_without_grace_refuses_it():
         await driver.takes(1, 0)
 
     drive(scenario, G.replace(grace=False))
+
+
+@pytest.mark.parametrize("grace", [UNLIMITED_GRACE - 1, UNLIMITED_GRACE])
+def test_grace_without_end_outlasts_its_counter(grace):
+    slot = component(KernelSlot, G)
+
+    async def bench(ctx):
+        ctx.set(slot.present, 1)
+        ctx.set(slot.grace, grace)
+        ctx.set(slot.takes.preempt, 1)
+        await ctx.tick()
+        ctx.set(slot.takes.preempt, 0)
+        assert ctx.get(slot.graceful)
+        ctx.set(slot.grace_left, 3)  # so long after
+        await ctx.tick().repeat(3)
+        assert ctx.get(slot.graceful) == (grace == UNLIMITED_GRACE)
+
+    simulate(slot, bench)

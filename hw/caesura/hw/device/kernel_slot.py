@@ -44,7 +44,7 @@ class KernelSlot(wiring.Component):
         A preempt waits for the engine; a resume, or an adoption, is to be carried out; the preempt
         is not to wait for preemption points.
     graceful : Signal, out
-        TBs of the kernel that is to be preempted run to their end meanwhile.
+        While `waits`: TBs of the kernel run to their end meanwhile.
     grace_left : Signal(32), out
         Of the last grace, in cycles; of one without end as if it had one.
     first : Signal, out
@@ -145,7 +145,7 @@ class KernelSlot(wiring.Component):
             m.d.sync += [self.grace_left.eq(self.grace), self.graceful.eq(self.grace != 0),
                          endless.eq(self.grace == UNLIMITED_GRACE)]
         with m.Elif(self.graceful):
-            with m.If(over | self.hasty | self.takes.abort | self.takes.kill):
+            with m.If(over | self.hasty):
                 m.d.sync += self.graceful.eq(0)
             with m.Else():
                 m.d.sync += [self.grace_left.eq(self.grace_left - 1),
