@@ -1,72 +1,23 @@
 """Preempts that give thread blocks time to run to their end, through the Python API, on both machines."""
 
-import numpy as np
 import pytest
 
 from caesura import open_device
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
-from caesura.software.compiler import compile_ptx
 from caesura.software.driver import CycleLimit, DriverError
 from support.sim.stirring import BLOCKS, Stirring
+from support.sim.uneven import UNEVEN_BLOCKS, Uneven
 
 TINY = preset("tiny")
 LONG = 1 << 20
-THREADS, UNEVEN_BLOCKS = 2 * TINY.warp_size, 9
-UNEVEN = """
-.version 8.0
-.target sm_70
-.address_size 64
-.visible .entry uneven(.param .u64 output, .param .u32 rounds)
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<9>;
-    .reg .b64 %a<4>;
-    ld.param.u64 %a0, [output];
-    ld.param.u32 %r0, [rounds];
-    mov.u32 %r1, %ctaid.x;
-    mov.u32 %r2, %ntid.x;
-    mov.u32 %r3, %tid.x;
-    mad.lo.u32 %r4, %r1, %r2, %r3;
-    mul.wide.u32 %a1, %r4, 4;
-    add.u64 %a0, %a0, %a1;
-    and.b32 %r5, %r1, 3;
-    add.u32 %r5, %r5, 1;
-    mul.lo.u32 %r5, %r5, %r0;
-    mov.u32 %r6, 0;
-LOOP:
-    mad.lo.u32 %r4, %r4, 1664525, 1013904223;
-    add.u32 %r6, %r6, 1;
-    setp.lt.u32 %p0, %r6, %r5;
-    @%p0 bra LOOP;
-    st.global.u32 [%a0], %r4;
-    ret;
-}
-"""
 
 
 @pytest.fixture(params=["golden", "rtl"])
 def device(request):
     with open_device(request.param, TINY, memory_bytes=1 << 20) as device:
         yield device
-
-
-class Uneven:
-    """A launch whose thread blocks take one to four times as long as the shortest."""
-
-    def __init__(self, device, rounds=20):
-        self.device, self.rounds = device, rounds
-        self.output = device.zeros(THREADS * UNEVEN_BLOCKS, np.uint32)
-        self.launch = device.load(compile_ptx(UNEVEN).values())["uneven"](UNEVEN_BLOCKS, THREADS, [self.output, rounds])
-
-    def finishes(self):
-        self.device.wait(self.launch)
-        values = np.arange(THREADS * UNEVEN_BLOCKS, dtype=np.uint32)
-        rounds = (np.arange(len(values)) // THREADS % 4 + 1) * self.rounds
-        for k in range(rounds.max()):
-            values = np.where(k < rounds, values * np.uint32(1664525) + np.uint32(1013904223), values)
-        assert np.array_equal(self.output, values)
 
 
 def test_thread_blocks_run_to_their_end_and_no_fresh_ones_begin(device):

@@ -222,8 +222,8 @@ class _Runner:
 
         kernel, job = self.others[_key(spec)]
         result = interrupt(self.device, launch, kernel, job, at, spec.mechanism, patience=spec.patience,
-                           grace=spec.grace, scramble=spec.scramble, gang=spec.gang, max_cycles=self.left,
-                           progress=self.progress, drive=drive)
+                           grace=spec.grace, restart=spec.restart, scramble=spec.scramble, gang=spec.gang,
+                           max_cycles=self.left, progress=self.progress, drive=drive)
         return Preempted(spec, result, nested, missed)
 
 

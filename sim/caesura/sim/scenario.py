@@ -254,8 +254,9 @@ def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regul
 
 
 def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int, mechanism: Mechanism, *,
-              patience: int | str | None = None, grace: int | str = 0, scramble: bool = False, gang: bool = False,
-              max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None,
+              patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
+              scramble: bool = False, gang: bool = False, max_cycles: int = 5_000_000,
+              progress: Callable[[str], None] = lambda text: None,
               drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
     """Preempt a launch now, run another kernel to its end, resume; `rest_cycles` of the result is 0.
 
@@ -270,14 +271,14 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
         For the result.
     drive : callable, optional
         Brings the other launch to its end and returns the cycles; ``device.wait`` unless given.
-    mechanism, patience, grace, scramble, gang, max_cycles, progress
+    mechanism, patience, grace, restart, scramble, gang, max_cycles, progress
         As in `run_preemption`.
     """
     g, image = device.geometry, launch.kernel.image
     progress(f"{image.name}: preempting")
     others = _regular_traffic(device)
-    saved = device.preempt(launch, mechanism, patience=patience, grace=grace, scramble=scramble,
-                           max_cycles=max_cycles)
+    saved = device.preempt(launch, mechanism, patience=patience, grace=grace, restart=restart,
+                           scramble=scramble, max_cycles=max_cycles)
     others = _regular_traffic(device) - others
     contexts = device.context(launch) if saved else []
     progress(f"{kernel.image.name}: running")
@@ -302,8 +303,9 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
 
 
 def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: Mechanism, *,
-                   patience: int | str | None = None, grace: int | str = 0, scramble: bool = False,
-                   gang: bool = False, max_cycles: int = 5_000_000, progress: Callable[[str], None] = lambda text: None
+                   patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
+                   scramble: bool = False, gang: bool = False, max_cycles: int = 5_000_000,
+                   progress: Callable[[str], None] = lambda text: None
                    ) -> PreemptionResult:
     """Launch `work`, preempt it after `at` cycles, run `other` to its end, resume, and compare all arrays.
 
@@ -318,7 +320,7 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
     progress(f"{work.image.name}: running")
     device.advance(at)
     result = interrupt(device, launch, other_kernel, other.job, at, mechanism, patience=patience, grace=grace,
-                       scramble=scramble, gang=gang, max_cycles=max_cycles, progress=progress)
+                       restart=restart, scramble=scramble, gang=gang, max_cycles=max_cycles, progress=progress)
     rest = device.wait(launch, max_cycles) if result.resume else 0
     own = {f"{work.image.name}.{name}": count for name, count in differences(work.job, arrays).items()}
     return dataclasses.replace(result, rest_cycles=rest, differences=own | result.differences)

@@ -111,6 +111,8 @@ class Geometry:
         The machine has mechanism ``live+tb`` and reads what it wrote.
     grace : bool
         A preempt can give TBs time to run to their end before it stops them.
+    restart : bool
+        A preempt can drop what TBs have done, so that they begin anew when they are resumed.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Geometry:
     exchange_lanes: int = 4
     tb_compressor: bool = True
     grace: bool = True
+    restart: bool = True
 
     def __post_init__(self):
         def check(condition: bool, text: str):

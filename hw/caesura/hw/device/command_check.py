@@ -99,5 +99,7 @@ class CommandCheck(wiring.Component):
             strange = command.mechanism > max(mechanisms_of(self.geometry))
             if not self.geometry.grace:
                 strange |= self.grace != 0
+            if not self.geometry.restart:
+                strange |= command.restart
             with m.If(strange):
                 m.d.comb += self.error.eq(CommandError.UNKNOWN)

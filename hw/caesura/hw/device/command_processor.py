@@ -194,7 +194,7 @@ class CommandProcessor(wiring.Component):
                                              | (command.op == Command.RESUME))),
             write.kernel.eq(command.kernel),
             *(write.parameters[name].eq(command[name])
-              for name in ("mechanism", "scramble", "gang")),
+              for name in ("mechanism", "scramble", "gang", "restart")),
             write.parameters.patience.eq(self.patience), write.grace.eq(self.grace),
             queue.graceful.eq(Cat(slot.graceful for slot in slots)),
             *(queue.grace_left[k].eq(slot.grace_left) for k, slot in enumerate(slots)),

@@ -30,7 +30,8 @@ def resident_tb(g: Geometry) -> data.StructLayout:
 def command_parameters() -> data.StructLayout:
     """What software says of a preempt and of the resume after it, as in registers ``command`` and
     ``patience``."""
-    return data.StructLayout({"mechanism": 4, "scramble": 1, "gang": 1, "patience": 32})
+    return data.StructLayout({"mechanism": 4, "scramble": 1, "gang": 1, "restart": 1,
+                              "patience": 32})
 
 
 def command(g: Geometry) -> data.StructLayout:

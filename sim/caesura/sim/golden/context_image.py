@@ -48,16 +48,21 @@ class SavedBlock:
     lines: int
 
 
-def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> SavedBlock:
+def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False, restart: bool = False) -> SavedBlock:
     """Return the image of a stopped TB; the TB is unchanged.
+
+    With `restart` it is that of the TB as it was launched (flushing: Chimera).
 
     With `scramble`, live registers never written are saved as well: a restore fills what was not saved with
     random bits, and those must still read zero. Lanes that are not live are saved inverted, and so are predicates and
     uniform registers that are not live.
     """
     g, kernel = tb.g, tb.kernel
-    alive = [warp for warp in tb.warps if warp.live]
-    live_only = mechanism.has(Capability.SAVES_LIVE_ONLY)
+    if restart:
+        alive = [Warp(g, tb, warp.index, warp.launched) for warp in tb.warps]
+    else:
+        alive = [warp for warp in tb.warps if warp.live]
+    live_only = restart or mechanism.has(Capability.SAVES_LIVE_ONLY)
     parts: list[np.ndarray] = []
     table: list[int] = []
     registers = register_words = 0
@@ -65,7 +70,7 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
     before: dict[int, int] = {}
     for warp in alive:
         live = saved_by(warp.live_vector if live_only and not warp.between else ALL_LIVE, kernel.registers)
-        saved = [r for r in live.registers if scramble or not live_only or warp.valid >> r & 1]
+        saved = [r for r in live.registers if scramble and not restart or not live_only or warp.valid >> r & 1]
         codes, words = _encoded(warp, saved, mechanism, scramble, history)
         uniforms = _kept(warp.uniforms, warp.uniforms_written, live.uniforms, 0xFFFF_FFFF, scramble)
         parts += [np.array(_warp_record(warp, live, scramble, uniforms, before), np.uint32), words]
@@ -76,7 +81,8 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False) -> Saved
         registers += len(saved)
         register_words += len(words)
     shared_offset = 4 * sum(map(len, parts)) if kernel.lines else 0
-    lines = [k for k in range(kernel.lines) if not live_only or tb.lines_valid >> k & 1]
+    valid = 0 if restart else tb.lines_valid
+    lines = [k for k in range(kernel.lines) if not live_only or valid >> k & 1]
     bitmap = sum(1 << k for k in lines)
     parts.append(np.array([bitmap >> low & 0xFFFF_FFFF for low in range(0, kernel.lines, 32)], np.uint32))
     parts.append(tb.views[2].reshape(-1, LINE_WORDS)[lines].ravel())

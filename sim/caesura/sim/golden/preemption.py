@@ -32,6 +32,7 @@ class _Preempt:
     patience: int
     began: int
     deadline: int | None  # the last cycle of its grace, if it has one
+    restart: bool
     grace_used: int = 0
 
 
@@ -65,6 +66,7 @@ class Preemption:
         self._deadline: int | None = None  # the last cycle in which warps run on to a preemption point
         self._mechanism: Mechanism = Mechanism.OCCUPIED
         self._scramble: np.random.Generator | None = None
+        self._restart = False
         self._generation = 0
         self._began = 0
         self._graceful: list[_Preempt] = []  # whose TBs have grace
@@ -98,9 +100,9 @@ class Preemption:
     # Commands
 
     def preempt(self, kernel: Kernel, mechanism: Mechanism, scramble: np.random.Generator | None = None,
-                patience: int = UNLIMITED_PATIENCE, grace: int = 0) -> None:
-        """Begin to take the TBs of a kernel off the SM, when it is its turn; `patience` and `grace` as in the register
-        map.
+                patience: int = UNLIMITED_PATIENCE, grace: int = 0, restart: bool = False) -> None:
+        """Begin to take the TBs of a kernel off the SM, when it is its turn; `patience`, `grace` and `restart` as in
+        the register map.
 
         Ends at its turn with an error, nothing changed, if a save area is too small (`AREA_TOO_SMALL`) or not in
         memory (`BUS_ERROR`). A resume of the kernel ends first.
@@ -109,7 +111,7 @@ class Preemption:
         kernel.state, kernel.error = KernelState.PREEMPTING, CommandError.NONE
         began = self.machine.cycle
         preempt = _Preempt(kernel, mechanism, scramble, patience, began,
-                           began + grace - 1 if grace != UNLIMITED_GRACE else None)
+                           began + grace - 1 if grace != UNLIMITED_GRACE else None, restart)
         if grace:
             self._graceful.append(preempt)
             self.machine.attention = True
@@ -217,12 +219,12 @@ class Preemption:
             self.counters |= dict.fromkeys(("save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
                                             "save_tbs", "save_warps"), 0)
             self.kernel, self._began = kernel, self.machine.cycle
-            self._mechanism, self._scramble = mechanism, preempt.scramble
+            self._mechanism, self._scramble, self._restart = mechanism, preempt.scramble, preempt.restart
             self.counters["grace_cycles"] = preempt.grace_used
             self._generation = self._generation + 1 & 0xFFFF_FFFF
             kernel.stopping = True
             self.machine.attention = True
-            if not mechanism.has(Capability.STOPS_AT_POINTS):
+            if self._restart or not mechanism.has(Capability.STOPS_AT_POINTS):
                 self._stop(kernel)
             elif patience != UNLIMITED_PATIENCE:
                 self._deadline = self._began + patience
@@ -272,8 +274,8 @@ class Preemption:
     def _write(self, tb: ThreadBlock) -> None:
         """Write a TB's image and its committed CCB entry."""
         g, descriptor = self.machine.g, tb.kernel.descriptor
-        block = save(tb, self._mechanism, self._scramble is not None)
-        if self.machine.checker is not None:
+        block = save(tb, self._mechanism, self._scramble is not None, self._restart)
+        if self.machine.checker is not None and not self._restart:
             self.machine.checker.saved(tb)
         area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, tb.entry)
         words = self.machine.views[2]

@@ -204,10 +204,10 @@ class Bench:
         return CommandError(self.fields(f"kernel[{slot}].state")["error"])
 
     def command(self, op: Command, slot: int, mechanism: Mechanism = Mechanism.OCCUPIED, scramble: bool = False,
-                gang: bool = False):
+                gang: bool = False, restart: bool = False):
         """Write the command register."""
         self.set("command", op=op, kernel=slot, mechanism=mechanism, scramble=int(scramble),
-                 gang=int(gang))
+                 gang=int(gang), restart=int(restart))
 
     def start(self, slot: int) -> None:
         """Start a loaded kernel.

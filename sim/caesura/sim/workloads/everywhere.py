@@ -266,7 +266,7 @@ class Campaign:
             yield Outcome(cycle, requests, saved, self._wrong())
 
     def results(self, mechanism: Mechanism, cycles: Iterable[int], drive: Callable[[Launch], int] | None = None,
-                patience: Patience = UNLIMITED) -> Iterator[tuple[PreemptionResult, bool]]:
+                patience: Patience = UNLIMITED, restart: bool = False) -> Iterator[tuple[PreemptionResult, bool]]:
         """Yield each preemption with all that was measured of it, and whether everything came out right.
 
         Each is a run of its own, which is at its end while the caller has its result.
@@ -278,22 +278,23 @@ class Campaign:
             Of the requests, from the launch, ascending.
         drive : callable, optional
             As of `scenario.interrupt`.
-        patience : int or str, optional
+        patience, restart : int or str, bool
             As of `Device.preempt`.
         """
         for cycle in self._at_each(cycles):
-            result = self.once(mechanism, cycle, self._given(mechanism, patience), drive=drive)
+            result = self.once(mechanism, cycle, self._given(mechanism, patience), restart=restart, drive=drive)
             yield result, result.correct and not self._wrong()
 
     def once(self, mechanism: Mechanism, cycle: int, patience: int | str | None = None, *, gang: bool = False,
-             drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
+             restart: bool = False, drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
         """Preempt now, at a `cycle`, run the neighbour, resume, and bring the kernel to its end."""
         def noted(launch: Launch) -> int:
             self._note(launch)
             return drive(launch) if drive else self.device.wait(launch, self.max_cycles)
 
         result = interrupt(self.device, self._launch, self._other, self.neighbour.job, cycle, mechanism,
-                           patience=patience, gang=gang, max_cycles=self.max_cycles, drive=noted)
+                           patience=patience, gang=gang, restart=restart, max_cycles=self.max_cycles,
+                           drive=noted)
         rest = self.device.wait(self._launch, self.max_cycles) if result.resume else 0
         return dataclasses.replace(result, rest_cycles=rest)
 

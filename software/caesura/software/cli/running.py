@@ -61,7 +61,7 @@ class RunOptions:
         What runs meanwhile: a shipped kernel, or a file and its job.
     mechanism : str
     patience, grace : int or str
-    scramble, gang : bool
+    restart, scramble, gang : bool
     size, seed : str, int
         Of jobs of shipped kernels.
     geometry : Geometry
@@ -81,6 +81,7 @@ class RunOptions:
     mechanism: str | None
     patience: int | str | None
     grace: int | str | None
+    restart: bool
     scramble: bool
     gang: bool
     size: str | None
@@ -101,7 +102,7 @@ class RunOptions:
         if self.mechanism:
             given["mechanism"] = Mechanism.of(self.mechanism)
         given |= {name: getattr(self, name) for name in ("patience", "grace") if getattr(self, name) is not None}
-        given |= {name: True for name in ("scramble", "gang") if getattr(self, name)}
+        given |= {name: True for name in ("restart", "scramble", "gang") if getattr(self, name)}
         if self.other:
             given |= {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1,
                       "job": load_job(self.other_job) if self.other_job else None}
@@ -125,6 +126,8 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--mechanism", type=Choice([m.label for m in Mechanism]), help="[default: live]"),
     patience_option,
     grace_option,
+    click.option("--restart", is_flag=True, help="Nothing is saved of thread blocks: they stop at once and begin anew "
+                 "later. Of idempotent kernels only."),
     click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits, and lanes "
                  "that have exited changed."),
     click.option("--gang", is_flag=True, help="TBs start together when all are back, rather than each when it is."),

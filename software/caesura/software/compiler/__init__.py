@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["AssemblerError", "CompileError", "CompileOptions", "Compiled", "ImageError", "KernelImage", "Parameter",
            "assemble", "compile_module", "compile_ptx", "disassemble", "disassemble_word", "kernel_names", "listing",
-           "load_elf", "read_source", "save_elf", "stored_module"]
+           "load_elf", "read_source", "save_elf", "spoilers", "stored_module"]
 
 _PLACES = {
     "AssemblerError": ".codegen.assemble", "assemble": ".codegen.assemble",
     "disassemble": ".codegen.disassemble", "disassemble_word": ".codegen.disassemble",
     "load_elf": ".codegen.elf", "save_elf": ".codegen.elf",
-    "listing": ".codegen.listing",
+    "listing": ".codegen.listing", "spoilers": ".preemption.restartable",
     "compile_module": ".pipeline", "compile_ptx": ".pipeline",
     "kernel_names": ".kernel_cache", "stored_module": ".kernel_cache",
 }

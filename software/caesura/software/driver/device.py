@@ -245,8 +245,8 @@ class Device(LaunchingDevice):
     # Preemption
 
     def preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                patience: int | str | None = None, grace: int | str = 0, scramble: bool = False,
-                max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
+                patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
+                scramble: bool = False, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Take a running launch off the SM and save it.
 
         Parameters
@@ -261,6 +261,9 @@ class Device(LaunchingDevice):
         grace : int or str
             Cycles that thread blocks are given to run to their end, while no fresh ones are launched; those that have
             not ended by then are saved. ``"unlimited"`` to wait for all of them (draining: Tanasic et al.; Chimera).
+        restart : bool
+            Nothing is saved of thread blocks: they stop at once, and begin anew when the launch is resumed (flushing:
+            Chimera). Of an idempotent kernel only.
         scramble : bool
             Test mode: registers that are not saved come back as random bits; lanes that have exited, and predicates and
             uniform registers that are not live, inverted.
@@ -278,18 +281,21 @@ class Device(LaunchingDevice):
         CycleLimit
             If it takes longer than `max_cycles`; it goes on, and `finish_preempt` or `abort` can follow.
         DriverError
-            If there is no such mechanism, patience or grace.
+            If there is no such mechanism, patience or grace, or thread blocks of this launch cannot begin anew.
         """
         limit = whole_number(max_cycles, "max_cycles")
-        self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, scramble=scramble)
+        self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart,
+                                       scramble=scramble)
         return self._preemption.finish_preempt(launch, limit)
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                      patience: int | str | None = None, grace: int | str = 0, scramble: bool = False) -> None:
+                      patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
+                      scramble: bool = False) -> None:
         """Ask for what `preempt` does, without waiting for it. If others are being preempted it waits its turn; if
         the launch is being resumed, the resume is withdrawn first. While the launch has grace others can be preempted
         and resumed."""
-        self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, scramble=scramble)
+        self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart,
+                                       scramble=scramble)
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Wait for the end of a preempt that was begun; returns and raises what `preempt` does."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 
@@ -9,6 +10,7 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import SEGMENT_BYTES
+from caesura.software.compiler.preemption.restartable import reason, spoilers
 
 from .errors import FaultRecord
 from .loaded import LoadedKernel
@@ -42,6 +44,8 @@ class Launch:
         Local memory of all TBs, 0 if they have none, or no longer any.
     scramble : bool
         The last preempt was in test mode; so will the resume be.
+    apart : bool
+        No two of its arguments are known to lead to the same memory, or could.
     held : list of Allocation
         Memory that it uses: arguments, code, variables. It lets go when it is seen to have finished.
     fault : FaultRecord or None
@@ -56,6 +60,7 @@ class Launch:
         self.local_base = 0
         self.scramble = False
         self.fault: FaultRecord | None = None
+        self.apart = False
         self.held: list[Allocation] = []
         self._faulted_before = 0
         self._last_state = KernelState.FINISHED
@@ -96,6 +101,13 @@ class Launch:
         if not self._in_slot:
             return CommandError.NONE
         return CommandError(self.device.host.fields(f"kernel[{self.slot}].state")["error"])
+
+    @functools.cached_property
+    def not_restartable(self) -> str:
+        """Why its TBs cannot be dropped and run again; empty if they can."""
+        found = spoilers(self.kernel.image)
+        spoiler = found.apart if self.apart else found.always
+        return "" if spoiler is None else reason(spoiler)
 
     @property
     def finished(self) -> bool:

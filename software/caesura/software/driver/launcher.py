@@ -60,7 +60,7 @@ class Launcher:
         front = block_bytes(g, len(held))
         handle = device.system.allocate(front + ccb_bytes(g, area))
         launch = Launch(device, kernel, slot, grid, block, shared, handle, handle + front, area, self.launches)
-        launch.held = held
+        launch.held, launch.apart = held, kernel.apart(arguments)
         try:
             self.forget(launch)
             self._take_local(launch)

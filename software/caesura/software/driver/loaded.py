@@ -101,8 +101,12 @@ class LoadedKernel:
 
     def holdings(self, arguments: Sequence) -> list[Allocation]:
         """Return the memory that a launch with these arguments uses: code, variables, arrays, also by address."""
-        found = [self._code, self.data.globals.memory, self.data.constants.memory]
+        variables = self._code, self.data.globals.memory, self.data.constants.memory
+        return [memory for memory in variables if memory is not None] + self._arrays(arguments)
+
+    def _arrays(self, arguments: Sequence) -> list[Allocation]:
         arrays = [self.data.textures[name] for name in self.textures if name in self.data.textures]
+        found = []
         for value in arguments:
             if isinstance(value, Texture):
                 arrays += [value.array, value.descriptor]
@@ -111,6 +115,12 @@ class LoadedKernel:
             elif isinstance(value, (int, np.integer)):
                 found.append(self.device.heap.holder(int(value)))
         return [memory for memory in (*found, *(array.memory for array in arrays)) if memory is not None]
+
+    def apart(self, arguments: Sequence) -> bool:
+        """Return whether no two of these arguments, textures and global variables can lead to the same memory."""
+        found = [*self._arrays(arguments), *filter(None, [self.data.globals.memory])]
+        return len({id(memory) for memory in found}) == len(found) and not any(
+            isinstance(value, (bytes, bytearray)) for value in arguments)
 
     @property
     def bank(self) -> ConstantBank:

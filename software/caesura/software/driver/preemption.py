@@ -49,6 +49,8 @@ class PreemptReport:
         Cycles, or ``"unlimited"``, that TBs were given to run to their end.
     grace_cycles : int
         How many they took of it.
+    restart : bool
+        Nothing was saved of them: they begin anew.
     """
 
     mechanism: Mechanism
@@ -64,6 +66,7 @@ class PreemptReport:
     occupied_bytes: int
     grace: int | str = 0
     grace_cycles: int = 0
+    restart: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,15 +101,18 @@ class Preemption:
     def __init__(self, launcher: Launcher, time: SimulatedTime, inspection: Inspection):
         self._launcher, self._time, self._inspection = launcher, time, inspection
         self._host = launcher.host
-        self._asked: dict[int, tuple[Mechanism, int | str | None, int | str]] = {}  # of each slot's last preempt
+        self._asked: dict[int, tuple[Mechanism, int | str | None, int | str, bool]] = {}  # each slot's last preempt
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
-                      patience: int | str | None = None, grace: int | str = 0, scramble: bool = False) -> None:
+                      patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
+                      scramble: bool = False) -> None:
         """Ask for a preempt; see `Device.begin_preempt`."""
         self._launcher.check_device(launch)
         mechanism = _mechanism(mechanism, launch.device.geometry)
         _check_patience(mechanism, patience)
         _check_grace(launch.device.geometry, grace)
+        if restart:
+            _check_restart(launch)
         if launch.finished:
             return
         self._launcher.check_own(launch)
@@ -116,13 +122,14 @@ class Preemption:
         self._host.write("grace", waiting_cycles(grace))
         before, launch.scramble = launch.scramble, scramble
         try:
-            self._launcher.command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble))
+            self._launcher.command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble),
+                                   restart=int(restart))
         except CommandRefused:
             launch.scramble = before
             if launch.finished:  # meanwhile: asking takes time too
                 return
             raise
-        self._asked[launch.slot] = mechanism, patience, grace
+        self._asked[launch.slot] = mechanism, None if restart else patience, grace, restart
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Wait for the end of a preempt; see `Device.finish_preempt`."""
@@ -133,13 +140,14 @@ class Preemption:
         self._finish("preempt", launch, KernelState.PREEMPTING, limit)
         if launch.finished:
             return None
-        mechanism, patience, grace = self._asked[launch.slot]
+        mechanism, patience, grace, restart = self._asked[launch.slot]
         counter = {n: self._host.read(f"save_{n}") for n in
                    ("cycles", "data_bytes", "metadata_bytes", "registers", "lines", "tbs", "warps")}
         return PreemptReport(mechanism, counter["cycles"], self._host.read("drain_cycles"), patience,
                              counter["data_bytes"], counter["metadata_bytes"], counter["registers"],
                              counter["lines"], counter["tbs"], counter["warps"],
-                             counter["tbs"] * launch.occupied_tb_bytes, grace, self._host.read("grace_cycles"))
+                             counter["tbs"] * launch.occupied_tb_bytes, grace, self._host.read("grace_cycles"),
+                             restart)
 
     def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
         """Ask for a resume; see `Device.begin_resume`."""
@@ -246,3 +254,13 @@ def _check_grace(g: Geometry, given: int | str) -> None:
         raise DriverError(f"grace {given!r}: {WANTED}")
     if waiting_cycles(given) and not g.grace:
         raise DriverError(f"this machine ({g.name}) gives no grace: its geometry says grace = false; leave it out")
+
+
+def _check_restart(launch: Launch) -> None:
+    name, g = launch.kernel.image.name, launch.device.geometry
+    if not g.restart:
+        raise DriverError(f"this machine ({g.name}) cannot restart thread blocks: its geometry says restart = false; "
+                          "leave it out")
+    if launch.not_restartable:
+        raise DriverError(f"the thread blocks of kernel {name!r} cannot begin anew: {launch.not_restartable}; leave "
+                          "restart out")

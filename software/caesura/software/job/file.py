@@ -25,7 +25,7 @@ _TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "ge
         "max_cycles")
 _RESULT = ("name", "expected", "atol", "rtol", "output")
 _PREEMPT = ("at", "every", "times", "mechanism", "with", "with_job", "size", "seed", "scramble", "gang", "patience",
-            "grace", "preempt")
+            "grace", "restart", "preempt")
 
 
 def _name(table: Table) -> str:
@@ -108,7 +108,8 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
         int(not every), mechanism, other,
         table.choice("size", SIZES, "small"), table.integer("seed", 1, 0), table.get("scramble", bool, False),
         table.get("gang", bool, False), tuple(_preemption(t, within) for t in inner) if inner or job is None
-        else job.preemptions, job, _patience(table, mechanism), _grace(table))
+        else job.preemptions, job, _patience(table, mechanism), _grace(table),
+        table.get("restart", bool, False))
 
 
 def _patience(table: Table, mechanism: Mechanism) -> int | str | None:

@@ -76,7 +76,7 @@ class PreemptionSpec:
         What runs meanwhile is a kernel of the user's own: `other` is the path of its PTX.
     scramble, gang : bool
         As in `Device.preempt` and `Device.resume`.
-    patience, grace : int, str or None
+    patience, grace, restart : int, str, bool or None
         As in `Device.preempt`.
     nested : tuple of PreemptionSpec
         Preemptions of the other kernel.
@@ -95,6 +95,7 @@ class PreemptionSpec:
     job: JobFile | None = None
     patience: int | str | None = None
     grace: int | str = 0
+    restart: bool = False
 
 
 @dataclass(frozen=True)

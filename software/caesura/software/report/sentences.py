@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from caesura.software.compiler.explain import InstructionFacts, KernelFacts, PointFacts, RegionFacts
+from caesura.software.compiler.preemption.restartable import reason
 
 __all__ = ["why", "restart", "verdict", "assumption", "drain", "block_text"]
 
@@ -34,20 +35,13 @@ def restart(region: RegionFacts) -> str:
             "atomic": "an atomic must not be done twice"}[region.reason]
 
 
-def _spoiled(pair: tuple[int, int]) -> str:
-    load, store = pair
-    if load == store:
-        return f"the atomic at {store} changes global memory"
-    return f"the store at {store} may overwrite what the load at {load} reads"
-
-
 def verdict(facts: KernelFacts) -> str:
     """Return whether the kernel as a whole is idempotent, so that a thread block can be dropped and run again."""
     if facts.spoiler is None:
         return "yes"
     if facts.spoiler_restrict is None:
-        return f"if pointer parameters do not overlap; else {_spoiled(facts.spoiler)}"
-    return f"no: {_spoiled(facts.spoiler_restrict)}"
+        return f"if pointer parameters do not overlap; else {reason(facts.spoiler)}"
+    return f"no: {reason(facts.spoiler_restrict)}"
 
 
 def block_text(facts: KernelFacts) -> str:

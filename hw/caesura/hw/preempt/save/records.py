@@ -113,7 +113,9 @@ class RecordWriter(wiring.Component):
     point or a barrier a mechanism that saves what is live saves the registers, predicates and
     uniform registers that are live there and written, of one stopped between points all that are
     written. A TB none of whose warps is left when it would be completed (it finished, or was killed
-    by a fault) has `ended`: its stream is closed, its entry gets no body. A warp takes 2 cycles for
+    by a fault) has `ended`: its stream is closed, its entry gets no body. With `restart` every warp
+    has a record, one that has exited too: it is as it was launched, and nothing else of the TB is
+    saved (flushing: Chimera). A warp takes 2 cycles for
     its registers, one more for its choice if it has to be waited for, and then one for each
     predicate, pair of uniform registers and stack entry, while the data of the one before is
     fetched and written; its header goes with what follows it, and so do the last predicate with the
@@ -178,6 +180,11 @@ class RecordWriter(wiring.Component):
             "item": Out(stream.Signature(fetch_item(g))), "idle": Out(1), "waiting": Out(1),
         })
 
+    @property
+    def _restart(self) -> Value:
+        """TBs are saved as they were launched."""
+        return self.accepted.restart if self.geometry.restart else Const(0)
+
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
@@ -193,9 +200,10 @@ class RecordWriter(wiring.Component):
         with m.If(sent):
             m.d.sync += regs.metadata_words.eq(regs.metadata_words + self.chunk.payload.count)
         self._closing(m, regs)
+        view = self._view(m)
         with m.FSM():
             self._select(m, regs)
-            self._record(m, regs)
+            self._record(m, regs, view)
             self._shared(m, regs)
             self._finish(m, regs)
         return m
@@ -231,8 +239,9 @@ class RecordWriter(wiring.Component):
         g, row, s = self.geometry, regs.row, self.accepted
         running = Signal(g.warps)
         ready = regs.ready
-        m.d.comb += [running.eq(row.warps & ~regs.saved & ~self.exited),
-                     ready.eq(running & self.stopped)]
+        gone = self.exited & ~self._restart.replicate(g.warps)  # they have no record
+        m.d.comb += [running.eq(row.warps & ~regs.saved & ~gone),
+                     ready.eq(running & (self.stopped | self.exited))]
         with m.State("IDLE"):
             m.d.comb += [self.idle.eq(1), self.target.ready.eq(1)]
             m.d.sync += [
@@ -267,14 +276,15 @@ class RecordWriter(wiring.Component):
             with m.If(self.job.ready):
                 m.next = "VIEW"
 
-    def _record(self, m, regs):
+    def _record(self, m, regs, view):
         """List the registers of one warp, and write its record."""
-        s, view, item = self.accepted, self.warps.window.view, self.item.payload
+        s, item = self.accepted, self.item.payload
         live = Signal(MAX_REGISTERS)
         everything = Signal()  # the vector says nothing
         bits = Signal(LIVE_BITS)
         scalars = Signal(PREDICATES + UNIFORMS)  # live predicates, then uniform registers
-        saved = scalars | s.scramble.replicate(len(scalars))
+        saved = ((scalars | s.scramble.replicate(len(scalars)))
+                 & ~self._restart.replicate(len(scalars)))
         uniforms = self.warps.uniforms_written & saved[PREDICATES:]
         m.d.comb += [
             everything.eq(view.between | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY)),
@@ -293,6 +303,8 @@ class RecordWriter(wiring.Component):
             with m.If(has(s.mechanism, Capability.SAVES_LIVE_ONLY)):
                 m.d.sync += regs.mask.eq(s.allocated & live & (
                     self.flags.valid | s.scramble.replicate(MAX_REGISTERS)))
+            with m.If(self._restart):
+                m.d.sync += regs.mask.eq(0)
             m.next = "ITEM"
         with m.State("ITEM"):
             count, some = popcount(regs.mask), regs.mask.any()
@@ -316,7 +328,17 @@ class RecordWriter(wiring.Component):
             self.warps.uniform_values,
             wrong[PREDICATES:].word_select(self.warps.uniform_select, 2), strict=True)]
         written = self._keep(m, regs, values)
-        self._rest(m, regs, wrong[:PREDICATES], values, written)
+        self._rest(m, regs, view, wrong[:PREDICATES], values, written)
+
+    def _view(self, m):
+        """Return the control state that is saved of the warp in hand: its own, or that of its
+        launch."""
+        view = Signal.like(self.warps.window.view)
+        m.d.comb += view.eq(self.warps.window.view)
+        with m.If(self._restart):
+            m.d.comb += [view.live.eq(view.launched), view.waiting.eq(0), view.depth.eq(1),
+                         view.pc.eq(0), view.mask.eq(view.launched), view.reconv.eq(PC_NONE)]
+        return view
 
     def _repeat(self, m, regs):
         """Leave the registers of a warp; have its uniform registers compared with those of the
@@ -353,14 +375,13 @@ class RecordWriter(wiring.Component):
                 m.next = "REST"
         return written
 
-    def _rest(self, m, regs, wrong, values, written):
+    def _rest(self, m, regs, view, wrong, values, written):
         """Write a record: a predicate, a pair of uniform registers and a stack entry a cycle, as
         far as they follow one another in four words; the first chunk begins with the header.
 
         The predicates in the vector `wrong` are written inverted; `values` are those of the pair of
         uniform registers, and `written` becomes which of them are written.
         """
-        view = self.warps.window.view
         predicate = Signal()  # one is written
         pair = Signal(2)  # of a pair of uniform registers those that are to be saved
         uniform = Signal(range(3))  # how many of them are written
@@ -433,7 +454,8 @@ class RecordWriter(wiring.Component):
             left.eq(s.lines - regs.group * GROUP),
             last.eq(left <= GROUP), written.eq(self.lines_valid.bit_select(first, GROUP)),
             bits.eq(Mux(last, (Const(1, 1) << left[:6]) - 1, ~Const(0, GROUP))
-                    & (written | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY).replicate(GROUP))),
+                    & (written | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY).replicate(GROUP))
+                    & ~self._restart.replicate(GROUP)),
             total.eq(regs.lines + popcount(bits)),
         ]
         with m.State("BITMAP"):

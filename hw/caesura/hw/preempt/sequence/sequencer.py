@@ -169,7 +169,8 @@ class Sequencer(wiring.Component):
                     m.d.sync += [s[name].eq(kernel[name]) for name in
                                  ("ccb_base", "area_bytes", "registers", "warps")]
                     m.d.sync += [s[name].eq(wanted[name]) for name in (
-                        "kernel", "again", "adopt", "mechanism", "scramble", "gang")]
+                        "kernel", "again", "adopt", "mechanism", "scramble", "gang",
+                        "restart")]
                     if g.grace:
                         m.d.sync += s.grace_used.eq(wanted.grace_used)
                     m.d.sync += [
@@ -178,7 +179,7 @@ class Sequencer(wiring.Component):
                     with m.If(~wanted.resume & ~wanted.adopt):
                         m.d.sync += [self.pending.eq(1), self.stop_now.eq(
                             lacks(wanted.mechanism, Capability.STOPS_AT_POINTS)
-                            | (wanted.patience == 0))]
+                            | (wanted.patience == 0) | wanted.restart)]
                     m.next = "BOUND"
             with m.State("BOUND"):
                 m.d.comb += self.clear.eq(1)

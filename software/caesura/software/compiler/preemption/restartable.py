@@ -1,0 +1,62 @@
+"""Whether the thread blocks of a compiled kernel can be dropped and run again (flushing: Chimera)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..analysis.reaching import use_def_chains
+from ..image.kernel_image import KernelImage
+from ..image.lift import lift
+from ..ir.cfg import graph as flow_graph
+from .idempotence import idempotence
+
+__all__ = ["Spoilers", "spoilers", "reason"]
+
+Spoiler = tuple[int, int]
+"""Addresses of a load and of a store that may overwrite what it reads, or twice that of an atomic."""
+
+
+@dataclass(frozen=True)
+class Spoilers:
+    """What keeps a kernel from being idempotent (`idempotence`), None if nothing does.
+
+    Attributes
+    ----------
+    always : tuple of int or None
+        Whatever it is given.
+    apart : tuple of int or None
+        If the memory that its pointer parameters lead to does not overlap.
+    """
+
+    always: Spoiler | None
+    apart: Spoiler | None
+
+
+def spoilers(image: KernelImage) -> Spoilers:
+    """Return what keeps the kernel of an image from being idempotent.
+
+    Raises
+    ------
+    ImageError
+        If its code is not well formed.
+    """
+    lifted = lift(image)
+    flow = flow_graph(lifted.kernel)
+    definitions = use_def_chains(lifted.kernel, flow)
+
+    def spoiler(restrict: bool) -> Spoiler | None:
+        found = idempotence(lifted.kernel, flow, definitions, restrict).spoiler
+        if found is None:
+            return None
+        load, store = (lifted.start[site.label] + site.index for site in found)
+        return load, store
+
+    return Spoilers(spoiler(False), spoiler(True))
+
+
+def reason(spoiler: Spoiler) -> str:
+    """Return in words what a spoiler does."""
+    load, store = spoiler
+    if load == store:
+        return f"the atomic at {store} changes global memory"
+    return f"the store at {store} may overwrite what the load at {load} reads"
