@@ -85,6 +85,8 @@ def test_preemptions(load):
         at = 7
         gang = true
         patience = 300
+        grace = "unlimited"
+        restart = true
         [[preempt.preempt]]
         at = 9
         mechanism = "live+cp"
@@ -94,6 +96,8 @@ def test_preemptions(load):
     assert (series.at, series.every, series.times, series.other, series.size) == (50, 50, 0, "vecadd", "tiny")
     assert series.nested[0].at == 7 and series.nested[0].gang
     assert [spec.patience for spec in (at, series, *series.nested)] == [None, None, 300, "unlimited"]
+    assert [(spec.grace, spec.restart) for spec in (at, *series.nested)] == [
+        (0, False), ("unlimited", True), (0, False)]
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -152,6 +156,9 @@ def test_preemptions(load):
     (HEAD + "[[preempt]]\nat = 1\npatience = 'long'", ["'patience'", "'unlimited'", "'long'"]),
     (HEAD + "[[preempt]]\nat = 1\npatience = true", ["'patience'", "'unlimited'"]),
     (HEAD + "[[preempt]]\nat = 1\npatience = 1\nmechanism = 'occupied'", ["'patience'", "does not wait"]),
+    (HEAD + "[[preempt]]\nat = 1\ngrace = -1", ["preempt 1", "'grace'", "0 to 4294967294", "-1"]),
+    (HEAD + "[[preempt]]\nat = 1\ngrace = 'long'", ["'grace'", "'unlimited'", "'long'"]),
+    (HEAD + "[[preempt]]\nat = 1\nrestart = 1", ["preempt 1", "'restart'"]),
     (HEAD + "[[preempt]]\nat = 1\nwith = 'vecad'", ["'with'", "'vecadd'"]),
     (HEAD + "[[preempt]]\nat = 1\n[[preempt.preempt]]\natt = 1", ["preempt 1, preempt 1", "'att'", "'at'"]),
 ])

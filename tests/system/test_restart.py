@@ -101,7 +101,7 @@ def test_an_abort_brings_back_what_was_dropped(device):
 
 def test_a_kernel_that_is_not_idempotent_is_refused(device):
     work = Stirring(device, 2)
-    why = r"thread blocks of kernel 'stir' cannot begin anew: the atomic at \d+ changes global memory; leave restart out"
+    why = r"blocks of kernel 'stir' cannot begin anew: the atomic at \d+ changes global memory; leave restart out"
     with pytest.raises(DriverError, match=why):
         device.preempt(work.launch, restart=True)
     assert work.launch.state is KernelState.RUNNING

@@ -185,6 +185,24 @@ def test_a_kernel_that_ends_while_it_is_stopped_counts_as_missed(job):
     assert "before anything could be saved at cycle 3" in report.output
 
 
+def test_grace_and_restart(job):
+    """From a job file and from the command line, which goes before; what is not idempotent is named."""
+    text = "[[preempt]]\nat = 500\ngrace = \"unlimited\"\n[[preempt]]\nat = 900\nrestart = true\n"
+    given = (WINDOW_SUM, "--job", job(JOB + text), "--backend", "golden")
+    drained, restarted = (row["preempt"] for row in data(run(*given, "--json"))["preemptions"])
+    assert (drained["grace"], drained["tbs"], drained["restart"]) == ("unlimited", 0, False)
+    assert drained["grace_cycles"] > 0 == restarted["grace_cycles"]
+    assert restarted["restart"] and restarted["tbs"] and not restarted["data_bytes"]
+    def command(*words):
+        return CliRunner().invoke(main, [*words, "--backend", "golden"])
+
+    first, _ = (row["preempt"] for row in data(run(*given, "--grace", "7", "--json"))["preemptions"])
+    assert (first["grace"], first["grace_cycles"]) == (7, 7)
+    assert "grace" in command("preempt", "pathfinder", "--grace", "9").output
+    refused = command("preempt", "histogram", "--restart")
+    assert refused.exit_code == 2 and "cannot begin anew: the atomic at" in refused.output
+
+
 def test_scramble_and_gang_reach_the_device(job, monkeypatch):
     told = []
     preempt, resume = Device.preempt, Device.resume

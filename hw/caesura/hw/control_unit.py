@@ -162,7 +162,8 @@ class ControlUnit(wiring.Component):
             registers.address.eq(host.address), registers.write.eq(host.write),
             registers.write_data.eq(host.write_data), host.read_data.eq(registers.read_data),
             host.interrupt.eq(registers.interrupt), commands.command.eq(registers.command),
-            commands.patience.eq(registers.patience), commands.grace.eq(registers.grace),
+            *(getattr(commands, name).eq(getattr(registers, name))
+              for name in ("patience", "grace", "spared")),
             table.write.eq(registers.table_write), table.select.eq(registers.table_select),
             registers.table_data.eq(table.read_data),
             table.param_select.eq(self.parameters.select),
@@ -293,7 +294,8 @@ class ControlUnit(wiring.Component):
             m.d.comb += [state[name].eq(view[name]) for name in (
                 "valid", "waiting", "parked", "exited", "kernel", "depth", "barrier")]
             m.d.comb += [state.warp.eq(view.block_warp), values["inspect_live"].value.eq(view.live),
-                         values["inspect_tb"].value.eq(tb_table.resident[view.tb].launch_id)]
+                         values["inspect_tb"].value.eq(tb_table.resident[view.tb].launch_id),
+                         values["inspect_ccb_entry"].value.eq(tb_table.resident[view.tb].entry)]
             with m.If(registers.inspect.entry < view.depth):
                 m.d.comb += [values["inspect_pc"].value.eq(view.pc),
                              values["inspect_mask"].value.eq(view.mask)]

@@ -85,6 +85,15 @@ def test_a_mechanism_that_the_machine_has_not_is_refused():
     drive(scenario, G.replace(tb_compressor=False))
 
 
+def test_a_restart_that_the_machine_cannot_is_refused():
+    async def scenario(ctx, dut, driver):
+        await driver.command(Command.START)
+        await driver.command(Command.PREEMPT, 0, CommandError.UNKNOWN, restart=1)
+        await driver.command(Command.PREEMPT, 0)
+
+    drive(scenario, G.replace(restart=False))
+
+
 def test_a_preempted_kernel_of_which_nothing_runs_cannot_be_preempted():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, PREEMPTED)
@@ -101,19 +110,20 @@ def test_a_preempted_kernel_of_which_nothing_runs_cannot_be_preempted():
 def test_the_engine_gets_the_command_once_no_tb_is_half_launched():
     async def scenario(ctx, dut, driver):
         await driver.bring(2, RUNNING)
-        wanted = {"mechanism": Mechanism.LIVE, "scramble": 1, "gang": 1}
+        wanted = {"mechanism": Mechanism.LIVE, "scramble": 1, "gang": 1, "restart": 1}
         ctx.set(dut.launching, {"valid": 1, "kernel": 2})
         ctx.set(dut.patience, 0x8000_1234)
+        ctx.set(dut.spared, 0b01)
         await driver.command(Command.PREEMPT, 2, **wanted)
         ctx.set(dut.patience, 7)  # written later: not this command's
+        ctx.set(dut.spared, 0b10)
         for _ in range(5):
             assert not ctx.get(dut.engine.valid)
             await ctx.tick()
         ctx.set(dut.launching, {"valid": 1, "kernel": 1})
-        await driver.takes(2, 0, **wanted, patience=0x8000_1234)
-        ctx.set(dut.present, 0)
+        await driver.takes(2, 0, **wanted, patience=0x8000_1234, spared=0b01)
         await driver.result()
-        await driver.ends("preempted")
+        await driver.ends("preempted")  # though a TB is left
         await driver.command(Command.RESUME, 2, gang=1)
         await driver.takes(2, 1, again=0, gang=1, scramble=0)
 

@@ -74,3 +74,15 @@ def test_a_tb_that_ends_meanwhile_is_not_saved():
         assert entry_of(machine, 0)["state"] == State.COMPLETE and entry_of(machine, 1)["state"] == State.FREE
 
     machine.run(scenario)
+
+
+def test_warps_stop_at_once_whatever_the_mechanism():
+    machine, _ = filled(GEOMETRIES["tiny"], 13, 0.0)
+    for warp in machine.warps.values():
+        warp.stops = 10**6
+
+    async def scenario(ctx):
+        error, counters, took = await machine.command(ctx, kernel=0, mechanism=Mechanism.LIVE, restart=1)
+        assert error == CommandError.NONE and counters["save_tbs"] == 2 and took < 1000
+
+    machine.run(scenario)

@@ -48,8 +48,8 @@ class CommandProcessor(wiring.Component):
     Attributes
     ----------
     command : command_write, in
-    patience, grace : Signal(32), in
-        The patience and the grace register, taken with a preempt.
+    patience, grace, spared : Signal(32), in
+        The registers of these names, taken with a preempt.
     kernels : array of kernel_info, in
     done : Signal(kernel_slots), in
         Vector: every TB of the kernel has been launched and completed.
@@ -96,6 +96,7 @@ class CommandProcessor(wiring.Component):
     command: data.View
     patience: Signal
     grace: Signal
+    spared: Signal
     kernels: data.View
     done: Signal
     present: Signal
@@ -131,6 +132,7 @@ class CommandProcessor(wiring.Component):
         slots = g.kernel_slots
         super().__init__({
             "command": In(command_write()), "patience": In(32), "grace": In(32),
+            "spared": In(32),
             "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
             "done": In(slots), "present": In(slots), "saved": In(slots),
             "launching": In(data.StructLayout({"valid": 1, "kernel": below(slots)})),
@@ -196,6 +198,7 @@ class CommandProcessor(wiring.Component):
             *(write.parameters[name].eq(command[name])
               for name in ("mechanism", "scramble", "gang", "restart")),
             write.parameters.patience.eq(self.patience), write.grace.eq(self.grace),
+            write.parameters.spared.eq(self.spared),
             queue.graceful.eq(Cat(slot.graceful for slot in slots)),
             *(queue.grace_left[k].eq(slot.grace_left) for k, slot in enumerate(slots)),
             queue.preempts.eq(Cat(slot.waits for slot in slots)),
@@ -212,8 +215,8 @@ class CommandProcessor(wiring.Component):
         result = Signal(engine_result())
         mine = queue.mine.bit_select(self.command.kernel, 1)
         comes = check.accepted & mine
-        left = (queue.resume | (result.error != CommandError.NONE) | withdrawn | self.cancel
-                | ~self.present.bit_select(queue.kernel, 1))
+        left = (queue.resume | queue.partial | (result.error != CommandError.NONE) | withdrawn
+                | self.cancel | ~self.present.bit_select(queue.kernel, 1))
         with m.If(self.result.valid):
             m.d.sync += [concluding.eq(1), result.eq(self.result)]
         # What a withdrawn pass leaves behind says nothing of room: a resume that has been asked for

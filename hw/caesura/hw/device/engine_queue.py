@@ -50,8 +50,8 @@ class EngineQueue(wiring.Component):
         Vector: the command of this kernel is handed over in this cycle.
     held : Signal(1), out
         The engine has a command, from the cycle after that until `ended`.
-    kernel, resume : Signal, out
-        Whose, and which, while `held`.
+    kernel, resume, partial : Signal, out
+        Whose, and which, while `held`; a preempt that spares TBs.
     mine : Signal(kernel_slots), out
         Vector: the kernel whose command the engine has, or is given in this cycle.
     """
@@ -71,6 +71,7 @@ class EngineQueue(wiring.Component):
     held: Signal
     kernel: Signal
     resume: Signal
+    partial: Signal
     mine: Signal
 
     def __init__(self, g: Geometry):
@@ -78,7 +79,7 @@ class EngineQueue(wiring.Component):
         kernel = below(g.kernel_slots)
         super().__init__({
             "write": In(data.StructLayout({"valid": 1, "kernel": kernel,
-                                           "parameters": command_parameters(),
+                                           "parameters": command_parameters(g),
                                            "grace": 32})),
             **{name: In(g.kernel_slots)
                for name in ("preempts", "resumes", "adopts", "launching", "graceful", "first")},
@@ -86,14 +87,14 @@ class EngineQueue(wiring.Component):
             "room": In(1), "engine": Out(stream.Signature(command(g))),
             "ended": In(data.StructLayout({"valid": 1, "left": 1})),
             "taken": Out(g.kernel_slots), "held": Out(1), "kernel": Out(kernel),
-            "resume": Out(1), "mine": Out(g.kernel_slots),
+            "resume": Out(1), "partial": Out(1), "mine": Out(g.kernel_slots),
         })
 
     def elaborate(self, platform):
         m = Module()
-        slots = self.geometry.kernel_slots
+        slots, parameters_of = self.geometry.kernel_slots, command_parameters(self.geometry)
         m.submodules.parameters = parameters = Memory(
-            shape=data.StructLayout({"parameters": command_parameters(),
+            shape=data.StructLayout({"parameters": parameters_of,
                                      **({"grace": 32} if self.geometry.grace else {})}),
             depth=1 << len(self.kernel), init=[])
         store = parameters.write_port()
@@ -120,7 +121,7 @@ class EngineQueue(wiring.Component):
             offered.resume.eq(~saves.any() & ~offered.adopt),
             offered.again.eq(begun.bit_select(turns.index, 1)),
             *(offered[name].eq(load.data.parameters[name])
-              for name in command_parameters().members),
+              for name in parameters_of.members),
             self.taken.eq(Mux(go, turns.grant, 0)),
             self.mine.eq(Mux(self.held, one_hot(self.kernel, slots), self.taken)),
         ]
@@ -129,7 +130,8 @@ class EngineQueue(wiring.Component):
                          offered.grace_used.eq(load.data.grace - self.grace_left[turns.index])]
         with m.If(go):
             m.d.sync += [self.held.eq(1), self.kernel.eq(turns.index),
-                         self.resume.eq(offered.resume), moved.eq(0)]
+                         self.resume.eq(offered.resume), moved.eq(0), self.partial.eq(
+                             ~offered.resume & ~offered.adopt & offered.spared.any())]
         with m.Elif(self.ended.valid):
             m.d.sync += self.held.eq(0)
         with m.If(self.room):

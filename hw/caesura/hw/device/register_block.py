@@ -51,7 +51,8 @@ def _exists(g: Geometry, register: Register) -> bool:
 
 
 class RegisterBlock(wiring.Component):
-    """Decodes bus accesses; holds the event, inspect, patience, grace and bus share registers.
+    """Decodes bus accesses; holds the registers of events, of what is inspected, of what a preempt
+    is given, and of the bus share.
 
     The kernel slots' writable words live in `KernelTable` and are passed through. An access to an
     address that holds no register reads 0 and writes nothing.
@@ -72,8 +73,8 @@ class RegisterBlock(wiring.Component):
         Fields of a command, `valid` in the cycle it is written.
     inspect : struct, out
         The inspect register.
-    patience, grace : Signal(32), out
-        The patience and the grace register.
+    patience, grace, spared : Signal(32), out
+        What a preempt is given.
     bus_share : struct, out
         The guaranteed share of save and restore.
     event_set : struct, in
@@ -94,6 +95,7 @@ class RegisterBlock(wiring.Component):
     inspect: data.View
     patience: Signal
     grace: Signal
+    spared: Signal
     bus_share: data.View
     event_set: data.View
     event: data.View
@@ -119,7 +121,7 @@ class RegisterBlock(wiring.Component):
             # The stubs lack the initial values.
             "patience": Out(
                 32, init=registers["patience"].reset),  # pyright: ignore[reportCallIssue]
-            "grace": Out(32),
+            "grace": Out(32), "spared": Out(32),
             "bus_share": Out(
                 register_layout(registers["bus_share"]),
                 init={f.name: f.reset for f in shares}),  # pyright: ignore[reportCallIssue]
@@ -142,7 +144,7 @@ class RegisterBlock(wiring.Component):
         for field in registers["command"].fields.values():
             m.d.comb += self.command[field.name].eq(self.write_data[field.low:field.low
                                                                               + field.width])
-        for path in ("inspect", "patience", "grace", "bus_share"):
+        for path in ("inspect", "patience", "grace", "spared", "bus_share"):
             with m.If(written(path)):
                 m.d.sync += getattr(self, path).eq(self.write_data & _mask(registers[path]))
         event, cleared = self.event.as_value(), self.event_clear.as_value()
@@ -169,7 +171,7 @@ class RegisterBlock(wiring.Component):
         what it does not serve in the slots comes from the table."""
         served = {path: self.values[path] for path in value_layout(self.geometry).members}
         served |= {"event": self.event, "inspect": self.inspect, "patience": self.patience,
-                   "grace": self.grace, "bus_share": self.bus_share}
+                   "grace": self.grace, "spared": self.spared, "bus_share": self.bus_share}
         own = Signal(32)
         from_table = Signal()
         with m.Switch(self.address[2:]):

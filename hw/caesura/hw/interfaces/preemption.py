@@ -27,11 +27,11 @@ def resident_tb(g: Geometry) -> data.StructLayout:
     })
 
 
-def command_parameters() -> data.StructLayout:
-    """What software says of a preempt and of the resume after it, as in registers ``command`` and
-    ``patience``."""
+def command_parameters(g: Geometry) -> data.StructLayout:
+    """What software says of a preempt and of the resume after it, as in registers ``command``,
+    ``patience`` and ``spared``."""
     return data.StructLayout({"mechanism": 4, "scramble": 1, "gang": 1, "restart": 1,
-                              "patience": 32})
+                              "patience": 32, "spared": g.tb_slots})
 
 
 def command(g: Geometry) -> data.StructLayout:
@@ -41,7 +41,7 @@ def command(g: Geometry) -> data.StructLayout:
     `grace_used` cycles."""
     return data.StructLayout({"resume": 1, "again": 1, "adopt": 1,
                               "kernel": payload.below(g.kernel_slots), "grace_used": 32,
-                              **command_parameters().members})
+                              **command_parameters(g).members})
 
 
 def engine_result() -> data.StructLayout:

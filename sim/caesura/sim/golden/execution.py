@@ -167,20 +167,20 @@ class Execution(Sm):
         """Barriers and preemption points."""
         if kind is Kind.BARRIER:
             warp.waiting, warp.barrier, warp.live_vector = True, op.barrier, op.live
-        elif kind is Kind.PP and self.pending(warp.tb.kernel):
+        elif kind is Kind.PP and self.pending(warp.tb):
             warp.after_pp, warp.live_vector = True, op.live
         elif kind is Kind.PP_DIV and warp.after_pp:
             if len(warp.stack) > 1:
                 warp.live_vector = op.live
             warp.after_pp, warp.parked = False, True
 
-    def pending(self, kernel: Kernel) -> bool:
-        """Warps of `kernel` are to stop."""
-        return kernel.stopping
+    def pending(self, tb: ThreadBlock) -> bool:
+        """Warps of `tb` are to stop."""
+        return tb.stopping
 
     def release_barrier(self, tb: ThreadBlock, warp: Warp, pc: int) -> None:
         """Release a full barrier, unless a preempt is pending; `warp` at `pc` is what may have filled it."""
-        if self.pending(tb.kernel):
+        if self.pending(tb):
             self.attention = True
             return
         try:

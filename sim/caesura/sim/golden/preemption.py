@@ -33,6 +33,7 @@ class _Preempt:
     began: int
     deadline: int | None  # the last cycle of its grace, if it has one
     restart: bool
+    spared: int  # a vector of entries
     grace_used: int = 0
 
 
@@ -66,7 +67,7 @@ class Preemption:
         self._deadline: int | None = None  # the last cycle in which warps run on to a preemption point
         self._mechanism: Mechanism = Mechanism.OCCUPIED
         self._scramble: np.random.Generator | None = None
-        self._restart = False
+        self._restart = self._spares = False
         self._generation = 0
         self._began = 0
         self._graceful: list[_Preempt] = []  # whose TBs have grace
@@ -100,9 +101,9 @@ class Preemption:
     # Commands
 
     def preempt(self, kernel: Kernel, mechanism: Mechanism, scramble: np.random.Generator | None = None,
-                patience: int = UNLIMITED_PATIENCE, grace: int = 0, restart: bool = False) -> None:
-        """Begin to take the TBs of a kernel off the SM, when it is its turn; `patience`, `grace` and `restart` as in
-        the register map.
+                patience: int = UNLIMITED_PATIENCE, grace: int = 0, restart: bool = False, spared: int = 0) -> None:
+        """Begin to take the TBs of a kernel off the SM, when it is its turn; `patience`, `grace`, `restart` and
+        `spared` as in the register map.
 
         Ends at its turn with an error, nothing changed, if a save area is too small (`AREA_TOO_SMALL`) or not in
         memory (`BUS_ERROR`). A resume of the kernel ends first.
@@ -111,7 +112,8 @@ class Preemption:
         kernel.state, kernel.error = KernelState.PREEMPTING, CommandError.NONE
         began = self.machine.cycle
         preempt = _Preempt(kernel, mechanism, scramble, patience, began,
-                           began + grace - 1 if grace != UNLIMITED_GRACE else None, restart)
+                           began + grace - 1 if grace != UNLIMITED_GRACE else None, restart,
+                           spared)
         if grace:
             self._graceful.append(preempt)
             self.machine.attention = True
@@ -167,7 +169,7 @@ class Preemption:
         self._forget(kernel)
         for tb in machine.resident(kernel):
             machine.remove(tb)
-        kernel.saved, kernel.stopping = {}, False
+        kernel.saved, kernel.stopping = {}, 0
         kernel.state = KernelState.IDLE
         machine.attention = True
         machine.raise_event("killed")
@@ -222,7 +224,8 @@ class Preemption:
             self._mechanism, self._scramble, self._restart = mechanism, preempt.scramble, preempt.restart
             self.counters["grace_cycles"] = preempt.grace_used
             self._generation = self._generation + 1 & 0xFFFF_FFFF
-            kernel.stopping = True
+            kernel.stopping = ~preempt.spared & (1 << g.tb_slots) - 1
+            self._spares = bool(preempt.spared)
             self.machine.attention = True
             if self._restart or not mechanism.has(Capability.STOPS_AT_POINTS):
                 self._stop(kernel)
@@ -232,7 +235,7 @@ class Preemption:
     def _stop(self, kernel: Kernel) -> None:
         """Stop the warps of the kernel being preempted, where they are, that still run."""
         self._deadline = None
-        for tb in self.machine.resident(kernel):
+        for tb in self._chosen(kernel):
             for warp in tb.warps:
                 if warp.live and not (warp.waiting or warp.parked):
                     warp.parked = warp.between = True
@@ -242,8 +245,8 @@ class Preemption:
 
     def _let_go(self, kernel: Kernel) -> None:
         """Let the warps of a kernel run on that have stopped for a preempt."""
-        kernel.stopping = False
-        for tb in self.machine.resident(kernel):
+        chosen, kernel.stopping = self._chosen(kernel), 0
+        for tb in chosen:
             for warp in tb.warps:
                 if warp.parked:
                     warp.parked = warp.between = False
@@ -251,19 +254,24 @@ class Preemption:
                         self.machine.ready.append(warp)
             self.machine.settle(tb)
 
+    def _chosen(self, kernel: Kernel) -> list[ThreadBlock]:
+        """Return the TBs on the SM that are being preempted."""
+        return [tb for tb in self.machine.resident(kernel) if tb.stopping]
+
     def _save(self, kernel: Kernel) -> None:
         machine = self.machine
-        for tb in machine.resident(kernel):
+        for tb in self._chosen(kernel):
             if tb.stopped:
                 self._write(tb)
                 machine.remove(tb)
-        if machine.resident(kernel):
+        if self._chosen(kernel):
             return
         cycles = machine.cycle - self._began
         self.counters |= {"save_cycles": cycles, "drain_cycles": cycles}
-        write_record(machine, kernel, self._generation)
+        if not self._spares:
+            write_record(machine, kernel, self._generation)
         over = kernel.done
-        kernel.stopping = False
+        kernel.stopping = 0
         kernel.state = KernelState.FINISHED if over else KernelState.PREEMPTED
         if over:
             machine.raise_event("finished", kernel.index)

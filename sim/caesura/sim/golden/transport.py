@@ -119,7 +119,7 @@ class GoldenTransport:
                 return 0
             entry = warp.stack[chosen["entry"]]
             return entry.pc if path == "inspect_pc" else entry.mask & warp.live
-        return warp.tb.launch_id if path == "inspect_tb" else warp.live
+        return {"inspect_tb": warp.tb.launch_id, "inspect_ccb_entry": warp.tb.entry, "inspect_live": warp.live}[path]
 
     def write_register(self, address: int, value: int) -> None:
         """Write a 32-bit register; a write to ``command`` begins the command."""
@@ -159,7 +159,8 @@ class GoldenTransport:
             case Command.ADOPT:
                 return machine.adopt(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
             case Command.PREEMPT:
-                preemption.preempt(kernel, Mechanism(mechanism), random, self._value("patience"), grace, restart)
+                preemption.preempt(kernel, Mechanism(mechanism), random, self._value("patience"), grace, restart,
+                                   self._value("spared"))
             case Command.RESUME:
                 preemption.resume(kernel, random)
             case Command.ABORT:

@@ -77,9 +77,9 @@ class ScramblingMachine(Machine):
         self._bits = np.random.default_rng(seed)
         self._stopping = False
 
-    def pending(self, kernel) -> bool:
-        """Warps of `kernel` are to stop; so is, by itself, the one whose point scrambles."""
-        return self._stopping or super().pending(kernel)
+    def pending(self, tb) -> bool:
+        """Warps of `tb` are to stop; so is, by itself, the one whose point scrambles."""
+        return self._stopping or super().pending(tb)
 
     def _pause(self, warp, op, kind: Kind) -> None:
         # A warp stopped by its `pp` has to go on to the `pp.div`.

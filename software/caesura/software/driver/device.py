@@ -246,7 +246,8 @@ class Device(LaunchingDevice):
 
     def preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                 patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                scramble: bool = False, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
+                tbs: Iterable[int] | None = None, scramble: bool = False, max_cycles: int = DEFAULT_CYCLES
+                ) -> PreemptReport | None:
         """Take a running launch off the SM and save it.
 
         Parameters
@@ -264,6 +265,9 @@ class Device(LaunchingDevice):
         restart : bool
             Nothing is saved of thread blocks: they stop at once, and begin anew when the launch is resumed (flushing:
             Chimera). Of an idempotent kernel only.
+        tbs : iterable of int, optional
+            Launch ids of the thread blocks to be preempted (`resident_tbs`), all unless given. The others run on, and
+            no fresh ones begin. So a launch can be preempted bit by bit, each time in another way.
         scramble : bool
             Test mode: registers that are not saved come back as random bits; lanes that have exited, and predicates and
             uniform registers that are not live, inverted.
@@ -284,18 +288,23 @@ class Device(LaunchingDevice):
             If there is no such mechanism, patience or grace, or thread blocks of this launch cannot begin anew.
         """
         limit = whole_number(max_cycles, "max_cycles")
-        self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart,
+        self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart, tbs=tbs,
                                        scramble=scramble)
         return self._preemption.finish_preempt(launch, limit)
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                      scramble: bool = False) -> None:
+                      tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
         """Ask for what `preempt` does, without waiting for it. If others are being preempted it waits its turn; if
         the launch is being resumed, the resume is withdrawn first. While the launch has grace others can be preempted
         and resumed."""
-        self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart,
+        self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart, tbs=tbs,
                                        scramble=scramble)
+
+    def resident_tbs(self, launch: Launch) -> list[int]:
+        """Return the launch ids of the thread blocks of a launch that are on the SM, the oldest first. It takes the
+        cycles of some register accesses a warp slot."""
+        return self._preemption.resident_tbs(launch)
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Wait for the end of a preempt that was begun; returns and raises what `preempt` does."""

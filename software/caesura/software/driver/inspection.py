@@ -23,6 +23,8 @@ class WarpState:
     ----------
     slot, kernel, launch_id, warp : int
         Warp slot, kernel slot, TB, warp of the TB.
+    entry : int
+        Of the TB, in the context control block of its kernel.
     state : str
         ``"running"``, ``"waiting"`` (at a barrier), ``"parked"`` or ``"exited"``.
     barrier : int or None
@@ -39,6 +41,7 @@ class WarpState:
     barrier: int | None
     live_lanes: int
     stack: tuple[StackEntry, ...]
+    entry: int
 
 
 class Inspection:
@@ -70,8 +73,18 @@ class Inspection:
             word = next((name for name in ("exited", "waiting", "parked") if state[name]), "running")
             found.append(WarpState(slot, state["kernel"], self._host.read("inspect_tb"), state["warp"], word,
                                    state["barrier"] if state["waiting"] else None, self._host.read("inspect_live"),
-                                   tuple(stack)))
+                                   tuple(stack), self._host.read("inspect_ccb_entry")))
         return found
+
+    def resident(self, kernel: int) -> dict[int, int]:
+        """Return the TBs of a kernel slot that are on the SM: entry by launch id, in the order of their launch."""
+        found = {}
+        for slot in range(self._host.geometry.warps):
+            self._host.write("inspect", warp=slot, entry=0)
+            state = self._host.fields("inspect_state")
+            if state["valid"] and state["kernel"] == kernel:
+                found[self._host.read("inspect_tb")] = self._host.read("inspect_ccb_entry")
+        return dict(sorted(found.items()))
 
     def describe_warps(self) -> str:
         """Return a few lines that say where every warp on the SM stands."""

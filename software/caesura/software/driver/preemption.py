@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from caesura.hw.arch.commands import Command, KernelState
@@ -105,7 +105,7 @@ class Preemption:
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                      scramble: bool = False) -> None:
+                      tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
         """Ask for a preempt; see `Device.begin_preempt`."""
         self._launcher.check_device(launch)
         mechanism = _mechanism(mechanism, launch.device.geometry)
@@ -120,6 +120,7 @@ class Preemption:
             patience = default_patience(launch) if patience is None else patience
             self._host.write("patience", waiting_cycles(patience))
         self._host.write("grace", waiting_cycles(grace))
+        self._host.write("spared", 0 if tbs is None else self._others(launch, tbs))
         before, launch.scramble = launch.scramble, scramble
         try:
             self._launcher.command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble),
@@ -130,6 +131,19 @@ class Preemption:
                 return
             raise
         self._asked[launch.slot] = mechanism, None if restart else patience, grace, restart
+
+    def resident_tbs(self, launch: Launch) -> list[int]:
+        """Return the TBs of a launch on the SM; see `Device.resident_tbs`."""
+        self._launcher.check_own(launch)
+        return [*self._inspection.resident(launch.slot)]
+
+    def _others(self, launch: Launch, tbs: Iterable[int]) -> int:
+        """Return the entries of the TBs on the SM that are not among some; TBs that have left meanwhile do not
+        matter."""
+        chosen = {whole_number(tb, "tbs") for tb in tbs}
+        here = self._inspection.resident(launch.slot)
+        every = (1 << launch.device.geometry.tb_slots) - 1
+        return every & ~sum(1 << entry for tb, entry in here.items() if tb in chosen)
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Wait for the end of a preempt; see `Device.finish_preempt`."""

@@ -48,7 +48,9 @@ class Bench:
                              "kernel": KERNEL if rng.random() < 0.8 else 0, "launch_id": rng.getrandbits(32),
                              "entry": entries[tb]}
         self.slot_of = {entry: tb for tb, entry in enumerate(entries)}
-        self.ours = {tb for tb, row in enumerate(self.rows) if row["valid"] and row["kernel"] == KERNEL}
+        self.spared = rng.getrandbits(g.tb_slots) * (rng.random() < 0.4)  # a vector of entries
+        self.ours = {tb for tb, row in enumerate(self.rows) if row["valid"] and row["kernel"] == KERNEL
+                     and not self.spared >> row["entry"] & 1}
         self.stopped = self.exited = 0
         self.pipeline, self.heads, self.failing = None, [], set(self.fails)
         self.begun, self.ended, self.committing = [], set(), {}

@@ -27,7 +27,7 @@ def some_kernel(g, rng, spare):
 
 
 def accepted_of(g, kernel, command):
-    same = "kernel", "again", "adopt", "mechanism", "scramble", "gang", "grace_used"
+    same = "kernel", "again", "adopt", "mechanism", "scramble", "gang", "restart", "grace_used", "spared"
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
             **{name: command[name] for name in same},
             "lines": -(-kernel["shared_bytes"] // 128), "row_words": row_words(kernel["registers"])}
@@ -48,7 +48,8 @@ def test_commands_one_after_the_other(name):
             ctx.set(dut.kernels[slot], kernel if slot == number else some_kernel(g, rng, 0))
         wanted = {"resume": rng.getrandbits(1), "adopt": 0, "kernel": number, "mechanism": rng.choice(list(Mechanism)),
                   "scramble": rng.getrandbits(1), "gang": rng.getrandbits(1), "again": rng.getrandbits(1),
-                  "patience": rng.choice([0, 1, 1000, UNLIMITED_PATIENCE]), "grace_used": rng.getrandbits(32)}
+                  "patience": rng.choice([0, 1, 1000, UNLIMITED_PATIENCE]), "grace_used": rng.getrandbits(32),
+                  "restart": rng.random() < 0.3, "spared": rng.choice([0, 0, 1, 2])}
         resume = wanted["resume"]
         small = not resume and spare < 0
         assert ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)
@@ -58,7 +59,8 @@ def test_commands_one_after_the_other(name):
         assert {name: accepted[name] for name in accepted if name not in ("generation", "allocated")} == (
             accepted_of(g, kernel, wanted))
         assert ctx.get(dut.clear) and ctx.get(dut.begin_resume) == resume == ctx.get(dut.resume)
-        stops = not resume and (wanted["mechanism"] == Mechanism.OCCUPIED or not wanted["patience"])
+        stops = not resume and (wanted["mechanism"] == Mechanism.OCCUPIED or not wanted["patience"]
+                                or wanted["restart"])
         for cycle in range(1 if resume else 2):
             if cycle:
                 await ctx.tick()
@@ -85,7 +87,7 @@ def test_commands_one_after_the_other(name):
             ctx.set(done.valid, 0)
             if cancelled:
                 await flush(ctx)
-            elif not resume and error == CommandError.NONE:
+            elif not resume and error == CommandError.NONE and not wanted["spared"]:
                 error = await record(ctx)
         assert not ctx.get(dut.saving) and not ctx.get(dut.resuming)
         result = ctx.get(dut.result)

@@ -33,7 +33,7 @@ class _TbSets:
 
 
 class PreemptSequencer(wiring.Component):
-    """Runs one preempt.
+    """Runs one preempt, of all TBs of a kernel but those that it spares.
 
     Each started TB of the kernel is claimed. They are saved one at a time, TBs with no running
     warp first; nothing is written before, since the entry of a TB on the SM is never one that can
@@ -61,7 +61,7 @@ class PreemptSequencer(wiring.Component):
     withdraw : Signal, in
         No further TB is to be begun; high until `done`.
     ours : Signal(tb_slots), out
-        Vector: started TBs of the kernel of `accepted`.
+        Vector: started TBs of the kernel of `accepted` that are not spared.
     wanted, urgent : Signal(tb_slots), out
         Vectors: those of them that are to stop, and at once.
     claim : Signal(tb_slots), out
@@ -130,7 +130,8 @@ class PreemptSequencer(wiring.Component):
         kernel = [row.valid & (row.kernel == self.accepted.kernel) for row in rows]
         parked = Cat(k & ~row.started for row, k in zip(rows, kernel, strict=True)).any()
         m.d.comb += [
-            self.ours.eq(Cat(k & row.started for row, k in zip(rows, kernel, strict=True))),
+            self.ours.eq(Cat(k & row.started & ~self.accepted.spared.bit_select(row.entry, 1)
+                             for row, k in zip(rows, kernel, strict=True))),
             tbs.over.eq(~self.ours
                           | Cat(row.started & ~k for row, k in zip(rows, left, strict=True))),
             tbs.still.eq(Cat(row.started & ~k for row, k in zip(rows, busy, strict=True))),

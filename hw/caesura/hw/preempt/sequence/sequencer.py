@@ -170,7 +170,7 @@ class Sequencer(wiring.Component):
                                  ("ccb_base", "area_bytes", "registers", "warps")]
                     m.d.sync += [s[name].eq(wanted[name]) for name in (
                         "kernel", "again", "adopt", "mechanism", "scramble", "gang",
-                        "restart")]
+                        "restart", "spared")]
                     if g.grace:
                         m.d.sync += s.grace_used.eq(wanted.grace_used)
                     m.d.sync += [
@@ -205,7 +205,8 @@ class Sequencer(wiring.Component):
                 m.d.sync += [error.eq(self.save_done.error), left.eq(0)]
                 with m.If(self.save_done.valid):
                     m.next = "END"
-                    with m.If((self.save_done.error == CommandError.NONE) & ~self.withdraw):
+                    with m.If((self.save_done.error == CommandError.NONE) & ~self.withdraw
+                              & ~s.spared.any()):
                         m.next = "LEAVING"
                 with m.If(self.cancel):
                     m.next = "FLUSH"

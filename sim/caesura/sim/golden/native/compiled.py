@@ -182,8 +182,8 @@ class Compiled:
                 self._push_warp(warp)
                 if self._resident[warp.tb.slot] is not warp.tb:
                     self._push_block(warp.tb)
-        for kernel in machine.kernels:
-            self._kernels[kernel.index]["pending"] = kernel.stopping
+        for tb in machine.resident():
+            self._blocks[tb.slot]["pending"] = tb.stopping
         ready = [warp.slot for warp in machine.ready]
         self._state["ready"][0, :len(ready)] = ready
         self._state["first"], self._state["count"] = 0, len(ready)

@@ -279,8 +279,8 @@ int step(Machine& m) {
     }
     m.retired += op.recorded;
     m.first = (m.first + 1) % MAX_WARPS, --m.count;
-    if (!advance(m, w, op, pc, active, mask, kernel.pending)) return Status::RAN_OFF;
-    if (!continues(w)) return stopped(m, block, kernel.pending);
+    if (!advance(m, w, op, pc, active, mask, block.pending)) return Status::RAN_OFF;
+    if (!continues(w)) return stopped(m, block, block.pending);
     make_ready(m, slot);
     return Status::LIMIT;
 }

@@ -118,14 +118,15 @@ STACK_WORD, STACK_WORDS = WARP.fields["stack"][1] // 4, 3  # type: ignore[index]
 
 BLOCK = _struct(
     ("shared", "u8"), ("lines", "u8"), ("kernel", "u4"), ("launch", "u4"), ("ctaid", "u4", (3,)),
-    ("local_base", "u4"), ("warps", "u4"), ("slots", "u4", (32,)))
-"""A TB slot; `lines` points to a bit for each 128-byte line of shared memory that was written."""
+    ("local_base", "u4"), ("warps", "u4"), ("slots", "u4", (32,)), ("pending", "u4"))
+"""A TB slot; `lines` points to a bit for each 128-byte line of shared memory that was written; `pending`: its warps are
+to stop."""
 
 KERNEL = _struct(
     ("operations", "u8"), ("params", "u8"), ("code_words", "u4"), ("shared_bytes", "u4"), ("const_base", "u4"),
-    ("const_bytes", "u4"), ("local_bytes", "u4"), ("block", "u4", (3,)), ("grid", "u4", (3,)), ("pending", "u4"),
+    ("const_bytes", "u4"), ("local_bytes", "u4"), ("block", "u4", (3,)), ("grid", "u4", (3,)),
     ("windows", "u4"), ("window", "u4", (MAX_WINDOWS, 2)))
-"""A kernel slot; `pending`: its warps are to stop."""
+"""A kernel slot."""
 
 MACHINE = _struct(
     ("memory", "u8"), ("memory_bytes", "u8"), ("cycle", "u8"), ("retired", "u8"), ("warps", "u8"), ("blocks", "u8"),

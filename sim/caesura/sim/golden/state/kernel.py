@@ -89,8 +89,8 @@ class Kernel:
     state : KernelState
     error : CommandError
         How its last preempt or resume ended.
-    stopping : bool
-        Its warps are to stop, since it is being preempted.
+    stopping : int
+        Vector: entries of its TBs whose warps are to stop, since they are being preempted.
     launched, completed, faults : int
         TBs so far; those ended by a fault.
     place : tuple of int
@@ -111,7 +111,7 @@ class Kernel:
         self.index = index
         self.state = KernelState.IDLE
         self.error = CommandError.NONE
-        self.stopping = False
+        self.stopping = 0
         self.launched = self.completed = self.faults = self.entries = 0
         self.place: tuple[int, int, int] = 0, 0, 0
         self.saved: dict[int, SavedEntry] = {}

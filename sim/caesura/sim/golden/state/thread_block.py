@@ -226,6 +226,11 @@ class ThreadBlock:
         return not any(warp.live for warp in self.warps)
 
     @property
+    def stopping(self) -> bool:
+        """Its warps are to stop."""
+        return bool(self.kernel.stopping >> self.entry & 1)
+
+    @property
     def stopped(self) -> bool:
         """No warp can go on by itself: each has exited, is parked or waits at a barrier."""
         return not any(warp.runs or warp.pending for warp in self.warps)

@@ -1,0 +1,157 @@
+"""Preempts of some thread blocks of a launch, each in a way of its own, through the Python API, on both machines."""
+
+import pytest
+
+from caesura import open_device
+from caesura.hw.arch.commands import KernelState
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.software.driver import CommandRefused, DriverError
+from support.sim.stirring import Stirring
+from support.sim.uneven import Uneven
+
+G = preset("tiny").replace(name="four", warps=8, tb_slots=4, registers=256)
+LONG = 1 << 20
+
+
+@pytest.fixture(params=["golden", pytest.param("rtl", marks=pytest.mark.full)])
+def device(request):
+    with open_device(request.param, G, memory_bytes=1 << 20) as device:
+        yield device
+
+
+def resident(device):
+    return device.fields("status")["resident"]
+
+
+def test_one_after_the_other_leaves_and_all_come_back(device):
+    work = Uneven(device, 200)
+    device.advance(100)
+    for left in (3, 2, 1, 0):
+        first, *others = device.resident_tbs(work.launch)
+        report = device.preempt(work.launch, "live+cp", tbs=[first], scramble=True)
+        assert report is not None and report.tbs == 1 and len(others) == left
+        assert device.resident_tbs(work.launch) == others and resident(device) == left
+        assert work.launch.state is KernelState.PREEMPTED
+        device.advance(30)
+    assert sorted(tb.launch_id for tb in device.context(work.launch)) == [0, 1, 2, 3]
+    with pytest.raises(CommandRefused):
+        device.preempt(work.launch)
+    device.resume(work.launch)
+    work.finishes()
+
+
+def test_the_others_run_on_and_no_fresh_ones_begin(device):
+    work = Uneven(device)
+    device.advance(60)
+    *_, last = device.resident_tbs(work.launch)
+    report = device.preempt(work.launch, "live", tbs=[last])
+    assert report is not None and report.tbs == 1
+    device.advance(20_000)
+    assert resident(device) == 0 and work.launch.progress[0] == 3 and work.launch.state is KernelState.PREEMPTED
+    device.resume(work.launch)
+    work.finishes()
+
+
+def test_switch_flush_and_drain_in_one_kernel(device):
+    """As Chimera has it: each thread block in the way that suits it."""
+    work = Uneven(device, 100)
+    device.advance(200)
+    a, b, *rest = device.resident_tbs(work.launch)
+    dropped = device.preempt(work.launch, tbs=[b], restart=True)
+    switched = device.preempt(work.launch, "live+tb", tbs=[a])
+    assert dropped is not None and switched is not None
+    assert (dropped.tbs, dropped.registers, switched.tbs) == (1, 0, 1) and switched.registers
+    device.begin_preempt(work.launch, grace="unlimited")
+    other = Stirring(device, 2)  # has the room meanwhile
+    other.finishes()
+    drained = device.finish_preempt(work.launch)
+    assert drained is not None and drained.tbs == 0 and work.launch.progress[0] == len(rest) == 2
+    pcs = {tb.launch_id: {warp.pc for warp in tb.warps} for tb in device.context(work.launch)}
+    assert pcs[b] == {0} and 0 not in pcs[a]
+    device.resume(work.launch, gang=True)
+    work.finishes()
+
+
+@pytest.mark.parametrize("mechanism", ["occupied", "live", "live+cp", "live+tb"])
+def test_barriers_and_shared_memory_of_those_that_run_on(device, mechanism):
+    """The kernel that uses everything: its other TBs cross barriers while some are saved, again and again."""
+    work = Stirring(device, 6)
+    for turn in range(6):
+        device.advance(150)
+        here = device.resident_tbs(work.launch)
+        if work.launch.finished:
+            break
+        report = device.preempt(work.launch, mechanism, tbs=here[turn % 2::2], scramble=True)
+        if report is None:
+            break
+        device.advance(100)
+        device.resume(work.launch)
+    work.finishes()
+
+
+def test_an_abort_leaves_those_that_were_spared_alone(device):
+    work = Stirring(device, 8)
+    device.advance(300)
+    device.begin_preempt(work.launch, "live", patience="unlimited", tbs=device.resident_tbs(work.launch)[:2])
+    device.abort(work.launch)
+    assert work.launch.state in (KernelState.RUNNING, KernelState.RESUMING)
+    work.finishes()
+
+
+def test_kill_takes_both_what_is_saved_and_what_runs(device):
+    work = Stirring(device, LONG)
+    device.advance(300)
+    here = device.resident_tbs(work.launch)
+    device.preempt(work.launch, "live", tbs=here[1:3])
+    assert resident(device) == len(here[:1] + here[3:]) < len(here)
+    device.kill(work.launch)
+    assert resident(device) == 0 and work.launch.ended
+    Stirring(device, 2).finishes()
+
+
+@pytest.mark.parametrize("backend", ["golden", "rtl"])
+def test_one_of_two_is_saved_while_the_other_ends(backend):
+    with open_device(backend, preset("tiny"), memory_bytes=1 << 20) as device:
+        for chosen in (0, 1):
+            work = Uneven(device, 60)
+            device.advance(150)
+            here = device.resident_tbs(work.launch)
+            report = device.preempt(work.launch, "live+cp", tbs=[here[chosen]], scramble=True)
+            assert report is not None and report.tbs == 1 and resident(device) == 1
+            assert device.resident_tbs(work.launch) == [here[1 - chosen]]
+            report = device.preempt(work.launch, grace="unlimited")
+            assert report is not None and report.tbs == 0 and report.grace_cycles and work.launch.progress[0] == 1
+            device.resume(work.launch)
+            work.finishes()
+
+
+def test_none_and_unknown_ones(device):
+    """What is not on the SM is not there to be preempted; that is no error, since it may have ended meanwhile."""
+    work = Uneven(device, 100)
+    device.advance(100)
+    for tbs in ([], [77], range(40, 44)):
+        report = device.preempt(work.launch, tbs=tbs)
+        assert report is not None and report.tbs == 0 and resident(device) == 4
+    assert work.launch.state is KernelState.PREEMPTED and work.launch.outcome is CommandError.NONE
+    device.resume(work.launch)
+    with pytest.raises(DriverError, match="tbs"):
+        device.preempt(work.launch, tbs=["first"])
+    work.finishes()
+
+
+def test_a_kernel_of_which_some_run_cannot_be_taken_over():
+    with open_device("golden", G, memory_bytes=1 << 20) as device:
+        work = Uneven(device, 100)
+        device.advance(100)
+        device.preempt(work.launch, "live", tbs=device.resident_tbs(work.launch)[:2])
+        with open_device("golden", G, memory_bytes=1 << 20) as fresh:
+            fresh.transport.write_memory(0, device.transport.read_memory(0, 1 << 20))
+            with pytest.raises(CommandRefused, match="memory does not hold it"):
+                fresh.adopt(work.launch.handle, work.launch.kernel.image)
+        assert device.preempt(work.launch, "live")
+        with open_device("golden", G, memory_bytes=1 << 20) as fresh:
+            fresh.transport.write_memory(0, device.transport.read_memory(0, 1 << 20))
+            launch = fresh.adopt(work.launch.handle, work.launch.kernel.image)
+            fresh.resume(launch)
+            fresh.wait(launch)
