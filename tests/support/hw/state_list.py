@@ -326,7 +326,7 @@ _DISPATCH = {
     "": (_bookkeeping("owner_#", "for the trace ports only; set by warp_init"),),
     "control": (_bookkeeping("cycle retired", "counters since reset; `%clock` is volatile"),),
     "control.registers": (
-        _bookkeeping("own from_table event inspect patience grace bus_share",
+        _bookkeeping("own from_table event inspect patience grace spared bus_share",
                      "the bus's read register; events; what is inspected; what the driver sets"),
     ),
     "control.kernel_table": (
@@ -346,7 +346,7 @@ _DISPATCH = {
                      "commands that are under way, and how they ended"),
     ),
     "control.commands.queue": (
-        _bookkeeping("held kernel resume moved tried begun parameters[]", _COMMAND),
+        _bookkeeping("held kernel resume partial moved tried begun parameters[]", _COMMAND),
     ),
     "control.commands.queue.turns": (_bookkeeping("above", "whose turn it is"),),
     "control.grid": (

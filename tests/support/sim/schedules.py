@@ -168,6 +168,7 @@ class Schedules:
             kernel.begin(rng.choice(self.rounds))
         if op is Command.PREEMPT:
             bench.set("patience", rng.choice((0, 1, 30, 1000, UNLIMITED_PATIENCE)))
+            bench.set("spared", rng.choice((0, 0, 0, rng.getrandbits(self.g.tb_slots))))
             bench.set("grace", rng.choice((0, 0, 0, 1, 30, 1000, UNLIMITED_GRACE)))
         mechanism, gang = rng.choice(list(Mechanism)), rng.random() < 0.5
         bench.set("event", refused=1)

@@ -192,7 +192,7 @@ class Bench:
         dut = self.dut
         self.pace = pace
         self.fill()
-        ctx.set(dut.accepted, {"kernel": KERNEL, "generation": GENERATION})
+        ctx.set(dut.accepted, {"kernel": KERNEL, "generation": GENERATION, "spared": self.spared})
         self.inputs(ctx)
         ctx.set(dut.begin, 1)
         assert not ctx.get(dut.draining)
