@@ -152,6 +152,48 @@ def test_arrays_that_may_overlap_decide(case, allowed):
         assert (np.asarray(a)[:8] == 1).all()
 
 
+TABLE = """
+.version 8.0
+.target sm_70
+.address_size 64
+.global .align 4 .u32 table[64];
+.visible .entry copy(.param .u64 output)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %a<5>;
+    ld.param.u64 %a0, [output];
+    mov.u64 %a1, table;
+    mov.u32 %r0, %tid.x;
+    mul.wide.u32 %a2, %r0, 4;
+    add.u64 %a3, %a1, %a2;
+    ld.global.u32 %r1, [%a3];
+    add.u32 %r1, %r1, 1;
+    add.u64 %a4, %a0, %a2;
+    st.global.u32 [%a4], %r1;
+    ret;
+}
+"""
+
+
+def test_a_variable_of_the_module_may_lie_where_a_parameter_leads():
+    with open_device("golden", TINY, memory_bytes=1 << 20) as device:
+        copy = device.load(compile_ptx(TABLE).values())["copy"]
+        for target in (device.zeros(64, np.uint32), copy.data.globals.address):
+            launch = copy(1, 8, [target])
+            assert "may overwrite" in launch.not_restartable
+            device.wait(launch)
+
+
+def test_a_structure_may_hold_pointers():
+    ptx = COPY.replace(".param .u64 output, .param .u64 input", ".param .align 8 .b8 both[16]").replace(
+        "[output]", "[both]").replace("[input]", "[both+8]")
+    with open_device("golden", TINY, memory_bytes=1 << 20) as device:
+        a, b = (device.zeros(64, np.uint32) for _ in range(2))
+        launch = device.load(compile_ptx(ptx).values())["copy"](1, 8, [np.array([a.address, b.address]).tobytes()])
+        assert "may overwrite" in launch.not_restartable
+        device.wait(launch)
+
+
 def test_a_machine_without_it_refuses():
     with open_device("golden", TINY.replace(name="strict", restart=False), memory_bytes=1 << 20) as device:
         work = Uneven(device)

@@ -393,3 +393,26 @@ def test_every_engine_stops_warps_after_the_same_cycle(patience):
         assert drained <= patience + 1
         found.append((drained, run.bench.get("save_registers"), run.transport.read_memory(0, 1 << 17)))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("spared", [0b01, 0b10])
+def test_a_spared_thread_block_passes_points_and_barriers(spared):
+    """It runs to its end while the other is saved, and away."""
+    run = Prepared(TINY, 22, statements=24, warps=2, tbs=2, registers=12)
+    run.bench.start(0)
+    before = run.transport.snapshot()
+    run.bench.finish(0, 100_000)
+    expected = run.result()
+    for at in (50, 100, 250, 400):
+        run.transport.restore(before)
+        run.transport.advance(at)
+        run.bench.set("spared", spared)
+        run.bench.command(Command.PREEMPT, 0, Mechanism.LIVE, scramble=True)
+        run.transport.wait(10_000)
+        assert run.bench.state(0) is KernelState.PREEMPTED and run.bench.get("save_tbs") == 1
+        run.transport.advance(10_000)
+        assert run.bench.fields("status")["resident"] == 0, "the spared one has not ended"
+        run.bench.set("spared", 0)
+        run.bench.resume(0, scramble=True)
+        run.bench.finish(0, 100_000)
+        assert run.result() == expected

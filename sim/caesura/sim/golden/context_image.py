@@ -70,7 +70,7 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False, restart:
     before: dict[int, int] = {}
     for warp in alive:
         live = saved_by(warp.live_vector if live_only and not warp.between else ALL_LIVE, kernel.registers)
-        saved = [r for r in live.registers if scramble and not restart or not live_only or warp.valid >> r & 1]
+        saved = [r for r in live.registers if scramble or not live_only or warp.valid >> r & 1]
         codes, words = _encoded(warp, saved, mechanism, scramble, history)
         uniforms = _kept(warp.uniforms, warp.uniforms_written, live.uniforms, 0xFFFF_FFFF, scramble)
         parts += [np.array(_warp_record(warp, live, scramble, uniforms, before), np.uint32), words]

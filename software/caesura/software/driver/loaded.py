@@ -117,8 +117,8 @@ class LoadedKernel:
         return [memory for memory in (*found, *(array.memory for array in arrays)) if memory is not None]
 
     def apart(self, arguments: Sequence) -> bool:
-        """Return whether no two of these arguments, textures and global variables can lead to the same memory."""
-        found = [*self._arrays(arguments), *filter(None, [self.data.globals.memory])]
+        """Return whether no two of these arguments and the textures can lead to the same memory."""
+        found = self._arrays(arguments)
         return len({id(memory) for memory in found}) == len(found) and not any(
             isinstance(value, (bytes, bytearray)) for value in arguments)
 

@@ -139,7 +139,7 @@ def test_commands_one_after_the_other(name):
 
     async def bench(ctx):
         generation = ctx.get(dut.accepted.generation)
-        for _ in range(20):
+        for _ in range(60):
             generation = await command(ctx, generation)
 
     simulate(dut, bench)
