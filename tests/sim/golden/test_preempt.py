@@ -45,7 +45,8 @@ class Prepared:
         self.bench = Bench(self.transport)
         self.output = self.bench.allocate(self.program.output_bytes)
         inputs = self.bench.store(self.program.inputs)
-        self.bench.load(0, self.program.image, self.program.grid, self.program.block, (self.output, inputs))
+        self.loaded = self.bench.load(0, self.program.image, self.program.grid, self.program.block,
+                                      (self.output, inputs))
         self.bench.load(1, hostile(g, 16), (1,), (g.warp_size * 4,))
 
     def result(self):
@@ -403,13 +404,15 @@ def test_a_spared_thread_block_passes_points_and_barriers(spared):
     before = run.transport.snapshot()
     run.bench.finish(0, 100_000)
     expected = run.result()
-    for at in (50, 100, 250, 400):
+    record = context.record_address(TINY, run.loaded.ccb_base)
+    for at in range(30, 500, 11):
         run.transport.restore(before)
         run.transport.advance(at)
         run.bench.set("spared", spared)
         run.bench.command(Command.PREEMPT, 0, Mechanism.LIVE, scramble=True)
         run.transport.wait(10_000)
         assert run.bench.state(0) is KernelState.PREEMPTED and run.bench.get("save_tbs") == 1
+        assert not any(run.transport.read_memory(record, 128)), "it says what is no longer so"
         run.transport.advance(10_000)
         assert run.bench.fields("status")["resident"] == 0, "the spared one has not ended"
         run.bench.set("spared", 0)
