@@ -1,11 +1,13 @@
 """Preempts of some thread blocks of a launch, each in a way of its own, through the Python API, on both machines."""
 
+import numpy as np
 import pytest
 
 from caesura import open_device
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
+from caesura.software.compiler import CompileOptions, compile_ptx
 from caesura.software.driver import CommandRefused, DriverError
 from support.sim.stirring import Stirring
 from support.sim.uneven import Uneven
@@ -88,6 +90,53 @@ def test_barriers_and_shared_memory_of_those_that_run_on(device, mechanism):
         device.advance(100)
         device.resume(work.launch)
     work.finishes()
+
+
+BARRIERS = """
+.version 8.0
+.target sm_70
+.address_size 64
+.visible .entry barriers(.param .u64 output)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<9>;
+    .reg .b64 %a<4>;
+    ld.param.u64 %a0, [output];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r4, %r1, %r2, %r3;
+    mul.wide.u32 %a1, %r4, 4;
+    add.u64 %a0, %a0, %a1;
+    setp.eq.u32 %p0, %r1, 0;
+    @%p0 bra LONG;
+SHORT
+    bra DONE;
+LONG:
+STRETCH
+DONE:
+    st.global.u32 [%a0], %r4;
+    ret;
+}
+""".replace("SHORT", 12 * "    bar.sync 0;\n").replace("STRETCH", 150 * "    mad.lo.u32 %r4, %r4, 3, %r3;\n")
+
+
+def test_barriers_are_crossed_while_another_has_far_to_go(device):
+    output = device.zeros(2 * 16, np.uint32)
+    launch = device.load(compile_ptx(BARRIERS, CompileOptions(interval=1000)).values())["barriers"](2, 16, [output])
+    device.advance(30)
+    device.begin_preempt(launch, "live", patience="unlimited", tbs=[0])
+    device.advance(60)
+    report = device.finish_preempt(launch)  # None: both have ended
+    if report is not None:
+        device.advance(1000)
+        assert report.tbs == 0 == resident(device), "it waits at a barrier"
+        device.resume(launch)
+        device.wait(launch)
+    expected = np.arange(32, dtype=np.uint32)
+    for _ in range(150):
+        expected[:16] = expected[:16] * 3 + np.arange(16)
+    assert np.array_equal(output, expected)
 
 
 def test_an_abort_leaves_those_that_were_spared_alone(device):
