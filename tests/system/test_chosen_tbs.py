@@ -38,7 +38,7 @@ def test_one_after_the_other_leaves_and_all_come_back(device):
         device.advance(30)
     assert sorted(tb.launch_id for tb in device.context(work.launch)) == [0, 1, 2, 3]
     with pytest.raises(CommandRefused):
-        device.preempt(work.launch)
+        device.preempt(work.launch, scramble=True)
     device.resume(work.launch)
     work.finishes()
 
@@ -51,6 +51,8 @@ def test_the_others_run_on_and_no_fresh_ones_begin(device):
     assert report is not None and report.tbs == 1
     device.advance(20_000)
     assert resident(device) == 0 and work.launch.progress[0] == 3 and work.launch.state is KernelState.PREEMPTED
+    with pytest.raises(CommandRefused):  # all that were left have ended
+        device.preempt(work.launch)
     device.resume(work.launch)
     work.finishes()
 
@@ -127,12 +129,10 @@ def test_barriers_are_crossed_while_another_has_far_to_go(device):
     device.advance(30)
     device.begin_preempt(launch, "live", patience="unlimited", tbs=[0])
     device.advance(60)
-    report = device.finish_preempt(launch)  # None: both have ended
-    if report is not None:
-        device.advance(1000)
-        assert report.tbs == 0 == resident(device), "it waits at a barrier"
-        device.resume(launch)
-        device.wait(launch)
+    device.finish_preempt(launch)
+    device.advance(1000)
+    assert resident(device) == 0, "it waits at a barrier"
+    assert launch.finished, "nothing of it is saved, and all have ended"
     expected = np.arange(32, dtype=np.uint32)
     for _ in range(150):
         expected[:16] = expected[:16] * 3 + np.arange(16)
@@ -169,7 +169,7 @@ def test_one_of_two_is_saved_while_the_other_ends(backend):
             report = device.preempt(work.launch, "live+cp", tbs=[here[chosen]], scramble=True)
             assert report is not None and report.tbs == 1 and resident(device) == 1
             assert device.resident_tbs(work.launch) == [here[1 - chosen]]
-            report = device.preempt(work.launch, grace="unlimited")
+            report = device.preempt(work.launch, grace="unlimited", scramble=True)
             assert report is not None and report.tbs == 0 and report.grace_cycles and work.launch.progress[0] == 1
             device.resume(work.launch)
             work.finishes()
@@ -187,6 +187,43 @@ def test_none_and_unknown_ones(device):
     with pytest.raises(DriverError, match="tbs"):
         device.preempt(work.launch, tbs=["first"])
     work.finishes()
+
+
+def test_grace_does_not_wait_for_those_that_are_spared(device):
+    work = Uneven(device, 200)
+    device.advance(100)
+    first, *_ = device.resident_tbs(work.launch)  # the shortest
+    report = device.preempt(work.launch, tbs=[first], grace="unlimited")
+    assert report is not None and report.tbs == 0 and resident(device) == 3
+    device.resume(work.launch)
+    work.finishes()
+
+
+def test_one_scramble_a_launch(device):
+    work = Uneven(device, 200)
+    device.advance(100)
+    device.preempt(work.launch, tbs=[0], scramble=True)
+    with pytest.raises(DriverError, match="another `scramble`"):
+        device.preempt(work.launch)
+    device.preempt(work.launch, scramble=True)
+    device.resume(work.launch)
+    work.finishes()
+
+
+@pytest.mark.parametrize("ways", [[None], [[0, 1, 2, 3]], [[0, 1], [2, 3]], [[3], [1, 2], None]])
+def test_what_takes_the_last_ones_leaves_a_record(ways):
+    """Whoever is named: another machine can take the kernel over when nothing of it is left on the SM."""
+    with open_device("golden", G, memory_bytes=1 << 20) as device:
+        work = Uneven(device, 200)
+        device.advance(100)
+        for tbs in ways:
+            device.preempt(work.launch, "live", tbs=tbs)
+        assert resident(device) == 0
+        with open_device("golden", G, memory_bytes=1 << 20) as fresh:
+            fresh.transport.write_memory(0, device.transport.read_memory(0, 1 << 20))
+            launch = fresh.adopt(work.launch.handle, work.launch.kernel.image)
+            fresh.resume(launch)
+            fresh.wait(launch)
 
 
 def test_a_kernel_of_which_some_run_cannot_be_taken_over():

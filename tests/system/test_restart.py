@@ -184,6 +184,15 @@ def test_a_variable_of_the_module_may_lie_where_a_parameter_leads():
             device.wait(launch)
 
 
+def test_an_address_that_lies_in_no_array_may_be_where_one_is():
+    with open_device("golden", TINY, memory_bytes=1 << 20) as device:
+        a = device.zeros(64, np.uint32)
+        for address in (a.address - 4, 0):
+            launch = device.load(compile_ptx(COPY).values())["copy"](1, 8, [a, address])
+            assert "may overwrite" in launch.not_restartable
+            device.kill(launch)
+
+
 def test_bytes_may_be_pointers():
     with open_device("golden", TINY, memory_bytes=1 << 20) as device:
         a = device.zeros(64, np.uint32)

@@ -187,7 +187,8 @@ class ControlUnit(wiring.Component):
                          done.completed.eq(completion.completed[k]),
                          *(done[f"next_{name}"].eq(grid.places[k][name]) for name in "xyz")]
         m.d.comb += [
-            commands.present.eq(tb_table.present), commands.launching.eq(admission.launching),
+            commands.present.eq(tb_table.present), commands.running.eq(tb_table.running),
+            commands.launching.eq(admission.launching),
             grid.start.eq(commands.start), grid.adopted.eq(engine.adopted),
             completion.adopted.eq(engine.adopted), admission.adopted.eq(engine.adopted),
             completion.start.eq(commands.start),

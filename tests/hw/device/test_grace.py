@@ -27,10 +27,17 @@ def drive(scenario, g=G):
 async def preempt(ctx, dut, driver, grace, kernel=1, state=KernelState.RUNNING, **fields):
     """A kernel in `state` is preempted with so much grace; a register that is written later is not this preempt's."""
     await driver.bring(kernel, state)
+    ctx.set(dut.running[kernel], 0b10)
     ctx.set(dut.grace, grace)
     await driver.command(Command.PREEMPT, kernel, **fields)
     ctx.set(dut.grace, 3)
     assert driver.state(kernel) == KernelState.PREEMPTING and not ctx.get(dut.eligible)
+
+
+def leave(ctx, dut, kernel):
+    """No TB of the kernel is on the SM, nor of any other."""
+    ctx.set(dut.present, 0)
+    ctx.set(dut.running[kernel], 0)
 
 
 async def offered(ctx, dut):
@@ -61,7 +68,7 @@ def test_it_gets_it_at_once_when_no_tb_is_left(grace, done):
         await preempt(ctx, dut, driver, grace)
         await ctx.tick().repeat(4)
         assert not ctx.get(dut.engine.valid)
-        ctx.set(dut.present, 0)
+        leave(ctx, dut, 1)
         ctx.set(dut.done, done << 1)
         await ctx.tick()
         await driver.takes(1, 0, grace_used=4)
@@ -76,12 +83,13 @@ def test_it_gets_it_at_once_when_no_tb_is_left(grace, done):
 def test_a_tb_that_is_half_launched_has_grace_too():
     async def scenario(ctx, dut, driver):
         await driver.bring(1, KernelState.RUNNING)
-        ctx.set(dut.present, 0)
+        leave(ctx, dut, 1)
         ctx.set(dut.launching, {"valid": 1, "kernel": 1})
         ctx.set(dut.grace, 50)
         await driver.command(Command.PREEMPT, 1)
         await ctx.tick().repeat(4)
         ctx.set(dut.present, 0b010)
+        ctx.set(dut.running[1], 0b01)
         ctx.set(dut.launching.valid, 0)
         for _ in range(46):
             assert not ctx.get(dut.engine.valid)
@@ -135,7 +143,7 @@ def test_kill_ends_it():
         await ctx.tick().repeat(5)
         await driver.command(Command.KILL, 1)
         assert ctx.get(dut.kill) == 0b010 and not ctx.get(dut.engine.valid)
-        ctx.set(dut.present, 0)
+        leave(ctx, dut, 1)
         await driver.ends("killed")
         for _ in range(1000):
             assert not ctx.get(dut.engine.valid)
@@ -170,6 +178,7 @@ def test_two_kernels_have_grace_at_a_time():
         await preempt(ctx, dut, driver, 40)
         await driver.command(Command.START, 2)
         ctx.set(dut.present, 0b110)
+        ctx.set(dut.running[2], 0b11)
         ctx.set(dut.grace, 5)
         await driver.command(Command.PREEMPT, 2)
         await ctx.tick().repeat(5)
@@ -187,9 +196,10 @@ def test_tbs_that_a_withdrawn_resume_brings_back_have_grace():
     async def scenario(ctx, dut, driver):
         await preempt(ctx, dut, driver, 30, state=KernelState.RESUMING)
         assert ctx.get(dut.withdraw)
-        ctx.set(dut.present, 0)  # nothing is back yet, but it comes
+        leave(ctx, dut, 1)  # nothing is back yet, but it comes
         await ctx.tick().repeat(10)
         ctx.set(dut.present, 0b010)
+        ctx.set(dut.running[1], 0b01)
         await driver.result(left=1)
         await driver.ends("resumed")
         assert driver.state(1) == KernelState.PREEMPTING
@@ -213,12 +223,54 @@ def test_a_machine_without_grace_refuses_it():
     drive(scenario, G.replace(grace=False))
 
 
+def test_nobody_waits_for_tbs_that_are_spared_or_have_never_been_started():
+    async def scenario(ctx, dut, driver):
+        for entries, spared in ((0b01, 0b01), (0b10, 0b10), (0b00, 0b00)):
+            await driver.bring(1, KernelState.RUNNING)  # a TB is present in any case
+            ctx.set(dut.running[1], entries)
+            ctx.set(dut.spared, spared)
+            ctx.set(dut.grace, UNLIMITED_GRACE)
+            await driver.command(Command.PREEMPT, 1)
+            ctx.set(dut.spared, 0)
+            await ctx.tick()
+            await driver.takes(1, 0, grace_used=0, spared=spared)
+            await driver.command(Command.KILL, 1)
+            leave(ctx, dut, 1)
+            await driver.result()
+            for _ in range(5):
+                await ctx.tick()
+
+    drive(scenario)
+
+
+def test_a_kernel_whose_spared_tbs_end_has_finished_if_nothing_is_saved():
+    async def scenario(ctx, dut, driver):
+        for present, done_later in ((1, 1), (0, 0)):
+            await driver.bring(1, KernelState.RUNNING)
+            ctx.set(dut.spared, 0b01)
+            await driver.command(Command.PREEMPT, 1)
+            await driver.takes(1, 0, spared=0b01)
+            ctx.set(dut.present, present << 1)
+            await driver.result()
+            await driver.ends("preempted")
+            assert driver.state(1) == KernelState.PREEMPTED
+            ctx.set(dut.done, 0b010)
+            await ctx.tick()
+            assert driver.state(1) == (KernelState.FINISHED if done_later else KernelState.PREEMPTED)
+            ctx.set(dut.done, 0)
+            if not done_later:
+                return
+            leave(ctx, dut, 1)
+
+    drive(scenario)
+
+
 @pytest.mark.parametrize("grace", [UNLIMITED_GRACE - 1, UNLIMITED_GRACE])
 def test_grace_without_end_outlasts_its_counter(grace):
     slot = component(KernelSlot, G)
 
     async def bench(ctx):
-        ctx.set(slot.present, 1)
+        ctx.set(slot.running, 1)
         ctx.set(slot.grace, grace)
         ctx.set(slot.takes.preempt, 1)
         await ctx.tick()

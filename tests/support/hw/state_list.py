@@ -342,7 +342,7 @@ _DISPATCH = {
     ),
     "control.commands.slot_#": (
         _descriptor("state", "stays with the kernel slot while the kernel is preempted"),
-        _bookkeeping("error waits wants adopts hasty graceful endless grace_left",
+        _bookkeeping("error waits wants adopts hasty graceful endless grace_left spared others",
                      "commands that are under way, and how they ended"),
     ),
     "control.commands.queue": (

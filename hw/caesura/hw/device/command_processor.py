@@ -34,9 +34,10 @@ class CommandProcessor(wiring.Component):
 
     A command is checked and takes effect in the cycle it is written. Preempts and resumes go to the
     engine one at a time, each kernel's when its turn comes (`EngineQueue`). A preempt has ended
-    when its TBs have left the table. One that ends badly, or is aborted, after a TB has been saved
-    leads to preempted, or to resuming; its other TBs run on. While a resume waits for room no fresh
-    TB of any kernel is launched, so that it cannot starve.
+    when its TBs have left the table; those that it spares run on, and when they have ended with
+    nothing saved the kernel has finished. One that ends badly, or is aborted, after a TB has been
+    saved leads to preempted, or to resuming; its other TBs run on. While a resume waits for room no
+    fresh TB of any kernel is launched, so that it cannot starve.
 
     An aborted preempt ends as soon as the TB in hand is saved, whose warps stop at once; then what
     it has saved is resumed. A preempt of a kernel that is resuming withdraws the resume first: TBs
@@ -55,6 +56,8 @@ class CommandProcessor(wiring.Component):
         Vector: every TB of the kernel has been launched and completed.
     present, saved : Signal(kernel_slots), in
         Vectors: a TB of the kernel is resident; one is saved.
+    running : array of Signal(tb_slots), in
+        Vector a kernel: entries of its TBs on the SM that have been started.
     launching : struct, in
         A TB of `kernel` is being launched.
     room : Signal, in
@@ -101,6 +104,7 @@ class CommandProcessor(wiring.Component):
     done: Signal
     present: Signal
     saved: Signal
+    running: data.View
     launching: data.View
     room: Signal
     outstanding: Signal
@@ -135,6 +139,7 @@ class CommandProcessor(wiring.Component):
             "spared": In(32),
             "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
             "done": In(slots), "present": In(slots), "saved": In(slots),
+            "running": In(data.ArrayLayout(g.tb_slots, slots)),
             "launching": In(data.StructLayout({"valid": 1, "kernel": below(slots)})),
             "room": In(1), "outstanding": In(1),
             "engine": Out(stream.Signature(engine_command(g))), "result": In(engine_result()),
@@ -209,8 +214,9 @@ class CommandProcessor(wiring.Component):
         ]
 
     def _conclude(self, m, check, queue, ended, withdrawn):
-        """End the engine's command: a preempt when its TBs have left, and nothing in a cycle in
-        which a command comes for its kernel, which so has its effect first."""
+        """End the engine's command: a preempt when its TBs have left, which the engine waits for if
+        it spares some, and nothing in a cycle in which a command comes for its kernel, which so has
+        its effect first."""
         concluding = Signal()
         result = Signal(engine_result())
         mine = queue.mine.bit_select(self.command.kernel, 1)
@@ -243,6 +249,7 @@ class CommandProcessor(wiring.Component):
             slot.done.eq(self.done[k]), slot.present.eq(self.present[k]),
             slot.saved.eq(self.saved[k]), slot.launching.eq(launching),
             slot.outstanding.eq(self.outstanding), slot.grace.eq(self.grace),
+            slot.spared.eq(self.spared), slot.running.eq(self.running[k]),
             self.states[k].eq(slot.state), self.errors[k].eq(slot.error),
             self.start[k].eq(slot.takes.start | slot.takes.adopt),
             self.finished[k].eq(slot.finished),

@@ -37,7 +37,7 @@ class EngineQueue(wiring.Component):
     launching, graceful : Signal(kernel_slots), in
         Vectors: kernels of which a TB is being launched; whose TBs have grace.
     grace_left : array of Signal(32), in
-        Of the grace of each kernel.
+        Cycles left of the grace of each kernel.
     room : Signal(1), in
         A TB leaves the SM.
     first : Signal(kernel_slots), in

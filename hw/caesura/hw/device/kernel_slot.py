@@ -16,8 +16,9 @@ __all__ = ["KernelSlot"]
 class KernelSlot(wiring.Component):
     """State machine of a kernel slot; `CommandProcessor` has its picture.
 
-    A preempt with *grace* is kept from the engine until no TB of the kernel is left, or the cycles
-    of its grace have passed, or `Command.HASTEN` comes (draining: Tanasic et al.; Chimera).
+    A preempt with *grace* is kept from the engine until no started TB of the kernel is left but
+    those that it spares, or the cycles of its grace have passed, or `Command.HASTEN` comes
+    (draining: Tanasic et al.; Chimera).
 
     Parameters
     ----------
@@ -43,10 +44,13 @@ class KernelSlot(wiring.Component):
     waits, wants, adopts, hasty : Signal, out
         A preempt waits for the engine; a resume, or an adoption, is to be carried out; the preempt
         is not to wait for preemption points.
+    spared, running : Signal(tb_slots), in
+        Vectors: entries of TBs that a preempt spares, in the cycle in which it is taken; of those
+        that run.
     graceful : Signal, out
         While `waits`: TBs of the kernel run to their end meanwhile.
     grace_left : Signal(32), out
-        Of the last grace, in cycles; of one without end as if it had one.
+        Cycles left of the last grace; of one without end as if it had one.
     first : Signal, out
         A resume begins: high for one cycle.
     finished, preempted, resumed, killed, adopted : Signal, out
@@ -65,6 +69,8 @@ class KernelSlot(wiring.Component):
     launching: Signal
     outstanding: Signal
     grace: Signal
+    spared: Signal
+    running: Signal
     state: Signal
     error: Signal
     waits: Signal
@@ -82,6 +88,7 @@ class KernelSlot(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
+        self.others = Signal()  # TBs run on that the last preempt has spared
         inputs = ("mine", "resuming", "withdrawn", "taken", "done", "present", "saved",
                   "launching", "outstanding")
         outputs = ("waits", "wants", "adopts", "hasty", "graceful", "first", "finished",
@@ -89,7 +96,8 @@ class KernelSlot(wiring.Component):
         super().__init__({
             "takes": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
             "ended": In(engine_result()), **{name: In(1) for name in inputs},
-            "grace": In(32), "grace_left": Out(32),
+            "grace": In(32), "spared": In(self.geometry.tb_slots),
+            "running": In(self.geometry.tb_slots), "grace_left": Out(32),
             "state": Out(KernelState), "error": Out(CommandError),
             **{name: Out(1) for name in outputs},
         })
@@ -97,6 +105,8 @@ class KernelSlot(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         takes, state = self.takes, self.state
+        with m.If(takes.as_value().any()):
+            m.d.sync += self.others.eq(0)
         with m.If(self.taken):
             m.d.sync += self.waits.eq(0)
         if self.geometry.grace:
@@ -129,7 +139,8 @@ class KernelSlot(wiring.Component):
                 self._resume_ends(m)
             with m.Else():
                 self._preempt_ends(m)
-        with m.Elif((state == KernelState.RUNNING) & self.done):
+        with m.Elif(((state == KernelState.RUNNING)
+                     | (state == KernelState.PREEMPTED) & self.others) & self.done):
             self._finish(m)
         with m.Elif((state == KernelState.KILLING) & ~self.present & ~self.mine & ~self.launching
                     & ~self.outstanding):
@@ -140,10 +151,12 @@ class KernelSlot(wiring.Component):
     def _grant(self, m):
         """Have a preempt wait while its grace lasts."""
         endless = Signal()
-        over = ~(self.present | self.launching | self.mine)  # no TB is left, and none comes
+        spared = Signal.like(self.spared)
+        # Nobody is left to be waited for, and nobody comes.
+        over = ~((self.running & ~spared).any() | self.launching | self.mine)
         with m.If(self.takes.preempt):
             m.d.sync += [self.grace_left.eq(self.grace), self.graceful.eq(self.grace != 0),
-                         endless.eq(self.grace == UNLIMITED_GRACE)]
+                         endless.eq(self.grace == UNLIMITED_GRACE), spared.eq(self.spared)]
         with m.Elif(self.graceful):
             with m.If(over | self.hasty):
                 m.d.sync += self.graceful.eq(0)
@@ -195,7 +208,7 @@ class KernelSlot(wiring.Component):
             with m.Elif(self.done):
                 self._finish(m)
             with m.Else():
-                m.d.sync += self.state.eq(KernelState.PREEMPTED)
+                m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others.eq(self.present)]
 
     def _resume_ends(self, m):
         """A pass ends; the resume does too, unless TBs still wait for room. A preempt that waits

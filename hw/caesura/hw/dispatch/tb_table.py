@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 from ..arch.geometry import SEGMENT_BYTES, Geometry
 from ..interfaces.payloads import below, tb_event, tb_info
 from ..interfaces.preemption import resident_tb
-from ..lib.bits import select
+from ..lib.bits import one_hot, select, spread
 
 __all__ = ["TbTable", "new_tb"]
 
@@ -35,6 +35,8 @@ class TbTable(wiring.Component):
         The rows, and what the core sees of them; changes are visible one cycle later.
     occupied : Signal(tb_slots), out; present : Signal(kernel_slots), out
         Vectors: rows in use, kernels with a TB in the table.
+    running : array of Signal(tb_slots), out
+        Vector a kernel: entries of its started TBs.
     warps_taken : Signal(warps), out
         Vector: warp slots of resident TBs.
     tb_count, warp_count : Signal, out
@@ -48,6 +50,7 @@ class TbTable(wiring.Component):
     tbs: data.View
     occupied: Signal
     present: Signal
+    running: data.View
     warps_taken: Signal
     tb_count: Signal
     warp_count: Signal
@@ -62,6 +65,7 @@ class TbTable(wiring.Component):
             "tbs": Out(data.ArrayLayout(tb_info(g), g.tb_slots)),
             "occupied": Out(g.tb_slots),
             "present": Out(g.kernel_slots),
+            "running": Out(data.ArrayLayout(g.tb_slots, g.kernel_slots)),
             "warps_taken": Out(g.warps),
             "tb_count": Out(range(g.tb_slots + 1)),
             "warp_count": Out(range(g.warps + 1)),
@@ -88,6 +92,12 @@ class TbTable(wiring.Component):
             row = self.resident[t]
             taken = taken | Mux(row.valid, row.warps, 0)
             present = present | row.valid << row.kernel
+        for k in range(g.kernel_slots):
+            running = Const(0)
+            for row in (self.resident[t] for t in range(g.tb_slots)):
+                mine = row.started & row.valid & (row.kernel == k)
+                running = running | one_hot(row.entry, g.tb_slots) & spread(mine, g.tb_slots)
+            m.d.comb += self.running[k].eq(running)
         added = Mux(self.insert.valid, self.insert.warps, 0)
         m.d.comb += [self.warps_taken.eq(taken), self.present.eq(present)]
         m.d.sync += [

@@ -345,8 +345,10 @@ class PreemptEngine(wiring.Component):
     def _record(self, m, sequencer, save, commit, writer, generations, saved):
         """The kernel's record: what it says, and its burst among those of the save pipeline."""
         kernel = sequencer.accepted.kernel
-        mine = [row.valid & (row.kernel == kernel)
-                for row in (self.resident[t] for t in range(self.geometry.tb_slots))]
+        rows = [self.resident[t] for t in range(self.geometry.tb_slots)]
+        mine = [row.valid & (row.kernel == kernel) for row in rows]
+        taken = [here & ~sequencer.accepted.spared.bit_select(row.entry, 1)
+                 for here, row in zip(mine, rows, strict=True)]
         for name in ("burst", "data"):
             ours, theirs, out = (getattr(part, name) for part in (writer, save, commit))
             m.d.comb += [out.valid.eq(Mux(writer.busy, ours.valid, theirs.valid)),
@@ -354,7 +356,8 @@ class PreemptEngine(wiring.Component):
                          ours.ready.eq(writer.busy & out.ready),
                          theirs.ready.eq(~writer.busy & out.ready)]
         m.d.comb += [
-            sequencer.gone.eq(~Cat(mine).any()), sequencer.saved.eq(saved.saved.any()),
+            sequencer.gone.eq(~Cat(mine).any()), sequencer.released.eq(~Cat(taken).any()),
+            sequencer.saved.eq(saved.saved.any()),
             sequencer.stands.eq(saved.stands), sequencer.withdraw.eq(self.withdraw),
             sequencer.busy.eq(writer.busy), sequencer.write_error.eq(commit.error),
             sequencer.checked.eq(generations.done), generations.generation.eq(saved.listed),

@@ -117,6 +117,8 @@ class Machine(Execution):
         """Save and restore, launch the TBs that have room, and finish kernels."""
         self.preemption.progress()
         for kernel in self.kernels:
+            if kernel.state is KernelState.PREEMPTED and kernel.others:
+                self._finish(kernel)
             if kernel.state is not KernelState.RUNNING:
                 continue
             while not kernel.exhausted and not self.preemption.holds_launches and self.has_room(kernel):
@@ -125,9 +127,13 @@ class Machine(Execution):
                 tb.local_base = kernel.region_address(tb.entry)
                 tb.ctaid = kernel.take_place()
                 self.place(tb)
-            if kernel.done:
-                kernel.state = KernelState.FINISHED
-                self.raise_event("finished", kernel.index)
+            self._finish(kernel)
+
+    def _finish(self, kernel: Kernel) -> None:
+        """Finish a kernel all of whose TBs have ended."""
+        if kernel.done:
+            kernel.state = KernelState.FINISHED
+            self.raise_event("finished", kernel.index)
 
     def start(self, kernel: Kernel, descriptor: Descriptor) -> CommandError:
         """Start a kernel from its descriptor, or return why that can never be; then nothing has changed."""

@@ -67,7 +67,7 @@ class Preemption:
         self._deadline: int | None = None  # the last cycle in which warps run on to a preemption point
         self._mechanism: Mechanism = Mechanism.OCCUPIED
         self._scramble: np.random.Generator | None = None
-        self._restart = self._spares = False
+        self._restart = False
         self._generation = 0
         self._began = 0
         self._graceful: list[_Preempt] = []  # whose TBs have grace
@@ -109,7 +109,8 @@ class Preemption:
         memory (`BUS_ERROR`). A resume of the kernel ends first.
         """
         self._withdraw_resume(kernel)
-        kernel.state, kernel.error = KernelState.PREEMPTING, CommandError.NONE
+        kernel.state, kernel.error, kernel.others = KernelState.PREEMPTING, CommandError.NONE, False
+        spared &= (1 << self.machine.g.tb_slots) - 1
         began = self.machine.cycle
         preempt = _Preempt(kernel, mechanism, scramble, patience, began,
                            began + grace - 1 if grace != UNLIMITED_GRACE else None, restart,
@@ -123,7 +124,7 @@ class Preemption:
 
     def resume(self, kernel: Kernel, scramble: np.random.Generator | None) -> None:
         """Begin to bring a preempted kernel back; ends at its turn with `BAD_IMAGE` if an image is not one."""
-        kernel.state, kernel.error = KernelState.RESUMING, CommandError.NONE
+        kernel.state, kernel.error, kernel.others = KernelState.RESUMING, CommandError.NONE, False
         self._resumes.append(_Resume(kernel, scramble, self.machine.cycle))
         self.counters |= {"restore_bytes": 0, "resume_cycles": 0, "restore_cycles": 0}
         self.machine.attention = True
@@ -145,10 +146,13 @@ class Preemption:
             return
         if kernel is self.kernel:
             self._let_go(kernel)
+            scramble = self._scramble
+        else:
+            scramble = next(each.scramble for each in (*self._graceful, *self._preempts) if each.kernel is kernel)
         self._forget(kernel)
         self._tell(kernel, CommandError.ABORTED, "preempted")
         if kernel.kept:
-            self.resume(kernel, self._scramble)
+            self.resume(kernel, scramble)
             kernel.error = CommandError.ABORTED
         else:
             kernel.state = KernelState.RUNNING
@@ -181,7 +185,7 @@ class Preemption:
         """Save the TBs that have stopped, or take kernels over and bring back the TBs that have room."""
         for preempt in [*self._graceful]:
             over = preempt.deadline is not None and self.machine.cycle > preempt.deadline
-            if over or not self.machine.resident(preempt.kernel):
+            if over or all(preempt.spared >> tb.entry & 1 for tb in self.machine.resident(preempt.kernel)):
                 self._end_grace(preempt)
         if self.kernel is not None:
             if self._deadline is not None and self.machine.cycle > self._deadline:
@@ -225,7 +229,6 @@ class Preemption:
             self.counters["grace_cycles"] = preempt.grace_used
             self._generation = self._generation + 1 & 0xFFFF_FFFF
             kernel.stopping = ~preempt.spared & (1 << g.tb_slots) - 1
-            self._spares = bool(preempt.spared)
             self.machine.attention = True
             if self._restart or not mechanism.has(Capability.STOPS_AT_POINTS):
                 self._stop(kernel)
@@ -268,7 +271,8 @@ class Preemption:
             return
         cycles = machine.cycle - self._began
         self.counters |= {"save_cycles": cycles, "drain_cycles": cycles}
-        if not self._spares:
+        kernel.others = bool(machine.resident(kernel))
+        if not kernel.others:
             write_record(machine, kernel, self._generation)
         over = kernel.done
         kernel.stopping = 0

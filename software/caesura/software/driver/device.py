@@ -254,7 +254,7 @@ class Device(LaunchingDevice):
         ----------
         launch : Launch
         mechanism : hw.arch.context.Mechanism or str
-            Or its name: ``"occupied"``, ``"live"``, ``"live+cp"``.
+            Or its name: ``"occupied"``, ``"live"``, ``"live+cp"``, ``"live+tb"``.
         patience : int or str, optional
             Cycles of drain after which warps that have not got to a preemption point stop where they are, and are saved
             with all registers they have written; ``"unlimited"`` to wait for ever. Follows what the launch holds of the
@@ -267,7 +267,8 @@ class Device(LaunchingDevice):
             Chimera). Of an idempotent kernel only.
         tbs : iterable of int, optional
             Launch ids of the thread blocks to be preempted (`resident_tbs`), all unless given. The others run on, and
-            no fresh ones begin. So a launch can be preempted bit by bit, each time in another way.
+            no fresh ones begin. So a launch can be preempted bit by bit, each time in another way. While the launch is
+            not preempted yet a fresh one may be taken in the place of one that ends before the command is given.
         scramble : bool
             Test mode: registers that are not saved come back as random bits; lanes that have exited, and predicates and
             uniform registers that are not live, inverted.

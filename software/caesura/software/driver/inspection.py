@@ -81,10 +81,17 @@ class Inspection:
         found = {}
         for slot in range(self._host.geometry.warps):
             self._host.write("inspect", warp=slot, entry=0)
-            state = self._host.fields("inspect_state")
-            if state["valid"] and state["kernel"] == kernel:
-                found[self._host.read("inspect_tb")] = self._host.read("inspect_ccb_entry")
+            owner, entry = self._owner(), self._host.read("inspect_ccb_entry")
+            while owner != (owner := self._owner()):  # the slot has got another one meanwhile
+                entry = self._host.read("inspect_ccb_entry")
+            if owner is not None and owner[0] == kernel:
+                found[owner[1]] = entry
         return dict(sorted(found.items()))
+
+    def _owner(self) -> tuple[int, int] | None:
+        """Return kernel slot and launch id of the TB of the warp slot that is looked at."""
+        state = self._host.fields("inspect_state")
+        return (state["kernel"], self._host.read("inspect_tb")) if state["valid"] else None
 
     def describe_warps(self) -> str:
         """Return a few lines that say where every warp on the SM stands."""

@@ -10,7 +10,7 @@ from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import SEGMENT_BYTES
-from caesura.software.compiler.preemption.restartable import reason, spoilers
+from caesura.software.compiler.preemption.restartable import reason
 
 from .errors import FaultRecord
 from .loaded import LoadedKernel
@@ -45,7 +45,7 @@ class Launch:
     scramble : bool
         The last preempt was in test mode; so will the resume be.
     apart : bool
-        No two of its arguments are known to lead to the same memory, or could.
+        No two of its arguments can lead to the same memory; False where that is not known.
     held : list of Allocation
         Memory that it uses: arguments, code, variables. It lets go when it is seen to have finished.
     fault : FaultRecord or None
@@ -105,7 +105,7 @@ class Launch:
     @functools.cached_property
     def not_restartable(self) -> str:
         """Why its TBs cannot be dropped and run again; empty if they can."""
-        found = spoilers(self.kernel.image)
+        found = self.kernel.spoilers
         spoiler = found.apart if self.apart else found.always
         return "" if spoiler is None else reason(spoiler)
 

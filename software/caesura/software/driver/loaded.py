@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import numpy as np
 from caesura.hw.arch.geometry import INSTRUCTION_BYTES
 from caesura.software.compiler import KernelImage, Parameter
 from caesura.software.compiler.ir.variables import Binding
+from caesura.software.compiler.preemption.restartable import Spoilers, spoilers
 
 from .arguments import number_bytes
 from .arrays import DeviceArray
@@ -101,12 +103,8 @@ class LoadedKernel:
 
     def holdings(self, arguments: Sequence) -> list[Allocation]:
         """Return the memory that a launch with these arguments uses: code, variables, arrays, also by address."""
-        variables = self._code, self.data.globals.memory, self.data.constants.memory
-        return [memory for memory in variables if memory is not None] + self._arrays(arguments)
-
-    def _arrays(self, arguments: Sequence) -> list[Allocation]:
+        found = [self._code, self.data.globals.memory, self.data.constants.memory]
         arrays = [self.data.textures[name] for name in self.textures if name in self.data.textures]
-        found = []
         for value in arguments:
             if isinstance(value, Texture):
                 arrays += [value.array, value.descriptor]
@@ -117,10 +115,23 @@ class LoadedKernel:
         return [memory for memory in (*found, *(array.memory for array in arrays)) if memory is not None]
 
     def apart(self, arguments: Sequence) -> bool:
-        """Return whether no two of these arguments and the textures can lead to the same memory."""
-        found = self._arrays(arguments)
-        return len({id(memory) for memory in found}) == len(found) and not any(
-            isinstance(value, (bytes, bytearray)) for value in arguments)
+        """Return whether no two of these arguments can lead to the same memory: each that is wide enough for an address
+        lies in an array of its own."""
+        found = []
+        for parameter, value in zip(self.image.parameters, arguments, strict=True):
+            if isinstance(value, (Texture, DeviceArray)):
+                array = value.array if isinstance(value, Texture) else value
+                found.append(array.memory)
+            elif isinstance(value, (bytes, bytearray)):
+                return False
+            elif parameter.pointer or parameter.size == 8 and isinstance(value, (int, np.integer)):
+                found.append(self.device.heap.holder(int(value)))
+        return None not in found and len({id(memory) for memory in found}) == len(found)
+
+    @functools.cached_property
+    def spoilers(self) -> Spoilers:
+        """What keeps its TBs from being dropped and run again."""
+        return spoilers(self.image)
 
     @property
     def bank(self) -> ConstantBank:

@@ -116,6 +116,9 @@ class Preemption:
         if launch.finished:
             return
         self._launcher.check_own(launch)
+        if launch.state is KernelState.PREEMPTED and scramble != launch.scramble:
+            raise DriverError("what is saved of this launch already was preempted with another `scramble`; a launch is "
+                              "resumed with one, so give the same")
         if mechanism.has(Capability.STOPS_AT_POINTS):
             patience = default_patience(launch) if patience is None else patience
             self._host.write("patience", waiting_cycles(patience))
@@ -138,12 +141,13 @@ class Preemption:
         return [*self._inspection.resident(launch.slot)]
 
     def _others(self, launch: Launch, tbs: Iterable[int]) -> int:
-        """Return the entries of the TBs on the SM that are not among some; TBs that have left meanwhile do not
-        matter."""
+        """Return a vector of all entries but those of some TBs that are on the SM."""
         chosen = {whole_number(tb, "tbs") for tb in tbs}
-        here = self._inspection.resident(launch.slot)
-        every = (1 << launch.device.geometry.tb_slots) - 1
-        return every & ~sum(1 << entry for tb, entry in here.items() if tb in chosen)
+        vector = (1 << launch.device.geometry.tb_slots) - 1
+        for tb, entry in self._inspection.resident(launch.slot).items():
+            if tb in chosen:
+                vector &= ~(1 << entry)
+        return vector
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Wait for the end of a preempt; see `Device.finish_preempt`."""

@@ -36,8 +36,8 @@ class Sequencer(wiring.Component):
     A preempt raises `pending` (and `stop_now` where it does not wait for points) in the cycle after
     it is taken, and checks the save area in the cycle after that; the bits drop with the result.
     Each preempt that passes the check has a new generation. When one has ended well and its TBs
-    have left, the kernel's record is written; before a kernel of which no entry is saved is
-    resumed, it is made void (`arch.context`).
+    have left, the kernel's record is written, unless others of the kernel are still there; before a
+    kernel of which no entry is saved is resumed, it is made void (`arch.context`).
 
     A preempt waits for points with a mechanism that does, as long as its patience lasts: `stop_now`
     rises in the cycle after `draining` has been high for as many cycles as that, or after `hasten`.
@@ -69,8 +69,9 @@ class Sequencer(wiring.Component):
     save_done, resume_done, adopt_done : engine_result, in
     adopted : adoption, in; record_generation : Signal(32), in
         A kernel is adopted, whose record has this generation: later ones are above it.
-    withdraw, gone : Signal, in
-        The preempt in hand is withdrawn; no TB of the kernel is on the SM.
+    withdraw, gone, released : Signal, in
+        The preempt in hand is withdrawn; no TB of the kernel is on the SM, or none but those that
+        are spared.
     saved, stands : Signal, in
         An entry of the kernel is saved; its record may be believed (`SavedEntries`).
     check : Signal, out; checked : Signal, in
@@ -114,6 +115,7 @@ class Sequencer(wiring.Component):
     record_generation: Signal
     withdraw: Signal
     gone: Signal
+    released: Signal
     saved: Signal
     stands: Signal
     check: Signal
@@ -142,8 +144,8 @@ class Sequencer(wiring.Component):
             **{name: Out(1) for name in ("saving", "resuming", "adopting")},
             **{f"{name}_done": In(result) for name in ("save", "resume", "adopt")},
             "adopted": In(adoption(g)), "record_generation": In(32),
-            **{name: In(1) for name in ("withdraw", "gone", "saved", "stands", "checked", "busy",
-                                        "write_error")},
+            **{name: In(1) for name in ("withdraw", "gone", "released", "saved", "stands",
+                                        "checked", "busy", "write_error")},
             **{name: Out(1) for name in ("check", "write", "void", "voided")},
             "draining": In(1), "hasten": In(1),
             "cancel": In(1), "flush": Out(1), "settled": In(1),
@@ -205,8 +207,7 @@ class Sequencer(wiring.Component):
                 m.d.sync += [error.eq(self.save_done.error), left.eq(0)]
                 with m.If(self.save_done.valid):
                     m.next = "END"
-                    with m.If((self.save_done.error == CommandError.NONE) & ~self.withdraw
-                              & ~s.spared.any()):
+                    with m.If((self.save_done.error == CommandError.NONE) & ~self.withdraw):
                         m.next = "LEAVING"
                 with m.If(self.cancel):
                     m.next = "FLUSH"
@@ -247,6 +248,8 @@ class Sequencer(wiring.Component):
             m.d.comb += self.check.eq(self.gone)
             with m.If(self.gone):
                 m.next = "SUM"
+            with m.Elif(self.released):
+                m.next = "END"
             with m.If(self.cancel):
                 m.next = "FLUSH"
         with m.State("SUM"):

@@ -91,6 +91,8 @@ class Kernel:
         How its last preempt or resume ended.
     stopping : int
         Vector: entries of its TBs whose warps are to stop, since they are being preempted.
+    others : bool
+        Preempted, while TBs run on that were spared.
     launched, completed, faults : int
         TBs so far; those ended by a fault.
     place : tuple of int
@@ -112,6 +114,7 @@ class Kernel:
         self.state = KernelState.IDLE
         self.error = CommandError.NONE
         self.stopping = 0
+        self.others = False
         self.launched = self.completed = self.faults = self.entries = 0
         self.place: tuple[int, int, int] = 0, 0, 0
         self.saved: dict[int, SavedEntry] = {}
