@@ -264,7 +264,7 @@ class Device(LaunchingDevice):
             not ended by then are saved. ``"unlimited"`` to wait for all of them (draining: Tanasic et al.; Chimera).
         restart : bool
             Nothing is saved of thread blocks: they stop at once, and begin anew when the launch is resumed (flushing:
-            Chimera). Of an idempotent kernel only.
+            Chimera). Of an idempotent kernel only. With `scramble` their registers are random bits then, not zeros.
         tbs : iterable of int, optional
             Launch ids of the thread blocks to be preempted (`resident_tbs`), all unless given. The others run on, and
             no fresh ones begin. So a launch can be preempted bit by bit, each time in another way. While the launch is
@@ -346,8 +346,8 @@ class Device(LaunchingDevice):
     def abort(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Withdraw a preempt or a resume that is under way, and wait for it.
 
-        After that of a preempt the launch runs: what was saved of it already is resumed. After that of a resume TBs
-        that had their room run, the others stay saved, and the launch is preempted.
+        After that of a preempt the launch runs: what was saved of it, by earlier preempts too, is resumed. After that
+        of a resume TBs that had their room run, the others stay saved, and the launch is preempted.
 
         Raises
         ------
