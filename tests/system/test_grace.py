@@ -157,3 +157,26 @@ def test_a_machine_without_grace_gives_none(backend):
         assert report is not None and report.tbs
         device.resume(work.launch)
         work.finishes()
+
+
+def test_what_a_preempt_is_given_is_written_when_it_changes_and_after_others_have(device):
+    """Writing takes a cycle of the kernel that is to be preempted."""
+    written = []
+    plain = device.transport.write_register
+    device.transport.write_register = lambda address, value: written.append(address) or plain(address, value)
+    work, grace = Uneven(device, 200), device.host._registers["grace"].address
+    for given, times in ((0, 0), (7, 1), (7, 0), (0, 1), (0, 0)):
+        device.advance(50)
+        written.clear()
+        report = device.preempt(work.launch, grace=given)
+        assert report is not None and written.count(grace) == times
+        device.resume(work.launch)
+    device.write("grace", 9)
+    before = device.transport.snapshot(), device.host_state()
+    assert device.preempt(work.launch, grace=0).grace_cycles == 0 and device.read("grace") == 0
+    device.transport.restore(before[0])
+    device.set_host_state(before[1])
+    report = device.preempt(work.launch, grace=9)
+    assert report is not None and report.grace_cycles == 9
+    device.resume(work.launch)
+    work.finishes()

@@ -37,6 +37,11 @@ class HostInterface:
         self.transport = transport
         self.geometry: Geometry = transport.geometry
         self._registers: dict[str, Register] = register_map()
+        self._held: dict[str, int] = {}  # what registers hold that nobody but the host writes, as far as that is known
+        if transport.cycle == 0:
+            self._held = {path: register.reset for path, register in self._registers.items()
+                          if register.readable and register.writable and not register.clear_on_one
+                          and not path.startswith("kernel[")}
         if self.read("geometry_hash") != self.geometry.hash:
             raise DriverError(f"the device has another geometry than {self.geometry.name!r}")
 
@@ -64,7 +69,22 @@ class HostInterface:
     def write(self, path: str, value: int | None = None, **fields: int) -> None:
         """Write a register as a whole or by fields."""
         register = self._registers[path]
-        self.transport.write_register(register.address, register.pack(**fields) if value is None else value)
+        word = register.pack(**fields) if value is None else value
+        self.transport.write_register(register.address, word)
+        self._held[path] = word
+
+    def hold(self, path: str, value: int) -> None:
+        """Write a register that nobody but the host writes; no time passes if it is known to hold the value."""
+        if self._held.get(path) != value:
+            self.write(path, value)
+
+    def held(self) -> dict[str, int]:
+        """Return what is known of such registers, to go with a snapshot of the machine."""
+        return dict(self._held)
+
+    def set_held(self, held: dict[str, int]) -> None:
+        """Put back what `held` returned."""
+        self._held = dict(held)
 
     def pack(self, path: str, **fields: int) -> int:
         """Return a register's value with the given fields, the rest 0."""

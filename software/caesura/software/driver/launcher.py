@@ -240,11 +240,12 @@ class Launcher:
         """Return launches and allocations, to go with a snapshot of the machine."""
         launches = {slot: (launch, launch.fault, launch.local_base, launch.held)
                     for slot, launch in self.launches.items()}
-        return launches, self.device.system.state(), self.device.heap.state()
+        return launches, self.device.system.state(), self.device.heap.state(), self.host.held()
 
     def set_host_state(self, state: tuple) -> None:
         """Put back what `host_state` returned."""
-        launches, system, heap = state
+        launches, system, heap, held = state
+        self.host.set_held(held)
         self.launches.clear()
         self.launches |= {slot: launch for slot, (launch, *_) in launches.items()}
         for launch, fault, local_base, held in launches.values():

@@ -113,17 +113,18 @@ class Preemption:
         _check_grace(launch.device.geometry, grace)
         if restart:
             _check_restart(launch)
-        if launch.finished:
+        state = launch.state
+        if state is KernelState.FINISHED:
             return
         self._launcher.check_own(launch)
-        if launch.state is KernelState.PREEMPTED and scramble != launch.scramble:
+        if state is KernelState.PREEMPTED and scramble != launch.scramble:
             raise DriverError("what is saved of this launch already was preempted with another `scramble`; a launch is "
                               "resumed with one, so give the same")
         if mechanism.has(Capability.STOPS_AT_POINTS):
             patience = default_patience(launch) if patience is None else patience
             self._host.write("patience", waiting_cycles(patience))
-        self._host.write("grace", waiting_cycles(grace))
-        self._host.write("spared", 0 if tbs is None else self._others(launch, tbs))
+        self._host.hold("grace", waiting_cycles(grace) or 0)
+        self._host.hold("spared", 0 if tbs is None else self._others(launch, tbs))
         before, launch.scramble = launch.scramble, scramble
         try:
             self._launcher.command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble),
@@ -164,8 +165,8 @@ class Preemption:
         return PreemptReport(mechanism, counter["cycles"], self._host.read("drain_cycles"), patience,
                              counter["data_bytes"], counter["metadata_bytes"], counter["registers"],
                              counter["lines"], counter["tbs"], counter["warps"],
-                             counter["tbs"] * launch.occupied_tb_bytes, grace, self._host.read("grace_cycles"),
-                             restart)
+                             counter["tbs"] * launch.occupied_tb_bytes, grace,
+                             self._host.read("grace_cycles") if grace else 0, restart)
 
     def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
         """Ask for a resume; see `Device.begin_resume`."""
