@@ -152,27 +152,8 @@ def test_arrays_that_may_overlap_decide(case, allowed):
         assert (np.asarray(a)[:8] == 1).all()
 
 
-TABLE = """
-.version 8.0
-.target sm_70
-.address_size 64
-.global .align 4 .u32 table[64];
-.visible .entry copy(.param .u64 output)
-{
-    .reg .b32 %r<4>;
-    .reg .b64 %a<5>;
-    ld.param.u64 %a0, [output];
-    mov.u64 %a1, table;
-    mov.u32 %r0, %tid.x;
-    mul.wide.u32 %a2, %r0, 4;
-    add.u64 %a3, %a1, %a2;
-    ld.global.u32 %r1, [%a3];
-    add.u32 %r1, %r1, 1;
-    add.u64 %a4, %a0, %a2;
-    st.global.u32 [%a4], %r1;
-    ret;
-}
-"""
+TABLE = COPY.replace(".visible", ".global .align 4 .u32 table[64];\n.visible").replace(
+    ", .param .u64 input", "").replace("ld.param.u64 %a1, [input]", "mov.u64 %a1, table")
 
 
 def test_a_variable_of_the_module_may_lie_where_a_parameter_leads():

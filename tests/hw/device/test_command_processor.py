@@ -8,13 +8,8 @@ import pytest
 from caesura.hw.arch.commands import BUSY_STATES, Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import preset
-from caesura.hw.device.command_processor import CommandProcessor
-from support.hw.command_driver import FITTING, Driver
-from support.hw.simulation import component
-from support.hw.stream_bench import simulate
+from support.hw.command_driver import FITTING, G, drive
 
-G = preset("tiny").replace(kernel_slots=3)
 IDLE, RUNNING, PREEMPTING, PREEMPTED, RESUMING, FINISHED, KILLING, ADOPTING = (KernelState[name] for name in (
     "IDLE", "RUNNING", "PREEMPTING", "PREEMPTED", "RESUMING", "FINISHED", "KILLING", "ADOPTING"))
 NONE, BUSY, NOT_RUNNING, ABORTED = (CommandError[name] for name in ("NONE", "BUSY", "NOT_RUNNING", "ABORTED"))
@@ -29,15 +24,6 @@ ANSWERS = {  # in the order of the states
 }
 AFTER = {Command.START: RUNNING, Command.PREEMPT: PREEMPTING, Command.RESUME: RESUMING, Command.KILL: KILLING,
          Command.ADOPT: ADOPTING}
-
-
-def drive(scenario, g=G):
-    dut = component(CommandProcessor, g)
-
-    async def bench(ctx):
-        await scenario(ctx, dut, Driver(ctx, dut))
-
-    simulate(dut, bench)
 
 
 @pytest.mark.parametrize("op, state", [*itertools.product(ANSWERS, KernelState)])

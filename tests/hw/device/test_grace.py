@@ -4,24 +4,11 @@ import pytest
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import UNLIMITED_GRACE
-from caesura.hw.device.command_processor import CommandProcessor
 from caesura.hw.device.kernel_slot import KernelSlot
-from support.hw.command_driver import Driver
+from support.hw.command_driver import G, drive
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
-
-G = preset("tiny").replace(kernel_slots=3)
-
-
-def drive(scenario, g=G):
-    dut = component(CommandProcessor, g)
-
-    async def bench(ctx):
-        await scenario(ctx, dut, Driver(ctx, dut))
-
-    simulate(dut, bench)
 
 
 async def preempt(ctx, dut, driver, grace, kernel=1, state=KernelState.RUNNING, **fields):

@@ -2,9 +2,14 @@
 
 from caesura.hw.arch.commands import BUSY_STATES, Command, KernelState
 from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.hw.device.command_processor import CommandProcessor
+from support.hw.simulation import component
+from support.hw.stream_bench import simulate
 
-__all__ = ["FITTING", "Driver"]
+__all__ = ["FITTING", "G", "Driver", "drive"]
 
+G = preset("tiny").replace(kernel_slots=3)
 FITTING = {"grid_x": 5, "grid_y": 1, "grid_z": 2, "threads": 9, "warps": 2, "registers": 5, "shared_bytes": 129}
 """Of a kernel that fits the preset `tiny`."""
 NONE = CommandError.NONE
@@ -100,3 +105,13 @@ class Driver:
         assert self.state(kernel) == state
         assert ctx.get(dut.eligible) == (bit if state == _RUNNING else 0)
         assert ctx.get(dut.busy) == (state in BUSY_STATES)
+
+
+def drive(scenario, g=G):
+    """Run a scenario with a command processor and its `Driver`."""
+    dut = component(CommandProcessor, g)
+
+    async def bench(ctx):
+        await scenario(ctx, dut, Driver(ctx, dut))
+
+    simulate(dut, bench)

@@ -92,10 +92,9 @@ from .geometry import (
 
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "mechanisms_of", "has",
            "lacks", "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES",
-           "ENTRY_WORDS",
-           "Reconvergence", "ENCODING_ROW", "HEADER_WORDS", "STACK_WORDS", "area_bound",
-           "ccb_bytes", "entry_address", "record_address", "area_address", "entry_crc",
-           "generations_crc", "stream_crcs", "to_words", "from_words"]
+           "ENTRY_WORDS", "Reconvergence", "ENCODING_ROW", "HEADER_WORDS", "STACK_WORDS",
+           "area_bound", "ccb_bytes", "entry_address", "record_address", "area_address",
+           "entry_crc", "generations_crc", "stream_crcs", "to_words", "from_words"]
 
 VERSION = 7
 """Format version, in every entry and record."""
