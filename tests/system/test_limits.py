@@ -26,9 +26,8 @@ def has_loops(name):
 FEW = MOMENTS[2], MOMENTS[1], MOMENTS[3]
 """Where one moment will do at which something is saved, in this order."""
 
-MISSED = {("wide_port", name, Mechanism.LIVE_CP, what)
-          for name in ("fdwt53", "hybridsort") for what in ("save", "restore")} | {
-              ("wide_port", "fdwt53", Mechanism.LIVE_TB, "save")}
+MISSED = {("wide_port", "hybridsort", mechanism, what)
+          for mechanism in (Mechanism.LIVE_CP, Mechanism.LIVE_TB) for what in ("save", "restore")}
 """Limits that are not kept (docs/mechanisms.md)."""
 
 

@@ -281,6 +281,35 @@ def test_mixed_registers_keep_to_the_time_limit(random):
     machine.run(scenario)
 
 
+def test_shared_lines_move_while_registers_do():
+    """On a bus as wide as a register: what compresses well leaves it to the lines; both together take less than one
+    after the other, memory's latency and all that is fixed included."""
+    tbs, warps, registers, lines = 4, 4, 16, 48
+    g = GEOMETRIES["bus128"].replace(warps=tbs * warps, tb_slots=tbs, registers=tbs * warps * registers,
+                                     shared_bytes=tbs * lines * 128)
+    machine, layout = filled(g, 34, 0.0, drain=0, registers=registers, block_x=32)
+    machine.lines_valid = (1 << g.shared_lines) - 1
+    for warp in machine.warps.values():
+        warp.valid, warp.live_vector, warp.live = (1 << registers) - 1, ALL_LIVE, warp.launched
+        for r in range(registers):
+            base = machine.bits(32)
+            machine.file[warp.base + r] = [base + r % 2 * k & 0xFFFF_FFFF for k in range(32)]
+    before = {t: machine.snapshot(t) for t in machine.tbs}
+
+    async def scenario(ctx):
+        error, c, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.LIVE_CP)
+        assert error == CommandError.NONE and c["save_lines"] == tbs * lines
+        together = c["save_registers"] + c["save_lines"]
+        assert c["save_registers"] == tbs * warps * registers and c["save_cycles"] - c["drain_cycles"] < together
+        places = iter(layout(range(tbs)))
+        machine.place = lambda kernel: next(places)
+        error, c, _ = await machine.command(ctx, resume=1, kernel=0, gang=1)
+        assert error == CommandError.NONE and c["restore_cycles"] < together
+        expect_restored(machine, before, Mechanism.LIVE_CP, 0, machine.started)
+
+    machine.run(scenario)
+
+
 def test_warp_without_saved_registers_has_an_empty_row_of_the_encoding_table():
     machine, layout = filled(SMALL, 35, 0.0, drain=0)
 

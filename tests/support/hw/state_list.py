@@ -462,7 +462,8 @@ _ENGINE = {
     "control.engine.restore.expander.tb_decompressor.history": (
         _bookkeeping("rows[] rows[].read0 shown known", _STREAM),
     ),
-    "control.engine.save.fetch": (_bookkeeping("item credits part row zero scramble", _STREAM),),
+    "control.engine.save.registers": (_bookkeeping("item credits beat row zero scramble", _STREAM),),
+    "control.engine.save.lines": (_bookkeeping("item credits part zero", _STREAM),),
     "control.engine.save.encoder": (
         _bookkeeping("stage beat part kept_#", _STREAM),
     ),
@@ -503,8 +504,9 @@ _ENGINE = {
     ),
     "control.engine.restore.completion": (_bookkeeping("held tb", _STREAM),),
     "control.engine.commit.grants control.engine.commit.marks control.engine.restore_jobs "
-    "control.engine.save.jobs control.engine.save.pieces control.engine.save.fetch.items "
-    "control.engine.save.fetch.rows control.engine.save.writer.bursts "
+    "control.engine.save.jobs control.engine.save.pieces control.engine.save.registers.items "
+    "control.engine.save.registers.rows control.engine.save.lines.items control.engine.save.lines.rows "
+    "control.engine.save.writer.bursts "
     "control.engine.reader.lengths control.engine.save.encoder.rows "
     "control.engine.save.encoder.verdicts control.engine.save.collector.items "
     "control.engine.restore.expander.jobs control.engine.restore.state.jobs "

@@ -4,7 +4,7 @@ from amaranth.lib import data
 
 from .simulation import Simulator
 
-__all__ = ["get", "put", "put_all", "simulate", "steady", "value"]
+__all__ = ["get", "memory_port", "put", "put_all", "simulate", "steady", "value"]
 
 
 def simulate(dut, *benches, watches=(), cycles=20000):
@@ -50,6 +50,19 @@ async def get(ctx, port, rng=None, stall=0.0):
     payload, = await ctx.tick().sample(port.payload).until(port.valid)
     ctx.set(port.ready, 0)
     return payload
+
+
+def memory_port(port, answer, lanes, rng, stall, asked, read):
+    """Return a watch: a memory that answers each read with ``read(payload)``, one cycle after it takes it, else with
+    random words; a 1 is appended to `asked` for each."""
+    async def watch(ctx):
+        while True:
+            ctx.set(port.ready, rng.random() >= stall)
+            _, _, valid, ready, payload = await ctx.tick().sample(port.valid, port.ready, port.payload)
+            ctx.set(answer.valid, valid and ready)
+            ctx.set(answer.data, read(payload) if valid and ready else [rng.getrandbits(32)] * lanes)
+            asked.extend([1] * (valid and ready))
+    return watch
 
 
 def steady(port):

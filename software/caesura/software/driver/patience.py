@@ -8,7 +8,7 @@ from .launch import Launch
 
 __all__ = ["SHARE", "default_patience"]
 
-SHARE = Fraction(1, 128)
+SHARE = Fraction(1, 512)
 """Of the time that the bus takes for everything the resident TBs have allocated; measured (docs/patience.md)."""
 
 

@@ -9,11 +9,13 @@ from caesura.hw.arch.encodings import CODE_BITS, Encoding, encoded_words, encodi
 from caesura.hw.arch.geometry import MAX_REGISTERS, preset
 from caesura.hw.arch.tb_history import RegisterHistory
 from caesura.hw.preempt.restore.expander import Expander
+from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
 
 TINY = preset("tiny")
-GEOMETRIES = {"8x8": TINY, "16x4": TINY.replace(warp_size=16, lanes=4), "32x16": TINY.replace(warp_size=32, lanes=16)}
+GEOMETRIES = {"8x8": TINY, "16x4": TINY.replace(warp_size=16, lanes=4), "32x16": TINY.replace(warp_size=32, lanes=16),
+              "bus of 128": with_bus(128)}
 
 
 class Job:
@@ -21,7 +23,7 @@ class Job:
 
     def __init__(self, g, rng, kinds, kept=(), history=None):
         opens, history = int(history is None), history or RegisterHistory(g.warp_size)
-        self.history, self.kinds = history, set(kinds.values())
+        self.history, self.kinds, self.most = history, set(kinds.values()), g.chunk_words
         where = {"warp": rng.randrange(g.warps), "base": rng.randrange(g.registers), "bank": rng.getrandbits(1)}
         codes = {**kinds, **dict.fromkeys(kept, Encoding.LOW_8)}
         self.payload = {**where, "opens": opens, "codes": sum(code << CODE_BITS * r for r, code in codes.items()),
@@ -45,11 +47,11 @@ class Job:
                                            "opens": int(opens and register == min(kinds))}})
 
     def chunks(self, rng):
-        """The words in chunks of up to four."""
-        left, chunks = list(self.words), []
+        """The words in chunks, full ones and others."""
+        left, chunks, most = list(self.words), [], self.most
         while left:
-            count = min(len(left), rng.choice([4, 4, rng.randint(1, 4)]))
-            chunks.append({"words": left[:count] + [rng.getrandbits(32)] * (4 - count), "count": count})
+            count = min(len(left), rng.choice([most, most, rng.randint(1, most)]))
+            chunks.append({"words": left[:count] + [rng.getrandbits(32)] * (most - count), "count": count})
             del left[:count]
         return chunks
 
@@ -91,12 +93,14 @@ def test_registers_come_in_order_with_their_values(name):
 
 @pytest.mark.parametrize("name, code, cycles", [
     ("8x8", Encoding.STRIDED_8, 1), ("16x4", Encoding.UNIFORM_16, 4), ("32x16", Encoding.STRIDED_32, 2),
-    ("32x16", Encoding.UNIFORM_8, 2), ("32x16", Encoding.DEAD, 2), ("32x16", Encoding.STRIDED_8, 3)])
-def test_a_beat_a_cycle_and_one_more_for_eight_words(name, code, cycles):
+    ("32x16", Encoding.UNIFORM_8, 2), ("32x16", Encoding.DEAD, 2), ("32x16", Encoding.STRIDED_8, 3),
+    ("bus of 128", Encoding.STRIDED_8, 1), ("bus of 128", Encoding.UNIFORM_32, 1)])
+def test_a_beat_a_cycle_and_one_more_for_eight_words_of_a_narrow_bus(name, code, cycles):
     g, rng, count = GEOMETRIES[name], random.Random(0), 12
     dut, job, times = component(Expander, g), Job(GEOMETRIES[name], rng, dict.fromkeys(range(count), code)), []
-    chunks = [{"words": (job.words + [0] * 3)[at:at + 4], "count": len(job.words[at:at + 4])}
-              for at in range(0, len(job.words), 4)]
+    most = g.chunk_words
+    chunks = [{"words": (job.words + [0] * most)[at:at + most], "count": len(job.words[at:at + most])}
+              for at in range(0, len(job.words), most)]
 
     async def sink(ctx):
         ctx.set(dut.output.ready, 1)

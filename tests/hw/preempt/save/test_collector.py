@@ -22,10 +22,10 @@ CASES = quick(EVERY, [("8x8", 0.0), *((name, 0.5) for name in GEOMETRIES)])
 
 
 class Item:
-    """Registers of a warp, or rows of shared memory, and what becomes of them."""
+    """Registers of a warp, and what becomes of them."""
 
-    def __init__(self, g, rng, record, bank, codes, shared_rows=0):
-        self.record, self.bank, self.shared = record, bank, bool(shared_rows)
+    def __init__(self, g, rng, record, bank, codes):
+        self.record, self.bank = record, bank
         of, width = {"record": record, "bank": bank}, max(g.lanes, 2 * g.warp_size // 8)
         self.beats, self.rows, self.words, self.vector, self.count = [], [], [], 0, 0
 
@@ -39,8 +39,6 @@ class Item:
         def some(count):
             return [rng.getrandbits(32) for _ in range(count)]
 
-        for _ in range(shared_rows):
-            beat(some(g.lanes), Encoding.RANDOM, 1, 1, {"shared": 1})
         for number, (register, code) in enumerate(codes.items()):
             tag = {"register": register, "ends": number == len(codes) - 1, "of": of}
             self.vector |= code << CODE_BITS * register
@@ -61,7 +59,7 @@ def kept(row):
 
 
 def tb(g, rng, bank, records):
-    """The items of a TB: all of a kind, one register, as many as there are, and lines of shared memory at the end."""
+    """The items of a TB: all of a kind, one register, as many as there are."""
     known = encodings_of(g.warp_size, g.lanes)
     kinds = [[Encoding.RANDOM], [each for each in known if Encoding.DEAD < each < Encoding.RANDOM],
              [each for each in known if each.group], known]
@@ -71,7 +69,7 @@ def tb(g, rng, bank, records):
         registers = sorted(rng.sample(range(g.regs_per_thread), some))
         kind = kinds[(record + bank) % 4]
         items.append(Item(g, rng, record, bank, {r: rng.choice(kind) for r in registers}))
-    return [*items, Item(g, rng, 0, bank, {}, shared_rows=rng.randint(1, 5))]
+    return items
 
 
 @pytest.mark.parametrize("name, stall", CASES)
@@ -80,7 +78,6 @@ def test_rows_words_and_notes_of_two_tbs(name, stall):
     dut = component(Collector, g)
     tbs = [tb(g, rng, bank, g.max_block_warps) for bank in (0, 1)]
     items = [item for each in tbs for item in each]
-    ended = [item for item in items if not item.shared]
 
     async def rows(ctx):
         for item in items:
@@ -88,7 +85,7 @@ def test_rows_words_and_notes_of_two_tbs(name, stall):
                 assert kept(await get(ctx, dut.rows, rng, stall)) == row
 
     async def words(ctx):
-        for item in ended:
+        for item in items:
             got, flush = [], 0
             while not flush:
                 group = value(await get(ctx, dut.words, rng, stall))
@@ -99,16 +96,15 @@ def test_rows_words_and_notes_of_two_tbs(name, stall):
 
     async def counts(ctx):
         await ctx.tick().repeat(700 if stall else 1)  # until no item can be held any more
-        for item in ended:
+        for item in items:
             assert await get(ctx, dut.items, rng, stall) == len(item.rows)
 
     async def notes(ctx):
         """Both TBs are judged when all of their items are in; the first one's place is cleared before the other's."""
         for bank, items in enumerate(tbs):
-            counted = [item for item in items if not item.shared]
-            await ctx.tick().until(dut.collected[bank].items == len(counted))
-            assert ctx.get(dut.collected[bank].words) == sum(item.count for item in counted)
-            for item in counted:
+            await ctx.tick().until(dut.collected[bank].items == len(items))
+            assert ctx.get(dut.collected[bank].words) == sum(item.count for item in items)
+            for item in items:
                 ctx.set(dut.select, {"record": item.record, "bank": bank})
                 assert ctx.get(dut.vector) == item.vector
         for bank in (0, 1):
@@ -125,10 +121,10 @@ def test_rows_words_and_notes_of_two_tbs(name, stall):
 
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_all_words_of_an_item_are_held_while_its_rows_go(name):
-    """The longest words and as many rows as are read ahead, of which nothing is taken: the item is counted."""
+    """The longest words and half as many registers of rows, of which nothing is taken: the item is counted."""
     g, rng = GEOMETRIES[name], random.Random(3)
     dut = component(Collector, g)
-    random_registers = ROWS_AHEAD // g.beats
+    random_registers = min(ROWS_AHEAD // g.beats, g.regs_per_thread // 2)
     codes = {r: Encoding.RANDOM if r < random_registers else Encoding.STRIDED_8 for r in range(g.regs_per_thread)}
     item = Item(g, rng, 0, 0, codes)
 

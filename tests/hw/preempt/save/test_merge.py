@@ -19,6 +19,7 @@ GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(w
               "bus of 32": TINY.replace(bus_bytes=32, bytes_per_cycle=32.0),
               "bus of 128": with_bus(128)}
 EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.6)]
+STREAMS = ("pieces", "lines", "rows", "words", "items", "closing")
 CASES = quick(EVERY, [("8x8", 0.0), *((name, 0.6) for name in GEOMETRIES)])
 
 
@@ -27,7 +28,8 @@ class Streams:
 
     def __init__(self, g, rng):
         self.g, self.rng = g, rng
-        self.pieces, self.rows, self.words, self.items, self.closing, self.chunks = [], [], [], [], [], []
+        self.pieces, self.lines, self.rows, self.words, self.items, self.closing = [], [], [], [], [], []
+        self.chunks = []
 
     def some(self, count):
         return [self.rng.getrandbits(32) for _ in range(count)]
@@ -52,7 +54,9 @@ class Streams:
 
     def shared_rows(self, count):
         for _ in range(count):
-            self.row(Encoding.RANDOM, 1)
+            row, most = self.some(self.g.lanes), self.g.chunk_words
+            self.lines.append(row)
+            self.chunks += [(row[at:at + most], 0, 0, 0) for at in range(0, len(row), most)]
 
     def registers(self, count):
         """What is kept of so many rows, of registers in any encoding."""
@@ -110,7 +114,7 @@ def test_everything_comes_in_its_place(name, stall):
 
     # the rows of an item are never later than the first row of the next (`Collector.items`)
     sources = [put_all(getattr(dut, name), getattr(streams, name), rng, 0.0 if name == "items" else stall)
-               for name in ("pieces", "rows", "words", "items", "closing")]
+               for name in STREAMS]
     simulate(dut, *sources, sink, watches=[steady(dut.chunk)])
 
 
@@ -129,5 +133,4 @@ def test_a_chunk_a_cycle():
             assert ctx.get(dut.chunk.valid), f"a bubble before chunk {number}"
             await ctx.tick()
 
-    names = ("pieces", "rows", "words", "items", "closing")
-    simulate(dut, *(put_all(getattr(dut, name), getattr(streams, name)) for name in names), sink)
+    simulate(dut, *(put_all(getattr(dut, name), getattr(streams, name)) for name in STREAMS), sink)

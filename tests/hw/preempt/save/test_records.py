@@ -99,7 +99,7 @@ class Bench:
         self.places, self.slots = {}, {}
         self.lines_valid = rng.choice([0, rng.getrandbits(g.shared_lines), (1 << g.shared_lines) - 1])
         self.stopped = self.exited = 0
-        self.pieces, self.items, self.jobs, self.closes = [], [], [], []
+        self.pieces, self.items, self.line_items, self.jobs, self.closes = [], [], [], [], []
 
     def row(self, tb, slots, first_line):
         """The TB's row of the TB table; its warps are numbered in the order of `slots`."""
@@ -158,9 +158,10 @@ class Bench:
 
     def run(self, *benches, stall=0.3):
         dut = self.dut
-        outputs = [self.sink(dut.item, self.items, stall), self.sink(dut.job, self.jobs, stall),
-                   self.sink(dut.close, self.closes, stall), self.chunks(stall)]
-        simulate(dut, *benches, watches=[self.views, *outputs, *map(steady, (dut.chunk, dut.item, dut.job, dut.close))])
+        outputs = {dut.registers: self.items, dut.lines: self.line_items, dut.job: self.jobs, dut.close: self.closes}
+        simulate(dut, *benches, watches=[
+            self.views, *(self.sink(port, into, stall) for port, into in outputs.items()), self.chunks(stall),
+            *map(steady, (dut.chunk, *outputs))])
 
     def check(self, tb, row, bank, ended=False):
         """Take what belongs to the TB from what came out, and compare it."""
@@ -179,9 +180,9 @@ class Bench:
             assert tag == {"rows": 0, "registers": mask != 0, "closes": 0}
             if mask:
                 item = self.items.pop(0)
-                names = ("shared", "warp", "base", "mask", "raw", "scramble", "counted", "of")
+                names = ("warp", "base", "mask", "raw", "scramble", "counted", "of")
                 assert [item[name] for name in names] == [
-                    0, slot, warp.view["base"], mask, accepted["mechanism"] != Mechanism.LIVE_CP,
+                    slot, warp.view["base"], mask, accepted["mechanism"] != Mechanism.LIVE_CP,
                     accepted["scramble"], warp.view["live"],
                     {"record": len(numbers), "bank": bank}]
                 assert item["valid"] & mask == warp.valid & mask
@@ -222,13 +223,13 @@ class Bench:
         assert tag == {"rows": lines * rows_per_line(self.g), "registers": 0, "closes": 0}
         for k, word in enumerate(bitmap):
             if word:
-                item = self.items.pop(0)
-                assert (item["shared"], item["line"], item["mask"]) == (1, row["first_line"] + 32 * k, word)
+                item = self.line_items.pop(0)
+                assert (item["line"], item["mask"]) == (row["first_line"] + 32 * k, word)
                 assert item["valid"] & word == valid >> 32 * k & word
         return lines, words + groups
 
     def nothing_left(self):
-        assert not (self.pieces or self.items or self.jobs or self.closes)
+        assert not (self.pieces or self.items or self.line_items or self.jobs or self.closes)
 
 
 @pytest.mark.parametrize("name, mechanism, scramble, worst", CASES)

@@ -11,15 +11,23 @@ from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.geometry import CHUNK_WORDS
+from ...arch.encodings import SMALLEST_GROUP
+from ...arch.geometry import CHUNK_WORDS, Geometry
 
-__all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "chunk", "packed", "Packer"]
+__all__ = ["CHUNK_WORDS", "BEAT_WORDS", "WORD_COUNT_BITS", "register_words", "chunk", "packed",
+           "Packer"]
 
 BEAT_WORDS = 1, 2, 4, 8, 16, 32
 """Words that a bus beat can have."""
 
 WORD_COUNT_BITS = 30
 """Bits of a number of words in a 32-bit byte space."""
+
+
+def register_words(g: Geometry) -> int:
+    """Return the most words of a uniform or strided register that are moved in a cycle: four, on a
+    wider bus all."""
+    return max(CHUNK_WORDS, min(g.chunk_words, 2 * g.warp_size // SMALLEST_GROUP))
 
 
 def chunk(tag: ShapeLike = unsigned(1),  # noqa: B008 - a shape is immutable

@@ -16,15 +16,15 @@ from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
 from ..compress.group_decoder import GroupDecoder, decoded_beat, group_words, grouped
 from ..compress.tb_compressor import TbDecompressor
-from ..formats.packer import CHUNK_WORDS
+from ..formats.packer import register_words
 from ..formats.unpacker import Unpacker, word_beat
 from .tbs_under_way import TbsUnderWay
 
 __all__ = ["WORDS_AHEAD", "expansion", "expanded_tag", "Expander"]
 
-WORDS_AHEAD = 64
-"""Chunks of words that wait while registers are written."""
-WARPS_AHEAD = 4
+WORDS_AHEAD = 1024
+"""Words that wait while registers are written."""
+WARPS_AHEAD = 16
 """Warps whose registers wait to be written."""
 
 
@@ -47,7 +47,7 @@ def expanded_tag(g: Geometry) -> data.StructLayout:
 class Expander(wiring.Component):
     """Walks the registers of a warp in ascending order, one register beat a cycle.
 
-    A register of 8 words takes two cycles. No cycle is lost between warps.
+    A register of 8 words takes two cycles, but for a wide bus. No cycle is lost between warps.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Expander(wiring.Component):
     job : stream, in
         An `expansion` with at least one register.
     words : stream, in
-        The words of the jobs, in order: chunks of up to four, in which jobs may share no chunk.
+        The words of the jobs, in order, in chunks that jobs may not share.
     output : stream, out
         `group_decoder.decoded_beat` with an `expanded_tag`.
     pending : Signal(2), out
@@ -74,17 +74,17 @@ class Expander(wiring.Component):
         self.geometry = g
         super().__init__({
             "job": In(stream.Signature(expansion(g))),
-            "words": In(stream.Signature(word_beat(CHUNK_WORDS))),
+            "words": In(stream.Signature(word_beat(g.chunk_words))),
             "output": Out(stream.Signature(decoded_beat(g, expanded_tag(g)))), "pending": Out(2),
         })
 
     def elaborate(self, platform):
         m = Module()
-        g = self.geometry
+        g, most = self.geometry, register_words(self.geometry)
         m.submodules.jobs = jobs = StreamQueue(expansion(g), WARPS_AHEAD)
-        m.submodules.chunks = chunks = StreamQueue(word_beat(CHUNK_WORDS),
-                                                   WORDS_AHEAD, buffered=True)
-        m.submodules.unpacker = unpacker = Unpacker(CHUNK_WORDS)
+        m.submodules.chunks = chunks = StreamQueue(
+            word_beat(g.chunk_words), WORDS_AHEAD // g.chunk_words, buffered=True)
+        m.submodules.unpacker = unpacker = Unpacker(g.chunk_words, most)
         m.submodules.decoder = decoder = GroupDecoder(g, expanded_tag(g))
         m.submodules.under_way = under_way = TbsUnderWay(WARPS_AHEAD + 2 + g.tb_compressor)
         wiring.connect(m, wiring.flipped(self.job), jobs.input)
@@ -100,18 +100,17 @@ class Expander(wiring.Component):
         count = Signal(range(2 * g.warp_size // SMALLEST_GROUP + 1))  # its words
         rest = Signal(MAX_REGISTERS)  # those left after it
         some = Signal()  # one is left
-        need = Signal(range(CHUNK_WORDS + 1))  # words of it to take in this cycle
+        need = Signal(range(most + 1))  # words of it to take in this cycle
         there = Signal()  # they have come
         early = Signal()
-        held = Signal(32 * CHUNK_WORDS)
+        held = Signal(32 * most)
         second = Signal()
         words = Value.cast(unpacker.words)
         m.d.comb += [
             some.eq(left.any()), bit.eq(lowest_number(left)),
             rest.eq(without_lowest(left)), code.eq(job.codes.word_select(bit, CODE_BITS)),
             count.eq(Mux(code.matches(Encoding.DEAD, Encoding.FOLLOWS), 0, group_words(g, code))),
-            early.eq((count > CHUNK_WORDS) & ~second),
-            need.eq(Mux(count > CHUNK_WORDS, CHUNK_WORDS, count)),
+            early.eq((count > most) & ~second), need.eq(Mux(count > most, most, count)),
             there.eq(some & (unpacker.level >= need)),
             out.valid.eq(there & ~early),
             Value.cast(out.payload.words).eq(Mux(second, Cat(held, words), words)),

@@ -69,13 +69,14 @@ class _Registers:
 
 
 class StreamParser(wiring.Component):
-    """Parses streams one after the other, up to four words or a bus beat of a row a cycle.
+    """Parses streams one after the other, four words or a bus beat a cycle, whichever is more.
 
     First the encoding table is kept, four words a cycle; warps that had exited are initialised
     meanwhile, with no live lane. A record takes a cycle for its header, then as many as it has
-    words by fours, with a cycle more at most for each stack entry and one for its uniform and
-    strided registers; the word that the lanes of a register share takes none. A bitmap word takes a
-    cycle, an empty one another. The next stream begins in the cycle after the last word of one.
+    words by chunks (`Geometry.chunk_words`), with a cycle more at most for each stack entry and one
+    for its uniform and strided registers; the word that the lanes of a register share takes none. A
+    bitmap word takes a cycle, an empty one another. The next stream begins in the cycle after the
+    last word of one.
 
     A TB is bad if `failed` was set before its last record, if the checksum of its table is not that
     of its entry, if its stream is too short or too long, or if a record names a warp that is not to
@@ -139,9 +140,9 @@ class StreamParser(wiring.Component):
             "failed": In(1),
             "warp_init": Out(stream.Signature(warp_init(g))),
             "state": Out(stream.Signature(warp_state(g))),
-            "state_words": Out(stream.Signature(word_beat(CHUNK_WORDS))),
+            "state_words": Out(stream.Signature(word_beat(g.chunk_words))),
             "expansion": Out(stream.Signature(expansion(g))),
-            "expansion_words": Out(stream.Signature(word_beat(CHUNK_WORDS))),
+            "expansion_words": Out(stream.Signature(word_beat(g.chunk_words))),
             "row": Out(stream.Signature(row_chunk(g))),
             "parsed": Out(stream.Signature(parsed(g))), "quiet": In(1), "drop": Out(1),
             "idle": Out(1),
@@ -187,8 +188,8 @@ class StreamParser(wiring.Component):
         return there, taken
 
     def _chunk(self) -> Value:
-        """Return the next four words."""
-        return Value.cast(self.words)[:32 * CHUNK_WORDS]
+        """Return the next words, as many as are handed over in a cycle."""
+        return Value.cast(self.words)[:32 * self.geometry.chunk_words]
 
     def _begin(self, m, regs):
         """Take a job if there is one."""
@@ -340,21 +341,21 @@ class StreamParser(wiring.Component):
                 m.next = state
 
     def _state_words(self, m, regs, scalars, entries, also):
-        """Hand over the next words of a warp's state: up to four of those of its `scalars`
-        predicates and uniform registers that are left, and behind the last of them a stack entry if
-        it has room.
+        """Hand over the next words of a warp's state: those of its `scalars` predicates and uniform
+        registers that are left, as far as a chunk reaches, and behind the last of them a stack
+        entry if it has room.
 
         Returns whether they are there, whether they are taken, and whether they are the last.
         """
-        chunk = self.state_words
-        first = Signal(range(CHUNK_WORDS + 1), name="first")  # words of scalars among them
+        chunk, most = self.state_words, self.geometry.chunk_words
+        first = Signal(range(most + 1), name="first")  # words of scalars among them
         seen = Signal(name="seen")  # the first word of a stack entry is there
         whole = Signal(name="whole")  # an entry goes with them
-        count = Signal(range(CHUNK_WORDS + 1), name="count")
+        count = Signal(range(most + 1), name="count")
         size = entry_words(Value.cast(self.words).word_select(first, 32))
         m.d.comb += [
-            first.eq(Mux(scalars < CHUNK_WORDS, scalars, CHUNK_WORDS)), seen.eq(self.level > first),
-            whole.eq(seen & (scalars <= CHUNK_WORDS) & (first + size <= CHUNK_WORDS)),
+            first.eq(Mux(scalars < most, scalars, most)), seen.eq(self.level > first),
+            whole.eq(seen & (scalars <= most) & (first + size <= most)),
             count.eq(Mux(whole, first + size, Mux(first == 0, 1, first))),
         ]
         there, taken = self._need(m, regs, count, also=also & chunk.ready)
@@ -427,9 +428,9 @@ class StreamParser(wiring.Component):
 
     def _expansion(self, m, regs):
         """Hand the words of uniform and strided registers over to the expander."""
-        chunk, left = self.expansion_words, regs.group_words
-        count = Signal(range(CHUNK_WORDS + 1))
-        m.d.comb += [count.eq(Mux(left < CHUNK_WORDS, left, CHUNK_WORDS)),
+        chunk, left, most = self.expansion_words, regs.group_words, self.geometry.chunk_words
+        count = Signal(range(most + 1))
+        m.d.comb += [count.eq(Mux(left < most, left, most)),
                      chunk.payload.count.eq(count),
                      Value.cast(chunk.payload.words).eq(self._chunk())]
         with m.State("EXPANSION"):
@@ -437,7 +438,7 @@ class StreamParser(wiring.Component):
             m.d.comb += chunk.valid.eq(there)
             with m.If(taken):
                 m.d.sync += left.eq(left - count)
-                with m.If(left <= CHUNK_WORDS):
+                with m.If(left <= most):
                     self._go_on(m, (regs.todo.any(), "RECORD"))
 
     def _bitmap(self, m, regs, bitmap):

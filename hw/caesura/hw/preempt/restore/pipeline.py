@@ -37,7 +37,7 @@ __all__ = ["RestorePipeline"]
 
 
 class RestorePipeline(wiring.Component):
-    """Parses streams one after the other, up to four words or a bus beat of a row a cycle,
+    """Parses streams one after the other, four words or a bus beat a cycle, whichever is more,
     while what came before is written.
 
     Throughput is that, a row, and a predicate, uniform register or stack entry a cycle,

@@ -14,16 +14,15 @@ from ...interfaces.payloads import below, predicate_restore, stack_push, uniform
 from ...lib.bits import lowest_number, without_lowest
 from ...lib.stream_queue import StreamQueue
 from ..formats.kept_uniforms import KeptUniforms
-from ..formats.packer import CHUNK_WORDS
 from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
 from ..formats.unpacker import Unpacker, word_beat
 from .tbs_under_way import TbsUnderWay
 
 __all__ = ["warp_state", "entry_words", "StateWriter"]
 
-WORDS_AHEAD = 32
-"""Chunks of words that wait while earlier ones are written."""
-WARPS_AHEAD = 4
+WORDS_AHEAD = 512
+"""Words that wait while earlier ones are written."""
+WARPS_AHEAD = 16
 """Warps whose state waits to be written."""
 
 
@@ -57,7 +56,7 @@ class StateWriter(wiring.Component):
     job : stream, in
         A `warp_state` with at least one stack entry.
     words : stream, in
-        The words of the jobs, in order: chunks of up to four, in which jobs may share no chunk.
+        The words of the jobs, in order, in chunks that jobs may not share.
     restore_predicate, restore_uniform : out
     stack_push : stream, out
         To the core.
@@ -76,7 +75,7 @@ class StateWriter(wiring.Component):
         self.geometry = g
         super().__init__({
             "job": In(stream.Signature(warp_state(g))),
-            "words": In(stream.Signature(word_beat(CHUNK_WORDS))),
+            "words": In(stream.Signature(word_beat(g.chunk_words))),
             "restore_predicate": Out(predicate_restore(g)),
             "restore_uniform": Out(uniform_restore(g)),
             "stack_push": Out(stream.Signature(stack_push(g))), "pending": Out(2),
@@ -86,9 +85,9 @@ class StateWriter(wiring.Component):
         m = Module()
         g = self.geometry
         m.submodules.jobs = jobs = StreamQueue(warp_state(g), WARPS_AHEAD)
-        m.submodules.chunks = chunks = StreamQueue(word_beat(CHUNK_WORDS),
-                                                   WORDS_AHEAD, buffered=True)
-        m.submodules.unpacker = unpacker = Unpacker(CHUNK_WORDS)
+        m.submodules.chunks = chunks = StreamQueue(
+            word_beat(g.chunk_words), WORDS_AHEAD // g.chunk_words, buffered=True)
+        m.submodules.unpacker = unpacker = Unpacker(g.chunk_words)
         m.submodules.under_way = under_way = TbsUnderWay(WARPS_AHEAD + 1)
         wiring.connect(m, wiring.flipped(self.job), jobs.input)
         wiring.connect(m, wiring.flipped(self.words), chunks.input)

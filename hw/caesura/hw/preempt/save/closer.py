@@ -19,7 +19,7 @@ from ..formats.checksum import Checksum
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
 from .collector import tb_data
 from .committer import HEAD_BYTES
-from .row_fetch import record_number
+from .register_fetch import record_number
 
 __all__ = ["ENTRY_BODY_BYTES", "closing_tag", "closing_job", "save_tally", "Closer"]
 

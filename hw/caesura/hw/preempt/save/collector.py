@@ -17,14 +17,14 @@ from ...arch.encodings import CODE_BITS, SMALLEST_GROUP, Encoding
 from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...lib.stream_queue import StreamQueue
 from ..compress.register_encoder import by_lane, encoded_beat, shares
-from ..formats.packer import CHUNK_WORDS, Packer, packed
-from .row_fetch import record_number, row_tag
+from ..formats.packer import Packer, packed, register_words
+from .register_fetch import record_number, register_tag
 
 __all__ = ["ROWS_AHEAD", "kept_row", "item_rows", "tb_data", "Collector"]
 
-ROWS_AHEAD = 16
-"""Rows read while the bus is busy with earlier ones."""
-ITEMS_AHEAD = 4
+ROWS_AHEAD = 128
+"""Rows read while the bus is busy with earlier ones, or with shared lines."""
+ITEMS_AHEAD = 16
 """Warps whose registers are all read and wait to be written."""
 
 
@@ -47,7 +47,8 @@ def tb_data(g: Geometry) -> data.StructLayout:
 
 
 class Collector(wiring.Component):
-    """Takes an encoded row a cycle (two cycles for 8 words of a uniform or strided register).
+    """Takes an encoded beat a cycle (two cycles for 8 words of a uniform or strided register, but
+    for a wide bus).
 
     Parameters
     ----------
@@ -56,9 +57,9 @@ class Collector(wiring.Component):
     Attributes
     ----------
     input : stream, in
-        From a `RegisterEncoder` that carries a `row_tag`.
+        From a `RegisterEncoder` that carries a `register_tag`.
     rows : stream, out
-        Rows of shared memory, and what is kept of those of registers, in order.
+        What is kept of the rows of the others, in order.
     words : stream, out
         Words of the uniform and strided registers of each item, in groups, ended by a flush
         even if there are none; all words of an item can be held, whether they are taken or not.
@@ -88,7 +89,7 @@ class Collector(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "input": In(stream.Signature(encoded_beat(g, row_tag(g)))),
+            "input": In(stream.Signature(encoded_beat(g, register_tag(g)))),
             "rows": Out(stream.Signature(kept_row(g))),
             "words": Out(stream.Signature(packed(g.chunk_words))),
             "items": Out(stream.Signature(item_rows(g))),
@@ -99,10 +100,11 @@ class Collector(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         g, entering = self.geometry, self.input.payload
-        most = 2 * g.warp_size // SMALLEST_GROUP  # words of a uniform or strided register
-        groups = g.regs_per_thread * most // g.chunk_words + 2
+        most = register_words(g)
+        longest = 2 * g.warp_size // SMALLEST_GROUP  # words of a uniform or strided register
+        groups = g.regs_per_thread * longest // g.chunk_words + 2
         m.submodules.rows = rows = StreamQueue(kept_row(g), ROWS_AHEAD, buffered=True)
-        m.submodules.packer = packer = Packer(g.chunk_words)
+        m.submodules.packer = packer = Packer(g.chunk_words, words_in=most)
         m.submodules.words = words = StreamQueue(packed(g.chunk_words), groups, buffered=True)
         m.submodules.items = items = StreamQueue(item_rows(g), ITEMS_AHEAD)
         wiring.connect(m, packer.beat, words.input)
@@ -111,19 +113,19 @@ class Collector(wiring.Component):
 
         lanewise = Signal()  # the row, not words of groups, is kept
         ends = Signal()  # the last register of an item
-        second = Signal()  # the first four compressed words were taken
-        more = Signal()  # these are the first four of more
+        second = Signal()  # the first compressed words were taken
+        more = Signal()  # these are the first of more than are taken in a cycle
         row_goes = Signal()
         chunk_goes = Signal()
         item_goes = Signal()
         go = Signal()  # the register is taken
-        small = Value.cast(entering.words)[:32 * most]
+        small = Value.cast(entering.words)[:32 * longest]
         row = rows.input.payload
         count = Signal(item_rows(g))
         m.d.comb += [
             lanewise.eq(by_lane(entering.code)),
-            ends.eq(entering.last & entering.tag.ends & ~entering.tag.shared),
-            more.eq(~lanewise & (entering.count > CHUNK_WORDS) & ~second),
+            ends.eq(entering.last & entering.tag.ends),
+            more.eq(~lanewise & (entering.count > most) & ~second),
             row_goes.eq(~lanewise | rows.input.ready),
             chunk_goes.eq((lanewise & ~ends) | packer.chunk.ready),
             item_goes.eq(~ends | items.input.ready),
@@ -135,16 +137,16 @@ class Collector(wiring.Component):
             row.first.eq(entering.first),
             items.input.valid.eq(go & ends), items.input.payload.eq(count + lanewise),
             packer.chunk.valid.eq(self.input.valid & (~lanewise | ends) & row_goes & item_goes),
-            Value.cast(packer.chunk.payload.words).eq(small.word_select(second, 32 * CHUNK_WORDS)),
+            Value.cast(packer.chunk.payload.words).eq(small.word_select(second, 32 * most)),
             packer.chunk.payload.count.eq(Mux(
-                lanewise, 0, Mux(more, CHUNK_WORDS, entering.count - Mux(second, CHUNK_WORDS, 0)))),
+                lanewise, 0, Mux(more, most, entering.count - Mux(second, most, 0)))),
             packer.chunk.payload.flush.eq(ends & ~more),
             self.busy.eq(packer.beat.valid | rows.output.valid | words.output.valid
                          | items.output.valid),
         ]
         with m.If(packer.chunk.valid & packer.chunk.ready):
             m.d.sync += second.eq(more)
-        with m.If(go & ~entering.tag.shared):
+        with m.If(go):
             m.d.sync += count.eq(Mux(ends, 0, count + lanewise))
         self._note(m, go, ends)
         return m
@@ -169,7 +171,7 @@ class Collector(wiring.Component):
             write.addr.eq(of), write.data.eq(updated), write.en.eq(go & ends),
             read.addr.eq(self.select), self.vector.eq(read.data),
         ]
-        with m.If(go & ~entering.tag.shared):
+        with m.If(go):
             m.d.sync += vector.eq(Mux(ends, 0, updated))
             for bank in range(2):
                 with m.If(of.bank == bank):

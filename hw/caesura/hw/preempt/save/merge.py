@@ -9,6 +9,7 @@ from ..compress.register_encoder import lane_words, shares
 from ..formats.packer import chunk, packed
 from .closer import closing_tag
 from .collector import item_rows, kept_row
+from .line_fetch import line_row
 from .records import piece
 
 __all__ = ["Merge"]
@@ -29,6 +30,8 @@ class Merge(wiring.Component):
     ----------
     pieces : stream, in
         Groups of words; those that end a piece have its tag.
+    lines : stream, in
+        Rows of shared memory, from a `LineFetch`.
     rows, words, items : stream, in
         From a `Collector`.
     closing : stream, in
@@ -38,6 +41,7 @@ class Merge(wiring.Component):
     """
 
     pieces: stream.Interface
+    lines: stream.Interface
     rows: stream.Interface
     words: stream.Interface
     items: stream.Interface
@@ -48,6 +52,7 @@ class Merge(wiring.Component):
         self.geometry = g
         super().__init__({
             "pieces": In(stream.Signature(packed(g.chunk_words, piece(g)))),
+            "lines": In(stream.Signature(line_row(g))),
             "rows": In(stream.Signature(kept_row(g))),
             "words": In(stream.Signature(packed(g.chunk_words))),
             "items": In(stream.Signature(item_rows(g))),
@@ -66,7 +71,7 @@ class Merge(wiring.Component):
         lines, rows = left != 0, in_item & ~(self.items.valid & (taken == self.items.payload))
         m.d.comb += go.eq(self.chunk.valid & self.chunk.ready)
         with m.If(lines | rows):
-            row = self._row(m, go)
+            row = self._row(m, go, lines)
             m.d.sync += [left.eq(left - (row & lines)), taken.eq(taken + (row & ~lines))]
         with m.Elif(in_item):
             self._group(m, words)
@@ -94,19 +99,24 @@ class Merge(wiring.Component):
                      Value.cast(out.words).eq(Value.cast(group.words)),
                      out.count.eq(sum(group.strobe[k] for k in range(self.geometry.chunk_words)))]
 
-    def _row(self, m, go):
-        """Pass on a chunk of a row; return whether it is its last."""
+    def _row(self, m, go, shared):
+        """Pass on a chunk of a row, of shared memory or of a register; return whether it is its
+        last."""
         g, out, row = self.geometry, self.chunk.payload, self.rows.payload
         most = g.chunk_words
         part = Signal(range(max(2, g.lanes // most)))
         left = Signal(range(g.lanes + 1))  # words of the row from this part on
         headed = Signal()  # the word that all lanes share comes first
         last = Signal()
-        words = Value.cast(row.words).word_select(part, 32 * most)
+        words = Mux(shared, Value.cast(self.lines.payload),
+                    Value.cast(row.words)).word_select(part, 32 * most)
         m.d.comb += [
-            left.eq(lane_words(g, row.code) - part * most), last.eq(left <= most),
-            headed.eq(row.first & shares(row.code) & (part == 0)),
-            self.chunk.valid.eq(self.rows.valid), self.rows.ready.eq(self.chunk.ready & last),
+            left.eq(Mux(shared, g.lanes, lane_words(g, row.code)) - part * most),
+            last.eq(left <= most),
+            headed.eq(~shared & row.first & shares(row.code) & (part == 0)),
+            self.chunk.valid.eq(Mux(shared, self.lines.valid, self.rows.valid)),
+            self.lines.ready.eq(self.chunk.ready & last & shared),
+            self.rows.ready.eq(self.chunk.ready & last & ~shared),
             out.count.eq(Mux(last, left, most) + headed),
             Value.cast(out.words).eq(Mux(headed, Cat(row.shared, words), words)),
         ]

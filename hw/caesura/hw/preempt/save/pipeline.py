@@ -2,9 +2,12 @@
 
     RecordWriter --chunks--> Packer ----> queue ------------------------+
       |      |                                                           |
-      |      +-- items --> RowFetch --> RegisterEncoder --> Collector ---+--> Merge
-      |                                     (TbCompressor)      |        |      |
-      +--------- TBs listed -------------------------------> Closer -----+   Packer(bus)
+      |      +-- lines --> LineFetch ------------------------------------+
+      |      +-- registers --> RegisterFetch --> RegisterEncoder         |
+      |                                          (TbCompressor)          |
+      |                                              Collector ----------+--> Merge
+      |                                                 |                |      |
+      +--------- TBs listed ------------------------> Closer ------------+   Packer(bus)
                                                                                 |
                                                               SegmentWriter <-- Sealer
                                                                     |
@@ -27,9 +30,10 @@ from ..formats.accepted_command import accepted_command
 from ..formats.packer import Packer, packed
 from .closer import Closer, closing_tag, save_tally
 from .collector import Collector
+from .line_fetch import LineFetch
 from .merge import Merge
 from .records import RecordWriter, piece, save_target
-from .row_fetch import RowFetch, row_tag
+from .register_fetch import RegisterFetch, register_tag
 from .sealer import Sealer
 from .segment_writer import SegmentWriter, data_burst, write_data, write_job
 
@@ -45,7 +49,8 @@ class SavePipeline(wiring.Component):
     """Writes the streams and the entry bodies of TBs, back to back, as bursts.
 
     Throughput is one bus beat or one register beat a cycle, whichever takes longer, as long as that
-    is no less for each warp than its cycles of metadata (see `RecordWriter`).
+    is no less for each warp than its cycles of metadata (see `RecordWriter`): while shared lines of
+    a TB are on the bus, registers of the next one are read.
 
     Parameters
     ----------
@@ -63,7 +68,8 @@ class SavePipeline(wiring.Component):
     flags : RegisterFlagsPort, out
         As in `RecordWriter`.
     save_read, row : stream, out; save_data, row_data : in
-        Read ports of the register file and of shared memory, as in `RowFetch`.
+        Read ports of the register file and of shared memory, as in `RegisterFetch` and
+        `LineFetch`.
     burst, data : stream, out
         As in `SegmentWriter`.
     waiting : Signal, out
@@ -111,8 +117,9 @@ class SavePipeline(wiring.Component):
         m = Module()
         g = self.geometry
         m.submodules.records = records = RecordWriter(g)
-        m.submodules.fetch = fetch = RowFetch(g)
-        m.submodules.encoder = encoder = RegisterEncoder(g, row_tag(g))
+        m.submodules.registers = registers = RegisterFetch(g)
+        m.submodules.lines = lines = LineFetch(g)
+        m.submodules.encoder = encoder = RegisterEncoder(g, register_tag(g))
         m.submodules.collector = collector = Collector(g)
         m.submodules.closer = closer = Closer(g)
         m.submodules.metadata = metadata = Packer(g.chunk_words, piece(g))
@@ -128,8 +135,10 @@ class SavePipeline(wiring.Component):
         wiring.connect(m, records.chunk, metadata.chunk)
         wiring.connect(m, metadata.beat, pieces.input)
         wiring.connect(m, pieces.output, merge.pieces)
-        wiring.connect(m, records.item, fetch.item)
-        wiring.connect(m, fetch.output, encoder.input)
+        wiring.connect(m, records.registers, registers.item)
+        wiring.connect(m, registers.output, encoder.input)
+        wiring.connect(m, records.lines, lines.item)
+        wiring.connect(m, lines.output, merge.lines)
         following = self._follow(m, encoder, collector)
         for name in ("rows", "words", "items"):
             wiring.connect(m, getattr(collector, name), getattr(merge, name))
@@ -142,11 +151,11 @@ class SavePipeline(wiring.Component):
         wiring.connect(m, jobs.output, writer.job)
         for name in ("burst", "data"):
             wiring.connect(m, getattr(writer, name), wiring.flipped(getattr(self, name)))
-        for name in ("save_read", "row"):
-            wiring.connect(m, getattr(fetch, name), wiring.flipped(getattr(self, name)))
+        wiring.connect(m, registers.save_read, wiring.flipped(self.save_read))
+        wiring.connect(m, lines.row, wiring.flipped(self.row))
         m.d.comb += [
-            fetch.save_data.eq(self.save_data),
-            fetch.row_data.eq(self.row_data), records.accepted.eq(self.accepted),
+            registers.save_data.eq(self.save_data),
+            lines.row_data.eq(self.row_data), records.accepted.eq(self.accepted),
             closer.accepted.eq(self.accepted),
             collector.select.eq(closer.select), closer.vector.eq(collector.vector),
             closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),
@@ -158,8 +167,8 @@ class SavePipeline(wiring.Component):
         ]
         wiring.connect(m, records.warps, wiring.flipped(self.warps))
         wiring.connect(m, records.flags, wiring.flipped(self.flags))
-        moving = (metadata.beat.valid | pieces.output.valid | fetch.busy | encoder.busy
-                  | collector.busy | following
+        moving = (metadata.beat.valid | pieces.output.valid | registers.busy | lines.busy
+                  | encoder.busy | collector.busy | following
                   | closer.busy | packer.beat.valid | sealer.output.valid | writer.burst.valid)
         m.d.comb += [self.flowing.eq(moving | ~(records.idle | records.waiting)),
                      self.idle.eq(records.idle & ~moving)]
@@ -172,7 +181,7 @@ class SavePipeline(wiring.Component):
             wiring.connect(m, encoder.output, collector.input)
             return 0
         m.submodules.tb_compressor = compressor = TbCompressor(self.geometry,
-                                                               row_tag(self.geometry))
+                                                               register_tag(self.geometry))
         wiring.connect(m, encoder.output, compressor.input)
         wiring.connect(m, compressor.output, collector.input)
         m.d.comb += compressor.enable.eq(has(self.accepted.mechanism, Capability.FOLLOWS))

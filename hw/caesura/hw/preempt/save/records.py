@@ -41,15 +41,12 @@ from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
 from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
 from .closer import closing_job
 from .committer import HEAD_BYTES
+from .line_fetch import GROUP, line_item
 from .record_words import words_of_entry, words_of_header
-from .row_fetch import fetch_item
+from .register_fetch import register_item
 from .segment_writer import write_job
 
 __all__ = ["piece", "save_target", "RecordWriter"]
-
-GROUP = 32
-"""Lines of a bitmap word."""
-
 
 def piece(g: Geometry) -> data.StructLayout:
     """Tag of the last chunk of a piece: what follows it.
@@ -139,7 +136,7 @@ class RecordWriter(wiring.Component):
         Units to be written: the stream and the entry's body.
     chunk : stream, out
         Words, with a `piece` as tag; each piece ends with a flush, the TB's last has `closes`.
-    item : stream, out
+    registers, lines : stream, out
         Data to be fetched, in the order of the pieces.
     idle, waiting : Signal, out
         No TB in hand; TB in hand has only running warps left.
@@ -163,7 +160,8 @@ class RecordWriter(wiring.Component):
     lines_valid: Signal
     job: stream.Interface
     chunk: stream.Interface
-    item: stream.Interface
+    registers: stream.Interface
+    lines: stream.Interface
     idle: Signal
     waiting: Signal
 
@@ -177,7 +175,8 @@ class RecordWriter(wiring.Component):
             "lines_valid": In(g.shared_lines),
             "job": Out(stream.Signature(write_job(g))),
             "chunk": Out(stream.Signature(chunk(piece(g)))),
-            "item": Out(stream.Signature(fetch_item(g))), "idle": Out(1), "waiting": Out(1),
+            "registers": Out(stream.Signature(register_item(g))),
+            "lines": Out(stream.Signature(line_item(g))), "idle": Out(1), "waiting": Out(1),
         })
 
     @property
@@ -278,7 +277,7 @@ class RecordWriter(wiring.Component):
 
     def _record(self, m, regs, view):
         """List the registers of one warp, and write its record."""
-        s, item = self.accepted, self.item.payload
+        s, item = self.accepted, self.registers.payload
         live = Signal(MAX_REGISTERS)
         everything = Signal()  # the vector says nothing
         bits = Signal(LIVE_BITS)
@@ -314,9 +313,9 @@ class RecordWriter(wiring.Component):
                 item.raw.eq(lacks(s.mechanism, Capability.COMPRESSES)),
                 item.counted.eq(view.live), item.scramble.eq(s.scramble),
                 item.of.record.eq(regs.records), item.opens.eq(regs.items == 0),
-                item.of.bank.eq(regs.bank), self.item.valid.eq(some)]
+                item.of.bank.eq(regs.bank), self.registers.valid.eq(some)]
             m.d.sync += regs.count.eq(count)
-            with m.If(self.item.ready | ~some):
+            with m.If(self.registers.ready | ~some):
                 m.d.sync += [regs.registers.eq(regs.registers + count),
                              regs.records.eq(regs.records + 1),
                              regs.items.eq(regs.items + some),
@@ -442,7 +441,7 @@ class RecordWriter(wiring.Component):
 
     def _shared(self, m, regs):
         """Write the bitmap of the shared lines, then list the lines."""
-        g, s, item = self.geometry, self.accepted, self.item.payload
+        g, s, item = self.geometry, self.accepted, self.lines.payload
         first = Signal(range(g.shared_lines + 1))  # first line of the group, in the SM
         left = Signal(range(g.shared_lines + 1))  # lines from there to the TB's end
         bits = Signal(GROUP)  # lines saved
@@ -464,9 +463,9 @@ class RecordWriter(wiring.Component):
                 with m.If(last):
                     m.next = "LINES"
         with m.State("LINES"):
-            m.d.comb += [item.shared.eq(1), item.line.eq(first), item.mask.eq(bits),
-                         item.valid.eq(written), self.item.valid.eq(bits.any())]
-            with m.If(self.item.ready | ~bits.any()):
+            m.d.comb += [item.line.eq(first), item.mask.eq(bits), item.valid.eq(written),
+                         self.lines.valid.eq(bits.any())]
+            with m.If(self.lines.ready | ~bits.any()):
                 m.d.sync += regs.group.eq(regs.group + 1)
                 with m.If(last):
                     m.next = "END"
