@@ -26,6 +26,15 @@ def resident(device):
     return device.fields("status")["resident"]
 
 
+def taken_over(work):
+    """Another machine with the same memory adopts the kernel and runs it to its end."""
+    with open_device("golden", G, memory_bytes=1 << 20) as fresh:
+        fresh.transport.write_memory(0, work.launch.device.transport.read_memory(0, 1 << 20))
+        launch = fresh.adopt(work.launch.handle, work.launch.kernel.image)
+        fresh.resume(launch)
+        fresh.wait(launch)
+
+
 def test_one_after_the_other_leaves_and_all_come_back(device):
     work = Uneven(device, 200)
     device.advance(100)
@@ -219,11 +228,7 @@ def test_what_takes_the_last_ones_leaves_a_record(ways):
         for tbs in ways:
             device.preempt(work.launch, "live", tbs=tbs)
         assert resident(device) == 0
-        with open_device("golden", G, memory_bytes=1 << 20) as fresh:
-            fresh.transport.write_memory(0, device.transport.read_memory(0, 1 << 20))
-            launch = fresh.adopt(work.launch.handle, work.launch.kernel.image)
-            fresh.resume(launch)
-            fresh.wait(launch)
+        taken_over(work)
 
 
 def test_a_kernel_of_which_some_run_cannot_be_taken_over():
@@ -231,13 +236,7 @@ def test_a_kernel_of_which_some_run_cannot_be_taken_over():
         work = Uneven(device, 100)
         device.advance(100)
         device.preempt(work.launch, "live", tbs=device.resident_tbs(work.launch)[:2])
-        with open_device("golden", G, memory_bytes=1 << 20) as fresh:
-            fresh.transport.write_memory(0, device.transport.read_memory(0, 1 << 20))
-            with pytest.raises(CommandRefused, match="memory does not hold it"):
-                fresh.adopt(work.launch.handle, work.launch.kernel.image)
+        with pytest.raises(CommandRefused, match="memory does not hold it"):
+            taken_over(work)
         assert device.preempt(work.launch, "live")
-        with open_device("golden", G, memory_bytes=1 << 20) as fresh:
-            fresh.transport.write_memory(0, device.transport.read_memory(0, 1 << 20))
-            launch = fresh.adopt(work.launch.handle, work.launch.kernel.image)
-            fresh.resume(launch)
-            fresh.wait(launch)
+        taken_over(work)

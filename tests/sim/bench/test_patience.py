@@ -111,7 +111,7 @@ def test_the_default_is_a_share_of_what_is_resident():
     launch, _ = start_job(device, device.load([work().image])["collatz"], work().job)
     device.advance(50)
     occupied = launch.resident_tbs * launch.occupied_tb_bytes / TINY.bytes_per_cycle
-    assert occupied > 0 and default_patience(launch) == int(occupied / 128)
+    assert occupied > 0 and default_patience(launch) == int(occupied * SHARE)
     assert default_patience(launch, Fraction(3)) == int(3 * occupied)
 
 

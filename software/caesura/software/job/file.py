@@ -108,25 +108,23 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
         int(not every), mechanism, other,
         table.choice("size", SIZES, "small"), table.integer("seed", 1, 0), table.get("scramble", bool, False),
         table.get("gang", bool, False), tuple(_preemption(t, within) for t in inner) if inner or job is None
-        else job.preemptions, job, _patience(table, mechanism), _grace(table),
+        else job.preemptions, job, _patience(table, mechanism), _waiting(table, "grace"),
         table.get("restart", bool, False))
 
 
 def _patience(table: Table, mechanism: Mechanism) -> int | str | None:
-    given = table.data.get("patience")
-    if given is None:
+    if "patience" not in table.data:
         return None
-    if waiting_cycles(given) is None:
-        raise table.error(f"{WANTED}, not {given!r}", "patience")
+    given = _waiting(table, "patience")
     if not mechanism.has(Capability.STOPS_AT_POINTS):
         raise table.error(f"mechanism {mechanism.label!r} does not wait for preemption points", "patience")
     return given
 
 
-def _grace(table: Table) -> int | str:
-    given = table.data.get("grace", 0)
+def _waiting(table: Table, key: str) -> int | str:
+    given = table.data.get(key, 0)
     if waiting_cycles(given) is None:
-        raise table.error(f"{WANTED}, not {given!r}", "grace")
+        raise table.error(f"{WANTED}, not {given!r}", key)
     return given
 
 
