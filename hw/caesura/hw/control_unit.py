@@ -16,6 +16,7 @@ from .dispatch.admission import Admission
 from .dispatch.completion import Completion
 from .dispatch.faults import FaultUnit
 from .dispatch.launcher import Launcher
+from .dispatch.tb_profile import TbProfile, kernel_profile
 from .dispatch.tb_table import TbTable
 from .interfaces import payloads as payload
 from .interfaces.core_ports import HostPort, ParameterPort, ResidencyPort
@@ -153,6 +154,8 @@ class ControlUnit(wiring.Component):
         self._progress(m, registers.values, commands, grid, completion, faults)
         self._fault_record(m, registers.values, faults)
         self._inspect(m, registers, tb_table)
+        if g.profile:
+            self._profile(m, registers.values, tb_table, completion, faults, commands, engine)
         return m
 
     def _software(self, m: Module, registers, table, commands):
@@ -274,6 +277,28 @@ class ControlUnit(wiring.Component):
                          values[f"kernel[{k}].launched"].value.eq(grid.launched[k]),
                          values[f"kernel[{k}].completed"].value.eq(completion.completed[k]),
                          values[f"kernel[{k}].faults"].value.eq(faults.faults[k])]
+
+    def _profile(self, m: Module, values, tb_table, completion, faults, commands, engine):
+        """What TBs take."""
+        m.submodules.profile = profile = TbProfile(self.geometry)
+        stop, view = self.core.stop, self.inspect.view
+        adopted = engine.adopted.valid << engine.adopted.kernel
+        m.d.comb += [
+            profile.resident.eq(tb_table.resident), profile.start.eq(self.residency.launch.start),
+            profile.fresh.eq(~engine.launch.start.valid), profile.issued.eq(stop.issued),
+            profile.issuer.eq(stop.issuer), profile.remove.eq(completion.remove),
+            profile.ended.eq(completion.ended.valid
+                             & ~(completion.remove & faults.killed).any()),
+            profile.clear.eq(commands.start | adopted),
+        ]
+        for k in range(self.geometry.kernel_slots):
+            m.d.comb += [values[f"kernel[{k}].profile_{name}"].value.eq(profile.profiles[k][name])
+                         for name in kernel_profile().members]
+        age = profile.ages[view.tb]
+        with m.If(values["inspect_state"].valid & tb_table.resident[view.tb].started):
+            m.d.comb += [values["inspect_tb_cycles"].value.eq(age.cycles),
+                         values["inspect_tb_instructions"].value.eq(age.instructions),
+                         values["inspect_state"].whole.eq(age.whole)]
 
     def _fault_record(self, m: Module, values, faults):
         """The fault registers."""

@@ -329,6 +329,10 @@ _DISPATCH = {
         _bookkeeping("own from_table event inspect patience grace spared bus_share",
                      "the bus's read register; events; what is inspected; what the driver sets"),
     ),
+    "control.profile": (
+        _bookkeeping("ages profiles gone kernel valid issued issuer",
+                     "for estimates only; a TB that comes back is told from one that began (`whole`)"),
+    ),
     "control.kernel_table": (
         _descriptor("kernels params[] mirror[]",
                     "written by the driver before a start; constant until the end"),

@@ -113,6 +113,8 @@ class Geometry:
         A preempt can give TBs time to run to their end before it stops them.
     restart : bool
         A preempt can drop what TBs have done, so that they begin anew when they are resumed.
+    profile : bool
+        It is counted what TBs take, for estimates.
     """
 
     name: str
@@ -143,6 +145,7 @@ class Geometry:
     tb_compressor: bool = True
     grace: bool = True
     restart: bool = True
+    profile: bool = True
 
     def __post_init__(self):
         def check(condition: bool, text: str):

@@ -57,6 +57,8 @@ class FaultUnit(wiring.Component):
     kill : Signal(warps), out
         Vector: warps of TBs that are ended, from two cycles after the report, or one after
         `kill_kernels`, until the TB is removed.
+    killed : Signal(tb_slots), out
+        Vector: these TBs.
     forsaken : Signal(tb_slots), out
         Vector: TBs killed with their kernel, from the next cycle until they are removed. They wait
         for no memory, and are not completed.
@@ -76,6 +78,7 @@ class FaultUnit(wiring.Component):
     kill_kernels: Signal
     claim: Signal
     kill: Signal
+    killed: Signal
     forsaken: Signal
 
     def __init__(self, g: Geometry):
@@ -94,14 +97,14 @@ class FaultUnit(wiring.Component):
             "start": In(g.kernel_slots),
             "faults": Out(data.ArrayLayout(32, g.kernel_slots)),
             "kill_kernels": In(g.kernel_slots), "claim": In(g.tb_slots),
-            "kill": Out(g.warps), "forsaken": Out(g.tb_slots),
+            "kill": Out(g.warps), "killed": Out(g.tb_slots), "forsaken": Out(g.tb_slots),
         })
 
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
         rows = [self.resident[t] for t in range(g.tb_slots)]
-        killed = Signal(g.tb_slots)
+        killed = self.killed
         struck = Signal(g.tb_slots)
         condemned = Signal(g.tb_slots)  # killed with their kernel in this cycle
         reports = [Signal(fault_report(g), name=f"{source}_fault") for source in FAULT_SOURCES]

@@ -41,13 +41,14 @@ class StopPort(wiring.Signature):
         TB.
     exited : Signal(warps), in
         Vector: warps of which nothing is outstanding that are out of lanes or killed.
-    issued : Signal(1), in
-        An instruction retires in this cycle.
+    issued, issuer : Signal, in
+        An instruction retires in this cycle; the slot of its warp.
     """
 
     def __init__(self, g: Geometry):
         super().__init__({"pending": Out(g.tb_slots), "stop_now": Out(g.tb_slots),
-                          "stopped": In(g.warps), "exited": In(g.warps), "issued": In(1)})
+                          "stopped": In(g.warps), "exited": In(g.warps), "issued": In(1),
+                          "issuer": In(payload.below(g.warps))})
 
 
 class WarpWindow(wiring.Signature):

@@ -76,6 +76,7 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     from caesura.hw.core.units.sfu import SpecialFunctionUnit
     from caesura.hw.device.command_processor import CommandProcessor
     from caesura.hw.device.kernel_slot import KernelSlot
+    from caesura.hw.dispatch.tb_profile import TbProfile
     from caesura.hw.memory.guaranteed_share import GuaranteedShare
     from caesura.hw.preempt.compress.compressor import Compressor
     from caesura.hw.preempt.compress.decompressor import Decompressor
@@ -105,7 +106,7 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
             "entry buffer": EntryBuffer, "record writer": KernelRecordWriter, "record reader": RecordReader,
             "commands": CommandProcessor,
             "commands without grace": lambda g: CommandProcessor(g.replace(grace=False)),
-            "guaranteed share": GuaranteedShare,
+            "guaranteed share": GuaranteedShare, "TB profile": TbProfile,
             "engine, whole": lambda g: Without(PreemptEngine(g)),
             "engine without abort": lambda g: Without(PreemptEngine(g), lambda engine: ((engine.withdraw, 0),)),
             "engine without kill": lambda g: Without(PreemptEngine(g), lambda engine: ((engine.cancel, 0),)),

@@ -195,6 +195,7 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     """
     g = kernel.g
     tb = ThreadBlock(g, kernel, entry["launch_id"])
+    tb.whole = False
     tb.ctaid = (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"])
     tb.entry, tb.local_base = index, kernel.region_address(index)
     if kernel.region_bytes and entry["local_base"] != tb.local_base:

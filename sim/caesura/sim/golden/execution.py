@@ -59,6 +59,7 @@ class Execution(Sm):
     def place(self, tb: ThreadBlock) -> None:
         """Make a TB resident (`has_room` holds) and let its warps run."""
         self.take_slots(tb)
+        tb.begun = self.cycle
         self.ready.extend(warp for warp in tb.warps if warp.runs)
         self.settle(tb)
 
@@ -74,9 +75,11 @@ class Execution(Sm):
         self.complete(tb)
         return True
 
-    def complete(self, tb: ThreadBlock) -> None:
-        """Free everything a TB that has ended holds, its entry and local memory included."""
+    def complete(self, tb: ThreadBlock, *, killed: bool = False) -> None:
+        """Free everything a TB that has ended, or is `killed`, holds, its entry and local memory included."""
         self.remove(tb)
+        if tb.whole and not killed and self.g.profile:
+            tb.kernel.profile.add(self.cycle - tb.begun, tb.instructions)
         tb.kernel.free_entry(tb.entry)
         tb.kernel.completed += 1
 
@@ -128,6 +131,7 @@ class Execution(Sm):
             warp.branch(mask, op.target, op.reconv)
         if op.recorded:
             self.retired += 1
+            warp.tb.instructions += 1
             if self.recorder:
                 self.recorder.cycle, self.recorder.pc = self.cycle, pc
                 self.recorder.retire(warp, mask)
@@ -203,7 +207,7 @@ class Execution(Sm):
         if self.order:
             for other in tb.warps:
                 self.order.forget(other)
-        self.complete(tb)
+        self.complete(tb, killed=True)
         tb.kernel.faults += 1
         if isinstance(fault, BoundsFault):
             self._abandon(tb.kernel)
@@ -214,7 +218,7 @@ class Execution(Sm):
             if self.order:
                 for warp in tb.warps:
                     self.order.forget(warp)
-            self.complete(tb)
+            self.complete(tb, killed=True)
         kernel.launched = kernel.completed = kernel.tbs
         kernel.place = 0, 0, kernel.grid[2]
         kernel.abandoned = True

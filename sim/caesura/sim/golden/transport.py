@@ -77,6 +77,9 @@ class GoldenTransport:
                 if name == "state":
                     return self._map[path].pack(state=kernels[index].state, error=kernels[index].error)
                 return int(getattr(kernels[index], name))
+            if name.startswith("profile_"):
+                kernels = self.machine.kernels
+                return getattr(kernels[index].profile, name.removeprefix("profile_")) if index < len(kernels) else 0
         if path.startswith("inspect_"):
             return self._inspect(path)
         return self._read(path, self._map[path])
@@ -113,13 +116,18 @@ class GoldenTransport:
         if path == "inspect_state":
             return self._map[path].pack(
                 valid=1, waiting=warp.waiting, parked=warp.parked, exited=warp.exited, kernel=warp.tb.kernel.index,
-                warp=warp.index, depth=len(warp.stack), barrier=warp.barrier if warp.waiting else 0)
+                warp=warp.index, depth=len(warp.stack), barrier=warp.barrier if warp.waiting else 0,
+                whole=warp.tb.whole and self.geometry.profile)
         if path in ("inspect_pc", "inspect_mask"):
             if chosen["entry"] >= len(warp.stack):
                 return 0
             entry = warp.stack[chosen["entry"]]
             return entry.pc if path == "inspect_pc" else entry.mask & warp.live
-        return {"inspect_tb": warp.tb.launch_id, "inspect_ccb_entry": warp.tb.entry, "inspect_live": warp.live}[path]
+        tb = warp.tb
+        if path in ("inspect_tb_cycles", "inspect_tb_instructions"):
+            age = self.machine.cycle - tb.begun if path == "inspect_tb_cycles" else tb.instructions
+            return min(age, 0xFFFF_FFFF) if self.geometry.profile else 0
+        return {"inspect_tb": tb.launch_id, "inspect_ccb_entry": tb.entry, "inspect_live": warp.live}[path]
 
     def write_register(self, address: int, value: int) -> None:
         """Write a 32-bit register; a write to ``command`` begins the command."""

@@ -29,7 +29,8 @@ def _warp_state(warp: Warp) -> dict[str, Any]:
 
 
 def _block_state(tb: ThreadBlock) -> dict[str, Any]:
-    scalars = ("launch_id", "ctaid", "slot", "base", "first_line", "local_base", "lines_valid")
+    scalars = ("launch_id", "ctaid", "slot", "base", "first_line", "local_base", "lines_valid", "begun",
+               "instructions", "whole")
     return {name: getattr(tb, name) for name in scalars} | {
         "shared": tb.shared.tobytes(), "warps": [_warp_state(warp) for warp in tb.warps]}
 
@@ -41,7 +42,8 @@ def machine_state(machine: Machine) -> dict[str, Any]:
         "memory": hashlib.sha256(machine.memory.data).hexdigest(), "fault": vars(machine.fault),
         "ready": [_name(warp) for warp in machine.ready],
         "slots": [warp and _name(warp) for warp in machine.slots],
-        "kernels": [(k.state, k.error, k.launched, k.completed, k.faults, k.entries) for k in machine.kernels],
+        "kernels": [(k.state, k.error, k.launched, k.completed, k.faults, k.entries, vars(k.profile))
+                    for k in machine.kernels],
         "tbs": [tb and _block_state(tb) for tb in machine.tbs],
         "preemption": (preemption.kernel and preemption.kernel.index, machine.refusal, dict(preemption.counters))}
 

@@ -298,6 +298,27 @@ class Campaign:
         rest = self.device.wait(self._launch, self.max_cycles) if result.resume else 0
         return dataclasses.replace(result, rest_cycles=rest)
 
+    def estimates(self, cycles: Iterable[int]) -> Iterator[tuple[int | None, int | None, int, int, int] | None]:
+        """Yield, for each cycle (ascending), what the driver estimates and what comes then, in cycles.
+
+        The drain by the time of others and by pace, what it takes; the switch and what it takes, with `occupied`. None
+        where the kernel had ended by itself. An earlier launch is known to the driver.
+        """
+        self.device.wait(self._launch, self.max_cycles)
+        self.device.estimate(self._launch)
+        for _ in self._at_each(cycles):
+            found = self.device.estimate(self._launch)
+            fork, by_time = self._fork(), found.drain_cycles if found.tb_cycles is not None else None
+            if not found.tbs or self._launch.finished:
+                yield None
+                continue
+            took = []
+            for grace, counter in ((UNLIMITED, "grace_cycles"), (0, "save_cycles")):
+                self.device.preempt(self._launch, Mechanism.OCCUPIED, grace=grace, max_cycles=self.max_cycles)
+                took.append(self.device.read(counter))
+                self._back(fork)
+            yield by_time, found.drain_cycles_by_pace, took[0], found.switch_cycles, took[1]
+
     def latencies(self, requests: Sequence[tuple[Mechanism, Patience]], cycles: Iterable[int]
                   ) -> Iterator[list[int | None]]:
         """Yield, for each cycle (ascending), the preemption latency of each of some ways to preempt there.

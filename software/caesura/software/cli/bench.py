@@ -230,6 +230,28 @@ def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markd
     _finish(report, result, markdown, None, as_json)
 
 
+@bench_group.command("estimates", epilog=examples(
+    "caesura bench estimates --preset ecp5 --kernel collatz --moments 10",
+    "caesura bench estimates --jobs 2 --markdown docs/estimates.md"))
+@kernels_option
+@click.option("--moments", default=30, show_default=True, type=click.IntRange(1), help="Of each kernel.")
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@markdown_option
+@json_option
+@geometry_option()
+def bench_estimates(kernels, moments, size, seed, jobs, markdown, as_json, geometry):
+    """What the driver estimates a drain and a switch to take, next to what they take."""
+    module = importlib.import_module("caesura.sim.bench.estimates")
+    report = importlib.import_module("caesura.sim.report.estimates")
+    _check(report, None, markdown)
+    _check_fit(geometry, kernels)
+    with progress_lines() as progress:
+        result = module.run(geometry, size, kernels, moments, seed, jobs, progress)
+    _finish(report, result, markdown, None, as_json)
+
+
 @bench_group.command("area", epilog=examples("caesura bench area --block integer --json area.json"))
 @click.option("--block", "blocks", multiple=True, help="May be given more than once  [default: all]")
 @geometry_option("ecp5")

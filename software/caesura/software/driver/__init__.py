@@ -24,6 +24,7 @@ from .errors import (
     NoSuchKernel,
     OutOfMemory,
 )
+from .estimate import Estimate, TbEstimate
 from .inspection import WarpState
 from .launch import Launch
 from .module import Kernel, Module
@@ -32,7 +33,7 @@ from .textures import Texture
 from .transport import Transport
 from .variables import Variable
 
-__all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "WarpState", "Module", "Kernel", "DeviceArray",
-           "Variable", "Texture", "Transport", "Contexts", "TbContext", "WarpContext", "StackEntry", "DriverError",
-           "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed", "CommandRefused", "CycleLimit",
-           "KernelFault", "FaultRecord"]
+__all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "Estimate", "TbEstimate", "WarpState", "Module",
+           "Kernel", "DeviceArray", "Variable", "Texture", "Transport", "Contexts", "TbContext", "WarpContext",
+           "StackEntry", "DriverError", "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed",
+           "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]

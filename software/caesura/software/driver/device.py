@@ -15,6 +15,7 @@ from .arguments import whole_number
 from .arrays import DeviceArray
 from .context import Contexts
 from .errors import DriverError
+from .estimate import Estimate
 from .host_interface import HostInterface
 from .inspection import Inspection, WarpState
 from .launch import Launch
@@ -306,6 +307,24 @@ class Device(LaunchingDevice):
         """Return the launch ids of the thread blocks of a launch that are on the SM, the oldest first. It takes the
         cycles of some register accesses a warp slot."""
         return self._preemption.resident_tbs(launch)
+
+    def estimate(self, launch: Launch) -> Estimate:
+        """Estimate how long a launch would hold the SM if it were drained, or switched.
+
+        It takes the cycles of some register accesses a warp slot, in which the launch runs on.
+
+        Returns
+        -------
+        Estimate
+            What is left of each thread block on the SM is not known before one of the launch has ended, or of an
+            earlier launch of the kernel with the same block, of which there was an estimate.
+
+        Raises
+        ------
+        DriverError
+            If the launch is not of this device, or the machine does not count.
+        """
+        return self._preemption.estimate(launch)
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Wait for the end of a preempt that was begun; returns and raises what `preempt` does."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from caesura.hw.arch.geometry import PC_NONE
 from caesura.software.compiler import disassemble_word
@@ -12,7 +13,10 @@ from .context import StackEntry
 from .host_interface import HostInterface
 from .launch import Launch
 
-__all__ = ["Inspection", "WarpState"]
+__all__ = ["Inspection", "TbAge", "WarpState"]
+
+
+Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,26 @@ class WarpState:
     live_lanes: int
     stack: tuple[StackEntry, ...]
     entry: int
+
+
+@dataclass(frozen=True)
+class TbAge:
+    """How far a TB on the SM is.
+
+    Attributes
+    ----------
+    cycles, instructions : int
+        Since it began, or came back from memory; warp instructions.
+    whole : bool
+        It began on the SM.
+    at : int
+        Cycle in which it was so, 32 bits.
+    """
+
+    cycles: int
+    instructions: int
+    whole: bool
+    at: int
 
 
 class Inspection:
@@ -78,14 +102,27 @@ class Inspection:
 
     def resident(self, kernel: int) -> dict[int, int]:
         """Return the TBs of a kernel slot that are on the SM: entry by launch id, in the order of their launch."""
+        return self._each_tb(kernel, lambda: self._host.read("inspect_ccb_entry"))
+
+    def ages(self, kernel: int) -> dict[int, TbAge]:
+        """Return how far the TBs of a kernel slot on the SM are, by launch id, in the order of their launch."""
+        def age() -> TbAge:
+            at = self._host.read("cycle_low")
+            cycles, instructions = (self._host.read(f"inspect_tb_{name}") for name in ("cycles", "instructions"))
+            return TbAge(cycles, instructions, bool(self._host.fields("inspect_state")["whole"]), at)
+
+        return self._each_tb(kernel, age)
+
+    def _each_tb(self, kernel: int, look: Callable[[], Seen]) -> dict[int, Seen]:
+        """Look at each TB of a kernel slot that is on the SM, through one of its warps."""
         found = {}
         for slot in range(self._host.geometry.warps):
             self._host.write("inspect", warp=slot, entry=0)
-            owner, entry = self._owner(), self._host.read("inspect_ccb_entry")
-            while owner != (owner := self._owner()):  # the slot has got another one meanwhile
-                entry = self._host.read("inspect_ccb_entry")
-            if owner is not None and owner[0] == kernel:
-                found[owner[1]] = entry
+            owner = self._owner()
+            while owner is not None and owner[0] == kernel and owner[1] not in found:
+                seen, before, owner = look(), owner, self._owner()
+                if owner == before:  # the slot has not got another one meanwhile
+                    found[owner[1]] = seen
         return dict(sorted(found.items()))
 
     def _owner(self) -> tuple[int, int] | None:

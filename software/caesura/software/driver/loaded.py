@@ -129,6 +129,11 @@ class LoadedKernel:
         return None not in found and len({id(memory) for memory in found}) == len(found)
 
     @functools.cached_property
+    def tb_instructions(self) -> dict[tuple[int, int, int], float]:
+        """Warp instructions of a TB, mean, by block: those that an estimate has read (`Device.estimate`)."""
+        return {}
+
+    @functools.cached_property
     def spoilers(self) -> Spoilers:
         """What keeps its TBs from being dropped and run again."""
         return spoilers(self.image)

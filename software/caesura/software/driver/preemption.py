@@ -15,6 +15,7 @@ from caesura.software.waiting import WANTED, waiting_cycles
 from .arguments import whole_number
 from .context import Contexts
 from .errors import CommandRefused, CycleLimit, DriverError
+from .estimate import Estimate, Estimator
 from .inspection import Inspection
 from .launch import ENDED, Launch
 from .launcher import Launcher
@@ -140,6 +141,11 @@ class Preemption:
         """Return the TBs of a launch on the SM; see `Device.resident_tbs`."""
         self._launcher.check_own(launch)
         return [*self._inspection.resident(launch.slot)]
+
+    def estimate(self, launch: Launch) -> Estimate:
+        """Return how long a launch would hold the SM; see `Device.estimate`."""
+        self._launcher.check_own(launch)
+        return Estimator(self._host, self._inspection).estimate(launch)
 
     def _others(self, launch: Launch, tbs: Iterable[int]) -> int:
         """Return a vector of all entries but those of some TBs that are on the SM."""

@@ -223,6 +223,7 @@ class FrontEnd(wiring.Component):
             buffer.drop.eq(~table.alive | issue.retire | issue.faults),
             table.issue_warp.eq(issue.warp), issue.identity.eq(table.issue_identity),
             self.trace.eq(issue.trace), self.stop.issued.eq(issue.trace.valid),
+            self.stop.issuer.eq(issue.warp),
         ]
         m.d.comb += [issue.uses[unit].eq(getattr(buffer, unit)) for unit in UNITS
                      if unit != "global"]

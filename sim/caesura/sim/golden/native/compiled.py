@@ -207,7 +207,7 @@ class Compiled:
         lines[:] = np.frombuffer(tb.lines_valid.to_bytes(8 * len(lines), "little"), np.uint64)
         record["shared"], record["lines"] = _address(tb.shared), _address(lines)
         record["kernel"], record["launch"], record["ctaid"] = kernel.index, tb.launch_id, tb.ctaid
-        record["local_base"], record["warps"] = tb.local_base, len(tb.warps)
+        record["local_base"], record["warps"], record["instructions"] = tb.local_base, len(tb.warps), tb.instructions
         record["slots"][:len(tb.warps)] = [warp.slot for warp in tb.warps]
         self._resident[tb.slot] = tb
 
@@ -235,6 +235,7 @@ class Compiled:
         if self._resident[tb.slot] is not tb:
             return
         tb.lines_valid = int.from_bytes(self._lines[tb.slot].tobytes(), "little")
+        tb.instructions = int(self._blocks[tb.slot]["instructions"])
         self._resident[tb.slot] = None
 
     def _pull_warp(self, warp: Warp) -> None:

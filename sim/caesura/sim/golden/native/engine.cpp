@@ -277,7 +277,7 @@ int step(Machine& m) {
         m.trace_count = traced;
         return Status::PYTHON;
     }
-    m.retired += op.recorded;
+    m.retired += op.recorded, block.instructions += op.recorded;
     m.first = (m.first + 1) % MAX_WARPS, --m.count;
     if (!advance(m, w, op, pc, active, mask, block.pending)) return Status::RAN_OFF;
     if (!continues(w)) return stopped(m, block, block.pending);

@@ -118,7 +118,7 @@ STACK_WORD, STACK_WORDS = WARP.fields["stack"][1] // 4, 3  # type: ignore[index]
 
 BLOCK = _struct(
     ("shared", "u8"), ("lines", "u8"), ("kernel", "u4"), ("launch", "u4"), ("ctaid", "u4", (3,)),
-    ("local_base", "u4"), ("warps", "u4"), ("slots", "u4", (32,)), ("pending", "u4"))
+    ("local_base", "u4"), ("warps", "u4"), ("slots", "u4", (32,)), ("pending", "u4"), ("instructions", "u8"))
 """A TB slot; `lines` points to a bit for each 128-byte line of shared memory that was written; `pending`: its warps are
 to stop."""
 

@@ -58,6 +58,9 @@ class Descriptor:
         return tb_footprint(g, self.grid, self.threads, self.registers, self.warps, self.shared_bytes) is not None
 
 
+_MOST = (1 << 32) - 1
+
+
 class SavedEntry(NamedTuple):
     """What the machine remembers of an entry: nothing else in memory is believed to be it.
 
@@ -77,6 +80,26 @@ class SavedEntry(NamedTuple):
     def of(cls, entry: dict[str, int]) -> SavedEntry:
         """Return that of an entry with these fields."""
         return cls(entry["generation"], entry["length"], entry["live_warps"].bit_count())
+
+
+class Profile:
+    """What TBs took that ran on the SM from beginning to end and ended by themselves, together.
+
+    Attributes
+    ----------
+    tbs, cycles, instructions : int
+        All halved before one of the sums would need more than 32 bits.
+    """
+
+    def __init__(self):
+        self.tbs = self.cycles = self.instructions = 0
+
+    def add(self, cycles: int, instructions: int) -> None:
+        """Add a TB."""
+        sums = [(self.cycles, min(cycles, _MOST)), (self.instructions, min(instructions, _MOST))]
+        shift = int(any(sum(pair) > _MOST for pair in sums))
+        self.tbs = (self.tbs >> shift) + 1
+        self.cycles, self.instructions = (min((old >> shift) + new, _MOST) for old, new in sums)
 
 
 class Kernel:
@@ -102,6 +125,8 @@ class Kernel:
         of local memory.
     saved : dict of int to SavedEntry
         The entries that can be resumed.
+    profile : Profile
+        What its TBs took.
     recorded : bool
         The record in memory may be believed: nothing of the kernel has run since it was written.
     abandoned : bool
@@ -118,6 +143,7 @@ class Kernel:
         self.launched = self.completed = self.faults = self.entries = 0
         self.place: tuple[int, int, int] = 0, 0, 0
         self.saved: dict[int, SavedEntry] = {}
+        self.profile = Profile()
         self.recorded = self.abandoned = False
 
     def load(self, descriptor: Descriptor) -> None:
@@ -130,6 +156,7 @@ class Kernel:
         self.launched = self.completed = self.faults = self.entries = 0
         self.place = 0, 0, 0
         self.saved = {}
+        self.profile = Profile()
         self.error = CommandError.NONE
         self.recorded = self.abandoned = False
 

@@ -190,6 +190,10 @@ class ThreadBlock:
         Its entry of the kernel's CCB, its own until it ends.
     local_base : int
         Address of the entry's region of local memory.
+    begun, instructions : int
+        Cycle in which its warps began to run on the SM, and instructions they have retired since.
+    whole : bool
+        That was its beginning.
     tags : Shadow or None
         Of its shared memory, where bounds are checked and it has been accessed.
     """
@@ -201,6 +205,8 @@ class ThreadBlock:
         x, y, _ = kernel.grid
         self.ctaid = (launch_id % x, launch_id // x % y, launch_id // (x * y))
         self.slot = self.base = self.first_line = self.entry = self.local_base = 0
+        self.begun = self.instructions = 0
+        self.whole = True
         self.warps: list[Warp] = []
         for index in range(kernel.warps):
             threads = min(max(kernel.threads - index * g.warp_size, 0), g.warp_size)

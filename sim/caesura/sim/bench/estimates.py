@@ -1,0 +1,166 @@
+"""How right the estimates of a drain and of a switch are (PEP III-B; Chimera).
+
+``caesura bench estimates`` stops each kernel at cycles drawn at random over its run, asks the driver for its estimate,
+and then does both from there: gives all thread blocks on the SM the time to end, and preempts them with `occupied`.
+All of it forks from one run, whose results are those of the reference. The driver has seen an earlier launch of the
+kernel, as it would have where a kernel is launched again and again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.geometry import Geometry
+from caesura.sim import MEMORY_BYTES
+from caesura.sim.report.estimates import print_report
+from caesura.sim.rtl.transport import RtlTransport
+from caesura.sim.rtl.verilator import library
+from caesura.sim.scenario import Work, shipped_work
+from caesura.sim.workloads.everywhere import Campaign
+from caesura.software.kernels import KERNELS, hostile
+
+from .processes import perform
+
+__all__ = ["MOMENTS", "Moment", "Task", "measure", "verdict", "summary", "run", "print_report"]
+
+MOMENTS = 30
+"""Moments of each kernel unless given."""
+MAX_CYCLES = 5_000_000
+
+
+class Moment(NamedTuple):
+    """Estimates and what came, in cycles; an estimate that there was none of is None.
+
+    Attributes
+    ----------
+    by_time, by_pace : int or None
+        Of the drain: by the mean time of TBs that have ended (PEP), and by the pace of each (Chimera).
+    drain, switch : int
+        What they took.
+    by_size : int
+        Estimate of the switch (PEP).
+    """
+
+    by_time: int | None
+    by_pace: int | None
+    drain: int
+    by_size: int
+    switch: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kernel, measured in a process of its own if more than one is allowed.
+
+    Attributes
+    ----------
+    geometry : Geometry
+    work : Work
+        The kernel and its job.
+    moments, seed : int
+    """
+
+    geometry: Geometry
+    work: Work
+    moments: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of the kernel."""
+        return self.work.image.name
+
+
+def _errors(estimates: Sequence[int | None], truth: Sequence[int]) -> dict:
+    """Return how many estimates there are, and their mean error and bias, in shares of the mean of the truth."""
+    known = [(estimate, true) for estimate, true in zip(estimates, truth, strict=True) if estimate is not None]
+    if not known:
+        return {"known": 0, "error": None, "bias": None}
+    difference = np.array([estimate - true for estimate, true in known], float)
+    mean = max(float(np.mean([true for _, true in known])), 1.0)
+    return {"known": len(known), "error": float(np.abs(difference).mean()) / mean,
+            "bias": float(difference.mean()) / mean}
+
+
+def _choices(estimates: Sequence[int | None], moments: Sequence[Moment]) -> dict:
+    """Return how often the shorter of drain and switch is chosen, and what the choices take over the shorter ones."""
+    known = [(estimate, each) for estimate, each in zip(estimates, moments, strict=True) if estimate is not None]
+    chosen = [each.drain if estimate <= each.by_size else each.switch for estimate, each in known]
+    best = [min(each.drain, each.switch) for _, each in known]
+    return {"right": sum(a == b for a, b in zip(chosen, best, strict=True)),
+            "over_best": sum(chosen) / max(sum(best), 1) if known else None}
+
+
+def verdict(moments: Sequence[Moment]) -> dict:
+    """Return the figures of a kernel."""
+    drain, switch = [each.drain for each in moments], [each.switch for each in moments]
+    by_time, by_pace = [each.by_time for each in moments], [each.by_pace for each in moments]
+    return {"moments": len(moments), "drain": float(np.mean(drain)) if drain else 0.0,
+            "switch": float(np.mean(switch)) if switch else 0.0,
+            "by_time": _errors(by_time, drain) | _choices(by_time, moments),
+            "by_pace": _errors(by_pace, drain) | _choices(by_pace, moments),
+            "by_size": _errors([each.by_size for each in moments], switch)}
+
+
+def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> dict:
+    """Estimate, drain and switch a kernel at random cycles of its run."""
+    machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, Work(*hostile(task.geometry)), MAX_CYCLES)
+    rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
+    moments = np.sort(rng.integers(1, machine.cycles, task.moments)).tolist()
+    found = []
+    for number, each in enumerate(machine.estimates(moments), 1):
+        if each is not None:
+            found.append(Moment(*each))
+        progress(f"{task.name}: {number} of {task.moments}")
+    return {"kernel": task.name} | verdict(found)
+
+
+def summary(rows: Sequence[dict]) -> dict[str, dict]:
+    """Return, over all kernels, the mean error of each estimate and how often the choice after it is right."""
+    found = {}
+    for name in ("by_time", "by_pace", "by_size"):
+        known = [row for row in rows if row[name]["known"]]
+        found[name] = {"kernels": len(known), "moments": sum(row[name]["known"] for row in known),
+                       "error": float(np.mean([row[name]["error"] for row in known])) if known else None,
+                       "bias": float(np.mean([row[name]["bias"] for row in known])) if known else None}
+        if name != "by_size":
+            found[name] |= {"right": sum(row[name]["right"] for row in known),
+                            "over_best": float(np.mean([row[name]["over_best"] for row in known])) if known else None}
+    return found
+
+
+def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: int = MOMENTS, seed: int = 1,
+        jobs: int = 1, progress: Callable[[str], None] = lambda text: None) -> dict:
+    """Measure kernels; keys are documented in `docs/cli.md`.
+
+    Parameters
+    ----------
+    g : Geometry
+    size : str
+        Of the jobs.
+    kernels : sequence
+        All there are unless given.
+    moments : int
+        Of each kernel, 1 or more; those at which it had ended do not count.
+    seed : int
+        Of the moments.
+    jobs : int
+        Processes.
+    progress : callable
+    """
+    if moments < 1 or jobs < 1:
+        raise InputError(f"moments and jobs must be 1 or more, not {moments} and {jobs}")
+    if not (g.profile and g.grace):
+        raise InputError(f"geometry {g.name!r} has no profile or no grace: there is nothing to be compared")
+    progress(f"building the simulator of {g.name}")
+    library(g)
+    tasks = [Task(g, shipped_work(name, g, size), moments, seed) for name in kernels or KERNELS]
+    ended = dict(perform(measure, tasks, jobs, progress, lambda task: task.name))
+    rows = [ended[index] for index in range(len(tasks))]
+    return {"preset": g.name, "size": size, "moments": moments, "seed": seed, "runs": rows, "summary": summary(rows)}
