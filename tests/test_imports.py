@@ -28,7 +28,7 @@ LAYERS = {
         "regions memory arrays",
         "arguments fit textures variables constants loaded",
         "launch pointers events launcher patience",
-        "module context saved_context inspection simulated_time preemption",
+        "module context saved_context inspection estimate simulated_time preemption",
         "device"),
 }
 """Packages without a circle, and their layers, the lowest first; the modules of one layer may import each other."""

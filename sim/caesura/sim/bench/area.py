@@ -14,6 +14,7 @@ import contextlib
 import json
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from typing import Any
 
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
@@ -51,13 +52,14 @@ class Without(wiring.Component):
     """
 
     def __init__(self, block: wiring.Component,
-                 tied: Callable[[wiring.Component], Sequence[tuple[Value, int]]] = lambda block: ()):
+                 tied: Callable[[Any], Sequence[tuple[Value, int]]] = lambda block: ()):
         self.block, self.tied = block, tied
         super().__init__(block.signature)
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.block = block = self.block
+        block: Any = self.block  # the stubs know of no `elaborate` of a component
+        m.submodules.block = block
         wiring.connect(m, wiring.flipped(self), block)
         m.d.comb += [part.eq(number) for part, number in self.tied(block)]
         return m

@@ -67,7 +67,7 @@ def _bench(name: str, as_json: JsonTarget, *arguments, **options):
     as_json.write(result)
     if not as_json.instead:
         module.print_report(result)
-    sys.exit(0 if result["met"] else EXIT_WRONG)
+    sys.exit(0 if result.get("met", True) else EXIT_WRONG)
 
 
 def _check(report, picture: Path | None, markdown: Path | None):
@@ -87,7 +87,7 @@ def _finish(report, result: dict, markdown: Path | None, picture: Path | None, a
         report.picture(result, picture)
     if markdown is not None:
         report.update_markdown(markdown, result)
-    sys.exit(0 if result["met"] else EXIT_WRONG)
+    sys.exit(0 if result.get("met", True) else EXIT_WRONG)
 
 
 def _earlier(module, as_json: JsonTarget, resume: bool) -> dict | None:

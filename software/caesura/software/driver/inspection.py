@@ -122,7 +122,7 @@ class Inspection:
             while owner is not None and owner[0] == kernel and owner[1] not in found:
                 seen, before, owner = look(), owner, self._owner()
                 if owner == before:  # the slot has not got another one meanwhile
-                    found[owner[1]] = seen
+                    found[before[1]] = seen
         return dict(sorted(found.items()))
 
     def _owner(self) -> tuple[int, int] | None:
