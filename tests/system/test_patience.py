@@ -13,8 +13,8 @@ from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.testing.tiny_run import TINY, neighbour, work
 from caesura.sim.workloads.everywhere import Campaign, totals
 from caesura.software.compiler import KernelImage, Parameter
-from caesura.software.driver import CycleLimit, DriverError
-from caesura.software.driver.patience import SHARE
+from caesura.software.driver import CycleLimit, DriverError, preemption
+from caesura.software.driver.patience import SHARE, default_patience
 from caesura.software.waiting import UNLIMITED
 
 WAITING = [m for m in Mechanism if m is not Mechanism.OCCUPIED]
@@ -150,7 +150,9 @@ def test_what_is_live_at_the_last_point_is_not_enough_for_a_warp_stopped_elsewhe
         totals(c.at_cycles(Mechanism.LIVE, range(100, c.cycles, c.cycles // 8), patience=3))
 
 
-def test_the_default_follows_what_the_launch_holds_of_the_sm(device):
+def test_the_default_follows_what_the_launch_holds_of_the_sm(device, monkeypatch):
+    share = 8 * SHARE  # of so small an SM the default one is no cycle
+    monkeypatch.setattr(preemption, "default_patience", lambda launch: default_patience(launch, share))
     kernel, output = native(device, ENDLESS, 16), device.zeros(16, np.int32)
     found = []
     for grid in (1, 2):
@@ -159,7 +161,7 @@ def test_the_default_follows_what_the_launch_holds_of_the_sm(device):
         saved = device.preempt(launch, max_cycles=5_000)
         assert saved.tbs == grid
         found.append(saved.patience)
-        assert saved.patience == int(SHARE * saved.occupied_bytes / TINY.bytes_per_cycle)
+        assert saved.patience == int(share * saved.occupied_bytes / TINY.bytes_per_cycle)
         assert device.read("patience") == saved.patience
     assert found[1] == 2 * found[0] > 0
 
