@@ -6,7 +6,7 @@ import pytest
 
 from caesura.hw.arch.encodings import CODE_BITS, Encoding, encoded_words, encodings_of
 from caesura.hw.arch.geometry import preset
-from caesura.hw.preempt.save.collector import ROWS_AHEAD, Collector
+from caesura.hw.preempt.save.collector import Collector, rows_ahead
 from support.hw.buses import with_bus
 from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
@@ -124,7 +124,7 @@ def test_all_words_of_an_item_are_held_while_its_rows_go(name):
     """The longest words and half as many registers of rows, of which nothing is taken: the item is counted."""
     g, rng = GEOMETRIES[name], random.Random(3)
     dut = component(Collector, g)
-    random_registers = min(ROWS_AHEAD // g.beats, g.regs_per_thread // 2)
+    random_registers = min(rows_ahead(g) // g.beats, g.regs_per_thread // 2)
     codes = {r: Encoding.RANDOM if r < random_registers else Encoding.STRIDED_8 for r in range(g.regs_per_thread)}
     item = Item(g, rng, 0, 0, codes)
 

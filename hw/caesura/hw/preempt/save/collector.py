@@ -20,12 +20,16 @@ from ..compress.register_encoder import by_lane, encoded_beat, shares
 from ..formats.packer import Packer, packed, register_words
 from .register_fetch import record_number, register_tag
 
-__all__ = ["ROWS_AHEAD", "kept_row", "item_rows", "tb_data", "Collector"]
+__all__ = ["rows_ahead", "kept_row", "item_rows", "tb_data", "Collector"]
 
-ROWS_AHEAD = 128
-"""Rows read while the bus is busy with earlier ones, or with shared lines."""
 ITEMS_AHEAD = 16
 """Warps whose registers are all read and wait to be written."""
+
+
+def rows_ahead(g: Geometry) -> int:
+    """Rows read while the bus is busy with earlier ones, or with shared lines: the wider it is, the
+    sooner it has taken those."""
+    return max(16, 4 * g.chunk_words)
 
 
 def kept_row(g: Geometry) -> data.StructLayout:
@@ -103,7 +107,7 @@ class Collector(wiring.Component):
         most = register_words(g)
         longest = 2 * g.warp_size // SMALLEST_GROUP  # words of a uniform or strided register
         groups = g.regs_per_thread * longest // g.chunk_words + 2
-        m.submodules.rows = rows = StreamQueue(kept_row(g), ROWS_AHEAD, buffered=True)
+        m.submodules.rows = rows = StreamQueue(kept_row(g), rows_ahead(g), buffered=True)
         m.submodules.packer = packer = Packer(g.chunk_words, words_in=most)
         m.submodules.words = words = StreamQueue(packed(g.chunk_words), groups, buffered=True)
         m.submodules.items = items = StreamQueue(item_rows(g), ITEMS_AHEAD)
