@@ -36,7 +36,7 @@ def test_figures_are_those_of_single_preempts(monkeypatch):
             yield found
 
     monkeypatch.setattr(estimates.Campaign, "estimates", kept)
-    row = measure(Task(TINY, work(), 3, 5))
+    (row,) = measure(Task(TINY, work(), 3, 5))
     found = [(at, each) for at, each in moments if each is not None]
     assert row["moments"] == len(found) > 0
     for at, each in found:  # where memory has been used before, a warp may come a cycle sooner or later
@@ -64,7 +64,7 @@ def test_errors_and_choices():
 
 
 def test_command_line(monkeypatch, tmp_path):
-    def small(g, size, kernels, moments, seed, jobs, progress):
+    def small(g, size, kernels, moments, seed, jobs, progress, *, json_file, resume):
         assert (g.name, size, kernels, moments, seed, jobs) == ("ecp5", "tiny", ("vecadd",), 2, 7, 3)
         rows = [{"kernel": "vecadd"} | verdict([Moment(50, 40, 60, 70, 80), Moment(80, 10, 20, 70, 40)])]
         return {"preset": g.name, "size": size, "moments": moments, "seed": seed, "runs": rows,

@@ -59,7 +59,10 @@ def test_limits_are_of_the_worst_of_occupied_and_of_the_lower_mean(default, wors
 
 
 def test_command_prints_each_figure_next_to_its_limit(monkeypatch, tmp_path):
-    def small(g, size, kernels, mechanisms, moments, seed, jobs, progress, shares):
+    out = tmp_path / "p.json"
+
+    def small(g, size, kernels, mechanisms, moments, seed, jobs, progress, shares, *, json_file, resume):
+        assert (json_file, resume) == (out, None)
         assert (size, kernels, mechanisms, moments, seed, jobs) == ("small", ("vecadd",), [Mechanism.LIVE], 7, 1, 2)
         assert shares == (Fraction(1, 64), Fraction(1, 5))
         latencies = {"occupied": [1000], "zero": [900], "default": [1200], "unlimited": [4000]}
@@ -68,7 +71,6 @@ def test_command_prints_each_figure_next_to_its_limit(monkeypatch, tmp_path):
                 "summary": summary([row])}
 
     monkeypatch.setattr(patience, "run", small)
-    out = tmp_path / "p.json"
     result = CliRunner().invoke(main, ["bench", "patience", "--kernel", "vecadd", "--mechanism", "live", "--moments",
                                        "7", "--jobs", "2", "--preset", "ecp5", "--share", "1/64", "--share", "0.2",
                                        "--json", str(out)])

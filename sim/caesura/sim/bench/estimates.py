@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +26,10 @@ from caesura.sim.scenario import Work, shipped_work
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.kernels import KERNELS, hostile
 
-from .processes import perform
+from . import resumable
+from .resumable import geometry_settings, measure_kernels
 
-__all__ = ["MOMENTS", "Moment", "Task", "measure", "verdict", "summary", "run", "print_report"]
+__all__ = ["MOMENTS", "Moment", "Task", "measure", "verdict", "summary", "read_result", "run", "print_report"]
 
 MOMENTS = 30
 """Moments of each kernel unless given."""
@@ -108,8 +110,8 @@ def verdict(moments: Sequence[Moment]) -> dict:
             "by_size": _errors([each.by_size for each in moments], switch)}
 
 
-def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> dict:
-    """Estimate, drain and switch a kernel at random cycles of its run."""
+def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
+    """Estimate, drain and switch a kernel at random cycles of its run; return its row."""
     machine = Campaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, Work(*hostile(task.geometry)), MAX_CYCLES)
     rng = np.random.default_rng([task.seed, zlib.crc32(task.name.encode())])
     moments = np.sort(rng.integers(1, machine.cycles, task.moments)).tolist()
@@ -118,7 +120,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
         if each is not None:
             found.append(Moment(*each))
         progress(f"{task.name}: {number} of {task.moments}")
-    return {"kernel": task.name} | verdict(found)
+    return [verdict(found)]
 
 
 def summary(rows: Sequence[dict]) -> dict[str, dict]:
@@ -135,8 +137,14 @@ def summary(rows: Sequence[dict]) -> dict[str, dict]:
     return found
 
 
+def read_result(path: Path) -> dict | None:
+    """Return what an earlier run wrote with `run(json_file=...)`; as `sim.bench.resumable.read_result`."""
+    return resumable.read_result(path, "caesura bench estimates", ("moments", "summary"))
+
+
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: int = MOMENTS, seed: int = 1,
-        jobs: int = 1, progress: Callable[[str], None] = lambda text: None) -> dict:
+        jobs: int = 1, progress: Callable[[str], None] = lambda text: None, *, json_file: Path | None = None,
+        resume: dict | None = None) -> dict:
     """Measure kernels; keys are documented in `docs/cli.md`.
 
     Parameters
@@ -153,6 +161,8 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: 
     jobs : int
         Processes.
     progress : callable
+    json_file, resume
+        As in `sim.bench.resumable.measure_kernels`.
     """
     if moments < 1 or jobs < 1:
         raise InputError(f"moments and jobs must be 1 or more, not {moments} and {jobs}")
@@ -161,6 +171,6 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), moments: 
     progress(f"building the simulator of {g.name}")
     library(g)
     tasks = [Task(g, shipped_work(name, g, size), moments, seed) for name in kernels or KERNELS]
-    ended = dict(perform(measure, tasks, jobs, progress, lambda task: task.name))
-    rows = [ended[index] for index in range(len(tasks))]
-    return {"preset": g.name, "size": size, "moments": moments, "seed": seed, "runs": rows, "summary": summary(rows)}
+    settings = geometry_settings(g) | {"size": size, "moments": moments, "seed": seed}
+    return measure_kernels(measure, tasks, jobs, progress, settings, lambda rows: {"summary": summary(rows)},
+                           json_file, resume)

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -27,10 +28,11 @@ from caesura.sim.workloads.everywhere import Campaign, Patience
 from caesura.software.kernels import KERNELS, hostile
 from caesura.software.waiting import UNLIMITED
 
-from .processes import perform
+from . import resumable
+from .resumable import geometry_settings, measure_kernels
 
-__all__ = ["MOMENTS", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task", "measure", "verdict", "summary", "run",
-           "print_report"]
+__all__ = ["MOMENTS", "WAITING", "WORST_LIMIT", "MEAN_LIMIT", "Task", "measure", "verdict", "summary",
+           "read_result", "run", "print_report"]
 
 MOMENTS = 100
 """Moments of each kernel unless given."""
@@ -106,7 +108,7 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     for number, mechanism in enumerate(task.mechanisms):
         first = 1 + number * len(patiences)
         by_name = {"occupied": columns[0]} | dict(zip(patiences, columns[first:first + len(patiences)], strict=True))
-        rows.append({"kernel": task.name, "mechanism": mechanism.label, "moments": len(found)}
+        rows.append({"mechanism": mechanism.label, "moments": len(found)}
                     | verdict({name: list(values) for name, values in by_name.items()}))
     return rows
 
@@ -131,9 +133,15 @@ def summary(rows: Sequence[dict]) -> dict[str, dict[str, dict]]:
     return found
 
 
+def read_result(path: Path) -> dict | None:
+    """Return what an earlier run wrote with `run(json_file=...)`; as `sim.bench.resumable.read_result`."""
+    return resumable.read_result(path, "caesura bench patience", ("moments", "summary"))
+
+
 def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanisms: Sequence[Mechanism] = (),
         moments: int = MOMENTS, seed: int = 1, jobs: int = 1,
-        progress: Callable[[str], None] = lambda text: None, shares: Sequence[Fraction] = ()) -> dict:
+        progress: Callable[[str], None] = lambda text: None, shares: Sequence[Fraction] = (), *,
+        json_file: Path | None = None, resume: dict | None = None) -> dict:
     """Measure kernels with mechanisms that wait; keys are documented in `docs/cli.md`.
 
     Parameters
@@ -152,14 +160,21 @@ def run(g: Geometry, size: str = "small", kernels: Sequence[str] = (), mechanism
     progress : callable
     shares : sequence of Fraction
         Patiences to be measured besides, as `software.driver.patience.SHARE` is one.
+    json_file, resume
+        As in `sim.bench.resumable.measure_kernels`.
     """
     if moments < 1 or jobs < 1:
         raise InputError(f"moments and jobs must be 1 or more, not {moments} and {jobs}")
     progress(f"building the simulator of {g.name}")
     library(g)
-    tasks = [Task(g, shipped_work(name, g, size), tuple(mechanisms) or WAITING, moments, seed, tuple(shares))
-             for name in kernels or KERNELS]
-    ended = dict(perform(measure, tasks, jobs, progress, lambda task: task.name))
-    rows = [row for index in range(len(tasks)) for row in ended[index]]
-    return {"preset": g.name, "size": size, "moments": moments, "seed": seed,
-            "met": all(row["worst_met"] and row["mean_met"] for row in rows), "runs": rows, "summary": summary(rows)}
+    chosen = tuple(mechanisms) or WAITING
+    tasks = [Task(g, shipped_work(name, g, size), chosen, moments, seed, tuple(shares)) for name in kernels or KERNELS]
+    settings = geometry_settings(g) | {"size": size, "moments": moments, "seed": seed,
+                                       "mechanisms": [mechanism.label for mechanism in chosen],
+                                       "shares": [str(share) for share in shares]}
+    return measure_kernels(measure, tasks, jobs, progress, settings, _outcome, json_file, resume)
+
+
+def _outcome(rows: list[dict]) -> dict:
+    """Return what follows from all rows."""
+    return {"met": all(row["worst_met"] and row["mean_met"] for row in rows), "summary": summary(rows)}

@@ -6,8 +6,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -15,9 +16,30 @@ from caesura.cache import write_atomically
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import PRESETS, Geometry
 from caesura.sim.scenario import Work
+from caesura.software.kernels import KERNELS
 from caesura.software.schema import with_schema
 
-__all__ = ["code_digest", "geometry_settings", "failure", "read_result", "write_result", "check_settings"]
+from .processes import perform
+
+__all__ = ["KernelTask", "code_digest", "geometry_settings", "failure", "read_result", "write_result", "check_settings",
+           "measure_kernels"]
+
+
+class KernelTask(Protocol):
+    """A kernel to be measured."""
+
+    @property
+    def name(self) -> str:
+        """Of the kernel."""
+        ...
+
+    @property
+    def work(self) -> Work:
+        """The kernel and its job."""
+        ...
+
+
+Task = TypeVar("Task", bound=KernelTask)
 
 
 def code_digest(*works: Work) -> str:
@@ -80,3 +102,63 @@ def check_settings(earlier: dict, settings: dict) -> None:
     for key, value in settings.items():
         if earlier.get(key) != value:
             raise InputError(f"the earlier run has {key} {earlier.get(key)!r}, not {value!r}: it cannot go on")
+
+
+def _place(kernel: str) -> int:
+    """Return where a kernel stands: as they ship."""
+    return list(KERNELS).index(kernel) if kernel in KERNELS else len(KERNELS)
+
+
+def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]], tasks: Sequence[Task], jobs: int,
+                    progress: Callable[[str], None], settings: dict, outcome: Callable[[list[dict]], dict],
+                    json_file: Path | None = None, resume: dict | None = None) -> dict:
+    """Measure kernels one by one, and keep what is measured whenever the run is stopped.
+
+    Parameters
+    ----------
+    measure : callable
+        Of a task and the progress: the rows of its kernel.
+    tasks : sequence
+    jobs : int
+        Processes.
+    progress : callable
+    settings : dict
+        What the rows depend on besides the code, the first keys of the result.
+    outcome : callable
+        What follows from all rows there are.
+    json_file : Path, optional
+        Written after each kernel.
+    resume : dict, optional
+        Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels that
+        are not among the tasks.
+
+    Returns
+    -------
+    dict
+        `settings`, `met` (false as long as a kernel is missing), `runs`, and what `outcome` gives.
+
+    Raises
+    ------
+    ValueError
+        If the earlier run had other settings.
+    """
+    codes = {task.name: code_digest(task.work) for task in tasks}
+    rows: dict[str, list[dict]] = {}
+    if resume is not None:
+        check_settings(resume, settings)
+        for row in resume["runs"]:
+            if codes.get(row["kernel"], row.get("code")) == row.get("code"):
+                rows.setdefault(row["kernel"], []).append(row)
+
+    def result() -> dict:
+        ordered = [row for name in sorted(rows, key=_place) for row in rows[name]]
+        found = {"met": True} | outcome(ordered)
+        return settings | found | {"met": found["met"] and codes.keys() <= rows.keys(), "runs": ordered}
+
+    left = [task for task in tasks if task.name not in rows]
+    for index, found in perform(measure, left, jobs, progress, lambda task: task.name):
+        name = left[index].name
+        rows[name] = [{"kernel": name, "code": codes[name]} | row for row in found]
+        if json_file is not None:
+            write_result(json_file, result())
+    return result()

@@ -217,16 +217,21 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @markdown_option
 @json_option
+@resume_option
 @geometry_option()
-def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markdown, as_json, geometry):
-    """Preemption latency with the default patience, next to `occupied`, to patience 0 and to none."""
+def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markdown, as_json, resume, geometry):
+    """Preemption latency with the default patience, next to `occupied`, to patience 0 and to none.
+
+    The file of --json is written anew after each kernel.
+    """
     module = importlib.import_module("caesura.sim.bench.patience")
     report = importlib.import_module("caesura.sim.report.patience")
+    earlier = _earlier(module, as_json, resume)
     _check(report, None, markdown)
     _check_fit(geometry, kernels)
     with progress_lines() as progress:
         result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], moments, seed, jobs,
-                            progress, shares)
+                            progress, shares, json_file=as_json.file, resume=earlier)
     _finish(report, result, markdown, None, as_json)
 
 
@@ -240,15 +245,21 @@ def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markd
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 @markdown_option
 @json_option
+@resume_option
 @geometry_option()
-def bench_estimates(kernels, moments, size, seed, jobs, markdown, as_json, geometry):
-    """What the driver estimates a drain and a switch to take, next to what they take."""
+def bench_estimates(kernels, moments, size, seed, jobs, markdown, as_json, resume, geometry):
+    """What the driver estimates a drain and a switch to take, next to what they take.
+
+    The file of --json is written anew after each kernel.
+    """
     module = importlib.import_module("caesura.sim.bench.estimates")
     report = importlib.import_module("caesura.sim.report.estimates")
+    earlier = _earlier(module, as_json, resume)
     _check(report, None, markdown)
     _check_fit(geometry, kernels)
     with progress_lines() as progress:
-        result = module.run(geometry, size, kernels, moments, seed, jobs, progress)
+        result = module.run(geometry, size, kernels, moments, seed, jobs, progress, json_file=as_json.file,
+                            resume=earlier)
     _finish(report, result, markdown, None, as_json)
 
 

@@ -1,0 +1,94 @@
+"""What is measured kernel by kernel is kept when a run is stopped, and a later one goes on from it."""
+
+import json
+from dataclasses import dataclass
+
+import pytest
+from click.testing import CliRunner
+
+from caesura.hw.arch.errors import InputError
+from caesura.sim.bench import estimates, patience
+from caesura.sim.bench.resumable import code_digest, measure_kernels, read_result
+from caesura.sim.scenario import Work
+from caesura.sim.testing.tiny_run import work
+from caesura.software.cli import main
+
+SETTINGS = {"preset": "tiny", "seed": 1}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A task that says how often it was measured."""
+
+    name: str
+    work: Work
+
+
+def measured(names, at=None, asked=(), **options):
+    """The result of kernels, and which of them were measured; that of `at` fails."""
+    done = []
+
+    def measure(task, progress):
+        if task.name == at:
+            raise RuntimeError(f"{at} stops")
+        done.append(task.name)
+        return [{"number": number, "asked": list(asked)} for number in range(2)]
+
+    tasks = [Kernel(name, work(points=name != "changed")) for name in names]
+    return measure_kernels(measure, tasks, 1, lambda text: None, options.pop("settings", SETTINGS),
+                           lambda rows: {"met": bool(rows), "rows": len(rows)}, **options), done
+
+
+def read(path):
+    return read_result(path, "caesura bench this", ("seed",))
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path):
+    path = tmp_path / "r.json"
+    with pytest.raises(RuntimeError, match="bfs stops"):
+        measured(("vecadd", "bfs", "lrn"), at="bfs", json_file=path)
+    kept = read(path)
+    assert [row["kernel"] for row in kept["runs"]] == ["vecadd"] * 2 and kept["rows"] == 2
+    assert not kept["met"], "two kernels are missing"
+    whole, done = measured(("vecadd", "bfs", "lrn"), json_file=path, resume=kept)
+    assert done == ["bfs", "lrn"] and whole["met"] and read(path) == whole
+    assert whole == measured(("vecadd", "bfs", "lrn"))[0]
+    assert {row["code"] for row in whole["runs"]} == {code_digest(work())}
+
+
+def test_other_kernels_are_kept_and_changed_ones_measured_anew(tmp_path):
+    whole, _ = measured(("lrn", "vecadd"), asked=["first"])
+    assert [row["kernel"] for row in whole["runs"]] == ["vecadd"] * 2 + ["lrn"] * 2, "as they ship"
+    more, done = measured(("bfs",), asked=["second"], resume=whole)
+    assert done == ["bfs"] and [row["kernel"] for row in more["runs"]] == ["vecadd"] * 2 + ["bfs"] * 2 + ["lrn"] * 2
+    old = json.loads(json.dumps(whole).replace(code_digest(work()), "0" * 16))
+    again, done = measured(("vecadd",), resume=old)
+    assert done == ["vecadd"] and len(again["runs"]) == 4
+
+
+def test_other_settings_are_refused():
+    whole, _ = measured(("vecadd",))
+    with pytest.raises(InputError, match="seed 1, not 2"):
+        measured(("vecadd",), resume=whole, settings=SETTINGS | {"seed": 2})
+
+
+@pytest.mark.parametrize("module", [estimates, patience])
+def test_commands_go_on_from_their_file(module, monkeypatch, tmp_path):
+    name, path, seen = module.__name__.rpartition(".")[2], tmp_path / "r.json", []
+
+    def small(*arguments, json_file, resume, **options):
+        seen.append((json_file, resume))
+        return {"preset": "ecp5", "size": "small", "moments": 1, "seed": 1, "met": True, "runs": [],
+                "summary": module.summary([])}
+
+    monkeypatch.setattr(module, "run", small)
+    arguments = ["bench", name, "--preset", "ecp5", "--kernel", "vecadd", "--json", str(path)]
+    for more in ([], ["--resume"]):
+        done = CliRunner().invoke(main, [*arguments, *more])
+        assert done.exit_code == 0, done.output
+    assert seen[0] == (path, None) and seen[1][0] == path and seen[1][1]["moments"] == 1
+    path.write_text("{}")
+    done = CliRunner().invoke(main, [*arguments, "--resume"])
+    assert done.exit_code == 2 and f"is not what `caesura bench {name} --json` writes" in done.output
+    done = CliRunner().invoke(main, [*arguments[:-2], "--resume"])
+    assert done.exit_code == 2 and "--resume needs --json FILE" in done.output
