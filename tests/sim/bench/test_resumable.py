@@ -40,7 +40,9 @@ def measured(names, at=None, asked=(), **options):
 
 
 def read(path):
-    return read_result(path, "caesura bench this", ("seed",))
+    found = read_result(path, "caesura bench this", ("seed",))
+    assert found is not None
+    return found
 
 
 def test_a_run_that_was_stopped_goes_on(tmp_path):
