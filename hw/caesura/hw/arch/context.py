@@ -2,11 +2,14 @@
 committed.
 
 A kernel's context control block (CCB) is an array of as many 128-byte entries as there are TB
-slots, then the kernel's own record, followed by one save area for each entry (Lin et al. IV-B,
-Fig. 12). A TB has an entry from its launch to its end, whatever slot it is in::
+slots, or twice as many on a machine with checkpoints, then the kernel's own record, followed by one
+save area for each entry (Lin et al. IV-B, Fig. 12). A TB has an entry, or one on each of two
+*sides*, from its launch to its end, whatever slot it is in; n is `places`::
 
-    ccb_base                          entry 0 | entry 1 | ... | entry tb_slots-1 | record
-    ccb_base + 128 * (tb_slots + 1)   area 0 (area_bytes) | area 1 | ...
+    ccb_base                   entry 0 | entry 1 | ... | entry n-1 | record
+    ccb_base + 128 * (n + 1)   area 0 (area_bytes) | area 1 | ...
+
+The entry of a TB on side 1 is `tb_slots` places behind that on side 0.
 
 An area holds one unbroken stream of 32-bit little-endian words:
 
@@ -39,6 +42,17 @@ encoding table, filled up with zero bytes to a whole beat of the bus; `table_crc
 encoding table, which a restore reads first, each of its rows filled up to a multiple of four words;
 `crc` that of the 64 bytes of the entry with 0 in its own place, so that it covers the other two,
 the generation and the launch id. The states differ from one another in four bits and more.
+
+Bases and increments
+--------------------
+(PEP III-C.) What was saved of a TB on one side may be the *base* of an *increment* on the other:
+an image as any other, in which registers and shared lines that have not been written since the base
+was saved are left out. Predicates, uniform registers, stacks and barriers it has whole. A resume
+takes the base's registers and lines first, then the increment. `incremental` says that it is one,
+and `base_crc` is the checksum of the base's entry, which covers that one's address, generation and
+checksums. A base is `State.BASE`, if it was saved while its TB ran on, or `State.DEMOTED`, if its TB
+has been resumed from it; its checksum is the one that it was written with, as `State.COMPLETE` in
+the second case. No increment is the base of another.
 
 Commit protocol
 ---------------
@@ -93,10 +107,10 @@ from .geometry import (
 __all__ = ["VERSION", "State", "Mechanism", "Capability", "CAPABILITIES", "mechanisms_of", "has",
            "lacks", "CCB_ENTRY", "CCB_RECORD", "WARP_HEADER", "STACK_ENTRY", "ENTRY_BYTES",
            "ENTRY_WORDS", "Reconvergence", "ENCODING_ROW", "HEADER_WORDS", "STACK_WORDS",
-           "area_bound", "ccb_bytes", "entry_address", "record_address", "area_address",
+           "area_bound", "places", "ccb_bytes", "entry_address", "record_address", "area_address",
            "entry_crc", "generations_crc", "stream_crcs", "to_words", "from_words"]
 
-VERSION = 7
+VERSION = 8
 """Format version, in every entry and record."""
 ENTRY_BYTES = SEGMENT_BYTES
 """Stride of the CCB's entries."""
@@ -208,13 +222,13 @@ CCB_ENTRY = data.StructLayout({
     "state": 8, "version": 8, "zero": 16,                   # word 0
     "crc": 32,                                              # word 1
     "register_image": 32,                                   # word 2: address of the stream
-    "shared_image": 32,                                     # word 3: 0 if none
+    "base_crc": 32,                                         # word 3: of an increment, else 0
     "length": 32,                                           # word 4: bytes of the stream
     "data_bytes": 32,                                       # word 5: registers and shared
     "launch_id": 32,                                        # word 6: linear TB index
     "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16,            # words 7 and 8
     "live_warps": 32,                                       # word 9: bit per warp of the TB
-    "mechanism": 8, "none": 8, "registers": 8, "warps": 8,  # word 10: none is 0
+    "mechanism": 8, "incremental": 8, "registers": 8, "warps": 8,  # word 10
     "local_base": 32,                                       # word 11: the TB's region, 0 if none
     "geometry_hash": 32,                                    # word 12
     "generation": 32,                                       # word 13: the preempt that wrote it
@@ -235,7 +249,8 @@ CCB_RECORD = data.StructLayout({
     "code_base": 32, "const_base": 32,                      # words 10 and 11
     "geometry_hash": 32,                                    # word 12
     "generation": 32,                                       # word 13: the preempt that wrote it
-    "exhausted": 1, "zeros": 63,                            # words 14 and 15: no TB to launch
+    "exhausted": 1, "zeros": 31,                            # word 14: no TB to launch
+    "sides": 32,                                            # word 15: of the saved entries
 })
 """A kernel's record, as large as an entry; the words after it are reserved and not written."""
 
@@ -300,24 +315,29 @@ def area_bound(g: Geometry, warps: int, registers: int, shared_bytes: int) -> in
     return -(-total // SEGMENT_BYTES) * SEGMENT_BYTES
 
 
+def places(g: Geometry) -> int:
+    """Return how many entries a CCB has: one for each TB slot on each side."""
+    return g.tb_slots << g.checkpoints
+
+
 def ccb_bytes(g: Geometry, area_bytes: int) -> int:
     """Return the bytes of a kernel's CCB with its save areas."""
-    return ENTRY_BYTES * (g.tb_slots + 1) + g.tb_slots * area_bytes
+    return ENTRY_BYTES * (places(g) + 1) + places(g) * area_bytes
 
 
 def entry_address(ccb_base: int, index: int) -> int:
-    """Return the address of CCB entry `index`."""
+    """Return the address of CCB entry `index`, below `places`."""
     return ccb_base + ENTRY_BYTES * index
 
 
 def record_address(g: Geometry, ccb_base: int) -> int:
     """Return the address of the kernel's record."""
-    return entry_address(ccb_base, g.tb_slots)
+    return entry_address(ccb_base, places(g))
 
 
 def area_address(g: Geometry, ccb_base: Number, area_bytes: Number, index: Number) -> Number:
     """Return the address of the save area of CCB entry `index`."""
-    return ccb_base + ENTRY_BYTES * (g.tb_slots + 1) + area_bytes * index
+    return ccb_base + ENTRY_BYTES * (places(g) + 1) + area_bytes * index
 
 
 def entry_crc(words: Sequence[int]) -> int:

@@ -115,6 +115,8 @@ class Geometry:
         A preempt can drop what TBs have done, so that they begin anew when they are resumed.
     profile : bool
         It is counted what TBs take, for estimates.
+    checkpoints : bool
+        TBs can be saved as a base and run on; a later preempt saves what has changed since.
     """
 
     name: str
@@ -146,6 +148,7 @@ class Geometry:
     grace: bool = True
     restart: bool = True
     profile: bool = True
+    checkpoints: bool = True
 
     def __post_init__(self):
         def check(condition: bool, text: str):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism
+from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism, State
 from caesura.hw.arch.encodings import Encoding, encode, encoded_words, in_order, row_of, row_words
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
-from caesura.hw.arch.image_reader import BadImage, ImageReader
+from caesura.hw.arch.image_reader import BadImage, ImageReader, WarpRecord
 from caesura.hw.arch.image_writer import record_words
 from caesura.hw.arch.isa import ALL_LIVE, Saved, liveness_vector, saved_by
 from caesura.hw.arch.tb_history import RegisterHistory
@@ -20,7 +20,7 @@ from .state.kernel import Kernel
 from .state.lanes import lanes_of
 from .state.thread_block import StackEntry, ThreadBlock, Warp
 
-__all__ = ["SavedBlock", "save", "restore", "read_entry", "check_entry"]
+__all__ = ["SavedBlock", "save", "restore", "clean", "read_entry", "check_entry"]
 
 LINE_WORDS = SEGMENT_BYTES // 4
 
@@ -34,24 +34,23 @@ class SavedBlock:
     stream : ndarray of uint32
         The area's words.
     entry : dict of str to int
-        Fields of the CCB entry; `state`, `generation`, the addresses and `crc` are still to be set.
-    shared_offset : int
-        Byte offset of the shared-memory part of the stream, 0 if there is none.
+        Fields of the CCB entry; `state`, `generation`, the address, `base_crc` and `crc` are still to be set.
     registers, lines : int
         Vector registers and lines of shared memory saved, all warps together.
     """
 
     stream: np.ndarray
     entry: dict[str, int]
-    shared_offset: int
     registers: int
     lines: int
 
 
-def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False, restart: bool = False) -> SavedBlock:
+def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False, restart: bool = False,
+         incremental: bool = False) -> SavedBlock:
     """Return the image of a stopped TB; the TB is unchanged.
 
-    With `restart` it is that of the TB as it was launched (flushing: Chimera).
+    With `restart` it is that of the TB as it was launched (flushing: Chimera), if `incremental` without the registers
+    and lines that are in its base (PEP III-C).
 
     With `scramble`, live registers never written are saved as well: a restore fills what was not saved with
     random bits, and those must still read zero. Lanes that are not live are saved inverted, and so are predicates and
@@ -70,7 +69,9 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False, restart:
     before: dict[int, int] = {}
     for warp in alive:
         live = saved_by(warp.live_vector if live_only and not warp.between else ALL_LIVE, kernel.registers)
-        saved = [r for r in live.registers if scramble or not live_only or warp.valid >> r & 1]
+        kept = warp.valid & ~warp.dirty if incremental else 0  # in the base, as they are
+        saved = [r for r in live.registers
+                 if (scramble or not live_only or warp.valid >> r & 1) and not kept >> r & 1]
         codes, words = _encoded(warp, saved, mechanism, scramble, history)
         uniforms = _kept(warp.uniforms, warp.uniforms_written, live.uniforms, 0xFFFF_FFFF, scramble)
         parts += [np.array(_warp_record(warp, live, scramble, uniforms, before), np.uint32), words]
@@ -80,9 +81,8 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False, restart:
         table += row_of(row)
         registers += len(saved)
         register_words += len(words)
-    shared_offset = 4 * sum(map(len, parts)) if kernel.lines else 0
-    valid = 0 if restart else tb.lines_valid
-    lines = [k for k in range(kernel.lines) if not live_only or valid >> k & 1]
+    valid, kept = 0 if restart else tb.lines_valid, tb.lines_valid & ~tb.lines_dirty if incremental else 0
+    lines = [k for k in range(kernel.lines) if (not live_only or valid >> k & 1) and not kept >> k & 1]
     bitmap = sum(1 << k for k in lines)
     parts.append(np.array([bitmap >> low & 0xFFFF_FFFF for low in range(0, kernel.lines, 32)], np.uint32))
     parts.append(tb.views[2].reshape(-1, LINE_WORDS)[lines].ravel())
@@ -94,9 +94,9 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False, restart:
         "ctaid_x": tb.ctaid[0], "ctaid_y": tb.ctaid[1], "ctaid_z": tb.ctaid[2],
         "live_warps": sum(1 << warp.index for warp in alive), "mechanism": mechanism,
         "registers": kernel.registers, "warps": kernel.warps, "local_base": tb.local_base,
-        "data_bytes": data_bytes, "stream_crc": stream_crc, "table_crc": table_crc,
+        "data_bytes": data_bytes, "stream_crc": stream_crc, "table_crc": table_crc, "incremental": int(incremental),
     }
-    return SavedBlock(stream, entry, shared_offset, registers, len(lines))
+    return SavedBlock(stream, entry, registers, len(lines))
 
 
 def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, scramble: bool, history: RegisterHistory
@@ -133,20 +133,22 @@ def _warp_record(warp: Warp, live: Saved, scramble: bool, uniforms: dict[int, in
         [(entry.pc, entry.mask & warp.live, entry.reconv) for entry in warp.stack], before)
 
 
-def read_entry(g: Geometry, words: np.ndarray) -> dict[str, int]:
-    """Return the fields of a CCB entry that can be resumed: its first 16 words.
+def read_entry(g: Geometry, words: np.ndarray, base: bool = False) -> dict[str, int]:
+    """Return the fields of a CCB entry that can be resumed, or be the `base` of another: its first 16 words.
 
     Raises
     ------
     BadImage
-        If it is not complete, of another format version or geometry, or its checksum is wrong.
+        If it is not complete, or no base, of another format version or geometry, or its checksum is wrong.
     """
-    entry = context.from_words(CCB_ENTRY, words)
-    if entry["state"] != context.State.COMPLETE:
-        raise BadImage("it is not complete")
+    entry, head = context.from_words(CCB_ENTRY, words), int(words[0])
+    if base and entry["state"] == State.DEMOTED:
+        head += State.COMPLETE - State.DEMOTED  # as it was written
+    elif entry["state"] != (State.BASE if base else State.COMPLETE):
+        raise BadImage("it is no base" if base else "it is not complete")
     if entry["version"] != context.VERSION or entry["geometry_hash"] != g.hash:
         raise BadImage("format version or geometry hash")
-    if entry["zero"] or entry["crc"] != context.entry_crc(words.tolist()):
+    if entry["zero"] or entry["crc"] != context.entry_crc([head, *words[1:].tolist()]):
         raise BadImage("checksum of the entry")
     return entry
 
@@ -161,8 +163,8 @@ def check_entry(kernel: Kernel, entry: dict[str, int]) -> None:
     """
     if (entry["registers"], entry["warps"]) != (kernel.registers, kernel.warps):
         raise BadImage("registers or warps are not the kernel's")
-    if entry["none"]:
-        raise BadImage(f"{entry['none']:#x} where nothing is")
+    if entry["incremental"] > kernel.g.checkpoints or entry["base_crc"] and not entry["incremental"]:
+        raise BadImage(f"{entry['incremental']:#x} of base {entry['base_crc']:#x}")
     if entry["mechanism"] not in context.mechanisms_of(kernel.g):
         raise BadImage(f"mechanism {entry['mechanism']}")
     alive = entry["live_warps"]
@@ -173,8 +175,9 @@ def check_entry(kernel: Kernel, entry: dict[str, int]) -> None:
 
 
 def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarray,
-            scramble: np.random.Generator | None = None) -> ThreadBlock:
-    """Return the TB of an image.
+            scramble: np.random.Generator | None = None,
+            base: tuple[dict[str, int], np.ndarray] | None = None) -> ThreadBlock:
+    """Return the TB of an image. What of it comes from an increment is dirty.
 
     Parameters
     ----------
@@ -187,11 +190,13 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
         The area's words.
     scramble : Generator, optional
         Fill the registers that were not saved with random bits.
+    base : tuple of (dict of str to int, ndarray of uint32), optional
+        Entry and stream of the image that this one is an increment of.
 
     Raises
     ------
     BadImage
-        If the stream does not parse as an image of this kernel.
+        If a stream does not parse as an image of this kernel.
     """
     g = kernel.g
     tb = ThreadBlock(g, kernel, entry["launch_id"])
@@ -200,40 +205,76 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     tb.entry, tb.local_base = index, kernel.region_address(index)
     if kernel.region_bytes and entry["local_base"] != tb.local_base:
         raise BadImage(f"local memory at {entry['local_base']:#x}, not {tb.local_base:#x}")
-    alive = entry["live_warps"]
+    for warp in tb.warps:
+        warp.live = 0
+    if base is not None:
+        for warp, registers in _restore(tb, *base).items():
+            for r, values in registers.items():
+                warp.registers[r] = values
+                warp.valid |= 1 << r
+        tb.lines_dirty = 0
+    for warp, registers in _restore(tb, entry, stream, final=True).items():
+        for r in range(kernel.registers):
+            if r in registers:
+                warp.registers[r] = registers[r]
+            elif scramble is not None and not warp.valid >> r & 1:
+                warp.registers[r] = scramble.integers(0, 1 << 32, g.warp_size, np.uint32)
+            else:
+                continue
+            warp.valid |= 1 << r
+            warp.dirty |= 1 << r
+    if base is None:
+        clean(tb)
+    return tb
+
+
+def clean(tb: ThreadBlock) -> None:
+    """All of a TB is in its base."""
+    tb.lines_dirty = 0
+    for warp in tb.warps:
+        warp.dirty = 0
+
+
+def _restore(tb: ThreadBlock, entry: dict[str, int], stream: np.ndarray, final: bool = False
+             ) -> dict[Warp, dict[int, np.ndarray]]:
+    """Restore the shared lines of a stream and, if it is the `final` one of a TB, the state of its warps; return their
+    registers."""
+    g, kernel, alive = tb.g, tb.kernel, entry["live_warps"]
     sums = context.stream_crcs(g, stream.tolist(), alive.bit_count(), kernel.registers)
     if sums != (entry["stream_crc"], entry["table_crc"]):
         raise BadImage("checksum of the stream")
-    for warp in tb.warps:
-        warp.live = 0
     image = ImageReader(stream, g, alive.bit_count(), kernel.registers)
+    found: dict[Warp, dict[int, np.ndarray]] = {}
     for codes in image.codes:
-        alive &= ~(1 << _restore_warp(tb, alive, codes, image, scramble))
+        record = image.record()
+        if not alive >> record.header["warp"] & 1:
+            raise BadImage(f"record of warp {record.header['warp']}")
+        warp = tb.warps[record.header["warp"]]
+        alive &= ~(1 << warp.index)
+        if final:
+            _restore_warp(warp, record, codes, bool(entry["incremental"]))
+        found[warp] = image.registers(record, codes)
     lines = tb.views[2].reshape(-1, LINE_WORDS)
     for line, words in image.shared_lines(kernel.lines).items():
         lines[line] = words
         tb.lines_valid |= 1 << line
+        tb.lines_dirty |= 1 << line
     image.finish()
-    return tb
+    return found
 
 
-def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, image: ImageReader,
-                  scramble: np.random.Generator | None) -> int:
-    """Restore the warp of the next record, one of those `alive`, and return its number.
+def _restore_warp(warp: Warp, record: WarpRecord, codes: np.ndarray, incremental: bool) -> None:
+    """Restore a warp but for its registers.
 
     As in the RTL a lane, a predicate or a bit of a PC that the machine has not is not looked at.
     """
-    g = tb.g
-    lanes = (1 << g.warp_size) - 1
-    record = image.record()
-    header = record.header
-    if not alive >> header["warp"] & 1:
-        raise BadImage(f"record of warp {header['warp']}")
-    warp = tb.warps[header["warp"]]
+    lanes, header = (1 << warp.g.warp_size) - 1, record.header
     warp.live, warp.launched = header["live_lanes"], header["launched_lanes"]
     warp.waiting, warp.barrier = bool(header["waiting"]), header["barrier"]
-    allocated = tb.kernel.registers  # of predicates and uniform registers only those saved are written
+    allocated = warp.tb.kernel.registers  # of predicates and uniform registers only those saved are written
     warp.live_vector = liveness_vector(np.flatnonzero(codes).tolist()) | ALL_LIVE & ~((1 << allocated) - 1)
+    if incremental:
+        warp.live_vector = ALL_LIVE  # of the base's registers too
     warp.written = header["predicates"]
     for p, value in record.predicates.items():
         warp.predicates[p] = value & lanes
@@ -241,13 +282,3 @@ def _restore_warp(tb: ThreadBlock, alive: int, codes: np.ndarray, image: ImageRe
     for u, value in record.uniforms.items():
         warp.uniforms[u] = value
     warp.stack = [StackEntry(*entry) for entry in record.stack]
-    saved = image.registers(record, codes)
-    for r in range(tb.kernel.registers):
-        if r in saved:
-            warp.registers[r] = saved[r]
-        elif scramble is not None:
-            warp.registers[r] = scramble.integers(0, 1 << 32, g.warp_size, np.uint32)
-        else:
-            continue
-        warp.valid |= 1 << r
-    return warp.index

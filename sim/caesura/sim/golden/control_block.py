@@ -7,15 +7,20 @@ from caesura.hw.arch.context import CCB_RECORD, ENTRY_WORDS, State
 from caesura.hw.arch.image_reader import BadImage
 
 from .context_image import check_entry, read_entry
-from .state.kernel import Kernel, SavedEntry
+from .state.kernel import Base, Kernel, SavedEntry
 from .state.sm import Sm
 
-__all__ = ["read_saved", "demote", "write_record", "void_record", "read_record"]
+__all__ = ["place", "read_saved", "read_base", "demote", "write_record", "void_record", "read_record"]
 
 _RECORD_WORDS = CCB_RECORD.size // 32
 
 
-def read_saved(sm: Sm, kernel: Kernel, index: int) -> dict[str, int]:
+def place(sm: Sm, index: int, side: int) -> int:
+    """Return which of a CCB's entries the one of a TB on a side is."""
+    return index + side * sm.g.tb_slots
+
+
+def read_saved(sm: Sm, kernel: Kernel, index: int, side: int) -> dict[str, int]:
     """Return the fields of a saved entry of a kernel, whatever its generation.
 
     Raises
@@ -23,12 +28,28 @@ def read_saved(sm: Sm, kernel: Kernel, index: int) -> dict[str, int]:
     BadImage
         If it cannot be an entry of this kernel.
     """
+    return _read(sm, kernel, place(sm, index, side))
+
+
+def read_base(sm: Sm, kernel: Kernel, index: int, entry: dict[str, int], side: int) -> dict[str, int]:
+    """Return the fields of the entry that a saved one, `entry` on `side`, is an increment of.
+
+    Raises
+    ------
+    BadImage
+        If it cannot be an entry of this kernel, or is not the one that was meant.
+    """
+    base = _read(sm, kernel, place(sm, index, side ^ 1), base=True)
+    if base["crc"] != entry["base_crc"] or base["incremental"]:
+        raise BadImage("it is not the base of the increment")
+    return base
+
+
+def _read(sm: Sm, kernel: Kernel, number: int, base: bool = False) -> dict[str, int]:
     descriptor, words = kernel.descriptor, sm.views[2]
-    address = context.entry_address(descriptor.ccb_base, index) // 4
-    entry = read_entry(sm.g, words[address:address + ENTRY_WORDS])
-    area = context.area_address(sm.g, descriptor.ccb_base, descriptor.area_bytes, index)
-    inside = area <= entry["shared_image"] < area + descriptor.area_bytes
-    if entry["register_image"] != area or not (inside if kernel.lines else entry["shared_image"] == 0):
+    address = context.entry_address(descriptor.ccb_base, number) // 4
+    entry = read_entry(sm.g, words[address:address + ENTRY_WORDS], base)
+    if entry["register_image"] != context.area_address(sm.g, descriptor.ccb_base, descriptor.area_bytes, number):
         raise BadImage("a pointer out of its save area")
     length = entry["length"]
     if length > descriptor.area_bytes or length % 4 or entry["data_bytes"] > length:
@@ -38,9 +59,15 @@ def read_saved(sm: Sm, kernel: Kernel, index: int) -> dict[str, int]:
 
 
 def demote(sm: Sm, kernel: Kernel, index: int) -> None:
-    """A TB is back: its entry, and a record that names it, are not believed any more."""
-    sm.memory[context.entry_address(kernel.descriptor.ccb_base, index)] = State.DEMOTED
-    del kernel.saved[index]
+    """A TB is back: its entry, and a record that names it, are not believed any more.
+
+    One that was saved whole is its base from now on, if the machine has such.
+    """
+    saved = kernel.saved.pop(index)
+    address = context.entry_address(kernel.descriptor.ccb_base, place(sm, index, saved.side))
+    sm.memory[address] = State.DEMOTED
+    if sm.g.checkpoints and not saved.incremental:
+        kernel.bases[index] = Base(saved.side, int(sm.views[2][address // 4 + 1]))
     kernel.recorded = False
 
 
@@ -50,7 +77,8 @@ def write_record(sm: Sm, kernel: Kernel, generation: int) -> None:
     record = context.to_words(
         CCB_RECORD, state=State.COMPLETE, version=context.VERSION, launched=kernel.launched,
         completed=kernel.completed, next_x=x, next_y=y, next_z=z, exhausted=int(kernel.exhausted),
-        saved=sum(1 << index for index in kernel.saved), generations=_generations(sm, kernel.saved),
+        saved=sum(1 << index for index in kernel.saved),
+        sides=sum(each.side << index for index, each in kernel.saved.items()), generations=_generations(sm, kernel.saved),
         geometry_hash=sm.g.hash, generation=generation, **_identity(kernel))
     record[1] = context.entry_crc(record)
     address = _record(sm, kernel)
@@ -64,8 +92,8 @@ def void_record(sm: Sm, kernel: Kernel) -> None:
     kernel.recorded = False
 
 
-def read_record(sm: Sm, kernel: Kernel) -> tuple[dict[str, int], dict[int, SavedEntry]]:
-    """Return the record of a kernel, and the entries that it names.
+def read_record(sm: Sm, kernel: Kernel) -> tuple[dict[str, int], dict[int, SavedEntry], dict[int, Base]]:
+    """Return the record of a kernel, the entries that it names, and the bases of those that have one.
 
     Raises
     ------
@@ -82,15 +110,23 @@ def read_record(sm: Sm, kernel: Kernel) -> tuple[dict[str, int], dict[int, Saved
     if record["geometry_hash"] != sm.g.hash or any(record[name] != is_ for name, is_ in _identity(kernel).items()):
         raise BadImage("the record is of another geometry or kernel")
     _check_progress(sm, kernel, record)
-    saved = {index: SavedEntry.of(read_saved(sm, kernel, index))
-             for index in range(sm.g.tb_slots) if record["saved"] >> index & 1}
+    saved, bases = {}, {}
+    for index in range(sm.g.tb_slots):
+        if record["saved"] >> index & 1:
+            side = record["sides"] >> index & 1
+            entry = read_saved(sm, kernel, index, side)
+            saved[index] = SavedEntry.of(entry, side)
+            if entry["incremental"]:
+                bases[index] = Base(side ^ 1, entry["base_crc"])
     if _generations(sm, saved) != record["generations"]:
         raise BadImage("the entries are not those that the record was written with")
-    return record, saved
+    return record, saved, bases
 
 
 def _check_progress(sm: Sm, kernel: Kernel, record: dict[str, int]) -> None:
     """Check what a record says of the grid and of the TBs that are saved."""
+    if record["sides"] & ~(record["saved"] if sm.g.checkpoints else 0):
+        raise BadImage(f"sides {record['sides']:#x} of entries {record['saved']:#x}")
     if record["saved"] >> sm.g.tb_slots or record["saved"].bit_count() != record["launched"] - record["completed"]:
         raise BadImage(f"entries {record['saved']:#x} of {record['launched'] - record['completed']} TBs")
     place = record["next_x"], record["next_y"], record["next_z"]

@@ -13,10 +13,10 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image_reader import BadImage
 from caesura.hw.arch.registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE
 
-from .context_image import restore, save
-from .control_block import demote, read_record, read_saved, void_record, write_record
+from .context_image import clean, restore, save
+from .control_block import demote, place, read_base, read_record, read_saved, void_record, write_record
 from .execution import Execution
-from .state.kernel import Kernel, SavedEntry
+from .state.kernel import Base, Kernel, SavedEntry
 from .state.thread_block import ThreadBlock
 
 __all__ = ["Preemption"]
@@ -34,6 +34,8 @@ class _Preempt:
     deadline: int | None  # the last cycle of its grace, if it has one
     restart: bool
     spared: int  # a vector of entries
+    checkpoint: bool
+    incremental: bool
     grace_used: int = 0
 
 
@@ -67,7 +69,7 @@ class Preemption:
         self._deadline: int | None = None  # the last cycle in which warps run on to a preemption point
         self._mechanism: Mechanism = Mechanism.OCCUPIED
         self._scramble: np.random.Generator | None = None
-        self._restart = False
+        self._restart = self._checkpoint = self._incremental = False
         self._generation = 0
         self._began = 0
         self._graceful: list[_Preempt] = []  # whose TBs have grace
@@ -101,9 +103,10 @@ class Preemption:
     # Commands
 
     def preempt(self, kernel: Kernel, mechanism: Mechanism, scramble: np.random.Generator | None = None,
-                patience: int = UNLIMITED_PATIENCE, grace: int = 0, restart: bool = False, spared: int = 0) -> None:
-        """Begin to take the TBs of a kernel off the SM, when it is its turn; `patience`, `grace`, `restart` and
-        `spared` as in the register map.
+                patience: int = UNLIMITED_PATIENCE, grace: int = 0, restart: bool = False, spared: int = 0,
+                checkpoint: bool = False, incremental: bool = False) -> None:
+        """Begin to take the TBs of a kernel off the SM, or to save them as bases, when it is its turn; `patience` and
+        what follows it as in the register map.
 
         Ends at its turn with an error, nothing changed, if a save area is too small (`AREA_TOO_SMALL`) or not in
         memory (`BUS_ERROR`). A resume of the kernel ends first.
@@ -114,7 +117,7 @@ class Preemption:
         began = self.machine.cycle
         preempt = _Preempt(kernel, mechanism, scramble, patience, began,
                            began + grace - 1 if grace != UNLIMITED_GRACE else None, restart,
-                           spared)
+                           spared, checkpoint, incremental)
         if grace:
             self._graceful.append(preempt)
             self.machine.attention = True
@@ -146,16 +149,18 @@ class Preemption:
             return
         if kernel is self.kernel:
             self._let_go(kernel)
-            scramble = self._scramble
+            scramble, checkpoint = self._scramble, self._checkpoint
         else:
-            scramble = next(each.scramble for each in (*self._graceful, *self._preempts) if each.kernel is kernel)
+            scramble, checkpoint = next((each.scramble, each.checkpoint)
+                                        for each in (*self._graceful, *self._preempts) if each.kernel is kernel)
         self._forget(kernel)
         self._tell(kernel, CommandError.ABORTED, "preempted")
-        if kernel.kept:
+        if kernel.kept and not checkpoint:
             self.resume(kernel, scramble)
             kernel.error = CommandError.ABORTED
         else:
-            kernel.state = KernelState.RUNNING
+            kernel.state = KernelState.PREEMPTED if kernel.kept else KernelState.RUNNING
+            kernel.others = kernel.kept and bool(self.machine.resident(kernel))
         self._next()
 
     def hasten(self, kernel: Kernel) -> None:
@@ -226,6 +231,7 @@ class Preemption:
                                             "save_tbs", "save_warps"), 0)
             self.kernel, self._began = kernel, self.machine.cycle
             self._mechanism, self._scramble, self._restart = mechanism, preempt.scramble, preempt.restart
+            self._checkpoint, self._incremental = preempt.checkpoint, preempt.incremental
             self.counters["grace_cycles"] = preempt.grace_used
             self._generation = self._generation + 1 & 0xFFFF_FFFF
             kernel.stopping = ~preempt.spared & (1 << g.tb_slots) - 1
@@ -250,12 +256,16 @@ class Preemption:
         """Let the warps of a kernel run on that have stopped for a preempt."""
         chosen, kernel.stopping = self._chosen(kernel), 0
         for tb in chosen:
-            for warp in tb.warps:
-                if warp.parked:
-                    warp.parked = warp.between = False
-                    if warp.runs:
-                        self.machine.ready.append(warp)
-            self.machine.settle(tb)
+            self._run_on(tb)
+
+    def _run_on(self, tb: ThreadBlock) -> None:
+        """Let the warps of a TB run on that have stopped."""
+        for warp in tb.warps:
+            if warp.parked:
+                warp.parked = warp.between = False
+                if warp.runs:
+                    self.machine.ready.append(warp)
+        self.machine.settle(tb)
 
     def _chosen(self, kernel: Kernel) -> list[ThreadBlock]:
         """Return the TBs on the SM that are being preempted."""
@@ -266,17 +276,23 @@ class Preemption:
         for tb in self._chosen(kernel):
             if tb.stopped:
                 self._write(tb)
-                machine.remove(tb)
+                if self._checkpoint:
+                    kernel.stopping &= ~(1 << tb.entry)
+                    self._run_on(tb)
+                else:
+                    machine.remove(tb)
         if self._chosen(kernel):
             return
         cycles = machine.cycle - self._began
         self.counters |= {"save_cycles": cycles, "drain_cycles": cycles}
-        kernel.others = bool(machine.resident(kernel))
-        if not kernel.others:
+        on = bool(machine.resident(kernel))
+        back = self._checkpoint and not kernel.saved
+        kernel.others = on and not back
+        if not on and not back:
             write_record(machine, kernel, self._generation)
         over = kernel.done
         kernel.stopping = 0
-        kernel.state = KernelState.FINISHED if over else KernelState.PREEMPTED
+        kernel.state = KernelState.FINISHED if over else KernelState.RUNNING if back else KernelState.PREEMPTED
         if over:
             machine.raise_event("finished", kernel.index)
         self._forget(kernel)
@@ -286,18 +302,26 @@ class Preemption:
     def _write(self, tb: ThreadBlock) -> None:
         """Write a TB's image and its committed CCB entry."""
         g, descriptor = self.machine.g, tb.kernel.descriptor
-        block = save(tb, self._mechanism, self._scramble is not None, self._restart)
+        base = tb.kernel.bases.get(tb.entry)
+        side = 0 if base is None else base.side ^ 1
+        incremental = self._incremental and base is not None and not (self._checkpoint or self._restart)
+        block = save(tb, self._mechanism, self._scramble is not None, self._restart, incremental)
         if self.machine.checker is not None and not self._restart:
             self.machine.checker.saved(tb)
-        area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, tb.entry)
+        number = place(self.machine, tb.entry, side)
+        area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, number)
         words = self.machine.views[2]
         words[area // 4:area // 4 + len(block.stream)] = block.stream
         entry = context.to_words(
-            CCB_ENTRY, state=State.COMPLETE, generation=self._generation, register_image=area,
-            shared_image=area + block.shared_offset if block.shared_offset else 0, **block.entry)
+            CCB_ENTRY, state=State.BASE if self._checkpoint else State.COMPLETE, generation=self._generation,
+            register_image=area, base_crc=base.crc if incremental and base else 0, **block.entry)
         entry[1] = context.entry_crc(entry)
-        tb.kernel.saved[tb.entry] = SavedEntry.of(block.entry | {"generation": self._generation})
-        address = context.entry_address(descriptor.ccb_base, tb.entry) // 4
+        if self._checkpoint:
+            tb.kernel.bases[tb.entry] = Base(side, entry[1])
+            clean(tb)
+        else:
+            tb.kernel.saved[tb.entry] = SavedEntry.of(block.entry | {"generation": self._generation}, side)
+        address = context.entry_address(descriptor.ccb_base, number) // 4
         words[address:address + ENTRY_WORDS] = entry
         warps = block.entry["live_warps"].bit_count()
         metadata = block.entry["length"] - block.entry["data_bytes"] + 4 * ENTRY_WORDS
@@ -309,14 +333,16 @@ class Preemption:
     def _judge(self, resume: _Resume) -> bool:
         """Check all images of a kernel that is to be resumed; if one is bad the resume ends."""
         kernel = resume.kernel
+        read = 4 * ENTRY_WORDS * self.machine.g.tb_slots
         try:
             for index in kernel.saved:
                 self._read(resume, index)
+                entry, *bases = self._entries(kernel, index)
+                read += entry["length"] + sum(4 * ENTRY_WORDS + base["length"] for base in bases)
         except BadImage:
             self._refuse(kernel)
             return False
-        streams = sum(self._entry(kernel, index)["length"] for index in kernel.saved)
-        self.counters["restore_bytes"] += 4 * ENTRY_WORDS * self.machine.g.tb_slots + streams
+        self.counters["restore_bytes"] += read
         return True
 
     def _read(self, resume: _Resume, index: int) -> ThreadBlock:
@@ -327,12 +353,18 @@ class Preemption:
         BadImage
             If what is in memory is not what was saved.
         """
-        kernel, words = resume.kernel, self.machine.views[2]
-        entry = read_saved(self.machine, kernel, index)
-        if SavedEntry.of(entry) != kernel.saved[index]:
-            raise BadImage(f"{SavedEntry.of(entry)}, not {kernel.saved[index]}")
-        stream = words[entry["register_image"] // 4:][:entry["length"] // 4]
-        return restore(kernel, index, entry, stream, resume.scramble)
+        words = self.machine.views[2]
+        (entry, stream), *bases = ((each, words[each["register_image"] // 4:][:each["length"] // 4])
+                                   for each in self._entries(resume.kernel, index))
+        return restore(resume.kernel, index, entry, stream, resume.scramble, *bases)
+
+    def _entries(self, kernel: Kernel, index: int) -> list[dict[str, int]]:
+        """Return the entry of a saved TB and, if it is an increment, that of its base; raises as `_read`."""
+        saved = kernel.saved[index]
+        entry = read_saved(self.machine, kernel, index, saved.side)
+        if SavedEntry.of(entry, saved.side) != saved:
+            raise BadImage(f"{SavedEntry.of(entry, saved.side)}, not {saved}")
+        return [entry, *([read_base(self.machine, kernel, index, entry, saved.side)] if entry["incremental"] else [])]
 
     def _restore(self, resume: _Resume) -> bool:
         """Bring back what there is room for; return whether the resume is over."""
@@ -364,7 +396,7 @@ class Preemption:
         error = CommandError.NONE if self._in_memory(kernel) else CommandError.BUS_ERROR
         try:
             if not error:
-                record, kernel.saved = read_record(self.machine, kernel)
+                record, kernel.saved, kernel.bases = read_record(self.machine, kernel)
                 kernel.launched, kernel.completed = record["launched"], record["completed"]
                 kernel.place = record["next_x"], record["next_y"], record["next_z"]
                 kernel.entries, kernel.recorded = record["saved"], True
@@ -398,10 +430,6 @@ class Preemption:
         if any(each.kernel is kernel for each in self._resumes):
             self._forget(kernel)
             self._tell(kernel, CommandError.ABORTED, "resumed")
-
-    def _entry(self, kernel: Kernel, index: int) -> dict[str, int]:
-        address = context.entry_address(kernel.descriptor.ccb_base, index) // 4
-        return context.from_words(CCB_ENTRY, self.machine.views[2][address:address + ENTRY_WORDS])
 
     def _tell(self, kernel: Kernel, error: CommandError, event: str) -> None:
         """A preempt, resume or adoption has ended."""

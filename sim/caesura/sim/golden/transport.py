@@ -141,19 +141,23 @@ class GoldenTransport:
         else:
             self._values[address] = value & 0xFFFF_FFFF
 
-    def _command(self, op: int, kernel: int, mechanism: int, scramble: int, restart: int, **_timing: int) -> None:
-        self.machine.refusal = self._try(op, kernel, mechanism, scramble, bool(restart))
+    def _command(self, op: int, kernel: int, mechanism: int, scramble: int, restart: int, checkpoint: int,
+                 incremental: int, **_timing: int) -> None:
+        self.machine.refusal = self._try(op, kernel, mechanism, scramble, bool(restart), bool(checkpoint),
+                                         bool(incremental))
         if self.machine.refusal:
             self.machine.raise_event("refused")
 
-    def _try(self, op: int, index: int, mechanism: int, scramble: int, restart: bool) -> CommandError:
+    def _try(self, op: int, index: int, mechanism: int, scramble: int, restart: bool, checkpoint: bool,
+             incremental: bool) -> CommandError:
         """Begin a command; return why it was refused, if it was."""
         machine = self.machine
         if op not in list(Command) or index >= len(machine.kernels):
             return CommandError.UNKNOWN
         g, grace = self.geometry, self._value("grace")
         if op == Command.PREEMPT and (mechanism not in mechanisms_of(g) or grace and not g.grace
-                                      or restart and not g.restart):
+                                      or restart and not g.restart
+                                      or (checkpoint or incremental) and not g.checkpoints):
             return CommandError.UNKNOWN
         kernel, preemption = machine.kernels[index], machine.preemption
         if error := REFUSED[Command(op)].get(kernel.state):
@@ -168,7 +172,7 @@ class GoldenTransport:
                 return machine.adopt(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
             case Command.PREEMPT:
                 preemption.preempt(kernel, Mechanism(mechanism), random, self._value("patience"), grace, restart,
-                                   self._value("spared"))
+                                   self._value("spared"), checkpoint, incremental)
             case Command.RESUME:
                 preemption.resume(kernel, random)
             case Command.ABORT:

@@ -20,7 +20,7 @@ def _name(warp: Warp) -> tuple[int, int, int]:
 
 def _warp_state(warp: Warp) -> dict[str, Any]:
     pending = warp.pending
-    scalars = ("slot", "live", "launched", "valid", "written", "uniforms_written", "waiting", "barrier", "parked",
+    scalars = ("slot", "live", "launched", "valid", "dirty", "written", "uniforms_written", "waiting", "barrier", "parked",
                "live_vector", "after_pp")
     return {name: getattr(warp, name) for name in scalars} | {
         "stack": [(entry.pc, entry.mask, entry.reconv) for entry in warp.stack], "predicates": list(warp.predicates),
@@ -29,7 +29,7 @@ def _warp_state(warp: Warp) -> dict[str, Any]:
 
 
 def _block_state(tb: ThreadBlock) -> dict[str, Any]:
-    scalars = ("launch_id", "ctaid", "slot", "base", "first_line", "local_base", "lines_valid", "begun",
+    scalars = ("launch_id", "ctaid", "slot", "base", "first_line", "local_base", "lines_valid", "lines_dirty", "begun",
                "instructions", "whole")
     return {name: getattr(tb, name) for name in scalars} | {
         "shared": tb.shared.tobytes(), "warps": [_warp_state(warp) for warp in tb.warps]}

@@ -204,10 +204,10 @@ class Bench:
         return CommandError(self.fields(f"kernel[{slot}].state")["error"])
 
     def command(self, op: Command, slot: int, mechanism: Mechanism = Mechanism.OCCUPIED, scramble: bool = False,
-                gang: bool = False, restart: bool = False):
+                gang: bool = False, restart: bool = False, checkpoint: bool = False, incremental: bool = False):
         """Write the command register."""
-        self.set("command", op=op, kernel=slot, mechanism=mechanism, scramble=int(scramble),
-                 gang=int(gang), restart=int(restart))
+        self.set("command", op=op, kernel=slot, mechanism=mechanism, scramble=int(scramble), gang=int(gang),
+                 restart=int(restart), checkpoint=int(checkpoint), incremental=int(incremental))
 
     def start(self, slot: int) -> None:
         """Start a loaded kernel.
@@ -220,12 +220,19 @@ class Bench:
         self.command(Command.START, slot)
         self._check()
 
-    def preempt(self, slot: int, mechanism: Mechanism, scramble: bool = False, limit: int = 1_000_000) -> None:
+    def preempt(self, slot: int, mechanism: Mechanism, scramble: bool = False, limit: int = 1_000_000,
+                incremental: bool = False) -> None:
         """Preempt a kernel and wait until its TBs are in memory (or have finished).
 
         With `scramble`, live registers that were never written are saved too; `resume` is then to scramble as well.
+        With `incremental`, only what is not in the base of a TB that has one.
         """
-        self.command(Command.PREEMPT, slot, mechanism, scramble)
+        self.command(Command.PREEMPT, slot, mechanism, scramble, incremental=incremental)
+        self._until("preempted", slot, limit)
+
+    def checkpoint(self, slot: int, mechanism: Mechanism, scramble: bool = False, limit: int = 1_000_000) -> None:
+        """Save the TBs of a kernel as bases and wait until they are in memory."""
+        self.command(Command.PREEMPT, slot, mechanism, scramble, checkpoint=True)
         self._until("preempted", slot, limit)
 
     def resume(self, slot: int, scramble: bool = False, gang: bool = False, limit: int = 1_000_000) -> None:

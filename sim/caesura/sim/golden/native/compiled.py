@@ -73,7 +73,7 @@ class Compiled:
         self._kernels, self._state = np.zeros(g.kernel_slots, KERNEL), np.zeros(1, MACHINE)
         self._words = self._warps.view(np.uint32).reshape(MAX_WARPS, -1)
         self._pointers = self._warps.view(np.uint64).reshape(MAX_WARPS, -1)
-        self._lines = np.zeros((g.tb_slots, -(-g.shared_lines // 64)), np.uint64)
+        self._lines = np.zeros((g.tb_slots, 2, -(-g.shared_lines // 64)), np.uint64)  # valid, dirty
         self._attached: list[Warp | None] = [None] * g.warps
         self._resident: list[ThreadBlock | None] = [None] * g.tb_slots
         self._decoded: list[tuple | None] = [None] * g.kernel_slots
@@ -191,8 +191,9 @@ class Compiled:
     def _push_warp(self, warp: Warp) -> None:
         slot = warp.slot
         self._pointers[slot, :_POINTERS] = _address(warp.registers), _address(warp.uniforms)
-        values = [warp.valid & _WORD, warp.valid >> 32, warp.live_vector & _WORD, warp.live_vector >> 32, warp.live,
-                  warp.written, warp.uniforms_written, warp.waiting, warp.barrier, warp.parked, warp.after_pp,
+        vectors = warp.valid, warp.dirty, warp.live_vector
+        values = [*(word for each in vectors for word in (each & _WORD, each >> 32)), warp.live, warp.written,
+                  warp.uniforms_written, warp.waiting, warp.barrier, warp.parked, warp.after_pp,
                   *warp.predicates, self._full, warp.index, warp.tb.slot, len(warp.stack)]
         for entry in warp.stack:
             values += (entry.pc, entry.mask, entry.reconv)
@@ -204,8 +205,9 @@ class Compiled:
         decoded = self._decoded[kernel.index]
         if decoded is None or decoded[0] is not kernel.descriptor:
             self._push_kernel(kernel)
-        lines[:] = np.frombuffer(tb.lines_valid.to_bytes(8 * len(lines), "little"), np.uint64)
-        record["shared"], record["lines"] = _address(tb.shared), _address(lines)
+        for bits, lines_of in zip(lines, (tb.lines_valid, tb.lines_dirty), strict=True):
+            bits[:] = np.frombuffer(lines_of.to_bytes(bits.nbytes, "little"), np.uint64)
+        record["shared"], record["lines"], record["dirty_lines"] = map(_address, (tb.shared, *lines))
         record["kernel"], record["launch"], record["ctaid"] = kernel.index, tb.launch_id, tb.ctaid
         record["local_base"], record["warps"], record["instructions"] = tb.local_base, len(tb.warps), tb.instructions
         record["slots"][:len(tb.warps)] = [warp.slot for warp in tb.warps]
@@ -234,7 +236,7 @@ class Compiled:
     def _pull_lines(self, tb: ThreadBlock) -> None:
         if self._resident[tb.slot] is not tb:
             return
-        tb.lines_valid = int.from_bytes(self._lines[tb.slot].tobytes(), "little")
+        tb.lines_valid, tb.lines_dirty = (int.from_bytes(bits.tobytes(), "little") for bits in self._lines[tb.slot])
         tb.instructions = int(self._blocks[tb.slot]["instructions"])
         self._resident[tb.slot] = None
 
@@ -242,10 +244,10 @@ class Compiled:
         words = self._words[warp.slot]
         end = STACK_WORD + STACK_WORDS * int(words[_DEPTH])
         values = words[_POINTER_WORDS:end].tolist()
-        warp.valid, warp.live_vector = values[0] | values[1] << 32, values[2] | values[3] << 32
-        warp.live, warp.written, warp.uniforms_written, waiting, warp.barrier, parked, after_pp = values[4:11]
+        warp.valid, warp.dirty, warp.live_vector = (values[k] | values[k + 1] << 32 for k in (0, 2, 4))
+        warp.live, warp.written, warp.uniforms_written, waiting, warp.barrier, parked, after_pp = values[6:13]
         warp.waiting, warp.parked, warp.after_pp = bool(waiting), bool(parked), bool(after_pp)
-        warp.predicates[:] = values[11:11 + PREDICATES]
+        warp.predicates[:] = values[13:13 + PREDICATES]
         stack = values[STACK_WORD - _POINTER_WORDS:]
         warp.stack[:] = map(StackEntry, stack[::STACK_WORDS], stack[1::STACK_WORDS], stack[2::STACK_WORDS])
         self._attached[warp.slot] = None

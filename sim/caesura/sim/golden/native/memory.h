@@ -132,7 +132,9 @@ inline bool load(Machine& m, Warp& w, const Operation& op, u32 mask) {
 
 inline void mark_written(const Block& block, u32 address) {
     const u32 line = address / SEGMENT_BYTES;
-    reinterpret_cast<u64*>(block.lines)[line / 64] |= 1ull << line % 64;
+    const u64 bit = 1ull << line % 64;
+    reinterpret_cast<u64*>(block.lines)[line / 64] |= bit;
+    reinterpret_cast<u64*>(block.dirty_lines)[line / 64] |= bit;
 }
 
 inline void mark_written(const Block& block, const Access& access) {

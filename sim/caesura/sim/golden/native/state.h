@@ -22,7 +22,7 @@ inline Record* record(Machine& m, const Warp& w, int kind, int number, u32 mask)
 
 inline void write_register(Machine& m, Warp& w, u32 mask, int number, const u32* value) {
     u32* target = row(w, number);
-    w.valid |= 1ull << number;
+    w.valid |= 1ull << number, w.dirty |= 1ull << number;
     if (mask == FULL) {
         std::memcpy(target, value, sizeof(u32) * W);
     } else {

@@ -12,7 +12,7 @@ from caesura.hw.arch.footprint import local_region_bytes, tb_footprint
 from caesura.hw.arch.geometry import REGISTER_BANKS, SEGMENT_BYTES, Geometry
 from caesura.hw.arch.registers import Register
 
-__all__ = ["Descriptor", "SavedEntry", "Kernel"]
+__all__ = ["Descriptor", "SavedEntry", "Base", "Kernel"]
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,37 @@ class SavedEntry(NamedTuple):
         Of the preempt that wrote it.
     length, warps : int
         Bytes of its stream, and warps that have a record there.
+    side : int
+        On which it stands.
+    incremental : bool
+        It is an increment.
     """
 
     generation: int
     length: int
     warps: int
+    side: int = 0
+    incremental: bool = False
 
     @classmethod
-    def of(cls, entry: dict[str, int]) -> SavedEntry:
+    def of(cls, entry: dict[str, int], side: int) -> SavedEntry:
         """Return that of an entry with these fields."""
-        return cls(entry["generation"], entry["length"], entry["live_warps"].bit_count())
+        return cls(entry["generation"], entry["length"], entry["live_warps"].bit_count(), side, bool(entry["incremental"]))
+
+
+class Base(NamedTuple):
+    """What the machine remembers of the base of a TB (PEP III-C).
+
+    Attributes
+    ----------
+    side : int
+        On which it stands; increments stand on the other.
+    crc : int
+        Checksum of its entry.
+    """
+
+    side: int
+    crc: int
 
 
 class Profile:
@@ -125,6 +146,8 @@ class Kernel:
         of local memory.
     saved : dict of int to SavedEntry
         The entries that can be resumed.
+    bases : dict of int to Base
+        The entries whose TB, on the SM or saved, has a base.
     profile : Profile
         What its TBs took.
     recorded : bool
@@ -143,6 +166,7 @@ class Kernel:
         self.launched = self.completed = self.faults = self.entries = 0
         self.place: tuple[int, int, int] = 0, 0, 0
         self.saved: dict[int, SavedEntry] = {}
+        self.bases: dict[int, Base] = {}
         self.profile = Profile()
         self.recorded = self.abandoned = False
 
@@ -155,7 +179,7 @@ class Kernel:
         self.windows = tuple(w for w in descriptor.windows if w[0] < w[1])
         self.launched = self.completed = self.faults = self.entries = 0
         self.place = 0, 0, 0
-        self.saved = {}
+        self.saved, self.bases = {}, {}
         self.profile = Profile()
         self.error = CommandError.NONE
         self.recorded = self.abandoned = False
@@ -196,6 +220,7 @@ class Kernel:
     def free_entry(self, entry: int) -> None:
         """Take the entry of a TB that has ended."""
         self.entries &= ~(1 << entry)
+        self.bases.pop(entry, None)
 
     def region_address(self, entry: int) -> int:
         """Where the local memory of an entry begins."""

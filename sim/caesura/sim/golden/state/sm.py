@@ -139,6 +139,7 @@ class Sm:
         """Write a vector register in the lanes `mask` (not zero)."""
         row = warp.registers[register]
         warp.valid |= 1 << register
+        warp.dirty |= 1 << register
         if mask == (1 << self.g.warp_size) - 1:
             row[:] = value
         else:

@@ -47,8 +47,8 @@ class Warp:
         Bottom first; the effective mask of an entry is ``mask & live``.
     registers : ndarray of uint32, shape (registers, warp_size)
         Registers never written are zero.
-    valid : int
-        Bit r: register r was written.
+    valid, dirty : int
+        Bit r: register r was written; written since its TB was last saved as a base (PEP III-C).
     predicates, written : list of int, int
         Value of each predicate, and which of them were written.
     uniforms, uniforms_written : ndarray of uint32, int
@@ -80,7 +80,7 @@ class Warp:
         self.live = launched
         self.stack = [StackEntry(0, launched, PC_NONE)]
         self.registers = np.zeros((tb.kernel.registers, g.warp_size), np.uint32)
-        self.valid = 0
+        self.valid = self.dirty = 0
         self.predicates = [0] * PREDICATES
         self.written = 0
         self.uniforms = np.zeros(UNIFORMS, np.uint32)
@@ -182,8 +182,8 @@ class ThreadBlock:
         Whole lines; lines never written are zero.
     views : tuple of ndarray
         The same memory in units of 8, 16, 32 and 64 bits.
-    lines_valid : int
-        Bit a 128-byte line: it was written.
+    lines_valid, lines_dirty : int
+        Bit a 128-byte line: it was written; written since the TB was last saved as a base.
     slot, base, first_line : int
         TB slot, first physical register and first shared-memory line on the SM.
     entry : int
@@ -212,7 +212,7 @@ class ThreadBlock:
             threads = min(max(kernel.threads - index * g.warp_size, 0), g.warp_size)
             self.warps.append(Warp(g, self, index, (1 << threads) - 1))
         self.shared = np.zeros(kernel.lines * SEGMENT_BYTES, np.uint8)
-        self.lines_valid = 0
+        self.lines_valid = self.lines_dirty = 0
         self.tags: Shadow | None = None
         self._view()
 
@@ -263,6 +263,7 @@ class ThreadBlock:
         return self.tags
 
     def mark_written(self, addresses: np.ndarray) -> None:
-        """Set the valid bit of the lines that hold `addresses`."""
+        """Set the valid and the dirty bit of the lines that hold `addresses`."""
         for line in set((addresses // SEGMENT_BYTES).tolist()):
             self.lines_valid |= 1 << line
+            self.lines_dirty |= 1 << line
