@@ -101,5 +101,7 @@ class CommandCheck(wiring.Component):
                 strange |= self.grace != 0
             if not self.geometry.restart:
                 strange |= command.restart
+            if not self.geometry.checkpoints:
+                strange |= command.checkpoint | command.incremental
             with m.If(strange):
                 m.d.comb += self.error.eq(CommandError.UNKNOWN)

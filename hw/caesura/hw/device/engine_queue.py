@@ -51,7 +51,7 @@ class EngineQueue(wiring.Component):
     held : Signal(1), out
         The engine has a command, from the cycle after that until `ended`.
     kernel, resume, partial : Signal, out
-        Whose, and which, while `held`; its parameters spare TBs.
+        Whose, and which, while `held`; TBs stay on the SM when it has ended.
     mine : Signal(kernel_slots), out
         Vector: the kernel whose command the engine has, or is given in this cycle.
     """
@@ -131,7 +131,7 @@ class EngineQueue(wiring.Component):
         with m.If(go):
             m.d.sync += [self.held.eq(1), self.kernel.eq(turns.index),
                          self.resume.eq(offered.resume), moved.eq(0),
-                         self.partial.eq(offered.spared.any())]
+                         self.partial.eq(offered.spared.any() | offered.checkpoint)]
         with m.Elif(self.ended.valid):
             m.d.sync += self.held.eq(0)
         with m.If(self.room):

@@ -47,6 +47,8 @@ class KernelSlot(wiring.Component):
     spared, running : Signal(tb_slots), in
         Vectors: entries of TBs that a preempt spares, in the cycle in which it is taken; of those
         that run.
+    checkpoint : Signal, in
+        A preempt saves bases, in the cycle in which it is taken: its TBs run on.
     graceful : Signal, out
         While `waits`: TBs of the kernel run to their end meanwhile.
     grace_left : Signal(32), out
@@ -70,6 +72,7 @@ class KernelSlot(wiring.Component):
     outstanding: Signal
     grace: Signal
     spared: Signal
+    checkpoint: Signal
     running: Signal
     state: Signal
     error: Signal
@@ -89,6 +92,7 @@ class KernelSlot(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         self.others = Signal()  # TBs run on that the last preempt has spared
+        self.keeps = Signal()  # the last preempt is a checkpoint
         inputs = ("mine", "resuming", "withdrawn", "taken", "done", "present", "saved",
                   "launching", "outstanding")
         outputs = ("waits", "wants", "adopts", "hasty", "graceful", "first", "finished",
@@ -96,7 +100,7 @@ class KernelSlot(wiring.Component):
         super().__init__({
             "takes": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
             "ended": In(engine_result()), **{name: In(1) for name in inputs},
-            "grace": In(32), "spared": In(self.geometry.tb_slots),
+            "grace": In(32), "spared": In(self.geometry.tb_slots), "checkpoint": In(1),
             "running": In(self.geometry.tb_slots), "grace_left": Out(32),
             "state": Out(KernelState), "error": Out(CommandError),
             **{name: Out(1) for name in outputs},
@@ -118,7 +122,8 @@ class KernelSlot(wiring.Component):
                          self.adopts.eq(1)]
         with m.Elif(takes.preempt):
             m.d.sync += [state.eq(KernelState.PREEMPTING), self.error.eq(CommandError.NONE),
-                         self.waits.eq(1), self.wants.eq(0), self.hasty.eq(0)]
+                         self.waits.eq(1), self.wants.eq(0), self.hasty.eq(0),
+                         self.keeps.eq(self.checkpoint if self.geometry.checkpoints else 0)]
         with m.Elif(takes.resume):
             m.d.sync += self.error.eq(CommandError.NONE)
             self._bring_back(m)
@@ -177,10 +182,16 @@ class KernelSlot(wiring.Component):
         """A preempt has been withdrawn: what it has saved comes back."""
         m.d.sync += self.error.eq(error)
         m.d.comb += self.preempted.eq(1)
-        with m.If(self.saved):
+        with m.If(self.saved & ~self.keeps):
             self._bring_back(m)
+        with m.Elif(self.saved):
+            self._stay(m)
         with m.Else():
             m.d.sync += self.state.eq(KernelState.RUNNING)
+
+    def _stay(self, m):
+        """Some of the kernel is saved, others may run on."""
+        m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others.eq(self.present)]
 
     def _abort(self, m):
         """Withdraw what the engine does not have; it says of itself how the rest ends."""
@@ -207,8 +218,10 @@ class KernelSlot(wiring.Component):
                                               KernelState.RUNNING))
             with m.Elif(self.done):
                 self._finish(m)
+            with m.Elif(self.keeps & ~self.saved):
+                m.d.sync += self.state.eq(KernelState.RUNNING)
             with m.Else():
-                m.d.sync += [self.state.eq(KernelState.PREEMPTED), self.others.eq(self.present)]
+                self._stay(m)
 
     def _resume_ends(self, m):
         """A pass ends; the resume does too, unless TBs still wait for room. A preempt that waits

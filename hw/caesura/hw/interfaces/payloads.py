@@ -343,9 +343,9 @@ def rows_per_line(g: Geometry) -> int:
 
 
 def row_access(g: Geometry) -> data.StructLayout:
-    """Read or write of a row of shared memory; a written line becomes dirty unless `clean`."""
+    """Read or write of a row of shared memory; a written line becomes valid and dirty."""
     return data.StructLayout({"row": range(g.shared_lines * rows_per_line(g)), "write": 1,
-                              "clean": 1, "data": data.ArrayLayout(32, g.shared_banks)})
+                              "data": data.ArrayLayout(32, g.shared_banks)})
 
 
 def row_data(g: Geometry) -> data.StructLayout:

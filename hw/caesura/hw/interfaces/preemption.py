@@ -31,6 +31,7 @@ def command_parameters(g: Geometry) -> data.StructLayout:
     """What software says of a preempt and of the resume after it, as in registers ``command``,
     ``patience`` and ``spared``."""
     return data.StructLayout({"mechanism": 4, "scramble": 1, "gang": 1, "restart": 1,
+                              "checkpoint": 1, "incremental": 1,
                               "patience": 32, "spared": g.tb_slots})
 
 

@@ -113,7 +113,7 @@ class RegisterFlagsPort(wiring.Signature):
     warp : Signal, out
         The warp.
     valid, dirty : Signal(MAX_REGISTERS), in
-        Vectors: registers written since the launch; since they were last saved.
+        Vectors: registers written, or restored, since the launch; since `RegisterStatePort.clean`.
     predicates_written : Signal(PREDICATES), in
         Vector: predicates written since the launch.
     predicate_select : Signal, out
@@ -145,8 +145,9 @@ class RegisterStatePort(wiring.Signature):
         Writes all lanes of a predicate, with `valid`.
     restore_write : stream of payloads.register_write, out
         Beats of registers, in ascending order; transferred when nobody else writes.
-    mark_clean : Signal(1), out
-        With `restore_write`: the register stays clean.
+    clean : Signal(warps), out
+        Vector: all registers of warps that do not run become clean from the next cycle on; none of
+        theirs is written in this one.
     """
 
     def __init__(self, g: Geometry):
@@ -156,7 +157,7 @@ class RegisterStatePort(wiring.Signature):
             "read_data": In(payload.register_data(g)),
             "restore_predicate": Out(payload.predicate_restore(g)),
             "restore_write": Out(stream.Signature(payload.register_write(g))),
-            "mark_clean": Out(1),
+            "clean": Out(g.warps),
         })
 
 
@@ -166,16 +167,19 @@ class SharedStatePort(wiring.Signature):
     Attributes
     ----------
     valid, dirty : Signal(shared_lines), in
-        Vectors: 128-byte lines that hold something; written since they were last saved.
+        Vectors: 128-byte lines that hold something; written, or restored, since `clean`.
     row : stream of payloads.row_access, out
         Reads or writes a row. It goes before the accesses of warps, at most every other cycle; a
-        write makes its line valid, and dirty unless `clean`.
+        write makes its line valid and dirty.
     row_data : payloads.row_data, in
         What was read, one cycle after the transfer.
+    clean : payloads.line_range, out
+        Lines that are not being written become clean from the next cycle on.
     """
 
     def __init__(self, g: Geometry):
         super().__init__({"valid": In(g.shared_lines), "dirty": In(g.shared_lines),
+                          "clean": Out(payload.line_range(g)),
                           "row": Out(stream.Signature(payload.row_access(g))),
                           "row_data": In(payload.row_data(g))})
 

@@ -32,6 +32,7 @@ from ..interfaces.preemption import (
     command,
     counters,
     engine_result,
+    entry_event,
     kernel_progress,
     resident_tb,
 )
@@ -113,6 +114,8 @@ class PreemptEngine(wiring.Component):
     kept : Signal(kernel_slots), out
         Vector: a TB of the kernel is saved, or its record stands in memory: a resume has to come
         before it runs again.
+    ended : preemption.entry_event, in
+        A TB has ended: its base is none any more.
     progress : array of preemption.kernel_progress, in
         Of each kernel, for its record.
     adopted : preemption.adoption, out
@@ -143,6 +146,7 @@ class PreemptEngine(wiring.Component):
     cancel: Signal
     flushing: Signal
     kept: Signal
+    ended: data.View
     progress: data.View
     adopted: data.View
     launch: Port
@@ -162,7 +166,7 @@ class PreemptEngine(wiring.Component):
             "claim": Out(g.tb_slots), "release": Out(payload.tb_event(g)),
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
             "withdraw": In(1), "cancel": In(1), "flushing": Out(1),
-            "kept": Out(g.kernel_slots),
+            "kept": Out(g.kernel_slots), "ended": In(entry_event(g)),
             "progress": In(data.ArrayLayout(kernel_progress(), g.kernel_slots)),
             "adopted": Out(adoption(g)),
             "launch": Out(WarpLaunchPort(g)), "core": Out(PreemptionPort(g)),
@@ -245,7 +249,7 @@ class PreemptEngine(wiring.Component):
             preempt.resident.eq(self.resident),
             preempt.stopped.eq(core.stop.stopped), preempt.exited.eq(core.stop.exited),
             save.stopped.eq(core.stop.stopped), save.exited.eq(core.stop.exited),
-            save.lines_valid.eq(core.shared.valid),
+            save.lines_valid.eq(core.shared.valid), save.lines_dirty.eq(core.shared.dirty),
             preempt.tally.eq(save.done), preempt.waiting.eq(save.waiting),
             preempt.flowing.eq(save.flowing),
             preempt.save_idle.eq(save.idle), save.save_data.eq(core.registers.read_data),
@@ -258,11 +262,15 @@ class PreemptEngine(wiring.Component):
         accepted = sequencer.accepted
         wiring.connect(m, resume.head, commit.head)
         m.d.comb += [
-            commit.ccb_base.eq(accepted.ccb_base),
+            commit.ccb_base.eq(accepted.ccb_base), commit.base.eq(accepted.checkpoint),
             commit.clear.eq(sequencer.clear),
             preempt.sending.eq(commit.sending), resume.saved.eq(saved.saved),
             saved.kernel.eq(accepted.kernel), saved.generation.eq(accepted.generation),
             saved.saving.eq(sequencer.saving), saved.event.eq(commit.event),
+            saved.incremental.eq(accepted.incremental & ~accepted.checkpoint & ~accepted.restart),
+            saved.ended.eq(self.ended), saved.chosen.eq(preempt.select),
+            preempt.base_crc.eq(saved.chosen_crc), preempt.bases.eq(saved.bases),
+            preempt.base_sides.eq(saved.base_sides),
             saved.start.eq(self.start), self.kept.eq(saved.kept),
         ]
         for part in (preempt, resume):
@@ -292,7 +300,7 @@ class PreemptEngine(wiring.Component):
             resume.restore_idle.eq(restore.idle & ~jobs.output.valid),
             resume.read_error.eq(reader.error), adopt.read_error.eq(reader.error),
             entries.clear.eq(resume.begin | adopt.clear), adopt.idle.eq(reader.idle),
-            registers.restore_predicate.eq(restore.restore_predicate), registers.mark_clean.eq(0),
+            registers.restore_predicate.eq(restore.restore_predicate), 
             self.core.warps.restore_uniform.eq(restore.restore_uniform),
         ]
         for part in (entries, restore):
@@ -389,7 +397,7 @@ class PreemptEngine(wiring.Component):
             counts.begin_restore.eq(sequencer.clear & sequencer.resume
                                     & ~sequencer.accepted.again), counts.tally.eq(save.done),
             counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped),
-            counts.released.eq(preempt.release.valid), counts.draining.eq(preempt.draining),
+            counts.released.eq(preempt.release.valid | preempt.clean.valid), counts.draining.eq(preempt.draining),
             counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),
             counts.read_valid.eq(sequencer.resuming & (
                 asked | resume.restore_job.valid & resume.restore_job.ready)),

@@ -288,7 +288,7 @@ class Preemption:
         on = bool(machine.resident(kernel))
         back = self._checkpoint and not kernel.saved
         kernel.others = on and not back
-        if not on and not back:
+        if not on and not self._checkpoint:
             write_record(machine, kernel, self._generation)
         over = kernel.done
         kernel.stopping = 0

@@ -175,7 +175,7 @@ class ExecutePipeline(wiring.Component):
                            getattr(write_back, f"{row.name}_write"))
         wiring.connect(m, wiring.flipped(self.state.restore_write), write_back.restore_write)
         m.d.comb += [
-            write_back.mark_clean.eq(self.state.mark_clean), registers.write.eq(write_back.write),
+            flags.clean.eq(self.state.clean), registers.write.eq(write_back.write),
             flags.write.eq(write_back.flag), write_back.flag_valid.eq(flags.write_valid),
             self.issue.release_register.eq(write_back.release),
             self.trace_write.eq(write_back.trace),

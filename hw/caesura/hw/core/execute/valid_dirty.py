@@ -3,7 +3,8 @@
 `valid` masks reads to zero, so that nothing of a former owner can be read; `dirty` selects what a
 checkpoint saves (docs/architecture.md, Valid and dirty bits). The rows stand in small memories read
 combinationally. Clearing a warp takes one cycle for all its registers: it sets the warp's bit in
-`fresh`, and a fresh warp's rows read as zero until its first write.
+`fresh`, and a fresh warp's rows read as zero until its first write. So it is with `tidy` and dirty
+bits alone.
 """
 
 from amaranth.hdl import Const, Module, Mux, Signal
@@ -25,8 +26,10 @@ class ValidDirty(wiring.Component):
     clear : in
         Makes all registers of `warp` invalid and clean from the next cycle. The warp must not be
         written in the same cycle.
+    clean : Signal(warps), in
+        Vector: makes all registers of warps clean from the next cycle; likewise.
     write : in
-        Sets the valid bit, and the dirty bit if `dirty`, of a register from the next cycle.
+        Sets the valid and the dirty bit of a register from the next cycle.
     write_valid : Signal(1), out
         Valid bit of ``write.register`` of ``write.warp``, whether or not ``write.valid``.
     read_warp, read_row : in, out
@@ -38,6 +41,7 @@ class ValidDirty(wiring.Component):
     """
 
     clear: data.View
+    clean: Signal
     write: data.View
     write_valid: Signal
     read_warp: Signal
@@ -52,8 +56,8 @@ class ValidDirty(wiring.Component):
         self.geometry = g
         warp = below(g.warps)
         super().__init__({
-            "clear": In(warp_event(g)),
-            "write": In(data.StructLayout({"valid": 1, "warp": warp, "register": 6, "dirty": 1})),
+            "clear": In(warp_event(g)), "clean": In(g.warps),
+            "write": In(data.StructLayout({"valid": 1, "warp": warp, "register": 6})),
             "write_valid": Out(1),
             "read_warp": In(warp), "read_row": Out(MAX_REGISTERS),
             "save_warp": In(warp), "save_row": Out(MAX_REGISTERS),
@@ -65,30 +69,30 @@ class ValidDirty(wiring.Component):
         m = Module()
         warps = self.geometry.warps
         fresh = Signal(warps, init=(1 << warps) - 1)
+        tidy = Signal(warps)
         bit = Signal(MAX_REGISTERS)
         old_valid = Signal(MAX_REGISTERS)
         old_dirty = Signal(MAX_REGISTERS)
         m.d.comb += bit.eq(Const(1, 1) << self.write.register)
 
-        for name, readers, old, mark in (
+        for name, readers, old, none in (
             ("valid", ((self.read_warp, self.read_row), (self.save_warp, self.save_row),
-                       (self.flags_select, self.flags_valid)), old_valid, bit),
-            ("dirty", ((self.flags_select, self.flags_dirty),), old_dirty,
-             Mux(self.write.dirty, bit, 0)),
+                       (self.flags_select, self.flags_valid)), old_valid, fresh),
+            ("dirty", ((self.flags_select, self.flags_dirty),), old_dirty, fresh | tidy),
         ):
             m.submodules[name] = rows = Memory(shape=MAX_REGISTERS, depth=warps, init=[])
             for warp, row in (*readers, (self.write.warp, old)):
                 port = rows.read_port(domain="comb")
                 m.d.comb += [port.addr.eq(warp),
-                             row.eq(Mux(fresh.bit_select(warp, 1), 0, port.data))]
+                             row.eq(Mux(none.bit_select(warp, 1), 0, port.data))]
             port = rows.write_port()
             m.d.comb += [port.addr.eq(self.write.warp),
-                         port.data.eq(old | mark), port.en.eq(self.write.valid)]
+                         port.data.eq(old | bit), port.en.eq(self.write.valid)]
 
         m.d.comb += self.write_valid.eq((old_valid & bit).any())
         cleared = Signal(warps)
         written = Signal(warps)
         m.d.comb += [cleared.eq(self.clear.valid << self.clear.warp),
                      written.eq(self.write.valid << self.write.warp)]
-        m.d.sync += fresh.eq(fresh & ~written | cleared)
+        m.d.sync += [fresh.eq(fresh & ~written | cleared), tidy.eq(tidy & ~written | self.clean)]
         return m

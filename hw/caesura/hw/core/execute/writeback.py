@@ -52,8 +52,6 @@ class WriteBack(wiring.Component):
     global_write, shared_write, constant_write, f64_write, sfu_write, exchange_write : in stream
     restore_write : in stream
         Beats of the `WRITERS` and of the preemption unit.
-    mark_clean : Signal(1), in
-        With `restore_write`: leave the dirty bit.
     accepting : Signal(1), in
         The pipeline can take an instruction in this cycle.
     throttle : Signal(1), out
@@ -62,7 +60,7 @@ class WriteBack(wiring.Component):
         Beat for the register file: an invalid register is written in all lanes, with 0 outside the
         mask.
     flag : out
-        Register whose valid (and dirty) bit is to be set: with the last beat of each register.
+        Register whose valid and dirty bits are to be set: with the last beat of each register.
     flag_valid : Signal(1), in
         Valid bit of ``flag.register``, combinational.
     release : out
@@ -79,7 +77,6 @@ class WriteBack(wiring.Component):
     sfu_write: stream.Interface
     exchange_write: stream.Interface
     restore_write: stream.Interface
-    mark_clean: Signal
     accepting: Signal
     throttle: Signal
     write: data.View
@@ -95,11 +92,11 @@ class WriteBack(wiring.Component):
             "result": In(data.StructLayout({"valid": 1, "kept": 1, "write": write})),
             **{f"{name}_write": In(stream.Signature(write)) for name in WRITERS},
             "restore_write": In(stream.Signature(write)),
-            "mark_clean": In(1), "accepting": In(1), "throttle": Out(1),
+            "accepting": In(1), "throttle": Out(1),
             "write": Out(data.StructLayout({
                 "valid": 1, "register": physical(g), "beat": below(g.beats),
                 "mask": g.lanes, "data": data.ArrayLayout(32, g.lanes)})),
-            "flag": Out(data.StructLayout({"valid": 1, "warp": warp, "register": 6, "dirty": 1})),
+            "flag": Out(data.StructLayout({"valid": 1, "warp": warp, "register": 6})),
             "flag_valid": In(1),
             "release": Out(register_release(g)),
             "trace": Out(data.StructLayout({"valid": 1, "write": write})),
@@ -121,7 +118,6 @@ class WriteBack(wiring.Component):
             self.write.mask.eq(chosen.mask | (~self.flag_valid).replicate(g.lanes)),
             self.flag.valid.eq(valid & final), self.flag.warp.eq(chosen.warp),
             self.flag.register.eq(chosen.register),
-            self.flag.dirty.eq(~(restoring & self.mark_clean)),
             self.trace.valid.eq(valid & ~restoring),
             self.trace.write.eq(chosen), self.trace.write.data.eq(masked),
             self.release.warp.eq(chosen.warp), self.release.register.eq(chosen.register),

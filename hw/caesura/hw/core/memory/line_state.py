@@ -22,13 +22,16 @@ class LineState(wiring.Component):
     ----------
     clear : In
         Lines `first` to ``first + count - 1`` become invalid and clean.
+    clean : In
+        Lines `first` to ``first + count - 1`` become clean.
     mark : In
-        `line` becomes valid, and `dirty` if that is set; wins over `clear`.
+        `line` becomes valid and dirty; wins over `clear` and `clean`.
     valid, dirty : Signal(shared_lines), out
-        Updated one cycle after `clear` and `mark`.
+        Updated one cycle after `clear`, `clean` and `mark`.
     """
 
     clear: data.View
+    clean: data.View
     mark: data.View
     valid: Signal
     dirty: Signal
@@ -36,8 +39,8 @@ class LineState(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "clear": In(line_range(g)),
-            "mark": In(data.StructLayout({"valid": 1, "line": below(g.shared_lines), "dirty": 1})),
+            "clear": In(line_range(g)), "clean": In(line_range(g)),
+            "mark": In(data.StructLayout({"valid": 1, "line": below(g.shared_lines)})),
             "valid": Out(g.shared_lines),
             "dirty": Out(g.shared_lines),
         })
@@ -45,24 +48,29 @@ class LineState(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lines = self.geometry.shared_lines
-        everything = Const((1 << lines) - 1, lines)
-        kept = Signal(lines)
+        kept, dirt = self._outside(m, self.clear), self._outside(m, self.clean)
         marked = Signal(lines)
-        m.d.comb += kept.eq(everything)
-        with m.If(self.clear.valid):
-            from_first = Signal(range(lines + 1))
-            from_end = Signal(range(lines + 1))
-            m.d.comb += [from_first.eq(lines - self.clear.first),
-                         from_end.eq(from_first - self.clear.count),
-                         kept.eq(~(everything >> from_end) | (everything >> from_first))]
         with m.If(self.mark.valid):
             for group, low in enumerate(range(0, lines, GROUP)):
                 m.d.comb += marked[low:low + GROUP].eq(
                     Mux(self.mark.line[GROUP_BITS:] == group,
                         Const(1, GROUP) << self.mark.line[:GROUP_BITS], 0))
         m.d.sync += [self.valid.eq(self.valid & kept | marked),
-                     self.dirty.eq(self.dirty & kept | Mux(self.mark.dirty, marked, 0))]
+                     self.dirty.eq(self.dirty & kept & dirt | marked)]
         return m
+
+    def _outside(self, m, span):
+        """Return the vector of the lines that are not in a range."""
+        lines = self.geometry.shared_lines
+        everything = Const((1 << lines) - 1, lines)
+        outside = Signal(lines)
+        m.d.comb += outside.eq(everything)
+        with m.If(span.valid):
+            from_first = Signal(range(lines + 1))
+            from_end = Signal(range(lines + 1))
+            m.d.comb += [from_first.eq(lines - span.first), from_end.eq(from_first - span.count),
+                         outside.eq(~(everything >> from_end) | (everything >> from_first))]
+        return outside
 
 
 def look_up_bit(m, target, vector, position):

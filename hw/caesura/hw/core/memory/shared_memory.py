@@ -117,7 +117,7 @@ class SharedMemory(wiring.Component):
         m.submodules.atomics = atomics = SharedAtomics(g, self.rows)
         wiring.connect(m, wiring.flipped(self.access.op), queue.op)
         m.d.comb += [self.completion.room.eq(queue.room), queue.beyond.eq(self._beyond(m)),
-                     lines.clear.eq(self.clear),
+                     lines.clear.eq(self.clear), lines.clean.eq(self.state.clean),
                      self.state.valid.eq(lines.valid), self.state.dirty.eq(lines.dirty),
                      self.trace_atomic.eq(atomics.trace), atomics.data.eq(queue.data)]
         selected = Signal(_pass(g))
@@ -277,7 +277,7 @@ class SharedMemory(wiring.Component):
         with m.If(active):
             m.d.comb += chosen.eq(select(lowest(unprepared), line))
             look_up_bit(m, known, lines.valid, chosen)
-            m.d.comb += [lines.mark.line.eq(chosen), lines.mark.dirty.eq(1),
+            m.d.comb += [lines.mark.line.eq(chosen),
                          lines.mark.valid.eq(~fill.valid | (count == rows - 1))]
         with m.If(fill.valid):
             m.d.sync += count.eq(Mux(count == rows - 1, 0, count + 1))
@@ -300,8 +300,7 @@ class SharedMemory(wiring.Component):
         m.d.comb += [claim.eq(port.valid & turn), port.ready.eq(turn & free & ~busy),
                      go.eq(port.valid & port.ready), read.eq(go & ~row.write)]
         with m.If(go & row.write):
-            m.d.comb += [lines.mark.line.eq(line),
-                         lines.mark.dirty.eq(~row.clean), lines.mark.valid.eq(1)]
+            m.d.comb += [lines.mark.line.eq(line), lines.mark.valid.eq(1)]
         return claim, go, read
 
     def _row_data(self, m, words, lines, read):

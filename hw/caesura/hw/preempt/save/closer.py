@@ -36,8 +36,8 @@ def closing_job(g: Geometry) -> data.StructLayout:
     """A TB whose records and lines are all listed.
 
     Unless something was `written`, it has no stream. `records` are in the stream, those in `listed`
-    (a bit a record, `items` in all) with registers; `shared_words` are the words of metadata before
-    the bitmap of shared lines, 0 if there is none.
+    (a bit a record, `items` in all) with registers. It goes to a side; an `increment` is that of
+    the base with the checksum `base_crc`.
     """
     count = range(g.max_block_warps + 1)
     return data.StructLayout({
@@ -45,18 +45,18 @@ def closing_job(g: Geometry) -> data.StructLayout:
         "bank": 1, "ended": 1, "written": 1, "live_warps": 32,
         "records": count, "items": count, "listed": g.max_block_warps, "registers": 32,
         "lines": range(g.shared_lines + 1),
-        "metadata_words": WORD_COUNT_BITS, "shared_words": WORD_COUNT_BITS,
+        "metadata_words": WORD_COUNT_BITS, "side": 1, "increment": 1, "base_crc": 32,
         "launch_id": 32, "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "local_base": ADDRESS_BITS})
 
 
 def save_tally(g: Geometry) -> data.StructLayout:
-    """The stream of TB `tb`, of CCB entry `entry`, has been written out, or the TB has `ended` by
+    """The stream of TB `tb`, of CCB entry `entry` on a side, has been written out, or the TB has `ended` by
     itself; `valid` for one cycle.
 
     With it what was saved: bytes of the stream, registers, lines, warps.
     """
     return data.StructLayout({"valid": 1, "ended": 1, "tb": below(g.tb_slots),
-                              "entry": below(g.tb_slots), "data_bytes": 32, "metadata_bytes": 32,
+                              "entry": below(g.tb_slots), "side": 1, "data_bytes": 32, "metadata_bytes": 32,
                               "registers": 32, "lines": 32, "warps": 32})
 
 
@@ -125,7 +125,7 @@ class Closer(wiring.Component):
         body = Signal(32 * CHUNK_WORDS * parts)
         m.submodules.table_checksum = table = Checksum(CHUNK_WORDS)
         m.d.comb += [
-            body.eq(self._body(m, job, data_words, metadata_words, collected.words, table.crc)),
+            body.eq(self._body(m, job, data_words, metadata_words, table.crc)),
             self.stream_words.eq(data_words + job.metadata_words),
             table.start.eq((number == 0) & (part == 0)), table.data.eq(Value.cast(out.words)),
         ]
@@ -133,6 +133,7 @@ class Closer(wiring.Component):
             collected.eq(self.collected[job.bank]),
             self.select.record.eq(number), self.select.bank.eq(job.bank),
             self.done.ended.eq(job.ended), self.done.tb.eq(job.tb), self.done.entry.eq(job.entry),
+            self.done.side.eq(job.side),
             self.done.data_bytes.eq(data_words * WORD_BYTES),
             self.done.metadata_bytes.eq(metadata_words * WORD_BYTES),
             self.done.registers.eq(job.registers),
@@ -176,8 +177,10 @@ class Closer(wiring.Component):
                         with m.If(~job.ended):
                             m.next = "HEAD"
             with m.State("HEAD"):
-                head = to_words(CCB_ENTRY, state=State.COMPLETE, version=VERSION)
-                m.d.comb += [self.chunk.valid.eq(1), out.words[0].eq(head[0]), self.bounded.eq(1),
+                whole, base = (to_words(CCB_ENTRY, state=state, version=VERSION)[0]
+                               for state in (State.COMPLETE, State.BASE))
+                m.d.comb += [self.chunk.valid.eq(1),
+                             out.words[0].eq(Mux(self.accepted.checkpoint, base, whole)), self.bounded.eq(1),
                              out.count.eq(HEAD_BYTES // WORD_BYTES), out.skip.eq(1)]
                 with m.If(self.chunk.ready):
                     m.next = "BODY"
@@ -198,7 +201,7 @@ class Closer(wiring.Component):
                 m.next = "IDLE"
         return m
 
-    def _body(self, m, job, data_words, metadata_words, register_words, table_crc):
+    def _body(self, m, job, data_words, metadata_words, table_crc):
         """Return words 2 to 15 of the entry."""
         s = self.accepted
         body = Signal(CCB_ENTRY)
@@ -209,10 +212,9 @@ class Closer(wiring.Component):
             body.registers.eq(s.registers), body.warps.eq(s.warps),
             body.geometry_hash.eq(self.geometry.hash), body.generation.eq(s.generation),
             body.stream_crc.eq(self.stream_crc), body.table_crc.eq(table_crc),
+            body.incremental.eq(job.increment),
+            body.base_crc.eq(Mux(job.increment, job.base_crc, 0)),
         ]
         m.d.comb += [body[name].eq(job[name]) for name in ("launch_id", "ctaid_x", "ctaid_y",
                                                            "ctaid_z", "live_warps", "local_base")]
-        with m.If(s.lines != 0):
-            m.d.comb += body.shared_image.eq(job.area
-                                             + (job.shared_words + register_words) * WORD_BYTES)
         return body.as_value()[8 * HEAD_BYTES:]

@@ -36,24 +36,28 @@ NUMBER_BITS = 16
 
 
 def head(g: Geometry) -> data.StructLayout:
-    """A new state for CCB entry `entry`, with its checksum if it is `State.COMPLETE`."""
-    return data.StructLayout({"entry": below(g.tb_slots), "state": 8, "crc": 32})
+    """A new state for CCB entry `entry` on a side, with its checksum unless it is
+    `State.DEMOTED`."""
+    return data.StructLayout({"entry": below(g.tb_slots), "side": 1, "state": 8, "crc": 32})
 
 
 def head_event(g: Geometry) -> data.StructLayout:
-    """The head of `entry` with `state` was acknowledged; `valid` for one cycle.
+    """The head of `entry` on a side with `state` (and `crc`) was acknowledged; `valid` for one
+    cycle.
 
     It is an `error` if the head failed, or any write before the head of an entry just saved.
     """
-    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "state": 8, "error": 1})
+    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "side": 1, "state": 8,
+                              "crc": 32, "error": 1})
 
 
 class Committer(wiring.Component):
     """Merges heads and data bursts onto the write port and carries out the commit protocol.
 
-    Behind the `final` burst of an entry its `State.COMPLETE` head is written, unless a write has
-    failed by then. Other heads go before data bursts. Of a head with another state only the byte of
-    the state is written: it is the old one or the new one, whatever becomes of the write.
+    Behind the `final` burst of an entry its head is written, `State.COMPLETE` or `State.BASE`,
+    unless a write has failed by then. Other heads go before data bursts. Of one that is
+    `State.DEMOTED` only the byte of the state is written: it is the old one or the new one,
+    whatever becomes of the write.
 
     With `cancel` nothing more is requested; bursts that were granted are ended with beats that
     write nothing.
@@ -66,6 +70,8 @@ class Committer(wiring.Component):
     ----------
     ccb_base : Signal, in
         Of the kernel in hand; constant until `idle`.
+    base : Signal, in
+        What is saved are bases; likewise.
     clear : Signal, in
         A command begins: forgets `error`.
     cancel : Signal, in
@@ -86,6 +92,7 @@ class Committer(wiring.Component):
     """
 
     ccb_base: Signal
+    base: Signal
     clear: Signal
     cancel: Signal
     burst: stream.Interface
@@ -100,7 +107,7 @@ class Committer(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "ccb_base": In(ADDRESS_BITS), "clear": In(1), "cancel": In(1),
+            "ccb_base": In(ADDRESS_BITS), "base": In(1), "clear": In(1), "cancel": In(1),
             "burst": In(stream.Signature(data_burst(g))),
             "data": In(stream.Signature(write_data(g))),
             "head": In(stream.Signature(head(g))), "event": Out(head_event(g)),
@@ -108,9 +115,9 @@ class Committer(wiring.Component):
         })
         self._request = data.StructLayout({
             "address": ADDRESS_BITS, "extra_beats": range(g.burst_beats), "head": 1, "saved": 1,
-            "entry": below(g.tb_slots), "state": 8, "crc": 32})
-        self._mark = data.StructLayout({"entry": below(g.tb_slots), "saved": 1,
-                                        "state": 8, "number": NUMBER_BITS})
+            "entry": below(g.tb_slots), "side": 1, "state": 8, "crc": 32})
+        self._mark = data.StructLayout({"entry": below(g.tb_slots), "side": 1, "saved": 1,
+                                        "state": 8, "crc": 32, "number": NUMBER_BITS})
 
     def elaborate(self, platform):
         m = Module()
@@ -131,9 +138,8 @@ class Committer(wiring.Component):
             out.payload.extra_beats.eq(request.extra_beats),
             grants.input.valid.eq(sent), grants.input.payload.eq(request),
             marks.input.valid.eq(sent & request.head),
-            marks.input.payload.entry.eq(request.entry),
-            marks.input.payload.saved.eq(request.saved),
-            marks.input.payload.state.eq(request.state), marks.input.payload.number.eq(issued),
+            *(marks.input.payload[name].eq(request[name])
+              for name in ("entry", "side", "saved", "state", "crc")), marks.input.payload.number.eq(issued),
         ]
         with m.If(sent):
             m.d.sync += issued.eq(issued + 1)
@@ -168,15 +174,17 @@ class Committer(wiring.Component):
                 m.d.sync += [request.address.eq(burst.address),
                              request.extra_beats.eq(burst.extra_beats), request.head.eq(0),
                              request.entry.eq(burst.entry), completes.eq(burst.final),
-                             complete.entry.eq(burst.entry), complete.crc.eq(burst.crc),
-                             complete.state.eq(State.COMPLETE)]
+                             complete.entry.eq(burst.entry), complete.side.eq(burst.side),
+                             complete.crc.eq(burst.crc),
+                             complete.state.eq(Mux(self.base, State.BASE, State.COMPLETE))]
             with m.Else():
                 m.d.sync += [
-                    request.address.eq(self.ccb_base + chosen.entry * ENTRY_BYTES),
-                    request.extra_beats.eq(Mux(chosen.state == State.COMPLETE,
-                                               max(1, HEAD_BYTES // g.bus_bytes) - 1, 0)),
+                    request.address.eq(self.ccb_base + ENTRY_BYTES * (
+                        chosen.entry + Mux(chosen.side, g.tb_slots, 0))),
+                    request.extra_beats.eq(Mux(chosen.state == State.DEMOTED, 0,
+                                               max(1, HEAD_BYTES // g.bus_bytes) - 1)),
                     request.head.eq(1), request.saved.eq(take_complete),
-                    *(request[name].eq(chosen[name]) for name in ("entry", "state", "crc"))]
+                    *(request[name].eq(chosen[name]) for name in ("entry", "side", "state", "crc"))]
         with m.If(self.cancel):
             m.d.sync += [valid.eq(0), completes.eq(0)]
         return completes | self.head.valid | self.burst.valid
@@ -199,8 +207,8 @@ class Committer(wiring.Component):
         with m.If(of.head):
             m.d.comb += [beat.payload.data.eq(words >> 8 * g.bus_bytes * count
                                               if g.bus_bytes < HEAD_BYTES else words),
-                         beat.payload.strobe.eq(Mux(of.state == State.COMPLETE,
-                                                    (1 << HEAD_BYTES) - 1, 1))]
+                         beat.payload.strobe.eq(Mux(of.state == State.DEMOTED, 1,
+                                                    (1 << HEAD_BYTES) - 1))]
         with m.Else():
             m.d.comb += [beat.payload.data.eq(self.data.payload.data),
                          beat.payload.strobe.eq(self.data.payload.strobe)]
@@ -219,7 +227,7 @@ class Committer(wiring.Component):
             ack.ready.eq(1), failed.eq(ack.valid & ack.payload.error),
             marked.eq(ack.valid & marks.valid & (mark.number == number)),
             marks.ready.eq(marked), self.event.valid.eq(marked & ~self.cancel),
-            self.event.entry.eq(mark.entry), self.event.state.eq(mark.state),
+            *(self.event[name].eq(mark[name]) for name in ("entry", "side", "state", "crc")),
             self.event.error.eq(failed | mark.saved & self.error),
         ]
         with m.If(ack.valid):

@@ -64,7 +64,7 @@ class SavePipeline(wiring.Component):
         The next TB.
     done : closing.save_tally, out
         A TB's stream has been closed, and what was saved of it; `valid` for one cycle.
-    stopped, exited, lines_valid : Signal, in; warps : WarpSavePort, out
+    stopped, exited, lines_valid, lines_dirty : Signal, in; warps : WarpSavePort, out
     flags : RegisterFlagsPort, out
         As in `RecordWriter`.
     save_read, row : stream, out; save_data, row_data : in
@@ -88,6 +88,7 @@ class SavePipeline(wiring.Component):
     warps: Port
     flags: Port
     lines_valid: Signal
+    lines_dirty: Signal
     save_read: stream.Interface
     save_data: data.View
     row: stream.Interface
@@ -105,7 +106,7 @@ class SavePipeline(wiring.Component):
             "done": Out(save_tally(g)),
             "stopped": In(g.warps), "exited": In(g.warps),
             "warps": Out(WarpSavePort(g)), "flags": Out(RegisterFlagsPort(g)),
-            "lines_valid": In(g.shared_lines),
+            "lines_valid": In(g.shared_lines), "lines_dirty": In(g.shared_lines),
             "save_read": Out(stream.Signature(register_read(g))), "save_data": In(register_data(g)),
             "row": Out(stream.Signature(row_access(g))), "row_data": In(row_data(g)),
             "burst": Out(stream.Signature(data_burst(g))),
@@ -163,7 +164,7 @@ class SavePipeline(wiring.Component):
             closer.stream_crc.eq(sealer.stream_crc), writer.crc.eq(sealer.entry_crc),
             self.done.eq(closer.done), self.waiting.eq(records.waiting),
             records.stopped.eq(self.stopped), records.exited.eq(self.exited),
-            records.lines_valid.eq(self.lines_valid),
+            records.lines_valid.eq(self.lines_valid), records.lines_dirty.eq(self.lines_dirty),
         ]
         wiring.connect(m, records.warps, wiring.flipped(self.warps))
         wiring.connect(m, records.flags, wiring.flipped(self.flags))

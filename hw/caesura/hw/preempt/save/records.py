@@ -58,8 +58,10 @@ def piece(g: Geometry) -> data.StructLayout:
 
 
 def save_target(g: Geometry) -> data.StructLayout:
-    """A TB to be saved, its slot and its row of the TB table."""
-    return data.StructLayout({"tb": below(g.tb_slots), "row": resident_tb(g)})
+    """A TB to be saved, its slot and its row of the TB table, and the side on which it is; of an
+    `increment` what is not in the base, whose checksum is `base_crc`."""
+    return data.StructLayout({"tb": below(g.tb_slots), "row": resident_tb(g), "side": 1,
+                              "increment": 1, "base_crc": 32})
 
 
 class _Registers:
@@ -69,6 +71,9 @@ class _Registers:
         # The TB in hand: its slot, its row of the TB table, its area, and its warps saved so far.
         self.tb = Signal(below(g.tb_slots))
         self.row = Signal(resident_tb(g))
+        self.side = Signal()
+        self.increment = Signal()
+        self.base_crc = Signal(32)
         self.area = Signal(ADDRESS_BITS)
         self.saved = Signal(g.warps)
         self.ready = Signal(g.warps)  # of its warps those that can be saved
@@ -96,7 +101,6 @@ class _Registers:
         self.lines = Signal(range(g.shared_lines + 1))
         # What the `Closer` is told.
         self.metadata_words = Signal(WORD_COUNT_BITS)
-        self.shared_words = Signal(WORD_COUNT_BITS)
         self.records = Signal(range(g.max_block_warps + 1))
         self.items = Signal(range(g.max_block_warps + 1))
         self.listed = Signal(g.max_block_warps)
@@ -145,9 +149,9 @@ class RecordWriter(wiring.Component):
     warps : WarpSavePort, out
         Control state and uniform registers of the warp in hand.
     flags : RegisterFlagsPort, out
-        Its valid registers and its predicates.
-    lines_valid : Signal(shared_lines), in
-        Vector: lines of shared memory that hold something.
+        Its valid and dirty registers and its predicates.
+    lines_valid, lines_dirty : Signal(shared_lines), in
+        Vectors: lines of shared memory that hold something; that are not in the base.
     """
 
     accepted: data.View
@@ -158,6 +162,7 @@ class RecordWriter(wiring.Component):
     warps: Port
     flags: Port
     lines_valid: Signal
+    lines_dirty: Signal
     job: stream.Interface
     chunk: stream.Interface
     registers: stream.Interface
@@ -172,7 +177,7 @@ class RecordWriter(wiring.Component):
             "close": Out(stream.Signature(closing_job(g))),
             "stopped": In(g.warps), "exited": In(g.warps),
             "warps": Out(WarpSavePort(g)), "flags": Out(RegisterFlagsPort(g)),
-            "lines_valid": In(g.shared_lines),
+            "lines_valid": In(g.shared_lines), "lines_dirty": In(g.shared_lines),
             "job": Out(stream.Signature(write_job(g))),
             "chunk": Out(stream.Signature(chunk(piece(g)))),
             "registers": Out(stream.Signature(register_item(g))),
@@ -211,14 +216,14 @@ class RecordWriter(wiring.Component):
         """Offer the facts that the `Closer` needs."""
         close = self.close.payload
         m.d.comb += [
-            close.tb.eq(regs.tb), close.area.eq(regs.area),
+            close.tb.eq(regs.tb), close.area.eq(regs.area), close.side.eq(regs.side),
+            close.increment.eq(regs.increment), close.base_crc.eq(regs.base_crc),
             close.bank.eq(regs.bank), close.ended.eq(regs.ended),
             close.written.eq(regs.saved.any()),
             close.live_warps.eq(regs.live_warps), close.records.eq(regs.records),
             close.listed.eq(regs.listed), close.items.eq(regs.items),
             close.registers.eq(regs.registers),
-            close.metadata_words.eq(regs.metadata_words),
-            close.shared_words.eq(regs.shared_words), close.lines.eq(regs.lines),
+            close.metadata_words.eq(regs.metadata_words), close.lines.eq(regs.lines),
         ]
         m.d.comb += [close[name].eq(regs.row[name])
                      for name in ("entry", "launch_id", "ctaid_x", "ctaid_y", "ctaid_z",
@@ -246,13 +251,17 @@ class RecordWriter(wiring.Component):
             m.d.sync += [
                 regs.tb.eq(self.target.payload.tb),
                 row.eq(self.target.payload.row), regs.saved.eq(0),
-                regs.live_warps.eq(0), regs.metadata_words.eq(0), regs.shared_words.eq(0),
+                *(regs_of.eq(self.target.payload[name]) for name, regs_of in (
+                    ("side", regs.side), ("increment", regs.increment),
+                    ("base_crc", regs.base_crc))),
+                regs.live_warps.eq(0), regs.metadata_words.eq(0),
                 regs.registers.eq(0), regs.lines.eq(0), regs.group.eq(0), regs.records.eq(0),
                 regs.items.eq(0), regs.listed.eq(0), regs.ended.eq(0), regs.before.eq(0)]
             with m.If(self.target.valid):
                 m.next = "OPEN"
         with m.State("OPEN"):
-            m.d.sync += regs.area.eq(area_address(g, s.ccb_base, s.area_bytes, row.entry))
+            m.d.sync += regs.area.eq(area_address(
+                g, s.ccb_base, s.area_bytes, row.entry + Mux(regs.side, g.tb_slots, 0)))
             m.next = "WARP"
         with m.State("WARP"):
             m.d.comb += self.waiting.eq(running.any() & ~ready.any())
@@ -267,11 +276,11 @@ class RecordWriter(wiring.Component):
                     m.d.sync += regs.ended.eq(1)
                     m.next = "CLOSE"
                 with m.Elif(s.lines != 0):
-                    m.d.sync += regs.shared_words.eq(regs.metadata_words)
                     m.next = "BITMAP"
         with m.State("STREAM"):
             m.d.comb += [self.job.payload.address.eq(regs.area),
-                         self.job.payload.entry.eq(regs.row.entry), self.job.valid.eq(1)]
+                         self.job.payload.entry.eq(regs.row.entry),
+                         self.job.payload.side.eq(regs.side), self.job.valid.eq(1)]
             with m.If(self.job.ready):
                 m.next = "VIEW"
 
@@ -280,6 +289,7 @@ class RecordWriter(wiring.Component):
         s, item = self.accepted, self.registers.payload
         live = Signal(MAX_REGISTERS)
         everything = Signal()  # the vector says nothing
+        wanted = Signal(MAX_REGISTERS)  # registers that a whole image has
         bits = Signal(LIVE_BITS)
         scalars = Signal(PREDICATES + UNIFORMS)  # live predicates, then uniform registers
         saved = ((scalars | s.scramble.replicate(len(scalars)))
@@ -292,16 +302,19 @@ class RecordWriter(wiring.Component):
             live.eq(Cat(view.live_vector[:LIVE_REST],
                         view.live_vector[LIVE_REST].replicate(MAX_REGISTERS - LIVE_REST))
                     | view.between.replicate(MAX_REGISTERS)),
+            wanted.eq(s.allocated),
         ]
+        with m.If(has(s.mechanism, Capability.SAVES_LIVE_ONLY)):
+            m.d.comb += wanted.eq(s.allocated & live & (
+                self.flags.valid | s.scramble.replicate(MAX_REGISTERS)))
         with m.State("VIEW"):
             m.d.sync += [regs.valid.eq(self.flags.valid),
                          regs.predicates.eq(self.flags.predicates_written & saved[:PREDICATES]),
                          regs.uniforms.eq(uniforms), regs.all_uniforms.eq(uniforms),
-                         regs.headed.eq(0), regs.mask.eq(s.allocated),
+                         regs.headed.eq(0), regs.mask.eq(wanted),
                          regs.below.pc.eq(PC_NONE), regs.below.reconv.eq(PC_NONE)]
-            with m.If(has(s.mechanism, Capability.SAVES_LIVE_ONLY)):
-                m.d.sync += regs.mask.eq(s.allocated & live & (
-                    self.flags.valid | s.scramble.replicate(MAX_REGISTERS)))
+            with m.If(regs.increment):
+                m.d.sync += regs.mask.eq(wanted & ~(self.flags.valid & ~self.flags.dirty))
             with m.If(self._restart):
                 m.d.sync += regs.mask.eq(0)
             m.next = "ITEM"
@@ -446,15 +459,18 @@ class RecordWriter(wiring.Component):
         left = Signal(range(g.shared_lines + 1))  # lines from there to the TB's end
         bits = Signal(GROUP)  # lines saved
         written = Signal(GROUP)  # lines that are valid
+        dirty = Signal(GROUP)
         total = Signal.like(regs.lines)  # lines listed up to here
         last = Signal()  # the last group
         m.d.comb += [
             first.eq(regs.row.first_line + regs.group * GROUP),
             left.eq(s.lines - regs.group * GROUP),
             last.eq(left <= GROUP), written.eq(self.lines_valid.bit_select(first, GROUP)),
+            dirty.eq(self.lines_dirty.bit_select(first, GROUP)),
             bits.eq(Mux(last, (Const(1, 1) << left[:6]) - 1, ~Const(0, GROUP))
                     & (written | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY).replicate(GROUP))
-                    & ~self._restart.replicate(GROUP)),
+                    & ~self._restart.replicate(GROUP)
+                    & ~(written & ~dirty & regs.increment.replicate(GROUP))),
             total.eq(regs.lines + popcount(bits)),
         ]
         with m.State("BITMAP"):
@@ -480,9 +496,9 @@ class RecordWriter(wiring.Component):
                 m.next = "BODY"
         with m.State("BODY"):
             m.d.comb += [self.job.valid.eq(~regs.ended), self.job.payload.entry.eq(regs.row.entry),
-                         self.job.payload.address.eq(
-                             s.ccb_base + regs.row.entry * ENTRY_BYTES
-                             + HEAD_BYTES - skip)]
+                         self.job.payload.side.eq(regs.side),
+                         self.job.payload.address.eq(s.ccb_base + HEAD_BYTES - skip + ENTRY_BYTES * (
+                             regs.row.entry + Mux(regs.side, self.geometry.tb_slots, 0)))]
             with m.If(regs.ended | self.job.ready):
                 m.next = "CLOSE"
         with m.State("CLOSE"):

@@ -15,13 +15,13 @@ __all__ = ["write_job", "data_burst", "write_data", "SegmentWriter"]
 
 def write_job(g: Geometry) -> data.StructLayout:
     """Start address of a unit, a multiple of `bus_bytes`, and the CCB entry it belongs to."""
-    return data.StructLayout({"address": ADDRESS_BITS, "entry": below(g.tb_slots)})
+    return data.StructLayout({"address": ADDRESS_BITS, "entry": below(g.tb_slots), "side": 1})
 
 
 def data_burst(g: Geometry) -> data.StructLayout:
-    """A burst of entry `entry`; `final` is its last, with the checksum of the entry."""
+    """A burst of entry `entry` on a side; `final` is its last, with the checksum of the entry."""
     return data.StructLayout({"address": ADDRESS_BITS, "extra_beats": range(g.burst_beats),
-                              "entry": below(g.tb_slots), "final": 1, "crc": 32})
+                              "entry": below(g.tb_slots), "side": 1, "final": 1, "crc": 32})
 
 
 def write_data(g: Geometry) -> data.StructLayout:
@@ -84,6 +84,7 @@ class SegmentWriter(wiring.Component):
         first = Signal(ADDRESS_BITS)
         count = Signal(range(g.burst_beats + 1))
         entry = Signal(below(g.tb_slots))
+        side = Signal()
         beat = self.beat.payload
         stored = Signal()
         closes = Signal()
@@ -101,12 +102,14 @@ class SegmentWriter(wiring.Component):
             beats.input.payload.strobe.eq(Cat(bit.replicate(WORD_BYTES) for bit in beat.strobe)),
             bursts.input.payload.address.eq(Mux(count == 0, address, first)),
             bursts.input.payload.extra_beats.eq(total - 1), bursts.input.payload.entry.eq(entry),
+            bursts.input.payload.side.eq(side),
             bursts.input.payload.final.eq(beat.flush & beat.tag),
             bursts.input.payload.crc.eq(self.crc),
         ]
         with m.If(~opened & self.job.valid):
             m.d.sync += [opened.eq(1), address.eq(self.job.payload.address),
-                         entry.eq(self.job.payload.entry), count.eq(0)]
+                         entry.eq(self.job.payload.entry), side.eq(self.job.payload.side),
+                         count.eq(0)]
         with m.If(go):
             m.d.sync += count.eq(Mux(closes, 0, total))
             with m.If(stored):

@@ -44,6 +44,9 @@ class PreemptSequencer(wiring.Component):
     no resume looks at one that was not committed (`SavedEntries`). So it is when the preempt is
     withdrawn; warps of the TBs that are begun then stop at once.
 
+    With ``accepted.checkpoint`` TBs are not released: what they have is clean when it is committed,
+    and they run on from the next cycle.
+
     A TB that a failed resume has left in its room has never been started: it stays there for the
     next resume, and the preempt says so with `CommandError.BUS_ERROR`.
 
@@ -66,8 +69,14 @@ class PreemptSequencer(wiring.Component):
         Vectors: those of them that are to stop, and at once.
     claim : Signal(tb_slots), out
         Vector: TBs that are being saved.
+    bases, base_sides : Signal(tb_slots), in
+        Vectors: entries whose TB has a base, and on which side.
+    select : Signal, out; base_crc : Signal(32), in
+        The checksum of the base of an entry. Combinational.
     release : out
         A saved TB whose resources are to be freed; `valid` for one cycle.
+    clean : out
+        A TB that was saved as a base, likewise.
     dropped : Signal, out
         A claim ends, with or without a release.
     done : out
@@ -90,6 +99,11 @@ class PreemptSequencer(wiring.Component):
     wanted: Signal
     urgent: Signal
     claim: Signal
+    bases: Signal
+    base_sides: Signal
+    select: Signal
+    base_crc: Signal
+    clean: data.View
     release: data.View
     dropped: Signal
     done: data.View
@@ -111,7 +125,9 @@ class PreemptSequencer(wiring.Component):
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)), "stopped": In(g.warps),
             "exited": In(g.warps), "withdraw": In(1), "ours": Out(g.tb_slots),
             "wanted": Out(g.tb_slots), "urgent": Out(g.tb_slots), "claim": Out(g.tb_slots),
-            "release": Out(tb_event(g)), "dropped": Out(1),
+            "bases": In(g.tb_slots), "base_sides": In(g.tb_slots),
+            "select": Out(below(g.tb_slots)), "base_crc": In(32),
+            "release": Out(tb_event(g)), "clean": Out(tb_event(g)), "dropped": Out(1),
             "done": Out(engine_result()), "draining": Out(1),
             "target": Out(stream.Signature(save_target(g))), "tally": In(save_tally(g)),
             "waiting": In(1), "flowing": In(1), "save_idle": In(1),
@@ -139,7 +155,8 @@ class PreemptSequencer(wiring.Component):
         ]
         stops = Signal()  # no further TB is begun
         m.d.comb += [stops.eq(self.write_error | self.withdraw),
-                     self.wanted.eq(self.ours & Mux(self.withdraw, tbs.begun, ~0)),
+                     self.wanted.eq(self.ours & Mux(self.withdraw, tbs.begun, ~0)
+                                    & ~Mux(self.accepted.checkpoint, tbs.finished, 0)),
                      self.urgent.eq(Mux(self.withdraw, self.wanted, 0))]
         self._claims(m, tbs, active, rows, stops)
         chosen = self._choose(m, tbs, active, stops)
@@ -165,7 +182,7 @@ class PreemptSequencer(wiring.Component):
         slot = Signal.like(self.claim)  # the TB whose entry was written
         committed = Signal.like(self.claim)
         ended = Signal.like(self.claim)
-        completed = active & event.valid & (event.state == State.COMPLETE) & ~event.error
+        completed = active & event.valid & (event.state != State.DEMOTED) & ~event.error
         m.d.comb += [
             slot.eq(Cat(row.valid & (row.kernel == self.accepted.kernel)
                         & (row.entry == event.entry) for row in rows)),
@@ -173,7 +190,9 @@ class PreemptSequencer(wiring.Component):
             committed.eq(Mux(completed, slot, 0)),
             ended.eq(tbs.early | Mux(self.tally.valid & self.tally.ended, 1 << self.tally.tb, 0)),
             self.dropped.eq((committed | ended).any()),
-            self.release.valid.eq(committed.any()), self.release.tb.eq(encode(committed)),
+            self.release.valid.eq(committed.any() & ~self.accepted.checkpoint),
+            self.clean.valid.eq(committed.any() & self.accepted.checkpoint),
+            self.release.tb.eq(encode(committed)), self.clean.tb.eq(self.release.tb),
         ]
         gone = committed | ended
         m.d.sync += [self.claim.eq((self.claim | tbs.new) & ~gone),
@@ -201,6 +220,7 @@ class PreemptSequencer(wiring.Component):
             self.target.valid.eq(chosen), self.target.payload.tb.eq(tb),
             self.target.payload.row.eq(self.resident[tb]),
         ]
+        self._side(m)
         m.d.sync += tbs.begun.eq(tbs.begun | tbs.early | Mux(take, 1 << pick, 0))
         with m.If(take):
             m.d.sync += [chosen.eq(1), tb.eq(pick)]
@@ -209,3 +229,17 @@ class PreemptSequencer(wiring.Component):
         with m.If(self.begin):
             m.d.sync += tbs.begun.eq(0)
         return chosen
+
+    def _side(self, m):
+        """Have a TB that has a base saved on the other side, as an increment if that is asked
+        for."""
+        target, accepted = self.target.payload, self.accepted
+        if not self.geometry.checkpoints:
+            return
+        based = self.bases.bit_select(self.select, 1)
+        m.d.comb += [
+            self.select.eq(target.row.entry), target.base_crc.eq(self.base_crc),
+            target.side.eq(based & ~self.base_sides.bit_select(self.select, 1)),
+            target.increment.eq(based & accepted.incremental
+                                & ~accepted.checkpoint & ~accepted.restart),
+        ]

@@ -1,5 +1,5 @@
 """Saved entries: which entries of each kernel can be resumed, of which preempt each is and how long
-its stream, and whether the kernel's record may be believed."""
+its stream, what its base is, and whether the kernel's record may be believed."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -9,20 +9,40 @@ from amaranth.lib.wiring import In, Out
 from ...arch.context import State
 from ...arch.geometry import WORD_BYTES, Geometry
 from ...interfaces.payloads import below
-from ...interfaces.preemption import adoption
+from ...interfaces.preemption import adoption, entry_event
 from ..formats.stream_extent import stream_extent
 from ..save.closer import save_tally
 from ..save.committer import head_event
 
-__all__ = ["SavedEntries"]
+__all__ = ["found_entry", "SavedEntries"]
+
+
+def found_entry(g: Geometry) -> data.StructLayout:
+    """What an entry says of itself: its generation and checksum, the length of its stream, and
+    whether it is an `increment` of the base with the checksum `base_crc`."""
+    return data.StructLayout({"generation": 32, "crc": 32, "extent": stream_extent(g),
+                              "increment": 1, "base_crc": 32})
+
+
+class _Sets:
+    """Of a kernel, a bit an entry: it is saved, on side 1, as an increment; its TB has a base, on
+    side 1."""
+
+    NAMES = ("saved", "sides", "increments", "bases", "base_sides")
+
+    def __init__(self, g: Geometry, k: int):
+        self.saved, self.sides, self.increments, self.bases, self.base_sides = (
+            Signal(g.tb_slots, name=f"{name}_{k}") for name in self.NAMES)
 
 
 class SavedEntries(wiring.Component):
     """Remembers what has been committed, so that nothing else in memory is ever looked at.
 
     An entry is saved from the acknowledgement of its `State.COMPLETE` in a preempt to that of its
-    `State.DEMOTED` in a resume; or from the adoption of its kernel on. A kernel's record may be
-    believed from when it is written, or adopted, until the kernel begins to run again.
+    `State.DEMOTED` in a resume; or from the adoption of its kernel on. Its TB has a base from the
+    acknowledgement of its `State.BASE` on, or of its `State.DEMOTED` if it was saved whole, until
+    it ends. A kernel's record may be believed from when it is written, or adopted, until the kernel
+    begins to run again.
 
     Parameters
     ----------
@@ -32,126 +52,226 @@ class SavedEntries(wiring.Component):
     ----------
     kernel, generation : Signal, in
         Of the command in hand.
-    saving : Signal, in
-        It is a preempt.
+    saving, incremental : Signal, in
+        It is a preempt; one that saves increments of TBs that have a base.
     event : in
         Heads that are acknowledged.
     tally : in
         Of each stream that is saved.
-    arrived : Signal, in; found : Signal(32), in; found_extent : in
-        The entry `select` of a kernel that is being adopted has this generation, and its stream
-        this length.
+    adopts : Signal, in; record_sides : Signal(tb_slots), in
+        The entries of a kernel that is being adopted will be read, on these sides.
+    arrived, arrived_base : Signal, in; found : in
+        Entry `select` of such a kernel, or that of its base, says this.
     adopted : in
         Its entries count from now on.
     recorded, voided : Signal, in
         The kernel's record begins to be written; it is acknowledged that it is void.
     start : Signal(kernel_slots), in
         Vector: the kernel begins anew; none of its entries is saved.
-    saved : Signal(tb_slots), out
-        Vector: entries of the kernel that are saved.
+    ended : in
+        A TB has ended.
+    saved, sides, increments, bases, base_sides : Signal(tb_slots), out
+        Vectors of the kernel: entries that are saved, on which side, as increments; those whose TB
+        has a base, on which side.
     stands : Signal, out
         The record of the kernel may be believed.
     kept : Signal(kernel_slots), out
         Vector: kernels of which any entry is saved, or the record may be believed.
-    select : Signal, in; listed : Signal(32), out; listed_extent : out
-        The generation of one of them, and the length of its stream. Combinational.
-    ahead : Signal, in; extent : out
+    select, select_base : Signal, in
+    listed, listed_crc : Signal(32), out; listed_extent : out
+        The generation of an entry, the checksum of its base's, and the length of its stream or of
+        that of its base. Combinational.
+    ahead, ahead_base : Signal, in; extent : out
         The length of the stream of another. Combinational.
+    chosen : Signal, in; chosen_crc : Signal(32), out
+        The checksum of the entry of the base of another. Combinational.
     """
 
     kernel: Signal
     generation: Signal
     saving: Signal
+    incremental: Signal
     event: data.View
     tally: data.View
+    adopts: Signal
+    record_sides: Signal
     arrived: Signal
-    found: Signal
-    found_extent: data.View
+    arrived_base: Signal
+    found: data.View
     adopted: data.View
     recorded: Signal
     voided: Signal
     start: Signal
+    ended: data.View
     saved: Signal
+    sides: Signal
+    increments: Signal
+    bases: Signal
+    base_sides: Signal
     stands: Signal
     kept: Signal
     select: Signal
+    select_base: Signal
     listed: Signal
+    listed_crc: Signal
     listed_extent: data.View
     ahead: Signal
+    ahead_base: Signal
     extent: data.View
+    chosen: Signal
+    chosen_crc: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
+        tb = below(g.tb_slots)
         super().__init__({
             "kernel": In(below(g.kernel_slots)), "generation": In(32), "saving": In(1),
+            "incremental": In(1),
             "event": In(head_event(g)), "tally": In(save_tally(g)),
-            "arrived": In(1), "found": In(32), "found_extent": In(stream_extent(g)),
+            "adopts": In(1), "record_sides": In(g.tb_slots),
+            "arrived": In(1), "arrived_base": In(1), "found": In(found_entry(g)),
             "adopted": In(adoption(g)), "recorded": In(1), "voided": In(1),
-            "start": In(g.kernel_slots), "saved": Out(g.tb_slots), "stands": Out(1),
+            "start": In(g.kernel_slots), "ended": In(entry_event(g)),
+            **{name: Out(g.tb_slots) for name in _Sets.NAMES}, "stands": Out(1),
             "kept": Out(g.kernel_slots),
-            "select": In(below(g.tb_slots)), "listed": Out(32),
+            "select": In(tb), "select_base": In(1), "listed": Out(32), "listed_crc": Out(32),
             "listed_extent": Out(stream_extent(g)),
-            "ahead": In(below(g.tb_slots)), "extent": Out(stream_extent(g)),
+            "ahead": In(tb), "ahead_base": In(1), "extent": Out(stream_extent(g)),
+            "chosen": In(tb), "chosen_crc": Out(32),
         })
 
     def elaborate(self, platform):
         m = Module()
         g, event = self.geometry, self.event
-        bits = len(self.select)
-        m.submodules.generations = generations = Memory(
-            shape=32, depth=g.kernel_slots << bits, init=[])
-        write = generations.write_port()
-        read = generations.read_port(domain="comb")
-        entry = Signal(g.tb_slots)  # the one of the event, if that counts
-        saved = Signal()
-        m.d.comb += [
-            saved.eq(self.saving & event.valid & ~event.error & (event.state == State.COMPLETE)),
-            write.addr.eq(self.kernel << bits | Mux(self.arrived, self.select, event.entry)),
-            write.data.eq(Mux(self.arrived, self.found, self.generation)),
-            write.en.eq(saved | self.arrived),
-            read.addr.eq(self.kernel << bits | self.select), self.listed.eq(read.data),
-        ]
-        with m.If(saved | event.valid & ~event.error & (event.state == State.DEMOTED)):
-            m.d.comb += entry.eq(Const(1) << event.entry)
-        sets = [Signal(g.tb_slots, name=f"saved_{k}") for k in range(g.kernel_slots)]
+        saved = Signal()  # the event is of an entry that is saved,
+        based = Signal()  # of one that becomes a base without being that,
+        demoted = Signal()  # or of one that is not saved any more
+        good = event.valid & ~event.error
+        m.d.comb += [saved.eq(self.saving & good & (event.state == State.COMPLETE)),
+                     based.eq(self.saving & good & (event.state == State.BASE)),
+                     demoted.eq(good & (event.state == State.DEMOTED))]
+        self._generations(m, saved)
+        sets = [_Sets(g, k) for k in range(g.kernel_slots)]
         records = Signal(g.kernel_slots)
         this = Const(1) << self.kernel
         m.d.comb += self.stands.eq(records.bit_select(self.kernel, 1))
         with m.If(self.recorded | self.adopted.valid):
             m.d.sync += records.eq((records | this) & ~self.start)
-        with m.Elif(self.voided | ~saved & entry.any()):
+        with m.Elif(self.voided | demoted):
             m.d.sync += records.eq(records & ~this & ~self.start)
         with m.Else():
             m.d.sync += records.eq(records & ~self.start)
+        m.d.comb += self.kept.eq(records | Cat(each.saved.any() for each in sets))
+        for k, each in enumerate(sets):
+            if g.checkpoints:
+                with m.If(self.ended.valid & (self.ended.kernel == k)):
+                    m.d.sync += each.bases.bit_select(self.ended.entry, 1).eq(0)
         with m.Switch(self.kernel):
-            for k, mine in enumerate(sets):
+            for k, each in enumerate(sets):
                 with m.Case(k):
-                    m.d.comb += self.saved.eq(mine)
-                    m.d.sync += mine.eq(Mux(saved, mine | entry, mine & ~entry))
-        self._extents(m, bits)
-        m.d.comb += self.kept.eq(records | Cat(mine.any() for mine in sets))
-        for k, mine in enumerate(sets):
-            with m.If(self.adopted.valid & (self.kernel == k)):
-                m.d.sync += mine.eq(self.adopted.saved)
+                    m.d.comb += [getattr(self, name).eq(getattr(each, name))
+                                 for name in _Sets.NAMES]
+                    self._follow(m, each, saved, based, demoted)
+        for k, each in enumerate(sets):
             with m.If(self.start[k]):
-                m.d.sync += mine.eq(0)
+                m.d.sync += [each.saved.eq(0), each.bases.eq(0)]
+        self._extents(m)
         return m
 
-    def _extents(self, m, bits):
-        """Remember how long each stream is; of an entry that is not saved it does not matter."""
-        g, tally = self.geometry, self.tally
-        m.submodules.extents = extents = Memory(
-            shape=stream_extent(g), depth=g.kernel_slots << bits, init=[])
+    def _follow(self, m, sets, saved, based, demoted):
+        """Keep the sets of the kernel in hand."""
+        entry = self.event.entry
+        with m.If(self.adopted.valid):
+            m.d.sync += sets.saved.eq(self.adopted.saved)
+        with m.Elif(saved | demoted):
+            m.d.sync += sets.saved.bit_select(entry, 1).eq(saved)
+        if not self.geometry.checkpoints:
+            return
+
+        def bit(vector, number=entry):
+            return vector.bit_select(number, 1)
+
+        with m.If(saved):
+            m.d.sync += [bit(sets.sides).eq(self.event.side),
+                         bit(sets.increments).eq(self.incremental & bit(sets.bases))]
+        with m.If(based | demoted & ~bit(sets.increments)):
+            m.d.sync += [bit(sets.bases).eq(1),
+                         bit(sets.base_sides).eq(Mux(based, self.event.side, bit(sets.sides)))]
+        with m.If(self.adopts):
+            m.d.sync += sets.sides.eq(self.record_sides)
+        with m.If(self.arrived):
+            m.d.sync += [bit(sets.increments, self.select).eq(self.found.increment),
+                         bit(sets.bases, self.select).eq(self.found.increment),
+                         bit(sets.base_sides, self.select).eq(~bit(sets.sides, self.select))]
+
+    def _place(self, entry, side):
+        """Return where something of an entry on a side of the kernel in hand stands."""
+        bits = len(self.select)
+        if not self.geometry.checkpoints:
+            return self.kernel << bits | entry
+        return (self.kernel << 1 | side) << bits | entry
+
+    def _generations(self, m, saved):
+        """Remember the generation of each entry that is saved."""
+        g, event, bits = self.geometry, self.event, len(self.select)
+        m.submodules.generations = generations = Memory(
+            shape=32, depth=g.kernel_slots << bits, init=[])
+        write = generations.write_port()
+        read = generations.read_port(domain="comb")
+        m.d.comb += [
+            write.addr.eq(self.kernel << bits | Mux(self.arrived, self.select, event.entry)),
+            write.data.eq(Mux(self.arrived, self.found.generation, self.generation)),
+            write.en.eq(saved | self.arrived),
+            read.addr.eq(self.kernel << bits | self.select), self.listed.eq(read.data),
+        ]
+
+    def _extents(self, m):
+        """Remember the checksum of each entry and how long each stream is; of one that is not
+        saved, and no base, it does not matter."""
+        g, tally, event = self.geometry, self.tally, self.event
+        depth = g.kernel_slots << len(self.select) + g.checkpoints
+        m.submodules.extents = extents = Memory(shape=stream_extent(g), depth=depth, init=[])
         write = extents.write_port()
         of_tally = Signal(stream_extent(g))
+        arrives = self.arrived | self.arrived_base
+
+        def on_side(of_base, entry):
+            return of_base ^ self.sides.bit_select(entry, 1)
+
         m.d.comb += [
             of_tally.words.eq((tally.data_bytes + tally.metadata_bytes) // WORD_BYTES),
             of_tally.warps.eq(tally.warps),
-            write.addr.eq(self.kernel << bits | Mux(self.arrived, self.select, tally.entry)),
-            Value.cast(write.data).eq(Mux(self.arrived, Value.cast(self.found_extent),
+            write.addr.eq(Mux(arrives, self._place(self.select, on_side(self.arrived_base,
+                                                                        self.select)),
+                              self._place(tally.entry, tally.side))),
+            Value.cast(write.data).eq(Mux(arrives, Value.cast(self.found.extent),
                                           Value.cast(of_tally))),
-            write.en.eq(self.arrived | self.saving & tally.valid & ~tally.ended),
+            write.en.eq(arrives | self.saving & tally.valid & ~tally.ended),
         ]
-        for entry, shown in ((self.select, self.listed_extent), (self.ahead, self.extent)):
+        for entry, of_base, shown in ((self.select, self.select_base, self.listed_extent),
+                                      (self.ahead, self.ahead_base, self.extent)):
             read = extents.read_port(domain="comb")
-            m.d.comb += [read.addr.eq(self.kernel << bits | entry), shown.eq(read.data)]
+            m.d.comb += [read.addr.eq(self._place(entry, on_side(of_base, entry))),
+                         shown.eq(read.data)]
+        if not g.checkpoints:
+            return
+        m.submodules.checksums = checksums = Memory(shape=32, depth=depth, init=[])
+        # Of an image that is adopted its own is written first, in the cycle after it that of the
+        # base that it names.
+        port = checksums.write_port()
+        later = Signal()
+        base = Signal.like(port.addr)
+        base_crc = Signal(32)
+        m.d.sync += [later.eq(self.arrived), base_crc.eq(self.found.base_crc),
+                     base.eq(self._place(self.select, on_side(1, self.select)))]
+        m.d.comb += [port.addr.eq(self._place(event.entry, event.side)), port.data.eq(event.crc),
+                     port.en.eq(self.saving & event.valid & ~event.error)]
+        with m.If(self.arrived):
+            m.d.comb += [port.addr.eq(self._place(self.select, on_side(0, self.select))),
+                         port.data.eq(self.found.crc), port.en.eq(1)]
+        with m.Elif(later):
+            m.d.comb += [port.addr.eq(base), port.data.eq(base_crc), port.en.eq(1)]
+        for entry, shown in ((self.select, self.listed_crc), (self.chosen, self.chosen_crc)):
+            read = checksums.read_port(domain="comb")
+            m.d.comb += [read.addr.eq(self._place(entry, self.base_sides.bit_select(entry, 1))),
+                         shown.eq(read.data)]

@@ -36,7 +36,7 @@ class Sequencer(wiring.Component):
     A preempt raises `pending` (and `stop_now` where it does not wait for points) in the cycle after
     it is taken, and checks the save area in the cycle after that; the bits drop with the result.
     Each preempt that passes the check has a new generation. When one has ended well and its TBs
-    have left, the kernel's record is written, unless others of the kernel are still there; before a
+    have left (after a checkpoint they stay), the kernel's record is written, unless others of the kernel are still there; before a
     kernel of which no entry is saved is resumed, it is made void (`arch.context`).
 
     A preempt waits for points with a mechanism that does, as long as its patience lasts: `stop_now`
@@ -172,7 +172,7 @@ class Sequencer(wiring.Component):
                                  ("ccb_base", "area_bytes", "registers", "warps")]
                     m.d.sync += [s[name].eq(wanted[name]) for name in (
                         "kernel", "again", "adopt", "mechanism", "scramble", "gang",
-                        "restart", "spared")]
+                        "restart", "checkpoint", "incremental", "spared")]
                     if g.grace:
                         m.d.sync += s.grace_used.eq(wanted.grace_used)
                     m.d.sync += [
@@ -207,7 +207,8 @@ class Sequencer(wiring.Component):
                 m.d.sync += [error.eq(self.save_done.error), left.eq(0)]
                 with m.If(self.save_done.valid):
                     m.next = "END"
-                    with m.If((self.save_done.error == CommandError.NONE) & ~self.withdraw):
+                    with m.If((self.save_done.error == CommandError.NONE) & ~self.withdraw
+                              & ~s.checkpoint):
                         m.next = "LEAVING"
                 with m.If(self.cancel):
                     m.next = "FLUSH"
