@@ -242,7 +242,7 @@ def tb_info(g: Geometry) -> data.StructLayout:
 
 def warp_init(g: Geometry) -> data.StructLayout:
     """Puts a warp into a free slot (empty stack, no predicate or register written); it does not run
-    yet.
+    yet. If it is `kept` it is there already: its vector registers stay as they are.
 
     `live_vector` is what a warp that waits at a barrier must save if it is preempted again before
     it goes on.
@@ -251,7 +251,7 @@ def warp_init(g: Geometry) -> data.StructLayout:
         "warp": below(g.warps), "tb": below(g.tb_slots), "kernel": below(g.kernel_slots),
         "block_warp": below(g.max_block_warps), "base": physical(g), "registers": 7,
         "launched": g.warp_size, "live": g.warp_size, "waiting": 1, "barrier": below(BARRIERS),
-        "live_vector": LIVE_BITS,
+        "live_vector": LIVE_BITS, "kept": 1,
     })
 
 

@@ -15,9 +15,10 @@ def parsed(g: Geometry) -> data.StructLayout:
     """All words of the TB of `entry` are taken; it may be known to be `bad`.
 
     `bank` is that of what is still to be written, `stream_crc` the checksum that its stream has to
-    have.
+    have; `base` and `increment` as in `restore_job`.
     """
-    return data.StructLayout({"entry": below(g.tb_slots), "bank": 1, "bad": 1, "stream_crc": 32})
+    return data.StructLayout({"entry": below(g.tb_slots), "bank": 1, "bad": 1, "stream_crc": 32,
+                              "base": 1, "increment": 1})
 
 
 class Completion(wiring.Component):
@@ -61,6 +62,7 @@ class Completion(wiring.Component):
             self.parsed.ready.eq(~held),
             self.crc.ready.eq(held & ~self.pending.bit_select(tb.bank, 1)),
             self.done.valid.eq(self.crc.valid & self.crc.ready), self.done.entry.eq(tb.entry),
+            self.done.base.eq(tb.base), self.done.clean.eq(~tb.increment),
             self.done.bad.eq(tb.bad | self.failed | (self.crc.payload != tb.stream_crc)),
         ]
         with m.If(self.done.valid):

@@ -12,6 +12,7 @@ from ...arch.context import (
     VERSION,
     State,
     mechanisms_of,
+    places,
 )
 from ...arch.geometry import ADDRESS_BITS, WORD_BYTES, Geometry
 from ...interfaces.payloads import below
@@ -19,6 +20,7 @@ from ...lib.bits import popcount
 from ..formats.accepted_command import accepted_command
 from ..formats.checksum import Checksum
 from ..formats.packer import CHUNK_WORDS
+from ..formats.found_entry import found_entry
 from ..formats.stream_extent import stream_extent
 
 __all__ = ["ENTRY_ROWS", "EntryBuffer"]
@@ -30,13 +32,18 @@ _CRC_WORD = CCB_ENTRY["crc"].offset // 32
 
 
 class EntryBuffer(wiring.Component):
-    """Receives all entries in order, checks those that are saved, and shows one at a time.
+    """Receives all entries in order, then, if some of them are increments, those on the other sides
+    in the same order; checks those that are saved, and the bases of increments, and shows one at a
+    time.
 
     A saved entry is bad if its state is not `State.COMPLETE`, if its checksum is wrong, if its
     format version, geometry hash, generation or length of stream is not the one expected, if its
     registers or warps differ from the kernel's, if it names no warp or one that the
-    kernel has not, or if its stream does not begin with its save area, is longer than that, or is
-    no longer than its encoding table.
+    kernel has not, if its stream does not begin with its save area, is longer than that, or is
+    no longer than its encoding table, or if it is no increment though one is expected, of the base
+    that is expected, or the reverse. For a base the same holds, but that its state is `State.BASE`
+    or `State.DEMOTED`, and that its checksum is the one expected, with the state that it was
+    written with; it is not an increment itself.
 
     Parameters
     ----------
@@ -46,15 +53,20 @@ class EntryBuffer(wiring.Component):
     ----------
     accepted : in
     clear : Signal, in
-        Forget everything; wait for `tb_slots` entries.
-    saved : Signal(tb_slots), in
-        Vector: entries that are looked at. Constant from `clear` on.
-    number : Signal, out; generation : Signal(32), in; extent : in
-        The entry that arrives, the generation that it has to have, and the length of its stream;
-        any with `accepted.adopt`.
-    arrived : Signal, out; found : Signal(32), out; found_extent : out
-        The last of a saved entry is taken in this cycle; its generation, and the length of its
-        stream.
+        Forget everything; wait for `tb_slots` entries, or twice as many.
+    saved, sides : Signal(tb_slots), in
+        Vectors: entries that are looked at, and on which sides they are. Constant from `clear` on.
+    increments : Signal(tb_slots), in
+        Vector: those that are increments; with `accepted.adopt` from the cycle after `arrived` on.
+    number, of_base : Signal, out
+    generation, crc : Signal(32), in; extent : in
+        The entry that arrives, or it is that of its base; the generation that an entry has to have,
+        the checksum of its base's, and the length of its stream. With `accepted.adopt` only
+        `crc` counts, for a base.
+    arrived, arrived_base : Signal, out; found : out
+        The last of a saved entry, or of a base, is taken in this cycle; what it says.
+    first_full : Signal, out
+        All entries that are no bases are in.
     words, level : in
     take : Signal, out
         From an `Unpacker`; words are taken four at a time until the last entry is in.
@@ -62,8 +74,8 @@ class EntryBuffer(wiring.Component):
         All entries are in and judged.
     bad : Signal, out
         One that is saved is bad.
-    select : Signal, in
-        Entry shown by `entry`.
+    select, select_base : Signal, in
+        Entry shown by `entry`, or it is that of its base.
     load : Signal, in
         Show the selected entry from the next cycle on.
     entry : Signal, out
@@ -73,18 +85,24 @@ class EntryBuffer(wiring.Component):
     accepted: data.View
     clear: Signal
     saved: Signal
+    sides: Signal
+    increments: Signal
     number: Signal
+    of_base: Signal
     generation: Signal
+    crc: Signal
     extent: data.View
     arrived: Signal
-    found: Signal
-    found_extent: data.View
+    arrived_base: Signal
+    found: data.View
+    first_full: Signal
     words: data.View
     level: Signal
     take: Signal
     full: Signal
     bad: Signal
     select: Signal
+    select_base: Signal
     load: Signal
     entry: data.View
 
@@ -92,13 +110,15 @@ class EntryBuffer(wiring.Component):
         self.geometry = g
         super().__init__({
             "accepted": In(accepted_command(g)), "clear": In(1), "saved": In(g.tb_slots),
-            "number": Out(below(g.tb_slots)), "generation": In(32),
-            "extent": In(stream_extent(g)),
-            "arrived": Out(1), "found": Out(32), "found_extent": Out(stream_extent(g)),
+            "sides": In(g.tb_slots), "increments": In(g.tb_slots),
+            "number": Out(below(g.tb_slots)), "of_base": Out(1), "generation": In(32),
+            "crc": In(32), "extent": In(stream_extent(g)),
+            "arrived": Out(1), "arrived_base": Out(1), "found": Out(found_entry(g)),
+            "first_full": Out(1),
             "words": In(data.ArrayLayout(32, g.window_words)),
             "level": In(range(g.window_words + 1)),
             "take": Out(range(CHUNK_WORDS + 1)), "full": Out(1), "bad": Out(1),
-            "select": In(below(g.tb_slots)), "load": In(1),
+            "select": In(below(g.tb_slots)), "select_base": In(1), "load": In(1),
             "entry": Out(CCB_ENTRY),
         })
 
@@ -107,40 +127,49 @@ class EntryBuffer(wiring.Component):
         g = self.geometry
         rows = g.tb_slots * ENTRY_ROWS
         m.submodules.memory = memory = Memory(
-            shape=data.ArrayLayout(32 * CHUNK_WORDS, ENTRY_ROWS), depth=g.tb_slots, init=[])
+            shape=data.ArrayLayout(32 * CHUNK_WORDS, ENTRY_ROWS), init=[],
+            depth=1 << len(self.number) + g.checkpoints)
         write = memory.write_port(granularity=1)
         read = memory.read_port()
         row = Signal(range(ENTRY_ROWS))
         count = Signal(range(rows + 1), init=rows)
+        more = Signal()  # bases follow
         go = Signal()
         judging = Signal()  # the checksum of the last entry is there in this cycle
         m.d.comb += [
-            self.full.eq((count == rows) & ~judging),
+            self.first_full.eq(((count == rows) | self.of_base) & ~judging),
+            more.eq((self.increments & self.saved).any() if g.checkpoints else 0),
+            self.full.eq((count == rows) & ~judging & (self.of_base | ~more)),
             go.eq((count != rows) & (self.level >= CHUNK_WORDS)),
             self.number.eq(count >> ENTRY_ROWS.bit_length() - 1),
-            row.eq(count), write.addr.eq(self.number), write.en.eq(go << row),
+            row.eq(count), write.addr.eq(Cat(self.number, self.of_base)), write.en.eq(go << row),
             Value.cast(write.data).eq(
                 Value.cast(self.words)[:32 * CHUNK_WORDS].replicate(ENTRY_ROWS)),
-            read.addr.eq(self.select), read.en.eq(self.load),
+            read.addr.eq(Cat(self.select, self.select_base)), read.en.eq(self.load),
             Value.cast(self.entry).eq(Value.cast(read.data)),
         ]
         self._check(m, go, row, judging)
         with m.If(go):
             m.d.comb += self.take.eq(CHUNK_WORDS)
             m.d.sync += count.eq(count + 1)
+        with m.If(self.first_full & ~self.of_base & more):
+            m.d.sync += [count.eq(0), self.of_base.eq(1)]
         with m.If(self.clear):
-            m.d.sync += [count.eq(0), self.bad.eq(0)]
+            m.d.sync += [count.eq(0), self.of_base.eq(0), self.bad.eq(0)]
         return m
 
     def _check(self, m, go, row, judging):
         """Judge the row that arrives; rows of an entry that is not saved do not matter."""
         g, s, words = self.geometry, self.accepted, Value.cast(self.words)[:32 * CHUNK_WORDS]
         m.submodules.checksum = of_entry = Checksum(CHUNK_WORDS)
-        counts = Signal()  # the entry in hand is a saved one
+        counts = Signal()  # the entry in hand is a saved one, or the base of one
+        increment = Signal()  # it is expected to be one
         wrong = Signal()
-        area = Signal(ADDRESS_BITS)  # save area of the entry in hand
-        within = Signal(ADDRESS_BITS)  # place of its shared memory in there
-        first_area = s.ccb_base + ENTRY_BYTES * (g.tb_slots + 1)
+        area = Signal(ADDRESS_BITS)  # save area of the entry in hand on side 0
+        first_area = s.ccb_base + ENTRY_BYTES * (places(g) + 1)
+        other_side = self.sides.bit_select(self.number, 1) ^ self.of_base
+        names = Signal(32)  # the base that the entry in hand names
+        says = Signal()  # it says that it is an increment
         length = Signal(32)
         expected = Signal(32)
         warps = Signal.like(self.extent.warps)  # of the entry in hand
@@ -148,19 +177,25 @@ class EntryBuffer(wiring.Component):
         head, image, sizes, origin = (data.View(
             CCB_ENTRY, Cat(Const(0, part * k), words, Const(0, CCB_ENTRY.size - part * (k + 1))))
                   for k in range(ENTRY_ROWS))
+        state = Mux(self.of_base & (head.state == State.DEMOTED), State.COMPLETE, head.state)
         m.d.comb += [
-            counts.eq(self.saved.bit_select(self.number, 1)),
-            of_entry.data.eq(Cat(Mux((row == _HEAD) & (k == _CRC_WORD), 0, self.words[k])
-                                 for k in range(CHUNK_WORDS))),
+            increment.eq(self.increments.bit_select(self.number, 1) & ~self.of_base),
+            counts.eq(self.saved.bit_select(self.number, 1)
+                      & (~self.of_base | self.increments.bit_select(self.number, 1))),
+            of_entry.data.eq(Mux(row == _HEAD, Cat(
+                state, words[8:32], *(Mux(k == _CRC_WORD, 0, self.words[k])
+                                      for k in range(1, CHUNK_WORDS))), words)),
             of_entry.start.eq(row == _HEAD), of_entry.valid.eq(go),
         ]
         with m.Switch(row):
             with m.Case(_HEAD):
-                m.d.comb += within.eq(head.shared_image - area)
                 m.d.comb += wrong.eq(
-                    (head.state != State.COMPLETE) | (head.version != VERSION)
-                    | (head.zero != 0) | (head.register_image != area)
-                    | Mux(s.lines == 0, head.shared_image != 0, within >= s.area_bytes))
+                    Mux(self.of_base, (head.state != State.BASE) & (head.state != State.DEMOTED)
+                        | (head.crc != self.crc), head.state != State.COMPLETE)
+                    | (head.version != VERSION) | (head.zero != 0)
+                    | (head.register_image != area + Mux(other_side, g.tb_slots * s.area_bytes, 0))
+                    | Mux(self.of_base, head.base_crc != 0, ~s.adopt & (
+                        head.base_crc != Mux(increment, self.crc, 0))))
             with m.Case(_IMAGE):
                 m.d.comb += wrong.eq((image.length > s.area_bytes)
                                      | (image.length % WORD_BYTES != 0)
@@ -170,24 +205,32 @@ class EntryBuffer(wiring.Component):
             with m.Case(_SIZES):
                 m.d.comb += wrong.eq(
                     (sizes.registers != s.registers) | (sizes.warps != s.warps)
-                    | (sizes.none != 0) | (sizes.mechanism > max(mechanisms_of(g)))
+                    | Mux(self.of_base, sizes.incremental != 0, Mux(
+                        s.adopt, (sizes.incremental > g.checkpoints)
+                        | names.any() & (sizes.incremental == 0),
+                        sizes.incremental != increment)) | (sizes.mechanism > max(mechanisms_of(g)))
                     | (sizes.live_warps >> s.warps).any() | ~sizes.live_warps.any()
                     | (length <= popcount(sizes.live_warps) * s.row_words * WORD_BYTES)
                     | ~s.adopt & (popcount(sizes.live_warps) != self.extent.warps))
             with m.Case(_ORIGIN):
                 m.d.comb += wrong.eq((origin.geometry_hash != g.hash)
-                                     | ~s.adopt & (origin.generation != self.generation))
-        m.d.comb += [self.arrived.eq(go & counts & (row == _ORIGIN)),
-                     self.found.eq(origin.generation),
-                     self.found_extent.words.eq(length // WORD_BYTES),
-                     self.found_extent.warps.eq(warps)]
-        m.d.sync += judging.eq(self.arrived)
+                                     | ~s.adopt & ~self.of_base
+                                     & (origin.generation != self.generation))
+        last = go & counts & (row == _ORIGIN)
+        m.d.comb += [self.arrived.eq(last & ~self.of_base), self.arrived_base.eq(last & self.of_base),
+                     self.found.generation.eq(origin.generation), self.found.crc.eq(expected),
+                     self.found.increment.eq(says), self.found.base_crc.eq(names),
+                     self.found.extent.words.eq(length // WORD_BYTES),
+                     self.found.extent.warps.eq(warps)]
+        m.d.sync += judging.eq(last)
         with m.If(go):
             m.d.sync += [expected.eq(Mux(row == _HEAD, head.crc, expected)),
+                         names.eq(Mux(row == _HEAD, head.base_crc, names)),
+                         says.eq(Mux(row == _SIZES, sizes.incremental[0], says)),
                          length.eq(Mux(row == _IMAGE, image.length, length)),
                          warps.eq(Mux(row == _SIZES, popcount(sizes.live_warps), warps)),
                          area.eq(area + Mux(row == _ORIGIN, s.area_bytes, 0))]
         with m.If(go & counts & wrong | judging & (of_entry.crc != expected)):
             m.d.sync += self.bad.eq(1)
-        with m.If(self.clear):
+        with m.If(self.clear | self.first_full & ~self.of_base):
             m.d.sync += area.eq(first_area)

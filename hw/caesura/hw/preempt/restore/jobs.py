@@ -14,14 +14,17 @@ def restore_job(g: Geometry) -> data.StructLayout:
     """A TB to be rebuilt from CCB entry `entry` in the room `place`; its stream has `words` words.
 
     `skip` words come before its encoding table, the table before the rest of the stream. The
-    checksums are those of its entry.
+    checksums are those of its entry. The stream is that of the `base` of an image that is an
+    `increment`; the one of the increment comes next.
     """
     return data.StructLayout({"entry": below(g.tb_slots), "place": admitted(g),
                               "live_warps": g.max_block_warps,
                               "words": WORD_COUNT_BITS, "skip": range(g.chunk_words),
-                              "stream_crc": 32, "table_crc": 32})
+                              "stream_crc": 32, "table_crc": 32, "base": 1, "increment": 1})
 
 
 def restored(g: Geometry) -> data.StructLayout:
-    """All of the TB of `entry` is in place, or it is `bad`; `valid` for one cycle."""
-    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "bad": 1})
+    """All of the TB of `entry` is in place, or of its base that has an `increment`, or it is `bad`;
+    `valid` for one cycle. `clean`: nothing of it has been written since its base."""
+    return data.StructLayout({"valid": 1, "entry": below(g.tb_slots), "bad": 1, "base": 1,
+                              "clean": 1})

@@ -39,6 +39,7 @@ class _Registers:
         self.words_left = Signal(WORD_COUNT_BITS)
         self.skip = Signal(range(g.chunk_words))
         self.todo = Signal(g.max_block_warps)
+        self.of_base = Signal(g.max_block_warps)  # warps with a record in the base of this stream
         self.vacant = Signal(g.max_block_warps)
         # Rows of the table or records taken; of the record in hand the header, the warp, and what
         # is left: predicates and uniform registers, stack entries, words of grouped registers.
@@ -81,7 +82,11 @@ class StreamParser(wiring.Component):
     A TB is bad if `failed` was set before its last record, if the checksum of its table is not that
     of its entry, if its stream is too short or too long, or if a record names a warp that is not to
     come, a depth that cannot be, or has registers that the kernel has not, or one in an encoding
-    that there is not, or that follows nothing; the rest of its stream is then skipped.
+    that there is not, or that follows nothing, or if an increment names a warp that its base has
+    not; the rest of its stream is then skipped.
+
+    Of a base only registers and lines are handed over, and its warps initialised; the increment
+    begins when all of that has been written.
 
     Parameters
     ----------
@@ -108,6 +113,8 @@ class StreamParser(wiring.Component):
         To a `Completion`, which is ready when everything of the stream before has been written.
     quiet : Signal, in
         None of the writers has something offered and not taken, or a whole row.
+    settled : Signal, in
+        Everything of the streams before has been written.
     drop : Signal, out
         The writers forget what they have: all of it is of a bad TB.
     idle : Signal, out
@@ -128,6 +135,7 @@ class StreamParser(wiring.Component):
     row: stream.Interface
     parsed: stream.Interface
     quiet: Signal
+    settled: Signal
     drop: Signal
     idle: Signal
 
@@ -144,7 +152,8 @@ class StreamParser(wiring.Component):
             "expansion": Out(stream.Signature(expansion(g))),
             "expansion_words": Out(stream.Signature(word_beat(g.chunk_words))),
             "row": Out(stream.Signature(row_chunk(g))),
-            "parsed": Out(stream.Signature(parsed(g))), "quiet": In(1), "drop": Out(1),
+            "parsed": Out(stream.Signature(parsed(g))), "quiet": In(1), "settled": In(1),
+            "drop": Out(1),
             "idle": Out(1),
         })
 
@@ -194,9 +203,11 @@ class StreamParser(wiring.Component):
     def _begin(self, m, regs):
         """Take a job if there is one."""
         job, s = self.job.payload, self.accepted
-        m.d.comb += self.job.ready.eq(1)
+        m.d.comb += self.job.ready.eq(~job.increment | self.settled)
         m.next = "IDLE"
-        with m.If(self.job.valid):
+        with m.If(self.job.valid & self.job.ready):
+            with m.If(~job.increment):
+                m.d.sync += regs.of_base.eq(Mux(job.base, job.live_warps, 0))
             m.d.sync += [regs.stream.eq(job), regs.words_left.eq(job.words + job.skip),
                          regs.bank.eq(~regs.bank), regs.todo.eq(job.live_warps),
                          regs.vacant.eq(~job.live_warps & ((Const(1, 1) << s.warps) - 1)),
@@ -286,6 +297,7 @@ class StreamParser(wiring.Component):
                 | ~regs.todo.bit_select(number, 1)
                 | (header.depth == 0) | (header.depth > g.stack_depth)
                 | (saved & ~s.allocated).any() | table.strange
+                | regs.stream.increment & ~regs.of_base.bit_select(number, 1)
                 | ((table.follows & ~regs.kept).any() if g.tb_compressor else header.repeats)),
             state.warp.eq(regs.warp), state.predicates.eq(header.predicates),
             state.uniforms.eq(regs.uniforms), state.repeated.eq(regs.repeated),
@@ -293,7 +305,8 @@ class StreamParser(wiring.Component):
             state.live.eq(regs.live), state.bank.eq(regs.bank),
             job.warp.eq(regs.warp), job.base.eq(regs.base), job.bank.eq(regs.bank),
             job.codes.eq(table.codes), job.opens.eq(~regs.expanded),
-            job.dead.eq(s.allocated & ~saved & s.scramble.replicate(MAX_REGISTERS)),
+            job.dead.eq(s.allocated & ~saved
+                        & (s.scramble & ~regs.stream.increment).replicate(MAX_REGISTERS)),
             expands.eq((table.grouped | job.dead).any()),
             scalars.eq(popcount(header.predicates) + popcount(regs.uniforms)),
         ]
@@ -309,8 +322,10 @@ class StreamParser(wiring.Component):
                 init.waiting.eq(header.waiting), init.barrier.eq(header.barrier),
                 # of predicates and uniform registers only those saved are written
                 init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any())
-                                    | ~s.allocated[:LIVE_BITS]),
-                self.state.valid.eq(taken), self.expansion.valid.eq(taken & expands),
+                                    | ~s.allocated[:LIVE_BITS]
+                                    | regs.stream.increment.replicate(LIVE_BITS)),
+                init.kept.eq(regs.stream.increment),
+                self.state.valid.eq(taken & ~regs.stream.base), self.expansion.valid.eq(taken & expands),
             ]
             m.d.sync += [regs.targets.eq(table.by_lane),
                          regs.code.eq(table.codes.word_select(
@@ -359,7 +374,7 @@ class StreamParser(wiring.Component):
             count.eq(Mux(whole, first + size, Mux(first == 0, 1, first))),
         ]
         there, taken = self._need(m, regs, count, also=also & chunk.ready)
-        m.d.comb += [chunk.valid.eq(taken), chunk.payload.count.eq(count),
+        m.d.comb += [chunk.valid.eq(taken & ~regs.stream.base), chunk.payload.count.eq(count),
                      Value.cast(chunk.payload.words).eq(self._chunk())]
         with m.If(taken):
             m.d.sync += [regs.scalars.eq(scalars - first), regs.entries.eq(entries - whole)]
@@ -468,7 +483,8 @@ class StreamParser(wiring.Component):
         """See that the stream has ended, or skip its rest; go on with the next."""
         tb = self.parsed.payload
         m.d.comb += [tb.entry.eq(regs.stream.entry), tb.bank.eq(regs.bank),
-                     tb.stream_crc.eq(regs.stream.stream_crc)]
+                     tb.stream_crc.eq(regs.stream.stream_crc), tb.base.eq(regs.stream.base),
+                     tb.increment.eq(regs.stream.increment)]
         with m.State("FINISH"):
             m.d.comb += [self.parsed.valid.eq(regs.words_left == 0),
                          tb.bad.eq(table.crc != regs.stream.table_crc)]

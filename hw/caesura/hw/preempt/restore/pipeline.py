@@ -128,6 +128,7 @@ class RestorePipeline(wiring.Component):
             parser.accepted.eq(self.accepted), parser.words.eq(self.words),
             parser.level.eq(self.level), self.take.eq(parser.take), parser.failed.eq(self.failed),
             parser.quiet.eq(~waiting.any() & ~rows.pending.any()),
+            parser.settled.eq(completion.parsed.ready & ~completion.pending.any()),
             self.restore_predicate.eq(state.restore_predicate),
             self.restore_uniform.eq(state.restore_uniform),
             completion.pending.eq(state.pending | expander.pending | rows.pending),

@@ -23,8 +23,9 @@ __all__ = ["ReadAhead"]
 
 
 class ReadAhead(wiring.Component):
-    """Asks for the entries of a kernel, then of each saved one for the encoding table and the rest
-    of its stream, in the order of the entries.
+    """Asks for the entries of a kernel, and if some are increments for those on the other sides,
+    then of each saved one for the encoding table and the rest of its stream, that of its base
+    first, in the order of the entries.
 
     A stream is asked for if its TB has room, or may still get it: in the first pass of a resume all
     of them, in a later one, when room has become free for a TB or two, one more than have been
@@ -43,12 +44,14 @@ class ReadAhead(wiring.Component):
     look, placed : Signal(tb_slots), in
         Vectors: entries that are to come back, from the cycle after `begin` on; those whose TB has
         room.
+    sides, increments : Signal(tb_slots), in
+        Vectors: entries that are on side 1, that are increments.
     closed : Signal, in
         No further TB gets room.
     over : Signal, in
         Nothing more is needed; high until `idle`.
-    select : Signal, out; extent : in
-        The length of the stream of entry `select`. Combinational.
+    select, select_base : Signal, out; extent : in
+        The length of the stream of entry `select`, or of that of its base. Combinational.
     read_job : stream, out
         To a `SegmentReader`.
     requested : Signal, out
@@ -60,9 +63,12 @@ class ReadAhead(wiring.Component):
     begin: Signal
     look: Signal
     placed: Signal
+    sides: Signal
+    increments: Signal
     closed: Signal
     over: Signal
     select: Signal
+    select_base: Signal
     extent: data.View
     read_job: stream.Interface
     requested: Signal
@@ -72,8 +78,9 @@ class ReadAhead(wiring.Component):
         self.geometry = g
         super().__init__({
             "accepted": In(accepted_command(g)), "begin": In(1), "look": In(g.tb_slots),
-            "placed": In(g.tb_slots), "closed": In(1), "over": In(1),
-            "select": Out(below(g.tb_slots)), "extent": In(stream_extent(g)),
+            "placed": In(g.tb_slots), "sides": In(g.tb_slots), "increments": In(g.tb_slots),
+            "closed": In(1), "over": In(1),
+            "select": Out(below(g.tb_slots)), "select_base": Out(1), "extent": In(stream_extent(g)),
             "read_job": Out(stream.Signature(read_job(g))), "requested": Out(1), "idle": Out(1),
         })
 
@@ -81,6 +88,8 @@ class ReadAhead(wiring.Component):
         m = Module()
         g, s, job = self.geometry, self.accepted, self.read_job
         entry = Signal(range(g.tb_slots + 1))  # the one to be asked for
+        of_base = Signal()  # or that on the other side
+        increments = (self.look & self.increments).any() if g.checkpoints else 0
         left = Signal(g.tb_slots)  # entries whose stream has not been asked for
         chosen = Signal(below(g.tb_slots))
         wanted = Signal()  # its stream is
@@ -90,7 +99,7 @@ class ReadAhead(wiring.Component):
         at = Signal(ADDRESS_BITS)  # address of the table
         skip = Signal(range(g.chunk_words))  # words of the bus beat before it
         m.d.comb += [
-            self.requested.eq(entry == g.tb_slots), chosen.eq(lowest_number(left)),
+            self.requested.eq((entry == g.tb_slots) & (of_base | ~increments)), chosen.eq(lowest_number(left)),
             wanted.eq(left.any() & (self.placed.bit_select(chosen, 1) | ~self.closed & (
                 ~s.again | ~(self.look & ~left & ~self.placed).any()))),
             table.eq(self.extent.warps * s.row_words), at.eq(area + before * WORD_BYTES),
@@ -100,25 +109,30 @@ class ReadAhead(wiring.Component):
             with m.State("IDLE"):
                 m.d.comb += self.idle.eq(1)
                 with m.If(self.begin):
-                    m.d.sync += entry.eq(0)
+                    m.d.sync += [entry.eq(0), of_base.eq(0)]
                     m.next = "ENTRIES"
             with m.State("ENTRIES"):
-                m.d.comb += [job.valid.eq(~self.requested), job.payload.words.eq(ENTRY_WORDS),
-                             job.payload.address.eq(s.ccb_base + entry * ENTRY_BYTES)]
+                m.d.comb += [job.valid.eq(entry != g.tb_slots), job.payload.words.eq(ENTRY_WORDS),
+                             job.payload.address.eq(s.ccb_base + ENTRY_BYTES * self._place(
+                                 entry, of_base))]
                 m.d.sync += left.eq(self.look)
                 with m.If(job.valid & job.ready):
                     m.d.sync += entry.eq(entry + 1)
+                with m.Elif((entry == g.tb_slots) & ~of_base & increments):
+                    m.d.sync += [entry.eq(0), of_base.eq(1)]
                 with m.If(self.requested):
                     m.next = "CHOOSE"
             with m.State("CHOOSE"):
-                m.d.sync += self.select.eq(chosen)
+                m.d.sync += [self.select.eq(chosen), self.select_base.eq(
+                    self.increments.bit_select(chosen, 1) if g.checkpoints else 0)]
                 with m.If(wanted & ~self.over):
                     m.d.sync += left.eq(without_lowest(left))
                     m.next = "FIND"
                 with m.Elif(self.over):
                     m.next = "IDLE"
             with m.State("FIND"):
-                m.d.sync += [area.eq(area_address(g, s.ccb_base, s.area_bytes, self.select)),
+                m.d.sync += [area.eq(area_address(g, s.ccb_base, s.area_bytes, self._place(
+                                 self.select, self.select_base))),
                              before.eq(self.extent.words - table)]
                 m.next = "TABLE"
             with m.State("TABLE"):
@@ -130,5 +144,14 @@ class ReadAhead(wiring.Component):
                 m.d.comb += [job.valid.eq(1), job.payload.address.eq(area),
                              job.payload.words.eq(before), job.payload.checked.eq(1)]
                 with m.If(job.ready):
+                    m.d.sync += self.select_base.eq(0)
                     m.next = "CHOOSE"
+                    with m.If(self.select_base):
+                        m.next = "FIND"
         return m
+
+    def _place(self, entry, of_base):
+        """Return which of the CCB's entries an entry is, or that of its base."""
+        if not self.geometry.checkpoints:
+            return entry
+        return entry + Mux(self.sides.bit_select(entry, 1) ^ of_base, self.geometry.tb_slots, 0)

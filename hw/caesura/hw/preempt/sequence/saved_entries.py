@@ -10,18 +10,12 @@ from ...arch.context import State
 from ...arch.geometry import WORD_BYTES, Geometry
 from ...interfaces.payloads import below
 from ...interfaces.preemption import adoption, entry_event
+from ..formats.found_entry import found_entry
 from ..formats.stream_extent import stream_extent
 from ..save.closer import save_tally
 from ..save.committer import head_event
 
-__all__ = ["found_entry", "SavedEntries"]
-
-
-def found_entry(g: Geometry) -> data.StructLayout:
-    """What an entry says of itself: its generation and checksum, the length of its stream, and
-    whether it is an `increment` of the base with the checksum `base_crc`."""
-    return data.StructLayout({"generation": 32, "crc": 32, "extent": stream_extent(g),
-                              "increment": 1, "base_crc": 32})
+__all__ = ["SavedEntries"]
 
 
 class _Sets:
