@@ -103,7 +103,7 @@ class ControlUnit(wiring.Component):
             "inspect": Out(WarpWindow(g)),
             "parameters": In(ParameterPort(g)), "uniform_parameters": In(ParameterPort(g)),
             "cycle": Out(32),
-            "clear": Out(payload.warp_event(g)),
+            "clear": Out(payload.warp_clear(g)),
             "clear_lines": Out(payload.line_range(g)),
             "reports": In(payload.fault_reports(g)),
             "read_port": Out(ReadPort(g)), "write_port": Out(WritePort(g)),
@@ -211,6 +211,7 @@ class ControlUnit(wiring.Component):
             admission.warp_count.eq(tb_table.warp_count),
             completion.resident.eq(tb_table.resident), faults.resident.eq(tb_table.resident),
             completion.exited.eq(self.core.stop.exited), admission.ended.eq(completion.ended),
+            engine.ended.eq(completion.ended),
         ]
 
     def _warps(self, m: Module, engine, launcher, tb_table, faults):
@@ -227,6 +228,7 @@ class ControlUnit(wiring.Component):
         m.d.comb += [
             started.eq(launch.warp_init.valid & launch.warp_init.ready),
             self.clear.valid.eq(started), self.clear.warp.eq(init.warp),
+            self.clear.kept.eq(init.kept),
             faults.init.valid.eq(started), faults.init.warp.eq(init.warp),
             faults.init.block_warp.eq(init.block_warp),
             launch.start.eq(launcher.launch.start),

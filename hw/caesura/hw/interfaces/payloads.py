@@ -204,6 +204,12 @@ def warp_event(g: Geometry) -> data.StructLayout:
     return data.StructLayout({"valid": 1, "warp": below(g.warps)})
 
 
+def warp_clear(g: Geometry) -> data.StructLayout:
+    """Predicates of warp slot `warp` are cleared, and its vector registers unless those are `kept`;
+    `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "warp": below(g.warps), "kept": 1})
+
+
 def fault_report(g: Geometry) -> data.StructLayout:
     """A fault of `warp`; `valid` for one cycle.
     The TB is killed by the preemption unit's `kill` vector."""

@@ -207,6 +207,7 @@ class PreemptEngine(wiring.Component):
         self._adopt(m, sequencer, adopt, record_reader, entries, saved, generations)
         self._record(m, sequencer, save, commit, record_writer, generations, saved)
         self._rows(m, sequencer.resuming, save, restore)
+        self._clean(m, preempt, resume)
         m.d.comb += [
             reader.clear.eq(sequencer.clear), reader.cancel.eq(sequencer.flush | resume.discard),
             commit.cancel.eq(sequencer.flush), sequencer.cancel.eq(self.cancel),
@@ -265,6 +266,7 @@ class PreemptEngine(wiring.Component):
             commit.ccb_base.eq(accepted.ccb_base), commit.base.eq(accepted.checkpoint),
             commit.clear.eq(sequencer.clear),
             preempt.sending.eq(commit.sending), resume.saved.eq(saved.saved),
+            resume.sides.eq(saved.sides), resume.increments.eq(saved.increments),
             saved.kernel.eq(accepted.kernel), saved.generation.eq(accepted.generation),
             saved.saving.eq(sequencer.saving), saved.event.eq(commit.event),
             saved.incremental.eq(accepted.incremental & ~accepted.checkpoint & ~accepted.restart),
@@ -293,14 +295,15 @@ class PreemptEngine(wiring.Component):
             checker.beat.eq(reader.beat.payload),
             checker.taken.eq(reader.beat.valid & reader.beat.ready),
             restore.failed.eq(resume.failed),
-            entries.select.eq(resume.select), entries.load.eq(resume.load),
+            entries.select.eq(resume.select), entries.select_base.eq(resume.select_base),
+            entries.load.eq(resume.load),
             resume.entries_full.eq(entries.full),
             resume.bad.eq(entries.bad),
             resume.entry.eq(entries.entry), resume.restored.eq(restore.done),
             resume.restore_idle.eq(restore.idle & ~jobs.output.valid),
             resume.read_error.eq(reader.error), adopt.read_error.eq(reader.error),
             entries.clear.eq(resume.begin | adopt.clear), adopt.idle.eq(reader.idle),
-            registers.restore_predicate.eq(restore.restore_predicate), 
+            registers.restore_predicate.eq(restore.restore_predicate),
             self.core.warps.restore_uniform.eq(restore.restore_uniform),
         ]
         for part in (entries, restore):
@@ -327,7 +330,9 @@ class PreemptEngine(wiring.Component):
             ahead.placed.eq(resume.placed), ahead.closed.eq(resume.closed),
             ahead.over.eq(resume.discard), resume.requested.eq(ahead.requested),
             resume.reads_idle.eq(ahead.idle & reader.idle),
-            saved.ahead.eq(ahead.select), ahead.extent.eq(saved.extent),
+            saved.ahead.eq(ahead.select), saved.ahead_base.eq(ahead.select_base),
+            ahead.extent.eq(saved.extent), ahead.sides.eq(saved.sides),
+            ahead.increments.eq(saved.increments),
         ]
 
     def _adopt(self, m, sequencer, adopt, record, entries, saved, generations):
@@ -342,9 +347,15 @@ class PreemptEngine(wiring.Component):
             record.clear.eq(sequencer.begin_adopt),
             record.kernel.eq(self.kernels[sequencer.accepted.kernel]),
             entries.generation.eq(saved.listed), entries.extent.eq(saved.listed_extent),
+            entries.crc.eq(saved.listed_crc), entries.sides.eq(saved.sides),
+            entries.increments.eq(saved.increments),
             saved.select.eq(Mux(generations.done, entries.number, generations.number)),
-            saved.arrived.eq(sequencer.adopting & entries.arrived), saved.found.eq(entries.found),
-            saved.found_extent.eq(entries.found_extent),
+            saved.select_base.eq(entries.of_base), saved.found.eq(entries.found),
+            saved.arrived.eq(sequencer.adopting & entries.arrived),
+            saved.arrived_base.eq(sequencer.adopting & entries.arrived_base),
+            saved.adopts.eq(adopt.clear), saved.record_sides.eq(record.record.sides),
+            adopt.first_full.eq(entries.first_full),
+            adopt.increments.eq((saved.increments & record.record.saved).any()),
             saved.adopted.eq(adopt.adopted), self.adopted.eq(adopt.adopted),
             sequencer.adopt_done.eq(adopt.done), sequencer.adopted.eq(adopt.adopted),
             sequencer.record_generation.eq(record.record.generation),
@@ -371,7 +382,7 @@ class PreemptEngine(wiring.Component):
             sequencer.checked.eq(generations.done), generations.generation.eq(saved.listed),
             writer.write.eq(sequencer.write), writer.void.eq(sequencer.void),
             writer.kernel.eq(self.kernels[kernel]), writer.progress.eq(self.progress[kernel]),
-            writer.saved.eq(saved.saved), writer.generations.eq(generations.crc),
+            writer.saved.eq(saved.saved), writer.sides.eq(saved.sides), writer.generations.eq(generations.crc),
             saved.recorded.eq(sequencer.write), saved.voided.eq(sequencer.voided),
             saved.tally.eq(save.done),
         ]
@@ -385,6 +396,20 @@ class PreemptEngine(wiring.Component):
                 Mux(resuming, restore.row.payload.row, save.row.payload.row)),
             row.payload.write.eq(resuming), restore.row.ready.eq(resuming & row.ready),
             save.row.ready.eq(~resuming & row.ready),
+        ]
+
+    def _clean(self, m, preempt, resume):
+        """All that a TB has on the SM is in its base."""
+        if not self.geometry.checkpoints:
+            return
+        valid, tb = preempt.clean.valid | resume.clean.valid, Signal.like(resume.clean.tb)
+        row = self.resident[tb]
+        lines = self.core.shared.clean
+        m.d.comb += [
+            tb.eq(Mux(resume.clean.valid, resume.clean.tb, preempt.clean.tb)),
+            self.core.registers.clean.eq(Mux(valid, row.warps, 0)),
+            lines.valid.eq(valid & (row.lines != 0)), lines.first.eq(row.first_line),
+            lines.count.eq(row.lines),
         ]
 
     def _count(self, m, sequencer, preempt, resume, save, ahead, commit, counts):

@@ -207,25 +207,32 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
         raise BadImage(f"local memory at {entry['local_base']:#x}, not {tb.local_base:#x}")
     for warp in tb.warps:
         warp.live = 0
-    if base is not None:
-        for warp, registers in _restore(tb, *base).items():
-            for r, values in registers.items():
-                warp.registers[r] = values
-                warp.valid |= 1 << r
-        tb.lines_dirty = 0
-    for warp, registers in _restore(tb, entry, stream, final=True).items():
-        for r in range(kernel.registers):
+    if base is None:
+        _write_registers(_restore(tb, entry, stream, final=True), scramble)
+        clean(tb)
+        return tb
+    of_base = _restore(tb, *base)
+    _write_registers(of_base, scramble)
+    clean(tb)
+    increment = _restore(tb, entry, stream, final=True)
+    if missing := [warp.index for warp in increment if warp not in of_base]:
+        raise BadImage(f"record of warp {missing[0]}, which its base has not")
+    _write_registers(increment)
+    return tb
+
+
+def _write_registers(found: dict[Warp, dict[int, np.ndarray]], scramble: np.random.Generator | None = None) -> None:
+    """Write the registers of warps, with `scramble` random bits into the others."""
+    for warp, registers in found.items():
+        for r in range(warp.tb.kernel.registers):
             if r in registers:
                 warp.registers[r] = registers[r]
-            elif scramble is not None and not warp.valid >> r & 1:
-                warp.registers[r] = scramble.integers(0, 1 << 32, g.warp_size, np.uint32)
+            elif scramble is not None:
+                warp.registers[r] = scramble.integers(0, 1 << 32, warp.g.warp_size, np.uint32)
             else:
                 continue
             warp.valid |= 1 << r
             warp.dirty |= 1 << r
-    if base is None:
-        clean(tb)
-    return tb
 
 
 def clean(tb: ThreadBlock) -> None:

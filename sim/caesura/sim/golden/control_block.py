@@ -40,7 +40,7 @@ def read_base(sm: Sm, kernel: Kernel, index: int, entry: dict[str, int], side: i
         If it cannot be an entry of this kernel, or is not the one that was meant.
     """
     base = _read(sm, kernel, place(sm, index, side ^ 1), base=True)
-    if base["crc"] != entry["base_crc"] or base["incremental"]:
+    if base["crc"] != entry["base_crc"] or base["crc"] != kernel.bases[index].crc or base["incremental"]:
         raise BadImage("it is not the base of the increment")
     return base
 

@@ -108,7 +108,7 @@ class ExecutePipeline(wiring.Component):
             "issue": In(IssuePort(g, (row.name for row in SIDE_UNITS))),
             **{f"{row.name}_access": Out(MemoryAccessPort(g, row.words)) for row in MEMORY_UNITS},
             "parameters": Out(ParameterPort(g)), "cycle": In(32),
-            "clear": In(payload.warp_event(g)),
+            "clear": In(payload.warp_clear(g)),
             "state": In(RegisterStatePort(g)),
             "fault": Out(payload.fault_report(g)),
             "trace_write": Out(data.StructLayout({"valid": 1, "write": payload.register_write(g)})),
@@ -164,7 +164,8 @@ class ExecutePipeline(wiring.Component):
             flags.save_warp.eq(wanted.warp),
             registers.save_masked.eq(~flags.save_row.bit_select(wanted.register, 1)),
             state.read_data.eq(registers.save_data),
-            flags.clear.eq(self.clear), flags.flags_select.eq(state.flags.warp),
+            flags.clear.valid.eq(self.clear.valid & ~self.clear.kept),
+            flags.clear.warp.eq(self.clear.warp), flags.flags_select.eq(state.flags.warp),
             state.flags.valid.eq(flags.flags_valid), state.flags.dirty.eq(flags.flags_dirty),
         ]
 
@@ -194,7 +195,8 @@ class ExecutePipeline(wiring.Component):
             released.valid.eq(written.valid & written.write.last),
             released.warp.eq(written.write.warp),
             released.predicate.eq(written.write.predicate),
-            predicates.restore.eq(self.state.restore_predicate), predicates.clear.eq(self.clear),
+            predicates.restore.eq(self.state.restore_predicate), predicates.clear.valid.eq(self.clear.valid),
+            predicates.clear.warp.eq(self.clear.warp),
             predicates.save_warp.eq(flags.warp),
             predicates.save_select.eq(flags.predicate_select),
             flags.predicate_value.eq(predicates.save_value),

@@ -22,8 +22,8 @@ class RecordReader(wiring.Component):
 
     A record is bad if its state is not `State.COMPLETE`, if its checksum, its format version or its
     geometry hash is wrong, if its grid, code or constants are not those of the kernel, if more or
-    fewer entries are complete than TBs were launched and are not completed, or if the TB to be
-    launched next is none of the grid.
+    fewer entries are complete than TBs were launched and are not completed, or on a side that there
+    is not, or if the TB to be launched next is none of the grid.
 
     Parameters
     ----------
@@ -100,4 +100,5 @@ class RecordReader(wiring.Component):
             | (record.zeros != 0) | (record.geometry_hash != g.hash)
             | Cat(record[name] != kernel[name] for name in same).any()
             | (record.saved >> g.tb_slots).any() | outside
+            | (record.sides & ~(record.saved if g.checkpoints else 0)).any()
             | (record.launched - record.completed != popcount(record.saved[:g.tb_slots])))

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_RECORD, ENTRY_BYTES, VERSION, State
+from ...arch.context import CCB_RECORD, ENTRY_BYTES, VERSION, State, places
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import kernel_info
 from ...interfaces.preemption import kernel_progress
@@ -34,8 +34,9 @@ class KernelRecordWriter(wiring.Component):
     accepted : in
     kernel, progress : in
         Of the kernel in hand; constant from `write` until not `busy`.
-    saved : Signal(tb_slots), in; generations : Signal(32), in
-        Entries that are complete, and the checksum of their generations; constant likewise.
+    saved, sides : Signal(tb_slots), in; generations : Signal(32), in
+        Entries that are complete, on which sides, and the checksum of their generations; constant
+        likewise.
     write, void : Signal, in
         Begin to write a record; write `State.DEMOTED` over the state of one.
     busy : Signal, out
@@ -48,6 +49,7 @@ class KernelRecordWriter(wiring.Component):
     kernel: data.View
     progress: data.View
     saved: Signal
+    sides: Signal
     generations: Signal
     write: Signal
     void: Signal
@@ -59,7 +61,8 @@ class KernelRecordWriter(wiring.Component):
         self.geometry = g
         super().__init__({
             "accepted": In(accepted_command(g)), "kernel": In(kernel_info(g)),
-            "progress": In(kernel_progress()), "saved": In(g.tb_slots), "generations": In(32),
+            "progress": In(kernel_progress()), "saved": In(g.tb_slots), "sides": In(g.tb_slots),
+            "generations": In(32),
             "write": In(1), "void": In(1), "busy": Out(1),
             "burst": Out(stream.Signature(data_burst(g))),
             "data": Out(stream.Signature(write_data(g))),
@@ -79,7 +82,8 @@ class KernelRecordWriter(wiring.Component):
         burst, out = self.burst.payload, self.data.payload
         m.d.comb += [
             record.state.eq(State.COMPLETE), record.version.eq(VERSION),
-            record.saved.eq(self.saved), record.generations.eq(self.generations),
+            record.saved.eq(self.saved),
+            record.sides.eq(self.sides & self.saved), record.generations.eq(self.generations),
             record.geometry_hash.eq(g.hash), record.generation.eq(self.accepted.generation),
             *(record[name].eq(self.progress[name]) for name in kernel_progress().members),
             *(record[name].eq(self.kernel[name])
@@ -87,7 +91,7 @@ class KernelRecordWriter(wiring.Component):
             whole.eq(record), whole.crc.eq(checksum.crc),
             checksum.start.eq(self.write),
             checksum.data.eq(record.as_value().word_select(row, 32 * CHUNK_WORDS)),
-            burst.address.eq(self.accepted.ccb_base + ENTRY_BYTES * g.tb_slots),
+            burst.address.eq(self.accepted.ccb_base + ENTRY_BYTES * places(g)),
             burst.extra_beats.eq(Mux(voids, 0, beats - 1)),
             last.eq(voids | (beat == beats - 1)),
             out.data.eq(Mux(voids, State.DEMOTED, whole.as_value().word_select(

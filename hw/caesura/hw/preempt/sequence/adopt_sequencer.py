@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.context import CCB_RECORD, ENTRY_BYTES, ENTRY_WORDS
+from ...arch.context import CCB_RECORD, ENTRY_BYTES, ENTRY_WORDS, places
 from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
 from ...interfaces.preemption import adoption, engine_result, kernel_progress
@@ -31,8 +31,10 @@ class AdoptSequencer(wiring.Component):
         What memory answers is the record.
     record_full, record_bad : Signal, in; record : in
         The `RecordReader`.
-    clear : Signal, out; entries_full, entries_bad : Signal, in
+    clear : Signal, out; first_full, entries_full, entries_bad : Signal, in
         The `EntryBuffer`.
+    increments : Signal, in
+        Some of its entries are increments, once they are all in: their bases are read as well.
     check : Signal, out; checked : Signal, in; generations : Signal(32), in
         The `GenerationsChecksum`.
     read_error : Signal, in
@@ -53,6 +55,8 @@ class AdoptSequencer(wiring.Component):
     record_bad: Signal
     record: data.View
     clear: Signal
+    first_full: Signal
+    increments: Signal
     entries_full: Signal
     entries_bad: Signal
     check: Signal
@@ -69,7 +73,8 @@ class AdoptSequencer(wiring.Component):
         super().__init__({
             "accepted": In(accepted_command(g)), "begin": In(1), "reading": Out(1),
             "record_full": In(1), "record_bad": In(1), "record": In(CCB_RECORD),
-            "clear": Out(1), "entries_full": In(1), "entries_bad": In(1),
+            "clear": Out(1), "entries_full": In(1), "entries_bad": In(1), "first_full": In(1),
+            "increments": In(1),
             "check": Out(1), "checked": In(1), "generations": In(32),
             "read_error": In(1), "idle": In(1), "read_job": Out(stream.Signature(read_job(g))),
             "done": Out(engine_result()), "adopted": Out(adoption(g)),
@@ -79,16 +84,19 @@ class AdoptSequencer(wiring.Component):
         m = Module()
         g, job, record = self.geometry, self.read_job, self.record
         requested = Signal(range(g.tb_slots + 1))  # entries requested
+        of_base = Signal()  # on the other sides
+        side = record.sides.bit_select(requested, 1) ^ of_base
+        place = requested + Mux(side, g.tb_slots, 0) if g.checkpoints else requested
         error = Signal(CommandError)
         m.d.comb += [job.payload.words.eq(ENTRY_WORDS), job.payload.address.eq(
-            self.accepted.ccb_base + ENTRY_BYTES * Mux(self.reading, g.tb_slots, requested))]
+            self.accepted.ccb_base + ENTRY_BYTES * Mux(self.reading, places(g), place))]
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.begin):
                     m.next = "ASK"
             with m.State("ASK"):
                 m.d.comb += [self.reading.eq(1), job.valid.eq(1)]
-                m.d.sync += requested.eq(0)
+                m.d.sync += [requested.eq(0), of_base.eq(0)]
                 with m.If(job.ready):
                     m.next = "RECORD"
             with m.State("RECORD"):
@@ -106,7 +114,9 @@ class AdoptSequencer(wiring.Component):
                     m.d.sync += requested.eq(requested + 1)
                 m.d.sync += error.eq(Mux(self.read_error, CommandError.BUS_ERROR,
                                          CommandError.BAD_IMAGE))
-                with m.If(self.entries_full & ~job.valid):
+                with m.If(self.first_full & ~job.valid & ~of_base & self.increments):
+                    m.d.sync += [requested.eq(0), of_base.eq(1)]
+                with m.Elif(self.entries_full & ~job.valid):
                     m.d.comb += self.check.eq(1)
                     m.next = "GENERATIONS"
                     with m.If(self.read_error | self.entries_bad):

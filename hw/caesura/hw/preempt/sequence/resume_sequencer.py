@@ -41,6 +41,7 @@ class _Registers:
         self.judged = Signal()  # all entries are in, and good
         self.current = Signal(below(g.tb_slots))  # the entry in hand
         self.place = Signal(admitted(g))  # its TB's place
+        self.of_base = Signal()  # its base's stream is to be asked for
 
 
 class ResumeSequencer(wiring.Component):
@@ -68,8 +69,8 @@ class ResumeSequencer(wiring.Component):
         The command; constant from `begin` to `done`.
     begin : Signal, in
         Start, with `accepted` set from this cycle on.
-    saved : Signal(tb_slots), in
-        Vector: entries of the kernel that can be resumed.
+    saved, sides, increments : Signal(tb_slots), in
+        Vectors: entries of the kernel that can be resumed, on which sides, as increments.
     resident : in
         The TB table. Parked are TBs of the kernel that have not been started.
     withdraw : Signal, in
@@ -80,7 +81,7 @@ class ResumeSequencer(wiring.Component):
         Something went wrong since `begin`.
     read_error, write_error : Signal, in
         From the reader and the committer, set since `begin`.
-    entries_full, bad, look, select, load, entry
+    entries_full, bad, look, select, select_base, load, entry
         The `EntryBuffer`; `look` is the vector of the entries it is to look at.
     placed : Signal(tb_slots), out; closed : Signal, out; requested : Signal, in
         `ReadAhead`: entries whose TB is in a slot; no further one gets room; all entries have been
@@ -94,11 +95,15 @@ class ResumeSequencer(wiring.Component):
         The `Committer`.
     admit, admitted, start, release
         The dispatcher.
+    clean : out
+        All that is on the SM of a TB is in its base; `valid` for one cycle.
     """
 
     accepted: data.View
     begin: Signal
     saved: Signal
+    sides: Signal
+    increments: Signal
     resident: data.View
     withdraw: Signal
     done: data.View
@@ -109,6 +114,7 @@ class ResumeSequencer(wiring.Component):
     bad: Signal
     look: Signal
     select: Signal
+    select_base: Signal
     load: Signal
     entry: data.View
     placed: Signal
@@ -126,18 +132,19 @@ class ResumeSequencer(wiring.Component):
     admitted: data.View
     start: data.View
     release: data.View
+    clean: data.View
 
     def __init__(self, g: Geometry):
         self.geometry = g
         tb = below(g.tb_slots)
         super().__init__({
             "accepted": In(accepted_command(g)), "begin": In(1),
-            "saved": In(g.tb_slots),
+            "saved": In(g.tb_slots), "sides": In(g.tb_slots), "increments": In(g.tb_slots),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "withdraw": In(1), "done": Out(engine_result()), "failed": Out(1),
             "read_error": In(1), "write_error": In(1),
             "entries_full": In(1), "bad": In(1), "look": Out(g.tb_slots),
-            "select": Out(tb), "load": Out(1), "entry": In(CCB_ENTRY),
+            "select": Out(tb), "select_base": Out(1), "load": Out(1), "entry": In(CCB_ENTRY),
             "placed": Out(g.tb_slots), "closed": Out(1), "requested": In(1),
             "discard": Out(1), "reads_idle": In(1),
             "restore_job": Out(stream.Signature(restore_job(g))), "restored": In(restored(g)),
@@ -145,7 +152,7 @@ class ResumeSequencer(wiring.Component):
             "head": Out(stream.Signature(head(g))),
             "head_event": In(head_event(g)), "commit_idle": In(1),
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
-            "start": Out(tb_event(g)), "release": Out(tb_event(g)),
+            "start": Out(tb_event(g)), "release": Out(tb_event(g)), "clean": Out(tb_event(g)),
         })
 
     def elaborate(self, platform):
@@ -187,7 +194,11 @@ class ResumeSequencer(wiring.Component):
                          regs.waiting.eq(regs.waiting & ~(1 << regs.current))]
         with m.If(self.restored.valid & self.restored.bad):
             m.d.sync += regs.broken.eq(1)
-        with m.If(self.restored.valid & ~self.restored.bad):
+        m.d.comb += [
+            self.clean.valid.eq(self.restored.valid & ~self.restored.bad & self.restored.clean),
+            self.clean.tb.eq(regs.tb_of[self.restored.entry]),
+        ]
+        with m.If(self.restored.valid & ~self.restored.bad & ~self.restored.base):
             m.d.sync += regs.parsed.eq(regs.parsed | (1 << self.restored.entry))
         with m.If(event.valid & (event.state == State.DEMOTED) & ~event.error):
             m.d.sync += regs.demoted.eq(regs.demoted | (1 << event.entry))
@@ -219,6 +230,7 @@ class ResumeSequencer(wiring.Component):
                        & ~(self.accepted.gang & coming)),
             self.head.valid.eq(offered), self.head.payload.entry.eq(entry),
             self.head.payload.state.eq(State.DEMOTED),
+            self.head.payload.side.eq(self.sides.bit_select(self.head.payload.entry, 1)),
         ]
         with m.If(~offered | self.head.ready):
             m.d.sync += [offered.eq(allowed & next_ones.any()), entry.eq(lowest_number(next_ones))]
@@ -264,17 +276,25 @@ class ResumeSequencer(wiring.Component):
         m.d.comb += [admit.payload[name].eq(entry[name])
                      for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")]
         m.d.comb += admit.payload.entry.eq(regs.current)
+        increment = Signal()
+        m.d.comb += increment.eq(self.increments.bit_select(regs.current, 1)
+                                 if g.checkpoints else 0)
         with m.State("ADMIT"):
             m.d.comb += admit.valid.eq(1)
             with m.If(admit.ready):
                 m.next = "ROOM"
                 with m.If(self.admitted.valid):
-                    m.next = "PARSE"
+                    self._parse(m, regs, increment)
         with m.State("ROOM"):
             with m.If(self.admitted.valid):
-                m.next = "PARSE"
+                self._parse(m, regs, increment)
                 with m.If(self.admitted.bad | self.admitted.full):
                     m.next = "NEXT"
+        with m.State("SHOW"):  # the entry of the base, or after it the increment's again
+            m.d.comb += [self.select_base.eq(regs.of_base), self.load.eq(1)]
+            m.next = "SHOWN"
+        with m.State("SHOWN"):
+            m.next = "PARSE"
         with m.State("PARSE"):
             m.d.comb += [
                 self.restore_job.valid.eq(1), self.restore_job.payload.entry.eq(regs.current),
@@ -283,9 +303,21 @@ class ResumeSequencer(wiring.Component):
                 self.restore_job.payload.words.eq(words),
                 self.restore_job.payload.skip.eq((words - table) % g.bus_words),
                 self.restore_job.payload.stream_crc.eq(entry.stream_crc),
-                self.restore_job.payload.table_crc.eq(entry.table_crc)]
+                self.restore_job.payload.table_crc.eq(entry.table_crc),
+                self.restore_job.payload.base.eq(regs.of_base),
+                self.restore_job.payload.increment.eq(increment & ~regs.of_base)]
             with m.If(self.restore_job.ready):
+                m.d.sync += regs.of_base.eq(0)
                 m.next = "NEXT"
+                with m.If(regs.of_base):
+                    m.next = "SHOW"
+
+    def _parse(self, m, regs, increment):
+        """Go on with the stream of a TB that has room, or with that of its base."""
+        m.d.sync += regs.of_base.eq(increment)
+        m.next = "PARSE"
+        with m.If(increment):
+            m.next = "SHOW"
 
     def _settle(self, m, regs, demoting):
         """Wait until all have started; after a failure give back those that cannot."""
@@ -318,6 +350,7 @@ class ResumeSequencer(wiring.Component):
             m.next = "RELOADING"
         with m.State("RELOADING"):
             m.d.comb += [head.valid.eq(1), head.payload.entry.eq(regs.current),
+                         head.payload.side.eq(self.sides.bit_select(regs.current, 1)),
                          head.payload.state.eq(State.COMPLETE),
                          head.payload.crc.eq(self.entry.crc)]
             with m.If(head.ready):
