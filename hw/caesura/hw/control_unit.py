@@ -194,6 +194,7 @@ class ControlUnit(wiring.Component):
             commands.launching.eq(admission.launching),
             grid.start.eq(commands.start), grid.adopted.eq(engine.adopted),
             completion.adopted.eq(engine.adopted), admission.adopted.eq(engine.adopted),
+            engine.ended.eq(completion.ended),
             completion.start.eq(commands.start),
             faults.start.eq(commands.start), admission.start.eq(commands.start),
             admission.eligible.eq(commands.eligible), admission.footprints.eq(commands.footprints),
@@ -211,7 +212,6 @@ class ControlUnit(wiring.Component):
             admission.warp_count.eq(tb_table.warp_count),
             completion.resident.eq(tb_table.resident), faults.resident.eq(tb_table.resident),
             completion.exited.eq(self.core.stop.exited), admission.ended.eq(completion.ended),
-            engine.ended.eq(completion.ended),
         ]
 
     def _warps(self, m: Module, engine, launcher, tb_table, faults):
