@@ -302,11 +302,10 @@ class RecordWriter(wiring.Component):
             live.eq(Cat(view.live_vector[:LIVE_REST],
                         view.live_vector[LIVE_REST].replicate(MAX_REGISTERS - LIVE_REST))
                     | view.between.replicate(MAX_REGISTERS)),
-            wanted.eq(s.allocated),
+            wanted.eq(s.allocated & (
+                live & (self.flags.valid | s.scramble.replicate(MAX_REGISTERS))
+                | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY).replicate(MAX_REGISTERS))),
         ]
-        with m.If(has(s.mechanism, Capability.SAVES_LIVE_ONLY)):
-            m.d.comb += wanted.eq(s.allocated & live & (
-                self.flags.valid | s.scramble.replicate(MAX_REGISTERS)))
         with m.State("VIEW"):
             m.d.sync += [regs.valid.eq(self.flags.valid),
                          regs.predicates.eq(self.flags.predicates_written & saved[:PREDICATES]),
