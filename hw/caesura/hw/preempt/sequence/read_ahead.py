@@ -5,7 +5,7 @@ remembers (`SavedEntries`): so that a resume waits for memory once, not first fo
 then for the streams.
 """
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
