@@ -6,9 +6,9 @@ import pytest
 from caesura.hw.arch.geometry import preset
 from support.sim.schedules import Schedules
 
-RUNS = {"tiny": (20, 1600), "ecp5": (0, 300), "gtx480": (0, 100)}
+RUNS = {"tiny": (5, 1600), "ecp5": (0, 300), "gtx480": (0, 100)}
 """Runs of 20 commands and more: of `make test`, of all."""
-SHARE = 20
+SHARE = 5
 """Runs of a test."""
 
 

@@ -18,13 +18,13 @@ SETTINGS = {"preset": "tiny", "seed": 1}
 
 @dataclass(frozen=True)
 class Kernel:
-    """A task that says how often it was measured."""
+    """A task."""
 
     name: str
     work: Work
 
 
-def measured(names, at=None, asked=(), **options):
+def measured(names, at=None, **options):
     """The result of kernels, and which of them were measured; that of `at` fails."""
     done = []
 
@@ -32,9 +32,9 @@ def measured(names, at=None, asked=(), **options):
         if task.name == at:
             raise RuntimeError(f"{at} stops")
         done.append(task.name)
-        return [{"number": number, "asked": list(asked)} for number in range(2)]
+        return [{"number": number} for number in range(2)]
 
-    tasks = [Kernel(name, work(points=name != "changed")) for name in names]
+    tasks = [Kernel(name, work()) for name in names]
     return measure_kernels(measure, tasks, 1, lambda text: None, options.pop("settings", SETTINGS),
                            lambda rows: {"met": bool(rows), "rows": len(rows)}, **options), done
 
@@ -59,9 +59,9 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
 
 
 def test_other_kernels_are_kept_and_changed_ones_measured_anew(tmp_path):
-    whole, _ = measured(("lrn", "vecadd"), asked=["first"])
+    whole, _ = measured(("lrn", "vecadd"))
     assert [row["kernel"] for row in whole["runs"]] == ["vecadd"] * 2 + ["lrn"] * 2, "as they ship"
-    more, done = measured(("bfs",), asked=["second"], resume=whole)
+    more, done = measured(("bfs",), resume=whole)
     assert done == ["bfs"] and [row["kernel"] for row in more["runs"]] == ["vecadd"] * 2 + ["bfs"] * 2 + ["lrn"] * 2
     old = json.loads(json.dumps(whole).replace(code_digest(work()), "0" * 16))
     again, done = measured(("vecadd",), resume=old)

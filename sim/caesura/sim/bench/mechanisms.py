@@ -31,7 +31,7 @@ from caesura.software.kernels import KERNELS, hostile
 
 from . import resumable
 from .processes import perform
-from .resumable import check_settings, code_digest, failure, geometry_settings, write_result
+from .resumable import check_settings, code_digest, failure, geometry_settings, kernel_place, write_result
 
 __all__ = ["PREEMPTIONS", "OVERHEAD_LIMIT", "PAPER", "Task", "measure", "measure_overhead", "class_shares", "run",
            "read_result", "print_report"]
@@ -334,4 +334,4 @@ def _place(name: tuple[str, str | None]) -> tuple[int, int]:
     """Return where a row stands: kernels as they ship, mechanisms in their order."""
     kernel, mechanism = name
     labels = [None, *(each.label for each in Mechanism)]
-    return list(KERNELS).index(kernel) if kernel in KERNELS else len(KERNELS), labels.index(mechanism)
+    return kernel_place(kernel), labels.index(mechanism)

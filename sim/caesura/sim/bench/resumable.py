@@ -22,7 +22,7 @@ from caesura.software.schema import with_schema
 from .processes import perform
 
 __all__ = ["KernelTask", "code_digest", "geometry_settings", "failure", "read_result", "write_result", "check_settings",
-           "measure_kernels"]
+           "kernel_place", "measure_kernels"]
 
 
 class KernelTask(Protocol):
@@ -104,8 +104,8 @@ def check_settings(earlier: dict, settings: dict) -> None:
             raise InputError(f"the earlier run has {key} {earlier.get(key)!r}, not {value!r}: it cannot go on")
 
 
-def _place(kernel: str) -> int:
-    """Return where a kernel stands: as they ship."""
+def kernel_place(kernel: str) -> int:
+    """Return where a kernel stands in a result: as they ship, others last."""
     return list(KERNELS).index(kernel) if kernel in KERNELS else len(KERNELS)
 
 
@@ -151,9 +151,10 @@ def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]]
                 rows.setdefault(row["kernel"], []).append(row)
 
     def result() -> dict:
-        ordered = [row for name in sorted(rows, key=_place) for row in rows[name]]
-        found = {"met": True} | outcome(ordered)
-        return settings | found | {"met": found["met"] and codes.keys() <= rows.keys(), "runs": ordered}
+        ordered = [row for name in sorted(rows, key=kernel_place) for row in rows[name]]
+        found = outcome(ordered)
+        met = found.get("met", True) and codes.keys() <= rows.keys()
+        return settings | found | {"met": met, "runs": ordered}
 
     left = [task for task in tasks if task.name not in rows]
     for index, found in perform(measure, left, jobs, progress, lambda task: task.name):
