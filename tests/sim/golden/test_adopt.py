@@ -203,7 +203,7 @@ RECORD = {
     "launched": (0, 3, 1 << 31), "completed": (0, 12, (1 << 32) - 1), "saved": (0, 1, 2, 7, 1 << 31),
     "next_x": (3, 1 << 31), "next_y": (2, 0xFFFF), "next_z": (2, 0xFFFF), "generations": (0, 1),
     "grid_x": (2, 4), "grid_y": (1, 3), "grid_z": (1, 3), "code_base": (0, 128), "const_base": (0, 128),
-    "geometry_hash": (0,), "exhausted": (1,), "zeros": (1, 1 << 62),
+    "geometry_hash": (0,), "exhausted": (1,), "zeros": (1, 1 << 30), "sides": (1, 3, 4, 1 << 31),
 }
 """What must not stand in each field of the record of `preempted`."""
 
@@ -246,9 +246,9 @@ def test_an_exhausted_grid_has_its_end_as_next_place(place):
 
 ENTRY = {
     "state": (State.DEMOTED, State.FREE), "version": (context.VERSION - 1,), "zero": (1,),
-    "register_image": (0, 128), "base_crc": (1, 1 << 31), "length": (0, 3, 16, 32, 1 << 31), "data_bytes": (1 << 31,),
-    "live_warps": (0, 4, 1 << 31), "mechanism": (4, 255), "incremental": (1, 2, 255), "registers": (1, 17), "warps": (1, 3),
-    "geometry_hash": (0,), "generation": (0, 2),
+    "register_image": (0, 128), "base_crc": (1, 1 << 31), "length": (0, 3, 16, 32, 1 << 31),
+    "data_bytes": (1 << 31,), "live_warps": (0, 4, 1 << 31), "mechanism": (4, 255), "incremental": (2, 255),
+    "registers": (1, 17), "warps": (1, 3), "geometry_hash": (0,), "generation": (0, 2),
 }
 """What must not stand in each field of an entry of `preempted`."""
 
@@ -263,6 +263,18 @@ def test_a_lie_in_an_entry_is_refused(name):
             write_entry(bench.transport, work.loaded, index, **{name: lie})
             refused(bench)
         write_entry(bench.transport, work.loaded, index, **before)
+    taken_over(bench)
+
+
+def test_an_entry_said_to_be_an_increment_is_refused_by_the_resume():
+    bench, work = preempted()
+    fields = entry(bench.transport, work.loaded, 0)
+    write_entry(bench.transport, work.loaded, 0, incremental=1)
+    fresh = taken_over(bench)
+    fresh.command(Command.RESUME, 0)
+    fresh.transport.advance(10)
+    assert fresh.error(0) is CommandError.BAD_IMAGE and fresh.fields("status")["resident"] == 0
+    write_entry(bench.transport, work.loaded, 0, **fields)
     taken_over(bench)
 
 
@@ -287,6 +299,8 @@ def test_entries_of_another_preempt_are_refused_even_if_each_is_good():
     late = record(bench.transport, work.loaded)
     assert late["saved"] == 3
     bench.transport.write_memory(at, early)
+    refused(bench)
+    write_record(bench.transport, work.loaded, sides=late["sides"])
     refused(bench)
     saved = {index: entry(bench.transport, work.loaded, index)["generation"] for index in range(2)}
     write_record(bench.transport, work.loaded, generations=generations(TINY, saved))

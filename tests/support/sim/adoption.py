@@ -135,14 +135,19 @@ def write_record(transport: Transport, loaded: Loaded, **changes: int) -> None:
 
 
 def entry(transport: Transport, loaded: Loaded, index: int) -> dict[str, int]:
-    """Return the fields of an entry."""
-    return _read(transport, CCB_ENTRY, context.entry_address(loaded.ccb_base, index))
+    """Return the fields of an entry, on the side that the record names."""
+    return _read(transport, CCB_ENTRY, _address(transport, loaded, index))
 
 
 def write_entry(transport: Transport, loaded: Loaded, index: int, **changes: int) -> None:
     """Change fields of an entry, and its checksum with them."""
     fields = entry(transport, loaded, index) | changes
-    _write(transport, CCB_ENTRY, context.entry_address(loaded.ccb_base, index), fields)
+    _write(transport, CCB_ENTRY, _address(transport, loaded, index), fields)
+
+
+def _address(transport: Transport, loaded: Loaded, index: int) -> int:
+    side = record(transport, loaded)["sides"] >> index & 1
+    return context.entry_address(loaded.ccb_base, index + side * transport.geometry.tb_slots)
 
 
 def generations(g: Geometry, saved: dict[int, int]) -> int:

@@ -50,9 +50,9 @@ an image as any other, in which registers and shared lines that have not been wr
 was saved are left out. Predicates, uniform registers, stacks and barriers it has whole. A resume
 takes the base's registers and lines first, then the increment. `incremental` says that it is one,
 and `base_crc` is the checksum of the base's entry, which covers that one's address, generation and
-checksums. A base is `State.BASE`, if it was saved while its TB ran on, or `State.DEMOTED`, if its TB
-has been resumed from it; its checksum is the one that it was written with, as `State.COMPLETE` in
-the second case. No increment is the base of another.
+checksums. A base is `State.BASE`, if it was saved while its TB ran on, or `State.DEMOTED`, if its
+TB has been resumed from it; its checksum is the one that it was written with, as `State.COMPLETE`
+in the second case. No increment is the base of another.
 
 Commit protocol
 ---------------

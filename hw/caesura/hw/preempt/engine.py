@@ -382,7 +382,8 @@ class PreemptEngine(wiring.Component):
             sequencer.checked.eq(generations.done), generations.generation.eq(saved.listed),
             writer.write.eq(sequencer.write), writer.void.eq(sequencer.void),
             writer.kernel.eq(self.kernels[kernel]), writer.progress.eq(self.progress[kernel]),
-            writer.saved.eq(saved.saved), writer.sides.eq(saved.sides), writer.generations.eq(generations.crc),
+            writer.saved.eq(saved.saved), writer.sides.eq(saved.sides),
+            writer.generations.eq(generations.crc),
             saved.recorded.eq(sequencer.write), saved.voided.eq(sequencer.voided),
             saved.tally.eq(save.done),
         ]
@@ -422,7 +423,8 @@ class PreemptEngine(wiring.Component):
             counts.begin_restore.eq(sequencer.clear & sequencer.resume
                                     & ~sequencer.accepted.again), counts.tally.eq(save.done),
             counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped),
-            counts.released.eq(preempt.release.valid | preempt.clean.valid), counts.draining.eq(preempt.draining),
+            counts.released.eq(preempt.release.valid | preempt.clean.valid),
+            counts.draining.eq(preempt.draining),
             counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),
             counts.read_valid.eq(sequencer.resuming & (
                 asked | resume.restore_job.valid & resume.restore_job.ready)),

@@ -78,8 +78,8 @@ def write_record(sm: Sm, kernel: Kernel, generation: int) -> None:
         CCB_RECORD, state=State.COMPLETE, version=context.VERSION, launched=kernel.launched,
         completed=kernel.completed, next_x=x, next_y=y, next_z=z, exhausted=int(kernel.exhausted),
         saved=sum(1 << index for index in kernel.saved),
-        sides=sum(each.side << index for index, each in kernel.saved.items()), generations=_generations(sm, kernel.saved),
-        geometry_hash=sm.g.hash, generation=generation, **_identity(kernel))
+        sides=sum(each.side << index for index, each in kernel.saved.items()),
+        generations=_generations(sm, kernel.saved), geometry_hash=sm.g.hash, generation=generation, **_identity(kernel))
     record[1] = context.entry_crc(record)
     address = _record(sm, kernel)
     sm.views[2][address // 4:address // 4 + _RECORD_WORDS] = record

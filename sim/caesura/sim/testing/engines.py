@@ -20,8 +20,8 @@ def _name(warp: Warp) -> tuple[int, int, int]:
 
 def _warp_state(warp: Warp) -> dict[str, Any]:
     pending = warp.pending
-    scalars = ("slot", "live", "launched", "valid", "dirty", "written", "uniforms_written", "waiting", "barrier", "parked",
-               "live_vector", "after_pp")
+    scalars = ("slot", "live", "launched", "valid", "dirty", "written", "uniforms_written", "waiting", "barrier",
+               "parked","live_vector", "after_pp")
     return {name: getattr(warp, name) for name in scalars} | {
         "stack": [(entry.pc, entry.mask, entry.reconv) for entry in warp.stack], "predicates": list(warp.predicates),
         "uniforms": warp.uniforms.tolist(), "registers": warp.registers.tobytes(),

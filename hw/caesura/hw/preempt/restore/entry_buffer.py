@@ -19,8 +19,8 @@ from ...interfaces.payloads import below
 from ...lib.bits import popcount
 from ..formats.accepted_command import accepted_command
 from ..formats.checksum import Checksum
-from ..formats.packer import CHUNK_WORDS
 from ..formats.found_entry import found_entry
+from ..formats.packer import CHUNK_WORDS
 from ..formats.stream_extent import stream_extent
 
 __all__ = ["ENTRY_ROWS", "EntryBuffer"]
@@ -217,7 +217,8 @@ class EntryBuffer(wiring.Component):
                                      | ~s.adopt & ~self.of_base
                                      & (origin.generation != self.generation))
         last = go & counts & (row == _ORIGIN)
-        m.d.comb += [self.arrived.eq(last & ~self.of_base), self.arrived_base.eq(last & self.of_base),
+        m.d.comb += [self.arrived.eq(last & ~self.of_base),
+                     self.arrived_base.eq(last & self.of_base),
                      self.found.generation.eq(origin.generation), self.found.crc.eq(expected),
                      self.found.increment.eq(says), self.found.base_crc.eq(names),
                      self.found.extent.words.eq(length // WORD_BYTES),

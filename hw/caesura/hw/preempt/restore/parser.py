@@ -325,7 +325,8 @@ class StreamParser(wiring.Component):
                                     | ~s.allocated[:LIVE_BITS]
                                     | regs.stream.increment.replicate(LIVE_BITS)),
                 init.kept.eq(regs.stream.increment),
-                self.state.valid.eq(taken & ~regs.stream.base), self.expansion.valid.eq(taken & expands),
+                self.state.valid.eq(taken & ~regs.stream.base),
+                self.expansion.valid.eq(taken & expands),
             ]
             m.d.sync += [regs.targets.eq(table.by_lane),
                          regs.code.eq(table.codes.word_select(

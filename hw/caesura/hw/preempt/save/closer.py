@@ -50,14 +50,15 @@ def closing_job(g: Geometry) -> data.StructLayout:
 
 
 def save_tally(g: Geometry) -> data.StructLayout:
-    """The stream of TB `tb`, of CCB entry `entry` on a side, has been written out, or the TB has `ended` by
-    itself; `valid` for one cycle.
+    """The stream of TB `tb`, of CCB entry `entry` on a side, has been written out, or the TB has
+    `ended` by itself; `valid` for one cycle.
 
     With it what was saved: bytes of the stream, registers, lines, warps.
     """
     return data.StructLayout({"valid": 1, "ended": 1, "tb": below(g.tb_slots),
-                              "entry": below(g.tb_slots), "side": 1, "data_bytes": 32, "metadata_bytes": 32,
-                              "registers": 32, "lines": 32, "warps": 32})
+                              "entry": below(g.tb_slots), "side": 1,
+                              "data_bytes": 32, "metadata_bytes": 32, "registers": 32,
+                              "lines": 32, "warps": 32})
 
 
 class Closer(wiring.Component):
@@ -180,7 +181,8 @@ class Closer(wiring.Component):
                 whole, base = (to_words(CCB_ENTRY, state=state, version=VERSION)[0]
                                for state in (State.COMPLETE, State.BASE))
                 m.d.comb += [self.chunk.valid.eq(1),
-                             out.words[0].eq(Mux(self.accepted.checkpoint, base, whole)), self.bounded.eq(1),
+                             out.words[0].eq(Mux(self.accepted.checkpoint, base, whole)),
+                             self.bounded.eq(1),
                              out.count.eq(HEAD_BYTES // WORD_BYTES), out.skip.eq(1)]
                 with m.If(self.chunk.ready):
                     m.next = "BODY"

@@ -139,7 +139,8 @@ class Committer(wiring.Component):
             grants.input.valid.eq(sent), grants.input.payload.eq(request),
             marks.input.valid.eq(sent & request.head),
             *(marks.input.payload[name].eq(request[name])
-              for name in ("entry", "side", "saved", "state", "crc")), marks.input.payload.number.eq(issued),
+              for name in ("entry", "side", "saved", "state", "crc")),
+            marks.input.payload.number.eq(issued),
         ]
         with m.If(sent):
             m.d.sync += issued.eq(issued + 1)

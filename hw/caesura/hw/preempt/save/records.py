@@ -496,8 +496,9 @@ class RecordWriter(wiring.Component):
         with m.State("BODY"):
             m.d.comb += [self.job.valid.eq(~regs.ended), self.job.payload.entry.eq(regs.row.entry),
                          self.job.payload.side.eq(regs.side),
-                         self.job.payload.address.eq(s.ccb_base + HEAD_BYTES - skip + ENTRY_BYTES * (
-                             regs.row.entry + Mux(regs.side, self.geometry.tb_slots, 0)))]
+                         self.job.payload.address.eq(
+                             s.ccb_base + HEAD_BYTES - skip + ENTRY_BYTES * (
+                                 regs.row.entry + Mux(regs.side, self.geometry.tb_slots, 0)))]
             with m.If(regs.ended | self.job.ready):
                 m.next = "CLOSE"
         with m.State("CLOSE"):

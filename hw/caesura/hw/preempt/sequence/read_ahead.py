@@ -99,7 +99,8 @@ class ReadAhead(wiring.Component):
         at = Signal(ADDRESS_BITS)  # address of the table
         skip = Signal(range(g.chunk_words))  # words of the bus beat before it
         m.d.comb += [
-            self.requested.eq((entry == g.tb_slots) & (of_base | ~increments)), chosen.eq(lowest_number(left)),
+            self.requested.eq((entry == g.tb_slots) & (of_base | ~increments)),
+            chosen.eq(lowest_number(left)),
             wanted.eq(left.any() & (self.placed.bit_select(chosen, 1) | ~self.closed & (
                 ~s.again | ~(self.look & ~left & ~self.placed).any()))),
             table.eq(self.extent.warps * s.row_words), at.eq(area + before * WORD_BYTES),

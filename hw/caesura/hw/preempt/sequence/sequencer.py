@@ -36,8 +36,9 @@ class Sequencer(wiring.Component):
     A preempt raises `pending` (and `stop_now` where it does not wait for points) in the cycle after
     it is taken, and checks the save area in the cycle after that; the bits drop with the result.
     Each preempt that passes the check has a new generation. When one has ended well and its TBs
-    have left (after a checkpoint they stay), the kernel's record is written, unless others of the kernel are still there; before a
-    kernel of which no entry is saved is resumed, it is made void (`arch.context`).
+    have left (after a checkpoint they stay), the kernel's record is written, unless others of the
+    kernel are still there; before a kernel of which no entry is saved is resumed, it is made void
+    (`arch.context`).
 
     A preempt waits for points with a mechanism that does, as long as its patience lasts: `stop_now`
     rises in the cycle after `draining` has been high for as many cycles as that, or after `hasten`.

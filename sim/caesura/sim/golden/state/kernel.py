@@ -85,7 +85,8 @@ class SavedEntry(NamedTuple):
     @classmethod
     def of(cls, entry: dict[str, int], side: int) -> SavedEntry:
         """Return that of an entry with these fields."""
-        return cls(entry["generation"], entry["length"], entry["live_warps"].bit_count(), side, bool(entry["incremental"]))
+        return cls(entry["generation"], entry["length"], entry["live_warps"].bit_count(), side,
+                   bool(entry["incremental"]))
 
 
 class Base(NamedTuple):
