@@ -66,10 +66,10 @@ class Model:
         self.written = np.zeros((g.warps, 7), bool)
         self.params = rng.integers(0, 1 << 32, (g.kernel_slots, g.param_words), dtype=np.uint32)
 
-    def write(self, warp: int, register: int, mask: np.ndarray, value: np.ndarray, dirty: bool = True):
+    def write(self, warp: int, register: int, mask: np.ndarray, value: np.ndarray):
         self.registers[warp, register][mask] = value[mask]
         self.valid[warp, register] = True
-        self.dirty[warp, register] |= dirty
+        self.dirty[warp, register] = True
 
     def special(self, number: int, warp: int) -> np.ndarray:
         g, lane = self.g, np.arange(self.g.warp_size)

@@ -140,6 +140,12 @@ def test_clear_forgets_registers_and_predicates_of_one_warp(name):
         model.predicates[1, :PT] = False
         model.written[1] = False
         await bench.check_state([0, 1])
+        bench.ctx.set(bench.dut.clear, {"valid": 1, "warp": 0, "kept": 1})      # the predicates alone
+        await bench.tick()
+        bench.ctx.set(bench.dut.clear, {"valid": 0, "warp": 0})
+        model.predicates[0, :PT] = False
+        model.written[0] = False
+        await bench.check_state([0, 1])
         half = np.arange(g.warp_size) % 2 == 0
         await go(1, Instruction.make("iadd.i", d=3, a=3, imm=7), half)      # reads 0, zeroes the other lanes
         await go(1, Instruction.make("por", pd=2, pa=PT, pb=2), half)
@@ -170,15 +176,18 @@ def test_restore_and_save_run_beside_instructions(name):
             register, beat = beats[0]
             bench.ctx.set(dut.state.restore_write.payload, beat)
             bench.ctx.set(dut.state.restore_write.valid, 1)
-            bench.ctx.set(dut.state.mark_clean, register % 2)
             ready = bench.ctx.get(dut.state.restore_write.ready)
             await busy_cycle(restored)
             restored += 1
             if ready:
                 beats.popleft()
                 if beat["last"]:
-                    model.write(warp, register, everyone, value[register], dirty=register % 2 == 0)
+                    model.write(warp, register, everyone, value[register])
         bench.ctx.set(dut.state.restore_write.valid, 0)
+        bench.ctx.set(dut.state.clean, 1 << warp)
+        await bench.tick()
+        bench.ctx.set(dut.state.clean, 0)
+        model.dirty[warp] = False
         assert restored < 40 * g.beats
         assert not any(write.warp == warp for _, write in bench.traced)
         for register in range(8):

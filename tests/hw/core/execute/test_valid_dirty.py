@@ -17,7 +17,7 @@ def run(dut, bench):
 
 
 @pytest.mark.parametrize("warps", [1, 6, 48])
-def test_bits_follow_the_model_under_random_writes_and_clears(warps):
+def test_bits_follow_the_model_under_random_writes_and_clears_and_cleans(warps):
     dut, rng = ValidDirty(preset("tiny").replace(warps=warps)), random.Random(warps)
     valid, dirty = [0] * warps, [0] * warps
     lately = list(range(min(warps, 3)))  # a few warps, so that bits meet
@@ -25,10 +25,12 @@ def test_bits_follow_the_model_under_random_writes_and_clears(warps):
     async def bench(ctx):
         for _ in range(400):
             writer, cleared, reader = (rng.choice(lately) for _ in range(3))
-            register, mark = rng.randrange(64), rng.random() < 0.6
+            register, clean = rng.randrange(64), rng.choice((0, 0, 0, 0, 0, 0, rng.getrandbits(warps)))
             write, clear = rng.random() < 0.7, rng.random() < 0.1
             clear &= not (write and cleared == writer)
-            ctx.set(dut.write, {"valid": write, "warp": writer, "register": register, "dirty": mark})
+            clean &= ~(write << writer)
+            ctx.set(dut.write, {"valid": write, "warp": writer, "register": register})
+            ctx.set(dut.clean, clean)
             ctx.set(dut.clear, {"valid": clear, "warp": cleared})
             for port in (dut.read_warp, dut.save_warp, dut.flags_select):
                 ctx.set(port, reader)
@@ -38,7 +40,8 @@ def test_bits_follow_the_model_under_random_writes_and_clears(warps):
             assert dirty[reader] & ~valid[reader] == 0
             if write:
                 valid[writer] |= 1 << register
-                dirty[writer] |= mark << register
+                dirty[writer] |= 1 << register
+            dirty[:] = [0 if clean >> warp & 1 else bits for warp, bits in enumerate(dirty)]
             if clear:
                 valid[cleared] = dirty[cleared] = 0
             if rng.random() < 0.05:
@@ -55,7 +58,7 @@ def test_one_clear_forgets_all_registers_of_a_warp_and_of_no_other():
     async def bench(ctx):
         for warp in range(4):
             for register in range(64):
-                ctx.set(dut.write, {"valid": 1, "warp": warp, "register": register, "dirty": 1})
+                ctx.set(dut.write, {"valid": 1, "warp": warp, "register": register})
                 await ctx.tick()
         ctx.set(dut.write, {"valid": 0})
         ctx.set(dut.clear, {"valid": 1, "warp": 2})
@@ -65,10 +68,31 @@ def test_one_clear_forgets_all_registers_of_a_warp_and_of_no_other():
             ctx.set(dut.flags_select, warp)
             expected = 0 if warp == 2 else (1 << 64) - 1
             assert ctx.get(dut.flags_valid) == ctx.get(dut.flags_dirty) == expected
-        ctx.set(dut.write, {"valid": 1, "warp": 2, "register": 9, "dirty": 0})
+        ctx.set(dut.write, {"valid": 1, "warp": 2, "register": 9})
         await ctx.tick()
         ctx.set(dut.flags_select, 2)
-        assert ctx.get(dut.flags_valid) == 1 << 9
-        assert ctx.get(dut.flags_dirty) == 0
+        assert ctx.get(dut.flags_valid) == ctx.get(dut.flags_dirty) == 1 << 9
+
+    run(dut, bench)
+
+
+def test_all_warps_become_clean_at_once_and_what_is_written_next_is_dirty():
+    dut = ValidDirty(preset("tiny"))
+
+    async def bench(ctx):
+        for warp in range(4):
+            for register in (3, 5):
+                ctx.set(dut.write, {"valid": 1, "warp": warp, "register": register})
+                await ctx.tick()
+        ctx.set(dut.write, {"valid": 0})
+        ctx.set(dut.clean, 0b0111)
+        await ctx.tick()
+        ctx.set(dut.clean, 0)
+        ctx.set(dut.write, {"valid": 1, "warp": 1, "register": 5})
+        await ctx.tick()
+        ctx.set(dut.write, {"valid": 0})
+        for warp, dirty in enumerate((0, 1 << 5, 0, 0b101000)):
+            ctx.set(dut.flags_select, warp)
+            assert ctx.get(dut.flags_valid) == 0b101000 and ctx.get(dut.flags_dirty) == dirty
 
     run(dut, bench)

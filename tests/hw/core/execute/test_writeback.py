@@ -92,20 +92,17 @@ def test_first_write_of_an_invalid_register_fills_all_lanes_with_zeros_outside_t
             assert ctx.get(dut.write.mask) == (0b1010 if valid else 0xFF)
             assert [int(x) for x in ctx.get(dut.write.data)] == [0, 301, 0, 303, 0, 0, 0, 0]
         assert ctx.get(dut.trace.valid) and ctx.get(dut.trace.write.mask) == 0b1010
-        assert ctx.get(dut.flag.valid) and ctx.get(dut.flag.dirty) and ctx.get(dut.release.valid)
+        assert ctx.get(dut.flag.valid) and ctx.get(dut.release.valid)
 
     run(bench)
 
 
-def test_restores_are_not_traced_nor_released_and_may_stay_clean():
+def test_restores_are_not_traced_nor_released():
     async def bench(ctx, dut):
         ctx.set(dut.restore_write.payload, beat(3))
         ctx.set(dut.restore_write.valid, 1)
-        for clean in (0, 1):
-            ctx.set(dut.mark_clean, clean)
-            assert ctx.get(dut.write.valid) and ctx.get(dut.flag.valid)
-            assert ctx.get(dut.flag.dirty) == (not clean)
-            assert not ctx.get(dut.trace.valid) and not ctx.get(dut.release.valid)
+        assert ctx.get(dut.write.valid) and ctx.get(dut.flag.valid)
+        assert not ctx.get(dut.trace.valid) and not ctx.get(dut.release.valid)
 
     run(bench)
 

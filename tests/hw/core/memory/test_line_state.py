@@ -12,26 +12,26 @@ from support.hw.stream_bench import simulate
 
 
 @pytest.mark.parametrize("lines", [1, 33])
-def test_lines_are_marked_and_cleared(lines):
+def test_lines_are_marked_and_cleared_and_cleaned(lines):
     g, rng = preset("tiny").replace(shared_bytes=128 * lines), random.Random(lines)
     dut = component(LineState, g)
 
     async def bench(ctx):
         valid, dirty = set(), set()
         for _ in range(80):
-            mark, clear = rng.random() < 0.6, rng.random() < 0.15
-            line, makes_dirty = rng.randrange(lines), rng.getrandbits(1)
-            first = rng.randrange(lines)
-            count = rng.choice([0, 1, lines - first, rng.randint(0, lines - first)])
-            ctx.set(dut.mark, {"valid": mark, "line": line, "dirty": makes_dirty})
-            ctx.set(dut.clear, {"valid": clear, "first": first, "count": count})
+            mark, line = rng.random() < 0.6, rng.randrange(lines)
+            ctx.set(dut.mark, {"valid": mark, "line": line})
+            for port, kinds in ((dut.clear, (valid, dirty)), (dut.clean, (dirty,))):
+                goes, first = rng.random() < 0.15, rng.randrange(lines)
+                count = rng.choice([0, 1, lines - first, rng.randint(0, lines - first)])
+                ctx.set(port, {"valid": goes, "first": first, "count": count})
+                if goes:
+                    for kind in kinds:
+                        kind -= set(range(first, first + count))
             await ctx.tick()
-            if clear:
-                valid -= set(range(first, first + count))
-                dirty -= set(range(first, first + count))
             if mark:
                 valid.add(line)
-                dirty |= {line} if makes_dirty else set()
+                dirty.add(line)
             assert ctx.get(dut.valid) == sum(1 << k for k in valid)
             assert ctx.get(dut.dirty) == sum(1 << k for k in dirty)
 

@@ -140,11 +140,18 @@ class Bench:
         ctx.set(self.unit.clear.valid, 0)
         self.expect_clear(first, count)
 
-    async def row(self, ctx, row, data=None, clean=0):
+    async def clean(self, ctx, first, count):
+        """Make lines clean."""
+        ctx.set(self.unit.state.clean, {"valid": 1, "first": first, "count": count})
+        await ctx.tick()
+        ctx.set(self.unit.state.clean.valid, 0)
+        self.dirty &= ~((1 << count) - 1 << first)
+
+    async def row(self, ctx, row, data=None):
         """Read a row, or write it if there is data."""
         unit, (low, high) = self.unit, (row * 4 * self.g.lanes, (row + 1) * 4 * self.g.lanes)
-        ctx.set(unit.state.row.payload, {"row": row, "write": data is not None, "clean": clean,
-                                   "data": [0] * self.g.lanes if data is None else [int(word) for word in data]})
+        ctx.set(unit.state.row.payload, {"row": row, "write": data is not None,
+                                         "data": [0] * self.g.lanes if data is None else [int(word) for word in data]})
         ctx.set(unit.state.row.valid, 1)
         taken = 0
         while not taken:
@@ -154,7 +161,7 @@ class Bench:
         if data is not None:
             self.model[low:high] = np.array(data, np.uint32).view(np.uint8)
             self.valid |= 1 << low // LINE
-            self.dirty |= 0 if clean else 1 << low // LINE
+            self.dirty |= 1 << low // LINE
             return None
         return [ctx.get(unit.state.row_data.data[b]) for b in range(self.g.lanes)]
 
@@ -226,20 +233,25 @@ def test_rows_are_saved_and_restored_while_other_lines_are_used(name, stall):
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
     bench = Bench(g, busy=lambda: slow.random() < stall)
     per_line = LINE // (4 * g.lanes)
-    clean_line = 7
+    last_line = 7
 
     async def script(ctx):
         for access in [strided(g, n, 1, store=True, start=n * 4 * g.warp_size) for n in range(4)]:
             await bench.send(ctx, access)
-        for line in (0, clean_line):
+        for line in (0, last_line):
             for row in range(line * per_line, (line + 1) * per_line):
                 assert await bench.row(ctx, row) == [0] * g.lanes, "an invalid line must read as zeros"
-                await bench.row(ctx, row, [rng.getrandbits(32) for _ in range(g.lanes)], clean=line == clean_line)
+                await bench.row(ctx, row, [rng.getrandbits(32) for _ in range(g.lanes)])
                 await bench.send(ctx, strided(g, row % 8, 1))
                 expected = bench.model[row * 4 * g.lanes:(row + 1) * 4 * g.lanes].view(np.uint32).tolist()
                 assert await bench.row(ctx, row) == expected
         await bench.settle(ctx)
-        assert bench.valid >> clean_line & 1 and not bench.dirty >> clean_line & 1
+        await bench.clean(ctx, last_line, 1)
+        await bench.settle(ctx)
+        assert bench.valid >> last_line & 1 and not bench.dirty >> last_line & 1 and bench.dirty & 1
+        await bench.row(ctx, last_line * per_line, [5] * g.lanes)
+        await bench.settle(ctx)
+        assert bench.dirty >> last_line & 1
         await bench.clear(ctx, 0, 1)
         assert await bench.row(ctx, 0) == [0] * g.lanes
     bench.run(script)
