@@ -14,7 +14,7 @@ import numpy as np
 from caesura.hw.arch.context import area_bound, ccb_bytes
 from caesura.hw.arch.geometry import Geometry
 from caesura.sim import open_device
-from caesura.software.driver import CycleLimit, Device, Launch, LaunchError
+from caesura.software.driver import CycleLimit, Device, Launch, LaunchError, PreemptReport
 from caesura.software.driver.bounds import GUARD_BYTES
 from caesura.software.driver.fit import check_fit, check_parameters
 from caesura.software.driver.module import Kernel
@@ -22,7 +22,7 @@ from caesura.software.job import DEFAULT_CYCLES, JobError, PreemptionSpec, Verdi
 from caesura.software.kernels import Job
 
 from . import scenario
-from .scenario import PreemptionResult, Work, as_json, interrupt, start_job, user_work, verdicts
+from .scenario import PreemptionResult, Work, as_json, interrupt, report_json, start_job, user_work, verdicts
 
 __all__ = ["Opener", "Preempted", "JobResult", "Task", "check_task", "device_opener", "neighbour", "run_task",
            "result_json"]
@@ -50,12 +50,15 @@ class Preempted:
         Of the kernel that ran meanwhile.
     missed : list of int
         As in `JobResult`, of the kernel that ran meanwhile.
+    base : PreemptReport or None
+        Of the checkpoint before it.
     """
 
     spec: PreemptionSpec
     result: PreemptionResult
     nested: list[Preempted]
     missed: list[int]
+    base: PreemptReport | None = None
 
     @property
     def correct(self) -> bool:
@@ -197,10 +200,15 @@ class _Runner:
 
         while due := plan.next():
             at, spec = due
+            base = None
+            if spec.checkpoint is not None:
+                own += ran(self.device.run(launch, min(max(at - spec.checkpoint - own, 0), self.left)))
+                base = self.device.checkpoint(launch, spec.mechanism, patience=spec.patience, scramble=spec.scramble,
+                                              max_cycles=self.left)
             own += ran(self.device.run(launch, min(at - own, self.left)))
             if own < at or launch.finished:
                 break
-            preempted = self._preempt(launch, at, spec)
+            preempted = self._preempt(launch, at, spec, base)
             if preempted.result.preempt is None:  # it finished before anything was saved
                 break
             done.append(preempted)
@@ -208,7 +216,7 @@ class _Runner:
         own += ran(self.device.wait(launch, self.left))
         return own, done, plan.missed()
 
-    def _preempt(self, launch: Launch, at: int, spec: PreemptionSpec) -> Preempted:
+    def _preempt(self, launch: Launch, at: int, spec: PreemptionSpec, base: PreemptReport | None) -> Preempted:
         nested: list[Preempted] = []
         missed: list[int] = []
 
@@ -222,9 +230,10 @@ class _Runner:
 
         kernel, job = self.others[_key(spec)]
         result = interrupt(self.device, launch, kernel, job, at, spec.mechanism, patience=spec.patience,
-                           grace=spec.grace, restart=spec.restart, scramble=spec.scramble, gang=spec.gang,
-                           max_cycles=self.left, progress=self.progress, drive=drive)
-        return Preempted(spec, result, nested, missed)
+                           grace=spec.grace, restart=spec.restart,
+                           incremental=spec.incremental or spec.checkpoint is not None, scramble=spec.scramble,
+                           gang=spec.gang, max_cycles=self.left, progress=self.progress, drive=drive)
+        return Preempted(spec, result, nested, missed, base)
 
 
 def _with_rest(preempted: Preempted, cycles: int) -> Preempted:
@@ -345,7 +354,8 @@ def _run(task: Task, others: Mapping[tuple, Work], device: Device, progress: Pro
 
 def _preempted_json(preempted: Preempted) -> dict:
     spec, row = preempted.spec, as_json(preempted.result)
-    head = {"with": spec.other, "mechanism": spec.mechanism.label, "scramble": spec.scramble, "gang": spec.gang}
+    head = {"with": spec.other, "mechanism": spec.mechanism.label, "scramble": spec.scramble, "gang": spec.gang,
+            "checkpoint": report_json(preempted.base) if preempted.base else None}
     return head | row | {"correct": preempted.correct, "preemptions": [_preempted_json(p) for p in preempted.nested],
                          "missed": preempted.missed}
 

@@ -20,9 +20,9 @@ from caesura.software.driver.module import Kernel
 from caesura.software.job import JobFile, Verdict, compare
 from caesura.software.kernels import Job, hostile, kernel
 
-__all__ = ["Work", "Limit", "PreemptionResult", "shipped_work", "start_job", "differences", "judged", "live_bytes",
-           "user_work", "verdicts", "interrupt", "run_preemption", "save_limit", "restore_limit", "Allowance",
-           "allowance"]
+__all__ = ["Work", "Limit", "PreemptionResult", "report_json", "shipped_work", "start_job", "differences", "judged",
+           "live_bytes", "user_work", "verdicts", "interrupt", "run_preemption", "save_limit", "restore_limit",
+           "Allowance", "allowance"]
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def live_bytes(g: Geometry, image: KernelImage, saved: list[TbContext]) -> int:
     table = rows(image)
     total = 0
     for tb in saved:
-        total += sum(len(line) for line in tb.shared_lines.values())
+        total += sum(len(line) for line in tb.whole.shared_lines.values())
         for warp in tb.warps:
             row = table[warp.pc]
             total += len({*row.live, *(row.waiting if len(warp.stack) > 1 else ())}) * g.vector_bytes
@@ -255,7 +255,7 @@ def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regul
 
 def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int, mechanism: Mechanism, *,
               patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-              scramble: bool = False, gang: bool = False, max_cycles: int = 5_000_000,
+              incremental: bool = False, scramble: bool = False, gang: bool = False, max_cycles: int = 5_000_000,
               progress: Callable[[str], None] = lambda text: None,
               drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
     """Preempt a launch now, run another kernel to its end, resume; `rest_cycles` of the result is 0.
@@ -271,14 +271,14 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
         For the result.
     drive : callable, optional
         Brings the other launch to its end and returns the cycles; ``device.wait`` unless given.
-    mechanism, patience, grace, restart, scramble, gang, max_cycles, progress
-        As in `run_preemption`.
+    mechanism, patience, grace, restart, incremental, scramble, gang, max_cycles, progress
+        As in `Device.preempt` and `Device.resume`.
     """
     g, image = device.geometry, launch.kernel.image
     progress(f"{image.name}: preempting")
     others = _regular_traffic(device)
     saved = device.preempt(launch, mechanism, patience=patience, grace=grace, restart=restart,
-                           scramble=scramble, max_cycles=max_cycles)
+                           incremental=incremental, scramble=scramble, max_cycles=max_cycles)
     others = _regular_traffic(device) - others
     contexts = device.context(launch) if saved else []
     progress(f"{kernel.image.name}: running")
@@ -326,19 +326,21 @@ def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: 
     return dataclasses.replace(result, rest_cycles=rest, differences=own | result.differences)
 
 
+def report_json(report: PreemptReport) -> dict:
+    """Return what a preempt or a checkpoint took as plain data."""
+    return dataclasses.asdict(report) | {"mechanism": report.mechanism.label}
+
+
 def as_json(result: PreemptionResult) -> dict:
     """Return a result as plain data; keys are documented in `docs/cli.md`."""
-    def plain(value):
-        return {k: (v.label if isinstance(v, Mechanism) else v) for k, v in dataclasses.asdict(value).items()}
-
     def limit(value: Limit | None):
-        return plain(value) | {"met": value.met} if value else None
+        return dataclasses.asdict(value) | {"met": value.met} if value else None
 
     return {
         "at": result.at, "correct": result.correct, "differences": result.differences,
-        "preempt": plain(result.preempt) if result.preempt else None,
+        "preempt": report_json(result.preempt) if result.preempt else None,
         "other_cycles": result.other_cycles,
-        "resume": plain(result.resume) if result.resume else None,
+        "resume": dataclasses.asdict(result.resume) if result.resume else None,
         "rest_cycles": result.rest_cycles,
         "save_limit": limit(result.save_limit), "restore_limit": limit(result.restore_limit),
         "live_bytes": result.live_bytes,

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from caesura.hw.arch.geometry import Geometry
+from caesura.software.driver import PreemptReport
 
 from ..scenario import Limit, PreemptionResult
 
@@ -24,11 +25,13 @@ def _limit_row(limit: Limit | None) -> str:
     return f"bus {limit.bus_cycles:,.0f}, limit {limit.limit:,.0f}{others}: {verdict}"
 
 
-def _cycles(g: Geometry, result: PreemptionResult) -> Table:
+def _cycles(g: Geometry, result: PreemptionResult, base: PreemptReport | None) -> Table:
     saved, resumed = result.preempt, result.resume
     clock = f" at {g.clock_mhz:g} MHz" if g.clock_mhz else ""
     table = Table("phase", "cycles", f"against ({g.name}{clock})", box=None)
     assert saved is not None and resumed is not None
+    if base:
+        table.add_row("checkpoint before", _time(g, base.save_cycles), "")
     table.add_row("preempt requested at", f"{result.at:,}", "")
     if saved.grace:
         table.add_row("grace", _time(g, saved.grace_cycles), f"of {saved.grace}")
@@ -42,13 +45,14 @@ def _cycles(g: Geometry, result: PreemptionResult) -> Table:
     return table
 
 
-def _bytes(result: PreemptionResult) -> Table:
+def _bytes(result: PreemptionResult, base: PreemptReport | None) -> Table:
     saved = result.preempt
     assert saved is not None
     table = Table("context", "bytes", "of occupied", box=None)
     total = saved.data_bytes + saved.metadata_bytes
     table.add_row("occupied (registers, shared)", f"{saved.occupied_bytes:,}", "")
-    rows = (("live where the warps stood", result.live_bytes), ("written: data", saved.data_bytes),
+    before = [("base", base.data_bytes + base.metadata_bytes)] if base else []
+    rows = (*before, ("live where the warps stood", result.live_bytes), ("written: data", saved.data_bytes),
             ("written: metadata", saved.metadata_bytes), ("written in all", total))
     for name, value in rows:
         table.add_row(name, f"{value:,}", f"{100 * value / max(1, saved.occupied_bytes):.1f} %")
@@ -56,8 +60,8 @@ def _bytes(result: PreemptionResult) -> Table:
     return table
 
 
-def print_phases(console: Console, g: Geometry, result: PreemptionResult) -> None:
-    """Print the phases of a preemption with their limits, and its bytes."""
-    console.print(_cycles(g, result))
+def print_phases(console: Console, g: Geometry, result: PreemptionResult, base: PreemptReport | None = None) -> None:
+    """Print the phases of a preemption with their limits, and its bytes; of the checkpoint before it too."""
+    console.print(_cycles(g, result, base))
     console.print()
-    console.print(_bytes(result))
+    console.print(_bytes(result, base))

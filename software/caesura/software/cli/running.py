@@ -61,7 +61,8 @@ class RunOptions:
         What runs meanwhile: a shipped kernel, or a file and its job.
     mechanism : str
     patience, grace : int or str
-    restart, scramble, gang : bool
+    restart, incremental, scramble, gang : bool
+    checkpoint : int
     size, seed : str, int
         Of jobs of shipped kernels.
     geometry : Geometry
@@ -82,6 +83,8 @@ class RunOptions:
     patience: int | str | None
     grace: int | str | None
     restart: bool
+    incremental: bool
+    checkpoint: int | None
     scramble: bool
     gang: bool
     size: str | None
@@ -101,8 +104,9 @@ class RunOptions:
         given: dict[str, Any] = {}
         if self.mechanism:
             given["mechanism"] = Mechanism.of(self.mechanism)
-        given |= {name: getattr(self, name) for name in ("patience", "grace") if getattr(self, name) is not None}
-        given |= {name: True for name in ("restart", "scramble", "gang") if getattr(self, name)}
+        given |= {name: getattr(self, name) for name in ("patience", "grace", "checkpoint")
+                  if getattr(self, name) is not None}
+        given |= {name: True for name in ("restart", "incremental", "scramble", "gang") if getattr(self, name)}
         if self.other:
             given |= {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1,
                       "job": load_job(self.other_job) if self.other_job else None}
@@ -128,6 +132,10 @@ _OPTIONS: tuple[Callable, ...] = (
     grace_option,
     click.option("--restart", is_flag=True, help="Nothing is saved of thread blocks: they stop at once and begin anew "
                  "later. Of idempotent kernels only."),
+    click.option("--incremental", is_flag=True, help="Of thread blocks that have been saved before only what they have "
+                 "written since is saved."),
+    click.option("--checkpoint", type=click.IntRange(0), help="Save a base so many cycles before the SM is taken away, "
+                 "then only what was written since."),
     click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits, and lanes "
                  "that have exited changed."),
     click.option("--gang", is_flag=True, help="TBs start together when all are back, rather than each when it is."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,6 +94,8 @@ class TbContext:
         Saved 128-byte lines of shared memory by number.
     length, data_bytes, metadata_bytes : int
         Bytes of the stream, and its two parts.
+    base : TbContext or None
+        Of an increment: what it lacks is as it was then (`whole`).
     """
 
     state: State
@@ -107,10 +110,25 @@ class TbContext:
     length: int
     data_bytes: int
     metadata_bytes: int
+    base: TbContext | None = None
 
     def __repr__(self):
+        increment = ", increment" if self.base else ""
         return (f"TbContext(TB {self.launch_id}, {self.mechanism.label}, {len(self.warps)} warps, "
-                f"{len(self.shared_lines)} shared lines, {self.length:,} bytes)")
+                f"{len(self.shared_lines)} shared lines, {self.length:,} bytes{increment})")
+
+    @property
+    def whole(self) -> TbContext:
+        """The TB as it will be resumed: of an increment with the registers and shared lines of its base."""
+        if self.base is None:
+            return self
+        before = {warp.warp: warp for warp in self.base.warps}
+        warps = tuple(dataclasses.replace(
+            warp, registers=before[warp.warp].registers | warp.registers,
+            encodings=before[warp.warp].encodings | {r: warp.encodings[r] for r in warp.registers})
+            for warp in self.warps)
+        return dataclasses.replace(self, warps=warps, shared_lines=self.base.shared_lines | self.shared_lines,
+                                   base=None)
 
 
 class Contexts(list[TbContext]):

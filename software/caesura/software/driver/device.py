@@ -247,8 +247,8 @@ class Device(LaunchingDevice):
 
     def preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                 patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                tbs: Iterable[int] | None = None, scramble: bool = False, max_cycles: int = DEFAULT_CYCLES
-                ) -> PreemptReport | None:
+                incremental: bool = False, tbs: Iterable[int] | None = None, scramble: bool = False,
+                max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Take a running launch off the SM and save it.
 
         Parameters
@@ -266,6 +266,9 @@ class Device(LaunchingDevice):
         restart : bool
             Nothing is saved of thread blocks: they stop at once, and begin anew when the launch is resumed (flushing:
             Chimera). Of an idempotent kernel only. With `scramble` their registers are random bits then, not zeros.
+        incremental : bool
+            Of thread blocks that have a base, of a `checkpoint` or since they were resumed, only the registers and
+            lines of shared memory are saved that were written since (PEP III-C); those without one are saved whole.
         tbs : iterable of int, optional
             Launch ids of the thread blocks to be preempted (`resident_tbs`), all unless given. The others run on, and
             no fresh ones begin. So a launch can be preempted bit by bit, each time in another way. While the launch is
@@ -291,17 +294,36 @@ class Device(LaunchingDevice):
         """
         limit = whole_number(max_cycles, "max_cycles")
         self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart, tbs=tbs,
-                                       scramble=scramble)
+                                       scramble=scramble, incremental=incremental)
         return self._preemption.finish_preempt(launch, limit)
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                      tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
+                      incremental: bool = False, tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
         """Ask for what `preempt` does, without waiting for it. If others are being preempted it waits its turn; if
         the launch is being resumed, the resume is withdrawn first. While the launch has grace others can be preempted
         and resumed."""
         self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart, tbs=tbs,
-                                       scramble=scramble)
+                                       scramble=scramble, incremental=incremental)
+
+    def checkpoint(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
+                   patience: int | str | None = None, tbs: Iterable[int] | None = None, scramble: bool = False,
+                   max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
+        """Save a running launch and let it run on (PEP III-C): a later ``preempt(incremental=True)`` then saves only
+        what it has written since. Each thread block runs on as soon as it is saved.
+
+        Parameters, what is returned and what is raised are as of `preempt`.
+        """
+        limit = whole_number(max_cycles, "max_cycles")
+        self.begin_checkpoint(launch, mechanism, patience=patience, tbs=tbs, scramble=scramble)
+        return self._preemption.finish_preempt(launch, limit)
+
+    def begin_checkpoint(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
+                         patience: int | str | None = None, tbs: Iterable[int] | None = None,
+                         scramble: bool = False) -> None:
+        """Ask for what `checkpoint` does, without waiting for it; `finish_preempt` does."""
+        self._preemption.begin_preempt(launch, mechanism, patience=patience, tbs=tbs, scramble=scramble,
+                                       checkpoint=True)
 
     def resident_tbs(self, launch: Launch) -> list[int]:
         """Return the launch ids of the thread blocks of a launch that are on the SM, the oldest first. It takes the
@@ -327,7 +349,7 @@ class Device(LaunchingDevice):
         return self._preemption.estimate(launch)
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
-        """Wait for the end of a preempt that was begun; returns and raises what `preempt` does."""
+        """Wait for the end of a preempt or a checkpoint that was begun; returns and raises what `preempt` does."""
         return self._preemption.finish_preempt(launch, max_cycles)
 
     def resume(self, launch: Launch, *, gang: bool = False, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:

@@ -44,6 +44,8 @@ class Launch:
         Local memory of all TBs, 0 if they have none, or no longer any.
     scramble : bool
         The last preempt was in test mode; so will the resume be.
+    scrambled : set of bool
+        What `scramble` was in its preempts and checkpoints.
     apart : bool
         No two of its arguments can lead to the same memory; False where that is not known.
     held : list of Allocation
@@ -59,6 +61,7 @@ class Launch:
         self.handle, self.ccb_base, self.area_bytes = handle, ccb_base, area_bytes
         self.local_base = 0
         self.scramble = False
+        self.scrambled: set[bool] = set()
         self.fault: FaultRecord | None = None
         self.apart = False
         self.held: list[Allocation] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
@@ -28,13 +29,14 @@ __all__ = ["Preemption", "PreemptReport", "ResumeReport"]
 
 @dataclass(frozen=True)
 class PreemptReport:
-    """What the counters say of a preempt; cycles are of the core clock.
+    """What the counters say of a preempt or a checkpoint; cycles are of the core clock.
 
     Attributes
     ----------
     mechanism : hw.arch.context.Mechanism
     save_cycles : int
-        Preemption latency: from the request, or the end of its grace, until the SM's resources are free.
+        Preemption latency: from the request, or the end of its grace, until the SM's resources are free; of a
+        checkpoint, until all TBs run on.
     drain_cycles : int
         Part of it in which no save traffic flows because warps still run.
     patience : int, str or None
@@ -52,6 +54,10 @@ class PreemptReport:
         How many they took of it.
     restart : bool
         Nothing was saved of them: they begin anew.
+    checkpoint : bool
+        They were saved as bases, and have run on.
+    incremental : bool
+        Of TBs that have a base only what was written since.
     """
 
     mechanism: Mechanism
@@ -68,6 +74,19 @@ class PreemptReport:
     grace: int | str = 0
     grace_cycles: int = 0
     restart: bool = False
+    checkpoint: bool = False
+    incremental: bool = False
+
+
+class _Asked(NamedTuple):
+    """The last preempt or checkpoint of a slot, as in `PreemptReport`."""
+
+    mechanism: Mechanism
+    patience: int | str | None
+    grace: int | str
+    restart: bool
+    checkpoint: bool
+    incremental: bool
 
 
 @dataclass(frozen=True)
@@ -102,18 +121,21 @@ class Preemption:
     def __init__(self, launcher: Launcher, time: SimulatedTime, inspection: Inspection):
         self._launcher, self._time, self._inspection = launcher, time, inspection
         self._host = launcher.host
-        self._asked: dict[int, tuple[Mechanism, int | str | None, int | str, bool]] = {}  # each slot's last preempt
+        self._asked: dict[int, _Asked] = {}
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                      tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
-        """Ask for a preempt; see `Device.begin_preempt`."""
+                      tbs: Iterable[int] | None = None, scramble: bool = False, checkpoint: bool = False,
+                      incremental: bool = False) -> None:
+        """Ask for a preempt or a checkpoint; see `Device.begin_preempt` and `Device.begin_checkpoint`."""
         self._launcher.check_device(launch)
         mechanism = _mechanism(mechanism, launch.device.geometry)
         _check_patience(mechanism, patience)
         _check_grace(launch.device.geometry, grace)
         if restart:
             _check_restart(launch)
+        if checkpoint or incremental:
+            _check_checkpoints(launch, scramble, "incremental" if incremental else "")
         state = launch.state
         if state is KernelState.FINISHED:
             return
@@ -129,13 +151,15 @@ class Preemption:
         before, launch.scramble = launch.scramble, scramble
         try:
             self._launcher.command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble),
-                                   restart=int(restart))
+                                   restart=int(restart), checkpoint=int(checkpoint), incremental=int(incremental))
         except CommandRefused:
             launch.scramble = before
             if launch.finished:  # meanwhile: asking takes time too
                 return
             raise
-        self._asked[launch.slot] = mechanism, None if restart else patience, grace, restart
+        launch.scrambled.add(scramble)
+        self._asked[launch.slot] = _Asked(mechanism, None if restart else patience, grace, restart, checkpoint,
+                                          incremental)
 
     def resident_tbs(self, launch: Launch) -> list[int]:
         """Return the TBs of a launch on the SM; see `Device.resident_tbs`."""
@@ -157,22 +181,23 @@ class Preemption:
         return vector
 
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
-        """Wait for the end of a preempt; see `Device.finish_preempt`."""
+        """Wait for the end of a preempt or a checkpoint; see `Device.finish_preempt`."""
         limit = whole_number(max_cycles, "max_cycles")
         self._launcher.check_device(launch)
         if launch.finished:
             return None
-        self._finish("preempt", launch, KernelState.PREEMPTING, limit)
+        asked = self._asked[launch.slot]
+        self._finish("checkpoint" if asked.checkpoint else "preempt", launch, KernelState.PREEMPTING, limit)
         if launch.finished:
             return None
-        mechanism, patience, grace, restart = self._asked[launch.slot]
         counter = {n: self._host.read(f"save_{n}") for n in
                    ("cycles", "data_bytes", "metadata_bytes", "registers", "lines", "tbs", "warps")}
-        return PreemptReport(mechanism, counter["cycles"], self._host.read("drain_cycles"), patience,
+        return PreemptReport(asked.mechanism, counter["cycles"], self._host.read("drain_cycles"), asked.patience,
                              counter["data_bytes"], counter["metadata_bytes"], counter["registers"],
                              counter["lines"], counter["tbs"], counter["warps"],
-                             counter["tbs"] * launch.occupied_tb_bytes, grace,
-                             self._host.read("grace_cycles") if grace else 0, restart)
+                             counter["tbs"] * launch.occupied_tb_bytes, asked.grace,
+                             self._host.read("grace_cycles") if asked.grace else 0, asked.restart,
+                             asked.checkpoint, asked.incremental)
 
     def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
         """Ask for a resume; see `Device.begin_resume`."""
@@ -289,3 +314,14 @@ def _check_restart(launch: Launch) -> None:
     if launch.not_restartable:
         raise DriverError(f"the thread blocks of kernel {name!r} cannot begin anew: {launch.not_restartable}; leave "
                           "restart out")
+
+
+def _check_checkpoints(launch: Launch, scramble: bool, option: str) -> None:
+    g = launch.device.geometry
+    if not g.checkpoints:
+        what = "saves no increments" if option else "takes no checkpoints"
+        raise DriverError(f"this machine ({g.name}) {what}: its geometry says checkpoints = false; "
+                          + (f"leave {option} out" if option else "preempt the launch instead"))
+    if option and launch.scrambled - {scramble}:
+        raise DriverError("a base of this launch may have been saved with another `scramble`; a launch is resumed with "
+                          "one, so give the same")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 
 import numpy as np
@@ -32,34 +34,57 @@ def read_context(transport: Transport, launch: Launch) -> Contexts:
     ContextError
         If an entry or a stream is none of this launch.
     """
-    found = Contexts()
-    for index in range(transport.geometry.tb_slots):
-        address = context.entry_address(launch.ccb_base, index)
-        raw = transport.read_memory(address, context.CCB_ENTRY.size // 8)
-        entry = context.from_words(context.CCB_ENTRY, np.frombuffer(raw, "<u4"))
+    found, g = Contexts(), transport.geometry
+    for index, side in itertools.product(range(g.tb_slots), range(1 + g.checkpoints)):
+        address = context.entry_address(launch.ccb_base, index + side * g.tb_slots)
         try:
+            entry, words = _entry(transport, launch, index, side)
             _check(entry["state"] in list(context.State), f"its state is {entry['state']}")
             if entry["state"] == context.State.COMPLETE:
-                _check_entry(launch, entry, index)
-                stream = np.frombuffer(transport.read_memory(entry["register_image"], entry["length"]), "<u4")
-                found.append(_read_tb(launch, entry, stream))
-                _check(entry["crc"] == context.entry_crc(np.frombuffer(raw, "<u4").tolist()), "its checksum is wrong")
-                sums = context.stream_crcs(transport.geometry, stream.tolist(), entry["live_warps"].bit_count(),
-                                           entry["registers"])
-                _check(sums == (entry["stream_crc"], entry["table_crc"]), "the checksum of its stream is wrong")
+                tb = _read_entry(transport, launch, entry, words, index, side)
+                found.append(dataclasses.replace(tb, base=_read_base(transport, launch, entry, index, side))
+                             if entry["incremental"] else tb)
         except BadImage as damage:
             raise ContextError(f"the saved context of kernel {launch.kernel.image.name!r} is damaged: entry {index} at "
                                f"{address:#x}: {damage}; something has written over it") from None
     return found
 
 
-def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
+def _entry(transport: Transport, launch: Launch, index: int, side: int) -> tuple[dict[str, int], list[int]]:
+    """Return the fields and the words of the entry of a TB on a side."""
+    address = context.entry_address(launch.ccb_base, index + side * transport.geometry.tb_slots)
+    words = np.frombuffer(transport.read_memory(address, context.CCB_ENTRY.size // 8), "<u4")
+    return context.from_words(context.CCB_ENTRY, words), words.tolist()
+
+
+def _read_base(transport: Transport, launch: Launch, increment: dict[str, int], index: int, side: int) -> TbContext:
+    """Return the base of an increment."""
+    entry, words = _entry(transport, launch, index, side ^ 1)
+    _check(entry["state"] in (context.State.BASE, context.State.DEMOTED) and not entry["incremental"]
+           and entry["crc"] == increment["base_crc"], "its base is not there any more")
+    if entry["state"] == context.State.DEMOTED:  # as it was written
+        words[0] = words[0] & ~0xFF | context.State.COMPLETE
+    return _read_entry(transport, launch, entry, words, index, side ^ 1)
+
+
+def _read_entry(transport: Transport, launch: Launch, entry: dict[str, int], words: list[int], index: int, side: int
+                ) -> TbContext:
+    _check_entry(launch, entry, index, side)
+    stream = np.frombuffer(transport.read_memory(entry["register_image"], entry["length"]), "<u4")
+    tb = _read_tb(launch, entry, stream)
+    _check(entry["crc"] == context.entry_crc(words), "its checksum is wrong")
+    sums = context.stream_crcs(transport.geometry, stream.tolist(), entry["live_warps"].bit_count(), entry["registers"])
+    _check(sums == (entry["stream_crc"], entry["table_crc"]), "the checksum of its stream is wrong")
+    return tb
+
+
+def _check_entry(launch: Launch, entry: dict[str, int], index: int, side: int) -> None:
     """Check what an entry says against the launch."""
     g, code = launch.device.geometry, launch.kernel.image
     grid, launch_id = launch.grid, entry["launch_id"]
     _check(entry["version"] == context.VERSION, f"format version {entry['version']}, not {context.VERSION}")
     _check(entry["geometry_hash"] == g.hash, "it is of another geometry")
-    area = context.area_address(g, launch.ccb_base, launch.area_bytes, index)
+    area = context.area_address(g, launch.ccb_base, launch.area_bytes, index + side * g.tb_slots)
     _check(entry["register_image"] == area, f"its stream is said to be at {entry['register_image']:#x}, not {area:#x}")
     _check(entry["length"] <= launch.area_bytes and entry["length"] % WORD_BYTES == 0, f"{entry['length']} bytes long")
     _check(launch_id < math.prod(grid), f"TB {launch_id} of a grid of {math.prod(grid)}")
@@ -67,7 +92,8 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int) -> None:
     _check((entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == ctaid, f"its ctaid is not that of TB {launch_id}")
     sizes = code.registers, launch.warps_per_tb
     _check((entry["registers"], entry["warps"]) == sizes, "its registers or warps are not the kernel's")
-    _check(not entry["none"], f"{entry['none']:#x} where nothing is")
+    _check(entry["incremental"] <= g.checkpoints, f"said to be an increment by {entry['incremental']:#x}")
+    _check(entry["incremental"] == 1 or entry["base_crc"] == 0, f"{entry['base_crc']:#x} where nothing is")
     _check(0 < entry["live_warps"] < 1 << entry["warps"], f"live warps {entry['live_warps']:#x} of {entry['warps']}")
     _check(entry["mechanism"] in context.mechanisms_of(g), f"mechanism {entry['mechanism']}")
     local = launch.local_base + index * launch.local_region_bytes

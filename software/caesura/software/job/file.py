@@ -25,7 +25,7 @@ _TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "ge
         "max_cycles")
 _RESULT = ("name", "expected", "atol", "rtol", "output")
 _PREEMPT = ("at", "every", "times", "mechanism", "with", "with_job", "size", "seed", "scramble", "gang", "patience",
-            "grace", "restart", "preempt")
+            "grace", "restart", "incremental", "checkpoint", "preempt")
 
 
 def _name(table: Table) -> str:
@@ -109,7 +109,8 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
         table.choice("size", SIZES, "small"), table.integer("seed", 1, 0), table.get("scramble", bool, False),
         table.get("gang", bool, False), tuple(_preemption(t, within) for t in inner) if inner or job is None
         else job.preemptions, job, _patience(table, mechanism), _waiting(table, "grace"),
-        table.get("restart", bool, False))
+        table.get("restart", bool, False), table.get("incremental", bool, False),
+        table.integer("checkpoint", None, 0) if "checkpoint" in table.data else None)
 
 
 def _patience(table: Table, mechanism: Mechanism) -> int | str | None:

@@ -76,8 +76,10 @@ class PreemptionSpec:
         What runs meanwhile is a kernel of the user's own: `other` is the path of its PTX.
     scramble, gang : bool
         As in `Device.preempt` and `Device.resume`.
-    patience, grace, restart : int, str, bool or None
+    patience, grace, restart, incremental : int, str, bool or None
         As in `Device.preempt`.
+    checkpoint : int or None
+        A base is saved (`Device.checkpoint`) when the kernel has so many cycles to run to each request.
     nested : tuple of PreemptionSpec
         Preemptions of the other kernel.
     """
@@ -96,6 +98,8 @@ class PreemptionSpec:
     patience: int | str | None = None
     grace: int | str = 0
     restart: bool = False
+    incremental: bool = False
+    checkpoint: int | None = None
 
 
 @dataclass(frozen=True)

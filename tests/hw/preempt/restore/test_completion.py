@@ -17,7 +17,7 @@ def test_a_tb_waits_for_its_own_bank_and_its_checksum():
         nonlocal seen
         for _ in range(60):
             tb = {"entry": rng.randrange(G.tb_slots), "bank": rng.getrandbits(1), "bad": rng.random() < 0.2,
-                  "stream_crc": rng.getrandbits(32)}
+                  "stream_crc": rng.getrandbits(32), "base": rng.getrandbits(1), "increment": rng.getrandbits(1)}
             crc = tb["stream_crc"] ^ (rng.random() < 0.2)
             failed, other = rng.random() < 0.2, 2 - tb["bank"]
             ctx.set(dut.parsed.payload, tb)
@@ -36,7 +36,8 @@ def test_a_tb_waits_for_its_own_bank_and_its_checksum():
                 done = ctx.get(dut.done)
                 assert done.valid == (cycle == max(written, arrived)) == (ctx.get(dut.crc.ready) & (cycle >= arrived))
                 if done.valid:
-                    assert done.entry == tb["entry"]
+                    assert done.entry == tb["entry"] and done.base == tb["base"]
+                    assert done.clean == (not tb["increment"])
                     assert done.bad == (tb["bad"] or failed or crc != tb["stream_crc"])
                     seen += 1
                 await ctx.tick()

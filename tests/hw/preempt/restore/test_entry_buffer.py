@@ -1,5 +1,6 @@
-"""The entry buffer: what makes a saved entry bad, and each of them read back."""
+"""The entry buffer: what makes a saved entry bad, or the base of one, and each of them read back."""
 
+import copy
 import random
 
 import pytest
@@ -12,6 +13,7 @@ from caesura.hw.arch.context import (
     State,
     entry_crc,
     from_words,
+    places,
     to_words,
 )
 from caesura.hw.arch.encodings import row_words
@@ -22,68 +24,153 @@ from support.hw.stream_bench import simulate, value
 
 G = preset("tiny").replace(warps=6, tb_slots=5)
 ROW_WORDS = row_words(13)
-ACCEPTED = {"registers": 13, "row_words": ROW_WORDS, "warps": 5, "area_bytes": 0x1000, "ccb_base": 0x8000, "lines": 3}
+CCB, AREA = 0x8000, 0x1000
+AREAS = CCB + 128 * (places(G) + 1)
+ACCEPTED = {"registers": 13, "row_words": ROW_WORDS, "warps": 5, "area_bytes": AREA, "ccb_base": CCB, "lines": 3}
 GENERATION = 0x7654_0000
 WRONG = {
-    "state": lambda entry: {"state": State.DEMOTED},
     "a reserved bit": lambda entry: {"zero": 1 << 15},
-    "generation": lambda entry: {"generation": entry["generation"] ^ 1 << 16},
     "mechanism": lambda entry: {"mechanism": max(Mechanism) + 1},
     "more data than there is": lambda entry: {"data_bytes": entry["length"] + 1},
     "checksum": lambda entry: {"crc": entry["crc"] ^ 1 << 9},
-    "shared memory before its area": lambda entry: {"shared_image": entry["register_image"] - 4},
-    "shared memory behind its area": lambda entry: {"shared_image": entry["register_image"] + 0x1000},
-    "no shared memory": lambda entry: {"shared_image": 0},
     "version": lambda entry: {"version": VERSION + 1},
-    "geometry": lambda entry: {"geometry_hash": G.hash ^ 1 << 31},
+    "geometry": lambda entry: {"geometry_hash": entry["geometry_hash"] ^ 1 << 31},
     "registers": lambda entry: {"registers": 12},
     "more registers": lambda entry: {"registers": 13 | 128},
     "warps": lambda entry: {"warps": 4},
-    "none": lambda entry: {"none": 16},
+    "incremental in another way": lambda entry: {"incremental": entry["incremental"] | 16},
     "a warp that is not": lambda entry: {"live_warps": 1 << 5},
     "the last warp that is not": lambda entry: {"live_warps": 1 << 31},
-    "longer than its area": lambda entry: {"length": 0x1004},
+    "longer than its area": lambda entry: {"length": AREA + 4},
     "much longer than its area": lambda entry: {"length": 1 << 31},
     "half a word": lambda entry: {"length": entry["length"] + 2},
-    "no longer than its table": lambda entry: {"live_warps": 0b11111, "length": 4 * 5 * ROW_WORDS},
+    "no longer than its table": lambda entry: {"live_warps": 0b11111, "length": 4 * 5 * ROW_WORDS, "data_bytes": 0},
     "no warp": lambda entry: {"live_warps": 0},
     "not at its area": lambda entry: {"register_image": entry["register_image"] + 64},
-    "another area": lambda entry: {"register_image": entry["register_image"] + 0x1000},
+    "another area": lambda entry: {"register_image": entry["register_image"] + AREA},
+    "the area on the other side": lambda entry: {
+        "register_image": (entry["register_image"] - AREAS + AREA * G.tb_slots) % (AREA * places(G)) + AREAS},
 }
+NOT_COMPLETE = {
+    "demoted": lambda entry: {"state": State.DEMOTED},
+    "a base": lambda entry: {"state": State.BASE},
+}
+NOT_EXPECTED = {
+    "generation": lambda entry: {"generation": entry["generation"] ^ 1 << 16},
+    "incremental": lambda entry: {"incremental": entry["incremental"] ^ 1},
+    "another base": lambda entry: {"base_crc": entry["base_crc"] ^ 1 << 31},
+}
+NO_INCREMENT = {"a base that it is no increment of": lambda entry: {"base_crc": 1 << 31}}
+NO_BASE = {
+    "complete": lambda base: {"state": State.COMPLETE},
+    "free": lambda base: {"state": State.FREE},
+    "nothing there": lambda base: dict.fromkeys(base, 0),
+    "an increment itself": lambda base: {"incremental": 1, "base_crc": 1 << 9},
+    "an increment of a base with checksum 0": lambda base: {"incremental": 1},
+    "it names a base": lambda base: {"base_crc": 1 << 9},
+}
+KINDS = {
+    "whole": (0, 0, 0, WRONG | NOT_COMPLETE | NOT_EXPECTED), "increment": (0, 1, 0, NOT_EXPECTED),
+    "base": (1, 1, 0, WRONG | NO_BASE), "adopted": (0, 0, 1, WRONG | NOT_COMPLETE | NO_INCREMENT),
+    "adopted increment": (0, 1, 1, {"no increment": NOT_EXPECTED["incremental"]}), "adopted base": (1, 1, 1, NO_BASE),
+}
+"""Whether a base is wrong, whether there is one, whether entries are adopted, and what is wrong."""
 LIMITS = {
-    "a whole area": {"length": 0x1000, "data_bytes": 0x1000},
+    "a whole area": {"length": AREA, "data_bytes": AREA},
     "a table and a word": {"live_warps": 0b11111, "length": 44, "data_bytes": 44},
     "all warps": {"live_warps": 0b11111, "length": 500, "data_bytes": 0},
 }
 
 
-def entry_of(rng, number, **changes):
-    """A good entry but for changes; its checksum is right unless that is changed."""
-    area, length = 0x8000 + 128 * (G.tb_slots + 1) + 0x1000 * number, 4 * rng.randint(5 * ROW_WORDS + 1, 0x400)
-    entry = {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": State.COMPLETE,
-             "version": VERSION, "zero": 0, "geometry_hash": G.hash, "generation": GENERATION + number,
-             "register_image": area, "shared_image": area + 4 * rng.randrange(0x400), "live_warps": rng.randint(1, 31),
-             "length": length, "data_bytes": rng.randint(0, length), "registers": 13, "warps": 5, "none": 0,
-             "mechanism": rng.choice(list(Mechanism)), **changes}
-    return entry if "crc" in changes else {**entry, "crc": entry_crc(to_words(CCB_ENTRY, **entry))}
+def entry_of(rng, g, number, **changes):
+    """A good entry, the `number`-th of its CCB, but for changes and its checksum."""
+    length = 4 * rng.randint(5 * ROW_WORDS + 1, 0x400)
+    return {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": State.COMPLETE,
+            "version": VERSION, "zero": 0, "geometry_hash": g.hash, "generation": GENERATION + number % g.tb_slots,
+            "register_image": CCB + 128 * (places(g) + 1) + AREA * number, "base_crc": 0, "incremental": 0,
+            "live_warps": rng.randint(1, 31), "length": length, "data_bytes": rng.randint(0, length), "registers": 13,
+            "warps": 5, "mechanism": rng.choice(list(Mechanism)), **changes}
 
 
-def entries_of(rng, saved):
-    """Entries of which those in `saved` are good; of the others nothing need make sense."""
-    return [entry_of(rng, number) if number in saved else
-            {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY},
-             "state": rng.choice([*State, 2])} for number in range(G.tb_slots)]
+def sealed(entry, of_base):
+    """The entry with the checksum that it was written with; a base that is demoted was complete."""
+    was = {"state": State.COMPLETE} if of_base and entry["state"] == State.DEMOTED else {}
+    return {**entry, "crc": entry_crc(to_words(CCB_ENTRY, **entry | was))}
 
 
-async def fill(ctx, dut, rng, entries):
-    """Clear the buffer, and give it the entries through what an unpacker shows."""
+class Ccb:
+    """What a CCB holds: the entries in `saved` are good, as are the bases, on the other sides, of those in `increments`;
+    of the others nothing need make sense. And what the machine remembers: the checksums of bases, and how much longer
+    than they are streams should be."""
+
+    def __init__(self, rng, saved, increments=(), g=G):
+        self.g, self.saved, self.increments, self.longer = g, set(saved), set(increments), {}
+        self.sides = rng.getrandbits(g.tb_slots) if g.checkpoints else 0
+        self.entries, self.bases = ([
+            {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": rng.choice([*State, 2])}
+            for _ in range(g.tb_slots)] for _ in range(2))
+        self.crcs = [rng.getrandbits(32) for _ in range(g.tb_slots)]
+        for k in saved:
+            side = self.sides >> k & 1
+            self.entries[k] = sealed(entry_of(rng, g, k + side * g.tb_slots, incremental=int(k in increments)), 0)
+            if k in increments:
+                state, generation = rng.choice([State.BASE, State.DEMOTED]), rng.getrandbits(32)
+                base = entry_of(rng, g, k + (1 - side) * g.tb_slots, state=state, generation=generation)
+                self.put_base(k, sealed(base, 1))
+
+    def put_base(self, place, base):
+        """Have the base that an increment is of."""
+        self.bases[place], self.crcs[place] = base, base["crc"]
+        self.entries[place] = sealed({**self.entries[place], "base_crc": base["crc"]}, 0)
+
+    def spoiled(self, place, of_base, changes):
+        """This CCB with an entry that is changed, or the base of one; all others fit it."""
+        other = copy.deepcopy(self)
+        entry = {**(self.bases if of_base else self.entries)[place], **changes}
+        entry = entry if "crc" in changes else sealed(entry, of_base)
+        if of_base:
+            other.put_base(place, entry)
+        else:
+            other.entries[place] = entry
+        return other
+
+    def without(self, place):
+        """This CCB with one entry less that is saved."""
+        other = copy.copy(self)
+        other.saved = self.saved - {place}
+        return other
+
+    def extent(self, place, of_base):
+        """The length of a stream, as the machine remembers it."""
+        entry, longer = (self.bases if of_base else self.entries)[place], self.longer.get((place, of_base), {})
+        extent = {"words": entry["length"] // 4, "warps": entry["live_warps"].bit_count() & 7}
+        return {name: amount + longer.get(name, 0) for name, amount in extent.items()}
+
+    def looked_at(self, adopt):
+        """The entries whose bases are read: those that the machine knows to be increments, or that say so."""
+        says = {k for k in range(self.g.tb_slots) if self.entries[k]["incremental"] & self.g.checkpoints}
+        return self.saved & (says if adopt else self.increments)
+
+    def told(self):
+        """What is said of each entry and base that counts."""
+        of = [(self.entries, k, 0) for k in sorted(self.saved)]
+        of += [(self.bases, k, 1) for k in sorted(self.saved & self.increments)]
+        return [(k, of_base, {
+            "generation": entries[k]["generation"], "crc": entries[k]["crc"], "increment": entries[k]["incremental"],
+            "base_crc": entries[k]["base_crc"], "extent": self.extent(k, of_base)}) for entries, k, of_base in of]
+
+
+async def fill(ctx, dut, rng, ccb, bases):
+    """Clear the buffer, and give it the entries, then those of `bases`, through what an unpacker shows."""
     ctx.set(dut.clear, 1)
     await ctx.tick()
     ctx.set(dut.clear, 0)
+    entries = ccb.entries + ccb.bases * bases
     words = [word for entry in entries for word in to_words(CCB_ENTRY, **entry)] + [0x55] * 8
-    at = 0
+    at, first = 0, ENTRY_WORDS * len(ccb.entries)
     while at < ENTRY_WORDS * len(entries):
-        assert not ctx.get(dut.full)
+        assert not ctx.get(dut.full) and (not ctx.get(dut.first_full) or at >= first)
+        assert ctx.get(dut.first_full) or at <= first
         level = rng.choice([0, 1, 3, 4, 4, 4])
         ctx.set(dut.words, words[at:at + level] + [rng.getrandbits(32)] * (4 - level))
         ctx.set(dut.level, level)
@@ -93,105 +180,129 @@ async def fill(ctx, dut, rng, entries):
     ctx.set(dut.level, 4)
     for late in (0, 1, 2):
         assert (ctx.get(dut.full) or not late) and ctx.get(dut.take) == 0, "more was taken than the entries"
+        assert ctx.get(dut.first_full) or not ctx.get(dut.full)
         await ctx.tick()
 
 
-def extents_of(entries):
-    """The lengths of their streams, as the machine remembers them."""
-    return [{"words": entry["length"] // 4, "warps": entry["live_warps"].bit_count() & 7} for entry in entries]
+def run(*scenarios, adopt=0, g=G):
+    """Check CCBs, each with whether something of it that counts is bad."""
+    dut, rng = component(EntryBuffer, g), random.Random(len(scenarios))
+    ccb, told = None, []
 
-
-def run(*scenarios, extents=None):
-    """Check each list of entries: (entries, those saved, whether one of these is bad); lengths as theirs but for
-    `extents`."""
-    dut, rng = component(EntryBuffer, G), random.Random(len(scenarios))
-    listed = []
-
-    async def generations(ctx):
+    async def machine(ctx):
+        """What the machine remembers of the entry that arrives, or of its base; with `adopt` only what has arrived."""
         while True:
-            ctx.set(dut.generation, GENERATION + ctx.get(dut.number))
-            ctx.set(dut.extent, listed[min(ctx.get(dut.number), len(listed) - 1)] if listed else {})
-            await ctx.tick()
+            number, of_base = min(ctx.get(dut.number), g.tb_slots - 1), ctx.get(dut.of_base)
+            if ccb:
+                names, nothing = ccb.entries[number]["base_crc"], rng.getrandbits(32)
+                ctx.set(dut.generation, nothing if adopt or of_base else GENERATION + number)
+                ctx.set(dut.crc, (names if of_base else nothing) if adopt else ccb.crcs[number])
+                ctx.set(dut.extent, {} if adopt else ccb.extent(number, of_base))
+            _, _, arrived, base, number, found = await ctx.tick().sample(
+                dut.arrived, dut.arrived_base, dut.number, dut.found)
+            if arrived or base:
+                told.append((number, base, value(found)))
+            if arrived and adopt:
+                ctx.set(dut.increments, ctx.get(dut.increments) & ~(1 << number) | found.increment << number)
 
     async def bench(ctx):
-        ctx.set(dut.accepted, ACCEPTED)
-        for entries, saved, bad in scenarios:
-            listed[:] = extents or extents_of(entries)
-            ctx.set(dut.saved, sum(1 << k for k in saved))
-            await fill(ctx, dut, rng, entries)
+        nonlocal ccb
+        ctx.set(dut.accepted, {**ACCEPTED, "adopt": adopt})
+        for ccb, bad in scenarios:  # noqa: B007
+            told.clear()
+            ctx.set(dut.saved, sum(1 << k for k in ccb.saved))
+            ctx.set(dut.sides, ccb.sides)
+            known = sum(1 << k for k in ccb.increments & ccb.saved)
+            ctx.set(dut.increments, rng.getrandbits(g.tb_slots) if adopt else
+                    known | rng.getrandbits(g.tb_slots) & ~ctx.get(dut.saved))
+            bases = ccb.looked_at(adopt)
+            await fill(ctx, dut, rng, ccb, bool(bases))
             assert ctx.get(dut.bad) == bad
-            for number in rng.sample(range(G.tb_slots), 2):
+            assert bad or told == ccb.told()
+            shown = [(number, 0) for number in rng.sample(range(g.tb_slots), 2)]
+            shown += [(number, 1) for number in rng.sample(range(g.tb_slots), 2) if bases]
+            for number, of_base in rng.sample(shown, len(shown)):
                 ctx.set(dut.select, number)
+                ctx.set(dut.select_base, of_base)
                 ctx.set(dut.load, 1)
                 await ctx.tick()
                 ctx.set(dut.load, 0)
-                ctx.set(dut.select, rng.randrange(G.tb_slots))
+                ctx.set(dut.select, rng.randrange(g.tb_slots))
+                ctx.set(dut.select_base, rng.getrandbits(1))
                 for _ in range(2):
-                    assert value(ctx.get(dut.entry)) == entries[number]
+                    assert value(ctx.get(dut.entry)) == (ccb.bases if of_base else ccb.entries)[number]
                     await ctx.tick()
 
-    simulate(dut, bench, watches=[generations])
+    simulate(dut, bench, watches=[machine])
 
 
-def test_only_saved_entries_count():
+@pytest.mark.parametrize("adopt", [0, 1])
+def test_only_saved_entries_count(adopt):
+    """And only the bases of those of them that are increments."""
     rng = random.Random(1)
-    sets = [set(), {0}, {4}, {1, 3}, set(range(5)), {0, 1, 2}]
-    run(*((entries_of(rng, saved), saved, 0) for saved in sets))
+    sets = [(set(), ()), ({0}, ()), ({4}, {4}), ({1, 3}, ()), ({1, 3}, {3}), (set(range(5)), ()),
+            (set(range(5)), set(range(5))), ({0, 1, 2}, {0, 1}), ({0}, {0}), ({2}, ())]
+    run(*((Ccb(rng, saved, increments), 0) for saved, increments in sets), adopt=adopt)
 
 
 @pytest.mark.parametrize("place", [0, 2, 4])
-def test_one_wrong_field_makes_a_saved_entry_bad(place):
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_wrong_field_makes_a_saved_entry_bad(kind, place):
+    """Or one of its base."""
+    of_base, incremental, adopt, wrong = KINDS[kind]
     rng, scenarios = random.Random(place), []
-    for change in WRONG.values():
-        entries = entries_of(rng, {0, 2, 4})
-        good = {name: value for name, value in entries[place].items() if name != "crc"}
-        entries[place] = entry_of(rng, place, **good | change(entries[place]))
-        scenarios += [(entries, {0, 2, 4}, 1), (entries, {0, 2, 4} - {place}, 0)]
+    for change in wrong.values():
+        ccb = Ccb(rng, {0, 2, 4}, {place} if incremental else {0, 2, 4} - {place})
+        ccb = ccb.spoiled(place, of_base, change((ccb.bases if of_base else ccb.entries)[place]))
+        scenarios += [(ccb, 1), (ccb.without(place), 0)]
+    run(*scenarios, adopt=adopt)
+
+
+@pytest.mark.parametrize("adopt", [0, 1])
+def test_a_base_is_the_one_that_its_increment_is_of(adopt):
+    """Not another good one."""
+    rng, scenarios = random.Random(2), []
+    for place in (0, 2, 4):
+        ccb = Ccb(rng, {0, 2, 4}, {0, 2})
+        other = copy.deepcopy(ccb)
+        if place in other.increments:
+            other.bases[place] = sealed({**other.bases[place], "generation": rng.getrandbits(32)}, 1)
+        scenarios += [(ccb, 0), (other, place in other.increments), (other.without(place), 0)]
+    run(*scenarios, adopt=adopt)
+
+
+@pytest.mark.parametrize("of_base", [0, 1])
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_a_stream_of_another_length_than_was_saved_is_bad(place, of_base):
+    rng, scenarios = random.Random(place), []
+    for longer in ({"words": 1}, {"words": 1 << 9}, {"words": -1}, {"warps": 1}, {"warps": -1}):
+        ccb = Ccb(rng, set(range(G.tb_slots)), {0, 2, 4})
+        ccb.longer[place, of_base] = longer
+        scenarios += [(ccb, 1), (ccb.without(place), 0)]
     run(*scenarios)
 
 
-@pytest.mark.parametrize("place", [0, 2, 4])
-def test_a_stream_of_another_length_than_was_saved_is_bad(place):
-    rng = random.Random(place)
-    entries = [entry_of(rng, number) for number in range(G.tb_slots)]
-    for changes in ({"words": 1}, {"words": 1 << 9}, {"words": -1}, {"warps": 1}, {"warps": -1}):
-        extents = extents_of(entries)
-        extents[place] = {name: amount + changes.get(name, 0) for name, amount in extents[place].items()}
-        run((entries, {0, 2, 4}, 1), (entries, {0, 2, 4} - {place}, 0), extents=extents)
-
-
-def test_what_arrives_is_told_with_its_generation_and_length():
-    rng, dut, told = random.Random(3), component(EntryBuffer, G), []
-    entries = [entry_of(rng, number) for number in range(G.tb_slots)]
-
-    async def listen(ctx):
-        while True:
-            _, _, arrived, number, found, extent = await ctx.tick().sample(
-                dut.arrived, dut.number, dut.found, dut.found_extent)
-            if arrived:
-                told.append((number, found, value(extent)))
-
-    async def bench(ctx):
-        ctx.set(dut.accepted, {**ACCEPTED, "adopt": 1})
-        ctx.set(dut.saved, 0b10110)
-        await fill(ctx, dut, rng, entries)
-        assert ctx.get(dut.bad) == 0
-
-    simulate(dut, bench, watches=[listen])
-    assert told == [(k, entries[k]["generation"], extents_of(entries)[k]) for k in (1, 2, 4)]
-
-
-def test_every_flipped_bit_makes_an_entry_bad():
+@pytest.mark.parametrize("of_base", [0, 1])
+def test_every_flipped_bit_makes_an_entry_bad(of_base):
     rng, scenarios = random.Random(5), []
     for bit in rng.sample(range(CCB_ENTRY.size), 64):
-        entries = entries_of(rng, {1})
+        ccb = Ccb(rng, {1}, {1} if of_base else ())
+        entries = ccb.bases if of_base else ccb.entries
         words = to_words(CCB_ENTRY, **entries[1])
         words[bit // 32] ^= 1 << bit % 32
         entries[1] = from_words(CCB_ENTRY, words)
-        scenarios.append((entries, {1}, 1))
+        scenarios.append((ccb, 1))
     run(*scenarios)
 
 
-def test_what_is_just_allowed():
+@pytest.mark.parametrize("increments, of_base", [((), 0), ({4}, 0), ({4}, 1)])
+def test_what_is_just_allowed(increments, of_base):
     rng = random.Random(7)
-    run(*(([*entries_of(rng, {0, 1})[:4], entry_of(rng, 4, **changes)], {0, 1, 4}, 0) for changes in LIMITS.values()))
+    run(*((Ccb(rng, {0, 1, 4}, increments).spoiled(4, of_base, changes), 0) for changes in LIMITS.values()))
+
+
+@pytest.mark.parametrize("adopt", [0, 1])
+def test_a_machine_without_checkpoints_takes_no_increment(adopt):
+    g, rng = G.replace(checkpoints=False), random.Random(8)
+    ccb = Ccb(rng, {0, 2, 4}, g=g)
+    run((ccb, 0), (ccb.spoiled(2, 0, {"incremental": 1}), 1), (ccb.spoiled(2, 0, {"base_crc": 1}), 1), adopt=adopt, g=g)

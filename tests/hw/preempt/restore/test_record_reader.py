@@ -13,19 +13,22 @@ from support.hw.stream_bench import simulate, value
 G = preset("tiny").replace(tb_slots=5, warps=8)
 KERNEL = {"grid_x": 7, "grid_y": 5, "grid_z": 3, "code_base": 0x1234_5600, "const_base": 0x8000_0040}
 GOOD = {"state": State.COMPLETE, "version": VERSION, "zero": 0, "launched": 50, "completed": 47,
-        "next_x": 1, "next_y": 2, "next_z": 1, "saved": 0b10011, "generations": 0x8765_4321,
+        "next_x": 1, "next_y": 2, "next_z": 1, "saved": 0b10011, "sides": 0b10001, "generations": 0x8765_4321,
         "geometry_hash": G.hash, "generation": 0xFFFF_0000,
         "exhausted": 0, "zeros": 0, **KERNEL}
 END = {"exhausted": 1, "next_x": 0, "next_y": 0, "next_z": 3}
-LIMITS = {"as it is": {}, "at the end": END, "nothing saved": {"saved": 0, "completed": 50},
-          "all saved": {"saved": 31, "completed": 45}, "the last TB": {"next_x": 6, "next_y": 4, "next_z": 2},
-          "none launched": {"launched": 0, "completed": 0, "saved": 0, "next_x": 0, "next_y": 0, "next_z": 0}}
+LIMITS = {"as it is": {}, "at the end": END, "nothing saved": {"saved": 0, "sides": 0, "completed": 50},
+          "all saved": {"saved": 31, "completed": 45}, "all on side 0": {"sides": 0},
+          "all on side 1": {"sides": 0b10011}, "the last TB": {"next_x": 6, "next_y": 4, "next_z": 2},
+          "none launched": {"launched": 0, "completed": 0, "saved": 0, "sides": 0, "next_x": 0, "next_y": 0,
+                            "next_z": 0}}
 WRONG = {"demoted": {"state": State.DEMOTED}, "free": {"state": State.FREE}, "version": {"version": VERSION - 1},
-         "a reserved bit": {"zero": 1}, "the last reserved bit": {"zeros": 1 << 62},
+         "a reserved bit": {"zero": 1}, "the last reserved bit": {"zeros": 1 << 30},
          "another machine": {"geometry_hash": 0}, "one more launched": {"launched": 51},
          "one more completed": {"completed": 48}, "one more saved": {"saved": 0b10111},
          "more completed than launched": {"launched": 1, "completed": 0xFFFF_FFFE},
          "an entry that is not": {"saved": 0b100011}, "the last entry that is not": {"saved": 1 << 31 | 3},
+         "a side of none": {"sides": 0b10101}, "the last side": {"sides": 1 << 31 | 1},
          "x": {"next_x": 7}, "y": {"next_y": 5}, "z": {"next_z": 3}, "x far out": {"next_x": 1 << 31},
          "not at the end": {"exhausted": 1}, "before the end": {**END, "next_z": 2},
          "behind the end": {**END, "next_x": 1},
@@ -69,6 +72,18 @@ def test_what_is_believed(cases, expected):
             bad, record = await judge(ctx, dut, words, rng)
             assert bad == expected, name
             assert record == {**GOOD, **changes, "crc": words[1]}
+
+    simulate(dut, bench)
+
+
+def test_a_machine_without_checkpoints_has_one_side():
+    g = G.replace(checkpoints=False)
+    dut, rng = component(RecordReader, g), random.Random(3)
+
+    async def bench(ctx):
+        for sides in (0, 0b10001):
+            bad, _ = await judge(ctx, dut, words_of(geometry_hash=g.hash, sides=sides), rng)
+            assert bad == bool(sides)
 
     simulate(dut, bench)
 

@@ -21,31 +21,30 @@ ACCEPTED = {"mechanism": Mechanism.LIVE_CP, "warps": 4}
 class Case:
     """A TB whose records are listed, the vectors of its registers, and what has to become of it."""
 
-    def __init__(self, g, rng, registers, bank, records, written, ended, lines):
+    def __init__(self, g, rng, registers, bank, records, written, ended, lines, increment, checkpoint):
         listed = rng.choice([0, (1 << records) - 1, rng.getrandbits(32) & (1 << records) - 1])
         live_warps = sum(1 << k for k in rng.sample(range(g.max_block_warps), records))
         place = {name: rng.getrandbits(bits) for name, bits in (
             ("launch_id", 32), ("ctaid_x", 32), ("ctaid_y", 16), ("ctaid_z", 16), ("local_base", 32))}
         metadata_words = rng.randint(9, 900) if records else 0
-        shared_words = rng.randint(1, metadata_words) if lines and records else 0
-        self.job = {"tb": rng.randrange(g.tb_slots), "entry": rng.randrange(g.tb_slots),
+        base_crc, side = rng.getrandbits(32), rng.getrandbits(1)
+        self.job = {"tb": rng.randrange(g.tb_slots), "entry": rng.randrange(g.tb_slots), "side": side,
                     "area": 128 * rng.randrange(1 << 24), "bank": bank, "ended": ended, "written": written,
                     "live_warps": live_warps, "records": records, "listed": listed,
                     "items": bin(listed).count("1"), "registers": rng.randint(0, 60), "lines": lines,
-                    "metadata_words": metadata_words, "shared_words": shared_words, **place}
+                    "metadata_words": metadata_words, "increment": increment, "base_crc": base_crc, **place}
         self.row = row_words(registers)
         self.vectors = [rng.getrandbits(CODE_BITS * registers) for _ in range(records)]
         self.words = rng.randint(0, 5000) if listed else 0
         data_bytes, metadata_bytes = 4 * self.words + 128 * lines, 4 * (metadata_words + self.row * records)
         self.tally = {"valid": 1, "ended": ended, "tb": self.job["tb"], "entry": self.job["entry"],
-                      "data_bytes": data_bytes,
-                      "metadata_bytes": metadata_bytes, "registers": self.job["registers"], "lines": lines,
-                      "warps": records}
+                      "side": side, "data_bytes": data_bytes, "metadata_bytes": metadata_bytes,
+                      "registers": self.job["registers"], "lines": lines, "warps": records}
         self.stream_words, self.stream_crc = self.words + 32 * lines + metadata_words, rng.getrandbits(32)
         self.body = to_words(
             CCB_ENTRY, **ACCEPTED, **place, registers=registers,
-            register_image=self.job["area"], state=State.COMPLETE, version=VERSION,
-            shared_image=self.job["area"] + 4 * (shared_words + self.words) if lines else 0,
+            register_image=self.job["area"], state=State.BASE if checkpoint else State.COMPLETE, version=VERSION,
+            incremental=increment, base_crc=base_crc if increment else 0,
             length=data_bytes + metadata_bytes, live_warps=live_warps, data_bytes=data_bytes,
             geometry_hash=g.hash, generation=GENERATION, stream_crc=self.stream_crc,
             table_crc=stream_crcs(g, self.table(), records, registers)[1])
@@ -67,12 +66,15 @@ async def unit(ctx, dut, rng, stall):
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
-@pytest.mark.parametrize("lines, registers", [(0, 1), (7, 13), (0, 32), (7, 35), (0, MAX_REGISTERS)])
-def test_table_body_and_tally_of_each_tb(name, lines, registers):
+@pytest.mark.parametrize("lines, registers, checkpoint", [
+    (0, 1, 0), (7, 13, 1), (0, 32, 0), (7, 35, 0), (0, MAX_REGISTERS, 1)])
+def test_table_body_and_tally_of_each_tb(name, lines, registers, checkpoint):
+    """Of those that are no bases every third is an increment."""
     g, rng = GEOMETRIES[name], random.Random(lines)
     dut = component(Closer, g)
     most = g.max_block_warps
-    cases = [Case(g, rng, registers, k % 2, records, written, ended, lines if records else 0)
+    cases = [Case(g, rng, registers, k % 2, records, written, ended, lines if records else 0,
+                  int(k % 3 == 1 and not checkpoint), checkpoint)
              for k, (records, written, ended) in enumerate([
                  (1, 1, 0), (most, 1, 0), (0, 0, 1), (2, 1, 1), (3, 1, 0), (0, 0, 1), (most, 1, 1), (1, 1, 0)])]
     tallies, clears = [], []
@@ -93,7 +95,7 @@ def test_table_body_and_tally_of_each_tb(name, lines, registers):
 
     async def bench(ctx):
         ctx.set(dut.accepted, {**ACCEPTED, "registers": registers, "row_words": row_words(registers), "lines": lines,
-                               "generation": GENERATION})
+                               "generation": GENERATION, "checkpoint": checkpoint, "incremental": not checkpoint})
         for number, case in enumerate(cases):
             bank = case.job["bank"]
             ctx.set(dut.collected[bank], {"items": max(0, case.job["items"] - 1), "words": 3})
@@ -121,7 +123,7 @@ def test_table_body_and_tally_of_each_tb(name, lines, registers):
             assert len(tallies) == number + 1
             assert tallies[-1] == (case.tally if case.job["written"] else
                                    {**tallies[-1], "ended": 1, "tb": case.job["tb"], "entry": case.job["entry"],
-                                    "registers": case.job["registers"],
+                                    "side": case.job["side"], "registers": case.job["registers"],
                                     "data_bytes": 0, "metadata_bytes": 0, "lines": 0, "warps": 0})
             assert clears[-1] == 1 << bank
 

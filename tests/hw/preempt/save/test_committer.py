@@ -1,4 +1,4 @@
-"""The committer: the data of entries, `COMPLETE` behind it, and other heads."""
+"""The committer: the data of entries on both sides, `COMPLETE` or `BASE` behind it, and other heads."""
 
 import random
 from collections import defaultdict, deque
@@ -19,13 +19,19 @@ TINY = preset("tiny")
 GEOMETRIES = {"bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4), "bus of 8": TINY,
               "bus of 16": TINY.replace(bus_bytes=16, tb_slots=5),
               "bus of 128": with_bus(128)}
-EVERY = [(name, stall) for name in GEOMETRIES for stall in (0.0, 0.4)]
-CASES = quick(EVERY, [("bus of 4", 0.0), *((name, 0.4) for name in GEOMETRIES)])
+EVERY = [(name, stall, base) for name in GEOMETRIES for stall in (0.0, 0.4) for base in (0, 1)]
+CASES = quick(EVERY, [("bus of 4", 0.0, 1), *((name, 0.4, k % 2) for k, name in enumerate(GEOMETRIES))])
 CCB_BASE = 0x4_0000
 
 
+def at_index(g, index):
+    """Entry and side of the CCB entry at an index."""
+    return {"entry": index % g.tb_slots, "side": index // g.tb_slots}
+
+
 class Memory:
-    """The other side of the write port; `log` has requests, acknowledgements and events in their order.
+    """The other side of the write port; `log` has requests, acknowledgements and events in their order. An entry is
+    named by its index in the CCB.
 
     Parameters
     ----------
@@ -38,9 +44,9 @@ class Memory:
         self.log, self.coming, self.acks, self.cycle = [], deque(), deque(), 0
         self.bytes = defaultdict(int)
 
-    def head(self, entry):
+    def head(self, index):
         """Words 0 and 1 of an entry."""
-        at = entry_address(CCB_BASE, entry)
+        at = entry_address(CCB_BASE, index)
         return [int.from_bytes(bytes(self.bytes[at + 4 * k + n] for n in range(4)), "little") for k in (0, 1)]
 
     async def watch(self, ctx):
@@ -55,7 +61,8 @@ class Memory:
             assert not due or ctx.get(port.ack.ready), "the bus is held"
             if ctx.get(dut.event.valid):
                 event = ctx.get(dut.event)
-                self.log.append(("event", event.entry, State(event.state), event.error))
+                self.log.append(("event", event.entry + self.g.tb_slots * event.side, State(event.state), event.crc,
+                                 event.error))
             if due:
                 self.log.append(("ack", self.acks.popleft()[1]))
             _, _, request, asked, beat, given = await ctx.tick().sample(
@@ -84,25 +91,26 @@ class Memory:
         return self.log.index(what)
 
 
-def bursts_of(g, entry, number, rng):
+def bursts_of(g, index, number, rng):
     """Bursts of an entry: (address, bytes of its beats)."""
-    base = 0x10_0000 + 0x1000 * entry
+    base = 0x10_0000 + 0x1000 * index
     counts = [rng.choice([1, g.burst_beats, rng.randint(1, g.burst_beats)]) for _ in range(number)]
     return [(base + 128 * k, [rng.randbytes(g.bus_bytes) for _ in range(count)]) for k, count in enumerate(counts)]
 
 
-def crc_of(entry, burst):
+def crc_of(index, burst):
     """What the n-th burst of an entry says that the checksum of the entry is; the last one is right."""
-    return 0x1234_0000 * burst + entry + 0xF000
+    return 0x1234_0000 * burst + index + 0xF000
 
 
 def source(dut, entries, rng):
     """Return the two benches of a segment writer: the bursts of all entries, the last of each final, and their data."""
     async def bursts(ctx):
-        for entry, parts in entries.items():
+        for index, parts in entries.items():
             for k, (address, beats) in enumerate(parts):
-                await put(ctx, dut.burst, {"address": address, "extra_beats": len(beats) - 1, "entry": entry,
-                                           "final": k == len(parts) - 1, "crc": crc_of(entry, k)}, rng, 0.2)
+                await put(ctx, dut.burst, {"address": address, "extra_beats": len(beats) - 1,
+                                           **at_index(dut.geometry, index), "final": k == len(parts) - 1,
+                                           "crc": crc_of(index, k)}, rng, 0.2)
 
     async def beats(ctx):
         for parts in entries.values():
@@ -113,25 +121,27 @@ def source(dut, entries, rng):
     return bursts, beats
 
 
-async def begin(ctx, dut):
+async def begin(ctx, dut, base=0):
     """Begin a command."""
     ctx.set(dut.ccb_base, CCB_BASE)
+    ctx.set(dut.base, base)
     ctx.set(dut.clear, 1)
     await ctx.tick()
     ctx.set(dut.clear, 0)
 
 
-@pytest.mark.parametrize("name, stall", CASES)
-def test_every_entry_is_complete_once_its_data_is_acknowledged(name, stall):
+@pytest.mark.parametrize("name, stall, base", CASES)
+def test_every_entry_is_complete_or_a_base_once_its_data_is_acknowledged(name, stall, base):
     g, rng = GEOMETRIES[name], random.Random(name)
     dut = component(Committer, g)
-    order = rng.sample(range(g.tb_slots), g.tb_slots)
-    entries = {entry: bursts_of(g, entry, rng.choice([1, 2, 6]), rng) for entry in order}
+    order = rng.sample(range(2 * g.tb_slots), 2 * g.tb_slots)
+    entries = {index: bursts_of(g, index, rng.choice([1, 2, 6]), rng) for index in order}
+    state = State.BASE if base else State.COMPLETE
     memory = Memory(dut, g, rng, stall)
 
     async def bench(ctx):
-        await begin(ctx, dut)
-        while sum(entry[0] == "event" for entry in memory.log) < len(entries):
+        await begin(ctx, dut, base)
+        while sum(what[0] == "event" for what in memory.log) < len(entries):
             assert not ctx.get(dut.idle) or ctx.get(dut.head.valid) == 0 and not memory.acks
             await ctx.tick()
         await ctx.tick()
@@ -139,14 +149,14 @@ def test_every_entry_is_complete_once_its_data_is_acknowledged(name, stall):
 
     simulate(dut, *source(dut, entries, rng), bench,
              watches=[memory.watch, steady(dut.port.request), steady(dut.port.beat)])
-    for entry, parts in entries.items():
+    for index, parts in entries.items():
+        crc = crc_of(index, len(parts) - 1)
         for address, beats in parts:
             stored = b"".join(beats)
             assert bytes(memory.bytes[address + k] for k in range(len(stored))) == stored
-        assert memory.head(entry) == to_words(CCB_ENTRY, state=State.COMPLETE, version=VERSION,
-                                              crc=crc_of(entry, len(parts) - 1))[:2]
-        head, = [k for k, what in enumerate(memory.log) if what == ("request", entry_address(CCB_BASE, entry))]
-        complete = memory.place("event", entry, State.COMPLETE, 0)
+        assert memory.head(index) == to_words(CCB_ENTRY, state=state, version=VERSION, crc=crc)[:2]
+        head, = [k for k, what in enumerate(memory.log) if what == ("request", entry_address(CCB_BASE, index))]
+        complete = memory.place("event", index, state, crc, 0)
         assert memory.place("request", parts[-1][0]) < head < complete
         assert max(memory.place("ack", address) for address, _ in parts) < complete
     requests = [what[1] for what in memory.log if what[0] == "request" and what[1] >= 0x10_0000]
@@ -154,13 +164,15 @@ def test_every_entry_is_complete_once_its_data_is_acknowledged(name, stall):
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_heads_go_before_data_and_write_no_more_than_the_state_unless_it_is_complete(name):
+def test_heads_go_before_data_and_write_no_more_than_the_state_if_it_is_demoted(name):
     g, rng = GEOMETRIES[name], random.Random(1)
     dut = component(Committer, g)
     memory = Memory(dut, g, rng, 0.0)
-    entries = {1: bursts_of(g, 1, 9, rng)}
-    old = {entry: rng.randbytes(8) for entry in (0, 1)}
-    memory.bytes |= {entry_address(CCB_BASE, entry) + k: old[entry][k] for entry in old for k in range(8)}
+    filled = g.tb_slots + 1
+    entries = {filled: bursts_of(g, filled, 9, rng)}
+    heads = [(0, State.DEMOTED, 7), (g.tb_slots, State.DEMOTED, 6), (1, State.BASE, 8)]
+    old = {index: rng.randbytes(8) for index, _, _ in heads}
+    memory.bytes |= {entry_address(CCB_BASE, index) + k: old[index][k] for index in old for k in range(8)}
 
     async def bench(ctx):
         assert ctx.get(dut.idle)
@@ -168,55 +180,60 @@ def test_heads_go_before_data_and_write_no_more_than_the_state_unless_it_is_comp
         memory.stall = 1.0
         await ctx.tick().until(dut.port.request.valid & dut.burst.valid)
         memory.stall = 0.0
-        await put(ctx, dut.head, {"entry": 0, "state": State.DEMOTED, "crc": 7})
-        await put(ctx, dut.head, {"entry": 1, "state": State.FREE, "crc": 8})
-        while sum(what[0] == "event" for what in memory.log) < 2:
+        for index, state, crc in heads:
+            await put(ctx, dut.head, {**at_index(g, index), "state": state, "crc": crc})
+        while sum(what[0] == "event" for what in memory.log) < len(heads):
             await ctx.tick()
-        states.extend(memory.head(entry) for entry in (0, 1))
+        states.extend(memory.head(index) for index in old)
         await put(ctx, dut.head, {"entry": 0, "state": State.COMPLETE, "crc": 9})
         await ctx.tick().until(dut.idle)
 
     states = []
     simulate(dut, bench, *source(dut, entries, rng), watches=[memory.watch])
     asked = [what[1] for what in memory.log if what[0] == "request"]
-    assert asked[1:3] == [entry_address(CCB_BASE, entry) for entry in (0, 1)]
-    words = {entry: [int.from_bytes(old[entry][k:k + 4], "little") for k in (0, 4)] for entry in old}
-    assert states[0] == [words[0][0] & ~255 | State.DEMOTED, words[0][1]]
-    assert states[1] == [words[1][0] & ~255 | State.FREE, words[1][1]]
-    for entry, crc in ((0, 9), (1, crc_of(1, 8))):
-        assert memory.head(entry) == [State.COMPLETE | VERSION << 8, crc]
+    assert asked[1:4] == [entry_address(CCB_BASE, index) for index in old]
+    assert [what for what in memory.log if what[0] == "event"][:3] == [("event", *each, 0) for each in heads]
+    words = {index: [int.from_bytes(old[index][k:k + 4], "little") for k in (0, 4)] for index in old}
+    for index, state in zip((0, g.tb_slots), states, strict=False):
+        assert state == [words[index][0] & ~255 | State.DEMOTED, words[index][1]]
+    assert states[2] == [State.BASE | VERSION << 8, 8]
+    for index, crc in ((0, 9), (filled, crc_of(filled, 8))):
+        assert memory.head(index) == [State.COMPLETE | VERSION << 8, crc]
+        assert ("event", index, State.COMPLETE, crc, 0) in memory.log
 
 
-@pytest.mark.parametrize("failing", ["data", "head"])
-def test_after_an_error_no_entry_counts_as_complete_until_the_next_command(failing):
+@pytest.mark.parametrize("failing, base", [("data", 0), ("data", 1), ("head", 0), ("head", 1)])
+def test_after_an_error_no_entry_counts_as_complete_until_the_next_command(failing, base):
+    """The second entry is of the same TB as the first, on the other side."""
     g, rng = TINY, random.Random(4)
     dut = component(Committer, g)
-    entries = {entry: bursts_of(g, entry, 2, rng) for entry in (0, 1)}
-    bad = entries[1][0][0] if failing == "data" else entry_address(CCB_BASE, 1)
+    other, state = g.tb_slots, State.BASE if base else State.COMPLETE
+    entries = {index: bursts_of(g, index, 2, rng) for index in (0, other)}
+    bad = entries[other][0][0] if failing == "data" else entry_address(CCB_BASE, other)
     memory = Memory(dut, g, rng, 0.2, fails=lambda address: address == bad)
-    heads = iter([1] if failing == "head" else [])
+    heads = iter([other] if failing == "head" else [])
 
     async def end(ctx):
-        await begin(ctx, dut)
-        for entry in heads:
-            await put(ctx, dut.head, {"entry": entry, "state": State.DEMOTED})
-        last = ("ack", entries[1][-1][0])
+        await begin(ctx, dut, base)
+        for index in heads:
+            await put(ctx, dut.head, {**at_index(g, index), "state": State.DEMOTED})
+        last = ("ack", entries[other][-1][0])
         while last not in memory.log:
             await ctx.tick()
         for _ in range(40):
             await ctx.tick()
-        states = [what[1:] for what in memory.log if what[0] == "event"]
-        assert ((1, State.DEMOTED, 1) in states) == (failing == "head") and (1, State.COMPLETE, 0) not in states
-        assert ((0, State.COMPLETE, 0) in states) == (failing == "data"), "an error before the end of entry 0"
+        states = [(*what[1:3], what[4]) for what in memory.log if what[0] == "event"]
+        assert ((other, State.DEMOTED, 1) in states) == (failing == "head") and (other, state, 0) not in states
+        assert ((0, state, 0) in states) == (failing == "data"), "an error before the end of entry 0"
         assert ctx.get(dut.error) and ctx.get(dut.idle)
         ctx.set(dut.clear, 1)
         await ctx.tick()
         ctx.set(dut.clear, 0)
         assert not ctx.get(dut.error)
-        await put(ctx, dut.head, {"entry": 0, "state": State.FREE})
+        await put(ctx, dut.head, {"entry": 0, "state": State.DEMOTED})
         await ctx.tick().until(dut.event.valid)
         await ctx.tick().until(dut.idle)
-        assert memory.head(0)[0] & 255 == State.FREE and not ctx.get(dut.error)
+        assert memory.head(0)[0] & 255 == State.DEMOTED and not ctx.get(dut.error)
 
     simulate(dut, *source(dut, entries, rng), end, watches=[memory.watch])
 

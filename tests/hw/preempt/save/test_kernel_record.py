@@ -14,20 +14,22 @@ PROGRESS = {"launched": 32, "completed": 32, "next_x": 32, "next_y": 16, "next_z
 KERNEL = {"grid_x": 32, "grid_y": 16, "grid_z": 16, "code_base": 32, "const_base": 32}
 
 
-@pytest.mark.parametrize("bus_bytes", [4, 8, 16, 32, 128])
-def test_a_record_is_written_whole_and_void_in_its_first_byte(bus_bytes):
-    g = with_bus(bus_bytes, tb_slots=4)
+@pytest.mark.parametrize("bus_bytes, checkpoints", [(4, True), (8, False), (16, True), (32, True), (128, False)])
+def test_a_record_is_written_whole_and_void_in_its_first_byte(bus_bytes, checkpoints):
+    g = with_bus(bus_bytes, tb_slots=4, checkpoints=checkpoints)
     dut, rng = component(KernelRecordWriter, g), random.Random(bus_bytes)
 
     async def bench(ctx):
         for void in (0, 1, 0, 0, 1, 1, 0):
             progress = {name: rng.getrandbits(width) for name, width in PROGRESS.items()}
             kernel = {name: rng.getrandbits(width) for name, width in KERNEL.items()}
-            ccb, generation, saved, crc = 128 * rng.getrandbits(24), *(rng.getrandbits(n) for n in (32, 4, 32))
+            ccb, generation, saved, sides, crc = (
+                128 * rng.getrandbits(24), *(rng.getrandbits(n) for n in (32, 4, 4, 32)))
             ctx.set(dut.progress, progress)
             ctx.set(dut.kernel, kernel)
             ctx.set(dut.accepted, {"ccb_base": ccb, "generation": generation})
             ctx.set(dut.saved, saved)
+            ctx.set(dut.sides, sides)
             ctx.set(dut.generations, crc)
             assert not ctx.get(dut.busy)
             ctx.set(dut.void if void else dut.write, 1)
@@ -35,9 +37,9 @@ def test_a_record_is_written_whole_and_void_in_its_first_byte(bus_bytes):
             ctx.set(dut.void, 0)
             ctx.set(dut.write, 0)
             burst = await get(ctx, dut.burst, rng, 0.5)
-            assert burst.address == record_address(g, ccb) and not burst.final
-            fields = {"state": State.COMPLETE, "version": VERSION, "saved": saved, "generations": crc,
-                      "geometry_hash": g.hash, "generation": generation, **progress, **kernel}
+            assert burst.address == ccb + 128 * (8 if checkpoints else 4) == record_address(g, ccb) and not burst.final
+            fields = {"state": State.COMPLETE, "version": VERSION, "saved": saved, "sides": sides & saved,
+                      "generations": crc, "geometry_hash": g.hash, "generation": generation, **progress, **kernel}
             words = to_words(CCB_RECORD, **fields)
             words[1] = entry_crc(words)
             expected = b"".join(word.to_bytes(4, "little") for word in words)

@@ -45,7 +45,7 @@ def expected_rows(g, item):
 
 def shared_memory(dut, g, rng, stall, asked):
     def read(access):
-        assert not access.write and not access.clean
+        assert not access.write
         return shared_row(g, access.row)
     return memory_port(dut.row, dut.row_data, g.lanes, rng, stall, asked, read)
 

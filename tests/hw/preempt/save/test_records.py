@@ -29,10 +29,11 @@ GEOMETRIES = {"bus of 8": TINY, "bus of 16": preset("tiny").replace(
     warps=6, tb_slots=3, warp_size=16, lanes=4, bus_bytes=16, regs_per_thread=64, shared_bytes=128 * 140)}
 CCB_BASE, AREA_BYTES = 0x8_0000, 0x3000
 EVERY = [(name, *case) for name in GEOMETRIES for case in (
-    (Mechanism.OCCUPIED, 0, None), (Mechanism.LIVE, 0, 1), (Mechanism.LIVE_CP, 0, 0), (Mechanism.LIVE_CP, 1, 2))]
-CASES = quick(EVERY, [EVERY[k] for k in (1, 2, 4, 7)])
-"""What is saved, and which sizes are the worst: 0 the least, 1 the most, 2 any with 65 lines, and with registers that
-leave some uniform registers a bit of the liveness vector and others none."""
+    (Mechanism.OCCUPIED, 0, None, 0b10), (Mechanism.LIVE, 0, 1, 0b11), (Mechanism.LIVE_CP, 0, 0, 0),
+    (Mechanism.LIVE_CP, 1, 2, 0b01), (Mechanism.LIVE, 0, 2, 0b11))]
+CASES = quick(EVERY, [EVERY[k] for k in (1, 2, 5, 8, 9)])
+"""What is saved, which sizes are the worst: 0 the least, 1 the most, 2 any with 65 lines, and with registers that
+leave some uniform registers a bit of the liveness vector and others none; and a bit for each of two TBs that is an increment."""
 
 
 def bits(vector):
@@ -48,6 +49,7 @@ class Warp:
         vector = rng.choice([0, ALL_LIVE, rng.getrandbits(LIVE_BITS)])
         some = [0, (1 << 64) - 1, rng.getrandbits(64)]
         self.valid = (1 << registers) - 1 & (some[worst] if worst is not None else rng.choice(some))
+        self.dirty = self.valid & rng.choice([0, rng.getrandbits(64), rng.getrandbits(64), (1 << 64) - 1])
         self.view = {"base": rng.randrange(g.registers), "launched": full >> rng.randrange(g.warp_size),
                      "waiting": rng.getrandbits(1), "barrier": rng.randrange(BARRIERS),
                      "live_vector": vector, "between": rng.random() < 0.4}
@@ -63,11 +65,12 @@ class Warp:
         self.predicates = {p: rng.randint(0, full) for p in bits(predicates)}
         self.uniforms = {u: rng.getrandbits(32) for u in bits(uniforms)}
 
-    def saved(self, accepted):
+    def saved(self, accepted, increment):
         """Registers that have to be saved."""
+        clean = self.valid & ~self.dirty if increment else 0
         if accepted["mechanism"] == Mechanism.OCCUPIED:
-            return accepted["allocated"]
-        live = sum(1 << r for r in self.live(accepted).registers)
+            return accepted["allocated"] & ~clean
+        live = sum(1 << r for r in self.live(accepted).registers) & ~clean
         return live if accepted["scramble"] else live & self.valid
 
     def live(self, accepted):
@@ -83,13 +86,7 @@ class Warp:
 
 
 class Bench:
-    """A record writer, the SM it looks at, and what has come out of it.
-
-    Parameters
-    ----------
-    tbs : list of (warp slots, first_line)
-        TB n of the list is in slot ``n % tb_slots``.
-    """
+    """A record writer, the SM it looks at, and what has come out of it."""
 
     def __init__(self, g, rng, mechanism, scramble, lines, registers, worst=None):
         self.g, self.rng, self.dut = g, rng, component(RecordWriter, g)
@@ -98,19 +95,22 @@ class Bench:
         self.warps = [Warp(g, rng, registers, worst) for _ in range(g.warps)]
         self.places, self.slots = {}, {}
         self.lines_valid = rng.choice([0, rng.getrandbits(g.shared_lines), (1 << g.shared_lines) - 1])
+        self.lines_dirty = self.lines_valid & rng.getrandbits(g.shared_lines)
         self.stopped = self.exited = 0
         self.pieces, self.items, self.line_items, self.jobs, self.closes = [], [], [], [], []
 
-    def row(self, tb, slots, first_line):
-        """The TB's row of the TB table; its warps are numbered in the order of `slots`."""
+    def target(self, tb, slots, first_line, increment=0):
+        """The TB to be saved, on either side; its warps are numbered in the order of `slots`."""
         for number, slot in enumerate(slots):
             self.places[slot] = number
         self.slots[tb] = slots
         rng = self.rng
-        return {"valid": 1, "started": 1, "warps": sum(1 << slot for slot in slots), "first_line": first_line,
-                "lines": self.accepted["lines"], "launch_id": rng.getrandbits(32), "ctaid_x": rng.getrandbits(32),
-                "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16), "local_base": rng.getrandbits(32),
-                "entry": rng.randrange(self.g.tb_slots)}
+        row = {"valid": 1, "started": 1, "warps": sum(1 << slot for slot in slots), "first_line": first_line,
+               "lines": self.accepted["lines"], "launch_id": rng.getrandbits(32), "ctaid_x": rng.getrandbits(32),
+               "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16), "local_base": rng.getrandbits(32),
+               "entry": rng.randrange(self.g.tb_slots)}
+        return {"tb": tb, "row": row, "side": rng.getrandbits(1), "increment": increment,
+                "base_crc": rng.getrandbits(32)}
 
     def state(self, ctx, stopped, exited):
         self.stopped, self.exited = stopped, exited
@@ -122,6 +122,7 @@ class Bench:
         dut, window, flags = self.dut, self.dut.warps.window, self.dut.flags
         ctx.set(dut.accepted, self.accepted)
         ctx.set(dut.lines_valid, self.lines_valid)
+        ctx.set(dut.lines_dirty, self.lines_dirty)
         while True:
             select = ctx.get(window.select)
             warp = self.warps[min(select.warp, self.g.warps - 1)]
@@ -131,6 +132,7 @@ class Bench:
                                   **dict(zip(("pc", "mask", "reconv"), entry, strict=True))})
             flagged = self.warps[min(ctx.get(flags.warp), self.g.warps - 1)]
             ctx.set(flags.valid, flagged.valid)
+            ctx.set(flags.dirty, flagged.dirty)
             ctx.set(flags.predicates_written, sum(1 << p for p in flagged.predicates))
             ctx.set(flags.predicate_value, flagged.predicates.get(ctx.get(flags.predicate_select), 0))
             ctx.set(dut.warps.uniforms_written, sum(1 << u for u in warp.uniforms))
@@ -163,10 +165,12 @@ class Bench:
             self.views, *(self.sink(port, into, stall) for port, into in outputs.items()), self.chunks(stall),
             *map(steady, (dut.chunk, *outputs))])
 
-    def check(self, tb, row, bank, ended=False):
+    def check(self, target, bank, ended=False):
         """Take what belongs to the TB from what came out, and compare it."""
-        g, accepted = self.g, self.accepted
-        body = entry_address(CCB_BASE, row["entry"]) + 8 - 8 % g.bus_bytes
+        g, accepted, tb, row = self.g, self.accepted, target["tb"], target["row"]
+        place = {"entry": row["entry"], "side": target["side"]}
+        index = row["entry"] + target["side"] * g.tb_slots
+        body = entry_address(CCB_BASE, index) + 8 - 8 % g.bus_bytes
         close = self.closes.pop(0)
         left = {slot for slot in self.slots[tb] if not self.exited >> slot & 1} if not ended else set()
         numbers, words, listed, registers = [], 0, 0, 0
@@ -175,7 +179,7 @@ class Bench:
             number = from_words(WARP_HEADER, record[:1])["warp"]
             slot = self.slots[tb][number]
             warp = self.warps[slot]
-            mask = warp.saved(accepted)
+            mask = warp.saved(accepted, target["increment"])
             assert record == warp.record(number, accepted) and stopped >> slot & 1
             assert tag == {"rows": 0, "registers": mask != 0, "closes": 0}
             if mask:
@@ -192,30 +196,33 @@ class Bench:
             left.discard(slot)
             words += len(record)
         assert not left and len(set(numbers)) == len(numbers)
-        lines, before = 0, words
+        lines = 0
         if numbers:
             if accepted["lines"]:
-                lines, words = self._lines(row, words)
+                lines, words = self._lines(target, words)
             piece, tag, _ = self.pieces.pop(0)
             assert piece == [] and tag == {"rows": 0, "registers": 0, "closes": 1}
-            area = area_address(g, CCB_BASE, AREA_BYTES, row["entry"])
-            assert self.jobs.pop(0) == {"address": area, "entry": row["entry"]} and close["area"] == area
+            area = area_address(g, CCB_BASE, AREA_BYTES, index)
+            assert self.jobs.pop(0) == {"address": area, **place} and close["area"] == area
             if not ended:
-                assert self.jobs.pop(0) == {"address": body, "entry": row["entry"]}
+                assert self.jobs.pop(0) == {"address": body, **place}
         assert {name: close[name] for name in close if name != "area"} == {
             "tb": tb, "bank": bank, "ended": ended, "written": bool(numbers),
             "live_warps": sum(1 << n for n in numbers),
             "records": len(numbers), "items": bin(listed).count("1"), "listed": listed, "registers": registers,
-            "lines": lines, "metadata_words": words, "shared_words": before if accepted["lines"] and numbers else 0,
+            "lines": lines, "metadata_words": words,
+            **{name: target[name] for name in ("side", "increment", "base_crc")},
             **{name: row[name] for name in ("entry", "launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")}}
 
-    def _lines(self, row, words):
+    def _lines(self, target, words):
         """Take the bitmap and the items of the lines; return the lines, and the words so far."""
-        count = self.accepted["lines"]
+        count, row = self.accepted["lines"], target["row"]
         saved = (1 << count) - 1
         valid = self.lines_valid >> row["first_line"] & saved
         if self.accepted["mechanism"] != Mechanism.OCCUPIED:
             saved &= valid
+        if target["increment"]:
+            saved &= ~valid | self.lines_dirty >> row["first_line"]
         bitmap, tag, _ = self.pieces.pop(0)
         groups = -(-count // 32)
         assert bitmap == [saved >> 32 * k & 0xFFFF_FFFF for k in range(groups)]
@@ -232,14 +239,15 @@ class Bench:
         assert not (self.pieces or self.items or self.line_items or self.jobs or self.closes)
 
 
-@pytest.mark.parametrize("name, mechanism, scramble, worst", CASES)
-def test_every_warp_has_a_record_and_every_line_a_bit(name, mechanism, scramble, worst):
+@pytest.mark.parametrize("name, mechanism, scramble, worst, increments", CASES)
+def test_every_warp_has_a_record_and_every_line_a_bit(name, mechanism, scramble, worst, increments):
     g, rng = GEOMETRIES[name], random.Random(f"{name} {mechanism} {scramble}")
     lines = {None: g.shared_lines // 2, 0: 1, 1: 0, 2: min(65, g.shared_lines // 2)}[worst]
     bench = Bench(g, rng, mechanism, scramble, lines, {None: 7, 0: 1, 1: g.regs_per_thread, 2: 20}[worst], worst)
     slots = rng.sample(range(g.warps), g.warps)
     half = len(slots) // 2
-    rows = [bench.row(0, slots[:half], 0), bench.row(1, slots[half:], g.shared_lines // 2)]
+    targets = [bench.target(0, slots[:half], 0, increments & 1),
+               bench.target(1, slots[half:], g.shared_lines // 2, increments >> 1)]
 
     async def warps(ctx):
         """Warps stop one after the other, one of them exits instead; the TBs are saved in the other order."""
@@ -249,34 +257,34 @@ def test_every_warp_has_a_record_and_every_line_a_bit(name, mechanism, scramble,
             stopped |= 0 if slot == exits else 1 << slot
             bench.state(ctx, stopped, 1 << exits if exits is not None else 0)
 
-    async def targets(ctx):
+    async def source(ctx):
         for tb in (1, 0):
-            await put(ctx, bench.dut.target, {"tb": tb, "row": rows[tb]})
+            await put(ctx, bench.dut.target, targets[tb])
         while len(bench.closes) < 2:
             await ctx.tick()
         assert ctx.get(bench.dut.idle)
 
-    bench.run(warps, targets)
-    bench.check(1, rows[1], 0)
-    bench.check(0, rows[0], 1)
+    bench.run(warps, source)
+    bench.check(targets[1], 0)
+    bench.check(targets[0], 1)
     bench.nothing_left()
 
 
 def test_a_tb_of_which_nothing_is_left_is_closed_without_an_entry():
     g, rng = TINY, random.Random(9)
     bench = Bench(g, rng, Mechanism.LIVE, 0, 3, 5, worst=1)
-    rows = [bench.row(0, [2, 0], 0), bench.row(1, [1, 3], 4)]
+    targets = [bench.target(0, [2, 0], 0), bench.target(1, [1, 3], 4, 1)]
 
     async def end(ctx):
         dut = bench.dut
         bench.state(ctx, 0b0100, 0)
-        await put(ctx, dut.target, {"tb": 0, "row": rows[0]})
+        await put(ctx, dut.target, targets[0])
         await ctx.tick().until(dut.waiting)
         while not bench.pieces:
             await ctx.tick()
         assert ctx.get(dut.waiting) and not ctx.get(dut.idle)
         bench.state(ctx, 0b0100, 0b0101)
-        await put(ctx, dut.target, {"tb": 1, "row": rows[1]})
+        await put(ctx, dut.target, targets[1])
         assert len(bench.closes) == 1
         await ctx.tick().repeat(4)
         assert ctx.get(dut.waiting)
@@ -286,8 +294,8 @@ def test_a_tb_of_which_nothing_is_left_is_closed_without_an_entry():
         await ctx.tick().repeat(20)
 
     bench.run(end)
-    bench.check(0, rows[0], 0, ended=True)
-    bench.check(1, rows[1], 1, ended=True)
+    bench.check(targets[0], 0, ended=True)
+    bench.check(targets[1], 1, ended=True)
     bench.nothing_left()
 
 
@@ -321,7 +329,7 @@ def test_the_cycles_of_a_state_are_fewer_than_its_parts():
 def test_a_warp_takes_two_cycles_and_those_of_its_record(predicates, uniforms):
     g, rng = TINY, random.Random(2)
     bench = Bench(g, rng, Mechanism.OCCUPIED, 0, 0, 4, 1)
-    row, took = bench.row(0, [0, 1, 2, 3], 0), []
+    target, took = bench.target(0, [0, 1, 2, 3], 0), []
     for warp in bench.warps:
         warp.predicates = dict(list(warp.predicates.items())[:predicates])
         warp.uniforms = {register: rng.getrandbits(32) for register in uniforms}
@@ -329,7 +337,7 @@ def test_a_warp_takes_two_cycles_and_those_of_its_record(predicates, uniforms):
 
     async def end(ctx):
         bench.state(ctx, 0b1111, 0)
-        await put(ctx, bench.dut.target, {"tb": 0, "row": row})
+        await put(ctx, bench.dut.target, target)
         seen = 0
         for cycle in range(1000):
             if len(bench.pieces) > seen:
@@ -347,7 +355,7 @@ def test_a_warp_takes_two_cycles_and_those_of_its_record(predicates, uniforms):
         entries = [len(stack_words(warp.stack[:k + 1], view["live"])) - len(stack_words(warp.stack[:k], view["live"]))
                    for k in range(len(warp.stack))]
         assert took[slot] - took[slot - 1] == 2 + cycles_of(head, predicates, pair_sizes(uniforms), entries)
-    bench.check(0, row, 0)
+    bench.check(target, 0)
     bench.nothing_left()
 
 
@@ -355,16 +363,16 @@ def test_the_stack_of_the_warp_before_has_no_part():
     """Each bottom entry reconverges where the top of the warp before goes on, which is not below it."""
     g, rng = TINY, random.Random(3)
     bench = Bench(g, rng, Mechanism.OCCUPIED, 0, 0, 4, 0)
-    row = bench.row(0, [0, 1, 2, 3], 0)
+    target = bench.target(0, [0, 1, 2, 3], 0)
     for warp in bench.warps:
         warp.stack = [(5, warp.view["live"], 5), (5, warp.view["live"], 5)]
 
     async def end(ctx):
         bench.state(ctx, 0b1111, 0)
-        await put(ctx, bench.dut.target, {"tb": 0, "row": row})
+        await put(ctx, bench.dut.target, target)
         while not bench.closes:
             await ctx.tick()
 
     bench.run(end)
-    bench.check(0, row, 0)
+    bench.check(target, 0)
     bench.nothing_left()

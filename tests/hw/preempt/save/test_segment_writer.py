@@ -22,7 +22,8 @@ def test_segment_writer_cuts_at_segments_and_flushes(bus):
             open_beats += 1
             at = address + (k + 1) * bus
             if at % 128 == 0 or k == beats - 1:
-                expected.append((at - open_beats * bus, open_beats, number % 2, final if k == beats - 1 else 0))
+                expected.append((at - open_beats * bus, open_beats, number % 2, number // 2 % 2,
+                                 final if k == beats - 1 else 0))
                 open_beats = 0
     bursts, data, crcs = [], [], []
 
@@ -39,7 +40,7 @@ def test_segment_writer_cuts_at_segments_and_flushes(bus):
     async def sink(ctx):
         for _ in expected:
             burst = await get(ctx, dut.burst, rng, 0.3)
-            bursts.append((burst.address, burst.extra_beats + 1, burst.entry, burst.final))
+            bursts.append((burst.address, burst.extra_beats + 1, burst.entry, burst.side, burst.final))
             crcs.extend([burst.crc] * burst.final)
             for k in range(burst.extra_beats + 1):
                 assert k == 0 or ctx.get(dut.data.valid), "a burst was offered before all of its beats were there"
@@ -47,8 +48,9 @@ def test_segment_writer_cuts_at_segments_and_flushes(bus):
                 assert beat.strobe == (1 << bus) - 1
                 data.append(beat.data & 0xFFFF_FFFF)
 
-    jobs = put_all(dut.job, [{"address": address, "entry": number % 2} for number, (address, _, _) in enumerate(units)])
-    simulate(dut, jobs, beats, sink, watches=[steady(dut.burst), steady(dut.data)])
+    jobs = [{"address": address, "entry": number % 2, "side": number // 2 % 2}
+            for number, (address, _, _) in enumerate(units)]
+    simulate(dut, put_all(dut.job, jobs), beats, sink, watches=[steady(dut.burst), steady(dut.data)])
     assert bursts == expected
     assert crcs == [1000 + number for number, (_, count, final) in enumerate(units) if final and count]
     assert data == [number << 8 | k for number, (_, count, _) in enumerate(units) for k in range(count)]

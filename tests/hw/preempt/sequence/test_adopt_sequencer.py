@@ -1,4 +1,5 @@
-"""The adopt sequencer: the record, then all entries, then their generations; and what ends it."""
+"""The adopt sequencer: the record, then all entries, those of bases if there are increments, then their generations;
+and what ends it."""
 
 import random
 
@@ -11,7 +12,8 @@ from caesura.hw.preempt.sequence.adopt_sequencer import AdoptSequencer
 from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, value
 
-G = preset("tiny").replace(tb_slots=3, warps=6)
+GEOMETRIES = {checkpoints: preset("tiny").replace(tb_slots=3, warps=6, checkpoints=checkpoints)
+              for checkpoints in (True, False)}
 CCB = 0x4000
 ENDS = {"well": CommandError.NONE, "record": CommandError.BAD_IMAGE, "entries": CommandError.BAD_IMAGE,
         "generations": CommandError.BAD_IMAGE, "record cannot be read": CommandError.BUS_ERROR,
@@ -19,24 +21,38 @@ ENDS = {"well": CommandError.NONE, "record": CommandError.BAD_IMAGE, "entries": 
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_how_it_ends(how):
-    dut, rng = component(AdoptSequencer, G), random.Random(how)
+@pytest.mark.parametrize("checkpoints", GEOMETRIES)
+def test_how_it_ends(how, checkpoints):
+    g, rng = GEOMETRIES[checkpoints], random.Random(how)
+    dut = component(AdoptSequencer, g)
 
     async def wait(ctx):
         for _ in range(rng.randint(0, 4)):
             assert not ctx.get(dut.done.valid) and not ctx.get(dut.adopted.valid)
             await ctx.tick()
 
+    async def entries(ctx, sides):
+        """All entries are asked for, each on its side; then nothing is."""
+        for number in range(g.tb_slots):
+            job = await get(ctx, dut.read_job, rng, 0.5)
+            place = number + (sides >> number & 1) * g.tb_slots
+            assert (job.address, job.words, job.checked) == (entry_address(CCB, place), 16, 0)
+        assert not ctx.get(dut.reading)
+        await wait(ctx)
+        assert not ctx.get(dut.read_job.valid)
+
     async def once(ctx):
         record = {name: rng.getrandbits(field.width) for name, field in CCB_RECORD}
+        sides, increments = (record["sides"], rng.getrandbits(1)) if checkpoints else (0, 0)
         ctx.set(dut.accepted, {"ccb_base": CCB, "kernel": 2})
-        for signal in (dut.record_full, dut.entries_full, dut.checked, dut.read_error, dut.idle):
+        for signal in (dut.record_full, dut.first_full, dut.increments, dut.entries_full, dut.checked, dut.read_error,
+                       dut.idle):
             ctx.set(signal, 0)
         ctx.set(dut.begin, 1)
         await ctx.tick()
         ctx.set(dut.begin, 0)
         job = await get(ctx, dut.read_job, rng, 0.5)
-        assert (job.address, job.words, job.checked) == (record_address(G, CCB), 16, 0)
+        assert (job.address, job.words, job.checked) == (record_address(g, CCB), 16, 0)
         await wait(ctx)
         assert ctx.get(dut.reading)
         ctx.set(dut.record, record)
@@ -48,14 +64,15 @@ def test_how_it_ends(how):
         await ctx.tick()
         if how.startswith("record"):
             return await end(ctx, record)
-        for number in range(G.tb_slots):
-            job = await get(ctx, dut.read_job, rng, 0.5)
-            assert (job.address, job.words, job.checked) == (entry_address(CCB, number), 16, 0)
-        assert not ctx.get(dut.reading)
-        await wait(ctx)
+        await entries(ctx, sides)
+        ctx.set(dut.increments, increments)
+        if increments:
+            ctx.set(dut.first_full, 1)
+            await entries(ctx, ~sides)
         ctx.set(dut.entries_bad, how.startswith("entries"))
         ctx.set(dut.read_error, how == "entries cannot be read")
         await ctx.tick()
+        ctx.set(dut.first_full, 1)
         ctx.set(dut.entries_full, 1)
         assert ctx.get(dut.check)
         await ctx.tick()

@@ -11,7 +11,8 @@ from caesura.hw.preempt.sequence.preempt_sequencer import PreemptSequencer
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 
-GEOMETRIES = {"tiny": preset("tiny"), "6 TBs": preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)}
+GEOMETRIES = {"tiny": preset("tiny"), "6 TBs": preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3),
+              "no checkpoints": preset("tiny").replace(warps=8, tb_slots=4, checkpoints=False)}
 KERNEL, GENERATION, LIMIT = 1, 0xBEEF, 1500
 
 
@@ -31,10 +32,14 @@ class Bench:
         Chance that a warp exits rather than stops.
     fails : set of State or str
         What fails: data, once; the first head of a state.
+    **says : int
+        What else the command says: `checkpoint`, `incremental`, `restart`.
     """
 
-    def __init__(self, g, seed, exits, fails=()):
+    def __init__(self, g, seed, exits, fails=(), **says):
         self.g, self.rng, self.exits, self.fails = g, random.Random(seed), exits, set(fails)
+        self.says, self.checkpoint = says, bool(says.get("checkpoint"))
+        self.increments = says == {"incremental": 1}
         self.dut = component(PreemptSequencer, g)
 
     def fill(self):
@@ -48,13 +53,16 @@ class Bench:
                              "kernel": KERNEL if rng.random() < 0.8 else 0, "launch_id": rng.getrandbits(32),
                              "entry": entries[tb]}
         self.slot_of = {entry: tb for tb, entry in enumerate(entries)}
+        self.bases, self.base_sides = (rng.getrandbits(g.tb_slots) * g.checkpoints for _ in range(2))
+        self.crcs = [rng.getrandbits(32) for _ in range(g.tb_slots)]  # of the entry of each base
         self.spared = rng.getrandbits(g.tb_slots) * (rng.random() < 0.4)  # a vector of entries
         self.ours = {tb for tb, row in enumerate(self.rows) if row["valid"] and row["kernel"] == KERNEL
                      and not self.spared >> row["entry"] & 1}
         self.stopped = self.exited = 0
         self.pipeline, self.heads, self.failing = None, [], set(self.fails)
         self.begun, self.ended, self.committing = [], set(), {}
-        self.released, self.dropped, self.write_error = set(), set(), False
+        self.committed, self.dropped, self.write_error = set(), set(), False
+        self.over = 0  # warps that run on after they were saved
         self.before = None
 
     def running(self, tb):
@@ -69,13 +77,15 @@ class Bench:
             if not (self.stopped | self.exited) >> slot & 1 and rng.random() < self.pace:
                 if rng.random() < self.exits:
                     self.exited |= 1 << slot
-                else:
+                elif not self.over >> slot & 1:
                     self.stopped |= 1 << slot
 
     def inputs(self, ctx):
         """Set what the neighbours say in this cycle; return the tally and the event."""
         dut, rng, pipeline = self.dut, self.rng, self.pipeline
         for tb, row in enumerate(self.rows):
+            if row["valid"] and self.over & row["warps"] and not self.left(tb):
+                self.rows[tb] = row = {"valid": 0}  # it has ended after it was saved
             ctx.set(dut.resident[tb], row)
         ctx.set(dut.stopped, self.stopped)
         ctx.set(dut.exited, self.exited)
@@ -97,6 +107,7 @@ class Bench:
         ctx.set(dut.sending, bool(self.committing))
         ctx.set(dut.commit_idle, not self.heads and not event["valid"] and not self.committing)
         ctx.set(dut.write_error, self.write_error)
+        ctx.set(dut.base_crc, self.crcs[ctx.get(dut.select)])
         return tally, event
 
     def acknowledge(self, event):
@@ -105,14 +116,14 @@ class Bench:
             self.write_error = True
 
     def commit(self):
-        """Data is written; `COMPLETE` follows, unless something has failed."""
+        """Data is written; `COMPLETE` or `BASE` follows, unless something has failed."""
         for tb in list(self.committing):
             self.committing[tb] -= 1
             if self.committing[tb] == 0:
                 del self.committing[tb]
                 self.write_error |= self.fail("data")
                 if not self.write_error:
-                    self.send(tb, State.COMPLETE)
+                    self.send(tb, State.BASE if self.checkpoint else State.COMPLETE)
 
     def send(self, tb, state):
         self.heads.append({"entry": self.rows[tb]["entry"], "state": state, "error": self.fail(state)})
@@ -133,10 +144,12 @@ class Bench:
         target = ctx.get(dut.target.payload) if ctx.get(dut.target.valid) else None
         if target is not None and target.tb not in self.begun:
             self.check_choice(target)
-        assert ctx.get(dut.ours) == sum(1 << tb for tb in self.ours if self.rows[tb]["valid"])
+        ours = [tb for tb in self.ours if self.rows[tb]["valid"]]
+        assert ctx.get(dut.ours) == sum(1 << tb for tb in ours)
+        assert ctx.get(dut.wanted) == sum(1 << tb for tb in ours if tb not in self.committed)
         state = (self.stopped, self.exited, {tb for tb in range(self.g.tb_slots) if claim >> tb & 1}, self.write_error)
-        _, _, taken, release, dropped, done = await ctx.tick().sample(
-            dut.target.valid & dut.target.ready, dut.release, dut.dropped, dut.done)
+        _, _, taken, release, clean, dropped, done = await ctx.tick().sample(
+            dut.target.valid & dut.target.ready, dut.release, dut.clean, dut.dropped, dut.done)
         self.before = state
         if event["valid"]:
             self.acknowledge(event)
@@ -144,12 +157,11 @@ class Bench:
         if tally["valid"] and tally["ended"]:
             gone.add(tally["tb"])
         self.ended |= gone
-        committed = event["valid"] and event["state"] == State.COMPLETE and not event["error"]
-        assert release.valid == committed and dropped == (committed or bool(gone))
+        committed = event["valid"] and not event["error"]
+        assert dropped == (committed or bool(gone))
+        assert (release.valid, clean.valid) == ((0, committed) if self.checkpoint else (committed, 0))
         if committed:
-            assert release.tb == self.slot_of[event["entry"]]
-            self.released.add(release.tb)
-            gone.add(release.tb)
+            self.commits((clean if self.checkpoint else release).tb, event["entry"], gone)
         for tb in gone:
             self.dropped.add(tb)
             self.rows[tb] = {"valid": 0}
@@ -164,6 +176,17 @@ class Bench:
         assert claim & ~sum(1 << tb for tb in self.ours) == 0, "a TB of another kernel is claimed"
         return done if done.valid else None
 
+    def commits(self, tb, entry, gone):
+        """A TB is saved: it is gone, or it runs on."""
+        assert tb == self.slot_of[entry]
+        self.committed.add(tb)
+        self.dropped.add(tb)
+        if self.checkpoint:
+            self.over |= self.rows[tb]["warps"]
+            self.stopped &= ~self.rows[tb]["warps"]
+        else:
+            gone.add(tb)
+
     def check_choice(self, target):
         """A new target was chosen in the cycle before: is it one that may be saved, and are whole ones preferred?"""
         stopped, exited, claim, error = self.before
@@ -174,6 +197,11 @@ class Bench:
         candidates = [tb for tb in claim if tb not in self.begun and whole(tb)]
         assert self.rows[target.tb]["warps"] & stopped
         assert whole(target.tb) or not candidates, "a TB with running warps before one without"
+        entry = self.rows[target.tb]["entry"]
+        based = self.bases >> entry & 1
+        assert target.side == (based and not self.base_sides >> entry & 1), "over its base, or where none is looked for"
+        assert target.increment == (based and self.increments)
+        assert not target.increment or target.base_crc == self.crcs[entry]
         self.begun.append(target.tb)
 
     def check_draining(self, ctx, claim):
@@ -192,7 +220,9 @@ class Bench:
         dut = self.dut
         self.pace = pace
         self.fill()
-        ctx.set(dut.accepted, {"kernel": KERNEL, "generation": GENERATION, "spared": self.spared})
+        ctx.set(dut.accepted, {"kernel": KERNEL, "generation": GENERATION, "spared": self.spared, **self.says})
+        ctx.set(dut.bases, self.bases)
+        ctx.set(dut.base_sides, self.base_sides)
         self.inputs(ctx)
         ctx.set(dut.begin, 1)
         assert not ctx.get(dut.draining)
@@ -215,7 +245,7 @@ class Bench:
             for _ in range(count):
                 errors.append(await self.preempt(ctx, pace))
                 if not errors[-1]:
-                    assert self.dropped == self.ours and self.released == self.ours - self.ended
+                    assert self.dropped == self.ours and self.committed == self.ours - self.ended
 
         simulate(self.dut, bench, cycles=count * (LIMIT + 2))
         return errors
@@ -227,13 +257,26 @@ def test_every_tb_of_the_kernel_is_saved_or_has_ended(name, exits, pace):
     assert Bench(GEOMETRIES[name], f"{name} {exits} {pace}", exits).run(2, pace) == [CommandError.NONE] * 2
 
 
-@pytest.mark.parametrize("fails", ["data", State.COMPLETE])
-def test_after_a_write_error_what_is_not_committed_stays(fails):
+@pytest.mark.parametrize("exits, pace", [(0.0, 0.05), (0.4, 0.05), (0.3, 0.5)])
+def test_after_a_checkpoint_tbs_are_clean_and_run_on(exits, pace):
+    bench = Bench(GEOMETRIES["6 TBs"], f"{exits} {pace}", exits, checkpoint=1)
+    assert bench.run(2, pace) == [CommandError.NONE] * 2
+    assert exits or bench.committed and all(bench.rows[tb]["valid"] for tb in bench.ours)
+
+
+@pytest.mark.parametrize("says", [("incremental",), ("incremental", "checkpoint"), ("incremental", "restart")])
+def test_increments_are_saved_of_tbs_that_have_a_base_unless_they_become_bases_or_begin_anew(says):
+    bench = Bench(GEOMETRIES["6 TBs"], f"{says}", 0.1, **dict.fromkeys(says, 1))
+    assert bench.run(3, 0.5) == [CommandError.NONE] * 3
+
+
+@pytest.mark.parametrize("fails, checkpoint", [("data", 0), (State.COMPLETE, 0), ("data", 1), (State.BASE, 1)])
+def test_after_a_write_error_what_is_not_committed_stays(fails, checkpoint):
     for seed in range(3):
-        bench = Bench(GEOMETRIES["6 TBs"], seed + 20, 0.1, fails={fails})
+        bench = Bench(GEOMETRIES["6 TBs"], seed + 20, 0.1, fails={fails}, checkpoint=checkpoint)
         error, = bench.run(1)
         if bench.write_error:
-            assert error == CommandError.BUS_ERROR and bench.released <= bench.ours
+            assert error == CommandError.BUS_ERROR and bench.committed <= bench.ours
             assert all(bench.rows[tb]["valid"] for tb in bench.ours - bench.dropped)
         else:
             assert error == CommandError.NONE and bench.ours == bench.ended

@@ -1,4 +1,5 @@
-"""What a resume reads: entries, then the streams of the saved ones, those that are needed and not many more."""
+"""What a resume reads: entries and those of bases, then the streams of the saved ones, those that are needed and not
+many more."""
 
 import random
 
@@ -12,7 +13,8 @@ from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4.0),
               "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3),
-              "bus of 128": preset("gtx480").replace(warps=8, bus_bytes=128, bytes_per_cycle=128.0)}
+              "bus of 128": preset("gtx480").replace(warps=8, bus_bytes=128, bytes_per_cycle=128.0),
+              "no checkpoints": preset("tiny").replace(checkpoints=False)}
 CCB_BASE, AREA_BYTES, ENTRY_WORDS, ROW_WORDS, LIMIT = 0x10_0000, 0x4000, 16, 5, 400
 
 
@@ -22,13 +24,29 @@ class Bench:
     def __init__(self, g, seed, again, room, pace=0.6):
         self.g, self.rng, self.again, self.room, self.pace = g, random.Random(seed), again, room, pace
         self.look = self.rng.getrandbits(g.tb_slots) | 1
-        self.extents = [{"words": self.rng.randint(ROW_WORDS * g.max_block_warps + 1, 500),
-                         "warps": self.rng.randint(1, g.max_block_warps)} for _ in range(g.tb_slots)]
+        self.sides, self.increments = (self.rng.getrandbits(g.tb_slots) * g.checkpoints for _ in range(2))
+        self.increments *= self.rng.random() < 0.7
+        self.extents = [[{"words": self.rng.randint(ROW_WORDS * g.max_block_warps + 1, 500),
+                          "warps": self.rng.randint(1, g.max_block_warps)} for _ in ("own", "base's")]
+                        for _ in range(g.tb_slots)]
         self.wanted = [k for k in range(g.tb_slots) if self.look >> k & 1]
 
-    def jobs_of(self, number):
-        extent, word = self.extents[number], self.g.bus_words
-        area = area_address(self.g, CCB_BASE, AREA_BYTES, number)
+    def place(self, number, of_base):
+        """Which of the CCB's entries one is, or that of its base."""
+        return number + (self.sides >> number & 1 ^ of_base) * self.g.tb_slots
+
+    def entries(self, of_base):
+        return [{"address": CCB_BASE + 128 * self.place(k, of_base), "words": ENTRY_WORDS, "skip": 0, "checked": 0}
+                for k in range(self.g.tb_slots)]
+
+    def streams_of(self, number):
+        """The reads of an image: those of the base of an increment first."""
+        own = self.stream_of(number, 0)
+        return self.stream_of(number, 1) + own if self.increments >> number & 1 else own
+
+    def stream_of(self, number, of_base):
+        extent, word = self.extents[number][of_base], self.g.bus_words
+        area = area_address(self.g, CCB_BASE, AREA_BYTES, self.place(number, of_base))
         before = extent["words"] - ROW_WORDS * extent["warps"]
         skip = before % word
         return [{"address": area + 4 * (before - skip), "words": extent["words"] - before + skip, "skip": skip,
@@ -38,34 +56,43 @@ class Bench:
     def run(self):
         """Return the entries whose streams were asked for."""
         g, rng, dut = self.g, self.rng, component(ReadAhead, self.g)
-        expected = [{"address": CCB_BASE + 128 * k, "words": ENTRY_WORDS, "skip": 0, "checked": 0}
-                    for k in range(g.tb_slots)] + [job for k in self.wanted for job in self.jobs_of(k)]
+        expected = self.entries(0) + (self.entries(1) if self.look & self.increments else [])
+        entries = len(expected)
+        firsts, ends = [], []  # of each TB that is wanted, its first job and the one after its last
+        for k in self.wanted:
+            firsts.append(len(expected))
+            expected += self.streams_of(k)
+            ends.append(len(expected))
         asked, placed = [], []
+
+        def begun():
+            return sum(first < len(asked) for first in firsts)
 
         async def bench(ctx):
             ctx.set(dut.accepted, {"ccb_base": CCB_BASE, "area_bytes": AREA_BYTES, "again": self.again,
                                    "row_words": ROW_WORDS})
             ctx.set(dut.look, self.look)
+            ctx.set(dut.sides, self.sides)
+            ctx.set(dut.increments, self.increments)
             ctx.set(dut.begin, 1)
             await ctx.tick()
             ctx.set(dut.begin, 0)
             closed, since = False, 0
             for _ in range(LIMIT):
-                ctx.set(dut.extent, self.extents[min(ctx.get(dut.select), g.tb_slots - 1)])
+                ctx.set(dut.extent, self.extents[min(ctx.get(dut.select), g.tb_slots - 1)][ctx.get(dut.select_base)])
                 ctx.set(dut.read_job.ready, rng.random() < self.pace)
                 _, _, job, taken, requested = await ctx.tick().sample(
                     dut.read_job.payload, dut.read_job.valid & dut.read_job.ready, dut.requested)
-                assert requested == (len(asked) >= g.tb_slots)
+                assert requested == (len(asked) >= entries)
                 if taken:
                     asked.append(value(job))
-                streams = max(0, len(asked) - g.tb_slots + 1) // 2
-                assert not self.again or streams <= len(placed) + 1, "more than one ahead"
-                assert not taken or not closed or len(asked) <= g.tb_slots + 2 * max(len(placed), since), "not needed"
+                assert not self.again or begun() <= len(placed) + 1, "more than one ahead"
+                assert not taken or not closed or begun() <= max(len(placed), since), "not needed"
                 if len(placed) < min(self.room, len(self.wanted)) and requested and rng.random() < 0.1:
                     placed.append(self.wanted[len(placed)])
                     ctx.set(dut.placed, sum(1 << k for k in placed))
                 elif len(placed) == self.room and rng.random() < 0.1:
-                    since = since if closed else -(-(len(asked) - g.tb_slots) // 2) + 1  # the one begun ends
+                    since = since if closed else begun() + 1  # the one begun ends
                     closed = True
                     ctx.set(dut.closed, 1)
                 assert not ctx.get(dut.idle)
@@ -76,8 +103,9 @@ class Bench:
 
         simulate(dut, bench, cycles=2 * LIMIT)
         assert asked == expected[:len(asked)]
-        assert len(asked) >= g.tb_slots + 2 * len(placed), "a TB that has room is not read"
-        return self.wanted[:(len(asked) - g.tb_slots) // 2], placed
+        read = sum(end <= len(asked) for end in ends)
+        assert read >= len(placed), "a TB that has room is not read"
+        return self.wanted[:read], placed
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)

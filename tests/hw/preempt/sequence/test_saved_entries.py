@@ -1,14 +1,23 @@
-"""Saved entries: those committed and not yet demoted, with the generation of their preempt and their length."""
+"""Saved entries: those committed and not yet demoted, with the generation of their preempt and their length, on which
+side they are, and what the bases of TBs are."""
 
 import random
 
+import pytest
+
 from caesura.hw.arch.context import State
 from caesura.hw.arch.geometry import preset
+from caesura.hw.preempt.formats.stream_extent import stream_extent
 from caesura.hw.preempt.sequence.saved_entries import SavedEntries
 from support.hw.simulation import component
-from support.hw.stream_bench import simulate, value
+from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)
+GEOMETRIES = {"checkpoints": G, "no checkpoints": G.replace(checkpoints=False)}
+
+
+def vector(numbers):
+    return sum(1 << n for n in numbers)
 
 
 def test_an_entry_is_saved_from_complete_to_demoted():
@@ -18,7 +27,8 @@ def test_an_entry_is_saved_from_complete_to_demoted():
         saved = {k: {} for k in range(G.kernel_slots)}
         for generation in range(400):
             kernel, entry, saving = rng.randrange(G.kernel_slots), rng.randrange(G.tb_slots), rng.getrandbits(1)
-            state, error, valid = rng.choice([State.COMPLETE, State.DEMOTED]), rng.random() < 0.3, rng.random() < 0.8
+            state, error = rng.choice([State.COMPLETE, State.DEMOTED, State.BASE]), rng.random() < 0.3
+            valid = rng.random() < 0.8
             start = 1 << rng.randrange(G.kernel_slots) if rng.random() < 0.02 else 0
             for signal, what in ((dut.kernel, kernel), (dut.generation, generation << 16 | 5), (dut.saving, saving),
                                  (dut.start, start), (dut.event, {"valid": valid, "entry": entry, "state": state,
@@ -36,7 +46,7 @@ def test_an_entry_is_saved_from_complete_to_demoted():
             ctx.set(dut.start, 0)
             for k in range(G.kernel_slots):
                 ctx.set(dut.kernel, k)
-                assert ctx.get(dut.saved) == sum(1 << n for n in saved[k])
+                assert ctx.get(dut.saved) == vector(saved[k])
                 for n, expected in saved[k].items():
                     ctx.set(dut.select, n)
                     assert ctx.get(dut.listed) == expected
@@ -44,36 +54,192 @@ def test_an_entry_is_saved_from_complete_to_demoted():
     simulate(dut, bench)
 
 
-def test_the_length_of_a_stream_is_that_of_the_last_save_or_of_its_adoption():
-    dut, rng = component(SavedEntries, G), random.Random(2)
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_the_length_of_a_stream_is_that_of_the_last_save_or_of_its_adoption(name):
+    g = GEOMETRIES[name]
+    dut, rng, extent = component(SavedEntries, g), random.Random(2), stream_extent(g)
 
     async def bench(ctx):
-        known = {}
+        known, sides = {}, [0] * g.kernel_slots
         for _ in range(400):
-            kernel, entry, saving = rng.randrange(G.kernel_slots), rng.randrange(G.tb_slots), rng.random() < 0.8
-            data, metadata, warps = 4 * rng.getrandbits(16), 4 * rng.getrandbits(10), rng.randint(1, G.max_block_warps)
-            valid, ended, arrived = rng.random() < 0.8, rng.random() < 0.2, rng.random() < 0.1
+            kernel, entry, saving = rng.randrange(g.kernel_slots), rng.randrange(g.tb_slots), rng.random() < 0.8
+            data, metadata, warps = 4 * rng.getrandbits(16), 4 * rng.getrandbits(10), rng.randint(1, g.max_block_warps)
+            valid, ended, side = rng.random() < 0.8, rng.random() < 0.2, rng.getrandbits(1) * g.checkpoints
+            arrived, of_base = rng.random() < 0.1, rng.getrandbits(1) * g.checkpoints
             ctx.set(dut.kernel, kernel)
             ctx.set(dut.saving, saving)
-            ctx.set(dut.tally, {"valid": valid, "ended": ended, "tb": rng.randrange(G.tb_slots), "entry": entry,
-                                "data_bytes": data, "metadata_bytes": metadata, "warps": warps})
-            ctx.set(dut.arrived, arrived)
-            ctx.set(dut.select, found := rng.randrange(G.tb_slots))
-            ctx.set(dut.found_extent, {"words": 7, "warps": 2})
+            if rng.random() < 0.1:
+                sides[kernel] = rng.getrandbits(g.tb_slots) * g.checkpoints
+                ctx.set(dut.adopts, 1)
+                ctx.set(dut.record_sides, sides[kernel])
+                await ctx.tick()
+                ctx.set(dut.adopts, 0)
+            ctx.set(dut.tally, {"valid": valid, "ended": ended, "tb": rng.randrange(g.tb_slots), "entry": entry,
+                                "side": side, "data_bytes": data, "metadata_bytes": metadata, "warps": warps})
+            ctx.set(dut.arrived_base if of_base else dut.arrived, arrived)
+            ctx.set(dut.select, found := rng.randrange(g.tb_slots))
+            ctx.set(dut.found, {"extent": {"words": 7, "warps": 2}})
             await ctx.tick()
             if arrived:
-                known[kernel, found] = {"words": 7, "warps": 2}
+                known[kernel, found, sides[kernel] >> found & 1 ^ of_base] = extent.const({"words": 7, "warps": 2})
             elif saving and valid and not ended:
-                known[kernel, entry] = {"words": (data + metadata) // 4, "warps": warps}
+                known[kernel, entry, side] = extent.const({"words": (data + metadata) // 4, "warps": warps})
             ctx.set(dut.tally.valid, 0)
             ctx.set(dut.arrived, 0)
-            for (k, n), expected in known.items():
+            ctx.set(dut.arrived_base, 0)
+            shown = [(n, side ^ sides[kernel] >> n & 1, known[k, n, side]) for k, n, side in known if k == kernel]
+            for (n, of_base, expected), (ahead, ahead_base, other) in zip(shown, shown[1:] + shown[:1], strict=True):
+                for signal, what in ((dut.select, n), (dut.select_base, of_base),
+                                     (dut.ahead, ahead), (dut.ahead_base, ahead_base)):
+                    ctx.set(signal, what)
+                assert ctx.get(dut.listed_extent) == expected and ctx.get(dut.extent) == other
+
+    simulate(dut, bench)
+
+
+class Kernel:
+    """What is known of a kernel: its TBs run, or those in `saved` are.
+
+    Attributes
+    ----------
+    saved : dict of int to (int, bool)
+        Of each saved entry its side, and whether it is an increment.
+    bases : dict of int to (int, int)
+        Of each TB that has a base its side and the checksum of its entry.
+    crcs : dict of (int, int) to int
+        The checksum of what was last committed of an entry on a side.
+    """
+
+    def __init__(self):
+        self.saved, self.bases, self.crcs = {}, {}, {}
+
+    def commits(self, entry, state, side, crc, incremental):
+        """The head of an entry is acknowledged."""
+        if state == State.DEMOTED:
+            side, increment = self.saved.pop(entry)
+            if not increment:
+                self.bases[entry] = side, self.crcs[entry, side]
+            return
+        self.crcs[entry, side] = crc
+        if state == State.BASE:
+            self.bases[entry] = side, crc
+        else:
+            self.saved[entry] = side, incremental and entry in self.bases
+
+    def check(self, ctx, dut, g):
+        bases = self.bases if g.checkpoints else {}
+        saved = vector(self.saved)
+        assert ctx.get(dut.saved) == saved
+        assert ctx.get(dut.sides) & saved == vector(n for n, (side, _) in self.saved.items() if side)
+        assert ctx.get(dut.increments) & saved == vector(n for n, (_, increment) in self.saved.items() if increment)
+        assert ctx.get(dut.bases) == vector(bases)
+        assert ctx.get(dut.base_sides) & vector(bases) == vector(n for n, (side, _) in bases.items() if side)
+        crcs = [(n, crc) for n, (_, crc) in bases.items()]
+        for (n, crc), (chosen, other) in zip(crcs, crcs[1:] + crcs[:1], strict=True):
+            ctx.set(dut.select, n)
+            ctx.set(dut.chosen, chosen)
+            assert ctx.get(dut.listed_crc) == crc and ctx.get(dut.chosen_crc) == other
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_a_tb_has_a_base_from_a_checkpoint_or_from_the_resume_of_a_whole_image_to_its_end(name):
+    """TBs are saved as bases, whole or as increments, are resumed and end, and kernels start anew, in any order."""
+    g = GEOMETRIES[name]
+    dut, rng = component(SavedEntries, g), random.Random(name)
+
+    async def bench(ctx):
+        kernels = [Kernel() for _ in range(g.kernel_slots)]
+        had, increments = 0, 0
+        for _ in range(400):
+            number, entry = rng.randrange(g.kernel_slots), rng.randrange(g.tb_slots)
+            kernel, other = kernels[number], rng.randrange(g.kernel_slots)
+            state = State.DEMOTED if entry in kernel.saved else rng.choice([State.COMPLETE, State.BASE])
+            incremental = rng.getrandbits(1) if g.checkpoints and state == State.COMPLETE else 0
+            valid, error, crc = rng.random() < 0.8, rng.random() < 0.2, rng.getrandbits(32)
+            side = 1 - kernel.bases[entry][0] if g.checkpoints and entry in kernel.bases else 0
+            if state == State.DEMOTED:
+                side = kernel.saved[entry][0]
+            run = [n for n in range(g.tb_slots) if n not in kernels[other].saved and (other, n) != (number, entry)]
+            ends = {"valid": rng.random() < 0.2 and bool(run), "kernel": other, "entry": rng.choice(run or [0])}
+            start = 1 << other if rng.random() < 0.02 else 0
+            for signal, what in ((dut.kernel, number), (dut.saving, state != State.DEMOTED),
+                                 (dut.incremental, incremental), (dut.start, start), (dut.ended, ends),
+                                 (dut.event, {"valid": valid, "entry": entry, "side": side, "state": state,
+                                              "crc": crc, "error": error})):
+                ctx.set(signal, what)
+            await ctx.tick()
+            ctx.set(dut.event.valid, 0)
+            ctx.set(dut.ended.valid, 0)
+            ctx.set(dut.start, 0)
+            if valid and not error:
+                kernel.commits(entry, state, side, crc, incremental)
+            if ends["valid"]:
+                kernels[other].bases.pop(ends["entry"], None)
+            if start:
+                kernels[other] = Kernel()
+            for k in {number, other}:
                 ctx.set(dut.kernel, k)
-                ctx.set(dut.select, n)
-                ctx.set(dut.ahead, rng.randrange(G.tb_slots))
-                assert value(ctx.get(dut.listed_extent)) == expected
-                ctx.set(dut.select, rng.randrange(G.tb_slots))
-                ctx.set(dut.ahead, n)
-                assert value(ctx.get(dut.extent)) == expected
+                kernels[k].check(ctx, dut, g)
+            had |= vector(kernel.bases)
+            increments |= vector(n for n, (_, increment) in kernel.saved.items() if increment)
+        assert had == (1 << g.tb_slots) - 1 and increments == had * g.checkpoints
+
+    simulate(dut, bench)
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_what_is_adopted_stands_on_the_sides_of_the_record_and_has_the_bases_that_it_names(name):
+    g = GEOMETRIES[name]
+    dut, rng = component(SavedEntries, g), random.Random(name)
+
+    async def pulse(ctx, signal, **also):
+        for each, what in also.items():
+            ctx.set(getattr(dut, each), what)
+        ctx.set(signal, 1)
+        await ctx.tick()
+        ctx.set(signal, 0)
+        await ctx.tick().repeat(3)  # entries come in four cycles each
+
+    async def adopt(ctx, number):
+        """Adopt a kernel; then bring its TBs back, so that those that were whole are bases."""
+        saved, sides, incremental = rng.getrandbits(g.tb_slots), *(
+            rng.getrandbits(g.tb_slots) * g.checkpoints for _ in range(2))
+        kernel, generations = Kernel(), {}
+        ctx.set(dut.kernel, number)
+        await pulse(ctx, dut.start[number])
+        await pulse(ctx, dut.adopts, record_sides=sides & saved)
+        for n in range(g.tb_slots):
+            if saved >> n & 1:
+                side, increment = sides >> n & 1, incremental >> n & 1
+                crc, base_crc, generations[n] = (rng.getrandbits(32) for _ in range(3))
+                kernel.saved[n], kernel.crcs[n, side] = (side, increment), crc
+                if increment:
+                    kernel.bases[n] = 1 - side, base_crc
+                await pulse(ctx, dut.arrived, select=n, found={
+                    "generation": generations[n], "crc": crc, "increment": increment,
+                    "base_crc": increment and base_crc, "extent": {"words": n + 1, "warps": 1}})
+        for n in kernel.bases:
+            ctx.set(dut.select, n)
+            assert ctx.get(dut.listed_crc) == kernel.bases[n][1]
+            await pulse(ctx, dut.arrived_base, found={"generation": 1, "crc": 2, "increment": 0, "base_crc": 3,
+                                                      "extent": {"words": n + 99, "warps": 1}})
+        assert not ctx.get(dut.saved)
+        await pulse(ctx, dut.adopted.valid, adopted={"saved": saved, "kernel": number})
+        kernel.check(ctx, dut, g)
+        for n in kernel.saved:
+            ctx.set(dut.select, n)
+            assert ctx.get(dut.listed) == generations[n]
+            for of_base, words in ((0, n + 1), *([(1, n + 99)] if n in kernel.bases else [])):
+                ctx.set(dut.select_base, of_base)
+                assert ctx.get(dut.listed_extent.words) == words
+        for n in list(kernel.saved):
+            kernel.commits(n, State.DEMOTED, kernel.saved[n][0], 0, 0)
+            await pulse(ctx, dut.event.valid, event={"entry": n, "side": sides >> n & 1, "state": State.DEMOTED})
+            kernel.check(ctx, dut, g)
+
+    async def bench(ctx):
+        for _ in range(4):
+            for number in range(g.kernel_slots):
+                await adopt(ctx, number)
 
     simulate(dut, bench)

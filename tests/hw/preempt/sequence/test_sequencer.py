@@ -27,7 +27,8 @@ def some_kernel(g, rng, spare):
 
 
 def accepted_of(g, kernel, command):
-    same = "kernel", "again", "adopt", "mechanism", "scramble", "gang", "restart", "grace_used", "spared"
+    same = ("kernel", "again", "adopt", "mechanism", "scramble", "gang", "restart", "checkpoint", "incremental",
+            "grace_used", "spared")
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
             **{name: command[name] for name in same},
             "lines": -(-kernel["shared_bytes"] // 128), "row_words": row_words(kernel["registers"])}
@@ -49,7 +50,8 @@ def test_commands_one_after_the_other(name):
         wanted = {"resume": rng.getrandbits(1), "adopt": 0, "kernel": number, "mechanism": rng.choice(list(Mechanism)),
                   "scramble": rng.getrandbits(1), "gang": rng.getrandbits(1), "again": rng.getrandbits(1),
                   "patience": rng.choice([0, 1, 1000, UNLIMITED_PATIENCE]), "grace_used": rng.getrandbits(32),
-                  "restart": rng.random() < 0.3, "spared": rng.choice([0, 0, 1, 2])}
+                  "restart": rng.random() < 0.3, "checkpoint": rng.random() < 0.3, "incremental": rng.getrandbits(1),
+                  "spared": rng.choice([0, 0, 1, 2])}
         resume = wanted["resume"]
         small = not resume and spare < 0
         assert ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)
@@ -87,9 +89,10 @@ def test_commands_one_after_the_other(name):
             ctx.set(done.valid, 0)
             if cancelled:
                 await flush(ctx)
-            elif not resume and error == CommandError.NONE:
+            elif not resume and error == CommandError.NONE and not wanted["checkpoint"]:
                 error = await (record if rng.random() < 0.7 else spared)(ctx)
         assert not ctx.get(dut.saving) and not ctx.get(dut.resuming)
+        assert not ctx.get(dut.check) and not ctx.get(dut.write)
         result = ctx.get(dut.result)
         assert result.valid
         if small or not cancelled:
