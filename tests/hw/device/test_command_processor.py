@@ -71,6 +71,42 @@ def test_a_mechanism_that_the_machine_has_not_is_refused():
     drive(scenario, G.replace(tb_compressor=False))
 
 
+@pytest.mark.parametrize(("checkpoints", "fields"), [
+    (False, {"checkpoint": 1}), (False, {"incremental": 1}), (True, {"checkpoint": 1, "restart": 1})])
+def test_a_checkpoint_that_the_machine_cannot_is_refused(checkpoints, fields):
+    async def scenario(ctx, dut, driver):
+        await driver.command(Command.START, 0)
+        await driver.command(Command.PREEMPT, 0, CommandError.UNKNOWN, **fields)
+        assert driver.state(0) == RUNNING
+        await driver.command(Command.PREEMPT, 0)
+
+    drive(scenario, G.replace(checkpoints=checkpoints))
+
+
+@pytest.mark.parametrize("error", [NONE, CommandError.BUS_ERROR])
+@pytest.mark.parametrize("saved", [0, 1])
+def test_after_a_checkpoint_a_kernel_runs_on_unless_tbs_of_it_were_saved_before(saved, error):
+    async def scenario(ctx, dut, driver):
+        await driver.bring(1, RUNNING)
+        if saved:  # a part of it, before
+            ctx.set(dut.spared, 0b10)
+            await driver.command(Command.PREEMPT, 1)
+            await driver.takes(1, 0, checkpoint=0)
+            ctx.set(dut.saved, 0b010)
+            await driver.result()
+            await driver.ends("preempted")
+            assert driver.state(1) == PREEMPTED
+        await driver.command(Command.PREEMPT, 1, checkpoint=1)
+        await driver.takes(1, 0, checkpoint=1, incremental=0)
+        assert driver.state(1) == PREEMPTING and not ctx.get(dut.eligible)
+        await driver.result(error)
+        await driver.ends("preempted")
+        assert driver.state(1) == (PREEMPTED if saved else RUNNING) and driver.errors(1) == error
+        assert ctx.get(dut.eligible) == (0 if saved else 0b010)
+
+    drive(scenario)
+
+
 def test_a_restart_that_the_machine_cannot_is_refused():
     async def scenario(ctx, dut, driver):
         await driver.command(Command.START)
@@ -96,7 +132,7 @@ def test_a_preempted_kernel_of_which_nothing_runs_cannot_be_preempted():
 def test_the_engine_gets_the_command_once_no_tb_is_half_launched():
     async def scenario(ctx, dut, driver):
         await driver.bring(2, RUNNING)
-        wanted = {"mechanism": Mechanism.LIVE, "scramble": 1, "gang": 1, "restart": 1}
+        wanted = {"mechanism": Mechanism.LIVE, "scramble": 1, "gang": 1, "restart": 1, "incremental": 1}
         ctx.set(dut.launching, {"valid": 1, "kernel": 2})
         ctx.set(dut.patience, 0x8000_1234)
         ctx.set(dut.spared, 0b01)

@@ -13,10 +13,10 @@ from support.selection import quick
 
 
 def check_protocol(machine):
-    """All of a TB's writes are acknowledged before its release, COMPLETE last; DEMOTED before its start."""
+    """All of a TB's writes are acknowledged before its release, COMPLETE last; DEMOTED before its start. It is saved
+    for the first time, thus on side 0."""
     g, kernel = machine.g, machine.kernels[0]
-    record = CCB_BASE + 128 * g.tb_slots
-    area = record + 128
+    record, area = context.record_address(g, CCB_BASE), context.area_address(g, CCB_BASE, 0, 0)
     state, acked, open_writes = {}, {}, dict.fromkeys(range(g.tb_slots), 0)
     for _, what, where, *rest in machine.log:
         if what in ("write", "ack") and record <= where < area:
@@ -81,7 +81,7 @@ def test_save_writes_the_image_and_restore_brings_everything_back(name, seed, st
         assert error == CommandError.NONE
         expect_restored(machine, before, mechanism, scramble, machine.started)
         check_protocol(machine)
-        assert all(entry_of(machine, t)["state"] == State.DEMOTED for t in before)
+        assert all(entry_of(machine, t, side=0)["state"] == State.DEMOTED for t in before)
         assert counters["restore_cycles"] <= took
         assert counters["restore_bytes"] == 64 * machine.g.tb_slots + sum(e["length"] for e in entries)
 
@@ -239,7 +239,7 @@ def test_a_single_tb_streams_without_gaps():
     async def scenario(ctx):
         error, c, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.OCCUPIED)
         assert error == CommandError.NONE
-        areas = CCB_BASE + 128 * (WIDE.tb_slots + 1)
+        areas = context.area_address(WIDE, CCB_BASE, 0, 0)
         beats = [what[0] for what in machine.log if what[1] == "write" and what[2] >= areas]
         assert beats[-1] - beats[0] + 1 <= 1.05 * len(beats) + 16
         places = iter(layout(range(3)))
@@ -319,7 +319,8 @@ def test_warp_without_saved_registers_has_an_empty_row_of_the_encoding_table():
             error, _, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.LIVE_CP)
             assert error == CommandError.NONE
             for t in before:
-                assert check_image(machine, t, 0, before[t], Mechanism.LIVE_CP)["generation"] == generation
+                image = check_image(machine, t, 0, before[t], Mechanism.LIVE_CP, side=generation - 1)
+                assert image["generation"] == generation
             places = iter(layout(range(len(before))))
             machine.place = lambda kernel, places=places: next(places)
             error, _, _ = await machine.command(ctx, resume=1, kernel=0)

@@ -6,7 +6,16 @@ from caesura.hw.arch import context
 from caesura.hw.arch.context import WARP_HEADER, Mechanism, State, from_words, to_words
 from caesura.hw.arch.encodings import Encoding, row_words
 from caesura.hw.arch.faults import CommandError
-from support.hw.preempt_images import at_home, check_image, entry_of, expect_restored, filled, seal
+from support.hw.preempt_images import (
+    at_home,
+    bitmap_address,
+    check_image,
+    entry_of,
+    expect_restored,
+    filled,
+    head_of,
+    seal,
+)
 from support.hw.preempt_machine import CCB_BASE, SMALL, TINY
 from support.selection import quick
 
@@ -65,9 +74,9 @@ def saved_machine(g, seed, stall=0.0, mechanism=Mechanism.OCCUPIED, shared=True)
 def test_bad_entry_restores_nothing():
     machine, before, save = saved_machine(TINY, 21)
     changes = {"state": (0, [0xA5]), "version": (1, [9]), "reserved": (3, [1]), "stream": (8, [1]),
-               "shared memory": (15, [1]), "length": (18, [0xFF]), "shorter than the table": (16, [28, 0, 0, 0]),
+               "no increment": (15, [1]), "length": (18, [0xFF]), "shorter than the table": (16, [28, 0, 0, 0]),
                "no longer than the table": (16, [32, 0, 0, 0]), "more data": (23, [1]), "no warp": (36, [0]),
-               "another warp": (37, [1]), "mechanism": (40, [9]), "groups": (41, [7]), "registers": (42, [77]),
+               "another warp": (37, [1]), "mechanism": (40, [9]), "increment": (41, [7]), "registers": (42, [77]),
                "warps": (43, [13]), "hash": (48, [0x55]), "generation": (52, [0]), "later": (54, [1])}
 
     head = CCB_BASE + 128 * machine.entry[1]
@@ -129,12 +138,11 @@ def test_entry_read_error_restores_nothing():
 def test_tb_that_cannot_be_restored_is_given_back_or_parked_and_can_be_resumed_later(how, bad, mechanism):
     machine, before, save = saved_machine(SMALL, 23 + bad, 0.1, mechanism, shared=how in ("line", "length"))
     memory = machine.memory
-    head = CCB_BASE + 128 * machine.entry[bad]
 
     async def scenario(ctx):
         await save(ctx)
         good = bytes(memory.bytes)
-        entry = entry_of(machine, bad)
+        entry, head = entry_of(machine, bad), head_of(machine, bad)
         at = entry["register_image"]
         if how == "read error":
             memory.bad_reads.add(at // 128 + 1)
@@ -143,7 +151,7 @@ def test_tb_that_cannot_be_restored_is_given_back_or_parked_and_can_be_resumed_l
         elif how == "length":
             memory.poke(head + 16, [entry["length"] - 36])
         elif how == "line":
-            memory.poke(entry["shared_image"], [0xFFFF_FFFF])
+            memory.poke(bitmap_address(machine, bad), [0xFFFF_FFFF])
         elif how == "bit":
             bit = machine.rng.randrange(8 * entry["length"])
             memory.bytes[at + bit // 8] ^= 1 << bit % 8

@@ -223,3 +223,11 @@ def test_a_machine_without_checkpoints_refuses():
     bench.preempt(0, Mechanism.LIVE)
     bench.resume(0)
     bench.finish(0)
+
+
+def test_a_base_in_which_nothing_is_saved_is_refused():
+    bench, _, expected = stopped_at(0)
+    bench.command(Command.PREEMPT, 0, checkpoint=True, restart=True)
+    assert bench.refusal() is CommandError.UNKNOWN
+    bench.finish(0)
+    assert result(bench) == expected

@@ -23,19 +23,30 @@ from .scalars import live_at, saved_scalars
 WORD = 1 << 32
 
 
-def seal(machine: Machine, tb: int):
+def seal(machine: Machine, tb: int, side: int | None = None):
     """Compute the checksums of a TB's image anew, as a forger would."""
-    entry, head = entry_of(machine, tb), context.entry_address(CCB_BASE, machine.entry[tb])
+    entry, head = entry_of(machine, tb, side), head_of(machine, tb, side)
     words = [machine.memory.word(entry["register_image"] + 4 * k) for k in range(entry["length"] // 4)]
     machine.memory.poke(head + 56, context.stream_crcs(
         machine.g, words, bin(entry["live_warps"]).count("1"), machine.kernels[0].registers))
     machine.memory.poke(head + 4, [context.entry_crc([machine.memory.word(head + 4 * k) for k in range(16)])])
 
 
-def entry_of(machine: Machine, tb: int) -> dict[str, int]:
-    """The CCB entry of the TB that was first in slot `tb`."""
-    address = context.entry_address(CCB_BASE, machine.entry[tb])
+def entry_of(machine: Machine, tb: int, side: int | None = None) -> dict[str, int]:
+    """The CCB entry of the TB that was first in slot `tb`, or one on a `side`; the saved one unless given."""
+    address = head_of(machine, tb, side)
     return context.from_words(CCB_ENTRY, [machine.memory.word(address + 4 * k) for k in range(16)])
+
+
+def side_of(machine: Machine, tb: int) -> int:
+    """On which side the TB that was first in slot `tb` is saved; 0 if it is not."""
+    return int(machine.memory.bytes[head_of(machine, tb, 1)] == State.COMPLETE)
+
+
+def head_of(machine: Machine, tb: int, side: int | None = None) -> int:
+    """Where that entry stands."""
+    side = side_of(machine, tb) if side is None else side
+    return context.entry_address(CCB_BASE, machine.entry[tb] + side * machine.g.tb_slots)
 
 
 def _stride(lanes: Sequence[int | None], quad: int) -> int | None:
@@ -108,6 +119,14 @@ def following(g: Geometry, register: tuple[Encoding, list[int]], history: list[t
     return (Encoding.FOLLOWS, []) if expected == register else register
 
 
+def bitmap_address(machine: Machine, tb: int) -> int:
+    """Where the bitmap of shared memory stands in the image of the TB that was first in slot `tb`."""
+    entry, records, lines = read_image(machine, tb)
+    bitmap = -(-machine.kernels[0].shared_bytes // (32 * SEGMENT))
+    words = bitmap + 32 * len(lines) + row_words(entry["registers"]) * len(records)
+    return entry["register_image"] + entry["length"] - 4 * words
+
+
 def stack_of(depth: int, live: int, take: Callable[[int], list[int]]) -> list[tuple[int, int, int]]:
     """Read a SIMT stack in the plainest way; each entry has no word that it need not have."""
     stack: list[tuple[int, int, int]] = []
@@ -123,19 +142,20 @@ def stack_of(depth: int, live: int, take: Callable[[int], list[int]]) -> list[tu
     return stack
 
 
-def read_image(machine: Machine, tb: int) -> tuple[dict[str, int], dict[int, dict[str, Any]], dict[int, list[int]]]:
+def read_image(machine: Machine, tb: int, side: int | None = None
+               ) -> tuple[dict[str, int], dict[int, dict[str, Any]], dict[int, list[int]]]:
     """Take the stream of the TB that was first in slot `tb` apart: (entry, {warp: record}, {line: words}).
 
     Checks every length.
     ``record["registers"]`` has the encoding and the words of each register.
     """
-    g, entry = machine.g, entry_of(machine, tb)
+    g, entry = machine.g, entry_of(machine, tb, side)
     at, records = entry["register_image"], {}
     words = [machine.memory.word(at + 4 * k) for k in range(entry["length"] // 4)]
     live = bin(entry["live_warps"]).count("1")
     registers = machine.kernels[0].registers
     assert (entry["stream_crc"], entry["table_crc"]) == context.stream_crcs(g, words, live, registers)
-    start = context.entry_address(CCB_BASE, machine.entry[tb])
+    start = head_of(machine, tb, side)
     assert entry["crc"] == context.entry_crc([machine.memory.word(start + 4 * k) for k in range(16)])
     row = row_words(registers)
     end = len(words) - row * live
@@ -167,12 +187,9 @@ def read_image(machine: Machine, tb: int) -> tuple[dict[str, int], dict[int, dic
     lines = {}
     kernel_lines = -(-machine.kernels[0].shared_bytes // SEGMENT)
     if kernel_lines:
-        assert entry["shared_image"] == at + entry["length"] - 4 * (len(stream) + len(table))
         bitmap = sum(word << 32 * k for k, word in enumerate(take(-(-kernel_lines // 32))))
         assert bitmap >> kernel_lines == 0
         lines = {k: take(32) for k in range(kernel_lines) if bitmap >> k & 1}
-    else:
-        assert entry["shared_image"] == 0
     assert not stream
     data_words += 32 * len(lines)
     assert entry["data_bytes"] == 4 * data_words
@@ -193,16 +210,19 @@ def expected_registers(mechanism: Mechanism, scramble: bool, registers: int, war
 
 
 def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechanism: Mechanism,
-                scramble: bool = False) -> dict[str, int]:
-    """Compare the image of the TB that was first in slot `tb` with the snapshot `before`."""
+                scramble: bool = False, side: int = 0, base: dict[str, int] | None = None,
+                state: State = State.COMPLETE) -> dict[str, int]:
+    """Compare the image on a side of the TB that was first in slot `tb` with the snapshot `before`; one with a `base`,
+    another's entry, is an increment."""
     g, k = machine.g, machine.kernels[kernel]
-    entry, records, lines = read_image(machine, tb)
-    assert entry["state"] == State.COMPLETE and entry["version"] == context.VERSION
+    entry, records, lines = read_image(machine, tb, side)
+    assert entry["state"] == state and entry["version"] == context.VERSION
     assert entry["geometry_hash"] == g.hash and entry["mechanism"] == mechanism
     assert entry["launch_id"] == before["launch_id"]
     assert (entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == before["ctaid"]
-    assert (entry["registers"], entry["warps"], entry["none"]) == (k.registers, k.warps, 0)
-    area = context.area_address(g, CCB_BASE, k.area_bytes, machine.entry[tb])
+    assert (entry["registers"], entry["warps"]) == (k.registers, k.warps)
+    assert (entry["incremental"], entry["base_crc"]) == ((1, base["crc"]) if base else (0, 0))
+    area = context.area_address(g, CCB_BASE, k.area_bytes, machine.entry[tb] + side * g.tb_slots)
     assert entry["register_image"] == area
     live = [n for n, warp in enumerate(before["warps"]) if warp]
     assert entry["live_warps"] == sum(1 << n for n in live) and sorted(records) == live
@@ -216,7 +236,8 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
         assert record["stack"] == warp["stack"]
         scalars = record["predicate_values"], record["uniform_values"]
         assert scalars == expected_scalars(g, mechanism, scramble, k.registers, warp)
-        saved = expected_registers(mechanism, scramble, k.registers, warp)
+        saved = [r for r in expected_registers(mechanism, scramble, k.registers, warp)
+                 if not base or not (warp["valid"] & ~warp["dirty"]) >> r & 1]
         values = {r: [value if warp["live"] >> k & 1 or not scramble else value ^ WORD - 1
                       for k, value in enumerate(warp["registers"].get(r, [0] * g.warp_size))] for r in saved}
         repeats = mechanism == Mechanism.LIVE_TB and uniforms != {} and not set(uniforms) - set(scalars[1])
@@ -231,7 +252,8 @@ def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechan
         assert record["registers"] == found
     zero = [0] * 32
     every = range(-(-k.shared_bytes // SEGMENT)) if mechanism == Mechanism.OCCUPIED else before["lines"]
-    assert lines == {n: before["lines"].get(n, zero) for n in every}
+    assert lines == {n: before["lines"].get(n, zero) for n in every
+                     if not base or n in before["lines_dirty"] or n not in before["lines"]}
     return entry
 
 
@@ -265,16 +287,18 @@ def only(lanes: list[int], live: int) -> list[int]:
 
 
 def expect_restored(machine: Machine, before: Mapping[int, Snapshot], mechanism: Mechanism, scramble: bool,
-                    started: Collection[int]):
-    """Every TB of `before` is back, under whatever slots; lanes that had exited may hold anything."""
+                    started: Collection[int], bases: Mapping[int, Snapshot] | None = None):
+    """Every TB of `before` is back, under whatever slots; lanes that had exited may hold anything, and so may registers
+    that are dead and were saved with the TB's base."""
     by_launch = {tb.launch_id: (t, tb) for t, tb in machine.tbs.items() if t in started}
     registers = machine.kernels[0].registers
     assert len(by_launch) == len(before)
-    for old in before.values():
+    for t, old in before.items():
         tb, row = by_launch[old["launch_id"]]
         after = machine.snapshot(tb)
         assert after["ctaid"] == old["ctaid"]
-        for was, now, slot in zip(old["warps"], after["warps"], row.slots, strict=True):
+        early = bases[t]["warps"] if bases else [None] * len(old["warps"])
+        for was, now, slot, based in zip(old["warps"], after["warps"], row.slots, early, strict=True):
             if was is None:
                 assert now is None and machine.warps[slot].launched == 0 and not machine.warps[slot].stack
                 continue
@@ -283,10 +307,15 @@ def expect_restored(machine: Machine, before: Mapping[int, Snapshot], mechanism:
             scalars = now["predicates"], now["uniforms"]
             assert scalars == expected_scalars(machine.g, mechanism, scramble, registers, was)
             assert now["barrier"] == was["barrier"] * was["waiting"]
+            assert not now["dirty"] & (was["valid"] & ~was["dirty"] if bases else -1), "not clean, though in the base"
             zero = [0] * machine.g.warp_size
             saved = expected_registers(mechanism, scramble, registers, was)
             for r in saved:
+                assert not bases or now["dirty"] >> r & 1 or (was["valid"] & ~was["dirty"]) >> r & 1, "in no base"
                 assert only(now["registers"].pop(r), was["live"]) == only(was["registers"].get(r, zero), was["live"])
+            for r in expected_registers(mechanism, scramble, registers, based) if based else ():
+                now["registers"].pop(r, None)
+                saved.append(r)
             if not scramble:
                 assert not now["registers"]
             else:
@@ -295,6 +324,7 @@ def expect_restored(machine: Machine, before: Mapping[int, Snapshot], mechanism:
                 assert len(set(values)) >= 0.9 * len(values), "scrambled registers look alike"
         zero = [0] * 32
         whole = range(row.lines) if mechanism == Mechanism.OCCUPIED else old["lines"]
+        assert after["lines_dirty"] <= (old["lines_dirty"] | set(whole) - set(old["lines"]) if bases else set())
         assert after["lines"] == {n: old["lines"].get(n, zero) for n in whole}
 
 

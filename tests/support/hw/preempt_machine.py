@@ -48,7 +48,8 @@ GEOMETRIES = {
 
 @dataclass
 class Warp:
-    """A warp slot; `stops` and `exits` are cycles after its TB was to stop; `stood`: it has stopped, and still does.
+    """A warp slot; `stops` and `exits` are cycles after its TB was to stop; `stood`: it has stopped, and still does;
+    `kept`: registers that are there from its base, and may be written once more.
 
     `between`: it was stopped elsewhere than at a preemption point, so the live vector says nothing.
     """
@@ -65,11 +66,13 @@ class Warp:
     predicates: dict = field(default_factory=dict)
     uniforms: dict = field(default_factory=dict)
     valid: int = 0
+    dirty: int = 0
     stops: int = 0
     exits: int | None = None
     killed: bool = False
     stood: bool = False
     between: bool = False
+    kept: int = 0
 
 
 @dataclass
@@ -190,6 +193,7 @@ class _Kin:
             warp.live_vector, warp.uniforms = last.live_vector, dict(last.uniforms)
         if before is not None and self.related:
             warp.valid |= before.valid
+            warp.dirty = warp.valid
         if before is not None and self._often(0.7):
             warp.live_vector = before.live_vector
             warp.uniforms = dict(sorted((warp.uniforms | {
@@ -221,7 +225,7 @@ class Machine:
         self.kernels, self.tbs, self.warps = {}, {}, {}
         self.file = [[0] * g.warp_size for _ in range(g.registers)]
         self.shared = [0] * (g.shared_bytes // 4)
-        self.lines_valid = 0
+        self.lines_valid = self.lines_dirty = 0
         self.now, self.log = 0, self.memory.log
         self.since, self.halted = {}, {}  # of TBs that stop: since which cycle, and at which age at once
         self.pending = self.stop_now = self.claim = 0
@@ -269,6 +273,7 @@ class Machine:
             warp.predicates = {p: self.bits(g.warp_size) for p in range(PREDICATES) if self.rng.random() < 0.4}
             warp.uniforms = {u: self.bits(32) for u in range(UNIFORMS) if self.rng.random() < self.uniforms}
             warp.valid = self.bits(k.registers)
+            warp.dirty = warp.valid
             warp.stops = self.rng.randint(0, drain)
             self.warps[slot] = warp
             file = registers(samples, k.registers, g.warp_size, pag)
@@ -283,6 +288,19 @@ class Machine:
             self.lines_valid = self.lines_valid & ~(1 << line) | self.bits(1) << line
             for word in range(32):
                 self.shared[line * 32 + word] = self.bits(32)
+        self.lines_dirty |= self.lines_valid
+
+    def write(self, warp: Warp, register: int):
+        """Have a warp write a register, all its lanes."""
+        self.file[warp.base + register] = [self.bits(32) for _ in range(self.g.warp_size)]
+        warp.valid |= 1 << register
+        warp.dirty |= 1 << register
+
+    def write_line(self, line: int):
+        """Have a line of shared memory written."""
+        self.shared[32 * line:32 * line + 32] = [self.bits(32) for _ in range(32)]
+        self.lines_valid |= 1 << line
+        self.lines_dirty |= 1 << line
 
     def snapshot(self, tb: int) -> Snapshot:
         """What has to come back: per warp of the TB and for shared memory (invalid reads as zero)."""
@@ -298,17 +316,19 @@ class Machine:
                 "launched": warp.launched, "live": warp.live, "waiting": warp.waiting, "barrier": warp.barrier,
                 "stack": [(pc, mask, reconv) for pc, mask, reconv in warp.stack],
                 "predicates": dict(warp.predicates), "uniforms": dict(warp.uniforms),
-                "live_vector": warp.live_vector, "between": warp.between, "valid": warp.valid,
+                "live_vector": warp.live_vector, "between": warp.between, "valid": warp.valid, "dirty": warp.dirty,
                 "registers": {r: list(self.file[warp.base + r]) for r in range(registers) if warp.valid >> r & 1}})
         lines = {k: self.shared[32 * (row.first_line + k):32 * (row.first_line + k + 1)] for k in range(row.lines)
                  if self.lines_valid >> row.first_line + k & 1}
-        return {"entry": row.entry, "launch_id": row.launch_id, "ctaid": row.ctaid, "warps": warps, "lines": lines}
+        dirty = {k for k in range(row.lines) if self.lines_dirty >> row.first_line + k & 1}
+        return {"entry": row.entry, "launch_id": row.launch_id, "ctaid": row.ctaid, "warps": warps, "lines": lines,
+                "lines_dirty": dirty}
 
     def wreck(self):
         """Overwrite everything a hostile kernel could."""
         self.file = [[self.bits(32) for _ in range(self.g.warp_size)] for _ in range(self.g.registers)]
         self.shared = [self.bits(32) for _ in self.shared]
-        self.lines_valid = 0
+        self.lines_valid = self.lines_dirty = 0
 
     # --- the SM, a cycle at a time ---
 
@@ -368,6 +388,7 @@ class Machine:
         self.put(dut.core.stop.stopped, sum(1 << s for s, w in self.warps.items() if self.stopped(w)))
         self.put(dut.core.stop.exited, sum(1 << s for s, w in self.warps.items() if self.exited(w)))
         self.put(dut.core.shared.valid, self.lines_valid)
+        self.put(dut.core.shared.dirty, self.lines_dirty)
         self.put(dut.resident, [self.row(t) for t in range(g.tb_slots)])
         self.claim = ctx.get(dut.claim)
         self.views(ctx)
@@ -410,6 +431,7 @@ class Machine:
         warp = self.warps.get(ctx.get(flags.warp))
         if warp:
             self.put(flags.valid, warp.valid)
+            self.put(flags.dirty, warp.dirty)
             self.put(flags.predicates_written, sum(1 << p for p in warp.predicates))
             self.put(flags.predicate_value, warp.predicates.get(ctx.get(flags.predicate_select), 0))
 
@@ -440,7 +462,8 @@ class Machine:
             k = self.kernels[asked.kernel]
             self.tbs[tb] = Tb(asked.kernel, asked.launch_id, (asked.ctaid_x, asked.ctaid_y, asked.ctaid_z), base,
                               first_line, -(-k.shared_bytes // SEGMENT), list(slots), asked.entry, started=False)
-            self.lines_valid &= ~(((1 << self.tbs[tb].lines) - 1) << first_line)
+            mine = (1 << self.tbs[tb].lines) - 1 << first_line
+            self.lines_valid, self.lines_dirty = self.lines_valid & ~mine, self.lines_dirty & ~mine
             every = list(slots) + [0] * (self.g.max_block_warps - len(slots))
             answer = {"valid": 1, "tb": tb, "base": base, "first_line": first_line, "slots": every}
         self.put(dut.admitted, answer)
@@ -460,9 +483,9 @@ class Machine:
             r = taken["row"]
             place = r.row * g.lanes
             if r.write:
-                assert not r.clean
                 self.shared[place:place + g.lanes] = list(r.data)
                 self.lines_valid |= 1 << place // 32
+                self.lines_dirty |= 1 << place // 32
             else:
                 self.row_data = self.shared[place:place + g.lanes]
         if "warp_init" in taken:
@@ -482,6 +505,7 @@ class Machine:
             self.warps[uniform.warp].uniforms |= written
         if "admit" in taken:
             self.admissions.append((self.now + self.rng.randint(1, 6), taken["admit"]))
+        self.clean(ctx)
         self.observe_memory(ctx)
         if ctx.get(dut.release.valid):
             release = ctx.get(dut.release)
@@ -496,13 +520,28 @@ class Machine:
             self.started.append(start.tb)
             self.log.append((self.now, "start", start.tb, self.tbs[start.tb].entry))
 
+    def clean(self, ctx: Context):
+        """Carry out what is to become clean: of TBs that do not run."""
+        warps, lines = ctx.get(self.dut.core.registers.clean), ctx.get(self.dut.core.shared.clean)
+        for slot, warp in self.warps.items():
+            if warps >> slot & 1:
+                assert not self.tbs[warp.tb].started or self.stopped(warp) or self.exited(warp)
+                warp.dirty = 0
+        if lines.valid:
+            self.lines_dirty &= ~((1 << lines.count) - 1 << lines.first)
+
     def init_warp(self, w: Any):
-        row = self.tbs[w.tb]
-        assert row.slots[w.block_warp] == w.warp and not row.started and w.warp not in self.warps
+        row, old = self.tbs[w.tb], self.warps.get(w.warp)
+        assert row.slots[w.block_warp] == w.warp and not row.started and w.kept == (old is not None)
         assert w.kernel == row.kernel and w.registers == self.kernels[row.kernel].registers
         assert w.base == row.base + w.block_warp * w.registers
         self.warps[w.warp] = Warp(w.tb, w.block_warp, w.base, w.launched, w.live, w.waiting, w.barrier,
                                   live_vector=w.live_vector, stops=10**9)
+        if old is not None:
+            assert (old.tb, old.block_warp, old.base) == (w.tb, w.block_warp, w.base)
+            assert not old.stack and not old.predicates and not old.uniforms
+            new = self.warps[w.warp]
+            new.valid, new.dirty, new.kept = old.valid, old.dirty, old.valid
 
     def write_register(self, w: Any):
         warp = self.warps[w.warp]
@@ -513,8 +552,10 @@ class Machine:
         assert beats == list(range(len(beats))) and w.last == (len(beats) == self.g.beats)
         if w.last:
             del self.dead_written[w.warp, w.register]
-            assert not warp.valid >> w.register & 1, "written twice"
+            assert not (warp.valid & ~warp.kept) >> w.register & 1, "written twice"
             warp.valid |= 1 << w.register
+            warp.dirty |= 1 << w.register
+            warp.kept &= ~(1 << w.register)
         self.file[w.base + w.register][w.beat * self.g.lanes:(w.beat + 1) * self.g.lanes] = list(w.data)
 
     def observe_memory(self, ctx: Context):

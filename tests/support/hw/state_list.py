@@ -223,8 +223,9 @@ _EXECUTE = {
                  "ENCODING_ROW.codes"),
         _context("fresh", "masks the rows of a slot until its first write; set by warp_init",
                  "ENCODING_ROW.codes"),
-        _cache("dirty[]",
-               "whatever a restore writes is dirty again, which saves too much, never too little"),
+        _cache("dirty[] tidy",
+               "a restore makes a register dirty that is in no base, which saves too much, never too little; clean is "
+               "what the base has that the TB was restored from"),
     ),
     "execute.predicates": (
         _context("values[]", "a word for each live predicate follows the header",
@@ -288,7 +289,7 @@ _MEMORY = {
     "shared": (
         _context("bank_#[]",
                  "lines whose bit is set in the bitmap; the others read as zero until written",
-                 "CCB_ENTRY.shared_image"),
+                 "CCB_ENTRY.data_bytes"),
         _transient("bank_#[].read0 state__row_data known", "the read of one cycle"),
         _transient("beat k begun started rest count in_banks occupied bank_# low_# full final "
                    "silent completion__shared access__write__payload", _NO_SHARED),
@@ -305,9 +306,8 @@ _MEMORY = {
     ),
     "shared.lines": (
         _context("valid", "what is saved is valid again; cleared at admission",
-                 "CCB_ENTRY.shared_image"),
-        _cache("dirty",
-               "whatever a restore writes is dirty again, which saves too much, never too little"),
+                 "CCB_ENTRY.data_bytes"),
+        _cache("dirty", "as `execute.flags.dirty`"),
     ),
     "bus": (
         _transient("axi__araddr axi__arid axi__arlen axi__arvalid axi__awaddr axi__awid axi__awlen "
@@ -346,7 +346,8 @@ _DISPATCH = {
     ),
     "control.commands.slot_#": (
         _descriptor("state", "stays with the kernel slot while the kernel is preempted"),
-        _bookkeeping("error waits wants adopts hasty graceful endless grace_left spared others",
+        _bookkeeping("error waits wants adopts hasty graceful endless grace_left spared others "
+                     "keeps",
                      "commands that are under way, and how they ended"),
     ),
     "control.commands.queue": (
@@ -418,11 +419,12 @@ _ENGINE = {
         _bookkeeping("active claim begun finished chosen tb", _COMMAND),
     ),
     "control.engine.resume": (
-        _bookkeeping("fsm_state waiting placed parked parsed recalled offered entry demoted "
+        _bookkeeping("fsm_state waiting placed parked parsed recalled offered entry demoted of_base "
                      "running tb_of broken full judged current place table words", _COMMAND),
     ),
     "control.engine.entries": (
-        _bookkeeping("memory[] memory[].read0 count bad judging length area expected warps", _COMMAND),
+        _bookkeeping("memory[] memory[].read0 count bad judging length area expected warps "
+                     "names says of_base", _COMMAND),
     ),
     "control.engine.commit": (
         _bookkeeping("complete completes valid request issued count number error", _COMMAND),
@@ -431,11 +433,15 @@ _ENGINE = {
         _descriptor("saved_# generations[] extents[] records",
                     "which entries can be resumed, and whether the record may be believed; set by a commit or an "
                     "adoption, ended by a demotion or a start"),
+        _descriptor("bases_# sides_# base_sides_# increments_# checksums[]",
+                    "which TBs have a base, where, and its checksum: what is clean is there; ended with the TB or by "
+                    "a start"),
+        _bookkeeping("later base base_crc", "of the entry that is being committed, demoted or read"),
     ),
     "control.engine.read_ahead": (
-        _bookkeeping("fsm_state entry left select area before", _COMMAND),
+        _bookkeeping("fsm_state entry left select area before of_base select_base", _COMMAND),
     ),
-    "control.engine.adopt": (_bookkeeping("fsm_state requested error", _COMMAND),),
+    "control.engine.adopt": (_bookkeeping("fsm_state requested error of_base", _COMMAND),),
     "control.engine.record_reader": (_bookkeeping("record row", _COMMAND),),
     "control.engine.record_writer": (_bookkeeping("fsm_state row voids beat", _COMMAND),),
     "control.engine.generations": (_bookkeeping("count", _COMMAND),),
@@ -453,7 +459,8 @@ _ENGINE = {
     "control.engine.save.records": (
         _bookkeeping("fsm_state tb row warp area saved live_warps mask valid count predicates "
                      "uniforms headed before repeats all_uniforms compared entry below group lines "
-                     "metadata_words shared_words registers ended bank items listed records",
+                     "metadata_words registers ended bank items listed records side increment "
+                     "base_crc",
                      _COMMAND),
     ),
     "control.engine.save.records.kept_uniforms control.engine.restore.state.kept_uniforms": (
@@ -482,7 +489,7 @@ _ENGINE = {
         _bookkeeping("words strobe level flushing tag", _STREAM),
     ),
     "control.engine.save.merge": (_bookkeeping("left part in_item taken closes", _STREAM),),
-    "control.engine.save.writer": (_bookkeeping("opened address first count entry", _STREAM),),
+    "control.engine.save.writer": (_bookkeeping("opened address first count entry side", _STREAM),),
     "control.engine.reader": (_bookkeeping("address beats_left reserved owed taken error", _STREAM),),
     "control.engine.unpacker control.engine.restore.expander.unpacker "
     "control.engine.restore.state.unpacker": (
@@ -498,7 +505,7 @@ _ENGINE = {
     "control.engine.restore.parser": (
         _bookkeeping("fsm_state stream bank words_left skip todo vacant record header warp base "
                      "launched live uniforms repeated before kept expanded scalars entries "
-                     "group_words targets shared group unit code part bitmap[]", _STREAM),
+                     "group_words targets shared group unit code part bitmap[] of_base", _STREAM),
     ),
     "control.engine.restore.parser.table": (_bookkeeping("rows[]", _STREAM),),
     "control.engine.restore.state": (_bookkeeping("job under", _STREAM),),
@@ -532,7 +539,7 @@ OF_SEVERAL_BEATS = frozenset(["control.engine.save.encoder.kept_#"])
 """What an SM has only if a warp takes several beats."""
 
 ABOUT_THE_IMAGE = frozenset(["WARP_HEADER.repeats", "STACK_ENTRY.none"]) | frozenset(f"CCB_ENTRY.{name}" for name in (
-    "state version zero crc generation geometry_hash register_image length mechanism none "
+    "state version zero crc generation geometry_hash register_image length mechanism incremental base_crc "
     "registers warps stream_crc table_crc").split())
 """Fields that carry no element: they describe the image, or repeat the kernel's descriptor."""
 

@@ -101,7 +101,9 @@ class CommandCheck(wiring.Component):
                 strange |= self.grace != 0
             if not self.geometry.restart:
                 strange |= command.restart
-            if not self.geometry.checkpoints:
+            if self.geometry.checkpoints:
+                strange |= command.checkpoint & command.restart  # a base without anything in it
+            else:
                 strange |= command.checkpoint | command.incremental
             with m.If(strange):
                 m.d.comb += self.error.eq(CommandError.UNKNOWN)

@@ -157,7 +157,8 @@ class GoldenTransport:
         g, grace = self.geometry, self._value("grace")
         if op == Command.PREEMPT and (mechanism not in mechanisms_of(g) or grace and not g.grace
                                       or restart and not g.restart
-                                      or (checkpoint or incremental) and not g.checkpoints):
+                                      or (checkpoint or incremental) and not g.checkpoints
+                                      or checkpoint and restart):
             return CommandError.UNKNOWN
         kernel, preemption = machine.kernels[index], machine.preemption
         if error := REFUSED[Command(op)].get(kernel.state):

@@ -1,6 +1,8 @@
-"""The restore pipeline: streams made by the rules of the format become warps, registers and lines; bad ones do not."""
+"""The restore pipeline: streams made by the rules of the format become warps, registers and lines; bad ones do not.
+That of a base and that of its increment become one TB."""
 
 import random
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -81,25 +83,29 @@ class Warp:
 
 
 class Image:
-    """A TB of a context image, and the room that it gets.
+    """A TB of a context image, and the room that it gets; or, of a TB that has a `base`, what has changed since.
 
     `tail` is added to its stream, or cut off it; `flip` changes the checksum of its table, `crc` is said to be that of
     the rest, and `read_crc` is.
     """
 
-    def __init__(self, g, rng, accepted, worst, warps=None):
+    def __init__(self, g, rng, accepted, worst, warps=None, base=None):
         self.g, self.accepted, registers = g, accepted, accepted["registers"]
-        numbers = rng.sample(range(accepted["warps"]), rng.randint(1, accepted["warps"]) if warps is None else warps)
+        there = sorted(base.warps) if base else range(accepted["warps"])
+        numbers = rng.sample(there, rng.randint(1, len(there)) if warps is None else warps)
         self.warps, history, warp = {}, RegisterHistory(g.warp_size), None
         for n in numbers:
             self.warps[n] = warp = Warp(g, rng, registers, worst, history, warp)
         self.lines = {n: [rng.getrandbits(32) for _ in range(32)] for n in range(accepted["lines"])
                       if rng.random() < {"least": 0.0, "most": 1.0, "any": 0.5}[worst]}
-        base = 4 * rng.randrange((g.registers - accepted["warps"] * registers) // 4)
-        self.place = {"valid": 1, "bad": 0, "tb": rng.randrange(g.tb_slots), "base": base,
+        first = 4 * rng.randrange((g.registers - accepted["warps"] * registers) // 4)
+        self.place = {"valid": 1, "bad": 0, "tb": rng.randrange(g.tb_slots), "base": first,
                       "first_line": rng.randrange(g.shared_lines - accepted["lines"] + 1),
                       "slots": rng.sample(range(g.warps), g.max_block_warps)}
         self.entry, self.skip = rng.randrange(g.tb_slots), rng.randrange(4) if self.warps else 0
+        self.base, self.is_base = base, 0
+        if base:
+            base.is_base, self.entry, self.place = 1, base.entry, base.place
         self.tail, self.extra_lines = 0, 0
         self.crc = self.read_crc = rng.getrandbits(32)
         self.flip = 0
@@ -120,7 +126,16 @@ class Image:
     def job(self, words):
         _, crc = stream_crcs(self.g, self.table(), len(self.warps), self.accepted["registers"])
         return {"entry": self.entry, "place": self.place, "live_warps": sum(1 << n for n in self.warps),
-                "words": words - self.skip, "skip": self.skip, "stream_crc": self.crc, "table_crc": crc ^ self.flip}
+                "words": words - self.skip, "skip": self.skip, "stream_crc": self.crc, "table_crc": crc ^ self.flip,
+                "base": self.is_base, "increment": int(self.base is not None)}
+
+    def values(self, number):
+        """The registers of a warp that are saved, here or in the base."""
+        return (self.base.values(number) if self.base else {}) | self.warps[number].values
+
+    def all_lines(self):
+        """The lines that are saved, here or in the base."""
+        return (self.base.lines if self.base else {}) | self.lines
 
 
 class Bench:
@@ -133,12 +148,20 @@ class Bench:
 
     def forget(self):
         self.inits, self.stacks, self.predicates, self.uniforms, self.registers, self.rows = {}, {}, {}, {}, {}, {}
+        self.jobs, self.bads, self.of_base = [], [], None
+
+    async def offer(self, ctx):
+        while True:
+            if self.jobs:
+                await put(ctx, self.dut.job, self.jobs.pop(0))
+            else:
+                await ctx.tick()
 
     def warps(self):
         async def watch(ctx):
             while True:
                 init = value(await get(ctx, self.dut.warp_init, self.rng, self.stall))
-                assert init["warp"] not in self.inits
+                assert init["warp"] not in self.inits, "twice, or before its base is done"
                 self.inits[init["warp"]] = init
         return watch
 
@@ -175,9 +198,12 @@ class Bench:
             self.rows[access["row"]] = access["data"]
 
     async def restore(self, ctx, image, failed_at=None):
-        """Give a TB's words; return whether it is bad. All of its words are taken."""
-        dut, rng, words, taken, level = self.dut, self.rng, image.stream(self.rng), 0, 0
-        await put(ctx, dut.job, image.job(len(words)))
+        """Give a TB's words, those of its base before; return whether it is bad. All of its words are taken."""
+        dut, rng, taken, level = self.dut, self.rng, 0, 0
+        images = [image.base, image] if image.base else [image]
+        streams = [each.stream(rng) for each in images]
+        words, ends = sum(streams, []), list(accumulate(map(len, streams)))
+        self.jobs += [each.job(len(stream)) for each, stream in zip(images, streams, strict=True)]
         for _ in range(20000):
             if failed_at is not None and taken >= failed_at:
                 ctx.set(dut.failed, 1)
@@ -186,24 +212,47 @@ class Bench:
             level = min(max(level, more), len(words) - taken)
             ctx.set(dut.words, words[taken:taken + level] + [rng.getrandbits(32)] * (most - level))
             ctx.set(dut.level, level)
-            if taken == len(words) and rng.random() < 0.3:
-                ctx.set(dut.crc.payload, image.read_crc)
+            if taken >= ends[0] and rng.random() < 0.3:
+                ctx.set(dut.crc.payload, images[0].read_crc)
                 ctx.set(dut.crc.valid, 1)
             _, _, take, done = await ctx.tick().sample(dut.take, dut.done)
             assert take <= level
             taken, level = taken + take, level - take  # what is shown stays until it is taken
             if done.valid:
-                assert done.entry == image.entry and taken == len(words)
+                assert done.entry == image.entry and taken >= ends.pop(0)
+                done_image = images.pop(0)
+                assert done.base == done_image.is_base and done.clean == (done_image.base is None)
+                self.bads.append(done.bad)
+                ctx.set(dut.crc.valid, 0)
+                if images:
+                    ctx.set(dut.failed, done.bad)
+                    self.put_aside()
+                    continue
                 ctx.set(dut.failed, 0)
                 ctx.set(dut.level, 0)
-                ctx.set(dut.crc.valid, 0)
                 assert ctx.get(dut.idle)
                 return done.bad
         raise TimeoutError("the TB is never done")
 
+    def put_aside(self):
+        """What the core holds is of a base: of the state of its warps there is nothing."""
+        assert not (self.stacks or self.predicates or self.uniforms)
+        self.of_base = self.inits, self.registers, self.rows
+        self.inits, self.registers, self.rows = {}, {}, {}
+
+    def merge(self):
+        """Registers of the base that the core keeps, and its lines, are below those of the increment."""
+        inits, registers, rows = self.of_base
+        assert inits.keys() == self.inits.keys() and not any(init["kept"] for init in inits.values())
+        self.registers = {place: lanes for place, lanes in registers.items()
+                          if self.inits[place[0]]["kept"]} | self.registers
+        self.rows = rows | self.rows
+
     def check(self, image):
         """Compare what the core holds with the image, and forget it."""
         g, s, place = self.g, image.accepted, image.place
+        if image.base:
+            self.merge()
         for number in range(s["warps"]):
             slot, base, warp = place["slots"][number], place["base"] + number * s["registers"], image.warps.get(number)
             init = self.inits.pop(slot)
@@ -212,23 +261,26 @@ class Bench:
             if warp is None:
                 assert init["live"] == 0 and {name: init[name] for name in expected} == expected
                 continue
-            live_vector = liveness_vector(warp.codes) | ALL_LIVE & ~s["allocated"]
+            live_vector = ALL_LIVE if image.base else liveness_vector(warp.codes) | ALL_LIVE & ~s["allocated"]
+            values = image.values(number)
             assert init == expected | {
+                "kept": int(image.base is not None),
                 "launched": warp.launched, "live": warp.live, "waiting": warp.waiting,
                 "barrier": warp.barrier * warp.waiting, "live_vector": live_vector}
             assert self.stacks.pop(slot) == [dict(zip(("pc", "mask", "reconv"), each, strict=True))
                                              for each in warp.stack]
             assert self.predicates.pop(slot, {}) == warp.predicates and self.uniforms.pop(slot, {}) == warp.uniforms
-            for register, lanes in warp.values.items():
+            for register, lanes in values.items():
                 assert self.registers.pop((slot, base, register)) == lanes
-            dead = set(range(s["registers"])) - set(warp.codes) if s["scramble"] else ()
+            dead = set(range(s["registers"])) - set(values) if s["scramble"] else ()
             noise = [self.registers.pop((slot, base, register)) for register in dead]
             assert len({lane for lanes in noise for lane in lanes}) >= 0.9 * len(noise) * g.warp_size, "not random"
         per_line = rows_per_line(g)
-        for n, words in image.lines.items():
+        for n, words in image.all_lines().items():
             first = (place["first_line"] + n) * per_line
             assert [word for k in range(per_line) for word in self.rows.pop(first + k)] == words
         assert not (self.inits or self.stacks or self.predicates or self.uniforms or self.registers or self.rows)
+        self.forget()
 
     def run(self, accepted, scenario):
         dut = self.dut
@@ -238,7 +290,7 @@ class Bench:
             await scenario(ctx)
 
         simulate(dut, bench, watches=[
-            self.warps(), self.pushes(), self.scalars, self.writes, self.lines,
+            self.offer, self.warps(), self.pushes(), self.scalars, self.writes, self.lines,
             *map(steady, (dut.warp_init, dut.stack_push, dut.row, dut.restore_write))])
 
 
@@ -257,6 +309,41 @@ def test_a_stream_becomes_what_it_was(name, worst, lines, scramble):
     async def scenario(ctx):
         for warps in (None, accepted["warps"]):
             image = Image(g, rng, accepted, worst, warps)
+            assert not await bench.restore(ctx, image)
+            bench.check(image)
+
+    bench.run(accepted, scenario)
+
+
+@pytest.mark.parametrize("name, of_base, worst, lines, scramble", [
+    ("8x8", "any", "any", 3, 0), ("8x8", "any", "most", 0, 1), ("16x4", "any", "any", 3, 1),
+    ("bus of 128", "most", "least", -1, 1)])
+def test_a_base_and_its_increment_become_one_tb(name, of_base, worst, lines, scramble):
+    """Registers and lines are those of the increment, and of the base where that has none; all else is the increment's.
+    The TB after it is as ever."""
+    g, rng = GEOMETRIES[name], random.Random(f"{name} {of_base} {worst} {lines}")
+    accepted = accepted_of(g, min(12, g.regs_per_thread), g.shared_lines if lines < 0 else lines, scramble)
+    bench, every = Bench(g, rng, 0.2), accepted["warps"]
+
+    async def scenario(ctx):
+        images = [Image(g, rng, accepted, worst, warps, Image(g, rng, accepted, of_base, every))
+                  for warps in (None, every)]
+        for image in (*images, Image(g, rng, accepted, "any")):
+            assert not await bench.restore(ctx, image)
+            bench.check(image)
+
+    bench.run(accepted, scenario)
+
+
+def test_an_increment_begins_when_its_base_is_done():
+    """Even if all of that was written long before its checksum is there: what is written until it is done is clean."""
+    g, rng = GEOMETRIES["8x8"], random.Random(9)
+    accepted, bench = accepted_of(g, 5, 3), Bench(g, rng, 0.2)
+
+    async def scenario(ctx):
+        for _ in range(6):
+            base = Image(g, rng, accepted, "least", accepted["warps"])
+            image = Image(g, rng, accepted, "any", accepted["warps"], base)
             assert not await bench.restore(ctx, image)
             bench.check(image)
 
@@ -385,17 +472,28 @@ FAULTS = {
 }
 
 
-def test_a_stream_that_makes_no_sense_is_skipped_and_the_next_is_not():
+FAULTS_OF_BASES = ("too short", "too long", "no stack", "a strange encoding", "another table", "another stream")
+FAULTS_OF_INCREMENTS = {"a warp that its base has not": lambda image, warp: image.base.warps.popitem()} | {
+    name: FAULTS[name] for name in ("much too short", "a warp twice", "it follows nothing", "a line too many")}
+
+
+@pytest.mark.parametrize("of, spoils", [
+    ("whole", [*FAULTS.values(), None]), ("base", [FAULTS[name] for name in FAULTS_OF_BASES]),
+    ("increment", FAULTS_OF_INCREMENTS.values())], ids=["whole", "base", "increment"])
+def test_a_stream_that_makes_no_sense_is_skipped_and_the_next_is_not(of, spoils):
     g, rng = GEOMETRIES["8x8"], random.Random(1)
     accepted, bench = accepted_of(g, 5, 3), Bench(g, rng, 0.6)
 
     async def scenario(ctx):
-        for spoil in (*FAULTS.values(), None):
-            image = Image(g, rng, accepted, "any", accepted["warps"])
+        for spoil in spoils:
+            base = Image(g, rng, accepted, "any", accepted["warps"]) if of != "whole" else None
+            image = Image(g, rng, accepted, "any", accepted["warps"], base)
+            bad = base if of == "base" else image
             if spoil:
-                spoil(image, list(image.warps.values())[1])
+                spoil(bad, list(bad.warps.values())[1])
             failed_at = None if spoil else len(image.stream(rng)) // 2
             assert await bench.restore(ctx, image, failed_at)
+            assert not base or bench.bads == [of == "base", 1]
             await ctx.tick().repeat(20)
             bench.forget()
             good = Image(g, rng, accepted, "any")

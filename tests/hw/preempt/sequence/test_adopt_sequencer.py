@@ -64,8 +64,8 @@ def test_how_it_ends(how, checkpoints):
         await ctx.tick()
         if how.startswith("record"):
             return await end(ctx, record)
-        await entries(ctx, sides)
         ctx.set(dut.increments, increments)
+        await entries(ctx, sides)
         if increments:
             ctx.set(dut.first_full, 1)
             await entries(ctx, ~sides)

@@ -40,6 +40,7 @@ class Bench:
         self.g, self.rng, self.exits, self.fails = g, random.Random(seed), exits, set(fails)
         self.says, self.checkpoint = says, bool(says.get("checkpoint"))
         self.increments = says == {"incremental": 1}
+        self.chosen = set()  # of the TBs saved, whether they had a base, and their sides
         self.dut = component(PreemptSequencer, g)
 
     def fill(self):
@@ -202,6 +203,7 @@ class Bench:
         assert target.side == (based and not self.base_sides >> entry & 1), "over its base, or where none is looked for"
         assert target.increment == (based and self.increments)
         assert not target.increment or target.base_crc == self.crcs[entry]
+        self.chosen.add((based, target.side))
         self.begun.append(target.tb)
 
     def check_draining(self, ctx, claim):
@@ -267,7 +269,8 @@ def test_after_a_checkpoint_tbs_are_clean_and_run_on(exits, pace):
 @pytest.mark.parametrize("says", [("incremental",), ("incremental", "checkpoint"), ("incremental", "restart")])
 def test_increments_are_saved_of_tbs_that_have_a_base_unless_they_become_bases_or_begin_anew(says):
     bench = Bench(GEOMETRIES["6 TBs"], f"{says}", 0.1, **dict.fromkeys(says, 1))
-    assert bench.run(3, 0.5) == [CommandError.NONE] * 3
+    assert bench.run(12, 0.5) == [CommandError.NONE] * 12
+    assert bench.chosen == {(0, 0), (1, 0), (1, 1)}
 
 
 @pytest.mark.parametrize("fails, checkpoint", [("data", 0), (State.COMPLETE, 0), ("data", 1), (State.BASE, 1)])

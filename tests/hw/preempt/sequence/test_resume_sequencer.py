@@ -12,7 +12,8 @@ from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4),
-              "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3)}
+              "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3),
+              "no checkpoints": preset("tiny").replace(warps=8, tb_slots=4, checkpoints=False)}
 CCB_BASE, ROW_WORDS, LIMIT = 0x10_0000, 5, 2500
 PLACE = "ctaid_x", "ctaid_y", "ctaid_z", "launch_id", "local_base"
 
@@ -33,22 +34,21 @@ class Bench:
         TBs that are parked from the beginning.
     withdraw_at : int, optional
         Cycle of the first pass in which it is withdrawn.
+    increments : float
+        Chance that an entry is one.
     """
 
-    def __init__(self, g, seed, gang, room, fault=None, parked=0, withdraw_at=None):
+    def __init__(self, g, seed, gang, room, fault=None, parked=0, withdraw_at=None, increments=0.4):
+        self.chance = increments if g.checkpoints else 0
         self.g, self.rng, self.gang, self.room, self.fault = g, random.Random(seed), gang, room, fault
         self.already, self.withdraw_at = parked, withdraw_at
         self.dut = component(ResumeSequencer, g)
 
     def begin(self):
         g, rng = self.g, self.rng
-        self.entries = []
-        for _ in range(g.tb_slots):
-            live = rng.choice([0, 1, (1 << g.max_block_warps) - 1, rng.getrandbits(g.max_block_warps)])
-            table = ROW_WORDS * bin(live).count("1")
-            entry = {name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}
-            self.entries.append(entry | {"live_warps": live, "length": 4 * (table + rng.randint(0, 300)),
-                                         "register_image": 128 * rng.getrandbits(20)})
+        self.entries = [[self.an_entry() for _ in ("own", "base's")] for _ in range(g.tb_slots)]
+        self.increments = {n for n in range(g.tb_slots) if rng.random() < self.chance}
+        self.sides = rng.getrandbits(g.tb_slots) * g.checkpoints
         self.free = rng.sample(range(g.tb_slots), g.tb_slots)
         self.parked = {}
         for _ in range(self.already):
@@ -58,14 +58,23 @@ class Bench:
         self.wanted = {*self.complete, *self.parked}
         self.victim = rng.choice(sorted(self.complete) or [0])  # the entry with which something goes wrong
         self.started, self.released, self.order, self.late, self.free = [], [], [], 0, self.free[:self.room]
+        self.bad_base = rng.getrandbits(1) if self.victim in self.increments else 0  # of its two streams that one
         self.read_error = self.write_error = False
         self.begin_pass()
+
+    def an_entry(self):
+        g, rng = self.g, self.rng
+        live = rng.choice([0, 1, (1 << g.max_block_warps) - 1, rng.getrandbits(g.max_block_warps)])
+        table = ROW_WORDS * bin(live).count("1")
+        entry = {name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}
+        return entry | {"live_warps": live, "length": 4 * (table + rng.randint(0, 300)),
+                        "register_image": 128 * rng.getrandbits(20)}
 
     def begin_pass(self):
         """What is saved, or parked, is to come back in a pass of its own."""
         self.places = {entry: {"tb": tb} for entry, tb in self.parked.items()}
         self.parsed, self.first_parked, self.first = set(self.parked), dict(self.parked), len(self.started)
-        self.time, self.load, self.shown, self.ends = 0, 0, 0, {}
+        self.time, self.load, self.ends = 0, 0, {}
         self.requested_at = self.rng.randint(1, 20)
         self.full_at = self.requested_at + self.rng.randint(-1, 9)
         self.discarding, self.given_room = 0, 0
@@ -106,18 +115,20 @@ class Bench:
         self.judged |= full
         ctx.set(dut.bad, full and self.fault == "entry")
         if self.load:
-            self.shown = self.selected
-            ctx.set(dut.entry, self.entries[self.shown])
+            number, of_base = self.selected
+            ctx.set(dut.entry, self.entries[number][of_base])
 
     def restore(self, ctx):
-        """The restore pipeline: one TB after the other, in the order of the jobs."""
+        """The restore pipeline: one stream after the other, in the order of the jobs."""
         restored = {"valid": 0}
         if self.restores:
-            self.restores[0][1] -= 1
-            if self.restores[0][1] < 0:
-                entry, _ = self.restores.pop(0)
-                failed = ctx.get(self.dut.failed) or self.fault == "stream" and entry == self.victim
-                restored = {"valid": 1, "entry": entry, "bad": failed}
+            self.restores[0][-1] -= 1
+            if self.restores[0][-1] < 0:
+                entry, of_base, _ = self.restores.pop(0)
+                failed = ctx.get(self.dut.failed) or (
+                    self.fault == "stream" and (entry, of_base) == (self.victim, self.bad_base))
+                restored = {"valid": 1, "entry": entry, "bad": failed, "base": of_base,
+                            "clean": of_base or entry not in self.increments}
         ctx.set(self.dut.restored, restored)
         ctx.set(self.dut.restore_idle, not self.restores and not restored["valid"])
         ctx.set(self.dut.restore_job.ready, len(self.restores) < 2)
@@ -148,14 +159,16 @@ class Bench:
         ctx.set(dut.withdraw, self.withdrawn)
         failed = ctx.get(dut.failed)
         self.closed |= failed or self.withdrawn or bool(answer.get("full"))
-        _, _, load, selected, admission, admitted, restore, queued, head, sent, start, release, done = (
+        _, _, load, selected, of_base, admission, admitted, restore, queued, head, sent, start, release, clean, done = (
             await ctx.tick().sample(
-                dut.load, dut.select, dut.admit.payload,
+                dut.load, dut.select, dut.select_base, dut.admit.payload,
                 dut.admit.valid & dut.admit.ready, dut.restore_job.payload,
                 dut.restore_job.valid & dut.restore_job.ready, dut.head.payload, dut.head.valid & dut.head.ready,
-                dut.start, dut.release, dut.done))
+                dut.start, dut.release, dut.clean, dut.done))
         self.time += 1
-        self.load, self.selected = load, selected
+        self.load, self.selected = load, (selected, of_base)
+        assert clean.valid == bool(restored["valid"] and not restored["bad"] and restored["clean"])
+        assert not clean.valid or clean.tb == self.places[restored["entry"]]["tb"]
         if start.valid:
             self.start(start.tb, failed)
         completed = event["valid"] and event["state"] == State.COMPLETE
@@ -181,10 +194,10 @@ class Bench:
         if answer["valid"]:
             if not answer.get("bad") and not answer.get("full"):
                 self.places[self.admitting] = answer
-                self.todo.append(self.admitting)
+                self.todo += [(self.admitting, 1)] * (self.admitting in self.increments) + [(self.admitting, 0)]
                 self.given_room += 1
             self.admitting = None
-        if restored["valid"] and not restored["bad"]:
+        if restored["valid"] and not restored["bad"] and not restored["base"]:
             self.parsed.add(restored["entry"])
         if event["valid"] and event["error"]:
             self.write_error = True
@@ -207,32 +220,34 @@ class Bench:
         assert ctx.get(dut.closed) or not self.closed
 
     def admit(self, admission, failed):
-        number = next(k for k in self.complete if self.entries[k]["launch_id"] == admission["launch_id"])
+        number = next(k for k in self.complete if self.entries[k][0]["launch_id"] == admission["launch_id"])
         self.late += failed or self.withdrawn  # the one in hand when it went wrong
         assert number not in self.places and self.late <= 1, "more is admitted after an error"
-        assert admission == {"kernel": 1, "entry": number, **{name: self.entries[number][name] for name in PLACE}}
+        assert admission == {"kernel": 1, "entry": number, **{name: self.entries[number][0][name] for name in PLACE}}
         self.admitting, self.answer_at = number, self.time + self.rng.randint(0, 6)
 
     def queue(self, job):
-        number = self.todo.pop(0)
+        """A job for a stream: that of its base comes before that of an increment."""
+        number, of_base = self.todo.pop(0)
         place = {**self.places[number], "valid": job["place"]["valid"]}
-        entry = self.entries[number]
+        entry = self.entries[number][of_base]
         skip = (entry["length"] // 4 - ROW_WORDS * entry["live_warps"].bit_count()) % self.g.bus_words
         assert job == {"entry": number, "place": place, "live_warps": entry["live_warps"],
                        "words": entry["length"] // 4, "skip": skip,
-                       "stream_crc": entry["stream_crc"], "table_crc": entry["table_crc"]}
-        self.restores.append([number, self.rng.randint(0, 60)])
+                       "stream_crc": entry["stream_crc"], "table_crc": entry["table_crc"],
+                       "base": of_base, "increment": number in self.increments and not of_base}
+        self.restores.append([number, of_base, self.rng.randint(0, 60)])
 
     def head(self, head):
         number, state = head.entry, State(head.state)
-        assert number in self.places
+        assert number in self.places and head.side == self.sides >> number & 1
         if state == State.DEMOTED:
             assert number in self.parsed - self.recalled
             assert not self.gang or self.together(self.parsed)
             self.recalled.add(number)
         else:
             assert state == State.COMPLETE and number not in self.started and self.broken()
-            assert head.crc == self.entries[number]["crc"] and number not in self.first_parked
+            assert head.crc == self.entries[number][0]["crc"] and number not in self.first_parked
         self.order.append((number, state))
         self.heads.append((number, state))
 
@@ -271,6 +286,8 @@ class Bench:
     async def one_pass(self, ctx):
         dut = self.dut
         ctx.set(dut.accepted, {"kernel": 1, "ccb_base": CCB_BASE, "gang": self.gang, "row_words": ROW_WORDS})
+        ctx.set(dut.sides, self.sides)
+        ctx.set(dut.increments, sum(1 << n for n in self.increments))
         entry_of = {tb: entry for entry, tb in self.parked.items()}
         for tb in range(self.g.tb_slots):
             entry = entry_of.get(tb, self.rng.randrange(self.g.tb_slots))
@@ -308,7 +325,7 @@ class Bench:
 
 @pytest.mark.parametrize("name, gang, room", [
     ("bus of 4", 0, 2), ("bus of 4", 1, 1), ("bus of 16", 0, 6), ("bus of 16", 0, 2), ("bus of 16", 1, 6),
-    ("bus of 16", 1, 3)])
+    ("bus of 16", 1, 3), ("no checkpoints", 0, 3)])
 def test_every_complete_entry_comes_back_and_starts(name, gang, room):
     assert Bench(GEOMETRIES[name], f"{name} {gang} {room}", gang, room).run(2) == [CommandError.NONE] * 2
 
@@ -352,3 +369,10 @@ def test_a_resume_begins_with_the_demotion_of_what_is_parked(fault, gang):
         assert set(bench.first_parked) <= set(bench.started)
     elif gang:
         assert bench.parked == bench.first_parked and not bench.order, "demoted before all is in place"
+
+
+@pytest.mark.parametrize("fault, gang", [(None, 0), (None, 1), ("stream", 0), ("write", 0)])
+def test_a_tb_saved_as_an_increment_starts_when_its_base_is_in_place_and_then_itself(fault, gang):
+    bench = Bench(GEOMETRIES["bus of 16"], f"increment {fault} {gang}", gang, 4, fault, increments=1)
+    error, = bench.run(1)
+    assert bool(error) == (fault is not None)
