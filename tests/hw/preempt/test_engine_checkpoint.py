@@ -10,9 +10,12 @@ from support.hw.preempt_machine import GEOMETRIES, SMALL, TINY
 from support.selection import quick
 
 
-def write_on(machine, share=0.4):
-    """Let each TB write some registers and lines; what was not live before is only live if it has been written."""
+def write_on(machine, before, share=0.4):
+    """Let each TB write some registers and lines; what was not live in the snapshots `before` is only live if it has
+    been written since."""
+    live = {old["entry"]: [warp and warp["live_vector"] for warp in old["warps"]] for old in before.values()}
     for warp in machine.warps.values():
+        warp.live_vector = live[machine.tbs[warp.tb].entry][warp.block_warp] or 0
         written = machine.bits(6) & machine.bits(6) if machine.rng.random() < share else 0
         for r in range(machine.kernels[0].registers):
             if written >> r & 1:
@@ -53,8 +56,9 @@ def test_a_base_its_increment_and_what_comes_back(name, stall, scramble, mechani
         assert not machine.lines_dirty and not any(warp.dirty for warp in machine.warps.values())
         record = machine.memory.word(context.record_address(machine.g, 0x4000))
         assert not record, "the kernel runs: it has no record"
+        before = based
         for _ in range(2):
-            write_on(machine)
+            write_on(machine, before)
             before = snapshots(machine, first)
             error, counters, _ = await machine.command(ctx, kernel=0, mechanism=mechanism, scramble=scramble,
                                                        incremental=1)
@@ -95,7 +99,7 @@ def test_a_resumed_image_is_the_base_of_the_next_and_a_whole_one_takes_the_other
             assert error == CommandError.NONE
             if not incremental:
                 base, side = entries, side ^ 1
-            write_on(machine)
+            write_on(machine, before)
 
     machine.run(scenario)
 
@@ -137,7 +141,7 @@ def test_without_its_base_an_increment_is_not_resumed_and_later_it_is(how):
     async def scenario(ctx):
         await machine.command(ctx, kernel=0, mechanism=Mechanism.LIVE, checkpoint=1)
         based = snapshots(machine, first)
-        write_on(machine)
+        write_on(machine, based)
         before = snapshots(machine, first)
         error, _, _ = await machine.command(ctx, kernel=0, mechanism=Mechanism.LIVE, incremental=1)
         assert error == CommandError.NONE

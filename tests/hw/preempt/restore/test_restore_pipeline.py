@@ -219,9 +219,9 @@ class Bench:
             assert take <= level
             taken, level = taken + take, level - take  # what is shown stays until it is taken
             if done.valid:
-                assert done.entry == image.entry and taken >= ends.pop(0)
-                done_image = images.pop(0)
-                assert done.base == done_image.is_base and done.clean == (done_image.base is None)
+                of, end = images.pop(0), ends.pop(0)
+                assert done.entry == image.entry and taken >= end
+                assert done.base == of.is_base and done.clean == (of.base is None)
                 self.bads.append(done.bad)
                 ctx.set(dut.crc.valid, 0)
                 if images:
@@ -470,8 +470,6 @@ FAULTS = {
     "another stream": lambda image, warp: setattr(image, "read_crc", image.crc ^ 1 << 31),
     "a line too many": lambda image, warp: setattr(image, "extra_lines", 1 << 3),
 }
-
-
 FAULTS_OF_BASES = ("too short", "too long", "no stack", "a strange encoding", "another table", "another stream")
 FAULTS_OF_INCREMENTS = {"a warp that its base has not": lambda image, warp: image.base.warps.popitem()} | {
     name: FAULTS[name] for name in ("much too short", "a warp twice", "it follows nothing", "a line too many")}

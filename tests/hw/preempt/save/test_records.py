@@ -95,7 +95,8 @@ class Bench:
                         "registers": registers, "warps": 2, "lines": lines, "allocated": (1 << registers) - 1}
         self.warps = [Warp(g, rng, registers, worst) for _ in range(g.warps)]
         self.places, self.slots = {}, {}
-        self.lines_valid = rng.choice([0, rng.getrandbits(g.shared_lines), (1 << g.shared_lines) - 1])
+        some = rng.getrandbits(g.shared_lines)
+        self.lines_valid = some if worst is None else rng.choice([0, some, (1 << g.shared_lines) - 1])
         self.lines_dirty = self.lines_valid & rng.getrandbits(g.shared_lines)
         self.stopped = self.exited = 0
         self.pieces, self.items, self.line_items, self.jobs, self.closes = [], [], [], [], []

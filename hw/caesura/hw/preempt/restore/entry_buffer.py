@@ -137,7 +137,7 @@ class EntryBuffer(wiring.Component):
         go = Signal()
         judging = Signal()  # the checksum of the last entry is there in this cycle
         m.d.comb += [
-            self.first_full.eq(((count == rows) | self.of_base) & ~judging),
+            self.first_full.eq(self.of_base | (count == rows) & ~judging),
             more.eq((self.increments & self.saved).any() if g.checkpoints else 0),
             self.full.eq((count == rows) & ~judging & (self.of_base | ~more)),
             go.eq((count != rows) & (self.level >= CHUNK_WORDS)),

@@ -203,7 +203,7 @@ class StreamParser(wiring.Component):
     def _begin(self, m, regs):
         """Take a job if there is one."""
         job, s = self.job.payload, self.accepted
-        m.d.comb += self.job.ready.eq(~job.increment | self.settled)
+        m.d.comb += self.job.ready.eq(~job.increment | self.settled & ~self.parsed.valid)
         m.next = "IDLE"
         with m.If(self.job.valid & self.job.ready):
             with m.If(~job.increment):
