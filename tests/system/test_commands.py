@@ -32,7 +32,7 @@ REFUSED = [
 
 @pytest.fixture(params=["golden", "rtl"])
 def bench(request):
-    return Bench(open_device(request.param, TINY, 1 << 17).transport)
+    return Bench(open_device(request.param, TINY, 1 << 18).transport)
 
 
 def describe(bench, slot, code=(EXIT,), **changes):

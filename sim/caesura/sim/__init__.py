@@ -22,7 +22,7 @@ BACKENDS = {
 }
 """Where a device can be: the RTL under Verilator, the golden model, the RTL under Amaranth's simulator."""
 
-MEMORY_BYTES = 16 << 20
+MEMORY_BYTES = 32 << 20
 """Device memory unless given."""
 
 

@@ -33,7 +33,7 @@ Progress = Callable[[str], None]
 
 _WORD = 1 << 32
 _MOST_MEMORY = 1 << 32
-MEMORY_BYTES = 64 << 20
+MEMORY_BYTES = 128 << 20
 """At least; room for the contexts of four kernels on the largest preset."""
 
 

@@ -26,7 +26,7 @@ __all__ = ["TINY", "TRANSPORTS", "VICTIM", "ContextMachine", "Image", "Outcome"]
 
 TINY = preset("tiny")
 TRANSPORTS: dict[str, Callable[..., Any]] = {"golden": GoldenTransport, "rtl": RtlTransport}
-MEMORY = 1 << 14
+MEMORY = 1 << 15
 PATIENCE = 2000
 """Cycles after which a kernel that was resumed has ended, or goes on for ever; and in which any command is over."""
 LIVE = liveness_vector(range(7), range(PREDICATES), range(UNIFORMS), allocated=10)

@@ -85,10 +85,10 @@ def _of_entry(image: Image, area_bytes: int) -> Iterator[tuple[str, Image]]:
     area, length = fields["register_image"], fields["length"]
     others = {
         "register_image": (area - 128, area + 4, area + 128, area + area_bytes),
-        "shared_image": (area, area - 4, area + area_bytes - 4, area + area_bytes, area + length),
+        "base_crc": (fields["crc"],),
         "length": (4, 12, 16, 32, 36, length - 4, length + 4, length + 16, area_bytes - 4, area_bytes, area_bytes + 4),
         "data_bytes": (length - 4, length, length + 4), "live_warps": (1, 2, 4, 7, 8, 15, 16, 1 << 4 | 3, 3 << 30 | 3),
-        "mechanism": (max(Mechanism), max(Mechanism) + 1), "none": (TINY.warp_size, 2, 4, 16, 32),
+        "mechanism": (max(Mechanism), max(Mechanism) + 1), "incremental": (2, 4, 16, 32),
         "registers": (TINY.regs_per_thread, TINY.regs_per_thread + 1), "warps": (TINY.max_block_warps, 4),
         "local_base": (fields["local_base"] - 128, fields["local_base"] + 128, area),
     }

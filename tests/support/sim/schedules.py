@@ -171,9 +171,10 @@ class Schedules:
             bench.set("spared", rng.choice((0, 0, 0, rng.getrandbits(self.g.tb_slots))))
             bench.set("grace", rng.choice((0, 0, 0, 1, 30, 1000, UNLIMITED_GRACE)))
         mechanism, gang = rng.choice(list(Mechanism)), rng.random() < 0.5
+        checkpoint, incremental = rng.random() < 0.3, rng.random() < 0.5
         bench.set("event", refused=1)
         before = self.state(kernel)
-        bench.command(op, kernel.slot, mechanism, self.scramble, gang)
+        bench.command(op, kernel.slot, mechanism, self.scramble, gang, checkpoint=checkpoint, incremental=incremental)
         refused, error = bench.fields("event")["refused"], bench.refusal()
         expected = {REFUSED[op].get(state, CommandError.NONE) for state in (before, *NEXT.get(before, ()))}
         if op is Command.PREEMPT and before is KernelState.PREEMPTED:

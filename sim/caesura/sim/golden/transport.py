@@ -47,7 +47,7 @@ class GoldenTransport:
 
     name = "golden"
 
-    def __init__(self, geometry: Geometry, memory_bytes: int = 1 << 24, trace: bool = False, seed: int = 0,
+    def __init__(self, geometry: Geometry, memory_bytes: int = 32 << 20, trace: bool = False, seed: int = 0,
                  check_bounds: bool = False, engine: str | None = None):
         self.geometry = geometry
         self.memory_bytes = memory_bytes

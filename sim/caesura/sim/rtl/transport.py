@@ -22,7 +22,7 @@ from caesura.sim.trace import TRACE
 
 __all__ = ["RtlTransport", "Snapshot", "Traffic"]
 
-DEFAULT_MEMORY = 16 << 20
+DEFAULT_MEMORY = 32 << 20
 """Bytes of memory unless told otherwise."""
 AXI_IDS = 8
 """AXI ids the traffic counters tell apart."""
