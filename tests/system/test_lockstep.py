@@ -26,7 +26,7 @@ GEOMETRIES = {
     "gtx480 with 8 lanes": PRESETS["gtx480"].replace(lanes=8),
     "gtx480 with 16 lanes": PRESETS["gtx480"].replace(lanes=16),
 }
-SAMPLE = {"tiny": 8, "gtx480": 8}
+SAMPLE = {"tiny": 8, "gtx480": 4}
 """Random kernels of `make test`; every geometry has its own in `test_many_random_kernels`."""
 SAMPLED = [(name, seed) for name, count in SAMPLE.items() for seed in range(count)]
 FULL = 60

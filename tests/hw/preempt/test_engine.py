@@ -42,8 +42,9 @@ def check_protocol(machine):
 
 MACHINES = [("tiny", 1, 0.0, 0), ("tiny", 2, 0.5, 1), ("bus4", 3, 0.2, 0), ("bus16", 4, 0.3, 1), ("wide", 5, 0.0, 1),
             ("wide", 6, 0.4, 0), ("beats", 7, 0.1, 1), ("bus128", 8, 0.2, 0), ("bus128", 9, 0.0, 1)]
-QUICK = {2: list(Mechanism), 3: [Mechanism.LIVE_TB], 4: [Mechanism.OCCUPIED], 5: [Mechanism.LIVE_CP],
-         6: [Mechanism.LIVE_TB], 8: [Mechanism.LIVE_CP], 9: [Mechanism.LIVE_TB]}  # by seed
+QUICK = {2: [Mechanism.LIVE, Mechanism.LIVE_TB], 6: [Mechanism.OCCUPIED, Mechanism.LIVE_TB],
+         8: [Mechanism.LIVE_CP]}
+"""Of each seed what is quick: three geometries, each of which takes longer to elaborate than a case."""
 SAVES = quick([*((*machine, mechanism) for machine in MACHINES for mechanism in Mechanism),
                *(("without", 10, 0.2, 0, mechanism) for mechanism in mechanisms_of(GEOMETRIES["without"]))],
               [(*machine, mechanism) for machine in MACHINES for mechanism in QUICK.get(machine[1], [])])
@@ -91,6 +92,7 @@ def test_save_writes_the_image_and_restore_brings_everything_back(name, seed, st
     machine.run(scenario)
 
 
+@pytest.mark.full
 def test_streams_that_a_beat_holds_whole_come_back():
     """On a wide bus the unpacker has several streams in hand, each with a checksum that is not asked for yet."""
     g = GEOMETRIES["bus128"].replace(warps=16, tb_slots=8, registers=128)
@@ -202,9 +204,12 @@ APART = 20
 LEFT_OUT = {"wide": (Mechanism.OCCUPIED, Mechanism.LIVE), "beats": (Mechanism.OCCUPIED,), "tiny": (Mechanism.LIVE,)}
 
 
-@pytest.mark.parametrize("name, mechanism, latency", [
-    *((name, mechanism, None) for name in LEFT_OUT for mechanism in Mechanism if mechanism not in LEFT_OUT[name]),
-    *(pytest.param(name, mechanism, 40, marks=pytest.mark.full) for name in LEFT_OUT for mechanism in LEFT_OUT[name])])
+LIMITED = [(name, mechanism, 40 if mechanism in LEFT_OUT[name] else None) for name in LEFT_OUT
+           for mechanism in Mechanism]
+
+
+@pytest.mark.parametrize("name, mechanism, latency", quick(LIMITED, [
+    (name, mechanism, latency) for name, mechanism, latency in LIMITED if latency is None and name != "beats"]))
 def test_save_and_restore_keep_to_the_time_limit(name, mechanism, latency):
     g = GEOMETRIES[name]
     latency = latency or g.memory_latency
@@ -251,7 +256,8 @@ def test_a_single_tb_streams_without_gaps():
     machine.run(scenario)
 
 
-@pytest.mark.parametrize("random", quick((0, 1, 2, 8), [0, 2]),
+@pytest.mark.full
+@pytest.mark.parametrize("random", (0, 1, 2, 8),
                          ids=lambda n: f"every {n}th random" if n else "none random")
 def test_mixed_registers_keep_to_the_time_limit(random):
     g, latency = WIDE.replace(warps=12, registers=256, tb_slots=2), 20
@@ -281,6 +287,7 @@ def test_mixed_registers_keep_to_the_time_limit(random):
     machine.run(scenario)
 
 
+@pytest.mark.full
 def test_shared_lines_move_while_registers_do():
     """On a bus as wide as a register: what compresses well leaves it to the lines; both together take less than one
     after the other, memory's latency and all that is fixed included."""

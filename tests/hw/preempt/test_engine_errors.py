@@ -224,7 +224,7 @@ LENGTHS = (1, 60, 10**9)
 LATENCIES = {"equal": (20, 20), "late answers to writes": (10, 70), "late answers to reads": (70, 10)}
 
 
-OUTAGES = [(kind, latencies, step) for step in (41, 97) for kind in KINDS for latencies in LATENCIES]
+OUTAGES = [(kind, latencies, step) for step in (41, 97, 293) for kind in KINDS for latencies in LATENCIES]
 """What fails, who is late, and the cycles from one moment at which an outage begins to the next."""
 
 
@@ -247,7 +247,7 @@ def nowhere_lost(machine, before):
 
 @pytest.mark.parametrize("kind, latencies, step, gang", quick(
     [(*case, gang) for case in OUTAGES for gang in (0, 1)],
-    [("both", "late answers to writes", 97, 0), ("writes", "late answers to reads", 97, 1)]))
+    [("both", "late answers to writes", 293, 0), ("writes", "late answers to reads", 293, 1)]))
 def test_no_tb_is_lost_or_doubled_whenever_memory_fails_during_a_resume(kind, latencies, step, gang):
     """Outages that begin at each n-th cycle of a resume and last a cycle, a while or until the next command."""
     read_latency, write_latency = LATENCIES[latencies]
@@ -288,7 +288,7 @@ def test_no_tb_is_lost_or_doubled_whenever_memory_fails_during_a_resume(kind, la
     assert kind == "reads" or ends["parked"]
 
 
-@pytest.mark.parametrize("kind, latencies, step", quick(OUTAGES, [("both", "late answers to writes", 97)]))
+@pytest.mark.parametrize("kind, latencies, step", quick(OUTAGES, [("both", "late answers to writes", 293)]))
 def test_no_tb_is_lost_or_doubled_whenever_memory_fails_during_a_preempt(kind, latencies, step):
     read_latency, write_latency = LATENCIES[latencies]
     machine, _ = filled(SMALL, f"{kind} {latencies}", 0.0, drain=0, latency=read_latency,

@@ -14,7 +14,7 @@ ALL = [("tiny", 1, 0.0), ("tiny", 2, 0.5), ("bus4", 3, 0.2), ("bus16", 4, 0.3), 
 CASES = quick([(*case, scramble, mechanism) for case in ALL for scramble in (False, True) for mechanism in Mechanism
                if case[0] != "without" or mechanism is not Mechanism.LIVE_TB],
               [("tiny", 1, 0.0, False, Mechanism.OCCUPIED), ("tiny", 2, 0.5, True, Mechanism.LIVE_TB),
-               ("beats", 7, 0.1, True, Mechanism.OCCUPIED), ("bus128", 8, 0.2, False, Mechanism.LIVE_CP)])
+               ("wide", 5, 0.4, True, Mechanism.OCCUPIED), ("bus128", 8, 0.2, False, Mechanism.LIVE_CP)])
 
 
 @pytest.mark.parametrize("name, seed, stall, scramble, mechanism", CASES)

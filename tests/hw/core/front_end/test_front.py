@@ -39,7 +39,7 @@ def test_random_programs_run_as_the_reference_model(g, seed):
 
 
 @pytest.mark.parametrize(("mechanism", "g", "seed"), [
-    ("stop_now", TINY, 2), ("pending", WIDE, 8), pytest.param("pending", TINY, 8, marks=pytest.mark.full),
+    ("stop_now", TINY, 2), ("pending", TINY, 8), pytest.param("pending", WIDE, 8, marks=pytest.mark.full),
     pytest.param("stop_now", WIDE, 2, marks=pytest.mark.full)])
 def test_preempted_again_and_again_with_the_slots_used_in_between(mechanism, g, seed):
     rng = random.Random(seed)

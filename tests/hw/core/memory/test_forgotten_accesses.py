@@ -1,6 +1,7 @@
 """Global accesses whose warps are forgotten: no request, no write, no completion and no fault of them, and the next
 warps in their slots are served as if nobody had been there, while late answers come in."""
 
+import itertools
 import random
 from collections import Counter
 
@@ -203,9 +204,8 @@ class Bench:
                 assert ((self.memory[part] == self.original[part]) | (self.memory[part] == self.model[part])).all()
 
 
-@pytest.mark.parametrize("name", CHECKED)
-@pytest.mark.parametrize("failing", [0.15, 0.6])
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 8))])
+@pytest.mark.parametrize("name, failing, seed", quick(
+    itertools.product(GEOMETRIES, (0.15, 0.6), range(1, 8)), [("tiny", 0.6, 1), ("8 of 32 lanes", 0.15, 1)]))
 def test_nothing_comes_of_forgotten_accesses(name, failing, seed):
     g = GEOMETRIES[name]
     count = 320 if g.burst_beats > 1 else 640  # an access that is one beat fails less often
