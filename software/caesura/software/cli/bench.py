@@ -263,6 +263,34 @@ def bench_estimates(kernels, moments, size, seed, jobs, markdown, as_json, resum
     _finish(report, result, markdown, None, as_json)
 
 
+@bench_group.command("checkpoints", epilog=examples(
+    "caesura bench checkpoints --preset ecp5 --kernel collatz",
+    "caesura bench checkpoints --jobs 2 --markdown docs/checkpoints.md"))
+@kernels_option
+@click.option("--mechanism", "mechanisms", multiple=True, type=Choice([m.label for m in Mechanism]),
+              help="May be given more than once  [default: all of the geometry]")
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@markdown_option
+@json_option
+@resume_option
+@geometry_option()
+def bench_checkpoints(kernels, mechanisms, size, jobs, markdown, as_json, resume, geometry):
+    """What an increment saves, by the time since its base, next to a preempt that saves everything.
+
+    The file of --json is written anew after each kernel.
+    """
+    module = importlib.import_module("caesura.sim.bench.checkpoints")
+    report = importlib.import_module("caesura.sim.report.checkpoints")
+    earlier = _earlier(module, as_json, resume)
+    _check(report, None, markdown)
+    _check_fit(geometry, kernels)
+    with progress_lines() as progress:
+        result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], jobs, progress,
+                            json_file=as_json.file, resume=earlier)
+    _finish(report, result, markdown, None, as_json)
+
+
 @bench_group.command("area", epilog=examples("caesura bench area --block integer --json area.json"))
 @click.option("--block", "blocks", multiple=True, help="May be given more than once  [default: all]")
 @geometry_option("ecp5")

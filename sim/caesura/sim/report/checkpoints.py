@@ -1,0 +1,82 @@
+"""The report of ``caesura bench checkpoints``: tables for a terminal and for Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.table import Column, Table
+
+from caesura.software.report.console import report_console
+
+from .markdown import markdown_table, replace_markdown
+
+__all__ = ["BEGIN", "END", "MOMENTS", "tables", "print_report", "markdown", "update_markdown"]
+
+BEGIN = "<!-- begin: caesura bench checkpoints -->"
+END = "<!-- end: caesura bench checkpoints -->"
+"""Marks in a Markdown file: what is between them is replaced."""
+MOMENTS = "warning", "half", "three quarters"
+"""Of the increments."""
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def _row(row: dict) -> list[str]:
+    base = row["base"]
+    cells = [row["kernel"], row["mechanism"], f"{row['at']:,}"]
+    cells += ["-", "-", "-"] if base is None else [f"{base['tbs']}", f"{base['bytes']:,}",
+                                                   _share(base["bytes"] / max(base["occupied_bytes"], 1))]
+    for name in MOMENTS:
+        each = row["moments"].get(name)
+        cells += ["-"] * 3 if each is None else [
+            f"{each['bytes']:,}", _share(each["bytes"] / max(each["whole_bytes"], 1)),
+            _share(each["saves"] / max(each["whole_saves"], 1))]
+    return [*cells, "right" if row["correct"] else "WRONG"]
+
+
+def tables(result: dict) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Return the tables of a result of `sim.bench.checkpoints.run`: title, columns and rows."""
+    over_all = [[mechanism, name, f"{of['kernels']}", *(_share(of[key]) for key in (
+        "of_base", "of_whole_bytes", "of_whole_registers", "of_whole_saves"))]
+        for mechanism, moments in result["summary"].items() for name, of in moments.items()]
+    each = [part for name in MOMENTS
+            for part in (f"{name}: bytes", "of whole", "time, of whole")]
+    return [
+        ("Bytes of a base after a quarter of the run, and of increments after it; a whole preempt at the same moment",
+         ["kernel", "mechanism", "base at", "TBs", "base", "of occupied", *each, "result"],
+         [_row(row) for row in result["runs"]]),
+        ("Over all kernels (mean over kernels)",
+         ["mechanism", "increment", "kernels", "bytes a TB, of base", "bytes, of whole", "registers, of whole",
+          "time to save, of whole"], over_all),
+    ]
+
+
+def _heading(result: dict) -> str:
+    return f"preset {result['preset']}, jobs of size {result['size']}"
+
+
+def print_report(result: dict) -> None:
+    """Print all tables."""
+    console = report_console(200, markup=False)
+    console.print(_heading(result))
+    for title, columns, rows in tables(result):
+        table = Table(columns[0], *(Column(name, justify="right") for name in columns[1:]), box=None)
+        for row in rows:
+            table.add_row(*row)
+        console.print(f"\n{title}", style="bold")
+        console.print(table)
+
+
+def markdown(result: dict) -> str:
+    """Return all tables as Markdown, the summary first."""
+    heading = _heading(result)
+    parts = [f"{heading[0].upper()}{heading[1:]}."]
+    parts += [markdown_table(title, columns, rows, left=2) for title, columns, rows in reversed(tables(result))]
+    return "\n\n".join(parts) + "\n"
+
+
+def update_markdown(path: Path, result: dict) -> None:
+    """Replace what stands in a file between the marks; raises as `sim.report.markdown.split_markdown`."""
+    replace_markdown(path, BEGIN, END, lambda: markdown(result))
