@@ -270,7 +270,8 @@ def test_no_tb_is_lost_or_doubled_whenever_memory_fails_during_a_resume(kind, la
         await away(ctx)
         error, _, whole = await machine.command(ctx, resume=1, kernel=0, gang=gang)
         assert error == CommandError.NONE
-        for moment in (*range(0, whole, step), *range(max(0, whole - step), whole, 16)):  # the end: demotions
+        end = max(0, whole - 97), whole, max(16, step // 12)  # of the demotions
+        for moment in (*range(0, whole, step), *range(*end)):
             for length in LENGTHS:
                 await away(ctx)
                 machine.memory.fail(KINDS[kind], machine.now + moment, length)

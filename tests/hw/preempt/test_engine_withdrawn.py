@@ -78,7 +78,7 @@ def test_a_preempt_withdrawn_at_any_cycle_saves_what_it_began_and_nothing_more(m
 
 
 @pytest.mark.parametrize("gang, step", quick(
-    [(gang, step) for gang in (0, 1) for step in (3, 13, 41)], [(0, 41), (1, 41)]))
+    [(gang, step) for gang in (0, 1) for step in (3, 13)], [(0, 13), (1, 13)]))
 def test_a_resume_withdrawn_at_any_cycle_leaves_each_tb_in_one_place(gang, step):
     machine, _ = filled(SMALL, "resume", 0.1, drain=0)
     afresh = filler(machine)
