@@ -226,6 +226,8 @@ LATENCIES = {"equal": (20, 20), "late answers to writes": (10, 70), "late answer
 
 OUTAGES = [(kind, latencies, step) for step in (41, 97, 293) for kind in KINDS for latencies in LATENCIES]
 """What fails, who is late, and the cycles from one moment at which an outage begins to the next."""
+LAST = 97
+"""Cycles at the end of a resume, in which entries are demoted."""
 
 
 async def until_it_ends_well(machine, ctx, **command):
@@ -249,7 +251,8 @@ def nowhere_lost(machine, before):
     [(*case, gang) for case in OUTAGES for gang in (0, 1)],
     [("both", "late answers to writes", 293, 0), ("writes", "late answers to reads", 293, 1)]))
 def test_no_tb_is_lost_or_doubled_whenever_memory_fails_during_a_resume(kind, latencies, step, gang):
-    """Outages that begin at each n-th cycle of a resume and last a cycle, a while or until the next command."""
+    """Outages that begin at each n-th cycle of a resume, and oftener at its end, and last a cycle, a while or until the
+    next command."""
     read_latency, write_latency = LATENCIES[latencies]
     machine, _ = filled(SMALL, kind, 0.0, drain=0, latency=read_latency, write_latency=write_latency)
     before = {t: machine.snapshot(t) for t in machine.tbs}
@@ -270,8 +273,7 @@ def test_no_tb_is_lost_or_doubled_whenever_memory_fails_during_a_resume(kind, la
         await away(ctx)
         error, _, whole = await machine.command(ctx, resume=1, kernel=0, gang=gang)
         assert error == CommandError.NONE
-        end = max(0, whole - 97), whole, max(16, step // 12)  # of the demotions
-        for moment in (*range(0, whole, step), *range(*end)):
+        for moment in (*range(0, whole, step), *range(max(0, whole - LAST), whole, max(16, step // 12))):
             for length in LENGTHS:
                 await away(ctx)
                 machine.memory.fail(KINDS[kind], machine.now + moment, length)
