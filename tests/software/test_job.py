@@ -87,10 +87,13 @@ def test_preemptions(load):
         patience = 300
         grace = "unlimited"
         restart = true
+        checkpoint = 20
         [[preempt.preempt]]
         at = 9
         mechanism = "live+cp"
         patience = "unlimited"
+        incremental = true
+        announced = 0
         """).preemptions
     assert (at.at, at.every, at.times, at.mechanism, at.other) == (0, 0, 1, Mechanism.OCCUPIED, "hostile")
     assert (series.at, series.every, series.times, series.other, series.size) == (50, 50, 0, "vecadd", "tiny")
@@ -98,6 +101,8 @@ def test_preemptions(load):
     assert [spec.patience for spec in (at, series, *series.nested)] == [None, None, 300, "unlimited"]
     assert [(spec.grace, spec.restart) for spec in (at, *series.nested)] == [
         (0, False), ("unlimited", True), (0, False)]
+    assert [(spec.checkpoint, spec.announced, spec.incremental) for spec in (at, *series.nested)] == [
+        (None, None, False), (20, None, False), (None, 0, True)]
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -159,6 +164,8 @@ def test_preemptions(load):
     (HEAD + "[[preempt]]\nat = 1\ngrace = -1", ["preempt 1", "'grace'", "0 to 4294967294", "-1"]),
     (HEAD + "[[preempt]]\nat = 1\ngrace = 'long'", ["'grace'", "'unlimited'", "'long'"]),
     (HEAD + "[[preempt]]\nat = 1\nrestart = 1", ["preempt 1", "'restart'"]),
+    (HEAD + "[[preempt]]\nat = 1\ncheckpoint = -1", ["preempt 1", "'checkpoint'", "-1"]),
+    (HEAD + "[[preempt]]\nat = 1\ncheckpoint = 1\nannounced = 1", ["preempt 1", "'announced'", "one of"]),
     (HEAD + "[[preempt]]\nat = 1\nwith = 'vecad'", ["'with'", "'vecadd'"]),
     (HEAD + "[[preempt]]\nat = 1\n[[preempt.preempt]]\natt = 1", ["preempt 1, preempt 1", "'att'", "'at'"]),
 ])

@@ -119,3 +119,53 @@ def test_what_the_machine_cannot_and_what_does_not_fit_a_base_is_refused(device)
         strict.preempt(work.launch)
         strict.resume(work.launch)
         work.finishes()
+
+
+def test_an_announced_preempt_finds_bases_of_what_has_not_ended(device):
+    work = Stirring(device, 12)
+    device.advance(200)
+    resident = device.resident_tbs(work.launch)
+    before = device.cycle
+    done = device.anticipate(work.launch, 1_000)
+    assert done.cycles == device.cycle - before >= 1_000 and len(done.checkpoints) == 1
+    assert [*done.saved] == resident and not done.spared, "nothing is known of how long they take"
+    report = device.preempt(work.launch, incremental=True)
+    assert report.tbs == len(resident) and all(tb.base is not None for tb in device.context(work.launch))
+    device.resume(work.launch)
+    work.finishes()
+
+
+def test_what_will_have_ended_is_left_to_end(device):
+    work = Uneven(device, 60)
+    while device.estimate(work.launch).tb_cycles is None:
+        device.advance(50)
+    done = device.anticipate(work.launch, 1_000_000)
+    assert work.launch.finished and not done.checkpoints and done.saved == done.spared == ()
+    assert done.cycles < 1_000_000
+    work.finishes()
+
+
+@pytest.mark.parametrize("settled", [20, 10**6])
+def test_a_thread_block_that_begins_later_is_saved_when_it_has_settled(device, settled):
+    work = Stirring(device, 40)
+    while (known := device.estimate(work.launch)).tb_cycles is None:
+        device.advance(50)
+    there = {tb.launch_id for tb in known.tbs}
+    done = device.anticipate(work.launch, int(known.tb_cycles * 1.2), settled=settled)
+    fresh = {*done.saved, *done.spared} - there
+    assert fresh and bool(fresh & {*done.saved}) is (settled == 20), done
+    assert device.preempt(work.launch, incremental=True)
+    device.resume(work.launch)
+    work.finishes()
+
+
+def test_wrong_announcements(device):
+    work = Stirring(device, 12)
+    for wrong in (-1, 1.5, "soon"):
+        with pytest.raises(DriverError, match="cycles must be"):
+            device.anticipate(work.launch, wrong)
+    with pytest.raises(DriverError, match="settled must be"):
+        device.anticipate(work.launch, 10, settled=-1)
+    assert device.anticipate(work.launch, 0).cycles < 200, "register accesses take time"
+    work.finishes()
+    assert device.anticipate(work.launch, 100).saved == ()

@@ -203,6 +203,31 @@ def test_grace_and_restart(job):
     assert refused.exit_code == 2 and "cannot begin anew: the atomic at" in refused.output
 
 
+def test_checkpoints_and_increments(job):
+    """From a job file and from the command line, which goes before."""
+    text = "[[preempt]]\nat = 500\ncheckpoint = 200\n[[preempt]]\nat = 900\nincremental = true\n"
+    given = (WINDOW_SUM, "--job", job(JOB + text), "--backend", "golden", "--mechanism", "occupied", "--json")
+    first, second = data(run(*given))["preemptions"]
+    (base,) = first["checkpoints"]
+    assert base["checkpoint"] and not base["incremental"] and base["tbs"] == first["preempt"]["tbs"] > 0
+    assert first["preempt"]["incremental"] and not first["preempt"]["checkpoint"]
+    assert first["preempt"]["registers"] < base["registers"]
+    assert not second["checkpoints"] and second["preempt"]["incremental"]
+    announced = data(run(*given, "--announced", "300"))["preemptions"]
+    assert [len(row["checkpoints"]) for row in announced] == [1, 1]
+    assert all(row["preempt"]["incremental"] for row in announced)
+    report = run("pathfinder", "--at", "900", "--checkpoint", "100", "--backend", "golden").output
+    assert "checkpoint before" in report and "base" in report
+    both = run("pathfinder", "--at", "900", "--checkpoint", "100", "--announced", "100", "--backend", "golden")
+    assert both.exit_code == 2 and "one of --checkpoint and --announced" in both.output
+
+
+def test_an_announcement_before_the_start_and_one_after_the_end(job):
+    text = "[[preempt]]\nat = 40\nannounced = 5000\n[[preempt]]\nat = 100000000\nannounced = 99999990\n"
+    result = data(run(WINDOW_SUM, "--job", job(JOB + text), "--backend", "golden", "--json"))
+    assert result["missed"] == [100_000_000] and len(result["preemptions"]) == 1
+
+
 def test_scramble_and_gang_reach_the_device(job, monkeypatch):
     told = []
     preempt, resume = Device.preempt, Device.resume

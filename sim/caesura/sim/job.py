@@ -50,15 +50,15 @@ class Preempted:
         Of the kernel that ran meanwhile.
     missed : list of int
         As in `JobResult`, of the kernel that ran meanwhile.
-    base : PreemptReport or None
-        Of the checkpoint before it.
+    bases : tuple of PreemptReport
+        Of the checkpoints before it.
     """
 
     spec: PreemptionSpec
     result: PreemptionResult
     nested: list[Preempted]
     missed: list[int]
-    base: PreemptReport | None = None
+    bases: tuple[PreemptReport, ...] = ()
 
     @property
     def correct(self) -> bool:
@@ -200,15 +200,16 @@ class _Runner:
 
         while due := plan.next():
             at, spec = due
-            base = None
-            if spec.checkpoint is not None:
-                own += ran(self.device.run(launch, min(max(at - spec.checkpoint - own, 0), self.left)))
-                base = self.device.checkpoint(launch, spec.mechanism, patience=spec.patience, scramble=spec.scramble,
-                                              max_cycles=self.left)
+            bases: tuple[PreemptReport, ...] = ()
+            if (before := spec.announced if spec.checkpoint is None else spec.checkpoint) is not None:
+                own += ran(self.device.run(launch, min(max(at - before - own, 0), self.left)))
+                bases = self._prepare(launch, spec, min(at - own, self.left))
+            if spec.announced is not None:
+                own += ran(0 if launch.finished else min(at - own, self.left))
             own += ran(self.device.run(launch, min(at - own, self.left)))
             if own < at or launch.finished:
                 break
-            preempted = self._preempt(launch, at, spec, base)
+            preempted = self._preempt(launch, at, spec, bases)
             if preempted.result.preempt is None:  # it finished before anything was saved
                 break
             done.append(preempted)
@@ -216,7 +217,16 @@ class _Runner:
         own += ran(self.device.wait(launch, self.left))
         return own, done, plan.missed()
 
-    def _preempt(self, launch: Launch, at: int, spec: PreemptionSpec, base: PreemptReport | None) -> Preempted:
+    def _prepare(self, launch: Launch, spec: PreemptionSpec, cycles: int) -> tuple[PreemptReport, ...]:
+        """Save bases before a preempt: one now, or those wanted in so many cycles."""
+        if spec.announced is not None:
+            return self.device.anticipate(launch, cycles, spec.mechanism, patience=spec.patience,
+                                          scramble=spec.scramble, max_cycles=self.left).checkpoints
+        report = self.device.checkpoint(launch, spec.mechanism, patience=spec.patience, scramble=spec.scramble,
+                                        max_cycles=self.left)
+        return (report,) if report else ()
+
+    def _preempt(self, launch: Launch, at: int, spec: PreemptionSpec, bases: tuple[PreemptReport, ...]) -> Preempted:
         nested: list[Preempted] = []
         missed: list[int] = []
 
@@ -231,9 +241,10 @@ class _Runner:
         kernel, job = self.others[_key(spec)]
         result = interrupt(self.device, launch, kernel, job, at, spec.mechanism, patience=spec.patience,
                            grace=spec.grace, restart=spec.restart,
-                           incremental=spec.incremental or spec.checkpoint is not None, scramble=spec.scramble,
+                           incremental=spec.incremental or spec.checkpoint is not None or spec.announced is not None,
+                           scramble=spec.scramble,
                            gang=spec.gang, max_cycles=self.left, progress=self.progress, drive=drive)
-        return Preempted(spec, result, nested, missed, base)
+        return Preempted(spec, result, nested, missed, bases)
 
 
 def _with_rest(preempted: Preempted, cycles: int) -> Preempted:
@@ -355,7 +366,7 @@ def _run(task: Task, others: Mapping[tuple, Work], device: Device, progress: Pro
 def _preempted_json(preempted: Preempted) -> dict:
     spec, row = preempted.spec, as_json(preempted.result)
     head = {"with": spec.other, "mechanism": spec.mechanism.label, "scramble": spec.scramble, "gang": spec.gang,
-            "checkpoint": report_json(preempted.base) if preempted.base else None}
+            "checkpoints": [report_json(base) for base in preempted.bases]}
     return head | row | {"correct": preempted.correct, "preemptions": [_preempted_json(p) for p in preempted.nested],
                          "missed": preempted.missed}
 

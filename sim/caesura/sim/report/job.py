@@ -65,7 +65,7 @@ def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
         (only,) = result.preemptions
         console.print(f"preempted by [bold]{escape(only.spec.other)}[/], mechanism "
                       f"[bold]{only.spec.mechanism.label}[/]\n")
-        print_phases(console, g, only.result, only.base)
+        print_phases(console, g, only.result, only.bases)
         for array, count in only.result.differences.items():
             verdict = f"[bold red]{count:,} elements wrong[/]" if count else "as expected"
             console.print(f"  {escape(array)}: {verdict}", soft_wrap=True)

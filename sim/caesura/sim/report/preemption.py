@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 
@@ -25,12 +27,12 @@ def _limit_row(limit: Limit | None) -> str:
     return f"bus {limit.bus_cycles:,.0f}, limit {limit.limit:,.0f}{others}: {verdict}"
 
 
-def _cycles(g: Geometry, result: PreemptionResult, base: PreemptReport | None) -> Table:
+def _cycles(g: Geometry, result: PreemptionResult, bases: Sequence[PreemptReport]) -> Table:
     saved, resumed = result.preempt, result.resume
     clock = f" at {g.clock_mhz:g} MHz" if g.clock_mhz else ""
     table = Table("phase", "cycles", f"against ({g.name}{clock})", box=None)
     assert saved is not None and resumed is not None
-    if base:
+    for base in bases:
         table.add_row("checkpoint before", _time(g, base.save_cycles), "")
     table.add_row("preempt requested at", f"{result.at:,}", "")
     if saved.grace:
@@ -45,13 +47,13 @@ def _cycles(g: Geometry, result: PreemptionResult, base: PreemptReport | None) -
     return table
 
 
-def _bytes(result: PreemptionResult, base: PreemptReport | None) -> Table:
+def _bytes(result: PreemptionResult, bases: Sequence[PreemptReport]) -> Table:
     saved = result.preempt
     assert saved is not None
     table = Table("context", "bytes", "of occupied", box=None)
     total = saved.data_bytes + saved.metadata_bytes
     table.add_row("occupied (registers, shared)", f"{saved.occupied_bytes:,}", "")
-    before = [("base", base.data_bytes + base.metadata_bytes)] if base else []
+    before = [("base", base.data_bytes + base.metadata_bytes) for base in bases]
     rows = (*before, ("live where the warps stood", result.live_bytes), ("written: data", saved.data_bytes),
             ("written: metadata", saved.metadata_bytes), ("written in all", total))
     for name, value in rows:
@@ -60,8 +62,8 @@ def _bytes(result: PreemptionResult, base: PreemptReport | None) -> Table:
     return table
 
 
-def print_phases(console: Console, g: Geometry, result: PreemptionResult, base: PreemptReport | None = None) -> None:
-    """Print the phases of a preemption with their limits, and its bytes; of the checkpoint before it too."""
-    console.print(_cycles(g, result, base))
+def print_phases(console: Console, g: Geometry, result: PreemptionResult, bases: Sequence[PreemptReport] = ()) -> None:
+    """Print the phases of a preemption with their limits, and its bytes; of the checkpoints before it too."""
+    console.print(_cycles(g, result, bases))
     console.print()
-    console.print(_bytes(result, base))
+    console.print(_bytes(result, bases))

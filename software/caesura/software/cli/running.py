@@ -62,7 +62,7 @@ class RunOptions:
     mechanism : str
     patience, grace : int or str
     restart, incremental, scramble, gang : bool
-    checkpoint : int
+    checkpoint, announced : int
     size, seed : str, int
         Of jobs of shipped kernels.
     geometry : Geometry
@@ -85,6 +85,7 @@ class RunOptions:
     restart: bool
     incremental: bool
     checkpoint: int | None
+    announced: int | None
     scramble: bool
     gang: bool
     size: str | None
@@ -104,8 +105,11 @@ class RunOptions:
         given: dict[str, Any] = {}
         if self.mechanism:
             given["mechanism"] = Mechanism.of(self.mechanism)
-        given |= {name: getattr(self, name) for name in ("patience", "grace", "checkpoint")
-                  if getattr(self, name) is not None}
+        given |= {name: getattr(self, name) for name in ("patience", "grace") if getattr(self, name) is not None}
+        if self.checkpoint is not None and self.announced is not None:
+            raise click.UsageError("give one of --checkpoint and --announced; the latter chooses when bases are saved")
+        if self.checkpoint is not None or self.announced is not None:
+            given |= {"checkpoint": self.checkpoint, "announced": self.announced}
         given |= {name: True for name in ("restart", "incremental", "scramble", "gang") if getattr(self, name)}
         if self.other:
             given |= {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1,
@@ -136,6 +140,8 @@ _OPTIONS: tuple[Callable, ...] = (
                  "written since is saved."),
     click.option("--checkpoint", type=click.IntRange(0), help="Save a base so many cycles before the SM is taken away, "
                  "then only what was written since."),
+    click.option("--announced", type=click.IntRange(0), help="The SM is known so many cycles before to be taken away: "
+                 "bases are saved of thread blocks that will not have ended by then."),
     click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits, and lanes "
                  "that have exited changed."),
     click.option("--gang", is_flag=True, help="TBs start together when all are back, rather than each when it is."),

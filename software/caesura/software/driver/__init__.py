@@ -5,10 +5,12 @@
     transport  <--  host_interface  <--  memory   <--  loaded    <--  launch     <--  module      <--  device
     the machine     registers            regions       code           launcher        preemption
                                          arrays        variables      events          simulated_time
+                                                                                      anticipation
 
 Imports go to the left only. A `Device` is one user of a machine: memory of its own, and kernels in it.
 """
 
+from .anticipation import Anticipation
 from .arrays import DeviceArray
 from .context import Contexts, StackEntry, TbContext, WarpContext
 from .device import Device
@@ -33,7 +35,7 @@ from .textures import Texture
 from .transport import Transport
 from .variables import Variable
 
-__all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "Estimate", "TbEstimate", "WarpState", "Module",
-           "Kernel", "DeviceArray", "Variable", "Texture", "Transport", "Contexts", "TbContext", "WarpContext",
+__all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "Anticipation", "Estimate", "TbEstimate", "WarpState",
+           "Module", "Kernel", "DeviceArray", "Variable", "Texture", "Transport", "Contexts", "TbContext", "WarpContext",
            "StackEntry", "DriverError", "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed",
            "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from caesura.hw.arch.context import Mechanism
 from caesura.software.compiler import CompileOptions, KernelImage, read_source
 
+from .anticipation import SETTLED_INSTRUCTIONS, Anticipation, Anticipator
 from .arguments import whole_number
 from .arrays import DeviceArray
 from .context import Contexts
@@ -71,6 +72,7 @@ class Device(LaunchingDevice):
         self._inspection = Inspection(self.host, self.launches)
         self._time = SimulatedTime(self.launcher, self._inspection)
         self._preemption = Preemption(self.launcher, self._time, self._inspection)
+        self._anticipator = Anticipator(self._preemption, self._time)
 
     def __repr__(self):
         what = f"{self.transport.name}, {self.geometry.name}, {self.transport.memory_bytes:,} bytes"
@@ -324,6 +326,33 @@ class Device(LaunchingDevice):
         """Ask for what `checkpoint` does, without waiting for it; `finish_preempt` does."""
         self._preemption.begin_preempt(launch, mechanism, patience=patience, tbs=tbs, scramble=scramble,
                                        checkpoint=True)
+
+    def anticipate(self, launch: Launch, cycles: int, mechanism: Mechanism | str = Mechanism.LIVE, *,
+                   patience: int | str | None = None, settled: int = SETTLED_INSTRUCTIONS, scramble: bool = False,
+                   max_cycles: int = DEFAULT_CYCLES) -> Anticipation:
+        """Let a launch run until a preempt is due that was announced, and save bases of the thread blocks that it will
+        find (PEP III-D): of those on the SM at once, of later ones when they have settled. A thread block that by its
+        estimate ends before, or in the time of a switch, is left to end. ``preempt(incremental=True)`` is to follow.
+
+        Parameters
+        ----------
+        launch : Launch
+        cycles : int
+            From now until the preempt; fewer pass if the launch finishes.
+        settled : int
+            Warp instructions that a thread block which began after the call has run before it is saved.
+        mechanism, patience, scramble
+            As of `preempt`.
+        max_cycles : int
+            Of each checkpoint.
+
+        Raises
+        ------
+        CommandRefused, CycleLimit, DriverError
+            As by `checkpoint` and `estimate`.
+        """
+        return self._anticipator.anticipate(launch, cycles, mechanism, patience=patience, settled=settled,
+                                            scramble=scramble, max_cycles=max_cycles)
 
     def resident_tbs(self, launch: Launch) -> list[int]:
         """Return the launch ids of the thread blocks of a launch that are on the SM, the oldest first. It takes the

@@ -25,7 +25,7 @@ _TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "ge
         "max_cycles")
 _RESULT = ("name", "expected", "atol", "rtol", "output")
 _PREEMPT = ("at", "every", "times", "mechanism", "with", "with_job", "size", "seed", "scramble", "gang", "patience",
-            "grace", "restart", "incremental", "checkpoint", "preempt")
+            "grace", "restart", "incremental", "checkpoint", "announced", "preempt")
 
 
 def _name(table: Table) -> str:
@@ -100,6 +100,8 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
         raise table.error("one of 'at' and 'every' is wanted")
     if "times" in table.data and "every" not in table.data:
         raise table.error("goes with 'every'", "times")
+    if "checkpoint" in table.data and "announced" in table.data:
+        raise table.error("is one of 'checkpoint' and 'announced'; the latter chooses when bases are saved", "announced")
     every = table.integer("every", 0, 1) if "every" in table.data else 0
     (other, job), inner = _other(table, within), table.tables("preempt", "preempt")
     mechanism = Mechanism.of(table.choice("mechanism", [m.label for m in Mechanism], "live"))
@@ -110,7 +112,7 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
         table.get("gang", bool, False), tuple(_preemption(t, within) for t in inner) if inner or job is None
         else job.preemptions, job, _patience(table, mechanism), _waiting(table, "grace"),
         table.get("restart", bool, False), table.get("incremental", bool, False),
-        table.integer("checkpoint", None, 0) if "checkpoint" in table.data else None)
+        *(table.integer(key, None, 0) if key in table.data else None for key in ("checkpoint", "announced")))
 
 
 def _patience(table: Table, mechanism: Mechanism) -> int | str | None:

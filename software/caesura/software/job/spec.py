@@ -80,6 +80,8 @@ class PreemptionSpec:
         As in `Device.preempt`.
     checkpoint : int or None
         A base is saved (`Device.checkpoint`) when the kernel has so many cycles to run to each request.
+    announced : int or None
+        Each request is announced so many cycles before (`Device.anticipate`); not with `checkpoint`.
     nested : tuple of PreemptionSpec
         Preemptions of the other kernel.
     """
@@ -100,6 +102,7 @@ class PreemptionSpec:
     restart: bool = False
     incremental: bool = False
     checkpoint: int | None = None
+    announced: int | None = None
 
 
 @dataclass(frozen=True)
