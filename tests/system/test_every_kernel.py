@@ -29,7 +29,7 @@ IN_TURN = list(zip(KERNELS, itertools.cycle(Mechanism), strict=False))
 
 @functools.lru_cache(maxsize=1)
 def campaign(name, geometry):
-    transport = RtlTransport(geometry, memory_bytes=4 << 20)
+    transport = RtlTransport(geometry, memory_bytes=8 << 20)
     transport.set_timing(MemoryTiming.of(geometry.replace(memory_latency=NEAR)))
     return Campaign(transport, shipped_work(name, geometry, "tiny"), Work(*hostile(geometry)), fill=True)
 

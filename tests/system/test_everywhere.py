@@ -44,6 +44,8 @@ LONGER = {"doubles": 4000, "atomics": 6000}
 """Two rounds of `doubles`, whose points are a division and a root apart; the lanes of `atomics` follow each other."""
 CHUNKS = 8
 SAMPLES = 5
+SINCE = 0, 1, 20, 75, 250, 600
+"""Cycles from a base to its increment."""
 
 
 def shipped(name, job):
@@ -90,7 +92,7 @@ _campaigns = {}
 def campaign(name, geometry=FULL):
     key = name, geometry.warps
     if key not in _campaigns:
-        transport = RtlTransport(geometry, memory_bytes=4 << 20)
+        transport = RtlTransport(geometry, memory_bytes=8 << 20)
         if geometry is SMALL_SM or name in FLOATS + UNITS:
             transport.set_timing(MemoryTiming.of(geometry.replace(memory_latency=NEAR)))
         _campaigns[key] = Campaign(transport, WORKS[name](), Work(*hostile(geometry)), fill=True)
@@ -106,6 +108,24 @@ def test_sampled_cycles(name, mechanism):
     assert saved > len(cycles) // (6 if name in UNITS else 2)
 
 
+@pytest.mark.parametrize("name, mechanism", quick(CASES, [
+    ("divergent", Mechanism.LIVE), ("barriers", Mechanism.LIVE_TB), ("random", Mechanism.OCCUPIED),
+    ("matmul", Mechanism.LIVE_CP), ("local", Mechanism.LIVE)]))
+def test_sampled_cycles_after_a_base(name, mechanism):
+    c = campaign(name)
+    cycles = range(11 * mechanism, c.cycles, c.cycles // SAMPLES)
+    saved = 0
+    for cycle, since in zip(cycles, SINCE, strict=False):
+        saved += totals(c.at_cycles(mechanism, [cycle], since=since))[1]
+    assert saved > (0 if name in UNITS else 2)
+
+
+@pytest.mark.parametrize("name, mechanism", quick(CASES, [("divergent", Mechanism.LIVE_CP)]))
+def test_periodic_bases_and_increments_terminate(name, mechanism):
+    (outcome,) = campaign(name).at_cycles(mechanism, [300], 400, since=90)
+    assert outcome.wrong_bytes == 0
+
+
 @pytest.mark.parametrize("name", quick(
     [name for name in WORKS if name not in FLOATS], WORKS.keys() - {"random", "routines", *UNITS}))
 def test_campaign_notices_liveness_that_is_wrong(name):
@@ -113,7 +133,7 @@ def test_campaign_notices_liveness_that_is_wrong(name):
     points = [k for k, word in enumerate(work.image.code) if decode(word).op.format is Format.L]
     code = tuple(word & ~((1 << LIVE_BITS) - 1) if k in points else word for k, word in enumerate(work.image.code))
     broken = Work(dataclasses.replace(work.image, code=code), work.job)
-    c = Campaign(RtlTransport(FULL, memory_bytes=4 << 20), broken, Work(*hostile(FULL)), fill=True)
+    c = Campaign(RtlTransport(FULL, memory_bytes=8 << 20), broken, Work(*hostile(FULL)), fill=True)
     c.max_cycles = 8 * c.cycles + 30_000  # one that does not end is wrong, too; the neighbour takes a while
     wrong = 0
     for cycle in range(c.cycles // 4, c.cycles, c.cycles // 8):
@@ -132,6 +152,15 @@ def test_every_cycle(name, mechanism, chunk):
     c = campaign(name, SMALL_SM)
     cycles = range(mechanism, c.cycles, len(Mechanism)) if name in UNITS else range(c.cycles)
     totals(c.at_cycles(mechanism, cycles[len(cycles) * chunk // CHUNKS:len(cycles) * (chunk + 1) // CHUNKS]))
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name, mechanism", CASES)
+def test_every_seventh_cycle_after_a_base(name, mechanism):
+    c = campaign(name, SMALL_SM)
+    for k, since in enumerate(SINCE):
+        totals(c.at_cycles(mechanism, range(7 * k + mechanism, c.cycles, 7 * len(SINCE)), since=since))
 
 
 @pytest.mark.parametrize("name, mechanism", QUICK)

@@ -36,8 +36,8 @@ CYCLES = 3_000_000
 
 def transports(g, traces):
     """Yield the RTL, and when `traces` has its trace the model that follows it."""
-    yield RtlTransport(g, memory_bytes=1 << 20, trace=True)
-    model = GoldenTransport(g, memory_bytes=1 << 20, trace=True)
+    yield RtlTransport(g, memory_bytes=4 << 20, trace=True)
+    model = GoldenTransport(g, memory_bytes=4 << 20, trace=True)
     model.follow(traces[0])
     yield model
 

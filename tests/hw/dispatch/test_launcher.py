@@ -35,7 +35,7 @@ def test_every_warp_is_initialised_before_the_start(name, stall):
                 mask = (1 << lanes) - 1
                 assert init == {"warp": tb["slots"][warp], "tb": tb["tb"], "kernel": tb["kernel"], "block_warp": warp,
                                 "base": tb["base"] + warp * tb["registers"], "registers": tb["registers"],
-                                "launched": mask, "live": mask, "waiting": 0, "barrier": 0, "live_vector": 0}
+                                "launched": mask, "live": mask, "waiting": 0, "barrier": 0, "live_vector": 0, "kept": 0}
                 done["inits"] += 1
 
     async def pushes(ctx):

@@ -229,5 +229,6 @@ def test_a_base_in_which_nothing_is_saved_is_refused():
     bench, _, expected = stopped_at(0)
     bench.command(Command.PREEMPT, 0, checkpoint=True, restart=True)
     assert bench.refusal() is CommandError.UNKNOWN
+    bench.set("event", refused=1)
     bench.finish(0)
     assert result(bench) == expected

@@ -304,7 +304,7 @@ def test_lanes_that_have_exited_do_not_count_and_come_back_inverted_with_scrambl
 
 def test_vector_bit_53_saves_the_rest():
     g = preset("gtx480")
-    bench = Bench(GoldenTransport(g, 1 << 17))
+    bench = Bench(GoldenTransport(g, 1 << 19))
     code = [word("mov.i", d=r, imm=r) for r in range(50, 64)]
     code += [word("pp", live=1 << LIVE_REST | 1 << 50), word("pp.div", live=0)]
     loaded = bench.load(0, KernelImage("k", (*code, word("exit")), 64), (1,), (32,))

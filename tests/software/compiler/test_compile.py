@@ -137,7 +137,7 @@ NAMES = ("cases", "nest", "collatz", "mixed", "bitonic", "scan", "multiply")
 @pytest.mark.parametrize("name", NAMES)
 def test_control_flow_of_nvcc(images, name):
     job = make_job(name)
-    device = open_device("golden", GEOMETRY, memory_bytes=1 << 20)
+    device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
     launch, arrays = start_job(device, device.load([images[name]])[name], job)
     device.wait(launch)
     assert not any(differences(job, arrays).values())
@@ -148,7 +148,7 @@ def test_control_flow_of_nvcc_survives_preemption(images, name):
     job = make_job(name)
     happened = 0
     for at in range(3, 900, 223):
-        device = open_device("golden", GEOMETRY, memory_bytes=1 << 21)
+        device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
         result = run_preemption(device, Work(images[name], job), Work(*hostile(GEOMETRY)), at, Mechanism.LIVE,
                                 scramble=True)
         assert result.correct, (at, result.differences)
@@ -160,7 +160,7 @@ def test_parameters_passed_by_value(images):
     image = images["by_value"]
     assert [(p.name[-1], p.type, p.offset, p.size) for p in image.parameters] == [("0", "b8", 0, 32),
                                                                                 ("1", "u64", 32, 8)]
-    device = open_device("golden", GEOMETRY, memory_bytes=1 << 20)
+    device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
     p = device.array(np.arange(32, dtype=np.int32) * 11)
     o = device.array(np.arange(128, dtype=np.int32))
     assert p.address is not None
@@ -189,7 +189,7 @@ def test_random_kernels_match_the_interpreter(seed):
     kernel = RandomKernel(seed, depth=2 + seed % 3, nested_leaves=seed % 2 == 0)
     image = compile_ptx(kernel.ptx, options=CompileOptions(interval=40))["random_kernel"]
     job = random_job(kernel)
-    device = open_device("golden", GEOMETRY, memory_bytes=1 << 20)
+    device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
     launch, arrays = start_job(device, device.load([image])["random_kernel"], job)
     device.wait(launch)
     assert not any(differences(job, arrays).values())
@@ -200,7 +200,7 @@ def test_random_kernels_survive_preemption(seed):
     kernel = RandomKernel(seed, depth=4, nested_leaves=True, statements=6)
     work = Work(compile_ptx(kernel.ptx)["random_kernel"], random_job(kernel))
     for at in range(20 + seed, 1500, 397):
-        device = open_device("golden", GEOMETRY, memory_bytes=1 << 21)
+        device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
         result = run_preemption(device, work, Work(*hostile(GEOMETRY)), at, Mechanism.LIVE, scramble=True)
         assert result.correct, (at, result.differences)
 

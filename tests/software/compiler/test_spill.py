@@ -107,7 +107,7 @@ def test_spilled_values_survive_preemption(seed):
     image = compiled(kernel.ptx, 9, interval=20)
     assert image.local_bytes > 0
     for at in range(30 + seed, 900, 317):
-        device = open_device("golden", GEOMETRY, memory_bytes=1 << 21)
+        device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
         result = run_preemption(device, Work(image, random_job(kernel)), Work(*hostile(GEOMETRY)), at, Mechanism.LIVE,
                                 scramble=True)
         assert result.correct, (at, result.differences)
@@ -149,7 +149,7 @@ def test_pairs_and_quads_of_doubles_under_divergence_and_guards(budget):
         result[thread, 1::2] = v[0::2]
     image = compiled(doubles_ptx(), budget)
     assert image.registers <= budget and (image.local_bytes > 0) == (budget < 50)
-    device = open_device("golden", GEOMETRY, memory_bytes=1 << 20)
+    device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
     out, source = device.array(np.zeros((32, DOUBLES))), device.array(values)
     device.wait(device.load([image])["doubles"]((1,), (32,), [out, source]))
     assert np.allclose(out.get(), result, rtol=1e-14, atol=0)
@@ -250,7 +250,7 @@ def test_many_predicates_in_few_registers():
         for k in range(14):
             value ^= (1 << k) * (k != thread)
         expected.append(value)
-    device = open_device("golden", GEOMETRY, memory_bytes=1 << 20)
+    device = open_device("golden", GEOMETRY, memory_bytes=1 << 22)
     out = device.array(np.zeros(32, np.uint32))
     device.wait(device.load([image])["flags"]((1,), (32,), [out]))
     assert out.get().tolist() == expected

@@ -45,6 +45,7 @@ class Warp:
     registers: int
     launched: int
     live_vector: int
+    kept: int
     pushes: list = field(default_factory=list)
     running: bool = False
     left: int = 0

@@ -39,8 +39,12 @@ def entry_of(machine: Machine, tb: int, side: int | None = None) -> dict[str, in
 
 
 def side_of(machine: Machine, tb: int) -> int:
-    """On which side the TB that was first in slot `tb` is saved; 0 if it is not."""
-    return int(machine.g.checkpoints and machine.memory.bytes[head_of(machine, tb, 1)] == State.COMPLETE)
+    """On which side the TB that was first in slot `tb` is saved, the later one of two; 0 if it is not."""
+    if not machine.g.checkpoints:
+        return 0
+    saved = [entry["generation"] if entry["state"] == State.COMPLETE else 0
+             for entry in (entry_of(machine, tb, side) for side in (0, 1))]
+    return int(saved[1] > saved[0])
 
 
 def head_of(machine: Machine, tb: int, side: int | None = None) -> int:
@@ -210,11 +214,12 @@ def expected_registers(mechanism: Mechanism, scramble: bool, registers: int, war
 
 
 def check_image(machine: Machine, tb: int, kernel: int, before: Snapshot, mechanism: Mechanism,
-                scramble: bool = False, side: int = 0, base: dict[str, int] | None = None,
+                scramble: bool = False, side: int | None = None, base: dict[str, int] | None = None,
                 state: State = State.COMPLETE) -> dict[str, int]:
     """Compare the image on a side of the TB that was first in slot `tb` with the snapshot `before`; one with a `base`,
     another's entry, is an increment."""
     g, k = machine.g, machine.kernels[kernel]
+    side = side_of(machine, tb) if side is None else side
     entry, records, lines = read_image(machine, tb, side)
     assert entry["state"] == state and entry["version"] == context.VERSION
     assert entry["geometry_hash"] == g.hash and entry["mechanism"] == mechanism

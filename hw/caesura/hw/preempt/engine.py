@@ -403,7 +403,8 @@ class PreemptEngine(wiring.Component):
         """All that a TB has on the SM is in its base."""
         if not self.geometry.checkpoints:
             return
-        valid, tb = preempt.clean.valid | resume.clean.valid, Signal.like(resume.clean.tb)
+        valid = preempt.clean.valid | resume.clean.valid
+        tb = Signal.like(resume.clean.tb)
         row = self.resident[tb]
         lines = self.core.shared.clean
         m.d.comb += [

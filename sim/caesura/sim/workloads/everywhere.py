@@ -207,21 +207,26 @@ class Campaign:
             return None
         return default_patience(self._launch, patience) if isinstance(patience, Fraction) else patience
 
-    def _interrupt(self, mechanism: Mechanism, patience: Patience) -> bool:
-        saved = self.device.preempt(self._launch, mechanism, patience=self._given(mechanism, patience), scramble=True,
-                                    max_cycles=self.max_cycles)
+    def _interrupt(self, mechanism: Mechanism, patience: Patience, since: int | None) -> bool:
+        given = self._given(mechanism, patience)
+        if since is not None:
+            self.device.checkpoint(self._launch, mechanism, patience=given, scramble=True, max_cycles=self.max_cycles)
+            self.device.run(self._launch, since)
+        saved = self.device.preempt(self._launch, mechanism, patience=given, incremental=since is not None,
+                                    scramble=True, max_cycles=self.max_cycles)
         self._run_neighbour()
         if saved:
             self.device.resume(self._launch, max_cycles=self.max_cycles)
         return saved is not None
 
-    def _run_to_the_end(self, mechanism: Mechanism, period: int | None, patience: Patience) -> tuple[int, int]:
+    def _run_to_the_end(self, mechanism: Mechanism, period: int | None, patience: Patience, since: int | None
+                        ) -> tuple[int, int]:
         """Preempt now and after each `period` cycles of running time; return how often, and how often it was saved."""
         requests = saved = 0
         while not self._launch.finished and (period or not requests):
             if requests == _MOST_REQUESTS:
                 raise AssertionError(f"no end after {requests} preemptions")
-            saved += self._interrupt(mechanism, patience)
+            saved += self._interrupt(mechanism, patience, since)
             requests += 1
             self.device.run(self._launch, period or self.max_cycles)
         self.device.wait(self._launch, self.max_cycles)
@@ -241,7 +246,7 @@ class Campaign:
         self._back(self._origin)
 
     def at_cycles(self, mechanism: Mechanism, cycles: Iterable[int], period: int | None = None,
-                  patience: Patience = UNLIMITED) -> Iterator[Outcome]:
+                  patience: Patience = UNLIMITED, since: int | None = None) -> Iterator[Outcome]:
         """Preempt at each of the given cycles (ascending), each time a run of its own, and yield what came of it.
 
         Parameters
@@ -253,6 +258,9 @@ class Campaign:
             Preempt every run again after each so many cycles of running time, until the kernel ends.
         patience : int or str, optional
             As of `Device.preempt`.
+        since : int, optional
+            A base is saved at the cycle (PEP III-C), the kernel runs on for so many, and only what it has written since
+            is saved.
 
         Raises
         ------
@@ -262,7 +270,7 @@ class Campaign:
             As of `Device.wait`.
         """
         for cycle in self._at_each(cycles):
-            requests, saved = self._run_to_the_end(mechanism, period, patience)
+            requests, saved = self._run_to_the_end(mechanism, period, patience, since)
             yield Outcome(cycle, requests, saved, self._wrong())
 
     def results(self, mechanism: Mechanism, cycles: Iterable[int], drive: Callable[[Launch], int] | None = None,
