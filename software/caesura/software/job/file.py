@@ -101,7 +101,8 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
     if "times" in table.data and "every" not in table.data:
         raise table.error("goes with 'every'", "times")
     if "checkpoint" in table.data and "announced" in table.data:
-        raise table.error("is one of 'checkpoint' and 'announced'; the latter chooses when bases are saved", "announced")
+        raise table.error("is one of 'checkpoint' and 'announced'; the latter chooses when bases are saved",
+                          "announced")
     every = table.integer("every", 0, 1) if "every" in table.data else 0
     (other, job), inner = _other(table, within), table.tables("preempt", "preempt")
     mechanism = Mechanism.of(table.choice("mechanism", [m.label for m in Mechanism], "live"))
