@@ -37,5 +37,5 @@ from .variables import Variable
 
 __all__ = ["Device", "Launch", "PreemptReport", "ResumeReport", "Anticipation", "Estimate", "TbEstimate", "WarpState",
            "Module", "Kernel", "DeviceArray", "Variable", "Texture", "Transport", "Contexts", "TbContext",
-           "WarpContext", "StackEntry", "DriverError", "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError", "Closed",
-           "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
+           "WarpContext", "StackEntry", "DriverError", "LaunchError", "NoSuchKernel", "OutOfMemory", "ContextError",
+           "Closed", "CommandRefused", "CycleLimit", "KernelFault", "FaultRecord"]
