@@ -201,11 +201,10 @@ class _Runner:
         while due := plan.next():
             at, spec = due
             bases: tuple[PreemptReport, ...] = ()
-            if (before := spec.announced if spec.checkpoint is None else spec.checkpoint) is not None:
-                own += ran(self.device.run(launch, min(max(at - before - own, 0), self.left)))
-                bases = self._prepare(launch, spec, min(at - own, self.left))
-            if spec.announced is not None:
-                own += ran(0 if launch.finished else min(at - own, self.left))
+            if spec.lead is not None:
+                own += ran(self.device.run(launch, min(max(at - spec.lead - own, 0), self.left)))
+                bases, passed = self._prepare(launch, spec, min(at - own, self.left))
+                own += ran(passed)
             own += ran(self.device.run(launch, min(at - own, self.left)))
             if own < at or launch.finished:
                 break
@@ -217,14 +216,16 @@ class _Runner:
         own += ran(self.device.wait(launch, self.left))
         return own, done, plan.missed()
 
-    def _prepare(self, launch: Launch, spec: PreemptionSpec, cycles: int) -> tuple[PreemptReport, ...]:
-        """Save bases before a preempt: one now, or those wanted in so many cycles."""
+    def _prepare(self, launch: Launch, spec: PreemptionSpec, cycles: int) -> tuple[tuple[PreemptReport, ...], int]:
+        """Save bases before a preempt: one now, or those wanted in so many cycles; return them, and the cycles that the
+        kernel has run meanwhile."""
         if spec.announced is not None:
-            return self.device.anticipate(launch, cycles, spec.mechanism, patience=spec.patience,
-                                          scramble=spec.scramble, max_cycles=self.left).checkpoints
+            done = self.device.anticipate(launch, cycles, spec.mechanism, patience=spec.patience,
+                                          scramble=spec.scramble, max_cycles=self.left)
+            return done.checkpoints, 0 if launch.finished else cycles
         report = self.device.checkpoint(launch, spec.mechanism, patience=spec.patience, scramble=spec.scramble,
                                         max_cycles=self.left)
-        return (report,) if report else ()
+        return (report,) if report else (), 0
 
     def _preempt(self, launch: Launch, at: int, spec: PreemptionSpec, bases: tuple[PreemptReport, ...]) -> Preempted:
         nested: list[Preempted] = []
@@ -241,8 +242,7 @@ class _Runner:
         kernel, job = self.others[_key(spec)]
         result = interrupt(self.device, launch, kernel, job, at, spec.mechanism, patience=spec.patience,
                            grace=spec.grace, restart=spec.restart,
-                           incremental=spec.incremental or spec.checkpoint is not None or spec.announced is not None,
-                           scramble=spec.scramble,
+                           incremental=spec.incremental or spec.lead is not None, scramble=spec.scramble,
                            gang=spec.gang, max_cycles=self.left, progress=self.progress, drive=drive)
         return Preempted(spec, result, nested, missed, bases)
 

@@ -104,6 +104,11 @@ class PreemptionSpec:
     checkpoint: int | None = None
     announced: int | None = None
 
+    @property
+    def lead(self) -> int | None:
+        """Cycles of the kernel between what is done for a request beforehand and the request; None without."""
+        return self.announced if self.checkpoint is None else self.checkpoint
+
 
 @dataclass(frozen=True)
 class JobFile:
