@@ -7,8 +7,8 @@ import pytest
 
 from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import preset
+from caesura.hw.arch.room import first_fit
 from caesura.hw.dispatch.admission import Admission
-from caesura.hw.dispatch.allocator import first_fit
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 

@@ -5,7 +5,8 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from caesura.hw.dispatch.allocator import AllocationTable, first_fit
+from caesura.hw.arch.room import first_fit
+from caesura.hw.dispatch.allocator import AllocationTable
 
 
 def test_first_fit_takes_the_lowest_hole():

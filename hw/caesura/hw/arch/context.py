@@ -54,6 +54,19 @@ checksums. A base is `State.BASE`, if it was saved while its TB ran on, or `Stat
 TB has been resumed from it; its checksum is the one that it was written with, as `State.COMPLETE`
 in the second case. No increment is the base of another.
 
+What stays
+----------
+(Lin et al. III-A, Fig. 4.) On a machine with `Geometry.in_place` the registers of a TB may stay on
+the SM when it is preempted, and so may its shared memory. Its image then says `registers_stay` or
+`lines_stay` and has everything else: it is neither increment nor base, its encoding table has no
+registers, or its bitmap no lines. When what stays is *evicted*, it is written as a second image,
+on the other side, that *completes* the first: its state is `State.BASE`, its `base_crc` the
+checksum of the first one's entry, it says what the first one says, and of each of the same warps
+its record has the registers that were to be saved, and nothing of its state: all lanes are live,
+the stack is one entry deep, at PC 0. Launch id, place in the grid and local memory of its entry are
+0. A resume takes registers and lines of the second image first, then the first one, as it takes a
+base and its increment. Neither is the base of an increment.
+
 Commit protocol
 ---------------
 The entry of a TB on the SM is never one that the machine has committed, so a save can begin with
@@ -228,7 +241,8 @@ CCB_ENTRY = data.StructLayout({
     "launch_id": 32,                                        # word 6: linear TB index
     "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16,            # words 7 and 8
     "live_warps": 32,                                       # word 9: bit per warp of the TB
-    "mechanism": 8, "incremental": 8, "registers": 8, "warps": 8,  # word 10
+    "mechanism": 8, "incremental": 1, "registers_stay": 1,  # word 10
+    "lines_stay": 1, "none": 5, "registers": 8, "warps": 8,
     "local_base": 32,                                       # word 11: the TB's region, 0 if none
     "geometry_hash": 32,                                    # word 12
     "generation": 32,                                       # word 13: the preempt that wrote it

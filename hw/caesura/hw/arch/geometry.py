@@ -117,6 +117,8 @@ class Geometry:
         It is counted what TBs take, for estimates.
     checkpoints : bool
         TBs can be saved as a base and run on; a later preempt saves what has changed since.
+    in_place : bool
+        Registers and shared memory of a preempted TB can stay on the SM. Needs `checkpoints`.
     """
 
     name: str
@@ -149,6 +151,7 @@ class Geometry:
     restart: bool = True
     profile: bool = True
     checkpoints: bool = True
+    in_place: bool = False
 
     def __post_init__(self):
         def check(condition: bool, text: str):
@@ -197,6 +200,9 @@ class Geometry:
             count = getattr(self, name)
             check(_is_power_of_two(count) and count <= self.lanes,
                   f"{name} must be a power of two of at most lanes, not {count}")
+        check(self.checkpoints or not self.in_place,
+              "in_place = true needs checkpoints = true: what leaves the SM later stands on the "
+              "other side of a context")
 
     @property
     def beats(self) -> int:

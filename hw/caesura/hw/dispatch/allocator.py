@@ -1,7 +1,5 @@
 """Allocation table: contiguous ranges of a resource, found first-fit (Lin et al. Fig. 4)."""
 
-from collections.abc import Iterable
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -9,23 +7,13 @@ from amaranth.lib.wiring import In, Out
 from ..interfaces.payloads import below
 from ..lib.bits import lowest, select
 
-__all__ = ["AllocationTable", "allocation", "first_fit"]
+__all__ = ["AllocationTable", "allocation"]
 
 
 def allocation(capacity: int, owners: int) -> data.StructLayout:
     """One entry: an owner's range of a resource with `capacity` units."""
     units = range(capacity + 1)
     return data.StructLayout({"valid": 1, "owner": below(owners), "start": units, "size": units})
-
-
-def first_fit(capacity: int, ranges: Iterable[tuple[int, int]], size: int) -> int | None:
-    """Return the lowest start at which `size` units fit between the (start, size) `ranges`,
-    None if nowhere."""
-    start = 0
-    for begin, length in sorted(ranges):
-        if begin < start + size and start < begin + length:
-            start = begin + length
-    return start if start + size <= capacity else None
 
 
 class AllocationTable(wiring.Component):
