@@ -166,7 +166,7 @@ class ControlUnit(wiring.Component):
             registers.write_data.eq(host.write_data), host.read_data.eq(registers.read_data),
             host.interrupt.eq(registers.interrupt), commands.command.eq(registers.command),
             *(getattr(commands, name).eq(getattr(registers, name))
-              for name in ("patience", "grace", "spared")),
+              for name in ("patience", "grace", "spared", "newcomer")),
             table.write.eq(registers.table_write), table.select.eq(registers.table_select),
             registers.table_data.eq(table.read_data),
             table.param_select.eq(self.parameters.select),
@@ -243,10 +243,14 @@ class ControlUnit(wiring.Component):
         wiring.connect(m, engine.admit, admission.admit)
         m.d.comb += [
             commands.result.eq(engine.result), commands.saved.eq(engine.kept),
-            commands.flushing.eq(engine.flushing), commands.room.eq(completion.remove.any()),
+            commands.flushing.eq(engine.flushing), commands.room.eq(
+                completion.remove.any()
+                | (engine.staying.release.any() if self.geometry.in_place else 0)),
             engine.withdraw.eq(commands.withdraw), engine.cancel.eq(commands.cancel),
             engine.hasten.eq(commands.hasten), engine.start.eq(commands.start),
-            completion.discard.eq(commands.discard),
+            completion.discard.eq(commands.discard), engine.discard.eq(commands.discard),
+            commands.staying.eq(engine.staying), admission.staying.eq(engine.staying),
+            commands.evict.eq(admission.evict),
             completion.claim.eq(engine.claim), completion.release.eq(engine.release),
             engine.admitted.eq(admission.admitted),
             engine.kernels.eq(self.kernels), engine.resident.eq(completion.resident),
@@ -279,6 +283,10 @@ class ControlUnit(wiring.Component):
                          values[f"kernel[{k}].launched"].value.eq(grid.launched[k]),
                          values[f"kernel[{k}].completed"].value.eq(completion.completed[k]),
                          values[f"kernel[{k}].faults"].value.eq(faults.faults[k])]
+            if self.geometry.in_place:
+                m.d.comb += [values[f"kernel[{k}].registers_stay"].value.eq(
+                                 commands.staying.registers[k]),
+                             values[f"kernel[{k}].lines_stay"].value.eq(commands.staying.lines[k])]
 
     def _profile(self, m: Module, values, tb_table, completion, faults, commands, engine):
         """What TBs take."""

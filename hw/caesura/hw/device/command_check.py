@@ -27,6 +27,8 @@ class CommandCheck(wiring.Component):
     states : array of KernelState, in
     present : Signal(kernel_slots), in
         Vector: a TB of the kernel is on the SM.
+    stays : Signal(kernel_slots), in
+        Vector: something of preempted TBs of the kernel is.
     error : CommandError, out
         `NONE` if it is taken.
     accepted, refused : Signal(1), out
@@ -40,6 +42,7 @@ class CommandCheck(wiring.Component):
     kernels: data.View
     states: data.View
     present: Signal
+    stays: Signal
     error: Signal
     accepted: Signal
     refused: Signal
@@ -51,7 +54,7 @@ class CommandCheck(wiring.Component):
             "command": In(command_write()), "grace": In(32),
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "states": In(data.ArrayLayout(KernelState, g.kernel_slots)),
-            "present": In(g.kernel_slots),
+            "present": In(g.kernel_slots), "stays": In(g.kernel_slots),
             "error": Out(CommandError), "accepted": Out(1), "refused": Out(1),
             "size": Out(footprint(g)),
         })
@@ -94,6 +97,9 @@ class CommandCheck(wiring.Component):
                         Mux(fits, CommandError.NONE, CommandError.TOO_LARGE))
         if op == Command.PREEMPT:
             here = self.present.bit_select(command.kernel, 1)
+            if self.geometry.in_place:  # it is to be evicted
+                here |= (self.stays.bit_select(command.kernel, 1) & ~command.in_place
+                         & ~command.checkpoint)
             with m.If((state == KernelState.PREEMPTED) & ~here):
                 m.d.comb += self.error.eq(CommandError.NOT_RUNNING)
             strange = command.mechanism > max(mechanisms_of(self.geometry))
@@ -105,5 +111,10 @@ class CommandCheck(wiring.Component):
                 strange |= command.checkpoint & command.restart  # a base without anything in it
             else:
                 strange |= command.checkpoint | command.incremental
+            if self.geometry.in_place:
+                strange |= command.in_place & (command.restart | command.checkpoint
+                                               | command.incremental)
+            else:
+                strange |= command.in_place
             with m.If(strange):
                 m.d.comb += self.error.eq(CommandError.UNKNOWN)

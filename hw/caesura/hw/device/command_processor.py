@@ -7,14 +7,16 @@ from amaranth.lib.wiring import In, Out
 from ..arch.commands import BUSY_STATES, Command, KernelState
 from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
+from ..arch.registers import register_map
 from ..dispatch.footprint import footprint
 from ..interfaces.payloads import below, kernel_info
 from ..interfaces.preemption import command as engine_command
 from ..interfaces.preemption import engine_result
+from ..interfaces.staying import staying_report
 from .command_check import CommandCheck
 from .engine_queue import EngineQueue
 from .kernel_slot import KernelSlot
-from .register_block import command_write
+from .register_block import command_write, register_layout
 
 __all__ = ["CommandProcessor"]
 
@@ -43,14 +45,20 @@ class CommandProcessor(wiring.Component):
     it has saved is resumed. A preempt of a kernel that is resuming withdraws the resume first: TBs
     that have their room come back, and are saved again.
 
+    What has stayed on the SM of preempted TBs is evicted between commands when it is in the way of
+    others, without a change of its kernel's state; all of it by a preempt that is not in place,
+    which is taken for that even if no TB of the kernel is on the SM.
+
     A killed kernel is idle, and its slot and its memory are free, when its TBs have left the table
     and memory has answered everything that was asked on its behalf.
 
     Attributes
     ----------
     command : command_write, in
-    patience, grace, spared : Signal(32), in
+    patience, grace, spared : Signal(32), in; newcomer : struct, in
         The registers of these names, taken with a preempt.
+    evict : Signal(tb_slots), in; staying : staying_report, in
+        Rows of the staying table that are in the way; the table.
     kernels : array of kernel_info, in
     done : Signal(kernel_slots), in
         Vector: every TB of the kernel has been launched and completed.
@@ -100,6 +108,9 @@ class CommandProcessor(wiring.Component):
     patience: Signal
     grace: Signal
     spared: Signal
+    newcomer: data.View
+    evict: Signal
+    staying: data.View
     kernels: data.View
     done: Signal
     present: Signal
@@ -136,7 +147,8 @@ class CommandProcessor(wiring.Component):
         slots = g.kernel_slots
         super().__init__({
             "command": In(command_write()), "patience": In(32), "grace": In(32),
-            "spared": In(32),
+            "spared": In(32), "newcomer": In(register_layout(register_map()["newcomer"])),
+            "evict": In(g.tb_slots), "staying": In(staying_report(g)),
             "kernels": In(data.ArrayLayout(kernel_info(g), slots)),
             "done": In(slots), "present": In(slots), "saved": In(slots),
             "running": In(data.ArrayLayout(g.tb_slots, slots)),
@@ -168,13 +180,15 @@ class CommandProcessor(wiring.Component):
         waiting = Cat(slot.wants for slot in slots).any()  # for room
         m.d.comb += [
             check.command.eq(command), check.grace.eq(self.grace), check.kernels.eq(self.kernels),
+            check.stays.eq(Cat((self.staying.registers[k] | self.staying.lines[k]).any()
+                               for k in range(g.kernel_slots)) if g.in_place else 0),
             check.states.eq(self.states), check.present.eq(self.present),
             self.refused.eq(check.refused), launching.eq(
                 self.launching.valid << self.launching.kernel),
             self.busy.eq(Cat(slot.state == each for slot in slots for each in BUSY_STATES).any()),
             self.withdraw.eq(withdrawn), self.hasten.eq(Cat(
                 slot.hasty & slot.mine for slot in slots).any()),
-            self.cancel.eq(queue.held & (queue.mine & self.kill).any()),
+            self.cancel.eq(queue.held & ((queue.mine | queue.evicts) & self.kill).any()),
             self.invalidate.eq(check.accepted & ((command.op == Command.START)
                                                  | (command.op == Command.RESUME))),
         ]
@@ -186,7 +200,7 @@ class CommandProcessor(wiring.Component):
             self._slot(m, k, slot, check, queue, ended, withdrawn, launching[k])
             m.d.comb += [self.eligible[k].eq((slot.state == KernelState.RUNNING) & ~waiting),
                          self.discard[k].eq(self.kill[k] & ~launching[k]
-                                            & (~slot.mine | self.flushing))]
+                                            & (~slot.mine & ~slot.evicting | self.flushing))]
             with m.If(self.start[k]):
                 m.d.sync += self.footprints[k].eq(check.size)
         m.d.comb += [getattr(self, event).eq(Cat(getattr(slot, event) for slot in slots).any())
@@ -202,7 +216,7 @@ class CommandProcessor(wiring.Component):
             write.kernel.eq(command.kernel),
             *(write.parameters[name].eq(command[name])
               for name in ("mechanism", "scramble", "gang", "restart", "checkpoint",
-                           "incremental")),
+                           "incremental", "in_place")),
             write.parameters.patience.eq(self.patience), write.grace.eq(self.grace),
             write.parameters.spared.eq(self.spared),
             queue.graceful.eq(Cat(slot.graceful for slot in slots)),
@@ -213,6 +227,10 @@ class CommandProcessor(wiring.Component):
             queue.first.eq(Cat(slot.first for slot in slots)),
             queue.launching.eq(launching), queue.room.eq(self.room),
         ]
+        if self.geometry.in_place:
+            m.d.comb += [queue.evict.eq(self.evict), queue.staying.eq(self.staying),
+                         write.parameters.newcomer.eq(self.newcomer.kernel),
+                         write.parameters.newcomer_tbs.eq(self.newcomer.tbs)]
 
     def _conclude(self, m, check, queue, ended, withdrawn):
         """End the engine's command: a preempt when its TBs have left, which the engine waits for if
@@ -222,7 +240,8 @@ class CommandProcessor(wiring.Component):
         result = Signal(engine_result())
         mine = queue.mine.bit_select(self.command.kernel, 1)
         comes = check.accepted & mine
-        left = (queue.resume | queue.partial | (result.error != CommandError.NONE) | withdrawn
+        left = (queue.resume | queue.evicts.any() | queue.partial
+                | (result.error != CommandError.NONE) | withdrawn
                 | self.cancel | ~self.present.bit_select(queue.kernel, 1))
         with m.If(self.result.valid):
             m.d.sync += [concluding.eq(1), result.eq(self.result)]
@@ -230,7 +249,8 @@ class CommandProcessor(wiring.Component):
         # since must not wait for some.
         m.d.comb += [ended.eq(result), ended.valid.eq(concluding & left & ~comes),
                      queue.ended.valid.eq(ended.valid),
-                     queue.ended.left.eq(result.left & ~withdrawn)]
+                     queue.ended.left.eq(result.left & ~withdrawn),
+                     queue.ended.failed.eq(result.error != CommandError.NONE)]
         with m.If(ended.valid):
             m.d.sync += [concluding.eq(0), withdrawn.eq(0)]
         with m.Elif(comes & ((self.command.op == Command.PREEMPT)
@@ -244,7 +264,7 @@ class CommandProcessor(wiring.Component):
                 check.accepted & (self.command.op == op) & (self.command.kernel == k))
         m.d.comb += [
             slot.mine.eq(queue.mine[k]), slot.resuming.eq(queue.resume),
-            slot.withdrawn.eq(withdrawn),
+            slot.withdrawn.eq(withdrawn), slot.evicting.eq(queue.evicts[k]),
             slot.taken.eq(queue.taken[k] & ~queue.engine.payload.resume),
             slot.ended.eq(ended), slot.ended.valid.eq(ended.valid & queue.mine[k]),
             slot.done.eq(self.done[k]), slot.present.eq(self.present[k]),

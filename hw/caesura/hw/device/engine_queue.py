@@ -1,4 +1,5 @@
-"""The engine queue: which kernel's preempt or resume the preemption engine gets next."""
+"""The engine queue: which kernel's preempt or resume, or which eviction, the preemption engine
+gets next."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -8,10 +9,14 @@ from amaranth.lib.wiring import In, Out
 from ..arch.geometry import Geometry
 from ..interfaces.payloads import below
 from ..interfaces.preemption import command, command_parameters
-from ..lib.bits import one_hot
+from ..interfaces.staying import staying_report
+from ..lib.bits import lowest_number, one_hot
 from ..lib.vectors import RoundRobin
 
 __all__ = ["EngineQueue"]
+
+EVICT_AGAIN_CYCLES = 256
+"""Cycles after which an eviction that memory has refused is tried again."""
 
 
 class EngineQueue(wiring.Component):
@@ -21,6 +26,12 @@ class EngineQueue(wiring.Component):
     something was left behind gets another pass once a TB has left the SM, so that the engine is
     never held by a resume that waits, and a preempt that makes room comes through. A preempt waits
     until no TB of its kernel is half launched, and none has grace any more.
+
+    Parameters
+    ----------
+    g : Geometry
+
+    Evictions go first: what waits for room waits for them.
 
     Parameters
     ----------
@@ -44,7 +55,9 @@ class EngineQueue(wiring.Component):
         Vector: kernels whose resume begins: the next pass is its first.
     engine : stream of preemption.command, out
         Valid only while nothing is `held`.
-    ended : In(valid, left)
+    evict : Signal(tb_slots), in; staying : staying_report, in
+        Vector: rows of the staying table that are in the way of a TB; the table.
+    ended : In(valid, left, failed)
         The command in hand has ended; `left`: its pass has left TBs behind for want of room.
     taken : Signal(kernel_slots), out
         Vector: the command of this kernel is handed over in this cycle.
@@ -54,6 +67,8 @@ class EngineQueue(wiring.Component):
         Whose, and which, while `held`; TBs stay on the SM when it has ended.
     mine : Signal(kernel_slots), out
         Vector: the kernel whose command the engine has, or is given in this cycle.
+    evicts : Signal(kernel_slots), out
+        Likewise the kernel of which something is evicted; that is no command of its.
     """
 
     write: data.View
@@ -66,6 +81,8 @@ class EngineQueue(wiring.Component):
     room: Signal
     first: Signal
     engine: stream.Interface
+    evict: Signal
+    staying: data.View
     ended: data.View
     taken: Signal
     held: Signal
@@ -73,6 +90,7 @@ class EngineQueue(wiring.Component):
     resume: Signal
     partial: Signal
     mine: Signal
+    evicts: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -85,9 +103,11 @@ class EngineQueue(wiring.Component):
                for name in ("preempts", "resumes", "adopts", "launching", "graceful", "first")},
             "grace_left": In(data.ArrayLayout(32, g.kernel_slots)),
             "room": In(1), "engine": Out(stream.Signature(command(g))),
-            "ended": In(data.StructLayout({"valid": 1, "left": 1})),
+            "evict": In(g.tb_slots), "staying": In(staying_report(g)),
+            "ended": In(data.StructLayout({"valid": 1, "left": 1, "failed": 1})),
             "taken": Out(g.kernel_slots), "held": Out(1), "kernel": Out(kernel),
             "resume": Out(1), "partial": Out(1), "mine": Out(g.kernel_slots),
+            "evicts": Out(g.kernel_slots),
         })
 
     def elaborate(self, platform):
@@ -123,8 +143,10 @@ class EngineQueue(wiring.Component):
             *(offered[name].eq(load.data.parameters[name])
               for name in parameters_of.members),
             self.taken.eq(Mux(go, turns.grant, 0)),
-            self.mine.eq(Mux(self.held, one_hot(self.kernel, slots), self.taken)),
+            self.mine.eq(Mux(self.held, one_hot(self.kernel, slots) & ~self.evicts, self.taken)),
         ]
+        if self.geometry.in_place:
+            self._evict(m, turns, offered)
         if self.geometry.grace:
             m.d.comb += [store.data.grace.eq(self.write.grace),
                          offered.grace_used.eq(load.data.grace - self.grace_left[turns.index])]
@@ -142,3 +164,32 @@ class EngineQueue(wiring.Component):
             m.d.sync += tried.eq(tried & ~self.first)
         m.d.sync += begun.eq((begun | Mux(offered.resume, self.taken, 0)) & ~self.first)
         return m
+
+    def _evict(self, m, turns, offered):
+        """Offer the lowest row that is to be evicted, before anything else."""
+        g = self.geometry
+        chosen = Signal(below(g.tb_slots))
+        wanted = Signal()
+        pause = Signal(range(EVICT_AGAIN_CYCLES))
+        begun = Signal(g.kernel_slots)
+        there = self.evict & self.staying.evictable
+        m.d.comb += [
+            chosen.eq(lowest_number(there)),
+            wanted.eq(there.any() & (pause == 0) & ~self.held), self.evicts.eq(begun),
+        ]
+        with m.If(wanted):
+            m.d.comb += [
+                turns.requests.eq(0), self.engine.valid.eq(1), offered.evict.eq(1),
+                offered.staying.eq(chosen), offered.resume.eq(0), offered.adopt.eq(0),
+                offered.kernel.eq(self.staying.rows[chosen].what.kernel),
+                offered.spared.eq(~0),
+            ]
+            with m.If(self.engine.ready):
+                m.d.comb += self.evicts.eq(one_hot(offered.kernel, g.kernel_slots))
+                m.d.sync += [self.held.eq(1), self.kernel.eq(offered.kernel), self.resume.eq(0),
+                             begun.eq(self.evicts)]
+        m.d.sync += pause.eq(Mux(pause == 0, 0, pause - 1))
+        with m.If(self.ended.valid):
+            m.d.sync += begun.eq(0)
+            with m.If(begun.any() & self.ended.failed):
+                m.d.sync += pause.eq(EVICT_AGAIN_CYCLES - 1)

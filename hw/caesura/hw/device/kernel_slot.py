@@ -32,6 +32,8 @@ class KernelSlot(wiring.Component):
     mine, resuming, withdrawn : Signal, in
         The engine has a command of this kernel, or gets it in this cycle; it is a pass of a
         resume; it was withdrawn.
+    evicting : Signal, in
+        The engine writes what has stayed of a TB of this kernel.
     taken : Signal, in
         The engine gets the preempt in this cycle.
     ended : engine_result, in
@@ -63,6 +65,7 @@ class KernelSlot(wiring.Component):
     mine: Signal
     resuming: Signal
     withdrawn: Signal
+    evicting: Signal
     taken: Signal
     ended: data.View
     done: Signal
@@ -93,7 +96,7 @@ class KernelSlot(wiring.Component):
         self.geometry = g
         self.others = Signal()  # TBs run on that the last preempt has spared
         self.keeps = Signal()  # the last preempt is a checkpoint
-        inputs = ("mine", "resuming", "withdrawn", "taken", "done", "present", "saved",
+        inputs = ("mine", "resuming", "withdrawn", "evicting", "taken", "done", "present", "saved",
                   "launching", "outstanding")
         outputs = ("waits", "wants", "adopts", "hasty", "graceful", "first", "finished",
                    "preempted", "resumed", "killed", "adopted")
@@ -148,7 +151,7 @@ class KernelSlot(wiring.Component):
                      | (state == KernelState.PREEMPTED) & self.others) & self.done):
             self._finish(m)
         with m.Elif((state == KernelState.KILLING) & ~self.present & ~self.mine & ~self.launching
-                    & ~self.outstanding):
+                    & ~self.evicting & ~self.outstanding):
             m.d.sync += state.eq(KernelState.IDLE)
             m.d.comb += self.killed.eq(1)
         return m

@@ -75,6 +75,8 @@ class RegisterBlock(wiring.Component):
         The inspect register.
     patience, grace, spared : Signal(32), out
         What a preempt is given.
+    newcomer : struct, out
+        For whom an in-place preempt makes room.
     bus_share : struct, out
         The guaranteed share of save and restore.
     event_set : struct, in
@@ -96,6 +98,7 @@ class RegisterBlock(wiring.Component):
     patience: Signal
     grace: Signal
     spared: Signal
+    newcomer: data.View
     bus_share: data.View
     event_set: data.View
     event: data.View
@@ -122,6 +125,7 @@ class RegisterBlock(wiring.Component):
             "patience": Out(
                 32, init=registers["patience"].reset),  # pyright: ignore[reportCallIssue]
             "grace": Out(32), "spared": Out(32),
+            "newcomer": Out(register_layout(registers["newcomer"])),
             "bus_share": Out(
                 register_layout(registers["bus_share"]),
                 init={f.name: f.reset for f in shares}),  # pyright: ignore[reportCallIssue]
@@ -144,7 +148,8 @@ class RegisterBlock(wiring.Component):
         for field in registers["command"].fields.values():
             m.d.comb += self.command[field.name].eq(self.write_data[field.low:field.low
                                                                               + field.width])
-        for path in ("inspect", "patience", "grace", "spared", "bus_share"):
+        newcomer = ("newcomer",) if self.geometry.in_place else ()
+        for path in ("inspect", "patience", "grace", "spared", "bus_share", *newcomer):
             with m.If(written(path)):
                 m.d.sync += getattr(self, path).eq(self.write_data & _mask(registers[path]))
         event, cleared = self.event.as_value(), self.event_clear.as_value()
@@ -171,7 +176,8 @@ class RegisterBlock(wiring.Component):
         what it does not serve in the slots comes from the table."""
         served = {path: self.values[path] for path in value_layout(self.geometry).members}
         served |= {"event": self.event, "inspect": self.inspect, "patience": self.patience,
-                   "grace": self.grace, "spared": self.spared, "bus_share": self.bus_share}
+                   "grace": self.grace, "spared": self.spared, "newcomer": self.newcomer,
+                   "bus_share": self.bus_share}
         own = Signal(32)
         from_table = Signal()
         with m.Switch(self.address[2:]):

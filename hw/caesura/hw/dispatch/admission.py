@@ -1,6 +1,6 @@
 """Admission: finds room for a TB, fresh or restored, and makes it resident."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -8,8 +8,10 @@ from amaranth.utils import exact_log2
 from ..arch.geometry import REGISTER_BANKS, Geometry
 from ..interfaces.payloads import below, kernel_info, line_range, physical
 from ..interfaces.preemption import admission, admitted, adoption, entry_event
+from ..interfaces.staying import staying_report
 from ..lib.bits import encode, lowest
 from .allocator import AllocationTable
+from .cheapest_fit import CheapestFit
 from .entry_allocator import EntryAllocator
 from .footprint import footprint
 from .tb_table import new_tb
@@ -32,7 +34,8 @@ class Admission(wiring.Component):
 
     A restored TB goes before fresh ones; if there is no room for it, the answer is that the SM is
     `full`. A fresh TB for which there is no room gives way to the other kernels; its kernel is
-    tried again when a TB has left the SM. An attempt takes
+    tried again when a TB has left the SM. What stays on the SM of preempted TBs is to be evicted if
+    that makes room for either (Lin et al. III-A; `CheapestFit`). An attempt takes
     ``max(warps, ranges + 1)`` cycles and a few, or as long as `EntryAllocator` does. A restored TB
     whose local memory is not that of its entry is answered as `bad`.
 
@@ -57,6 +60,10 @@ class Admission(wiring.Component):
         Vector: the kernel begins anew; all of its entries are free.
     adopted : preemption.adoption, in
         A kernel is taken over from memory, with its entries.
+    staying : staying_report, in
+        What stays of preempted TBs. The registers or lines of a restored TB may be there already.
+    evict : Signal(tb_slots), out
+        Vector: rows of it that are in the way, each until it is evicted.
     clear_lines : struct, out
         The shared-memory lines of the new TB become invalid and clean.
     fresh : stream, out
@@ -82,6 +89,8 @@ class Admission(wiring.Component):
     ended: data.View
     start: Signal
     adopted: data.View
+    staying: data.View
+    evict: Signal
     clear_lines: data.View
     fresh: stream.Interface
     launching: data.View
@@ -106,6 +115,7 @@ class Admission(wiring.Component):
             "remove": In(g.tb_slots),
             "ended": In(entry_event(g)),
             "start": In(g.kernel_slots), "adopted": In(adoption(g)),
+            "staying": In(staying_report(g)), "evict": Out(g.tb_slots),
             "clear_lines": Out(line_range(g)),
             "fresh": Out(stream.Signature(fresh_tb(g))),
             "launching": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
@@ -122,11 +132,14 @@ class Admission(wiring.Component):
         found = Signal()
         failed = Signal()
         lost = Signal()
-        self._places(m, current, restored, needs, attempt, enter, found, failed, lost)
+        tables = self._places(m, current, restored, needs, attempt, enter, found, failed, lost)
+        look = Signal()  # for what can be evicted
+        looking = Signal()
+        found_out = self._evict(m, needs, look, looking, *tables) if g.in_place else Const(1)
         room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
 
-        leaving = self.remove.any()
+        leaving = self.remove.any() | (self.staying.release.any() if g.in_place else 0)
         blocked = Signal(g.kernel_slots)
         freed = Signal()
         m.d.comb += [self.request.eq(self.eligible & ~blocked),
@@ -159,8 +172,17 @@ class Admission(wiring.Component):
                     m.next = "REFUSE"
                 with m.Elif(failed | lost):
                     m.next = "FULL"
+                    if g.in_place:
+                        with m.If(failed & ~lost):
+                            m.d.comb += look.eq(1)
+                            m.next = "LOOK"
                 with m.Elif(found):
                     m.next = "ENTER"
+            if g.in_place:
+                with m.State("LOOK"):
+                    m.d.comb += looking.eq(1)
+                    with m.If(found_out):
+                        m.next = "FULL"
             with m.State("FULL"):
                 m.next = "IDLE"
                 with m.If(freed):
@@ -204,23 +226,32 @@ class Admission(wiring.Component):
 
     def _places(self, m: Module, current, restored, needs, attempt, enter, found, failed, lost):
         """Search for registers, shared lines, warp slots and an entry after `attempt`;
-        take them with `enter`."""
+        take them with `enter`. Returns the tables of the first two."""
         g = self.geometry
-        m.submodules.registers = registers = AllocationTable(g.register_rows,
-                                                             g.tb_slots, 2 * g.tb_slots)
-        m.submodules.shared = shared = AllocationTable(g.shared_lines, g.tb_slots, 2 * g.tb_slots)
+        owners = g.tb_slots << g.in_place
+        m.submodules.registers = registers = AllocationTable(g.register_rows, owners,
+                                                             2 * g.tb_slots)
+        m.submodules.shared = shared = AllocationTable(g.shared_lines, owners, 2 * g.tb_slots)
+        # They are there already.
+        has_registers = current.registers & restored if g.in_place else Const(0)
+        has_lines = current.lines & restored if g.in_place else Const(0)
         m.submodules.warp_slots = warps = WarpSlots(g)
         m.submodules.entries = entries = EntryAllocator(g)
         tb = Signal(below(g.tb_slots))
         with m.If(attempt):
             m.d.sync += tb.eq(encode(lowest(~self.occupied)))
-        for table, size in ((registers, needs.rows), (shared, needs.lines)):
+        for table, size, has, move in (
+                (registers, needs.rows, has_registers, self.staying.move_registers),
+                (shared, needs.lines, has_lines, self.staying.move_lines)):
             m.d.comb += [
-                table.request.valid.eq(attempt), table.request.size.eq(size),
+                table.request.valid.eq(attempt), table.request.size.eq(Mux(has, 0, size)),
                 table.insert.valid.eq(enter), table.insert.owner.eq(tb),
-                table.insert.start.eq(table.start), table.insert.size.eq(size),
+                table.insert.start.eq(table.start), table.insert.size.eq(Mux(has, 0, size)),
                 table.release.eq(self.remove),
             ]
+            if g.in_place:
+                m.d.comb += [table.release.eq(self.remove | self.staying.release),
+                             table.move.eq(move)]
         m.d.comb += [
             entries.request.valid.eq(attempt), entries.request.kernel.eq(current.kernel),
             entries.request.restored.eq(restored), entries.request.entry.eq(current.entry),
@@ -230,7 +261,9 @@ class Admission(wiring.Component):
             entries.take.eq(enter), entries.ended.eq(self.ended), entries.start.eq(self.start),
             entries.adopted.eq(self.adopted),
         ]
-        base = Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start)
+        base = Mux(has_registers, current.base,
+                   Cat(Const(0, exact_log2(REGISTER_BANKS)), registers.start))
+        first_line = Mux(has_lines, current.first_line, shared.start)
         row, insert = self.insert.row, self.insert
         m.d.comb += [
             warps.taken.eq(self.warps_taken),
@@ -243,17 +276,47 @@ class Admission(wiring.Component):
             insert.shared_bytes.eq(needs.shared_bytes), row.kernel.eq(current.kernel),
             row.launch_id.eq(current.launch_id),
             row.ctaid_x.eq(current.ctaid_x), row.ctaid_y.eq(current.ctaid_y),
-            row.ctaid_z.eq(current.ctaid_z), row.base.eq(base), row.first_line.eq(shared.start),
+            row.ctaid_z.eq(current.ctaid_z), row.base.eq(base), row.first_line.eq(first_line),
             row.lines.eq(needs.lines), row.warps.eq(warps.mask), row.local_base.eq(entries.address),
             row.entry.eq(entries.entry),
-            self.clear_lines.valid.eq(enter & (needs.lines != 0)),
+            self.clear_lines.valid.eq(enter & (needs.lines != 0) & ~has_lines),
             self.clear_lines.first.eq(shared.start),
             self.clear_lines.count.eq(needs.lines), self.advance.kernel.eq(current.kernel),
 
             self.admitted.tb.eq(tb), self.admitted.base.eq(base),
-            self.admitted.first_line.eq(shared.start), self.admitted.slots.eq(warps.slots),
+            self.admitted.first_line.eq(first_line), self.admitted.slots.eq(warps.slots),
             *(self.fresh.payload[name].eq(needs[name])
               for name in ("registers", "warps", "threads")),
             self.fresh.payload.kernel.eq(current.kernel), self.fresh.payload.tb.eq(tb),
             self.fresh.payload.base.eq(base), self.fresh.payload.slots.eq(warps.slots),
         ]
+        return registers, shared
+
+    def _evict(self, m: Module, needs, look, looking, registers, shared):
+        """Find what has to be evicted to make room; return whether it is found or cannot be."""
+        g = self.geometry
+        fine, searched = [], []
+        wanted = Const(0, g.tb_slots)  # rows
+        for name, table, size in (("registers", registers, needs.rows),
+                                  ("lines", shared, needs.lines)):
+            m.submodules[f"{name}_fit"] = fit = CheapestFit(table.capacity, table.entries)
+            m.d.comb += [fit.request.valid.eq(look), fit.request.size.eq(size)]
+            short = ~table.fits & table.done  # there is no room for them
+            there = Const(0, g.tb_slots)
+            for i in range(table.entries):
+                entry = table.table[i]
+                row = Signal(g.tb_slots, name=f"{name}_row_{i}")
+                m.d.comb += [
+                    row.eq(Mux(entry.owner >= g.tb_slots, 1 << entry.owner >> g.tb_slots, 0)),
+                    fit.taken[i].valid.eq(entry.valid), fit.taken[i].start.eq(entry.start),
+                    fit.taken[i].size.eq(entry.size),
+                    fit.taken[i].movable.eq((row & self.staying.evictable).any())]
+                there = there | Mux(fit.leave[i], row, 0)
+            wanted = wanted | Mux(short, there, 0)
+            fine.append(~short | fit.fits)
+            searched.append(table.done & fit.done)
+        done = Signal()
+        m.d.comb += done.eq(looking & Cat(searched).all())
+        m.d.sync += self.evict.eq((self.evict | Mux(done & Cat(fine).all(), wanted, 0))
+                                  & self.staying.evictable)
+        return done

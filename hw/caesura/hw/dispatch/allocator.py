@@ -41,7 +41,9 @@ class AllocationTable(wiring.Component):
     insert : struct, in
         Enters a range; size 0 takes no entry. There must be a free entry.
     release : Signal(owners), in
-        Vector: the ranges of these owners become free.
+        Vector: the ranges of these owners become free, but for one that is moved.
+    move : struct, in
+        The range of an owner becomes another's, for one cycle `valid`.
     table : array, out
         The entries.
     """
@@ -52,6 +54,7 @@ class AllocationTable(wiring.Component):
     start: Signal
     insert: data.View
     release: Signal
+    move: data.View
     table: data.View
 
     def __init__(self, capacity: int, owners: int, entries: int):
@@ -69,6 +72,8 @@ class AllocationTable(wiring.Component):
             "start": Out(units),
             "insert": In(entry),
             "release": In(owners),
+            "move": In(data.StructLayout({"valid": 1, "owner": below(owners),
+                                          "to": below(owners)})),
             "table": Out(data.ArrayLayout(entry, entries)),
         })
 
@@ -82,7 +87,9 @@ class AllocationTable(wiring.Component):
         m.d.comb += place.eq(lowest(free))
         for i in range(self.entries):
             entry = self.table[i]
-            with m.If(entry.valid & self.release.bit_select(entry.owner, 1)):
+            with m.If(self.move.valid & entry.valid & (entry.owner == self.move.owner)):
+                m.d.sync += entry.owner.eq(self.move.to)
+            with m.Elif(entry.valid & self.release.bit_select(entry.owner, 1)):
                 m.d.sync += entry.valid.eq(0)
             with m.If(self.insert.valid & (self.insert.size != 0) & place[i]):
                 m.d.sync += entry.eq(self.insert)

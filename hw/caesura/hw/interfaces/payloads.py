@@ -23,6 +23,7 @@ from ..arch.faults import Fault
 from ..arch.geometry import (
     ADDRESS_BITS,
     BARRIERS,
+    MAX_REGISTERS,
     PC_BITS,
     PREDICATES,
     SEGMENT_BYTES,
@@ -37,8 +38,8 @@ __all__ = ["below", "decoded", "issue", "uniform_op", "memory_op", "lane_op", "r
            "GENERATION_BITS", "generations", "tagged", "warp_event", "tb_event", "line_range",
            "register_release", "predicate_release", "kernel_info", "tb_info", "warp_init",
            "stack_push", "warp_view", "uniform_pair", "uniform_restore", "uniform_trace",
-           "predicate_restore", "register_read", "register_data", "rows_per_line", "row_access",
-           "row_data"]
+           "predicate_restore", "register_read", "register_flags", "register_data", "rows_per_line",
+           "row_access", "row_data"]
 
 GENERATION_BITS = 2
 """Bits of a warp slot's generation, which tells the accesses of its warp from those of warps that
@@ -333,9 +334,15 @@ def predicate_restore(g: Geometry) -> data.StructLayout:
 
 
 def register_read(g: Geometry) -> data.StructLayout:
-    """Read of one beat of a vector register."""
+    """Read of one beat of a vector register; one that `stays` is no warp's, and has what it
+    has."""
     return data.StructLayout({"warp": below(g.warps), "base": physical(g),
-                              "register": 6, "beat": below(g.beats)})
+                              "register": 6, "beat": below(g.beats), "stays": 1})
+
+
+def register_flags(g: Geometry) -> data.StructLayout:
+    """The registers of a warp that hold something, a bit each."""
+    return data.StructLayout({"warp": below(g.warps), "valid": MAX_REGISTERS})
 
 
 def register_data(g: Geometry) -> data.StructLayout:

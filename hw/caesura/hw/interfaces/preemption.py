@@ -29,18 +29,20 @@ def resident_tb(g: Geometry) -> data.StructLayout:
 
 def command_parameters(g: Geometry) -> data.StructLayout:
     """What software says of a preempt and of the resume after it, as in registers ``command``,
-    ``patience`` and ``spared``."""
+    ``patience`` and ``spared``, and ``newcomer`` if it is in place."""
+    newcomer = {"newcomer": 4, "newcomer_tbs": 6} if g.in_place else {}
     return data.StructLayout({"mechanism": 4, "scramble": 1, "gang": 1, "restart": 1,
-                              "checkpoint": 1, "incremental": 1,
-                              "patience": 32, "spared": g.tb_slots})
+                              "checkpoint": 1, "incremental": 1, "in_place": 1,
+                              "patience": 32, "spared": g.tb_slots, **newcomer})
 
 
 def command(g: Geometry) -> data.StructLayout:
     """A preempt (`resume` = 0), or a pass of a resume, of one kernel; `again`: not the first pass
-    of that resume. Or, with `adopt`, a kernel is to be taken over from memory. The dispatcher has
-    checked kernel state and mechanism, and given a preempt its grace, of which it took
-    `grace_used` cycles."""
-    return data.StructLayout({"resume": 1, "again": 1, "adopt": 1,
+    of that resume. Or, with `adopt`, a kernel is to be taken over from memory; or, with `evict`,
+    row `staying` of the staying table is to be written there. The dispatcher has checked kernel
+    state and mechanism, and given a preempt its grace, of which it took `grace_used` cycles."""
+    return data.StructLayout({"resume": 1, "again": 1, "adopt": 1, "evict": 1,
+                              "staying": payload.below(g.tb_slots),
                               "kernel": payload.below(g.kernel_slots), "grace_used": 32,
                               **command_parameters(g).members})
 
@@ -55,12 +57,15 @@ def admission(g: Geometry) -> data.StructLayout:
     """A TB to be given room: the dispatcher allocates registers, shared memory, warp slots and a TB
     slot.
 
-    A restored TB has its `entry` already, and its local memory at `local_base`.
+    A restored TB has its `entry` already, and its local memory at `local_base`; its registers may
+    be there from physical register `base` on, its `lines` of shared memory from `first_line` on.
     """
     return data.StructLayout({"kernel": payload.below(g.kernel_slots), "launch_id": 32,
                               "ctaid_x": 32, "ctaid_y": 16,
                               "ctaid_z": 16, "local_base": ADDRESS_BITS,
-                              "entry": payload.below(g.tb_slots)})
+                              "entry": payload.below(g.tb_slots), "registers": 1, "lines": 1,
+                              "base": payload.physical(g),
+                              "first_line": range(g.shared_lines + 1)})
 
 
 def admitted(g: Geometry) -> data.StructLayout:
@@ -96,10 +101,11 @@ def adoption(g: Geometry) -> data.StructLayout:
 
 
 def counters() -> data.StructLayout:
-    """Counters of the last preempt and resume, named and defined as in the register map."""
+    """Counters of the last preempt and resume and of evictions, named and defined as in the
+    register map."""
     names = ("save_cycles", "drain_cycles", "save_data_bytes", "save_metadata_bytes",
              "save_registers", "save_lines", "save_tbs", "save_warps", "restore_cycles",
-             "resume_cycles", "restore_bytes", "grace_cycles")
+             "resume_cycles", "restore_bytes", "grace_cycles", "evicted_tbs", "evicted_bytes")
     return data.StructLayout({name: 32 for name in names})
 
 

@@ -140,11 +140,14 @@ class RegisterStatePort(wiring.Signature):
     read : stream of payloads.register_read, out
         A beat of a register; transferred when no instruction reads its bank.
     read_data : payloads.register_data, in
-        The beat, one cycle after its transfer; 0 if the register is not valid.
+        The beat, one cycle after its transfer; 0 if the register is not valid, unless it `stays`.
     restore_predicate : payloads.predicate_restore, out
         Writes all lanes of a predicate, with `valid`.
     restore_write : stream of payloads.register_write, out
         Beats of registers, in ascending order; transferred when nobody else writes.
+    load : stream of payloads.register_flags, out
+        Which registers of a warp that has been initialised hold something, since they have stayed
+        where they are; transferred when nobody writes. Only with `Geometry.in_place`.
     clean : Signal(warps), out
         Vector: all registers of warps that do not run become clean from the next cycle on; none of
         theirs is written in this one.
@@ -157,6 +160,7 @@ class RegisterStatePort(wiring.Signature):
             "read_data": In(payload.register_data(g)),
             "restore_predicate": Out(payload.predicate_restore(g)),
             "restore_write": Out(stream.Signature(payload.register_write(g))),
+            "load": Out(stream.Signature(payload.register_flags(g))),
             "clean": Out(g.warps),
         })
 

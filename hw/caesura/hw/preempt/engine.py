@@ -16,7 +16,7 @@ Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit 
 `arch.context`.
 """
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -37,10 +37,15 @@ from ..interfaces.preemption import (
     resident_tb,
 )
 from ..interfaces.preemption_port import PreemptionPort, WarpLaunchPort
+from ..interfaces.staying import Phase, staying_report
+from ..lib.bits import lowest_number
 from ..lib.resets import ResetInserter
 from ..lib.stream_queue import StreamQueue
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
 from .formats.unpacker import Unpacker
+from .in_place.evict_sequencer import EvictSequencer
+from .in_place.staying_masks import StayingMasks
+from .in_place.staying_table import StayingTable
 from .restore.entry_buffer import EntryBuffer
 from .restore.jobs import restore_job
 from .restore.pipeline import RestorePipeline
@@ -111,6 +116,10 @@ class PreemptEngine(wiring.Component):
         until the result.
     flushing : Signal, out
         It is; nothing reaches the core any more.
+    staying : staying_report, out
+        What stays on the SM of preempted TBs.
+    discard : Signal(kernel_slots), in
+        Vector: kernels that are killed; nothing stays of them.
     kept : Signal(kernel_slots), out
         Vector: a TB of the kernel is saved, or its record stands in memory: a resume has to come
         before it runs again.
@@ -145,6 +154,8 @@ class PreemptEngine(wiring.Component):
     withdraw: Signal
     cancel: Signal
     flushing: Signal
+    staying: data.View
+    discard: Signal
     kept: Signal
     ended: data.View
     progress: data.View
@@ -166,6 +177,7 @@ class PreemptEngine(wiring.Component):
             "claim": Out(g.tb_slots), "release": Out(payload.tb_event(g)),
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
             "withdraw": In(1), "cancel": In(1), "flushing": Out(1),
+            "staying": Out(staying_report(g)), "discard": In(g.kernel_slots),
             "kept": Out(g.kernel_slots), "ended": In(entry_event(g)),
             "progress": In(data.ArrayLayout(kernel_progress(), g.kernel_slots)),
             "adopted": Out(adoption(g)),
@@ -200,6 +212,8 @@ class PreemptEngine(wiring.Component):
 
         self._commands(m, sequencer, preempt, resume)
         self._save(m, preempt, save)
+        if g.in_place:
+            self._stay(m, forgets, sequencer, preempt, resume, save, restore, commit, saved, counts)
         self._heads(m, sequencer, preempt, resume, commit, saved)
         self._restore(m, resume, adopt, reader, unpacker, entries, restore, checker, jobs)
         self._read(m, sequencer, adopt, ahead, reader, unpacker, record_reader, entries, restore)
@@ -241,7 +255,8 @@ class PreemptEngine(wiring.Component):
 
     def _save(self, m, preempt, save):
         """Save pipeline: TBs in, views and data from the core."""
-        wiring.connect(m, preempt.target, save.target)
+        if not self.geometry.in_place:
+            wiring.connect(m, preempt.target, save.target)
         core = self.core
         wiring.connect(m, save.warps, wiring.flipped(core.warps.save))
         wiring.connect(m, save.flags, wiring.flipped(core.registers.flags))
@@ -257,24 +272,90 @@ class PreemptEngine(wiring.Component):
             save.row_data.eq(core.shared.row_data),
         ]
 
+    def _stay(self, m, forgets, sequencer, preempt, resume, save, restore, commit, saved, counts):
+        """What stays on the SM of preempted TBs, and how it gets to memory."""
+        m.submodules.staying = table = StayingTable(self.geometry)
+        m.submodules.masks = masks = StayingMasks(self.geometry)
+        m.submodules.evict = forgets(evict := EvictSequencer(self.geometry))
+        target, kernel = save.target, sequencer.accepted.kernel
+        mine = Cat((row.phase == Phase.STAYS) & (row.what.kernel == kernel)
+                   for row in (table.report.rows[s] for s in range(self.geometry.tb_slots)))
+        evicting = sequencer.evicting
+        m.d.comb += [
+            target.valid.eq(Mux(evicting, evict.target.valid, preempt.target.valid)),
+            target.payload.eq(Mux(evicting, evict.target.payload, preempt.target.payload)),
+            evict.target.ready.eq(evicting & target.ready),
+            preempt.target.ready.eq(~evicting & target.ready),
+            self.staying.eq(table.report), table.drop.eq(self.discard),
+            table.settle.eq(sequencer.result.valid),
+            table.reserve.valid.eq(preempt.reserve), table.reserve.tb.eq(preempt.target.payload.tb),
+            *(table.reserve.what[name].eq(preempt.target.payload[name])
+              for name in ("registers", "lines")),
+            *(table.reserve.what[name].eq(preempt.target.payload.row[name])
+              for name in ("kernel", "entry", "base", "first_line")),
+            *(table.reserve.what[name].eq(sequencer.accepted[name])
+              for name in ("mechanism", "scramble")),
+            preempt.staying_room.eq(table.room), preempt.staying.eq(table.next),
+            preempt.keep_registers.eq(~0), preempt.keep_lines.eq(~0),
+            table.leaves.eq(preempt.release),
+            masks.write.eq(save.keep), table.warp.valid.eq(save.keep.valid),
+            table.warp.row.eq(save.keep.of.row), table.warp.warp.eq(save.keep.of.warp),
+            masks.select.eq(Mux(sequencer.resuming, restore.kept, save.kept)),
+            save.mask.eq(masks.mask), restore.mask.eq(masks.mask),
+            table.kernel.eq(kernel), table.entry.eq(resume.admit.payload.entry),
+            table.admitted.valid.eq(resume.returns), table.admitted.tb.eq(self.admitted.tb),
+            table.starts.eq(resume.start), table.returns.eq(resume.release),
+            resume.staying.eq(table.report.rows[table.found]),
+            resume.staying_number.eq(table.found),
+            resume.registers_stay.eq(table.report.registers[kernel]),
+            resume.lines_stay.eq(table.report.lines[kernel]),
+            saved.keeps_registers.eq(self._reserved(table, "registers")),
+            saved.keeps_lines.eq(self._reserved(table, "lines")),
+            saved.evicting.eq(evicting),
+            sequencer.stays.eq(mine.any()), sequencer.first_staying.eq(lowest_number(mine)),
+            sequencer.row.eq(table.shown), sequencer.evict_done.eq(evict.done),
+            table.select.eq(sequencer.staying), table.evicted.eq(evict.evicted),
+            evict.begin.eq(sequencer.begin_evict), evict.number.eq(sequencer.staying),
+            evict.row.eq(table.shown), evict.crc.eq(saved.chosen_crc),
+            evict.side.eq(saved.sides.bit_select(table.shown.what.entry, 1)),
+            evict.save_idle.eq(save.idle), evict.commit_idle.eq(commit.idle),
+            evict.head_event.eq(commit.event), evict.write_error.eq(commit.error),
+            counts.evicted.eq(evict.evicted),
+        ]
+        m.d.comb += saved.chosen.eq(Mux(evicting, table.shown.what.entry, preempt.select))
+        wiring.connect(m, restore.load, wiring.flipped(self.core.registers.load))
+
+    def _reserved(self, table, name):
+        """Return the vector of entries of TBs being saved whose registers or lines stay."""
+        there = Const(0, self.geometry.tb_slots)
+        for s in range(self.geometry.tb_slots):
+            row = table.report.rows[s]
+            mine = (row.phase == Phase.RESERVED) & row.what[name]
+            there = there | mine << row.what.entry
+        return there
+
     def _heads(self, m, sequencer, preempt, resume, commit, saved):
         """Committer: heads of the resume sequencer, its events to both."""
         wiring.connect(m, commit.port, wiring.flipped(self.write_port))
         accepted = sequencer.accepted
         wiring.connect(m, resume.head, commit.head)
         m.d.comb += [
-            commit.ccb_base.eq(accepted.ccb_base), commit.base.eq(accepted.checkpoint),
+            commit.ccb_base.eq(accepted.ccb_base),
+            commit.base.eq(accepted.checkpoint | (accepted.evict if self.geometry.in_place else 0)),
             commit.clear.eq(sequencer.clear),
             preempt.sending.eq(commit.sending), resume.saved.eq(saved.saved),
             resume.sides.eq(saved.sides), resume.increments.eq(saved.increments),
             saved.kernel.eq(accepted.kernel), saved.generation.eq(accepted.generation),
             saved.saving.eq(sequencer.saving), saved.event.eq(commit.event),
             saved.incremental.eq(accepted.incremental & ~accepted.checkpoint & ~accepted.restart),
-            saved.ended.eq(self.ended), saved.chosen.eq(preempt.select),
+            saved.ended.eq(self.ended), resume.completed.eq(saved.completed),
+            resume.without_registers.eq(saved.without_registers),
             preempt.base_crc.eq(saved.chosen_crc), preempt.bases.eq(saved.bases),
             preempt.base_sides.eq(saved.base_sides),
             saved.start.eq(self.start), self.kept.eq(saved.kept),
         ]
+        if not self.geometry.in_place:
+            m.d.comb += saved.chosen.eq(preempt.select)
         for part in (preempt, resume):
             m.d.comb += [part.head_event.eq(commit.event), part.write_error.eq(commit.error),
                          part.commit_idle.eq(commit.idle)]
@@ -332,7 +413,7 @@ class PreemptEngine(wiring.Component):
             resume.reads_idle.eq(ahead.idle & reader.idle),
             saved.ahead.eq(ahead.select), saved.ahead_base.eq(ahead.select_base),
             ahead.extent.eq(saved.extent), ahead.sides.eq(saved.sides),
-            ahead.increments.eq(saved.increments),
+            ahead.increments.eq(saved.increments), ahead.completed.eq(saved.completed),
         ]
 
     def _adopt(self, m, sequencer, adopt, record, entries, saved, generations):
@@ -349,13 +430,15 @@ class PreemptEngine(wiring.Component):
             entries.generation.eq(saved.listed), entries.extent.eq(saved.listed_extent),
             entries.crc.eq(saved.listed_crc), entries.sides.eq(saved.sides),
             entries.increments.eq(saved.increments),
+            *(getattr(entries, name).eq(getattr(saved, name))
+              for name in ("without_registers", "without_lines", "completed")),
             saved.select.eq(Mux(generations.done, entries.number, generations.number)),
             saved.select_base.eq(entries.of_base), saved.found.eq(entries.found),
             saved.arrived.eq(sequencer.adopting & entries.arrived),
             saved.arrived_base.eq(sequencer.adopting & entries.arrived_base),
             saved.adopts.eq(adopt.clear), saved.record_sides.eq(record.record.sides),
             adopt.first_full.eq(entries.first_full),
-            adopt.increments.eq((saved.increments & record.record.saved).any()),
+            adopt.increments.eq((entries.pairs & record.record.saved).any()),
             saved.adopted.eq(adopt.adopted), self.adopted.eq(adopt.adopted),
             sequencer.adopt_done.eq(adopt.done), sequencer.adopted.eq(adopt.adopted),
             sequencer.record_generation.eq(record.record.generation),
@@ -375,7 +458,8 @@ class PreemptEngine(wiring.Component):
                          ours.ready.eq(writer.busy & out.ready),
                          theirs.ready.eq(~writer.busy & out.ready)]
         m.d.comb += [
-            sequencer.gone.eq(~Cat(mine).any()), sequencer.released.eq(~Cat(taken).any()),
+            sequencer.gone.eq(~Cat(mine).any() & ~sequencer.stays),
+            sequencer.released.eq(~Cat(taken).any()),
             sequencer.saved.eq(saved.saved.any()),
             sequencer.stands.eq(saved.stands), sequencer.withdraw.eq(self.withdraw),
             sequencer.busy.eq(writer.busy), sequencer.write_error.eq(commit.error),
@@ -418,12 +502,13 @@ class PreemptEngine(wiring.Component):
         """Counters."""
         asked = ahead.read_job.valid & ahead.read_job.ready & ~ahead.requested  # for an entry
         m.d.comb += [
-            counts.begin_save.eq(sequencer.clear & ~sequencer.resume & ~sequencer.accepted.adopt),
+            counts.begin_save.eq(sequencer.clear & ~sequencer.resume & ~sequencer.accepted.adopt
+                                 & ~sequencer.accepted.evict),
             counts.grace_used.eq(sequencer.accepted.grace_used),
-            counts.saving.eq(sequencer.saving),
+            counts.saving.eq(sequencer.saving), counts.evicting.eq(sequencer.evicting),
             counts.begin_restore.eq(sequencer.clear & sequencer.resume
                                     & ~sequencer.accepted.again), counts.tally.eq(save.done),
-            counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped),
+            counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped | counts.evicted & sequencer.pending),
             counts.released.eq(preempt.release.valid | preempt.clean.valid),
             counts.draining.eq(preempt.draining),
             counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),

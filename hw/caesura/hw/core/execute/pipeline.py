@@ -155,14 +155,19 @@ class ExecutePipeline(wiring.Component):
         """Connect issue, register reads and valid bits, and the preemption unit's reads."""
         state = self.state
         wiring.connect(m, wiring.flipped(self.issue.op), operands.issue)
-        wiring.connect(m, wiring.flipped(state.read), registers.save_read)
+        wiring.connect(m, wiring.flipped(state.load), flags.load)
         wanted = state.read.payload
         m.d.comb += [
+            registers.save_read.valid.eq(state.read.valid),
+            state.read.ready.eq(registers.save_read.ready),
+            *(registers.save_read.payload[name].eq(wanted[name])
+              for name in ("warp", "base", "register", "beat")),
             registers.reads.eq(operands.reads), registers.hold.eq(operands.hold),
             operands.bank_data.eq(registers.data),
             flags.read_warp.eq(operands.valid_warp), operands.valid_row.eq(flags.read_row),
             flags.save_warp.eq(wanted.warp),
-            registers.save_masked.eq(~flags.save_row.bit_select(wanted.register, 1)),
+            registers.save_masked.eq(~flags.save_row.bit_select(wanted.register, 1)
+                                     & ~(wanted.stays if self.geometry.in_place else 0)),
             state.read_data.eq(registers.save_data),
             flags.clear.valid.eq(self.clear.valid & ~self.clear.kept),
             flags.clear.warp.eq(self.clear.warp), flags.flags_select.eq(state.flags.warp),

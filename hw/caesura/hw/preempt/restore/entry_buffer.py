@@ -32,9 +32,9 @@ _CRC_WORD = CCB_ENTRY["crc"].offset // 32
 
 
 class EntryBuffer(wiring.Component):
-    """Receives all entries in order, then, if some of them are increments, those on the other sides
-    in the same order; checks those that are saved, and the bases of increments, and shows one at a
-    time.
+    """Receives all entries in order, then, if some of them are increments or completed by a second
+    image, those on the other sides in the same order; checks those that are saved, the bases of
+    increments and second images, and shows one at a time.
 
     A saved entry is bad if its state is not `State.COMPLETE`, if its checksum is wrong, if its
     format version, geometry hash, generation or length of stream is not the one expected, if its
@@ -43,7 +43,9 @@ class EntryBuffer(wiring.Component):
     no longer than its encoding table, or if it is no increment though one is expected, of the base
     that is expected, or the reverse. For a base the same holds, but that its state is `State.BASE`
     or `State.DEMOTED`, and that its checksum is the one expected, with the state that it was
-    written with; it is not an increment itself.
+    written with; it is not an increment itself. A second image is `State.BASE`, and names the one
+    that it completes. Each is without the registers or lines that it is expected to be without; a
+    second image says of them what the first does.
 
     Parameters
     ----------
@@ -58,11 +60,14 @@ class EntryBuffer(wiring.Component):
         Vectors: entries that are looked at, and on which sides they are. Constant from `clear` on.
     increments : Signal(tb_slots), in
         Vector: those that are increments; with `accepted.adopt` from the cycle after `arrived` on.
+    without_registers, without_lines, completed : Signal(tb_slots), in
+        Vectors: those without registers, without lines; those that a second image completes.
+        Likewise.
     number, of_base : Signal, out
     generation, crc : Signal(32), in; extent : in
-        The entry that arrives, or it is that of its base; the generation that an entry has to have,
-        the checksum of its base's, and the length of its stream. With `accepted.adopt` only
-        `crc` counts, for a base.
+        The entry that arrives, or it is that on the other side; the generation that an entry has to
+        have, the checksum of its base's or, if it is completed, its own, and the length of its
+        stream. With `accepted.adopt` only `crc` counts, for what is on the other side.
     arrived, arrived_base : Signal, out; found : out
         The last of a saved entry, or of a base, is taken in this cycle; what it says.
     first_full : Signal, out
@@ -87,6 +92,9 @@ class EntryBuffer(wiring.Component):
     saved: Signal
     sides: Signal
     increments: Signal
+    without_registers: Signal
+    without_lines: Signal
+    completed: Signal
     number: Signal
     of_base: Signal
     generation: Signal
@@ -111,6 +119,8 @@ class EntryBuffer(wiring.Component):
         super().__init__({
             "accepted": In(accepted_command(g)), "clear": In(1), "saved": In(g.tb_slots),
             "sides": In(g.tb_slots), "increments": In(g.tb_slots),
+            **{name: In(g.tb_slots)
+               for name in ("without_registers", "without_lines", "completed")},
             "number": Out(below(g.tb_slots)), "of_base": Out(1), "generation": In(32),
             "crc": In(32), "extent": In(stream_extent(g)),
             "arrived": Out(1), "arrived_base": Out(1), "found": Out(found_entry(g)),
@@ -121,6 +131,11 @@ class EntryBuffer(wiring.Component):
             "select": In(below(g.tb_slots)), "select_base": In(1), "load": In(1),
             "entry": Out(CCB_ENTRY),
         })
+
+    @property
+    def pairs(self) -> Value:
+        """Entries to which one on the other side belongs."""
+        return self.increments | (self.completed if self.geometry.in_place else 0)
 
     def elaborate(self, platform):
         m = Module()
@@ -138,7 +153,7 @@ class EntryBuffer(wiring.Component):
         judging = Signal()  # the checksum of the last entry is there in this cycle
         m.d.comb += [
             self.first_full.eq(self.of_base | (count == rows) & ~judging),
-            more.eq((self.increments & self.saved).any() if g.checkpoints else 0),
+            more.eq((self.pairs & self.saved).any() if g.checkpoints else 0),
             self.full.eq((count == rows) & ~judging & (self.of_base | ~more)),
             go.eq((count != rows) & (self.level >= CHUNK_WORDS)),
             self.number.eq(count >> ENTRY_ROWS.bit_length() - 1),
@@ -164,12 +179,20 @@ class EntryBuffer(wiring.Component):
         m.submodules.checksum = of_entry = Checksum(CHUNK_WORDS)
         counts = Signal()  # the entry in hand is a saved one, or the base of one
         increment = Signal()  # it is expected to be one
+        second = Signal()  # it completes another
+        without = Signal(2)  # registers, lines that it is expected to be without
+        if g.in_place:
+            m.d.comb += [
+                second.eq(self.of_base & self.completed.bit_select(self.number, 1)),
+                without.eq(Cat(vector.bit_select(self.number, 1) for vector in (
+                    self.without_registers, self.without_lines)))]
         wrong = Signal()
         area = Signal(ADDRESS_BITS)  # save area of the entry in hand on side 0
         first_area = s.ccb_base + ENTRY_BYTES * (places(g) + 1)
         other_side = self.sides.bit_select(self.number, 1) ^ self.of_base
         names = Signal(32)  # the base that the entry in hand names
         says = Signal()  # it says that it is an increment
+        leaves = Signal(2)  # or without registers, lines
         length = Signal(32)
         expected = Signal(32)
         warps = Signal.like(self.extent.warps)  # of the entry in hand
@@ -177,11 +200,12 @@ class EntryBuffer(wiring.Component):
         head, image, sizes, origin = (data.View(
             CCB_ENTRY, Cat(Const(0, part * k), words, Const(0, CCB_ENTRY.size - part * (k + 1))))
                   for k in range(ENTRY_ROWS))
-        state = Mux(self.of_base & (head.state == State.DEMOTED), State.COMPLETE, head.state)
+        state = Mux(self.of_base & ~second & (head.state == State.DEMOTED), State.COMPLETE,
+                    head.state)
         m.d.comb += [
             increment.eq(self.increments.bit_select(self.number, 1) & ~self.of_base),
             counts.eq(self.saved.bit_select(self.number, 1)
-                      & (~self.of_base | self.increments.bit_select(self.number, 1))),
+                      & (~self.of_base | self.pairs.bit_select(self.number, 1))),
             of_entry.data.eq(Mux(row == _HEAD, Cat(
                 state, words[8:32], *(Mux(k == _CRC_WORD, 0, self.words[k])
                                       for k in range(1, CHUNK_WORDS))), words)),
@@ -190,11 +214,12 @@ class EntryBuffer(wiring.Component):
         with m.Switch(row):
             with m.Case(_HEAD):
                 m.d.comb += wrong.eq(
-                    Mux(self.of_base, (head.state != State.BASE) & (head.state != State.DEMOTED)
-                        | (head.crc != self.crc), head.state != State.COMPLETE)
+                    Mux(self.of_base, (head.state != State.BASE)
+                        & (second | (head.state != State.DEMOTED))
+                        | ~second & (head.crc != self.crc), head.state != State.COMPLETE)
                     | (head.version != VERSION) | (head.zero != 0)
                     | (head.register_image != area + Mux(other_side, g.tb_slots * s.area_bytes, 0))
-                    | Mux(self.of_base, head.base_crc != 0, ~s.adopt & (
+                    | Mux(self.of_base, head.base_crc != Mux(second, self.crc, 0), ~s.adopt & (
                         head.base_crc != Mux(increment, self.crc, 0))))
             with m.Case(_IMAGE):
                 m.d.comb += wrong.eq((image.length > s.area_bytes)
@@ -207,8 +232,12 @@ class EntryBuffer(wiring.Component):
                     (sizes.registers != s.registers) | (sizes.warps != s.warps)
                     | Mux(self.of_base, sizes.incremental != 0, Mux(
                         s.adopt, (sizes.incremental > g.checkpoints)
-                        | names.any() & (sizes.incremental == 0),
-                        sizes.incremental != increment)) | (sizes.mechanism > max(mechanisms_of(g)))
+                        | names.any() & (sizes.incremental == 0)
+                        | sizes.incremental & (sizes.registers_stay | sizes.lines_stay),
+                        sizes.incremental != increment))
+                    | (sizes.none != 0) | (~s.adopt | self.of_base | (not g.in_place))
+                    & (Cat(sizes.registers_stay, sizes.lines_stay) != without)
+                    | (sizes.mechanism > max(mechanisms_of(g)))
                     | (sizes.live_warps >> s.warps).any() | ~sizes.live_warps.any()
                     | (length <= popcount(sizes.live_warps) * s.row_words * WORD_BYTES)
                     | ~s.adopt & (popcount(sizes.live_warps) != self.extent.warps))
@@ -221,13 +250,16 @@ class EntryBuffer(wiring.Component):
                      self.arrived_base.eq(last & self.of_base),
                      self.found.generation.eq(origin.generation), self.found.crc.eq(expected),
                      self.found.increment.eq(says), self.found.base_crc.eq(names),
+                     self.found.registers_stay.eq(leaves[0]), self.found.lines_stay.eq(leaves[1]),
                      self.found.extent.words.eq(length // WORD_BYTES),
                      self.found.extent.warps.eq(warps)]
         m.d.sync += judging.eq(last)
         with m.If(go):
             m.d.sync += [expected.eq(Mux(row == _HEAD, head.crc, expected)),
                          names.eq(Mux(row == _HEAD, head.base_crc, names)),
-                         says.eq(Mux(row == _SIZES, sizes.incremental[0], says)),
+                         says.eq(Mux(row == _SIZES, sizes.incremental, says)),
+                         leaves.eq(Mux(row == _SIZES, Cat(sizes.registers_stay, sizes.lines_stay),
+                                       leaves)),
                          length.eq(Mux(row == _IMAGE, image.length, length)),
                          warps.eq(Mux(row == _SIZES, popcount(sizes.live_warps), warps)),
                          area.eq(area + Mux(row == _ORIGIN, s.area_bytes, 0))]

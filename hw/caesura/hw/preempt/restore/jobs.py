@@ -15,12 +15,15 @@ def restore_job(g: Geometry) -> data.StructLayout:
 
     `skip` words come before its encoding table, the table before the rest of the stream. The
     checksums are those of its entry. The stream is that of the `base` of an image that is an
-    `increment`; the one of the increment comes next.
+    `increment`; the one of the increment comes next. Likewise that of a second image, which is
+    taken for the base of the first. The registers of the TB may be `elsewhere`; if they have
+    `stayed` on the SM, those of its warps are in row `staying` of the `StayingMasks`.
     """
     return data.StructLayout({"entry": below(g.tb_slots), "place": admitted(g),
                               "live_warps": g.max_block_warps,
                               "words": WORD_COUNT_BITS, "skip": range(g.chunk_words),
-                              "stream_crc": 32, "table_crc": 32, "base": 1, "increment": 1})
+                              "stream_crc": 32, "table_crc": 32, "base": 1, "increment": 1,
+                              "elsewhere": 1, "stayed": 1, "staying": below(g.tb_slots)})
 
 
 def restored(g: Geometry) -> data.StructLayout:

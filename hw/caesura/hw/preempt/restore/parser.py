@@ -10,12 +10,13 @@ from ...arch.context import WARP_HEADER
 from ...arch.encodings import CODE_BITS, Encoding
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_BITS, LIVE_REST
-from ...interfaces.payloads import below, physical, rows_per_line, warp_init
+from ...interfaces.payloads import below, physical, register_flags, rows_per_line, warp_init
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..compress.register_encoder import lane_words, shares
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS
 from ..formats.unpacker import word_beat
+from ..in_place.staying_masks import staying_warp
 from .completion import parsed
 from .encoding_table import EncodingTable
 from .expander import expansion
@@ -54,6 +55,7 @@ class _Registers:
         self.scalars = Signal(range(PREDICATES + UNIFORMS + 1))
         self.entries = Signal(range(g.stack_depth + 1))
         self.group_words = Signal(WORD_COUNT_BITS)
+        self.over = Signal()  # nothing else of its state is left
         # What the records up to here have: uniform registers of the last, registers that others may
         # follow, and something for the expander.
         self.before = Signal(UNIFORMS)
@@ -85,6 +87,9 @@ class StreamParser(wiring.Component):
     that there is not, or that follows nothing, or if an increment names a warp that its base has
     not; the rest of its stream is then skipped.
 
+    The registers of a warp that have stayed on the SM are loaded (`StayingMasks`) after its
+    initialisation, a cycle a warp at least.
+
     Of a base only registers and lines are handed over, and its warps initialised; the increment
     begins when all of that has been written.
 
@@ -101,8 +106,10 @@ class StreamParser(wiring.Component):
         The words of the streams, from an `Unpacker`.
     failed : Signal, in
         The words cannot be trusted.
-    warp_init : stream, out
+    warp_init : stream, out; load : stream of payloads.register_flags, out
         To the core.
+    kept : staying_warp, out; mask : Signal(MAX_REGISTERS), in
+        The `StayingMasks`.
     state, state_words : stream, out
         To a `StateWriter`.
     expansion, expansion_words : stream, out
@@ -128,6 +135,9 @@ class StreamParser(wiring.Component):
     take: Signal
     failed: Signal
     warp_init: stream.Interface
+    load: stream.Interface
+    kept: data.View
+    mask: Signal
     state: stream.Interface
     state_words: stream.Interface
     expansion: stream.Interface
@@ -147,6 +157,8 @@ class StreamParser(wiring.Component):
             "level": In(range(g.window_words + 1)), "take": Out(range(g.window_words + 1)),
             "failed": In(1),
             "warp_init": Out(stream.Signature(warp_init(g))),
+            "load": Out(stream.Signature(register_flags(g))),
+            "kept": Out(staying_warp(g)), "mask": In(MAX_REGISTERS),
             "state": Out(stream.Signature(warp_state(g))),
             "state_words": Out(stream.Signature(word_beat(g.chunk_words))),
             "expansion": Out(stream.Signature(expansion(g))),
@@ -174,6 +186,8 @@ class StreamParser(wiring.Component):
             self._table(m, regs, table)
             self._record(m, regs)
             self._init(m, regs, table)
+            if g.in_place:
+                self._load(m, regs)
             self._state(m, regs)
             self._data(m, regs, table, bitmap)
             self._expansion(m, regs)
@@ -290,6 +304,10 @@ class StreamParser(wiring.Component):
         absurd = Signal()
         expands = Signal()
         saved = table.saved
+        stayed = regs.stream.stayed if g.in_place else Const(0)
+        unknown = regs.stream.increment  # what is live is not in this stream
+        if g.in_place:
+            unknown = unknown | regs.stream.elsewhere
         scalars = Signal.like(regs.scalars)
         m.d.comb += [
             number.eq(header.warp), absurd.eq(
@@ -306,7 +324,8 @@ class StreamParser(wiring.Component):
             job.warp.eq(regs.warp), job.base.eq(regs.base), job.bank.eq(regs.bank),
             job.codes.eq(table.codes), job.opens.eq(~regs.expanded),
             job.dead.eq(s.allocated & ~saved
-                        & (s.scramble & ~regs.stream.increment).replicate(MAX_REGISTERS)),
+                        & (s.scramble & ~regs.stream.increment & ~stayed
+                           ).replicate(MAX_REGISTERS)),
             expands.eq((table.grouped | job.dead).any()),
             scalars.eq(popcount(header.predicates) + popcount(regs.uniforms)),
         ]
@@ -323,7 +342,7 @@ class StreamParser(wiring.Component):
                 # of predicates and uniform registers only those saved are written
                 init.live_vector.eq(Cat(saved[:LIVE_REST], saved[LIVE_REST:].any())
                                     | ~s.allocated[:LIVE_BITS]
-                                    | regs.stream.increment.replicate(LIVE_BITS)),
+                                    | unknown.replicate(LIVE_BITS)),
                 init.kept.eq(regs.stream.increment),
                 self.state.valid.eq(taken & ~regs.stream.base),
                 self.expansion.valid.eq(taken & expands),
@@ -339,9 +358,23 @@ class StreamParser(wiring.Component):
                              regs.kept.eq(regs.kept | table.followed),
                              regs.expanded.eq(regs.expanded | expands),
                              regs.todo.eq(regs.todo & ~(1 << number))]
-                self._go_on(m, (~over, "STATE"), (table.by_lane.any(), "DATA"),
+                if g.in_place:
+                    m.d.sync += regs.over.eq(over)
+                load = [(stayed, "LOAD")] if g.in_place else []
+                self._go_on(m, *load, (~over, "STATE"), (table.by_lane.any(), "DATA"),
                             (table.group_words != 0, "EXPANSION"),
                             (self._others(regs, number), "RECORD"))
+
+    def _load(self, m, regs):
+        """Have those registers of a warp valid again that have stayed where they are."""
+        load = self.load
+        m.d.comb += [self.kept.row.eq(regs.stream.staying), self.kept.warp.eq(regs.header.warp),
+                     load.payload.warp.eq(regs.warp), load.payload.valid.eq(self.mask)]
+        with m.State("LOAD"):
+            m.d.comb += load.valid.eq(1)
+            with m.If(load.ready):
+                self._go_on(m, (~regs.over, "STATE"), (regs.targets.any(), "DATA"),
+                            (regs.group_words != 0, "EXPANSION"), (regs.todo.any(), "RECORD"))
 
     def _others(self, regs, number):
         """Return whether a record comes after that of warp `number`."""

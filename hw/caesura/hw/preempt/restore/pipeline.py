@@ -15,9 +15,10 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arch.geometry import Geometry
+from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...interfaces.payloads import (
     predicate_restore,
+    register_flags,
     register_write,
     row_access,
     stack_push,
@@ -26,6 +27,7 @@ from ...interfaces.payloads import (
 )
 from ...lib.resets import ResetInserter
 from ..formats.accepted_command import accepted_command
+from ..in_place.staying_masks import staying_warp
 from .completion import Completion
 from .expander import Expander
 from .jobs import restore_job, restored
@@ -62,8 +64,10 @@ class RestorePipeline(wiring.Component):
         The words cannot be trusted.
     crc : stream, in
         Of each stream the checksum up to its table, from a `StreamChecker`.
-    warp_init, stack_push, restore_predicate, restore_uniform, restore_write, row
+    warp_init, load, stack_push, restore_predicate, restore_uniform, restore_write, row
         To the core.
+    kept : staying_warp, out; mask : Signal(MAX_REGISTERS), in
+        The `StayingMasks`.
     done : out
     idle : Signal, out
     """
@@ -76,6 +80,9 @@ class RestorePipeline(wiring.Component):
     failed: Signal
     crc: stream.Interface
     warp_init: stream.Interface
+    load: stream.Interface
+    kept: data.View
+    mask: Signal
     stack_push: stream.Interface
     restore_predicate: data.View
     restore_uniform: data.View
@@ -93,6 +100,8 @@ class RestorePipeline(wiring.Component):
             "failed": In(1),
             "crc": In(stream.Signature(32)),
             "warp_init": Out(stream.Signature(warp_init(g))),
+            "load": Out(stream.Signature(register_flags(g))),
+            "kept": Out(staying_warp(g)), "mask": In(MAX_REGISTERS),
             "stack_push": Out(stream.Signature(stack_push(g))),
             "restore_predicate": Out(predicate_restore(g)),
             "restore_uniform": Out(uniform_restore(g)),
@@ -114,6 +123,7 @@ class RestorePipeline(wiring.Component):
         for one, other in (
                 (wiring.flipped(self.job), parser.job), (wiring.flipped(self.crc), completion.crc),
                 (parser.warp_init, wiring.flipped(self.warp_init)),
+                (parser.load, wiring.flipped(self.load)),
                 (state.stack_push, wiring.flipped(self.stack_push)),
                 (rows.restore_write, wiring.flipped(self.restore_write)),
                 (rows.row, wiring.flipped(self.row)), (parser.state, state.job),
@@ -126,6 +136,7 @@ class RestorePipeline(wiring.Component):
                       for port in (rows.restore_write, rows.row, state.stack_push))
         m.d.comb += [
             parser.accepted.eq(self.accepted), parser.words.eq(self.words),
+            self.kept.eq(parser.kept), parser.mask.eq(self.mask),
             parser.level.eq(self.level), self.take.eq(parser.take), parser.failed.eq(self.failed),
             parser.quiet.eq(~waiting.any() & ~rows.pending.any()),
             parser.settled.eq(completion.parsed.ready & ~completion.pending.any()),

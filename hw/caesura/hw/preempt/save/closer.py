@@ -37,7 +37,8 @@ def closing_job(g: Geometry) -> data.StructLayout:
 
     Unless something was `written`, it has no stream. `records` are in the stream, those in `listed`
     (a bit a record, `items` in all) with registers. It goes to a side; an `increment` is that of
-    the base with the checksum `base_crc`.
+    the base with the checksum `base_crc`, as what was `evict`ed is with the image that it
+    completes. Registers or lines of the TB stay, or have stayed, on the SM.
     """
     count = range(g.max_block_warps + 1)
     return data.StructLayout({
@@ -46,6 +47,7 @@ def closing_job(g: Geometry) -> data.StructLayout:
         "records": count, "items": count, "listed": g.max_block_warps, "registers": 32,
         "lines": range(g.shared_lines + 1),
         "metadata_words": WORD_COUNT_BITS, "side": 1, "increment": 1, "base_crc": 32,
+        "evict": 1, "registers_stay": 1, "lines_stay": 1,
         "launch_id": 32, "ctaid_x": 32, "ctaid_y": 16, "ctaid_z": 16, "local_base": ADDRESS_BITS})
 
 
@@ -178,10 +180,11 @@ class Closer(wiring.Component):
                         with m.If(~job.ended):
                             m.next = "HEAD"
             with m.State("HEAD"):
+                evicted = job.evict if self.geometry.in_place else 0
                 whole, base = (to_words(CCB_ENTRY, state=state, version=VERSION)[0]
                                for state in (State.COMPLETE, State.BASE))
                 m.d.comb += [self.chunk.valid.eq(1),
-                             out.words[0].eq(Mux(self.accepted.checkpoint, base, whole)),
+                             out.words[0].eq(Mux(self.accepted.checkpoint | evicted, base, whole)),
                              self.bounded.eq(1),
                              out.count.eq(HEAD_BYTES // WORD_BYTES), out.skip.eq(1)]
                 with m.If(self.chunk.ready):
@@ -217,6 +220,11 @@ class Closer(wiring.Component):
             body.incremental.eq(job.increment),
             body.base_crc.eq(Mux(job.increment, job.base_crc, 0)),
         ]
+        if self.geometry.in_place:
+            m.d.comb += [body.registers_stay.eq(job.registers_stay),
+                         body.lines_stay.eq(job.lines_stay)]
+            with m.If(job.evict):
+                m.d.comb += body.base_crc.eq(job.base_crc)
         m.d.comb += [body[name].eq(job[name]) for name in ("launch_id", "ctaid_x", "ctaid_y",
                                                            "ctaid_z", "live_warps", "local_base")]
         return body.as_value()[8 * HEAD_BYTES:]

@@ -19,7 +19,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.context import Capability, has
-from ...arch.geometry import Geometry
+from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...interfaces.payloads import register_data, register_read, row_access, row_data
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
@@ -28,6 +28,7 @@ from ..compress.register_encoder import RegisterEncoder
 from ..compress.tb_compressor import TbCompressor
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import Packer, packed
+from ..in_place.staying_masks import staying_mask, staying_warp
 from .closer import Closer, closing_tag, save_tally
 from .collector import Collector
 from .line_fetch import LineFetch
@@ -65,7 +66,7 @@ class SavePipeline(wiring.Component):
     done : closing.save_tally, out
         A TB's stream has been closed, and what was saved of it; `valid` for one cycle.
     stopped, exited, lines_valid, lines_dirty : Signal, in; warps : WarpSavePort, out
-    flags : RegisterFlagsPort, out
+    flags : RegisterFlagsPort, out; keep, kept, mask
         As in `RecordWriter`.
     save_read, row : stream, out; save_data, row_data : in
         Read ports of the register file and of shared memory, as in `RegisterFetch` and
@@ -87,6 +88,9 @@ class SavePipeline(wiring.Component):
     exited: Signal
     warps: Port
     flags: Port
+    keep: data.View
+    kept: data.View
+    mask: Signal
     lines_valid: Signal
     lines_dirty: Signal
     save_read: stream.Interface
@@ -104,6 +108,7 @@ class SavePipeline(wiring.Component):
         super().__init__({
             "accepted": In(accepted_command(g)), "target": In(stream.Signature(save_target(g))),
             "done": Out(save_tally(g)),
+            "keep": Out(staying_mask(g)), "kept": Out(staying_warp(g)), "mask": In(MAX_REGISTERS),
             "stopped": In(g.warps), "exited": In(g.warps),
             "warps": Out(WarpSavePort(g)), "flags": Out(RegisterFlagsPort(g)),
             "lines_valid": In(g.shared_lines), "lines_dirty": In(g.shared_lines),
@@ -157,6 +162,7 @@ class SavePipeline(wiring.Component):
         m.d.comb += [
             registers.save_data.eq(self.save_data),
             lines.row_data.eq(self.row_data), records.accepted.eq(self.accepted),
+            self.keep.eq(records.keep), self.kept.eq(records.kept), records.mask.eq(self.mask),
             closer.accepted.eq(self.accepted),
             collector.select.eq(closer.select), closer.vector.eq(collector.vector),
             closer.collected.eq(collector.collected), collector.clear.eq(closer.clear),

@@ -39,6 +39,7 @@ from ..formats.accepted_command import accepted_command
 from ..formats.kept_uniforms import KeptUniforms
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
 from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
+from ..in_place.staying_masks import staying_mask, staying_warp
 from .closer import closing_job
 from .committer import HEAD_BYTES
 from .line_fetch import GROUP, line_item
@@ -59,9 +60,16 @@ def piece(g: Geometry) -> data.StructLayout:
 
 def save_target(g: Geometry) -> data.StructLayout:
     """A TB to be saved, its slot and its row of the TB table, and the side on which it is; of an
-    `increment` what is not in the base, whose checksum is `base_crc`."""
+    `increment` what is not in the base, whose checksum is `base_crc`.
+
+    If its `registers` or `lines` stay on the SM, row `staying` of the `StayingTable` is its. With
+    `evict` these are saved of a TB that has left: its `row` has entry, base and first line, and in
+    place of its warp slots its warps; `base_crc` is the checksum of the image that this one
+    completes.
+    """
     return data.StructLayout({"tb": below(g.tb_slots), "row": resident_tb(g), "side": 1,
-                              "increment": 1, "base_crc": 32})
+                              "increment": 1, "base_crc": 32, "registers": 1, "lines": 1,
+                              "staying": below(g.tb_slots), "evict": 1})
 
 
 class _Registers:
@@ -74,6 +82,10 @@ class _Registers:
         self.side = Signal()
         self.increment = Signal()
         self.base_crc = Signal(32)
+        self.registers_stay = Signal()
+        self.lines_stay = Signal()
+        self.staying = Signal(below(g.tb_slots))
+        self.evict = Signal()
         self.area = Signal(ADDRESS_BITS)
         self.saved = Signal(g.warps)
         self.ready = Signal(g.warps)  # of its warps those that can be saved
@@ -152,6 +164,10 @@ class RecordWriter(wiring.Component):
         Its valid and dirty registers and its predicates.
     lines_valid, lines_dirty : Signal(shared_lines), in
         Vectors: lines of shared memory that hold something; that are not in the base.
+    keep : staying_mask, out
+        Registers of a warp that stay; to the `StayingMasks`.
+    kept : staying_warp, out; mask : Signal(MAX_REGISTERS), in
+        Those of a warp of which they are saved now.
     """
 
     accepted: data.View
@@ -169,10 +185,14 @@ class RecordWriter(wiring.Component):
     lines: stream.Interface
     idle: Signal
     waiting: Signal
+    keep: data.View
+    kept: data.View
+    mask: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
+            "keep": Out(staying_mask(g)), "kept": Out(staying_warp(g)), "mask": In(MAX_REGISTERS),
             "accepted": In(accepted_command(g)), "target": In(stream.Signature(save_target(g))),
             "close": Out(stream.Signature(closing_job(g))),
             "stopped": In(g.warps), "exited": In(g.warps),
@@ -189,6 +209,10 @@ class RecordWriter(wiring.Component):
         """TBs are saved as they were launched."""
         return self.accepted.restart if self.geometry.restart else Const(0)
 
+    def _evict(self, regs) -> Value:
+        """What stayed of a TB that has left is saved."""
+        return regs.evict if self.geometry.in_place else Const(0)
+
     def elaborate(self, platform):
         m = Module()
         g = self.geometry
@@ -204,7 +228,7 @@ class RecordWriter(wiring.Component):
         with m.If(sent):
             m.d.sync += regs.metadata_words.eq(regs.metadata_words + self.chunk.payload.count)
         self._closing(m, regs)
-        view = self._view(m)
+        view = self._view(m, regs)
         with m.FSM():
             self._select(m, regs)
             self._record(m, regs, view)
@@ -218,6 +242,8 @@ class RecordWriter(wiring.Component):
         m.d.comb += [
             close.tb.eq(regs.tb), close.area.eq(regs.area), close.side.eq(regs.side),
             close.increment.eq(regs.increment), close.base_crc.eq(regs.base_crc),
+            close.evict.eq(regs.evict), close.registers_stay.eq(regs.registers_stay),
+            close.lines_stay.eq(regs.lines_stay),
             close.bank.eq(regs.bank), close.ended.eq(regs.ended),
             close.written.eq(regs.saved.any()),
             close.live_warps.eq(regs.live_warps), close.records.eq(regs.records),
@@ -243,9 +269,11 @@ class RecordWriter(wiring.Component):
         g, row, s = self.geometry, regs.row, self.accepted
         running = Signal(g.warps)
         ready = regs.ready
-        gone = self.exited & ~self._restart.replicate(g.warps)  # they have no record
+        evict = self._evict(regs).replicate(g.warps)
+        # They have no record.
+        gone = self.exited & ~self._restart.replicate(g.warps) & ~evict
         m.d.comb += [running.eq(row.warps & ~regs.saved & ~gone),
-                     ready.eq(running & (self.stopped | self.exited))]
+                     ready.eq(running & (self.stopped | self.exited | evict))]
         with m.State("IDLE"):
             m.d.comb += [self.idle.eq(1), self.target.ready.eq(1)]
             m.d.sync += [
@@ -254,6 +282,10 @@ class RecordWriter(wiring.Component):
                 *(regs_of.eq(self.target.payload[name]) for name, regs_of in (
                     ("side", regs.side), ("increment", regs.increment),
                     ("base_crc", regs.base_crc))),
+                *(regs_of.eq(self.target.payload[name] if g.in_place else 0)
+                  for name, regs_of in (
+                      ("registers", regs.registers_stay), ("lines", regs.lines_stay),
+                      ("staying", regs.staying), ("evict", regs.evict))),
                 regs.live_warps.eq(0), regs.metadata_words.eq(0),
                 regs.registers.eq(0), regs.lines.eq(0), regs.group.eq(0), regs.records.eq(0),
                 regs.items.eq(0), regs.listed.eq(0), regs.ended.eq(0), regs.before.eq(0)]
@@ -316,6 +348,8 @@ class RecordWriter(wiring.Component):
                 m.d.sync += regs.mask.eq(wanted & ~(self.flags.valid & ~self.flags.dirty))
             with m.If(self._restart):
                 m.d.sync += regs.mask.eq(0)
+            if self.geometry.in_place:
+                self._stay(m, regs, view, wanted)
             m.next = "ITEM"
         with m.State("ITEM"):
             count, some = popcount(regs.mask), regs.mask.any()
@@ -325,7 +359,8 @@ class RecordWriter(wiring.Component):
                 item.raw.eq(lacks(s.mechanism, Capability.COMPRESSES)),
                 item.counted.eq(view.live), item.scramble.eq(s.scramble),
                 item.of.record.eq(regs.records), item.opens.eq(regs.items == 0),
-                item.of.bank.eq(regs.bank), self.registers.valid.eq(some)]
+                item.of.bank.eq(regs.bank), item.stays.eq(self._evict(regs)),
+                self.registers.valid.eq(some)]
             m.d.sync += regs.count.eq(count)
             with m.If(self.registers.ready | ~some):
                 m.d.sync += [regs.registers.eq(regs.registers + count),
@@ -341,12 +376,36 @@ class RecordWriter(wiring.Component):
         written = self._keep(m, regs, values)
         self._rest(m, regs, view, wrong[:PREDICATES], values, written)
 
-    def _view(self, m):
+    def _stay(self, m, regs, view, wanted):
+        """Have the registers of a warp remembered that stay, or save those that have stayed."""
+        s = self.accepted
+        with m.If(regs.evict):
+            m.d.sync += [
+                regs.valid.eq(self.mask), regs.predicates.eq(0), regs.uniforms.eq(0),
+                regs.all_uniforms.eq(0),
+                regs.mask.eq(Mux(regs.registers_stay, Mux(
+                    lacks(s.mechanism, Capability.SAVES_LIVE_ONLY) | s.scramble,
+                    s.allocated, self.mask), 0))]
+        with m.Elif(regs.registers_stay):
+            m.d.comb += self.keep.valid.eq(1)
+            m.d.sync += regs.mask.eq(0)
+        m.d.comb += [
+            self.keep.of.row.eq(regs.staying), self.keep.of.warp.eq(view.block_warp),
+            self.keep.mask.eq(wanted & self.flags.valid),
+            self.kept.row.eq(regs.staying), self.kept.warp.eq(regs.warp),
+        ]
+
+    def _view(self, m, regs):
         """Return the control state that is saved of the warp in hand: its own, or that of its
-        launch."""
+        launch, or of what has stayed of it any."""
         view = Signal.like(self.warps.window.view)
         m.d.comb += view.eq(self.warps.window.view)
-        with m.If(self._restart):
+        with m.If(self._evict(regs)):
+            m.d.comb += [view.live.eq(~0), view.launched.eq(~0), view.waiting.eq(0),
+                         view.depth.eq(1), view.pc.eq(0), view.mask.eq(~0),
+                         view.reconv.eq(PC_NONE), view.block_warp.eq(regs.warp),
+                         view.base.eq(regs.row.base + regs.warp * self.accepted.registers)]
+        with m.Elif(self._restart):
             m.d.comb += [view.live.eq(view.launched), view.waiting.eq(0), view.depth.eq(1),
                          view.pc.eq(0), view.mask.eq(view.launched), view.reconv.eq(PC_NONE)]
         return view
@@ -461,6 +520,8 @@ class RecordWriter(wiring.Component):
         dirty = Signal(GROUP)
         total = Signal.like(regs.lines)  # lines listed up to here
         last = Signal()  # the last group
+        # They are not in this image.
+        stays = regs.lines_stay ^ regs.evict if g.in_place else Const(0)
         m.d.comb += [
             first.eq(regs.row.first_line + regs.group * GROUP),
             left.eq(s.lines - regs.group * GROUP),
@@ -468,7 +529,7 @@ class RecordWriter(wiring.Component):
             dirty.eq(self.lines_dirty.bit_select(first, GROUP)),
             bits.eq(Mux(last, (Const(1, 1) << left[:6]) - 1, ~Const(0, GROUP))
                     & (written | lacks(s.mechanism, Capability.SAVES_LIVE_ONLY).replicate(GROUP))
-                    & ~self._restart.replicate(GROUP)
+                    & ~self._restart.replicate(GROUP) & ~stays.replicate(GROUP)
                     & ~(written & ~dirty & regs.increment.replicate(GROUP))),
             total.eq(regs.lines + popcount(bits)),
         ]
@@ -490,7 +551,7 @@ class RecordWriter(wiring.Component):
         the entry has a body unless the TB has ended meanwhile."""
         s, skip = self.accepted, HEAD_BYTES % self.geometry.bus_bytes
         with m.State("END"):
-            m.d.sync += regs.ended.eq(~(regs.row.warps & ~self.exited).any())
+            m.d.sync += regs.ended.eq(~(regs.row.warps & ~self.exited).any() & ~self._evict(regs))
             with m.If(self._emit(m, Const(0), 0, last=1, closes=1)):
                 m.next = "BODY"
         with m.State("BODY"):

@@ -27,11 +27,13 @@ def register_item(g: Geometry) -> data.StructLayout:
 
     Those without a bit in `valid` are given out as zeros, all of a `raw` item are not to be
     compressed; `counted` has a bit for each lane of the warp whose value matters, those of the
-    others are inverted to `scramble` them. The first registers of a TB `opens` it.
+    others are inverted to `scramble` them. The first registers of a TB `opens` it. Those that have
+    `stays` are no warp's any more.
     """
     return data.StructLayout({"warp": below(g.warps), "base": physical(g),
                               "mask": MAX_REGISTERS, "valid": MAX_REGISTERS,
                               "raw": 1, "scramble": 1, "counted": g.warp_size, "opens": 1,
+                              "stays": 1,
                               "of": record_number(g)})
 
 
@@ -93,7 +95,8 @@ class RegisterFetch(wiring.Component):
             register.eq(lowest_number(item.mask)), last.eq(beat == g.beats - 1),
             read.valid.eq(item.mask.any() & (credits != 0)), read.payload.warp.eq(item.warp),
             read.payload.base.eq(item.base), read.payload.register.eq(register),
-            read.payload.beat.eq(beat), go.eq(read.valid & read.ready),
+            read.payload.beat.eq(beat), read.payload.stays.eq(item.stays),
+            go.eq(read.valid & read.ready),
             items.output.ready.eq(~item.mask.any()),
             self.busy.eq(items.output.valid | item.mask.any() | (credits != ROW_CREDITS)),
         ]

@@ -33,8 +33,10 @@ class PreemptCounters(wiring.Component):
         A command was taken (the cycle before); resets its counters.
     grace_used : Signal(32), in
         Of the preempt, in the cycle of `begin_save`.
-    saving : Signal, in
-        A preempt is under way.
+    saving, evicting : Signal, in
+        A preempt is under way; what has stayed on the SM is being saved.
+    evicted : Signal, in
+        It has been.
     tally, head_event, dropped, released, draining : in
         Progress of a preempt.
     started, issued, read_valid, read_words : in
@@ -46,6 +48,8 @@ class PreemptCounters(wiring.Component):
     begin_restore: Signal
     grace_used: Signal
     saving: Signal
+    evicting: Signal
+    evicted: Signal
     tally: data.View
     head_event: data.View
     dropped: Signal
@@ -58,9 +62,10 @@ class PreemptCounters(wiring.Component):
     counters: data.View
 
     def __init__(self, g: Geometry):
+        self.geometry = g
         super().__init__({
             "begin_save": In(1), "begin_restore": In(1), "grace_used": In(32),
-            "saving": In(1), "tally": In(save_tally(g)),
+            "saving": In(1), "evicting": In(1), "evicted": In(1), "tally": In(save_tally(g)),
             "head_event": In(head_event(g)), "dropped": In(1), "released": In(1), "draining": In(1),
             "started": In(1), "issued": In(1), "read_valid": In(1),
             "read_words": In(WORD_COUNT_BITS), "counters": Out(counters()),
@@ -68,7 +73,8 @@ class PreemptCounters(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        c, tally = self.counters, self.tally
+        c, tally = self.counters, Signal.like(self.tally)
+        m.d.comb += tally.eq(self.tally)
         saved_for = Signal(32)  # cycles since the last preempt was taken
         restored_for = Signal(32)  # and the last resume
         unresumed = Signal()
@@ -76,6 +82,16 @@ class PreemptCounters(wiring.Component):
         for begin, time in ((self.begin_save, saved_for), (self.begin_restore, restored_for)):
             m.d.sync += time.eq(Mux(begin, 2, time + 1))
 
+        if self.geometry.in_place:
+            evicted = Signal(32)  # bytes of the TB that is being evicted
+            with m.If(self.evicting):
+                m.d.comb += tally.valid.eq(0)
+                with m.If(self.tally.valid):
+                    m.d.sync += evicted.eq(self.tally.data_bytes + self.tally.metadata_bytes
+                                           + HEAD_BYTES + ENTRY_BODY_BYTES)
+            with m.If(self.evicted):
+                m.d.sync += [c.evicted_tbs.eq(c.evicted_tbs + 1),
+                             c.evicted_bytes.eq(c.evicted_bytes + evicted)]
         head = self.saving & self.head_event.valid & (self.head_event.state != State.DEMOTED)
         body = tally.valid & ~tally.ended
         gains = {

@@ -47,6 +47,9 @@ class PreemptSequencer(wiring.Component):
     With ``accepted.checkpoint`` TBs are not released: what they have is clean when it is committed,
     and they run on from the next cycle.
 
+    With ``accepted.in_place`` registers and lines of a TB stay on the SM that are to be kept, if a
+    row of the `StayingTable` is free for it.
+
     A TB that a failed resume has left in its room has never been started: it stays there for the
     next resume, and the preempt says so with `CommandError.BUS_ERROR`.
 
@@ -83,6 +86,10 @@ class PreemptSequencer(wiring.Component):
         `valid` for one cycle, with the result.
     draining : Signal, out
         Nothing can be saved because warps still run.
+    keep_registers, keep_lines : Signal(tb_slots), in
+        Vectors: TBs whose registers, whose shared memory may stay.
+    staying_room : Signal, in; staying : Signal, in; reserve : Signal, out
+        The `StayingTable`: a row is free; it; the TB that is handed over in this cycle has it.
     target, tally, waiting, flowing, save_idle
         The `SavePipeline`.
     head_event, write_error, sending, commit_idle
@@ -108,6 +115,11 @@ class PreemptSequencer(wiring.Component):
     dropped: Signal
     done: data.View
     draining: Signal
+    keep_registers: Signal
+    keep_lines: Signal
+    staying_room: Signal
+    staying: Signal
+    reserve: Signal
     target: stream.Interface
     tally: data.View
     waiting: Signal
@@ -129,6 +141,8 @@ class PreemptSequencer(wiring.Component):
             "select": Out(below(g.tb_slots)), "base_crc": In(32),
             "release": Out(tb_event(g)), "clean": Out(tb_event(g)), "dropped": Out(1),
             "done": Out(engine_result()), "draining": Out(1),
+            "keep_registers": In(g.tb_slots), "keep_lines": In(g.tb_slots),
+            "staying_room": In(1), "staying": In(below(g.tb_slots)), "reserve": Out(1),
             "target": Out(stream.Signature(save_target(g))), "tally": In(save_tally(g)),
             "waiting": In(1), "flowing": In(1), "save_idle": In(1),
             "head_event": In(head_event(g)), "write_error": In(1),
@@ -221,6 +235,7 @@ class PreemptSequencer(wiring.Component):
             self.target.payload.row.eq(self.resident[tb]),
         ]
         self._side(m)
+        self._stay(m, tb)
         m.d.sync += tbs.begun.eq(tbs.begun | tbs.early | Mux(take, 1 << pick, 0))
         with m.If(take):
             m.d.sync += [chosen.eq(1), tb.eq(pick)]
@@ -242,4 +257,18 @@ class PreemptSequencer(wiring.Component):
             target.side.eq(based & ~self.base_sides.bit_select(self.select, 1)),
             target.increment.eq(based & accepted.incremental
                                 & ~accepted.checkpoint & ~accepted.restart),
+        ]
+
+    def _stay(self, m, tb):
+        """Have what is kept of a TB stay where it is."""
+        target, keeps = self.target.payload, Signal()
+        if not self.geometry.in_place:
+            return
+        m.d.comb += [
+            keeps.eq(self.accepted.in_place & self.staying_room),
+            target.registers.eq(keeps & self.keep_registers.bit_select(tb, 1)),
+            target.lines.eq(keeps & self.keep_lines.bit_select(tb, 1) & (target.row.lines != 0)),
+            target.staying.eq(self.staying),
+            self.reserve.eq(self.target.valid & self.target.ready
+                            & (target.registers | target.lines)),
         ]

@@ -23,9 +23,9 @@ __all__ = ["ReadAhead"]
 
 
 class ReadAhead(wiring.Component):
-    """Asks for the entries of a kernel, and if some are increments for those on the other sides,
-    then of each saved one for the encoding table and the rest of its stream, that of its base
-    first, in the order of the entries.
+    """Asks for the entries of a kernel, and if some are increments or completed for those on the
+    other sides, then of each saved one for the encoding table and the rest of its stream, that of
+    its base, or the one that completes it, first, in the order of the entries.
 
     A stream is asked for if its TB has room, or may still get it: in the first pass of a resume all
     of them, in a later one, when room has become free for a TB or two, one more than have been
@@ -44,8 +44,8 @@ class ReadAhead(wiring.Component):
     look, placed : Signal(tb_slots), in
         Vectors: entries that are to come back, from the cycle after `begin` on; those whose TB has
         room.
-    sides, increments : Signal(tb_slots), in
-        Vectors: entries that are on side 1, that are increments.
+    sides, increments, completed : Signal(tb_slots), in
+        Vectors: entries that are on side 1, that are increments, that a second image completes.
     closed : Signal, in
         No further TB gets room.
     over : Signal, in
@@ -65,6 +65,7 @@ class ReadAhead(wiring.Component):
     placed: Signal
     sides: Signal
     increments: Signal
+    completed: Signal
     closed: Signal
     over: Signal
     select: Signal
@@ -80,6 +81,7 @@ class ReadAhead(wiring.Component):
             "accepted": In(accepted_command(g)), "begin": In(1), "look": In(g.tb_slots),
             "placed": In(g.tb_slots), "sides": In(g.tb_slots), "increments": In(g.tb_slots),
             "closed": In(1), "over": In(1),
+            "completed": In(g.tb_slots),
             "select": Out(below(g.tb_slots)), "select_base": Out(1), "extent": In(stream_extent(g)),
             "read_job": Out(stream.Signature(read_job(g))), "requested": Out(1), "idle": Out(1),
         })
@@ -89,7 +91,8 @@ class ReadAhead(wiring.Component):
         g, s, job = self.geometry, self.accepted, self.read_job
         entry = Signal(range(g.tb_slots + 1))  # the one to be asked for
         of_base = Signal()  # or that on the other side
-        increments = (self.look & self.increments).any() if g.checkpoints else 0
+        pairs = self.increments | (self.completed if g.in_place else 0)
+        others = (self.look & pairs).any() if g.checkpoints else 0
         left = Signal(g.tb_slots)  # entries whose stream has not been asked for
         chosen = Signal(below(g.tb_slots))
         wanted = Signal()  # its stream is
@@ -99,7 +102,7 @@ class ReadAhead(wiring.Component):
         at = Signal(ADDRESS_BITS)  # address of the table
         skip = Signal(range(g.chunk_words))  # words of the bus beat before it
         m.d.comb += [
-            self.requested.eq((entry == g.tb_slots) & (of_base | ~increments)),
+            self.requested.eq((entry == g.tb_slots) & (of_base | ~others)),
             chosen.eq(lowest_number(left)),
             wanted.eq(left.any() & (self.placed.bit_select(chosen, 1) | ~self.closed & (
                 ~s.again | ~(self.look & ~left & ~self.placed).any()))),
@@ -119,13 +122,13 @@ class ReadAhead(wiring.Component):
                 m.d.sync += left.eq(self.look)
                 with m.If(job.valid & job.ready):
                     m.d.sync += entry.eq(entry + 1)
-                with m.Elif((entry == g.tb_slots) & ~of_base & increments):
+                with m.Elif((entry == g.tb_slots) & ~of_base & others):
                     m.d.sync += [entry.eq(0), of_base.eq(1)]
                 with m.If(self.requested):
                     m.next = "CHOOSE"
             with m.State("CHOOSE"):
                 m.d.sync += [self.select.eq(chosen), self.select_base.eq(
-                    self.increments.bit_select(chosen, 1) if g.checkpoints else 0)]
+                    pairs.bit_select(chosen, 1) if g.checkpoints else 0)]
                 with m.If(wanted & ~self.over):
                     m.d.sync += left.eq(without_lowest(left))
                     m.next = "FIND"

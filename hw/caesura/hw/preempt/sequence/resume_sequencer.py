@@ -6,7 +6,7 @@ Every TB passes ``placed`` (it has room), ``parsed`` (all of it is in place, and
 entries and streams back to back; TBs are admitted while earlier ones are still being read.
 """
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,6 +16,7 @@ from ...arch.faults import CommandError
 from ...arch.geometry import WORD_BYTES, Geometry
 from ...interfaces.payloads import below, tb_event
 from ...interfaces.preemption import admission, admitted, engine_result, resident_tb
+from ...interfaces.staying import staying_row
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import WORD_COUNT_BITS
@@ -42,6 +43,7 @@ class _Registers:
         self.current = Signal(below(g.tb_slots))  # the entry in hand
         self.place = Signal(admitted(g))  # its TB's place
         self.of_base = Signal()  # its base's stream is to be asked for
+        self.row = Signal(below(g.tb_slots))  # of the staying table
 
 
 class ResumeSequencer(wiring.Component):
@@ -56,6 +58,8 @@ class ResumeSequencer(wiring.Component):
     `State.COMPLETE` again and that is acknowledged. If that fails too it is *parked*: it keeps its
     room, with all its state, and does not run; the next resume begins with its demotion.
 
+    A TB whose registers or lines have stayed on the SM gets its room around them (`StayingTable`).
+
     With ``accepted.gang`` no entry is demoted before all streams are in place, so that after an
     error in one of them nothing has been started.
 
@@ -69,8 +73,15 @@ class ResumeSequencer(wiring.Component):
         The command; constant from `begin` to `done`.
     begin : Signal, in
         Start, with `accepted` set from this cycle on.
-    saved, sides, increments : Signal(tb_slots), in
-        Vectors: entries of the kernel that can be resumed, on which sides, as increments.
+    saved, sides, increments, completed : Signal(tb_slots), in
+        Vectors: entries of the kernel that can be resumed, on which sides, as increments; those
+        that a second image completes.
+    without_registers, registers_stay, lines_stay : Signal(tb_slots), in
+        Vectors: entries without registers; those whose registers, whose lines are on the SM.
+    staying : staying_row, in; staying_number : Signal, in
+        The row of ``admit.payload.entry`` of the `StayingTable`.
+    returns : Signal, out
+        The TB that is `admitted` in this cycle has that row.
     resident : in
         The TB table. Parked are TBs of the kernel that have not been started.
     withdraw : Signal, in
@@ -104,6 +115,13 @@ class ResumeSequencer(wiring.Component):
     saved: Signal
     sides: Signal
     increments: Signal
+    completed: Signal
+    without_registers: Signal
+    registers_stay: Signal
+    lines_stay: Signal
+    staying: data.View
+    staying_number: Signal
+    returns: Signal
     resident: data.View
     withdraw: Signal
     done: data.View
@@ -140,6 +158,9 @@ class ResumeSequencer(wiring.Component):
         super().__init__({
             "accepted": In(accepted_command(g)), "begin": In(1),
             "saved": In(g.tb_slots), "sides": In(g.tb_slots), "increments": In(g.tb_slots),
+            **{name: In(g.tb_slots) for name in ("completed", "without_registers",
+                                                 "registers_stay", "lines_stay")},
+            "staying": In(staying_row(g)), "staying_number": In(tb), "returns": Out(1),
             "resident": In(data.ArrayLayout(resident_tb(g), g.tb_slots)),
             "withdraw": In(1), "done": Out(engine_result()), "failed": Out(1),
             "read_error": In(1), "write_error": In(1),
@@ -188,7 +209,7 @@ class ResumeSequencer(wiring.Component):
         with m.Elif(self.admitted.valid & self.admitted.full):
             m.d.sync += regs.full.eq(1)
         with m.Elif(self.admitted.valid):
-            m.d.sync += [regs.place.eq(self.admitted),
+            m.d.sync += [regs.place.eq(self.admitted), regs.row.eq(self.staying_number),
                          regs.tb_of[regs.current].eq(self.admitted.tb),
                          self.placed.eq(self.placed | (1 << regs.current)),
                          regs.waiting.eq(regs.waiting & ~(1 << regs.current))]
@@ -277,8 +298,22 @@ class ResumeSequencer(wiring.Component):
                      for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")]
         m.d.comb += admit.payload.entry.eq(regs.current)
         increment = Signal()
-        m.d.comb += increment.eq(self.increments.bit_select(regs.current, 1)
-                                 if g.checkpoints else 0)
+        pairs = self.increments | (self.completed if g.in_place else 0)
+        m.d.comb += increment.eq(pairs.bit_select(regs.current, 1) if g.checkpoints else 0)
+        job = self.restore_job.payload
+        if g.in_place:
+            here = Cat(self.registers_stay.bit_select(regs.current, 1),
+                       self.lines_stay.bit_select(regs.current, 1))
+            m.d.comb += [
+                Cat(admit.payload.registers, admit.payload.lines).eq(here),
+                admit.payload.base.eq(self.staying.what.base),
+                admit.payload.first_line.eq(self.staying.what.first_line),
+                self.returns.eq(here.any() & self.admitted.valid & ~self.admitted.full
+                                & ~self.admitted.bad),
+                job.elsewhere.eq(self.without_registers.bit_select(regs.current, 1)
+                                 & ~regs.of_base),
+                job.stayed.eq(here[0]), job.staying.eq(regs.row),
+            ]
         with m.State("ADMIT"):
             m.d.comb += admit.valid.eq(1)
             with m.If(admit.ready):

@@ -1,5 +1,6 @@
 """Saved entries: which entries of each kernel can be resumed, of which preempt each is and how long
-its stream, what its base is, and whether the kernel's record may be believed."""
+its stream, what its base is, what of its TB stays on the SM, and whether the kernel's record may be
+believed."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -20,12 +21,14 @@ __all__ = ["SavedEntries"]
 
 class _Sets:
     """Of a kernel, a bit an entry: it is saved, on side 1, as an increment; its TB has a base, on
-    side 1."""
+    side 1; it was saved without its registers, without its lines, and has been completed."""
 
-    NAMES = ("saved", "sides", "increments", "bases", "base_sides")
+    NAMES = ("saved", "sides", "increments", "bases", "base_sides", "without_registers",
+             "without_lines", "completed")
 
     def __init__(self, g: Geometry, k: int):
-        self.saved, self.sides, self.increments, self.bases, self.base_sides = (
+        (self.saved, self.sides, self.increments, self.bases, self.base_sides,
+         self.without_registers, self.without_lines, self.completed) = (
             Signal(g.tb_slots, name=f"{name}_{k}") for name in self.NAMES)
 
 
@@ -35,8 +38,9 @@ class SavedEntries(wiring.Component):
     An entry is saved from the acknowledgement of its `State.COMPLETE` in a preempt to that of its
     `State.DEMOTED` in a resume; or from the adoption of its kernel on. Its TB has a base from the
     acknowledgement of its `State.BASE` on, or of its `State.DEMOTED` if it was saved whole, until
-    it ends. A kernel's record may be believed from when it is written, or adopted, until the kernel
-    begins to run again.
+    it ends or is saved without what stays on the SM. One of those is completed by the
+    acknowledgement of what was evicted. A kernel's record may be believed from when it is written,
+    or adopted, until the kernel begins to run again.
 
     Parameters
     ----------
@@ -48,6 +52,10 @@ class SavedEntries(wiring.Component):
         Of the command in hand.
     saving, incremental : Signal, in
         It is a preempt; one that saves increments of TBs that have a base.
+    evicting : Signal, in
+        What has stayed of a TB is saved.
+    keeps_registers, keeps_lines : Signal(tb_slots), in
+        Vectors: entries of the kernel whose registers, whose lines stay on the SM.
     event : in
         Heads that are acknowledged.
     tally : in
@@ -67,24 +75,31 @@ class SavedEntries(wiring.Component):
     saved, sides, increments, bases, base_sides : Signal(tb_slots), out
         Vectors of the kernel: entries that are saved, on which side, as increments; those whose TB
         has a base, on which side.
+    without_registers, without_lines, completed : Signal(tb_slots), out
+        Vectors of the kernel: of the saved entries those without registers, without lines, and
+        those of them to which there is a second image on the other side.
     stands : Signal, out
         The record of the kernel may be believed.
     kept : Signal(kernel_slots), out
         Vector: kernels of which any entry is saved, or the record may be believed.
     select, select_base : Signal, in
     listed, listed_crc : Signal(32), out; listed_extent : out
-        The generation of an entry, the checksum of its base's, and the length of its stream or of
-        that of its base. Combinational.
+        The generation of an entry, the checksum of its base's, or of itself if it is completed, and
+        the length of its stream or of that on the other side. Combinational.
     ahead, ahead_base : Signal, in; extent : out
         The length of the stream of another. Combinational.
     chosen : Signal, in; chosen_crc : Signal(32), out
-        The checksum of the entry of the base of another. Combinational.
+        The checksum of the entry of the base of another, or when `evicting` of itself.
+        Combinational.
     """
 
     kernel: Signal
     generation: Signal
     saving: Signal
     incremental: Signal
+    evicting: Signal
+    keeps_registers: Signal
+    keeps_lines: Signal
     event: data.View
     tally: data.View
     adopts: Signal
@@ -102,6 +117,9 @@ class SavedEntries(wiring.Component):
     increments: Signal
     bases: Signal
     base_sides: Signal
+    without_registers: Signal
+    without_lines: Signal
+    completed: Signal
     stands: Signal
     kept: Signal
     select: Signal
@@ -120,7 +138,8 @@ class SavedEntries(wiring.Component):
         tb = below(g.tb_slots)
         super().__init__({
             "kernel": In(below(g.kernel_slots)), "generation": In(32), "saving": In(1),
-            "incremental": In(1),
+            "incremental": In(1), "evicting": In(1),
+            "keeps_registers": In(g.tb_slots), "keeps_lines": In(g.tb_slots),
             "event": In(head_event(g)), "tally": In(save_tally(g)),
             "adopts": In(1), "record_sides": In(g.tb_slots),
             "arrived": In(1), "arrived_base": In(1), "found": In(found_entry(g)),
@@ -140,7 +159,10 @@ class SavedEntries(wiring.Component):
         saved = Signal()  # the event is of an entry that is saved,
         based = Signal()  # of one that becomes a base without being that,
         demoted = Signal()  # or of one that is not saved any more
+        completes = Signal()  # or of what was evicted
         good = event.valid & ~event.error
+        if g.in_place:
+            m.d.comb += completes.eq(self.evicting & good & (event.state == State.BASE))
         m.d.comb += [saved.eq(self.saving & good & (event.state == State.COMPLETE)),
                      based.eq(self.saving & good & (event.state == State.BASE)),
                      demoted.eq(good & (event.state == State.DEMOTED))]
@@ -166,6 +188,8 @@ class SavedEntries(wiring.Component):
                     m.d.comb += [getattr(self, name).eq(getattr(each, name))
                                  for name in _Sets.NAMES]
                     self._follow(m, each, saved, based, demoted)
+                    if g.in_place:
+                        self._stay(m, each, saved, completes)
         for k, each in enumerate(sets):
             with m.If(self.start[k]):
                 m.d.sync += [each.saved.eq(0), each.bases.eq(0)]
@@ -188,7 +212,8 @@ class SavedEntries(wiring.Component):
         with m.If(saved):
             m.d.sync += [bit(sets.sides).eq(self.event.side),
                          bit(sets.increments).eq(self.incremental & bit(sets.bases))]
-        with m.If(based | demoted & ~bit(sets.increments)):
+        partial = bit(sets.without_registers | sets.without_lines) if self.geometry.in_place else 0
+        with m.If(based | demoted & ~bit(sets.increments) & ~partial):
             m.d.sync += [bit(sets.bases).eq(1),
                          bit(sets.base_sides).eq(Mux(based, self.event.side, bit(sets.sides)))]
         with m.If(self.adopts):
@@ -197,6 +222,26 @@ class SavedEntries(wiring.Component):
             m.d.sync += [bit(sets.increments, self.select).eq(self.found.increment),
                          bit(sets.bases, self.select).eq(self.found.increment),
                          bit(sets.base_sides, self.select).eq(~bit(sets.sides, self.select))]
+
+    def _stay(self, m, sets, saved, completes):
+        """Keep what is not in an image, and whether there is a second one."""
+        entry, found = self.event.entry, self.found
+        with m.If(saved):
+            keeps = [(sets.without_registers, self.keeps_registers),
+                     (sets.without_lines, self.keeps_lines)]
+            m.d.sync += [kept.bit_select(entry, 1).eq(here.bit_select(entry, 1))
+                         for kept, here in keeps]
+            m.d.sync += sets.completed.bit_select(entry, 1).eq(0)
+            with m.If((self.keeps_registers | self.keeps_lines).bit_select(entry, 1)):
+                m.d.sync += sets.bases.bit_select(entry, 1).eq(0)
+        with m.If(completes):
+            m.d.sync += sets.completed.bit_select(entry, 1).eq(1)
+        with m.If(self.arrived):
+            m.d.sync += [
+                sets.without_registers.bit_select(self.select, 1).eq(found.registers_stay),
+                sets.without_lines.bit_select(self.select, 1).eq(found.lines_stay),
+                sets.completed.bit_select(self.select, 1).eq(
+                    found.registers_stay | found.lines_stay)]
 
     def _place(self, entry, side):
         """Return where something of an entry on a side of the kernel in hand stands."""
@@ -240,7 +285,7 @@ class SavedEntries(wiring.Component):
                               self._place(tally.entry, tally.side))),
             Value.cast(write.data).eq(Mux(arrives, Value.cast(self.found.extent),
                                           Value.cast(of_tally))),
-            write.en.eq(arrives | self.saving & tally.valid & ~tally.ended),
+            write.en.eq(arrives | (self.saving | self.evicting) & tally.valid & ~tally.ended),
         ]
         for entry, of_base, shown in ((self.select, self.select_base, self.listed_extent),
                                       (self.ahead, self.ahead_base, self.extent)):
@@ -265,7 +310,10 @@ class SavedEntries(wiring.Component):
                          port.data.eq(self.found.crc), port.en.eq(1)]
         with m.Elif(later):
             m.d.comb += [port.addr.eq(base), port.data.eq(base_crc), port.en.eq(1)]
-        for entry, shown in ((self.select, self.listed_crc), (self.chosen, self.chosen_crc)):
+        for entry, itself, shown in (
+                (self.select, self.completed.bit_select(self.select, 1), self.listed_crc),
+                (self.chosen, self.evicting, self.chosen_crc)):
             read = checksums.read_port(domain="comb")
-            m.d.comb += [read.addr.eq(self._place(entry, self.base_sides.bit_select(entry, 1))),
-                         shown.eq(read.data)]
+            side = Mux(itself, self.sides.bit_select(entry, 1), self.base_sides.bit_select(entry, 1)
+                       ) if g.in_place else self.base_sides.bit_select(entry, 1)
+            m.d.comb += [read.addr.eq(self._place(entry, side)), shown.eq(read.data)]

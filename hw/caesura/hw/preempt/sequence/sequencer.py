@@ -10,8 +10,9 @@ from ...arch.encodings import row_words
 from ...arch.faults import CommandError
 from ...arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, WORD_BYTES, Geometry
 from ...arch.registers import UNLIMITED_PATIENCE
-from ...interfaces.payloads import kernel_info
+from ...interfaces.payloads import below, kernel_info
 from ...interfaces.preemption import adoption, command, engine_result
+from ...interfaces.staying import staying_row
 from ..formats.accepted_command import accepted_command
 
 __all__ = ["FLUSH_CYCLES", "area_bound", "Sequencer"]
@@ -43,6 +44,10 @@ class Sequencer(wiring.Component):
     A preempt waits for points with a mechanism that does, as long as its patience lasts: `stop_now`
     rises in the cycle after `draining` has been high for as many cycles as that, or after `hasten`.
 
+    What has stayed on the SM of TBs of the kernel (`StayingTable`) is written to memory when such a
+    preempt is not in place itself, a row at a time; by a command of its own just one row is. The
+    record waits until nothing stays.
+
     A command that is cancelled, whatever it has come to, is dropped: `flush` holds everything else
     in reset until memory has answered what it was asked, and the core too; then comes a result that
     means nothing.
@@ -65,6 +70,12 @@ class Sequencer(wiring.Component):
         The command in hand is a resume.
     clear, begin_save, begin_resume, begin_adopt : Signal, out
         One cycle each: a command was taken; the preempt, resume or adopt sequencer starts.
+    begin_evict : Signal, out; evicting : Signal, out; evict_done : engine_result, in
+        Likewise the evict sequencer, for row `staying`.
+    stays : Signal, in; first_staying : Signal, in
+        Something of TBs of the kernel has stayed on the SM; in which row at first.
+    staying : Signal, out; row : staying_row, in
+        A row of the `StayingTable`.
     saving, resuming, adopting : Signal, out
         Which of them is at work.
     save_done, resume_done, adopt_done : engine_result, in
@@ -106,6 +117,13 @@ class Sequencer(wiring.Component):
     begin_save: Signal
     begin_resume: Signal
     begin_adopt: Signal
+    begin_evict: Signal
+    evicting: Signal
+    evict_done: data.View
+    stays: Signal
+    first_staying: Signal
+    staying: Signal
+    row: data.View
     saving: Signal
     resuming: Signal
     adopting: Signal
@@ -141,6 +159,9 @@ class Sequencer(wiring.Component):
             "accepted": Out(accepted_command(g)), "result": Out(result),
             "pending": Out(1), "stop_now": Out(1), "resume": Out(1),
             "clear": Out(1), "begin_save": Out(1),
+            "begin_evict": Out(1), "evicting": Out(1), "evict_done": In(result), "stays": In(1),
+            "first_staying": In(below(g.tb_slots)), "staying": Out(below(g.tb_slots)),
+            "row": In(staying_row(g)),
             **{f"begin_{name}": Out(1) for name in ("resume", "adopt")},
             **{name: Out(1) for name in ("saving", "resuming", "adopting")},
             **{f"{name}_done": In(result) for name in ("save", "resume", "adopt")},
@@ -173,13 +194,15 @@ class Sequencer(wiring.Component):
                                  ("ccb_base", "area_bytes", "registers", "warps")]
                     m.d.sync += [s[name].eq(wanted[name]) for name in (
                         "kernel", "again", "adopt", "mechanism", "scramble", "gang",
-                        "restart", "checkpoint", "incremental", "spared")]
+                        "restart", "checkpoint", "incremental", "spared", "in_place",
+                        "evict")]
                     if g.grace:
                         m.d.sync += s.grace_used.eq(wanted.grace_used)
                     m.d.sync += [
                         s.lines.eq((kernel.shared_bytes + SEGMENT_BYTES - 1) // SEGMENT_BYTES),
                         s.row_words.eq(row_words(kernel.registers)), self.resume.eq(wanted.resume)]
-                    with m.If(~wanted.resume & ~wanted.adopt):
+                    m.d.sync += self.staying.eq(wanted.staying)
+                    with m.If(~wanted.resume & ~wanted.adopt & ~wanted.evict):
                         m.d.sync += [self.pending.eq(1), self.stop_now.eq(
                             lacks(wanted.mechanism, Capability.STOPS_AT_POINTS)
                             | (wanted.patience == 0) | wanted.restart)]
@@ -190,6 +213,9 @@ class Sequencer(wiring.Component):
                 with m.If(s.adopt):
                     m.d.comb += self.begin_adopt.eq(1)
                     m.next = "ADOPT"
+                if g.in_place:
+                    with m.Elif(s.evict):
+                        m.next = "LOOK"
                 with m.Elif(self.resume & self.stands & ~self.saved):
                     m.d.comb += self.void.eq(1)
                     m.next = "VOID"
@@ -211,8 +237,14 @@ class Sequencer(wiring.Component):
                     with m.If((self.save_done.error == CommandError.NONE) & ~self.withdraw
                               & ~s.checkpoint):
                         m.next = "LEAVING"
+                        if g.in_place:
+                            with m.If(self.stays & ~s.in_place):
+                                m.d.sync += self.staying.eq(self.first_staying)
+                                m.next = "LOOK"
                 with m.If(self.cancel):
                     m.next = "FLUSH"
+            if g.in_place:
+                self._evict(m, error, left)
             self._record(m, error, left)
             with m.State("RESUME"):
                 m.d.comb += self.resuming.eq(1)
@@ -243,6 +275,38 @@ class Sequencer(wiring.Component):
                 m.d.sync += [self.pending.eq(0), self.stop_now.eq(0)]
                 m.next = "IDLE"
         return m
+
+    def _evict(self, m: Module, error, left) -> None:
+        """Write rows of the staying table to memory."""
+        s = self.accepted
+        with m.State("LOOK"):
+            m.d.sync += [s.mechanism.eq(self.row.what.mechanism),
+                         s.scramble.eq(self.row.what.scramble), s.evict.eq(1),
+                         *(s[name].eq(0) for name in ("restart", "checkpoint", "incremental"))]
+            m.next = "OFFER"
+        with m.State("OFFER"):
+            m.d.comb += self.begin_evict.eq(1)
+            m.next = "EVICT"
+        with m.State("EVICT"):
+            m.d.comb += self.evicting.eq(1)
+            m.d.sync += [error.eq(self.evict_done.error), left.eq(0)]
+            with m.If(self.evict_done.valid):
+                m.next = "END"
+                with m.If(self.evict_done.error == CommandError.NONE):
+                    m.next = "EVICTED"
+            with m.If(self.cancel):
+                m.next = "FLUSH"
+        with m.State("EVICTED"):
+            m.d.sync += self.staying.eq(self.first_staying)
+            m.next = "LEAVING"
+            with m.If(self.pending & self.stays):  # a preempt evicts all, one of its own this one
+                m.next = "LOOK"
+            with m.Elif(~self.pending & ~self.gone):
+                m.next = "END"
+            with m.If(self.withdraw):
+                m.next = "END"
+            with m.If(self.cancel):
+                m.next = "FLUSH"
 
     def _record(self, m: Module, error, left) -> None:
         """Write the kernel's record, or make it void."""

@@ -1,0 +1,59 @@
+"""What stays on the SM of preempted TBs, as dispatcher and preemption engine tell each other
+(Lin et al. III-A, Fig. 4)."""
+
+import enum
+
+from amaranth.lib import data
+
+from ..arch.geometry import Geometry
+from .payloads import below, physical
+
+__all__ = ["Phase", "staying", "staying_row", "range_move", "staying_report"]
+
+
+class Phase(enum.IntEnum):
+    """What a row of the staying table stands for."""
+
+    FREE = 0
+    RESERVED = 1
+    """A TB that is being saved: what it leaves is still its own."""
+    STAYS = 2
+    LENT = 3
+    """Its TB is being brought back, and has not started."""
+
+
+def staying(g: Geometry) -> data.StructLayout:
+    """What stays of the TB of `entry` of `kernel`: its `registers`, from physical register `base`
+    on, or its `lines` of shared memory, from `first_line` on, or both; how it was saved."""
+    return data.StructLayout({
+        "kernel": below(g.kernel_slots), "entry": below(g.tb_slots), "registers": 1, "lines": 1,
+        "base": physical(g), "first_line": range(g.shared_lines + 1), "mechanism": 4,
+        "scramble": 1})
+
+
+def staying_row(g: Geometry) -> data.StructLayout:
+    """A row of the table: `tb` is the TB slot it was in, or is in again, `live_warps` the warps
+    whose registers are remembered."""
+    return data.StructLayout({"phase": Phase, "tb": below(g.tb_slots),
+                              "live_warps": g.max_block_warps, "what": staying(g)})
+
+
+def range_move(g: Geometry) -> data.StructLayout:
+    """The range of an owner in an allocation table becomes another's. Owners are the TB slots, and
+    after them the rows of the staying table."""
+    owner = below(2 * g.tb_slots)
+    return data.StructLayout({"valid": 1, "owner": owner, "to": owner})
+
+
+def staying_report(g: Geometry) -> data.StructLayout:
+    """What the dispatcher has to know of the staying table.
+
+    `move_registers`, `move_lines` and `release` (a vector of owners) are for the allocation tables.
+    `evictable` has a bit for each row of what stays and is not lent; `registers` and `lines` have,
+    a vector a kernel, the entries whose registers, whose lines are on the SM without their TB.
+    """
+    entries = data.ArrayLayout(g.tb_slots, g.kernel_slots)
+    return data.StructLayout({
+        "rows": data.ArrayLayout(staying_row(g), g.tb_slots), "evictable": g.tb_slots,
+        "move_registers": range_move(g), "move_lines": range_move(g),
+        "release": 2 * g.tb_slots, "registers": entries, "lines": entries})
