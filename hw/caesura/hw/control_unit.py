@@ -16,6 +16,7 @@ from .dispatch.admission import Admission
 from .dispatch.completion import Completion
 from .dispatch.faults import FaultUnit
 from .dispatch.launcher import Launcher
+from .dispatch.room_planner import RoomPlanner
 from .dispatch.tb_profile import TbProfile, kernel_profile
 from .dispatch.tb_table import TbTable
 from .interfaces import payloads as payload
@@ -142,6 +143,13 @@ class ControlUnit(wiring.Component):
         self._residents(m, tb_table, admission, completion, faults)
         self._warps(m, engine, launcher, tb_table, faults)
         self._engine(m, engine, commands, completion, admission)
+        if g.in_place:
+            m.submodules.planner = planner = RoomPlanner(g)
+            m.d.comb += [planner.kernels.eq(table.kernels),
+                         planner.registers.eq(admission.registers),
+                         planner.lines.eq(admission.lines),
+                         planner.evictable.eq(engine.staying.evictable),
+                         planner.request.eq(engine.plan_request), engine.plan.eq(planner.plan)]
         wiring.connect(m, admission.fresh, launcher.tb)
         m.d.comb += [registers.event_set.fault.eq(faults.event),
                      faults.pending.eq(registers.event.fault),

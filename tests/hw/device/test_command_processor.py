@@ -81,7 +81,7 @@ def test_a_checkpoint_that_the_machine_cannot_is_refused(checkpoints, fields):
         assert driver.state(0) == RUNNING
         await driver.command(Command.PREEMPT, 0)
 
-    drive(scenario, G.replace(checkpoints=checkpoints))
+    drive(scenario, G.replace(checkpoints=checkpoints, in_place=checkpoints))
 
 
 @pytest.mark.parametrize("error", [NONE, CommandError.BUS_ERROR])

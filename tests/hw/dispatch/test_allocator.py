@@ -94,3 +94,29 @@ def test_a_new_request_drops_a_search_that_runs():
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run()
+
+
+def test_a_range_becomes_anothers_though_its_owner_lets_go_in_that_cycle():
+    dut = AllocationTable(16, 4, 8)
+
+    async def bench(ctx):
+        for owner, start, size in ((0, 0, 3), (1, 4, 5)):
+            ctx.set(dut.insert, {"valid": 1, "owner": owner, "start": start, "size": size})
+            await ctx.tick()
+        ctx.set(dut.insert.valid, 0)
+        ctx.set(dut.move, {"valid": 1, "owner": 1, "to": 3})
+        ctx.set(dut.release, 0b11)
+        await ctx.tick()
+        ctx.set(dut.move.valid, 0)
+        ctx.set(dut.release, 0b10)
+        await ctx.tick()
+        rows = [ctx.get(dut.table[k]) for k in range(8)]
+        assert [(row.owner, row.start, row.size) for row in rows if row.valid] == [(3, 4, 5)]
+        ctx.set(dut.release, 0b1000)
+        await ctx.tick()
+        assert not any(ctx.get(dut.table[k]).valid for k in range(8))
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()

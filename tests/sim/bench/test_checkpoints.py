@@ -65,7 +65,7 @@ def test_a_wrong_result_is_told(monkeypatch):
 
 def test_what_cannot_be_measured_is_refused():
     with pytest.raises(InputError, match="no checkpoints"):
-        run(TINY.replace(name="strict", checkpoints=False))
+        run(TINY.replace(name="strict", checkpoints=False, in_place=False))
     with pytest.raises(InputError, match="jobs must be 1 or more"):
         run(TINY, jobs=0)
 

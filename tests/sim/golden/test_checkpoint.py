@@ -214,7 +214,7 @@ def test_another_machine_takes_an_increment_over():
 
 def test_a_machine_without_checkpoints_refuses():
     image, _ = stepping()
-    bench = Bench(GoldenTransport(TINY.replace(name="strict", checkpoints=False), MEMORY))
+    bench = Bench(GoldenTransport(TINY.replace(name="strict", checkpoints=False, in_place=False), MEMORY))
     bench.load(0, image, (1,), (8,))
     bench.start(0)
     for asked in ({"checkpoint": True}, {"incremental": True}):

@@ -10,7 +10,7 @@ from ..interfaces.payloads import below, kernel_info, line_range, physical
 from ..interfaces.preemption import admission, admitted, adoption, entry_event
 from ..interfaces.staying import staying_report
 from ..lib.bits import encode, lowest
-from .allocator import AllocationTable
+from .allocator import AllocationTable, allocation
 from .cheapest_fit import CheapestFit
 from .entry_allocator import EntryAllocator
 from .footprint import footprint
@@ -64,6 +64,8 @@ class Admission(wiring.Component):
         What stays of preempted TBs. The registers or lines of a restored TB may be there already.
     evict : Signal(tb_slots), out
         Vector: rows of it that are in the way, each until it is evicted.
+    registers, lines : arrays of allocation, out
+        What is allocated. Only with `Geometry.in_place`.
     clear_lines : struct, out
         The shared-memory lines of the new TB become invalid and clean.
     fresh : stream, out
@@ -91,6 +93,8 @@ class Admission(wiring.Component):
     adopted: data.View
     staying: data.View
     evict: Signal
+    registers: data.View
+    lines: data.View
     clear_lines: data.View
     fresh: stream.Interface
     launching: data.View
@@ -116,6 +120,9 @@ class Admission(wiring.Component):
             "ended": In(entry_event(g)),
             "start": In(g.kernel_slots), "adopted": In(adoption(g)),
             "staying": In(staying_report(g)), "evict": Out(g.tb_slots),
+            **{name: Out(data.ArrayLayout(allocation(units, g.tb_slots << g.in_place),
+                                          2 * g.tb_slots))
+               for name, units in (("registers", g.register_rows), ("lines", g.shared_lines))},
             "clear_lines": Out(line_range(g)),
             "fresh": Out(stream.Signature(fresh_tb(g))),
             "launching": Out(data.StructLayout({"valid": 1, "kernel": kernel})),
@@ -135,6 +142,8 @@ class Admission(wiring.Component):
         tables = self._places(m, current, restored, needs, attempt, enter, found, failed, lost)
         look = Signal()  # for what can be evicted
         looking = Signal()
+        if g.in_place:
+            m.d.comb += [self.registers.eq(tables[0].table), self.lines.eq(tables[1].table)]
         found_out = self._evict(m, needs, look, looking, *tables) if g.in_place else Const(1)
         room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)

@@ -8,7 +8,8 @@ from amaranth.lib import data
 from ..arch.geometry import Geometry
 from .payloads import below, physical
 
-__all__ = ["Phase", "staying", "staying_row", "range_move", "staying_report"]
+__all__ = ["Phase", "staying", "staying_row", "range_move", "staying_report",
+           "plan_request", "plan"]
 
 
 class Phase(enum.IntEnum):
@@ -57,3 +58,15 @@ def staying_report(g: Geometry) -> data.StructLayout:
         "rows": data.ArrayLayout(staying_row(g), g.tb_slots), "evictable": g.tb_slots,
         "move_registers": range_move(g), "move_lines": range_move(g),
         "release": 2 * g.tb_slots, "registers": entries, "lines": entries})
+
+
+def plan_request(g: Geometry) -> data.StructLayout:
+    """Room is to be made for so many TBs of the kernel in slot `newcomer`, while those in slots
+    `chosen` are preempted; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "newcomer": 4, "tbs": 6, "chosen": g.tb_slots})
+
+
+def plan(g: Geometry) -> data.StructLayout:
+    """Of the TBs in these slots the registers, the shared memory can stay; right once it is
+    `done`."""
+    return data.StructLayout({"done": 1, "keep_registers": g.tb_slots, "keep_lines": g.tb_slots})

@@ -16,7 +16,7 @@ Lin et al. IV-B (context format, Fig. 12) and IV-C (pipelines, Fig. 13); commit 
 `arch.context`.
 """
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -37,8 +37,7 @@ from ..interfaces.preemption import (
     resident_tb,
 )
 from ..interfaces.preemption_port import PreemptionPort, WarpLaunchPort
-from ..interfaces.staying import Phase, staying_report
-from ..lib.bits import lowest_number
+from ..interfaces.staying import plan, plan_request, staying_report
 from ..lib.resets import ResetInserter
 from ..lib.stream_queue import StreamQueue
 from ..memory.ports import ReadInterface, ReadPort, WriteInterface, WritePort
@@ -120,6 +119,8 @@ class PreemptEngine(wiring.Component):
         What stays on the SM of preempted TBs.
     discard : Signal(kernel_slots), in
         Vector: kernels that are killed; nothing stays of them.
+    plan_request : staying.plan_request, out; plan : staying.plan, in
+        The `RoomPlanner`.
     kept : Signal(kernel_slots), out
         Vector: a TB of the kernel is saved, or its record stands in memory: a resume has to come
         before it runs again.
@@ -156,6 +157,8 @@ class PreemptEngine(wiring.Component):
     flushing: Signal
     staying: data.View
     discard: Signal
+    plan_request: data.View
+    plan: data.View
     kept: Signal
     ended: data.View
     progress: data.View
@@ -178,6 +181,7 @@ class PreemptEngine(wiring.Component):
             "admit": Out(stream.Signature(admission(g))), "admitted": In(admitted(g)),
             "withdraw": In(1), "cancel": In(1), "flushing": Out(1),
             "staying": Out(staying_report(g)), "discard": In(g.kernel_slots),
+            "plan_request": Out(plan_request(g)), "plan": In(plan(g)),
             "kept": Out(g.kernel_slots), "ended": In(entry_event(g)),
             "progress": In(data.ArrayLayout(kernel_progress(), g.kernel_slots)),
             "adopted": Out(adoption(g)),
@@ -278,8 +282,6 @@ class PreemptEngine(wiring.Component):
         m.submodules.masks = masks = StayingMasks(self.geometry)
         m.submodules.evict = forgets(evict := EvictSequencer(self.geometry))
         target, kernel = save.target, sequencer.accepted.kernel
-        mine = Cat((row.phase == Phase.STAYS) & (row.what.kernel == kernel)
-                   for row in (table.report.rows[s] for s in range(self.geometry.tb_slots)))
         evicting = sequencer.evicting
         m.d.comb += [
             target.valid.eq(Mux(evicting, evict.target.valid, preempt.target.valid)),
@@ -296,7 +298,11 @@ class PreemptEngine(wiring.Component):
             *(table.reserve.what[name].eq(sequencer.accepted[name])
               for name in ("mechanism", "scramble")),
             preempt.staying_room.eq(table.room), preempt.staying.eq(table.next),
-            preempt.keep_registers.eq(~0), preempt.keep_lines.eq(~0),
+            self.plan_request.valid.eq(preempt.begin & sequencer.accepted.in_place),
+            self.plan_request.chosen.eq(preempt.ours),
+            self.plan_request.newcomer.eq(sequencer.accepted.newcomer),
+            self.plan_request.tbs.eq(sequencer.accepted.newcomer_tbs),
+            preempt.plan.eq(self.plan),
             table.leaves.eq(preempt.release),
             masks.write.eq(save.keep), table.warp.valid.eq(save.keep.valid),
             table.warp.row.eq(save.keep.of.row), table.warp.warp.eq(save.keep.of.warp),
@@ -309,10 +315,10 @@ class PreemptEngine(wiring.Component):
             resume.staying_number.eq(table.found),
             resume.registers_stay.eq(table.report.registers[kernel]),
             resume.lines_stay.eq(table.report.lines[kernel]),
-            saved.keeps_registers.eq(self._reserved(table, "registers")),
-            saved.keeps_lines.eq(self._reserved(table, "lines")),
+            saved.keeps_registers.eq(table.reserved_registers),
+            saved.keeps_lines.eq(table.reserved_lines),
             saved.evicting.eq(evicting),
-            sequencer.stays.eq(mine.any()), sequencer.first_staying.eq(lowest_number(mine)),
+            sequencer.stays.eq(table.stays), sequencer.first_staying.eq(table.first),
             sequencer.row.eq(table.shown), sequencer.evict_done.eq(evict.done),
             table.select.eq(sequencer.staying), table.evicted.eq(evict.evicted),
             evict.begin.eq(sequencer.begin_evict), evict.number.eq(sequencer.staying),
@@ -324,15 +330,6 @@ class PreemptEngine(wiring.Component):
         ]
         m.d.comb += saved.chosen.eq(Mux(evicting, table.shown.what.entry, preempt.select))
         wiring.connect(m, restore.load, wiring.flipped(self.core.registers.load))
-
-    def _reserved(self, table, name):
-        """Return the vector of entries of TBs being saved whose registers or lines stay."""
-        there = Const(0, self.geometry.tb_slots)
-        for s in range(self.geometry.tb_slots):
-            row = table.report.rows[s]
-            mine = (row.phase == Phase.RESERVED) & row.what[name]
-            there = there | mine << row.what.entry
-        return there
 
     def _heads(self, m, sequencer, preempt, resume, commit, saved):
         """Committer: heads of the resume sequencer, its events to both."""
@@ -508,7 +505,8 @@ class PreemptEngine(wiring.Component):
             counts.saving.eq(sequencer.saving), counts.evicting.eq(sequencer.evicting),
             counts.begin_restore.eq(sequencer.clear & sequencer.resume
                                     & ~sequencer.accepted.again), counts.tally.eq(save.done),
-            counts.head_event.eq(commit.event), counts.dropped.eq(preempt.dropped | counts.evicted & sequencer.pending),
+            counts.head_event.eq(commit.event),
+            counts.dropped.eq(preempt.dropped | counts.evicted & sequencer.pending),
             counts.released.eq(preempt.release.valid | preempt.clean.valid),
             counts.draining.eq(preempt.draining),
             counts.started.eq(resume.start.valid), counts.issued.eq(self.core.stop.issued),

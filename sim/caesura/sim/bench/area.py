@@ -104,7 +104,7 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
             "TB decompressor": lambda g: TbDecompressor(g, expanded_tag(g)),
             "preemption engine": PreemptEngine,
             "without TB level": lambda g: PreemptEngine(g.replace(tb_compressor=False)),
-            "without checkpoints": lambda g: PreemptEngine(g.replace(checkpoints=False)),
+            "without checkpoints": lambda g: PreemptEngine(g.replace(checkpoints=False, in_place=False)),
             "sealer": Sealer, "stream checker": StreamChecker,
             "entry buffer": EntryBuffer, "record writer": KernelRecordWriter, "record reader": RecordReader,
             "commands": CommandProcessor,

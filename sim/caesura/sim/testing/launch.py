@@ -204,10 +204,11 @@ class Bench:
         return CommandError(self.fields(f"kernel[{slot}].state")["error"])
 
     def command(self, op: Command, slot: int, mechanism: Mechanism = Mechanism.OCCUPIED, scramble: bool = False,
-                gang: bool = False, restart: bool = False, checkpoint: bool = False, incremental: bool = False):
+                gang: bool = False, restart: bool = False, checkpoint: bool = False, incremental: bool = False,
+                in_place: bool = False):
         """Write the command register."""
         self.set("command", op=op, kernel=slot, mechanism=mechanism, scramble=int(scramble), gang=int(gang),
-                 restart=int(restart), checkpoint=int(checkpoint), incremental=int(incremental))
+                 restart=int(restart), checkpoint=int(checkpoint), incremental=int(incremental), in_place=int(in_place))
 
     def start(self, slot: int) -> None:
         """Start a loaded kernel.

@@ -16,19 +16,25 @@ def run(dut, bench):
     sim.run()
 
 
+@pytest.mark.parametrize("in_place", [False, True])
 @pytest.mark.parametrize("warps", [1, 6, 48])
-def test_bits_follow_the_model_under_random_writes_and_clears_and_cleans(warps):
-    dut, rng = ValidDirty(preset("tiny").replace(warps=warps)), random.Random(warps)
+def test_bits_follow_the_model_under_random_writes_and_clears_and_cleans(warps, in_place):
+    dut, rng = ValidDirty(preset("tiny").replace(warps=warps, in_place=in_place)), random.Random(warps)
     valid, dirty = [0] * warps, [0] * warps
     lately = list(range(min(warps, 3)))  # a few warps, so that bits meet
 
     async def bench(ctx):
+        loaded = 0
         for _ in range(400):
+            load, target, mask = rng.random() < 0.3, rng.choice(lately), rng.getrandbits(64)
             writer, cleared, reader = (rng.choice(lately) for _ in range(3))
             register, clean = rng.randrange(64), rng.choice((0, 0, 0, 0, 0, 0, rng.getrandbits(warps)))
             write, clear = rng.random() < 0.7, rng.random() < 0.1
             clear &= not (write and cleared == writer)
             clean &= ~(write << writer)
+            load &= not (clear and cleared == target) and not clean >> target & 1
+            ctx.set(dut.load.valid, load)
+            ctx.set(dut.load.payload, {"warp": target, "valid": mask})
             ctx.set(dut.write, {"valid": write, "warp": writer, "register": register})
             ctx.set(dut.clean, clean)
             ctx.set(dut.clear, {"valid": clear, "warp": cleared})
@@ -41,12 +47,18 @@ def test_bits_follow_the_model_under_random_writes_and_clears_and_cleans(warps):
             if write:
                 valid[writer] |= 1 << register
                 dirty[writer] |= 1 << register
+            if in_place:
+                assert ctx.get(dut.load.ready) == (not write)
+                if load and not write:
+                    valid[target] = dirty[target] = mask
+                    loaded += 1
             dirty[:] = [0 if clean >> warp & 1 else bits for warp, bits in enumerate(dirty)]
             if clear:
                 valid[cleared] = dirty[cleared] = 0
             if rng.random() < 0.05:
                 lately[rng.randrange(len(lately))] = rng.randrange(warps)
             await ctx.tick()
+        assert loaded > 10 or not in_place
 
     run(dut, bench)
     assert any(valid) and any(dirty) and valid != dirty

@@ -306,6 +306,6 @@ def test_what_is_just_allowed(increments, of_base):
 
 @pytest.mark.parametrize("adopt", [0, 1])
 def test_a_machine_without_checkpoints_takes_no_increment(adopt):
-    g, rng = G.replace(checkpoints=False), random.Random(8)
+    g, rng = G.replace(checkpoints=False, in_place=False), random.Random(8)
     ccb = Ccb(rng, {0, 2, 4}, g=g)
     run((ccb, 0), (ccb.spoiled(2, 0, {"incremental": 1}), 1), (ccb.spoiled(2, 0, {"base_crc": 1}), 1), adopt=adopt, g=g)

@@ -77,7 +77,7 @@ def test_what_is_believed(cases, expected):
 
 
 def test_a_machine_without_checkpoints_has_one_side():
-    g = G.replace(checkpoints=False)
+    g = G.replace(checkpoints=False, in_place=False)
     dut, rng = component(RecordReader, g), random.Random(3)
 
     async def bench(ctx):

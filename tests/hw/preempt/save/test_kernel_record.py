@@ -16,7 +16,7 @@ KERNEL = {"grid_x": 32, "grid_y": 16, "grid_z": 16, "code_base": 32, "const_base
 
 @pytest.mark.parametrize("bus_bytes, checkpoints", [(4, True), (8, False), (16, True), (32, True), (128, False)])
 def test_a_record_is_written_whole_and_void_in_its_first_byte(bus_bytes, checkpoints):
-    g = with_bus(bus_bytes, tb_slots=4, checkpoints=checkpoints)
+    g = with_bus(bus_bytes, tb_slots=4, checkpoints=checkpoints, in_place=checkpoints)
     dut, rng = component(KernelRecordWriter, g), random.Random(bus_bytes)
 
     async def bench(ctx):

@@ -12,7 +12,7 @@ from caesura.hw.preempt.sequence.adopt_sequencer import AdoptSequencer
 from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, value
 
-GEOMETRIES = {checkpoints: preset("tiny").replace(tb_slots=3, warps=6, checkpoints=checkpoints)
+GEOMETRIES = {checkpoints: preset("tiny").replace(tb_slots=3, warps=6, checkpoints=checkpoints, in_place=checkpoints)
               for checkpoints in (True, False)}
 CCB = 0x4000
 ENDS = {"well": CommandError.NONE, "record": CommandError.BAD_IMAGE, "entries": CommandError.BAD_IMAGE,

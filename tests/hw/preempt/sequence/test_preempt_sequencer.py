@@ -12,7 +12,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"tiny": preset("tiny"), "6 TBs": preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3),
-              "no checkpoints": preset("tiny").replace(warps=8, tb_slots=4, checkpoints=False)}
+              "no checkpoints": preset("tiny").replace(warps=8, tb_slots=4, checkpoints=False, in_place=False)}
 KERNEL, GENERATION, LIMIT = 1, 0xBEEF, 1500
 
 

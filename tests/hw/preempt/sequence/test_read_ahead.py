@@ -14,7 +14,7 @@ from support.hw.stream_bench import simulate, value
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4.0),
               "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3),
               "bus of 128": preset("gtx480").replace(warps=8, bus_bytes=128, bytes_per_cycle=128.0),
-              "no checkpoints": preset("tiny").replace(checkpoints=False)}
+              "no checkpoints": preset("tiny").replace(checkpoints=False, in_place=False)}
 CCB_BASE, AREA_BYTES, ENTRY_WORDS, ROW_WORDS, LIMIT = 0x10_0000, 0x4000, 16, 5, 400
 
 

@@ -13,7 +13,7 @@ from support.hw.stream_bench import simulate, value
 
 GEOMETRIES = {"bus of 4": preset("tiny").replace(bus_bytes=4, bytes_per_cycle=4),
               "bus of 16": preset("tiny").replace(bus_bytes=16, warps=12, tb_slots=6, kernel_slots=3),
-              "no checkpoints": preset("tiny").replace(warps=8, tb_slots=4, checkpoints=False)}
+              "no checkpoints": preset("tiny").replace(warps=8, tb_slots=4, checkpoints=False, in_place=False)}
 CCB_BASE, ROW_WORDS, LIMIT = 0x10_0000, 5, 2500
 PLACE = "ctaid_x", "ctaid_y", "ctaid_z", "launch_id", "local_base"
 
@@ -49,6 +49,7 @@ class Bench:
         self.entries = [[self.an_entry() for _ in ("own", "base's")] for _ in range(g.tb_slots)]
         self.increments = {n for n in range(g.tb_slots) if rng.random() < self.chance}
         self.sides = rng.getrandbits(g.tb_slots) * g.checkpoints
+        self.stay()
         self.free = rng.sample(range(g.tb_slots), g.tb_slots)
         self.parked = {}
         for _ in range(self.already):
@@ -58,9 +59,24 @@ class Bench:
         self.wanted = {*self.complete, *self.parked}
         self.victim = rng.choice(sorted(self.complete) or [0])  # the entry with which something goes wrong
         self.started, self.released, self.order, self.late, self.free = [], [], [], 0, self.free[:self.room]
-        self.bad_base = rng.getrandbits(1) if self.victim in self.increments else 0  # of its two streams that one
+        self.bad_base = rng.getrandbits(1) if self.victim in self.pairs else 0  # of its two streams that one
         self.read_error = self.write_error = False
         self.begin_pass()
+
+    def stay(self):
+        """Of some TBs registers or lines have stayed on the SM, of others that were so a second image completes it."""
+        g, rng = self.g, self.rng
+        self.staying, self.without, self.completed = {}, set(), set()
+        for n in set(range(g.tb_slots)) - self.increments if g.in_place else ():
+            registers, lines = rng.choice(((0, 0), (1, 1), (1, 0), (0, 1)))
+            if registers:
+                self.without.add(n)
+            if (registers or lines) and rng.getrandbits(1):
+                self.staying[n] = {"registers": registers, "lines": lines, "base": 4 * rng.randrange(g.registers // 4),
+                                   "first_line": rng.randrange(g.shared_lines)}, rng.randrange(g.tb_slots)
+            elif registers or lines:
+                self.completed.add(n)
+        self.pairs = self.increments | self.completed
 
     def an_entry(self):
         g, rng = self.g, self.rng
@@ -100,7 +116,12 @@ class Bench:
                 answer = {"valid": 1, "full": 0, "bad": 0, "tb": self.free.pop(),
                           "base": 4 * rng.randrange(g.registers // 4), "first_line": rng.randrange(g.shared_lines),
                           "slots": [rng.randrange(g.warps) for _ in range(g.max_block_warps)]}
+        what, row = self.staying.get(ctx.get(self.dut.admit.payload.entry), ({"base": 0, "first_line": 0}, 0))
+        ctx.set(self.dut.staying.what, what)
+        ctx.set(self.dut.staying_number, row)
         ctx.set(self.dut.admitted, answer)
+        room = bool(answer["valid"] and not answer.get("full") and not answer.get("bad"))
+        assert ctx.get(self.dut.returns) == (room and self.admitting in self.staying)
         ctx.set(self.dut.admit.ready, self.admitting is None and self.rng.random() < 0.5)
         return answer
 
@@ -128,7 +149,7 @@ class Bench:
                 failed = ctx.get(self.dut.failed) or (
                     self.fault == "stream" and (entry, of_base) == (self.victim, self.bad_base))
                 restored = {"valid": 1, "entry": entry, "bad": failed, "base": of_base,
-                            "clean": of_base or entry not in self.increments}
+                            "clean": of_base or entry not in self.pairs}
         ctx.set(self.dut.restored, restored)
         ctx.set(self.dut.restore_idle, not self.restores and not restored["valid"])
         ctx.set(self.dut.restore_job.ready, len(self.restores) < 2)
@@ -194,7 +215,7 @@ class Bench:
         if answer["valid"]:
             if not answer.get("bad") and not answer.get("full"):
                 self.places[self.admitting] = answer
-                self.todo += [(self.admitting, 1)] * (self.admitting in self.increments) + [(self.admitting, 0)]
+                self.todo += [(self.admitting, 1)] * (self.admitting in self.pairs) + [(self.admitting, 0)]
                 self.given_room += 1
             self.admitting = None
         if restored["valid"] and not restored["bad"] and not restored["base"]:
@@ -223,7 +244,9 @@ class Bench:
         number = next(k for k in self.complete if self.entries[k][0]["launch_id"] == admission["launch_id"])
         self.late += failed or self.withdrawn  # the one in hand when it went wrong
         assert number not in self.places and self.late <= 1, "more is admitted after an error"
-        assert admission == {"kernel": 1, "entry": number, **{name: self.entries[number][0][name] for name in PLACE}}
+        what, _ = self.staying.get(number, ({"registers": 0, "lines": 0, "base": 0, "first_line": 0}, 0))
+        assert admission == {"kernel": 1, "entry": number, **{name: self.entries[number][0][name] for name in PLACE},
+                             **what}
         self.admitting, self.answer_at = number, self.time + self.rng.randint(0, 6)
 
     def queue(self, job):
@@ -231,11 +254,14 @@ class Bench:
         number, of_base = self.todo.pop(0)
         place = {**self.places[number], "valid": job["place"]["valid"]}
         entry = self.entries[number][of_base]
+        what, row = self.staying.get(number, ({"registers": 0}, 0))
         skip = (entry["length"] // 4 - ROW_WORDS * entry["live_warps"].bit_count()) % self.g.bus_words
         assert job == {"entry": number, "place": place, "live_warps": entry["live_warps"],
                        "words": entry["length"] // 4, "skip": skip,
                        "stream_crc": entry["stream_crc"], "table_crc": entry["table_crc"],
-                       "base": of_base, "increment": number in self.increments and not of_base}
+                       "base": of_base, "increment": number in self.pairs and not of_base,
+                       "elsewhere": number in self.without and not of_base, "stayed": what["registers"],
+                       "staying": row}
         self.restores.append([number, of_base, self.rng.randint(0, 60)])
 
     def head(self, head):
@@ -288,6 +314,10 @@ class Bench:
         ctx.set(dut.accepted, {"kernel": 1, "ccb_base": CCB_BASE, "gang": self.gang, "row_words": ROW_WORDS})
         ctx.set(dut.sides, self.sides)
         ctx.set(dut.increments, sum(1 << n for n in self.increments))
+        ctx.set(dut.completed, sum(1 << n for n in self.completed))
+        ctx.set(dut.without_registers, sum(1 << n for n in self.without))
+        for name in ("registers", "lines"):
+            ctx.set(getattr(dut, f"{name}_stay"), sum(1 << n for n, (what, _) in self.staying.items() if what[name]))
         entry_of = {tb: entry for entry, tb in self.parked.items()}
         for tb in range(self.g.tb_slots):
             entry = entry_of.get(tb, self.rng.randrange(self.g.tb_slots))

@@ -13,7 +13,8 @@ from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 
 G = preset("tiny").replace(warps=12, tb_slots=6, kernel_slots=3)
-GEOMETRIES = {"checkpoints": G, "no checkpoints": G.replace(checkpoints=False)}
+GEOMETRIES = {"checkpoints": G.replace(in_place=False), "in place": G.replace(in_place=True),
+              "no checkpoints": G.replace(checkpoints=False, in_place=False)}
 
 
 def vector(numbers):
@@ -108,19 +109,32 @@ class Kernel:
         Of each TB that has a base its side and the checksum of its entry.
     crcs : dict of (int, int) to int
         The checksum of what was last committed of an entry on a side.
+    without : dict of int to (bool, bool)
+        Of each saved entry whether it is without registers, without lines.
+    completed : set of int
+        Those of them to which there is a second image.
     """
 
     def __init__(self):
         self.saved, self.bases, self.crcs = {}, {}, {}
+        self.without, self.completed = {}, set()
 
-    def commits(self, entry, state, side, crc, incremental):
+    def commits(self, entry, state, side, crc, incremental, keeps=(False, False), evicting=False):
         """The head of an entry is acknowledged."""
         if state == State.DEMOTED:
             side, increment = self.saved.pop(entry)
-            if not increment:
+            if not increment and not any(self.without[entry]):
                 self.bases[entry] = side, self.crcs[entry, side]
+            self.completed.discard(entry)
             return
         self.crcs[entry, side] = crc
+        if evicting:
+            self.completed.add(entry)
+            return
+        if state == State.COMPLETE:
+            self.without[entry] = keeps
+            if any(keeps):
+                self.bases.pop(entry, None)
         if state == State.BASE:
             self.bases[entry] = side, crc
         else:
@@ -133,6 +147,18 @@ class Kernel:
         assert ctx.get(dut.sides) & saved == vector(n for n, (side, _) in self.saved.items() if side)
         assert ctx.get(dut.increments) & saved == vector(n for n, (_, increment) in self.saved.items() if increment)
         assert ctx.get(dut.bases) == vector(bases)
+        for k, name in enumerate(("without_registers", "without_lines")):
+            assert ctx.get(getattr(dut, name)) & saved == vector(n for n in self.saved if self.without.get(n, (False, False))[k])
+        assert ctx.get(dut.completed) & saved == vector(self.completed)
+        for n in self.completed:  # shown by the checksum of the image that is completed
+            ctx.set(dut.select, n)
+            assert ctx.get(dut.listed_crc) == self.crcs[n, self.saved[n][0]]
+        for n, keeps in self.without.items():
+            if n in self.saved and any(keeps):
+                ctx.set(dut.evicting, 1)
+                ctx.set(dut.chosen, n)
+                assert ctx.get(dut.chosen_crc) == self.crcs[n, self.saved[n][0]]
+        ctx.set(dut.evicting, 0)
         assert ctx.get(dut.base_sides) & vector(bases) == vector(n for n, (side, _) in bases.items() if side)
         crcs = [(n, crc) for n, (_, crc) in bases.items()]
         for (n, crc), (chosen, other) in zip(crcs, crcs[1:] + crcs[:1], strict=True):
@@ -149,20 +175,30 @@ def test_a_tb_has_a_base_from_a_checkpoint_or_from_the_resume_of_a_whole_image_t
 
     async def bench(ctx):
         kernels = [Kernel() for _ in range(g.kernel_slots)]
-        had, increments = 0, 0
+        had = increments = second = 0
         for _ in range(400):
             number, entry = rng.randrange(g.kernel_slots), rng.randrange(g.tb_slots)
             kernel, other = kernels[number], rng.randrange(g.kernel_slots)
             state = State.DEMOTED if entry in kernel.saved else rng.choice([State.COMPLETE, State.BASE])
             incremental = rng.getrandbits(1) if g.checkpoints and state == State.COMPLETE else 0
             valid, error, crc = rng.random() < 0.8, rng.random() < 0.2, rng.getrandbits(32)
+            keeps = (False, False)
+            if g.in_place and state == State.COMPLETE and rng.random() < 0.5:
+                keeps, incremental = rng.choice(((True, True), (True, False), (False, True))), 0
+            evicting = (state == State.DEMOTED and any(kernel.without[entry]) and entry not in kernel.completed
+                        and rng.getrandbits(1))
             side = 1 - kernel.bases[entry][0] if g.checkpoints and entry in kernel.bases else 0
             if state == State.DEMOTED:
                 side = kernel.saved[entry][0]
+            if evicting:
+                state, side = State.BASE, 1 - side
+            ctx.set(dut.keeps_registers, keeps[0] << entry | rng.getrandbits(g.tb_slots) & ~(1 << entry))
+            ctx.set(dut.keeps_lines, keeps[1] << entry | rng.getrandbits(g.tb_slots) & ~(1 << entry))
+            ctx.set(dut.evicting, evicting)
             run = [n for n in range(g.tb_slots) if n not in kernels[other].saved and (other, n) != (number, entry)]
             ends = {"valid": rng.random() < 0.2 and bool(run), "kernel": other, "entry": rng.choice(run or [0])}
             start = 1 << other if rng.random() < 0.02 else 0
-            for signal, what in ((dut.kernel, number), (dut.saving, state != State.DEMOTED),
+            for signal, what in ((dut.kernel, number), (dut.saving, state != State.DEMOTED and not evicting),
                                  (dut.incremental, incremental), (dut.start, start), (dut.ended, ends),
                                  (dut.event, {"valid": valid, "entry": entry, "side": side, "state": state,
                                               "crc": crc, "error": error})):
@@ -171,8 +207,10 @@ def test_a_tb_has_a_base_from_a_checkpoint_or_from_the_resume_of_a_whole_image_t
             ctx.set(dut.event.valid, 0)
             ctx.set(dut.ended.valid, 0)
             ctx.set(dut.start, 0)
+            ctx.set(dut.evicting, 0)
             if valid and not error:
-                kernel.commits(entry, state, side, crc, incremental)
+                kernel.commits(entry, state, side, crc, incremental, keeps, evicting)
+                second += evicting
             if ends["valid"]:
                 kernels[other].bases.pop(ends["entry"], None)
             if start:
@@ -183,6 +221,7 @@ def test_a_tb_has_a_base_from_a_checkpoint_or_from_the_resume_of_a_whole_image_t
             had |= vector(kernel.bases)
             increments |= vector(n for n, (_, increment) in kernel.saved.items() if increment)
         assert had == (1 << g.tb_slots) - 1 and increments == had * g.checkpoints
+        assert second > 10 or not g.in_place
 
     simulate(dut, bench)
 

@@ -23,7 +23,7 @@ cycle 3; while the unit does not take one, the stages before it stand still and 
 behind it go on to complete. Those units write registers and predicates when the ALU does not.
 """
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -157,6 +157,7 @@ class ExecutePipeline(wiring.Component):
         wiring.connect(m, wiring.flipped(self.issue.op), operands.issue)
         wiring.connect(m, wiring.flipped(state.load), flags.load)
         wanted = state.read.payload
+        masked = ~wanted.stays if self.geometry.in_place else Const(1)
         m.d.comb += [
             registers.save_read.valid.eq(state.read.valid),
             state.read.ready.eq(registers.save_read.ready),
@@ -166,8 +167,7 @@ class ExecutePipeline(wiring.Component):
             operands.bank_data.eq(registers.data),
             flags.read_warp.eq(operands.valid_warp), operands.valid_row.eq(flags.read_row),
             flags.save_warp.eq(wanted.warp),
-            registers.save_masked.eq(~flags.save_row.bit_select(wanted.register, 1)
-                                     & ~(wanted.stays if self.geometry.in_place else 0)),
+            registers.save_masked.eq(masked & ~flags.save_row.bit_select(wanted.register, 1)),
             state.read_data.eq(registers.save_data),
             flags.clear.valid.eq(self.clear.valid & ~self.clear.kept),
             flags.clear.warp.eq(self.clear.warp), flags.flags_select.eq(state.flags.warp),

@@ -45,6 +45,10 @@ class StayingTable(wiring.Component):
         All of what `select` shows is in memory.
     drop : Signal(kernel_slots), in
         Vector: the kernel is killed, and nothing of it is under way.
+    stays, first : Signal, out
+        A row of the kernel in hand that is not lent, and its number.
+    reserved_registers, reserved_lines : Signal(tb_slots), out
+        Vectors: entries of TBs that are being saved whose registers, whose lines will stay.
     found : Signal, out
         The row of `entry` of `kernel`, if it has one. Combinational.
     report : staying_report, out
@@ -66,6 +70,10 @@ class StayingTable(wiring.Component):
     shown: data.View
     evicted: Signal
     drop: Signal
+    stays: Signal
+    first: Signal
+    reserved_registers: Signal
+    reserved_lines: Signal
     found: Signal
     report: data.View
 
@@ -81,7 +89,9 @@ class StayingTable(wiring.Component):
             "kernel": In(below(g.kernel_slots)), "entry": In(tb), "admitted": In(tb_event(g)),
             "starts": In(tb_event(g)), "returns": In(tb_event(g)),
             "select": In(row), "shown": Out(staying_row(g)), "evicted": In(1),
-            "drop": In(g.kernel_slots), "found": Out(row), "report": Out(staying_report(g)),
+            "drop": In(g.kernel_slots), "stays": Out(1), "first": Out(row),
+            "reserved_registers": Out(g.tb_slots), "reserved_lines": Out(g.tb_slots),
+            "found": Out(row), "report": Out(staying_report(g)),
         })
 
     def elaborate(self, platform):
@@ -90,25 +100,36 @@ class StayingTable(wiring.Component):
         rows = [self.report.rows[s] for s in range(g.tb_slots)]
         free = Signal(g.tb_slots)
         chosen = Signal(g.tb_slots)
+        mine = Signal(g.tb_slots)
         m.d.comb += [
             free.eq(Cat(row.phase == Phase.FREE for row in rows)), self.room.eq(free.any()),
             chosen.eq(lowest(free)), self.next.eq(lowest_number(free)),
+            mine.eq(Cat((row.phase == Phase.STAYS) & (row.what.kernel == self.kernel)
+                        for row in rows)),
+            self.stays.eq(mine.any()), self.first.eq(lowest_number(mine)),
             self.found.eq(lowest_number(Cat(
-                (row.phase == Phase.STAYS) & (row.what.kernel == self.kernel)
-                & (row.what.entry == self.entry) for row in rows))),
+                mine[s] & (row.what.entry == self.entry) for s, row in enumerate(rows)))),
             self.shown.eq(self.report.rows[self.select]),
         ]
         for s, row in enumerate(rows):
             self._follow(m, s, row, chosen)
-        for k in range(g.kernel_slots):
-            for name in ("registers", "lines"):
-                there = Const(0)
-                for row in rows:
-                    mine = ((row.phase == Phase.STAYS) | (row.phase == Phase.LENT)) & (
-                        row.what.kernel == k) & row.what[name]
-                    there = there | mine << row.what.entry
-                m.d.comb += self.report[name][k].eq(there)
+        for name, reserved in (("registers", self.reserved_registers),
+                               ("lines", self.reserved_lines)):
+            m.d.comb += reserved.eq(self._entries(name, (Phase.RESERVED,)))
+            m.d.comb += [self.report[name][k].eq(
+                self._entries(name, (Phase.STAYS, Phase.LENT), k)) for k in range(g.kernel_slots)]
         return m
+
+    def _entries(self, name, phases, kernel=None):
+        """Return the vector of the entries of rows in some phases, of a kernel if one is given."""
+        slots = self.geometry.tb_slots
+        there = Const(0, slots)
+        for row in (self.report.rows[s] for s in range(slots)):
+            counts = row.phase.as_value().matches(*phases) & row.what[name]
+            if kernel is not None:
+                counts &= row.what.kernel == kernel
+            there = there | counts << row.what.entry
+        return there
 
     def _follow(self, m, s, row, chosen):
         """What becomes of a row, and of its ranges."""

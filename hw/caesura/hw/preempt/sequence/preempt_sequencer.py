@@ -1,7 +1,7 @@
 """Preempt sequencer: claims the kernel's TBs, has them saved as they stop,
 releases them as they are committed."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,6 +10,7 @@ from ...arch.faults import CommandError
 from ...arch.geometry import Geometry
 from ...interfaces.payloads import below, tb_event
 from ...interfaces.preemption import engine_result, resident_tb
+from ...interfaces.staying import plan
 from ...lib.bits import encode, lowest_number
 from ..formats.accepted_command import accepted_command
 from ..save.closer import save_tally
@@ -86,8 +87,8 @@ class PreemptSequencer(wiring.Component):
         `valid` for one cycle, with the result.
     draining : Signal, out
         Nothing can be saved because warps still run.
-    keep_registers, keep_lines : Signal(tb_slots), in
-        Vectors: TBs whose registers, whose shared memory may stay.
+    plan : staying.plan, in
+        TBs whose registers, whose shared memory may stay; they are not saved before it is done.
     staying_room : Signal, in; staying : Signal, in; reserve : Signal, out
         The `StayingTable`: a row is free; it; the TB that is handed over in this cycle has it.
     target, tally, waiting, flowing, save_idle
@@ -115,8 +116,7 @@ class PreemptSequencer(wiring.Component):
     dropped: Signal
     done: data.View
     draining: Signal
-    keep_registers: Signal
-    keep_lines: Signal
+    plan: data.View
     staying_room: Signal
     staying: Signal
     reserve: Signal
@@ -141,7 +141,7 @@ class PreemptSequencer(wiring.Component):
             "select": Out(below(g.tb_slots)), "base_crc": In(32),
             "release": Out(tb_event(g)), "clean": Out(tb_event(g)), "dropped": Out(1),
             "done": Out(engine_result()), "draining": Out(1),
-            "keep_registers": In(g.tb_slots), "keep_lines": In(g.tb_slots),
+            "plan": In(plan(g)),
             "staying_room": In(1), "staying": In(below(g.tb_slots)), "reserve": Out(1),
             "target": Out(stream.Signature(save_target(g))), "tally": In(save_tally(g)),
             "waiting": In(1), "flowing": In(1), "save_idle": In(1),
@@ -225,12 +225,14 @@ class PreemptSequencer(wiring.Component):
         chosen = Signal()  # `tb` is offered
         tb = Signal.like(pick)
         take = Signal()
+        planned = (~self.accepted.in_place | self.plan.done if self.geometry.in_place
+                   else Const(1))
         waiting = Mux(active, self.claim & ~tbs.begun, 0)
         m.d.comb += [
             tbs.early.eq(waiting & tbs.over),
             ready.eq(waiting & ~tbs.over & (tbs.some | tbs.still)),
             whole.eq(ready & tbs.still), pick.eq(lowest_number(Mux(whole.any(), whole, ready))),
-            take.eq(ready.any() & ~chosen & self.target.ready & ~stops),
+            take.eq(ready.any() & ~chosen & self.target.ready & ~stops & planned),
             self.target.valid.eq(chosen), self.target.payload.tb.eq(tb),
             self.target.payload.row.eq(self.resident[tb]),
         ]
@@ -266,8 +268,9 @@ class PreemptSequencer(wiring.Component):
             return
         m.d.comb += [
             keeps.eq(self.accepted.in_place & self.staying_room),
-            target.registers.eq(keeps & self.keep_registers.bit_select(tb, 1)),
-            target.lines.eq(keeps & self.keep_lines.bit_select(tb, 1) & (target.row.lines != 0)),
+            target.registers.eq(keeps & self.plan.keep_registers.bit_select(tb, 1)),
+            target.lines.eq(keeps & self.plan.keep_lines.bit_select(tb, 1)
+                            & (target.row.lines != 0)),
             target.staying.eq(self.staying),
             self.reserve.eq(self.target.valid & self.target.ready
                             & (target.registers | target.lines)),

@@ -189,10 +189,12 @@ class SavedEntries(wiring.Component):
                                  for name in _Sets.NAMES]
                     self._follow(m, each, saved, based, demoted)
                     if g.in_place:
-                        self._stay(m, each, saved, completes)
+                        self._stay(m, each, saved, demoted, completes)
         for k, each in enumerate(sets):
             with m.If(self.start[k]):
                 m.d.sync += [each.saved.eq(0), each.bases.eq(0)]
+                if g.in_place:
+                    m.d.sync += each.completed.eq(0)
         self._extents(m)
         return m
 
@@ -212,7 +214,8 @@ class SavedEntries(wiring.Component):
         with m.If(saved):
             m.d.sync += [bit(sets.sides).eq(self.event.side),
                          bit(sets.increments).eq(self.incremental & bit(sets.bases))]
-        partial = bit(sets.without_registers | sets.without_lines) if self.geometry.in_place else 0
+        partial = (bit(sets.without_registers | sets.without_lines) if self.geometry.in_place
+                   else Const(0))
         with m.If(based | demoted & ~bit(sets.increments) & ~partial):
             m.d.sync += [bit(sets.bases).eq(1),
                          bit(sets.base_sides).eq(Mux(based, self.event.side, bit(sets.sides)))]
@@ -223,7 +226,7 @@ class SavedEntries(wiring.Component):
                          bit(sets.bases, self.select).eq(self.found.increment),
                          bit(sets.base_sides, self.select).eq(~bit(sets.sides, self.select))]
 
-    def _stay(self, m, sets, saved, completes):
+    def _stay(self, m, sets, saved, demoted, completes):
         """Keep what is not in an image, and whether there is a second one."""
         entry, found = self.event.entry, self.found
         with m.If(saved):
@@ -231,11 +234,10 @@ class SavedEntries(wiring.Component):
                      (sets.without_lines, self.keeps_lines)]
             m.d.sync += [kept.bit_select(entry, 1).eq(here.bit_select(entry, 1))
                          for kept, here in keeps]
-            m.d.sync += sets.completed.bit_select(entry, 1).eq(0)
             with m.If((self.keeps_registers | self.keeps_lines).bit_select(entry, 1)):
                 m.d.sync += sets.bases.bit_select(entry, 1).eq(0)
-        with m.If(completes):
-            m.d.sync += sets.completed.bit_select(entry, 1).eq(1)
+        with m.If(saved | demoted | completes):
+            m.d.sync += sets.completed.bit_select(entry, 1).eq(completes)
         with m.If(self.arrived):
             m.d.sync += [
                 sets.without_registers.bit_select(self.select, 1).eq(found.registers_stay),

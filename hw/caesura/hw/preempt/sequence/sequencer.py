@@ -196,6 +196,9 @@ class Sequencer(wiring.Component):
                         "kernel", "again", "adopt", "mechanism", "scramble", "gang",
                         "restart", "checkpoint", "incremental", "spared", "in_place",
                         "evict")]
+                    if g.in_place:
+                        m.d.sync += [s[name].eq(wanted[name])
+                                     for name in ("newcomer", "newcomer_tbs")]
                     if g.grace:
                         m.d.sync += s.grace_used.eq(wanted.grace_used)
                     m.d.sync += [
