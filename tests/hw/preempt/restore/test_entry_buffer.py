@@ -38,7 +38,7 @@ WRONG = {
     "registers": lambda entry: {"registers": 12},
     "more registers": lambda entry: {"registers": 13 | 128},
     "warps": lambda entry: {"warps": 4},
-    "incremental in another way": lambda entry: {"incremental": entry["incremental"] | 16},
+    "a bit that means nothing": lambda entry: {"none": 16},
     "a warp that is not": lambda entry: {"live_warps": 1 << 5},
     "the last warp that is not": lambda entry: {"live_warps": 1 << 31},
     "longer than its area": lambda entry: {"length": AREA + 4},
@@ -58,6 +58,8 @@ NOT_COMPLETE = {
 NOT_EXPECTED = {
     "generation": lambda entry: {"generation": entry["generation"] ^ 1 << 16},
     "incremental": lambda entry: {"incremental": entry["incremental"] ^ 1},
+    "registers": lambda entry: {"registers_stay": entry["registers_stay"] ^ 1},
+    "lines": lambda entry: {"lines_stay": entry["lines_stay"] ^ 1},
     "another base": lambda entry: {"base_crc": entry["base_crc"] ^ 1 << 31},
 }
 NO_INCREMENT = {"a base that it is no increment of": lambda entry: {"base_crc": 1 << 31}}
@@ -68,6 +70,17 @@ NO_BASE = {
     "an increment itself": lambda base: {"incremental": 1, "base_crc": 1 << 9},
     "an increment of a base with checksum 0": lambda base: {"incremental": 1},
     "it names a base": lambda base: {"base_crc": 1 << 9},
+    "without registers": lambda base: {"registers_stay": 1},
+    "without lines": lambda base: {"lines_stay": 1},
+}
+NO_SECOND = {
+    "demoted": lambda second: {"state": State.DEMOTED},
+    "complete": lambda second: {"state": State.COMPLETE},
+    "an increment": lambda second: {"incremental": 1},
+    "of another": lambda second: {"base_crc": second["base_crc"] ^ 1 << 7},
+    "of none": lambda second: {"base_crc": 0},
+    "with other registers": lambda second: {"registers_stay": second["registers_stay"] ^ 1},
+    "with other lines": lambda second: {"lines_stay": second["lines_stay"] ^ 1},
 }
 KINDS = {
     "whole": (0, 0, 0, WRONG | NOT_COMPLETE | NOT_EXPECTED), "increment": (0, 1, 0, NOT_EXPECTED),
@@ -88,6 +101,7 @@ def entry_of(rng, g, number, **changes):
     return {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": State.COMPLETE,
             "version": VERSION, "zero": 0, "geometry_hash": g.hash, "generation": GENERATION + number % g.tb_slots,
             "register_image": CCB + 128 * (places(g) + 1) + AREA * number, "base_crc": 0, "incremental": 0,
+            "registers_stay": 0, "lines_stay": 0, "none": 0,
             "live_warps": rng.randint(1, 31), "length": length, "data_bytes": rng.randint(0, length), "registers": 13,
             "warps": 5, "mechanism": rng.choice(list(Mechanism)), **changes}
 
@@ -100,11 +114,13 @@ def sealed(entry, of_base):
 
 class Ccb:
     """What a CCB holds: the entries in `saved` are good, as are the bases, on the other sides, of those in
-    `increments`; of the others nothing need make sense. And what the machine remembers: the checksums of bases, and
-    how much longer than they are streams should be."""
+    `increments`, and the second images of those in `completed`, which says of each whether it is without registers,
+    without lines; of the others nothing need make sense. And what the machine remembers: the checksums of bases and of
+    what is completed, and how much longer than they are streams should be."""
 
-    def __init__(self, rng, saved, increments=(), g=G):
+    def __init__(self, rng, saved, increments=(), g=G, completed=None):
         self.g, self.saved, self.increments, self.longer = g, set(saved), set(increments), {}
+        self.completed = completed or {}
         self.sides = rng.getrandbits(g.tb_slots) if g.checkpoints else 0
         self.entries, self.bases = ([
             {**{name: rng.getrandbits(field.width) for name, field in CCB_ENTRY}, "state": rng.choice([*State, 2])}
@@ -112,7 +128,15 @@ class Ccb:
         self.crcs = [rng.getrandbits(32) for _ in range(g.tb_slots)]
         for k in saved:
             side = self.sides >> k & 1
-            self.entries[k] = sealed(entry_of(rng, g, k + side * g.tb_slots, incremental=int(k in increments)), 0)
+            registers, lines = self.completed.get(k, (0, 0))
+            flags = {"registers_stay": registers, "lines_stay": lines}
+            self.entries[k] = sealed(entry_of(rng, g, k + side * g.tb_slots, incremental=int(k in increments),
+                                              **flags), 0)
+            if k in self.completed:
+                self.crcs[k] = self.entries[k]["crc"]
+                second = entry_of(rng, g, k + (1 - side) * g.tb_slots, state=State.BASE, base_crc=self.crcs[k],
+                                  generation=rng.getrandbits(32), **flags)
+                self.bases[k] = sealed(second, 0)
             if k in increments:
                 state, generation = rng.choice([State.BASE, State.DEMOTED]), rng.getrandbits(32)
                 base = entry_of(rng, g, k + (1 - side) * g.tb_slots, state=state, generation=generation)
@@ -128,7 +152,9 @@ class Ccb:
         other = copy.deepcopy(self)
         entry = {**(self.bases if of_base else self.entries)[place], **changes}
         entry = entry if "crc" in changes else sealed(entry, of_base)
-        if of_base:
+        if of_base and place in self.completed:
+            other.bases[place] = entry
+        elif of_base:
             other.put_base(place, entry)
         else:
             other.entries[place] = entry
@@ -148,16 +174,18 @@ class Ccb:
 
     def looked_at(self, adopt):
         """The entries whose bases are read: those that the machine knows to be increments, or that say so."""
-        says = {k for k in range(self.g.tb_slots) if self.entries[k]["incremental"] & self.g.checkpoints}
-        return self.saved & (says if adopt else self.increments)
+        says = {k for k, entry in enumerate(self.entries) if entry["incremental"] & self.g.checkpoints
+                or (entry["registers_stay"] | entry["lines_stay"]) & self.g.in_place}
+        return self.saved & (says if adopt else {*self.increments, *self.completed})
 
     def told(self):
         """What is said of each entry and base that counts."""
         of = [(self.entries, k, 0) for k in sorted(self.saved)]
-        of += [(self.bases, k, 1) for k in sorted(self.saved & self.increments)]
+        of += [(self.bases, k, 1) for k in sorted(self.saved & {*self.increments, *self.completed})]
         return [(k, of_base, {
             "generation": entries[k]["generation"], "crc": entries[k]["crc"], "increment": entries[k]["incremental"],
-            "base_crc": entries[k]["base_crc"], "extent": self.extent(k, of_base)}) for entries, k, of_base in of]
+            "base_crc": entries[k]["base_crc"], "extent": self.extent(k, of_base),
+            **{name: entries[k][name] for name in ("registers_stay", "lines_stay")}}) for entries, k, of_base in of]
 
 
 async def fill(ctx, dut, rng, ccb, bases):
@@ -198,14 +226,19 @@ def run(*scenarios, adopt=0, g=G):
                 before = ccb, number, of_base
                 names, nothing = ccb.entries[number]["base_crc"], rng.getrandbits(32)
                 ctx.set(dut.generation, nothing if adopt or of_base else GENERATION + number)
-                ctx.set(dut.crc, (names if of_base else nothing) if adopt else ccb.crcs[number])
+                known = ccb.entries[number]["crc"] if number in ccb.completed else names
+                ctx.set(dut.crc, (known if of_base else nothing) if adopt else ccb.crcs[number])
                 ctx.set(dut.extent, {} if adopt else ccb.extent(number, of_base))
             _, _, arrived, base, number, found = await ctx.tick().sample(
                 dut.arrived, dut.arrived_base, dut.number, dut.found)
             if arrived or base:
                 told.append((number, base, value(found)))
             if arrived and adopt:
-                ctx.set(dut.increments, ctx.get(dut.increments) & ~(1 << number) | found.increment << number)
+                stays = found.registers_stay | found.lines_stay
+                for vector, bit in ((dut.increments, found.increment), (dut.completed, stays),
+                                    (dut.without_registers, found.registers_stay),
+                                    (dut.without_lines, found.lines_stay)):
+                    ctx.set(vector, ctx.get(vector) & ~(1 << number) | bit << number)
 
     async def bench(ctx):
         nonlocal ccb
@@ -217,6 +250,12 @@ def run(*scenarios, adopt=0, g=G):
             known = sum(1 << k for k in ccb.increments & ccb.saved)
             ctx.set(dut.increments, rng.getrandbits(g.tb_slots) if adopt else
                     known | rng.getrandbits(g.tb_slots) & ~ctx.get(dut.saved))
+            for vector, of in ((dut.completed, ccb.completed),
+                               (dut.without_registers, {k for k, (stays, _) in ccb.completed.items() if stays}),
+                               (dut.without_lines, {k for k, (_, stays) in ccb.completed.items() if stays})):
+                known = sum(1 << k for k in ccb.saved & set(of))
+                ctx.set(vector, rng.getrandbits(g.tb_slots) if adopt else
+                        known | rng.getrandbits(g.tb_slots) & ~ctx.get(dut.saved))
             bases = ccb.looked_at(adopt)
             await fill(ctx, dut, rng, ccb, bool(bases))
             assert ctx.get(dut.bad) == bad
@@ -258,6 +297,18 @@ def test_one_wrong_field_makes_a_saved_entry_bad(kind, place):
         ccb = Ccb(rng, {0, 2, 4}, {place, (place + 2) % 6} if incremental else ())
         ccb = ccb.spoiled(place, of_base, change((ccb.bases if of_base else ccb.entries)[place]))
         scenarios += [(ccb, 1), (ccb.without(place), 0)]
+    run(*scenarios, adopt=adopt)
+
+
+@pytest.mark.parametrize("adopt", [0, 1])
+@pytest.mark.parametrize("place", [0, 4])
+def test_a_second_image_is_the_one_that_completes_the_first(place, adopt):
+    """One wrong field in it, or another good one."""
+    rng, scenarios = random.Random(place), []
+    for change in (NO_SECOND | {name: WRONG[name] for name in ("checksum", "warps", "another area", "no warp")}).values():
+        ccb = Ccb(rng, {0, 2, 4}, {2}, completed={place: rng.choice(((1, 1), (1, 0), (0, 1)))})
+        spoiled = ccb.spoiled(place, 1, change(ccb.bases[place]))
+        scenarios += [(ccb, 0), (spoiled, 1), (spoiled.without(place), 0)]
     run(*scenarios, adopt=adopt)
 
 

@@ -11,7 +11,7 @@ from caesura.hw.arch.context import (
     entry_address,
     from_words,
 )
-from caesura.hw.arch.geometry import BARRIERS, PREDICATES, UNIFORMS, preset
+from caesura.hw.arch.geometry import BARRIERS, PC_NONE, PREDICATES, UNIFORMS, preset
 from caesura.hw.arch.image_writer import record_words, stack_words
 from caesura.hw.arch.isa import ALL_LIVE, LIVE_BITS
 from caesura.hw.interfaces.payloads import rows_per_line
@@ -100,9 +100,11 @@ class Bench:
         self.lines_dirty = self.lines_valid & rng.getrandbits(g.shared_lines)
         self.stopped = self.exited = 0
         self.pieces, self.items, self.line_items, self.jobs, self.closes = [], [], [], [], []
+        self.masks, self.kept = {}, []
 
-    def target(self, tb, slots, first_line, increment=0):
-        """The TB to be saved, on either side; its warps are numbered in the order of `slots`."""
+    def target(self, tb, slots, first_line, increment=0, stays=(0, 0)):
+        """The TB to be saved, on either side; its warps are numbered in the order of `slots`. Its registers, its lines
+        stay on the SM if `stays` says so."""
         for number, slot in enumerate(slots):
             self.places[slot] = number
         self.slots[tb] = slots
@@ -112,7 +114,18 @@ class Bench:
                "ctaid_y": rng.getrandbits(16), "ctaid_z": rng.getrandbits(16), "local_base": rng.getrandbits(32),
                "entry": rng.randrange(self.g.tb_slots)}
         return {"tb": tb, "row": row, "side": rng.getrandbits(1), "increment": increment,
-                "base_crc": rng.getrandbits(32)}
+                "base_crc": rng.getrandbits(32), "registers": stays[0], "lines": stays[1],
+                "staying": rng.randrange(self.g.tb_slots), "evict": 0}
+
+    def evicted(self, tb, warps, first_line, stays):
+        """What has stayed of a TB that has left, of these of its warps."""
+        places = dict(self.places)
+        target = self.target(tb, warps, first_line, stays=stays)
+        self.places, self.slots[tb] = places, sorted(warps)
+        self.masks |= {(target["staying"], warp): self.rng.choice((0, self.rng.getrandbits(64)))
+                       & self.accepted["allocated"] for warp in warps}
+        base = self.rng.randrange(self.g.registers)
+        return target | {"evict": 1, "row": target["row"] | {"base": base, "warps": sum(1 << warp for warp in warps)}}
 
     def state(self, ctx, stopped, exited):
         self.stopped, self.exited = stopped, exited
@@ -139,7 +152,11 @@ class Bench:
             ctx.set(flags.predicate_value, flagged.predicates.get(ctx.get(flags.predicate_select), 0))
             ctx.set(dut.warps.uniforms_written, sum(1 << u for u in warp.uniforms))
             ctx.set(dut.warps.uniform_values, pair_values(warp.uniforms, ctx.get(dut.warps.uniform_select)))
-            await ctx.tick()
+            kept = ctx.get(dut.kept)
+            ctx.set(dut.mask, self.masks.get((kept.row, kept.warp), 0))
+            _, _, keep = await ctx.tick().sample(dut.keep)
+            if keep.valid:
+                self.kept.append((keep.of.row, keep.of.warp, keep.mask))
 
     def sink(self, port, into, stall):
         async def watch(ctx):
@@ -182,6 +199,9 @@ class Bench:
             slot = self.slots[tb][number]
             warp = self.warps[slot]
             mask = warp.saved(accepted, target["increment"])
+            if target["registers"]:
+                assert self.kept.pop(0) == (target["staying"], number, mask & warp.valid)
+                mask = 0
             assert record == warp.record(number, accepted) and stopped >> slot & 1
             assert tag == {"rows": 0, "registers": mask != 0, "closes": 0}
             if mask:
@@ -213,7 +233,8 @@ class Bench:
             "live_warps": sum(1 << n for n in numbers),
             "records": len(numbers), "items": bin(listed).count("1"), "listed": listed, "registers": registers,
             "lines": lines, "metadata_words": words,
-            **{name: target[name] for name in ("side", "increment", "base_crc")},
+            "registers_stay": target["registers"], "lines_stay": target["lines"],
+            **{name: target[name] for name in ("side", "increment", "base_crc", "evict")},
             **{name: row[name] for name in ("entry", "launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base")}}
 
     def _lines(self, target, words):
@@ -225,6 +246,8 @@ class Bench:
             saved &= valid
         if target["increment"]:
             saved &= ~valid | self.lines_dirty >> row["first_line"]
+        if target["lines"] != target["evict"]:
+            saved = 0
         bitmap, tag, _ = self.pieces.pop(0)
         groups = -(-count // 32)
         assert bitmap == [saved >> 32 * k & 0xFFFF_FFFF for k in range(groups)]
@@ -238,7 +261,39 @@ class Bench:
         return lines, words + groups
 
     def nothing_left(self):
-        assert not (self.pieces or self.items or self.line_items or self.jobs or self.closes)
+        assert not (self.pieces or self.items or self.line_items or self.jobs or self.closes or self.kept)
+
+    def check_evicted(self, target, bank):
+        """As `check`, of what has stayed of a TB: records without state, and the registers that were kept."""
+        g, accepted, row, full = self.g, self.accepted, target["row"], (1 << self.g.warp_size) - 1
+        everything = accepted["mechanism"] == Mechanism.OCCUPIED or accepted["scramble"]
+        close, words, listed, registers = self.closes.pop(0), 0, 0, 0
+        numbers = self.slots[target["tb"]]
+        for k, number in enumerate(numbers):
+            record, tag, _ = self.pieces.pop(0)
+            assert record == record_words(number, full, full, None, {}, {}, [(0, full, PC_NONE)])
+            kept = self.masks[target["staying"], number]
+            mask = target["registers"] and (accepted["allocated"] if everything else kept)
+            assert tag == {"rows": 0, "registers": mask != 0, "closes": 0}
+            if mask:
+                item = self.items.pop(0)
+                base = (row["base"] + number * accepted["registers"]) % g.registers
+                assert [item[name] for name in ("base", "mask", "raw", "counted", "stays", "of")] == [
+                    base, mask, accepted["mechanism"] < Mechanism.LIVE_CP, full, 1, {"record": k, "bank": bank}]
+                assert item["valid"] & mask == kept & mask
+                listed, registers = listed | 1 << k, registers + mask.bit_count()
+            words += len(record)
+        lines, words = self._lines(target, words) if accepted["lines"] else (0, words)
+        assert self.pieces.pop(0)[:2] == ([], {"rows": 0, "registers": 0, "closes": 1})
+        place = {"entry": row["entry"], "side": target["side"]}
+        index = row["entry"] + target["side"] * g.tb_slots
+        assert self.jobs.pop(0) == {"address": area_address(g, CCB_BASE, AREA_BYTES, index), **place}
+        assert self.jobs.pop(0) == {"address": entry_address(CCB_BASE, index) + 8 - 8 % g.bus_bytes, **place}
+        expected = {"ended": 0, "written": 1, "live_warps": sum(1 << n for n in numbers), "records": len(numbers),
+                    "items": listed.bit_count(), "listed": listed, "registers": registers, "lines": lines,
+                    "metadata_words": words, "registers_stay": target["registers"], "lines_stay": target["lines"],
+                    "evict": 1, "base_crc": target["base_crc"], "increment": 0, **place}
+        assert {name: close[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize("name, mechanism, scramble, worst, increments", CASES)
@@ -269,6 +324,36 @@ def test_every_warp_has_a_record_and_every_line_a_bit(name, mechanism, scramble,
     bench.run(warps, source)
     bench.check(targets[1], 0)
     bench.check(targets[0], 1)
+    bench.nothing_left()
+
+
+STAYING = [(name, mechanism, scramble, stays) for name in GEOMETRIES for mechanism, scramble in (
+    (Mechanism.OCCUPIED, 0), (Mechanism.LIVE, 1), (Mechanism.LIVE_CP, 0)) for stays in ((1, 1), (1, 0), (0, 1))]
+
+
+@pytest.mark.parametrize("name, mechanism, scramble, stays", quick(STAYING, STAYING[::4]))
+def test_what_stays_is_in_no_record_until_it_is_evicted(name, mechanism, scramble, stays):
+    """A TB is saved of which something stays, then what has stayed of another."""
+    g, rng = GEOMETRIES[name].replace(in_place=True), random.Random(f"{name} {mechanism} {stays}")
+    bench = Bench(g, rng, mechanism, scramble, min(40, g.shared_lines // 2), 9)
+    slots = rng.sample(range(g.warps), g.warps)
+    first = bench.target(0, slots, 0, stays=stays)
+    second = bench.evicted(1, rng.sample(range(g.max_block_warps), g.max_block_warps - 1), g.shared_lines // 2, stays)
+
+    async def source(ctx):
+        bench.state(ctx, (1 << g.warps) - 1, 0)
+        await put(ctx, bench.dut.target, first)
+        while not bench.closes:
+            await ctx.tick()
+        bench.state(ctx, 0, rng.getrandbits(g.warps))  # whoever is in the warp slots now
+        await put(ctx, bench.dut.target, second)
+        while len(bench.closes) < 2:
+            await ctx.tick()
+        bench.state(ctx, 0, 0)
+
+    bench.run(source)
+    bench.check(first, 0)
+    bench.check_evicted(second, 1)
     bench.nothing_left()
 
 

@@ -125,7 +125,7 @@ class StayingTable(wiring.Component):
         slots = self.geometry.tb_slots
         there = Const(0, slots)
         for row in (self.report.rows[s] for s in range(slots)):
-            counts = row.phase.as_value().matches(*phases) & row.what[name]
+            counts = row.phase.matches(*phases) & row.what[name]
             if kernel is not None:
                 counts &= row.what.kernel == kernel
             there = there | counts << row.what.entry
