@@ -16,7 +16,8 @@ LAYERS = {
     "caesura.hw.core": ("units", "memory", "execution_units", "execute", "front_end"),
     "caesura.hw.preempt": ("compress", "formats", "save restore", "sequence", "engine"),
     "caesura.sim.golden": (
-        "state", "semantics", "bounds", "decoder", "execution", "context_image control_block preemption native",
+        "state", "semantics", "bounds", "decoder", "execution",
+        "stream_writer context_image completion control_block image_store in_place preemption native",
         "machine", "transport"),
     "caesura.software.compiler": (
         "origins hints options garbage_collection", "errors", "source",

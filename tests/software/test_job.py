@@ -81,6 +81,7 @@ def test_preemptions(load):
         every = 50
         with = "vecadd"
         size = "tiny"
+        in_place = true
         [[preempt.preempt]]
         at = 7
         gang = true
@@ -103,6 +104,7 @@ def test_preemptions(load):
         (0, False), ("unlimited", True), (0, False)]
     assert [(spec.checkpoint, spec.announced, spec.incremental) for spec in (at, *series.nested)] == [
         (None, None, False), (20, None, False), (None, 0, True)]
+    assert [spec.in_place for spec in (at, series, *series.nested)] == [False, True, False, False]
 
 
 @pytest.mark.parametrize(("text", "words"), [

@@ -42,3 +42,13 @@ def test_every_kernel_of_the_golden_model_ends_as_if_nothing_had_happened(machin
     for seed in range(60):
         schedules.run(seed)
     assert len(schedules.taken) >= 10
+
+
+def test_every_kernel_of_the_golden_model_ends_as_if_nothing_had_stayed():
+    """With in-place preempts among the others, for newcomers that come or not."""
+    schedules, evicted = Schedules(preset("tiny").replace(name="stays", in_place=True), rtl=False), 0
+    for seed in range(60):
+        schedules.run(seed)
+        evicted += schedules.bench.get("evicted_tbs")
+        assert not schedules.transport.machine.stays()
+    assert evicted > 30

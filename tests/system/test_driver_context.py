@@ -53,7 +53,7 @@ DAMAGE = {
     "register_image": (0x80, "its stream is said to be at 0x80"), "length": (1 << 30, "1073741824 bytes long"),
     "launch_id": (9, "TB 9 of a grid of 2"), "ctaid_y": (1, "its ctaid is not that of TB"),
     "registers": (5, "registers or warps"), "live_warps": (1 << 31, "live warps 0x80000000 of 2"),
-    "mechanism": (9, "mechanism 9"), "incremental": (3, "an increment by 0x3"),
+    "mechanism": (9, "mechanism 9"), "none": (3, "something is said to have stayed"),
     "base_crc": (5, "0x5 where nothing is"),
     "local_base": (4, "its local memory is said to be at 0x4, not 0x"),
     "data_bytes": (1, "bytes of data, 1 by its entry"), "crc": (5, "its checksum is wrong"),

@@ -163,6 +163,8 @@ class PreemptionResult:
         What of the saved TBs' registers is live where their warps stand, and the shared memory saved.
     differences : dict of str to int
         Wrong elements of each array of both kernels.
+    evicted_tbs, evicted_bytes : int
+        TBs, of any kernel, that had stayed on the SM and were written to memory until all were back, and bytes of them.
     """
 
     at: int
@@ -175,6 +177,8 @@ class PreemptionResult:
     saved_tbs: list[TbContext]
     live_bytes: int
     differences: dict[str, int]
+    evicted_tbs: int = 0
+    evicted_bytes: int = 0
 
     @property
     def correct(self) -> bool:
@@ -255,7 +259,8 @@ def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regul
 
 def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int, mechanism: Mechanism, *,
               patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-              incremental: bool = False, scramble: bool = False, gang: bool = False, max_cycles: int = 5_000_000,
+              incremental: bool = False, in_place: bool = False, scramble: bool = False, gang: bool = False,
+              max_cycles: int = 5_000_000,
               progress: Callable[[str], None] = lambda text: None,
               drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
     """Preempt a launch now, run another kernel to its end, resume; `rest_cycles` of the result is 0.
@@ -271,14 +276,15 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
         For the result.
     drive : callable, optional
         Brings the other launch to its end and returns the cycles; ``device.wait`` unless given.
-    mechanism, patience, grace, restart, incremental, scramble, gang, max_cycles, progress
+    mechanism, patience, grace, restart, incremental, in_place, scramble, gang, max_cycles, progress
         As in `Device.preempt` and `Device.resume`.
     """
     g, image = device.geometry, launch.kernel.image
     progress(f"{image.name}: preempting")
+    before = _evicted(device) if in_place else (0, 0)
     others = _regular_traffic(device)
     saved = device.preempt(launch, mechanism, patience=patience, grace=grace, restart=restart,
-                           incremental=incremental, scramble=scramble, max_cycles=max_cycles)
+                           incremental=incremental, in_place=in_place, scramble=scramble, max_cycles=max_cycles)
     others = _regular_traffic(device) - others
     contexts = device.context(launch) if saved else []
     progress(f"{kernel.image.name}: running")
@@ -293,13 +299,19 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
         resumed = device.resume(launch, gang=gang, max_cycles=max_cycles)
         regular = 0 if gang else _regular_traffic(device) - regular
         progress(f"{image.name}: running on")
+    evicted = _evicted(device) if in_place else (0, 0)
     timed = device.transport.name != "golden"  # whose cycles are instructions
     save = None
     if timed and saved and not saved.grace_cycles:  # what others moved while TBs had grace is nobody's limit
         save = save_limit(g, saved, others)
     restore = restore_limit(g, saved, resumed, regular) if timed and saved and resumed else None
     return PreemptionResult(at, saved, other_cycles, resumed, 0, save, restore, contexts,
-                            live_bytes(g, image, contexts), wrong)
+                            live_bytes(g, image, contexts), wrong,
+                            *((now - then) % (1 << 32) for now, then in zip(evicted, before, strict=True)))
+
+
+def _evicted(device: Device) -> tuple[int, int]:
+    return device.read("evicted_tbs"), device.read("evicted_bytes")
 
 
 def run_preemption(device: Device, work: Work, other: Work, at: int, mechanism: Mechanism, *,
@@ -343,10 +355,11 @@ def as_json(result: PreemptionResult) -> dict:
         "resume": dataclasses.asdict(result.resume) if result.resume else None,
         "rest_cycles": result.rest_cycles,
         "save_limit": limit(result.save_limit), "restore_limit": limit(result.restore_limit),
-        "live_bytes": result.live_bytes,
+        "live_bytes": result.live_bytes, "evicted_tbs": result.evicted_tbs, "evicted_bytes": result.evicted_bytes,
         "saved_tbs": [{
             "launch_id": tb.launch_id, "ctaid": list(tb.ctaid), "bytes": tb.length, "data_bytes": tb.data_bytes,
             "metadata_bytes": tb.metadata_bytes, "shared_lines": len(tb.shared_lines),
+            "registers_stay": tb.registers_stay, "lines_stay": tb.lines_stay,
             "warps": [{"warp": w.warp, "pc": w.pc, "depth": len(w.stack), "live_lanes": w.live_lanes,
                        "barrier": w.barrier, "registers": len(w.registers)} for w in tb.warps],
         } for tb in result.saved_tbs],

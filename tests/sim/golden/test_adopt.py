@@ -247,7 +247,8 @@ def test_an_exhausted_grid_has_its_end_as_next_place(place):
 ENTRY = {
     "state": (State.DEMOTED, State.FREE), "version": (context.VERSION - 1,), "zero": (1,),
     "register_image": (0, 128), "base_crc": (1, 1 << 31), "length": (0, 3, 16, 32, 1 << 31),
-    "data_bytes": (1 << 31,), "live_warps": (0, 4, 1 << 31), "mechanism": (4, 255), "incremental": (2, 255),
+    "data_bytes": (1 << 31,), "live_warps": (0, 4, 1 << 31), "mechanism": (4, 255), "none": (1, 31),
+    "registers_stay": (1,), "lines_stay": (1,),
     "registers": (1, 17), "warps": (1, 3), "geometry_hash": (0,), "generation": (0, 2),
 }
 """What must not stand in each field of an entry of `preempted`."""

@@ -88,7 +88,8 @@ def _of_entry(image: Image, area_bytes: int) -> Iterator[tuple[str, Image]]:
         "base_crc": (fields["crc"],),
         "length": (4, 12, 16, 32, 36, length - 4, length + 4, length + 16, area_bytes - 4, area_bytes, area_bytes + 4),
         "data_bytes": (length - 4, length, length + 4), "live_warps": (1, 2, 4, 7, 8, 15, 16, 1 << 4 | 3, 3 << 30 | 3),
-        "mechanism": (max(Mechanism), max(Mechanism) + 1), "incremental": (2, 4, 16, 32),
+        "mechanism": (max(Mechanism), max(Mechanism) + 1), "none": (1, 2, 4, 8, 16),
+        "registers_stay": (1,), "lines_stay": (1,),
         "registers": (TINY.regs_per_thread, TINY.regs_per_thread + 1), "warps": (TINY.max_block_warps, 4),
         "local_base": (fields["local_base"] - 128, fields["local_base"] + 128, area),
     }

@@ -172,10 +172,10 @@ class Schedules:
             bench.set("grace", rng.choice((0, 0, 0, 1, 30, 1000, UNLIMITED_GRACE)))
         mechanism, gang = rng.choice(list(Mechanism)), rng.random() < 0.5
         checkpoint, incremental = rng.random() < 0.3, rng.random() < 0.5
-        in_place = self.g.in_place and rng.random() < 0.6
+        in_place = self.g.in_place and rng.random() < 0.5
         if in_place:
             checkpoint = incremental = False
-            bench.set("newcomer", kernel=rng.randrange(len(self.kernels)), tbs=rng.choice((0, 0, 1, 2, 3)))
+            bench.set("newcomer", kernel=rng.randrange(len(self.kernels)), tbs=rng.randrange(self.g.tb_slots + 2))
         bench.set("event", refused=1)
         before = self.state(kernel)
         bench.command(op, kernel.slot, mechanism, self.scramble, gang, checkpoint=checkpoint, incremental=incremental,

@@ -3,54 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from caesura.hw.arch import context
 from caesura.hw.arch.context import CCB_ENTRY, Capability, Mechanism, State
-from caesura.hw.arch.encodings import Encoding, encode, encoded_words, in_order, row_of, row_words
-from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
+from caesura.hw.arch.encodings import row_words
+from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.image_reader import BadImage, ImageReader, WarpRecord
 from caesura.hw.arch.image_writer import record_words
 from caesura.hw.arch.isa import ALL_LIVE, Saved, liveness_vector, saved_by
-from caesura.hw.arch.tb_history import RegisterHistory
 
 from .state.kernel import Kernel
 from .state.lanes import lanes_of
+from .state.staying import NOTHING, Stay, Staying
 from .state.thread_block import StackEntry, ThreadBlock, Warp
+from .stream_writer import LINE_WORDS, SavedBlock, StreamWriter
 
-__all__ = ["SavedBlock", "save", "restore", "clean", "read_entry", "check_entry"]
-
-LINE_WORDS = SEGMENT_BYTES // 4
+__all__ = ["wanted", "save", "restore", "clean", "read_entry", "check_entry"]
 
 
-@dataclass(frozen=True)
-class SavedBlock:
-    """A TB as it goes to memory.
-
-    Attributes
-    ----------
-    stream : ndarray of uint32
-        The area's words.
-    entry : dict of str to int
-        Fields of the CCB entry; `state`, `generation`, the address, `base_crc` and `crc` are still to be set.
-    registers, lines : int
-        Vector registers and lines of shared memory saved, all warps together.
-    """
-
-    stream: np.ndarray
-    entry: dict[str, int]
-    registers: int
-    lines: int
+def wanted(warp: Warp, live_only: bool) -> Saved:
+    """Return what is to be saved of a stopped warp, if it was written."""
+    return saved_by(warp.live_vector if live_only and not warp.between else ALL_LIVE, warp.tb.kernel.registers)
 
 
 def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False, restart: bool = False,
-         incremental: bool = False) -> SavedBlock:
+         incremental: bool = False, stay: Stay = NOTHING) -> SavedBlock:
     """Return the image of a stopped TB; the TB is unchanged.
 
     With `restart` it is that of the TB as it was launched (flushing: Chimera), if `incremental` without the registers
-    and lines that are in its base (PEP III-C).
+    and lines that are in its base (PEP III-C), and without those that `stay`.
 
     With `scramble`, live registers never written are saved as well: a restore fills what was not saved with
     random bits, and those must still read zero. Lanes that are not live are saved inverted, and so are predicates and
@@ -62,59 +45,25 @@ def save(tb: ThreadBlock, mechanism: Mechanism, scramble: bool = False, restart:
     else:
         alive = [warp for warp in tb.warps if warp.live]
     live_only = restart or mechanism.has(Capability.SAVES_LIVE_ONLY)
-    parts: list[np.ndarray] = []
-    table: list[int] = []
-    registers = register_words = 0
-    history = RegisterHistory(g.warp_size)
+    writer = StreamWriter(kernel, mechanism)
     before: dict[int, int] = {}
     for warp in alive:
-        live = saved_by(warp.live_vector if live_only and not warp.between else ALL_LIVE, kernel.registers)
+        live = wanted(warp, live_only)
         kept = warp.valid & ~warp.dirty if incremental else 0  # in the base, as they are
         saved = [r for r in live.registers
                  if (scramble or not live_only or warp.valid >> r & 1) and not kept >> r & 1]
-        codes, words = _encoded(warp, saved, mechanism, scramble, history)
+        saved = [] if stay.registers else saved
+        values = warp.registers[saved]
+        if scramble:
+            values[:, ~lanes_of(warp.live, g.warp_size)] ^= np.uint32(0xFFFF_FFFF)
         uniforms = _kept(warp.uniforms, warp.uniforms_written, live.uniforms, 0xFFFF_FFFF, scramble)
-        parts += [np.array(_warp_record(warp, live, scramble, uniforms, before), np.uint32), words]
+        writer.warp(warp.index, _warp_record(warp, live, scramble, uniforms, before), saved, values, warp.live)
         before = uniforms if mechanism.has(Capability.FOLLOWS) else {}
-        row = np.full(kernel.registers, Encoding.DEAD, np.uint8)
-        row[saved] = codes
-        table += row_of(row)
-        registers += len(saved)
-        register_words += len(words)
     valid, kept = 0 if restart else tb.lines_valid, tb.lines_valid & ~tb.lines_dirty if incremental else 0
     lines = [k for k in range(kernel.lines) if (not live_only or valid >> k & 1) and not kept >> k & 1]
-    bitmap = sum(1 << k for k in lines)
-    parts.append(np.array([bitmap >> low & 0xFFFF_FFFF for low in range(0, kernel.lines, 32)], np.uint32))
-    parts.append(tb.views[2].reshape(-1, LINE_WORDS)[lines].ravel())
-    stream = np.concatenate([*parts, np.array(table, np.uint32)])
-    data_bytes = 4 * register_words + len(lines) * SEGMENT_BYTES
-    stream_crc, table_crc = context.stream_crcs(g, stream, len(alive), kernel.registers)
-    entry = {
-        "version": context.VERSION, "geometry_hash": g.hash, "length": 4 * len(stream), "launch_id": tb.launch_id,
-        "ctaid_x": tb.ctaid[0], "ctaid_y": tb.ctaid[1], "ctaid_z": tb.ctaid[2],
-        "live_warps": sum(1 << warp.index for warp in alive), "mechanism": mechanism,
-        "registers": kernel.registers, "warps": kernel.warps, "local_base": tb.local_base,
-        "data_bytes": data_bytes, "stream_crc": stream_crc, "table_crc": table_crc, "incremental": int(incremental),
-    }
-    return SavedBlock(stream, entry, registers, len(lines))
-
-
-def _encoded(warp: Warp, saved: list[int], mechanism: Mechanism, scramble: bool, history: RegisterHistory
-             ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the encodings of the saved registers and their words as they stand in the record."""
-    size, values = warp.g.warp_size, warp.registers[saved]
-    if scramble:
-        values[:, ~lanes_of(warp.live, size)] ^= np.uint32(0xFFFF_FFFF)
-    if not mechanism.has(Capability.COMPRESSES):
-        return np.full(len(saved), Encoding.RANDOM), values.ravel()
-    codes, words = encode(values, warp.live, warp.g.lanes)
-    if mechanism.has(Capability.FOLLOWS):
-        follows = [history.follows(r, codes[k], words[k]) for k, r in enumerate(saved)]
-        for k, r in enumerate(saved):
-            history.keep(r, codes[k], words[k])
-        codes[follows] = Encoding.FOLLOWS
-    rows = [words[k, :encoded_words(codes[k], size)] for k in in_order(codes)]
-    return codes, np.concatenate([np.zeros(0, np.uint32), *rows])
+    writer.shared(tb, [] if stay.lines else lines)
+    return writer.seal(stay, launch_id=tb.launch_id, ctaid_x=tb.ctaid[0], ctaid_y=tb.ctaid[1], ctaid_z=tb.ctaid[2],
+                       local_base=tb.local_base, incremental=int(incremental))
 
 
 def _kept(values: Sequence[int] | np.ndarray, written: int, live: tuple[int, ...], ones: int, scramble: bool
@@ -163,8 +112,13 @@ def check_entry(kernel: Kernel, entry: dict[str, int]) -> None:
     """
     if (entry["registers"], entry["warps"]) != (kernel.registers, kernel.warps):
         raise BadImage("registers or warps are not the kernel's")
-    if entry["incremental"] > kernel.g.checkpoints or entry["base_crc"] and not entry["incremental"]:
-        raise BadImage(f"{entry['incremental']:#x} of base {entry['base_crc']:#x}")
+    stays = entry["registers_stay"] | entry["lines_stay"]
+    if stays > kernel.g.in_place or entry["none"]:
+        raise BadImage("something is said to stay that cannot")
+    if entry["incremental"] + stays > 1 or entry["incremental"] > kernel.g.checkpoints:
+        raise BadImage("it is said to be an increment, which it cannot be")
+    if entry["base_crc"] and not (entry["incremental"] or stays and entry["state"] == State.BASE):
+        raise BadImage(f"base {entry['base_crc']:#x} of what is no increment")
     if entry["mechanism"] not in context.mechanisms_of(kernel.g):
         raise BadImage(f"mechanism {entry['mechanism']}")
     alive = entry["live_warps"]
@@ -176,7 +130,7 @@ def check_entry(kernel: Kernel, entry: dict[str, int]) -> None:
 
 def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarray,
             scramble: np.random.Generator | None = None,
-            base: tuple[dict[str, int], np.ndarray] | None = None) -> ThreadBlock:
+            base: tuple[dict[str, int], np.ndarray] | None = None, staying: Staying | None = None) -> ThreadBlock:
     """Return the TB of an image. What of it comes from an increment is dirty.
 
     Parameters
@@ -191,7 +145,9 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     scramble : Generator, optional
         Fill the registers that were not saved with random bits.
     base : tuple of (dict of str to int, ndarray of uint32), optional
-        Entry and stream of the image that this one is an increment of.
+        Entry and stream of the image that this one is an increment of, or that completes it.
+    staying : Staying, optional
+        What of the TB is on the SM.
 
     Raises
     ------
@@ -208,7 +164,9 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     for warp in tb.warps:
         warp.live = 0
     if base is None:
-        _write_registers(_restore(tb, entry, stream, final=True), scramble)
+        if staying is not None:
+            staying.give_back(tb)
+        _write_registers(_restore(tb, entry, stream, final=True), None if entry["registers_stay"] else scramble)
         clean(tb)
         return tb
     of_base = _restore(tb, *base)
@@ -259,7 +217,7 @@ def _restore(tb: ThreadBlock, entry: dict[str, int], stream: np.ndarray, final: 
         warp = tb.warps[record.header["warp"]]
         alive &= ~(1 << warp.index)
         if final:
-            _restore_warp(warp, record, codes, bool(entry["incremental"]))
+            _restore_warp(warp, record, codes, bool(entry["incremental"] or entry["registers_stay"]))
         found[warp] = image.registers(record, codes)
     lines = tb.views[2].reshape(-1, LINE_WORDS)
     for line, words in image.shared_lines(kernel.lines).items():
@@ -270,8 +228,8 @@ def _restore(tb: ThreadBlock, entry: dict[str, int], stream: np.ndarray, final: 
     return found
 
 
-def _restore_warp(warp: Warp, record: WarpRecord, codes: np.ndarray, incremental: bool) -> None:
-    """Restore a warp but for its registers.
+def _restore_warp(warp: Warp, record: WarpRecord, codes: np.ndarray, partial: bool) -> None:
+    """Restore a warp but for its registers; if `partial`, others than those in its record may be live.
 
     As in the RTL a lane, a predicate or a bit of a PC that the machine has not is not looked at.
     """
@@ -280,8 +238,8 @@ def _restore_warp(warp: Warp, record: WarpRecord, codes: np.ndarray, incremental
     warp.waiting, warp.barrier = bool(header["waiting"]), header["barrier"]
     allocated = warp.tb.kernel.registers  # of predicates and uniform registers only those saved are written
     warp.live_vector = liveness_vector(np.flatnonzero(codes).tolist()) | ALL_LIVE & ~((1 << allocated) - 1)
-    if incremental:
-        warp.live_vector = ALL_LIVE  # of the base's registers too
+    if partial:
+        warp.live_vector = ALL_LIVE
     warp.written = header["predicates"]
     for p, value in record.predicates.items():
         warp.predicates[p] = value & lanes

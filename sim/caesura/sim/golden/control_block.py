@@ -10,7 +10,8 @@ from .context_image import check_entry, read_entry
 from .state.kernel import Base, Kernel, SavedEntry
 from .state.sm import Sm
 
-__all__ = ["place", "read_saved", "read_base", "demote", "write_record", "void_record", "read_record"]
+__all__ = ["place", "read_saved", "read_base", "read_completion", "demote", "write_record", "void_record",
+           "read_record"]
 
 _RECORD_WORDS = CCB_RECORD.size // 32
 
@@ -40,9 +41,24 @@ def read_base(sm: Sm, kernel: Kernel, index: int, entry: dict[str, int], side: i
         If it cannot be an entry of this kernel, or is not the one that was meant.
     """
     base = _read(sm, kernel, place(sm, index, side ^ 1), base=True)
-    if base["crc"] != entry["base_crc"] or base["crc"] != kernel.bases[index].crc or base["incremental"]:
+    if base["crc"] != entry["base_crc"] or base["crc"] != kernel.bases[index].crc or SavedEntry.of(base, side).partial:
         raise BadImage("it is not the base of the increment")
     return base
+
+
+def read_completion(sm: Sm, kernel: Kernel, index: int, entry: dict[str, int], side: int) -> dict[str, int]:
+    """Return the fields of the entry that completes a saved one, `entry` on `side`, of which nothing stays any more.
+
+    Raises
+    ------
+    BadImage
+        If it cannot be an entry of this kernel, or completes another one.
+    """
+    second = _read(sm, kernel, place(sm, index, side ^ 1), base=True)
+    alike = all(second[name] == entry[name] for name in ("registers_stay", "lines_stay", "incremental"))
+    if second["state"] != State.BASE or second["base_crc"] != entry["crc"] or not alike:
+        raise BadImage("it does not complete the image")
+    return second
 
 
 def _read(sm: Sm, kernel: Kernel, number: int, base: bool = False) -> dict[str, int]:
@@ -61,12 +77,12 @@ def _read(sm: Sm, kernel: Kernel, number: int, base: bool = False) -> dict[str, 
 def demote(sm: Sm, kernel: Kernel, index: int) -> None:
     """A TB is back: its entry, and a record that names it, are not believed any more.
 
-    One that was saved whole is its base from now on, if the machine has such.
+    An image that was whole is its base from now on, if the machine has such.
     """
     saved = kernel.saved.pop(index)
     address = context.entry_address(kernel.descriptor.ccb_base, place(sm, index, saved.side))
     sm.memory[address] = State.DEMOTED
-    if sm.g.checkpoints and not saved.incremental:
+    if sm.g.checkpoints and not saved.partial:
         kernel.bases[index] = Base(saved.side, int(sm.views[2][address // 4 + 1]))
     kernel.recorded = False
 

@@ -14,6 +14,7 @@ from .semantics.operation import Kind, Operation
 from .state.faults import FaultRecord, WarpFault
 from .state.kernel import Kernel
 from .state.sm import Sm
+from .state.staying import Staying
 from .state.thread_block import ThreadBlock, Warp
 
 __all__ = ["Execution"]
@@ -56,9 +57,9 @@ class Execution(Sm):
 
     # Thread blocks
 
-    def place(self, tb: ThreadBlock) -> None:
-        """Make a TB resident (`has_room` holds) and let its warps run."""
-        self.take_slots(tb)
+    def place(self, tb: ThreadBlock, back: Staying | None = None) -> None:
+        """Make a TB resident, as `take_slots` says, and let its warps run."""
+        self.take_slots(tb, back)
         tb.begun = self.cycle
         self.ready.extend(warp for warp in tb.warps if warp.runs)
         self.settle(tb)
@@ -219,6 +220,8 @@ class Execution(Sm):
                 for warp in tb.warps:
                     self.order.forget(warp)
             self.complete(tb, killed=True)
+        for row in self.stays(kernel):
+            self.leave(row)
         kernel.launched = kernel.completed = kernel.tbs
         kernel.place = 0, 0, kernel.grid[2]
         kernel.abandoned = True

@@ -121,7 +121,7 @@ class Machine(Execution):
                 self._finish(kernel)
             if kernel.state is not KernelState.RUNNING:
                 continue
-            while not kernel.exhausted and not self.preemption.holds_launches and self.has_room(kernel):
+            while not kernel.exhausted and not self.preemption.holds_launches and self.preemption.finds_room(kernel):
                 tb = ThreadBlock(self.g, kernel, kernel.launched)
                 tb.entry = kernel.take_entry()
                 tb.local_base = kernel.region_address(tb.entry)

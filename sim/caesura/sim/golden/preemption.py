@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from caesura.hw.arch import context
 from caesura.hw.arch.commands import BUSY_STATES, KernelState
-from caesura.hw.arch.context import CCB_ENTRY, ENTRY_WORDS, Capability, Mechanism, State
+from caesura.hw.arch.context import ENTRY_WORDS, Capability, Mechanism, State
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image_reader import BadImage
 from caesura.hw.arch.registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE
 
-from .context_image import clean, restore, save
-from .control_block import demote, place, read_base, read_record, read_saved, void_record, write_record
+from .completion import completion
+from .context_image import clean, save
+from .control_block import demote, read_record, void_record, write_record
 from .execution import Execution
+from .image_store import COUNTED, counts, read_entries, read_image, write_image
+from .in_place import Newcomer, decide, in_the_way, staying
 from .state.kernel import Base, Kernel, SavedEntry
+from .state.staying import NOTHING, Stay, Staying
 from .state.thread_block import ThreadBlock
 
 __all__ = ["Preemption"]
@@ -24,7 +28,7 @@ __all__ = ["Preemption"]
 
 @dataclass(eq=False)
 class _Preempt:
-    """A preempt whose TBs have grace, or that waits for the one in hand."""
+    """A preempt whose TBs have grace, or that waits for the one in hand, or is in hand."""
 
     kernel: Kernel
     mechanism: Mechanism
@@ -36,7 +40,10 @@ class _Preempt:
     spared: int  # a vector of entries
     checkpoint: bool
     incremental: bool
+    in_place: bool
+    newcomer: Newcomer | None
     grace_used: int = 0
+    stay: dict[int, Stay] = field(default_factory=dict)  # by entry, what is to stay
 
 
 @dataclass
@@ -56,26 +63,26 @@ class Preemption:
 
     Attributes
     ----------
-    kernel : Kernel or None
-        Being preempted.
     counters : dict of str to int
         By register name (``save_cycles``, ...).
     """
 
     def __init__(self, machine: Execution):
         self.machine = machine
-        self.kernel: Kernel | None = None
         self.counters: dict[str, int] = {}
         self._deadline: int | None = None  # the last cycle in which warps run on to a preemption point
-        self._mechanism: Mechanism = Mechanism.OCCUPIED
-        self._scramble: np.random.Generator | None = None
-        self._restart = self._checkpoint = self._incremental = False
+        self._asked: _Preempt | None = None  # the one in hand
         self._generation = 0
         self._began = 0
         self._graceful: list[_Preempt] = []  # whose TBs have grace
         self._preempts: list[_Preempt] = []  # that wait for the one in hand
         self._resumes: list[_Resume] = []
         self._adoptions: list[Kernel] = []
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """Being preempted."""
+        return self._asked and self._asked.kernel
 
     @property
     def busy(self) -> bool:
@@ -104,7 +111,8 @@ class Preemption:
 
     def preempt(self, kernel: Kernel, mechanism: Mechanism, scramble: np.random.Generator | None = None,
                 patience: int = UNLIMITED_PATIENCE, grace: int = 0, restart: bool = False, spared: int = 0,
-                checkpoint: bool = False, incremental: bool = False) -> None:
+                checkpoint: bool = False, incremental: bool = False, in_place: bool = False,
+                newcomer: Newcomer | None = None) -> None:
         """Begin to take the TBs of a kernel off the SM, or to save them as bases, when it is its turn; `patience` and
         what follows it as in the register map.
 
@@ -117,7 +125,7 @@ class Preemption:
         began = self.machine.cycle
         preempt = _Preempt(kernel, mechanism, scramble, patience, began,
                            began + grace - 1 if grace != UNLIMITED_GRACE else None, restart,
-                           spared, checkpoint, incremental)
+                           spared, checkpoint, incremental, in_place, newcomer)
         if grace:
             self._graceful.append(preempt)
             self.machine.attention = True
@@ -149,18 +157,17 @@ class Preemption:
             return
         if kernel is self.kernel:
             self._let_go(kernel)
-            scramble, checkpoint = self._scramble, self._checkpoint
-        else:
-            scramble, checkpoint = next((each.scramble, each.checkpoint)
-                                        for each in (*self._graceful, *self._preempts) if each.kernel is kernel)
+        in_hand = [self._asked] if self._asked else []
+        asked = next(each for each in (*in_hand, *self._graceful, *self._preempts) if each.kernel is kernel)
         self._forget(kernel)
         self._tell(kernel, CommandError.ABORTED, "preempted")
-        if kernel.kept and not checkpoint:
-            self.resume(kernel, scramble)
+        if kernel.kept and not asked.checkpoint:
+            self.resume(kernel, asked.scramble)
             kernel.error = CommandError.ABORTED
         else:
             kernel.state = KernelState.PREEMPTED if kernel.kept else KernelState.RUNNING
             kernel.others = kernel.kept and bool(self.machine.resident(kernel))
+        self.machine.attention = True
         self._next()
 
     def hasten(self, kernel: Kernel) -> None:
@@ -178,6 +185,8 @@ class Preemption:
         self._forget(kernel)
         for tb in machine.resident(kernel):
             machine.remove(tb)
+        for row in machine.stays(kernel):
+            machine.leave(row)
         kernel.saved, kernel.stopping = {}, 0
         kernel.state = KernelState.IDLE
         machine.attention = True
@@ -192,10 +201,10 @@ class Preemption:
             over = preempt.deadline is not None and self.machine.cycle > preempt.deadline
             if over or all(preempt.spared >> tb.entry & 1 for tb in self.machine.resident(preempt.kernel)):
                 self._end_grace(preempt)
-        if self.kernel is not None:
+        if self._asked is not None:
             if self._deadline is not None and self.machine.cycle > self._deadline:
-                self._stop(self.kernel)
-            self._save(self.kernel)
+                self._stop(self._asked.kernel)
+            self._save(self._asked)
         if self.kernel is None:
             for kernel in self._adoptions:
                 self._take_over(kernel)
@@ -216,7 +225,7 @@ class Preemption:
         """Begin the preempt that has waited longest, if there is none in hand."""
         while self.kernel is None and self._preempts:
             preempt = self._preempts.pop(0)
-            kernel, mechanism, patience = preempt.kernel, preempt.mechanism, preempt.patience
+            kernel = preempt.kernel
             g, descriptor = self.machine.g, kernel.descriptor
             refusal = CommandError.NONE
             if descriptor.area_bytes < context.area_bound(g, kernel.warps, kernel.registers, kernel.shared_bytes):
@@ -227,19 +236,18 @@ class Preemption:
                 kernel.state = KernelState.PREEMPTED if kernel.kept else KernelState.RUNNING
                 self._tell(kernel, refusal, "preempted")
                 continue
-            self.counters |= dict.fromkeys(("save_data_bytes", "save_metadata_bytes", "save_registers", "save_lines",
-                                            "save_tbs", "save_warps"), 0)
-            self.kernel, self._began = kernel, self.machine.cycle
-            self._mechanism, self._scramble, self._restart = mechanism, preempt.scramble, preempt.restart
-            self._checkpoint, self._incremental = preempt.checkpoint, preempt.incremental
+            self.counters |= dict.fromkeys(COUNTED, 0)
+            self._asked, self._began = preempt, self.machine.cycle
             self.counters["grace_cycles"] = preempt.grace_used
             self._generation = self._generation + 1 & 0xFFFF_FFFF
             kernel.stopping = ~preempt.spared & (1 << g.tb_slots) - 1
+            if preempt.in_place:
+                preempt.stay = decide(self.machine, kernel, preempt.newcomer)
             self.machine.attention = True
-            if self._restart or not mechanism.has(Capability.STOPS_AT_POINTS):
+            if preempt.restart or not preempt.mechanism.has(Capability.STOPS_AT_POINTS):
                 self._stop(kernel)
-            elif patience != UNLIMITED_PATIENCE:
-                self._deadline = self._began + patience
+            elif preempt.patience != UNLIMITED_PATIENCE:
+                self._deadline = self._began + preempt.patience
 
     def _stop(self, kernel: Kernel) -> None:
         """Stop the warps of the kernel being preempted, where they are, that still run."""
@@ -271,24 +279,26 @@ class Preemption:
         """Return the TBs on the SM that are being preempted."""
         return [tb for tb in self.machine.resident(kernel) if tb.stopping]
 
-    def _save(self, kernel: Kernel) -> None:
-        machine = self.machine
+    def _save(self, asked: _Preempt) -> None:
+        machine, kernel = self.machine, asked.kernel
         for tb in self._chosen(kernel):
             if tb.stopped:
-                self._write(tb)
-                if self._checkpoint:
+                self._write(tb, asked)
+                if asked.checkpoint:
                     kernel.stopping &= ~(1 << tb.entry)
                     self._run_on(tb)
                 else:
                     machine.remove(tb)
         if self._chosen(kernel):
             return
+        if not asked.in_place and not asked.checkpoint:
+            self._evict(machine.stays(kernel))
         cycles = machine.cycle - self._began
         self.counters |= {"save_cycles": cycles, "drain_cycles": cycles}
         on = bool(machine.resident(kernel))
-        back = self._checkpoint and not kernel.saved
+        back = asked.checkpoint and not kernel.saved
         kernel.others = on and not back
-        if not on and not self._checkpoint:
+        if not on and not asked.checkpoint and not machine.stays(kernel):
             write_record(machine, kernel, self._generation)
         over = kernel.done
         kernel.stopping = 0
@@ -299,36 +309,57 @@ class Preemption:
         self._tell(kernel, CommandError.NONE, "preempted")
         self._next()
 
-    def _write(self, tb: ThreadBlock) -> None:
-        """Write a TB's image and its committed CCB entry."""
-        g, descriptor = self.machine.g, tb.kernel.descriptor
-        base = tb.kernel.bases.get(tb.entry)
+    def _write(self, tb: ThreadBlock, asked: _Preempt) -> None:
+        """Write a TB's image, without what is to stay on the SM."""
+        machine, kernel, mechanism = self.machine, tb.kernel, asked.mechanism
+        base = kernel.bases.get(tb.entry)
         side = 0 if base is None else base.side ^ 1
-        incremental = self._incremental and base is not None and not (self._checkpoint or self._restart)
-        block = save(tb, self._mechanism, self._scramble is not None, self._restart, incremental)
-        if self.machine.checker is not None and not self._restart:
-            self.machine.checker.saved(tb)
-        number = place(self.machine, tb.entry, side)
-        area = context.area_address(g, descriptor.ccb_base, descriptor.area_bytes, number)
-        words = self.machine.views[2]
-        words[area // 4:area // 4 + len(block.stream)] = block.stream
-        entry = context.to_words(
-            CCB_ENTRY, state=State.BASE if self._checkpoint else State.COMPLETE, generation=self._generation,
-            register_image=area, base_crc=base.crc if incremental and base else 0, **block.entry)
-        entry[1] = context.entry_crc(entry)
-        if self._checkpoint:
-            tb.kernel.bases[tb.entry] = Base(side, entry[1])
+        incremental = asked.incremental and base is not None and not (asked.checkpoint or asked.restart)
+        stay = asked.stay.get(tb.entry, NOTHING) if None in machine.staying else NOTHING
+        scramble = asked.scramble is not None
+        block = save(tb, mechanism, scramble, asked.restart, incremental, stay)
+        if machine.checker is not None and not asked.restart:
+            machine.checker.saved(tb)
+        crc = write_image(machine, tb, side, block, State.BASE if asked.checkpoint else State.COMPLETE,
+                          self._generation, base.crc if incremental and base else 0)
+        if asked.checkpoint:
+            kernel.bases[tb.entry] = Base(side, crc)
             clean(tb)
         else:
-            tb.kernel.saved[tb.entry] = SavedEntry.of(block.entry | {"generation": self._generation}, side)
-        address = context.entry_address(descriptor.ccb_base, number) // 4
-        words[address:address + ENTRY_WORDS] = entry
-        warps = block.entry["live_warps"].bit_count()
-        metadata = block.entry["length"] - block.entry["data_bytes"] + 4 * ENTRY_WORDS
-        for name, amount in (("save_data_bytes", block.entry["data_bytes"]), ("save_registers", block.registers),
-                             ("save_metadata_bytes", metadata), ("save_lines", block.lines), ("save_tbs", 1),
-                             ("save_warps", warps)):
+            kernel.saved[tb.entry] = SavedEntry.of(block.entry | {"generation": self._generation}, side)
+        if stay:
+            kernel.bases.pop(tb.entry, None)
+            machine.stay(staying(tb, stay, mechanism, scramble, crc))
+        for name, amount in counts(block).items():
             self.counters[name] += amount
+
+    # What stays
+
+    def finds_room(self, kernel: Kernel, back: Staying | None = None) -> bool:
+        """Return whether a TB of a kernel can be placed now, `back` being what stays of it, after evictions if need be;
+        those wait for the end of a preempt in hand."""
+        machine = self.machine
+        if not machine.has_slots(kernel):
+            return False
+        if not machine.lacking(kernel, back):
+            return True
+        rows = in_the_way(machine, kernel, back) if self.kernel is None else []
+        self._evict(rows)
+        return bool(rows)
+
+    def _evict(self, rows: list[Staying]) -> None:
+        """Write what stays of TBs to memory; kernels that are preempted and have nothing left on the SM get their
+        record."""
+        machine = self.machine
+        for row in rows:
+            kernel, block = row.tb.kernel, completion(row)
+            side = kernel.saved[row.tb.entry].side ^ 1
+            write_image(machine, row.tb, side, block, State.BASE, self._generation, row.crc)
+            machine.leave(row)
+            for name, amount in (("evicted_tbs", 1), ("evicted_bytes", block.entry["length"] + 4 * ENTRY_WORDS)):
+                self.counters[name] = self.counters.get(name, 0) + amount
+            if kernel.state is KernelState.PREEMPTED and not machine.stays(kernel) and not machine.resident(kernel):
+                write_record(machine, kernel, self._generation)
 
     def _judge(self, resume: _Resume) -> bool:
         """Check all images of a kernel that is to be resumed; if one is bad the resume ends."""
@@ -336,35 +367,14 @@ class Preemption:
         read = 4 * ENTRY_WORDS * self.machine.g.tb_slots
         try:
             for index in kernel.saved:
-                self._read(resume, index)
-                entry, *bases = self._entries(kernel, index)
-                read += entry["length"] + sum(4 * ENTRY_WORDS + base["length"] for base in bases)
+                read_image(self.machine, kernel, index, resume.scramble)
+                entry, *others = read_entries(self.machine, kernel, index)
+                read += entry["length"] + sum(4 * ENTRY_WORDS + other["length"] for other in others)
         except BadImage:
             self._refuse(kernel)
             return False
         self.counters["restore_bytes"] += read
         return True
-
-    def _read(self, resume: _Resume, index: int) -> ThreadBlock:
-        """Return the TB of an entry.
-
-        Raises
-        ------
-        BadImage
-            If what is in memory is not what was saved.
-        """
-        words = self.machine.views[2]
-        (entry, stream), *bases = ((each, words[each["register_image"] // 4:][:each["length"] // 4])
-                                   for each in self._entries(resume.kernel, index))
-        return restore(resume.kernel, index, entry, stream, resume.scramble, *bases)
-
-    def _entries(self, kernel: Kernel, index: int) -> list[dict[str, int]]:
-        """Return the entry of a saved TB and, if it is an increment, that of its base; raises as `_read`."""
-        saved = kernel.saved[index]
-        entry = read_saved(self.machine, kernel, index, saved.side)
-        if SavedEntry.of(entry, saved.side) != saved:
-            raise BadImage(f"{SavedEntry.of(entry, saved.side)}, not {saved}")
-        return [entry, *([read_base(self.machine, kernel, index, entry, saved.side)] if entry["incremental"] else [])]
 
     def _restore(self, resume: _Resume) -> bool:
         """Bring back what there is room for; return whether the resume is over."""
@@ -374,17 +384,18 @@ class Preemption:
         if kernel.recorded and not kernel.saved:
             void_record(machine, kernel)
         for index in sorted(kernel.saved):
-            if not machine.has_room(kernel):
+            back = machine.staying_of(kernel, index)
+            if not self.finds_room(kernel, back):
                 return False
             try:
-                tb = self._read(resume, index)
+                tb = read_image(machine, kernel, index, resume.scramble)
             except BadImage:
                 self._refuse(kernel)
                 return True
             demote(machine, kernel, index)
             if machine.checker is not None:
                 machine.checker.restored(tb)
-            machine.place(tb)
+            machine.place(tb, back)
         kernel.state = KernelState.RUNNING
         machine.attention = True
         self.counters["restore_cycles"] = machine.cycle - resume.began
@@ -420,7 +431,7 @@ class Preemption:
     def _forget(self, kernel: Kernel) -> None:
         """Nothing is to be done for a kernel any more: neither the preempt in hand nor what waits."""
         if kernel is self.kernel:
-            self.kernel = self._deadline = None
+            self._asked = self._deadline = None
         self._graceful = [each for each in self._graceful if each.kernel is not kernel]
         self._preempts = [each for each in self._preempts if each.kernel is not kernel]
         self._resumes = [each for each in self._resumes if each.kernel is not kernel]

@@ -15,6 +15,7 @@ from caesura.hw.arch.registers import IDENTIFICATION, Register, register_map
 from caesura.sim.trace import ATOMIC
 
 from .bounds.checker import BoundsChecker
+from .in_place import Newcomer, newcomer
 from .machine import Machine
 from .native.engine import Engine
 from .semantics.atomic_order import AtomicOrder
@@ -70,10 +71,13 @@ class GoldenTransport:
             return 0
         if path.startswith("kernel["):
             index, name = int(path[7]), path[10:]
-            if name in ("state", "launched", "completed", "faults"):
+            if name in ("state", "launched", "completed", "faults", "registers_stay", "lines_stay"):
                 kernels = self.machine.kernels
                 if index >= len(kernels):
                     return 0
+                if name.endswith("_stay"):
+                    return sum(1 << row.tb.entry for row in self.machine.stays(kernels[index])
+                               if getattr(row.stay, name.removesuffix("_stay")))
                 if name == "state":
                     return self._map[path].pack(state=kernels[index].state, error=kernels[index].error)
                 return int(getattr(kernels[index], name))
@@ -142,14 +146,14 @@ class GoldenTransport:
             self._values[address] = value & 0xFFFF_FFFF
 
     def _command(self, op: int, kernel: int, mechanism: int, scramble: int, restart: int, checkpoint: int,
-                 incremental: int, **_timing: int) -> None:
+                 incremental: int, in_place: int, **_timing: int) -> None:
         self.machine.refusal = self._try(op, kernel, mechanism, scramble, bool(restart), bool(checkpoint),
-                                         bool(incremental))
+                                         bool(incremental), bool(in_place))
         if self.machine.refusal:
             self.machine.raise_event("refused")
 
     def _try(self, op: int, index: int, mechanism: int, scramble: int, restart: bool, checkpoint: bool,
-             incremental: bool) -> CommandError:
+             incremental: bool, in_place: bool) -> CommandError:
         """Begin a command; return why it was refused, if it was."""
         machine = self.machine
         if op not in list(Command) or index >= len(machine.kernels):
@@ -158,12 +162,14 @@ class GoldenTransport:
         if op == Command.PREEMPT and (mechanism not in mechanisms_of(g) or grace and not g.grace
                                       or restart and not g.restart
                                       or (checkpoint or incremental) and not g.checkpoints
-                                      or checkpoint and restart):
+                                      or checkpoint and restart
+                                      or in_place and (not g.in_place or restart or checkpoint or incremental)):
             return CommandError.UNKNOWN
         kernel, preemption = machine.kernels[index], machine.preemption
         if error := REFUSED[Command(op)].get(kernel.state):
             return error
-        if op == Command.PREEMPT and kernel.state is KernelState.PREEMPTED and not machine.resident(kernel):
+        if (op == Command.PREEMPT and kernel.state is KernelState.PREEMPTED and not machine.resident(kernel)
+                and (in_place or not machine.stays(kernel))):
             return CommandError.NOT_RUNNING
         random = self._random if scramble else None
         match Command(op):
@@ -173,7 +179,8 @@ class GoldenTransport:
                 return machine.adopt(kernel, Descriptor.read(self.geometry, self._map, self._values, index))
             case Command.PREEMPT:
                 preemption.preempt(kernel, Mechanism(mechanism), random, self._value("patience"), grace, restart,
-                                   self._value("spared"), checkpoint, incremental)
+                                   self._value("spared"), checkpoint, incremental, in_place,
+                                   self._newcomer() if in_place else None)
             case Command.RESUME:
                 preemption.resume(kernel, random)
             case Command.ABORT:
@@ -183,6 +190,14 @@ class GoldenTransport:
             case Command.KILL:
                 preemption.kill(kernel)
         return CommandError.NONE
+
+    def _newcomer(self) -> Newcomer | None:
+        """Return for whom an in-place preempt is to make room."""
+        named = self._map["newcomer"].unpack(self._value("newcomer"))
+        if named["kernel"] >= self.geometry.kernel_slots:
+            return None
+        descriptor = Descriptor.read(self.geometry, self._map, self._values, named["kernel"])
+        return newcomer(self.geometry, descriptor, named["tbs"])
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return `size` bytes of global memory.

@@ -34,6 +34,19 @@ def _preemption_rows(table: Table, preemptions: list[Preempted], depth: int = 0)
         _preemption_rows(table, p.nested, depth + 1)
 
 
+def _in_place(preemptions: list[Preempted]) -> list[str]:
+    lines = []
+    for p in preemptions:
+        if p.spec.in_place:
+            result = p.result
+            registers, shared = (sum(getattr(tb, name) for tb in result.saved_tbs)
+                                 for name in ("registers_stay", "lines_stay"))
+            lines.append(f"in place at cycle {result.at:,}: registers of {registers} TBs and shared memory of {shared} "
+                         f"stayed on the SM; {result.evicted_tbs} TBs evicted later, {result.evicted_bytes:,} bytes")
+        lines += _in_place(p.nested)
+    return lines
+
+
 def _missed(preemptions: list[Preempted], missed: list[int], name: str) -> list[str]:
     lines = [f"{name} finished before anything could be saved at cycle {at:,}: not preempted there" for at in missed]
     for p in preemptions:
@@ -75,6 +88,8 @@ def print_job(g: Geometry, name: str, backend: str, result: JobResult) -> None:
         _preemption_rows(table, result.preemptions)
         console.print()
         console.print(table)
+    for line in _in_place(result.preemptions):
+        console.print(line)
     for line in _missed(result.preemptions, result.missed, name):
         console.print(line)
     console.print()

@@ -208,7 +208,8 @@ class Bench:
                 in_place: bool = False):
         """Write the command register."""
         self.set("command", op=op, kernel=slot, mechanism=mechanism, scramble=int(scramble), gang=int(gang),
-                 restart=int(restart), checkpoint=int(checkpoint), incremental=int(incremental), in_place=int(in_place))
+                 restart=int(restart), checkpoint=int(checkpoint), incremental=int(incremental),
+                 in_place=int(in_place))
 
     def start(self, slot: int) -> None:
         """Start a loaded kernel.
@@ -222,13 +223,16 @@ class Bench:
         self._check()
 
     def preempt(self, slot: int, mechanism: Mechanism, scramble: bool = False, limit: int = 1_000_000,
-                incremental: bool = False) -> None:
+                incremental: bool = False, in_place: bool = False, newcomer: tuple[int, int] = (0, 0)) -> None:
         """Preempt a kernel and wait until its TBs are in memory (or have finished).
 
         With `scramble`, live registers that were never written are saved too; `resume` is then to scramble as well.
-        With `incremental`, only what is not in the base of a TB that has one.
+        With `incremental`, only what is not in the base of a TB that has one. If `in_place`, registers and shared
+        memory stay on the SM, but for what is in the way of a `newcomer`: kernel slot and TBs.
         """
-        self.command(Command.PREEMPT, slot, mechanism, scramble, incremental=incremental)
+        if in_place:
+            self.set("newcomer", kernel=newcomer[0], tbs=newcomer[1])
+        self.command(Command.PREEMPT, slot, mechanism, scramble, incremental=incremental, in_place=in_place)
         self._until("preempted", slot, limit)
 
     def checkpoint(self, slot: int, mechanism: Mechanism, scramble: bool = False, limit: int = 1_000_000) -> None:

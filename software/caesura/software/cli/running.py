@@ -61,7 +61,7 @@ class RunOptions:
         What runs meanwhile: a shipped kernel, or a file and its job.
     mechanism : str
     patience, grace : int or str
-    restart, incremental, scramble, gang : bool
+    restart, incremental, in_place, scramble, gang : bool
     checkpoint, announced : int
     size, seed : str, int
         Of jobs of shipped kernels.
@@ -84,6 +84,7 @@ class RunOptions:
     grace: int | str | None
     restart: bool
     incremental: bool
+    in_place: bool
     checkpoint: int | None
     announced: int | None
     scramble: bool
@@ -110,7 +111,8 @@ class RunOptions:
             raise click.UsageError("give one of --checkpoint and --announced; the latter chooses when bases are saved")
         if self.checkpoint is not None or self.announced is not None:
             given |= {"checkpoint": self.checkpoint, "announced": self.announced}
-        given |= {name: True for name in ("restart", "incremental", "scramble", "gang") if getattr(self, name)}
+        flags = "restart", "incremental", "in_place", "scramble", "gang"
+        given |= {name: True for name in flags if getattr(self, name)}
         if self.other:
             given |= {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1,
                       "job": load_job(self.other_job) if self.other_job else None}
@@ -138,6 +140,8 @@ _OPTIONS: tuple[Callable, ...] = (
                  "later. Of idempotent kernels only."),
     click.option("--incremental", is_flag=True, help="Of thread blocks that have been saved before only what they have "
                  "written since is saved."),
+    click.option("--in-place", is_flag=True, help="Registers and shared memory stay on the SM as long as nobody needs "
+                 "their room. Of geometries with in_place only."),
     click.option("--checkpoint", type=click.IntRange(0), help="Save a base so many cycles before the SM is taken away, "
                  "then only what was written since."),
     click.option("--announced", type=click.IntRange(0), help="The SM is known so many cycles before to be taken away: "
@@ -222,15 +226,20 @@ def _preemptions(o: RunOptions, job: JobFile | None, always: bool) -> tuple[Pree
     how = o.how
     if "job" in how and how["job"] is not None:
         how["nested"] = how["job"].preemptions
-    if o.at or (always and not (job and job.preemptions)):
-        return tuple(PreemptionSpec(at=at, **how) for at in o.at or (-1,))
     planned = job.preemptions if job else ()
+    if o.at or (always and not planned):
+        planned = tuple(PreemptionSpec(at=at, **how) for at in o.at or (-1,))
+    else:
+        planned = tuple(dataclasses.replace(spec, **how) for spec in planned)
+    for spec in planned:
+        if spec.clash:
+            raise click.UsageError(f"{spec.clash} does not go with in_place: what stays on the SM is whole")
     if not planned:
         if how:
             raise click.UsageError("nothing is preempted: say when, with --at CYCLE, or take `caesura preempt`")
         if o.vcd:
             raise click.UsageError("--vcd writes a preemption, and nothing is preempted: say when, with --at CYCLE")
-    return tuple(dataclasses.replace(spec, **how) for spec in planned)
+    return planned
 
 
 def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[PreemptionSpec, ...],

@@ -96,6 +96,10 @@ class TbContext:
         Bytes of the stream, and its two parts.
     base : TbContext or None
         Of an increment: what it lacks is as it was then (`whole`).
+    registers_stay, lines_stay : bool
+        Its registers, its shared memory are still on the SM, and not here.
+    evicted : TbContext or None
+        What had stayed on the SM and was written later; it belongs to the `whole`.
     """
 
     state: State
@@ -111,24 +115,30 @@ class TbContext:
     data_bytes: int
     metadata_bytes: int
     base: TbContext | None = None
+    registers_stay: bool = False
+    lines_stay: bool = False
+    evicted: TbContext | None = None
 
     def __repr__(self):
-        increment = ", increment" if self.base else ""
+        notes = [", increment"] * (self.base is not None) + [", evicted"] * (self.evicted is not None)
+        notes += [", registers on the SM"] * self.registers_stay + [", shared memory on the SM"] * self.lines_stay
         return (f"TbContext(TB {self.launch_id}, {self.mechanism.label}, {len(self.warps)} warps, "
-                f"{len(self.shared_lines)} shared lines, {self.length:,} bytes{increment})")
+                f"{len(self.shared_lines)} shared lines, {self.length:,} bytes{''.join(notes)})")
 
     @property
     def whole(self) -> TbContext:
-        """The TB as it will be resumed: of an increment with the registers and shared lines of its base."""
-        if self.base is None:
+        """The TB as it will be resumed, but for what is on the SM: of an increment with the registers and shared lines
+        of its base, with those that were evicted."""
+        rest = self.base or self.evicted
+        if rest is None:
             return self
-        before = {warp.warp: warp for warp in self.base.warps}
+        before = {warp.warp: warp for warp in rest.warps}
         warps = tuple(dataclasses.replace(
             warp, registers=before[warp.warp].registers | warp.registers,
             encodings=before[warp.warp].encodings | {r: warp.encodings[r] for r in warp.registers})
             for warp in self.warps)
-        return dataclasses.replace(self, warps=warps, shared_lines=self.base.shared_lines | self.shared_lines,
-                                   base=None)
+        return dataclasses.replace(self, warps=warps, shared_lines=rest.shared_lines | self.shared_lines,
+                                   base=None, evicted=None)
 
 
 class Contexts(list[TbContext]):

@@ -249,7 +249,8 @@ class Device(LaunchingDevice):
 
     def preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                 patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                incremental: bool = False, tbs: Iterable[int] | None = None, scramble: bool = False,
+                incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None,
+                tbs: Iterable[int] | None = None, scramble: bool = False,
                 max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Take a running launch off the SM and save it.
 
@@ -271,6 +272,11 @@ class Device(LaunchingDevice):
         incremental : bool
             Of thread blocks that have a base, of a `checkpoint` or since they were resumed, only the registers and
             lines of shared memory are saved that were written since (PEP III-C); those without one are saved whole.
+        in_place : bool
+            Registers and shared memory stay on the SM, and are written to memory when others need the room, or a
+            preempt without it asks for it, of a launch that is preempted too (Lin et al. III-A; docs/python.md).
+        newcomer : Launch, optional
+            In place, but for what is in the way of the thread blocks that this launch has not begun.
         tbs : iterable of int, optional
             Launch ids of the thread blocks to be preempted (`resident_tbs`), all unless given. The others run on, and
             no fresh ones begin. So a launch can be preempted bit by bit, each time in another way. While the launch is
@@ -292,21 +298,25 @@ class Device(LaunchingDevice):
         CycleLimit
             If it takes longer than `max_cycles`; it goes on, and `finish_preempt` or `abort` can follow.
         DriverError
-            If there is no such mechanism, patience or grace, or thread blocks of this launch cannot begin anew.
+            If there is no such mechanism, patience or grace, thread blocks of this launch cannot begin anew, or the
+            machine or the newcomer is none for it.
         """
         limit = whole_number(max_cycles, "max_cycles")
         self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart, tbs=tbs,
-                                       scramble=scramble, incremental=incremental)
+                                       scramble=scramble, incremental=incremental, in_place=in_place,
+                                       newcomer=newcomer)
         return self._preemption.finish_preempt(launch, limit)
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                      incremental: bool = False, tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
+                      incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None,
+                      tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
         """Ask for what `preempt` does, without waiting for it. If others are being preempted it waits its turn; if
         the launch is being resumed, the resume is withdrawn first. While the launch has grace others can be preempted
         and resumed."""
         self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart, tbs=tbs,
-                                       scramble=scramble, incremental=incremental)
+                                       scramble=scramble, incremental=incremental, in_place=in_place,
+                                       newcomer=newcomer)
 
     def checkpoint(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                    patience: int | str | None = None, tbs: Iterable[int] | None = None, scramble: bool = False,

@@ -58,6 +58,8 @@ class PreemptReport:
         They were saved as bases, and have run on.
     incremental : bool
         Of TBs that have a base only what was written since.
+    in_place : bool
+        Registers and shared memory have stayed on the SM, but for what a newcomer was to find room in.
     """
 
     mechanism: Mechanism
@@ -76,6 +78,7 @@ class PreemptReport:
     restart: bool = False
     checkpoint: bool = False
     incremental: bool = False
+    in_place: bool = False
 
 
 class _Asked(NamedTuple):
@@ -87,6 +90,7 @@ class _Asked(NamedTuple):
     restart: bool
     checkpoint: bool
     incremental: bool
+    in_place: bool
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,7 @@ class Preemption:
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
                       tbs: Iterable[int] | None = None, scramble: bool = False, checkpoint: bool = False,
-                      incremental: bool = False) -> None:
+                      incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None) -> None:
         """Ask for a preempt or a checkpoint; see `Device.begin_preempt` and `Device.begin_checkpoint`."""
         self._launcher.check_device(launch)
         mechanism = _mechanism(mechanism, launch.device.geometry)
@@ -136,6 +140,11 @@ class Preemption:
             _check_restart(launch)
         if checkpoint or incremental:
             _check_checkpoints(launch, scramble, "incremental" if incremental else "")
+        in_place = in_place or newcomer is not None
+        if in_place:
+            _check_in_place(launch, {"restart": restart, "incremental": incremental})
+        if newcomer is not None:
+            self._check_newcomer(launch, newcomer)
         state = launch.state
         if state is KernelState.FINISHED:
             return
@@ -148,10 +157,13 @@ class Preemption:
             self._host.write("patience", waiting_cycles(patience))
         self._host.hold("grace", waiting_cycles(grace) or 0)
         self._host.hold("spared", 0 if tbs is None else self._others(launch, tbs))
+        if in_place:
+            self._host.hold("newcomer", self._host.pack("newcomer", **_room_for(newcomer)))
         before, launch.scramble = launch.scramble, scramble
         try:
             self._launcher.command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble),
-                                   restart=int(restart), checkpoint=int(checkpoint), incremental=int(incremental))
+                                   restart=int(restart), checkpoint=int(checkpoint), incremental=int(incremental),
+                                   in_place=int(in_place))
         except CommandRefused:
             launch.scramble = before
             if launch.finished:  # meanwhile: asking takes time too
@@ -159,7 +171,15 @@ class Preemption:
             raise
         launch.scrambled.add(scramble)
         self._asked[launch.slot] = _Asked(mechanism, None if restart else patience, grace, restart, checkpoint,
-                                          incremental)
+                                          incremental, in_place)
+
+    def _check_newcomer(self, launch: Launch, newcomer: Launch) -> None:
+        name = newcomer.kernel.image.name
+        if newcomer is launch:
+            raise DriverError(f"the launch of kernel {name!r} cannot make room for itself; give another as newcomer")
+        self._launcher.check_own(newcomer)
+        if newcomer.ended:
+            raise DriverError(f"the newcomer, a launch of kernel {name!r}, has ended and needs no room; leave it out")
 
     def resident_tbs(self, launch: Launch) -> list[int]:
         """Return the TBs of a launch on the SM; see `Device.resident_tbs`."""
@@ -197,7 +217,7 @@ class Preemption:
                              counter["lines"], counter["tbs"], counter["warps"],
                              counter["tbs"] * launch.occupied_tb_bytes, asked.grace,
                              self._host.read("grace_cycles") if asked.grace else 0, asked.restart,
-                             asked.checkpoint, asked.incremental)
+                             asked.checkpoint, asked.incremental, asked.in_place)
 
     def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
         """Ask for a resume; see `Device.begin_resume`."""
@@ -267,7 +287,16 @@ class Preemption:
     def context(self, launch: Launch) -> Contexts:
         """Return the saved TBs of a preempted launch; see `Device.context`."""
         self._launcher.check_own(launch)
-        return read_context(self._host.transport, launch)
+        return read_context(self._host, launch)
+
+
+def _room_for(newcomer: Launch | None) -> dict[str, int]:
+    """Return the fields of register `newcomer`: as many TBs as are to come, and the SM has slots for."""
+    if newcomer is None:
+        return {"kernel": 0, "tbs": 0}
+    g, total = newcomer.device.geometry, newcomer.progress[1]
+    left = total - newcomer.device.host.read(f"kernel[{newcomer.slot}].launched")
+    return {"kernel": newcomer.slot, "tbs": min(left, g.tb_slots, g.warps // newcomer.warps_per_tb)}
 
 
 _NOT_ADOPTED = {
@@ -325,3 +354,12 @@ def _check_checkpoints(launch: Launch, scramble: bool, option: str) -> None:
     if option and launch.scrambled - {scramble}:
         raise DriverError("a base of this launch may have been saved with another `scramble`; a launch is resumed with "
                           "one, so give the same")
+
+
+def _check_in_place(launch: Launch, others: dict[str, bool]) -> None:
+    g = launch.device.geometry
+    if not g.in_place:
+        raise DriverError(f"this machine ({g.name}) keeps nothing in place: its geometry says in_place = false; leave "
+                          "in_place and newcomer out")
+    for name in (name for name, given in others.items() if given):
+        raise DriverError(f"{name} does not go with in_place, or a newcomer: what stays on the SM is whole; give one")

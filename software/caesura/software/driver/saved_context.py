@@ -15,6 +15,7 @@ from caesura.hw.arch.image_reader import BadImage, ImageReader
 
 from .context import Contexts, StackEntry, TbContext, WarpContext
 from .errors import ContextError
+from .host_interface import HostInterface
 from .launch import Launch
 from .transport import Transport
 
@@ -26,15 +27,16 @@ def _check(right: bool, what: str) -> None:
         raise BadImage(what)
 
 
-def read_context(transport: Transport, launch: Launch) -> Contexts:
-    """Return the complete entries of a launch's context control block.
+def read_context(host: HostInterface, launch: Launch) -> Contexts:
+    """Return the complete entries of a launch's context control block, and what is on the SM of their TBs.
 
     Raises
     ------
     ContextError
         If an entry or a stream is none of this launch.
     """
-    found, g = Contexts(), transport.geometry
+    found, transport, g = Contexts(), host.transport, host.geometry
+    here = [host.read(f"kernel[{launch.slot}].{name}_stay") if g.in_place else 0 for name in ("registers", "lines")]
     for index, side in itertools.product(range(g.tb_slots), range(1 + g.checkpoints)):
         address = context.entry_address(launch.ccb_base, index + side * g.tb_slots)
         try:
@@ -42,8 +44,14 @@ def read_context(transport: Transport, launch: Launch) -> Contexts:
             _check(entry["state"] in list(context.State), f"its state is {entry['state']}")
             if entry["state"] == context.State.COMPLETE:
                 tb = _read_entry(transport, launch, entry, words, index, side)
-                found.append(dataclasses.replace(tb, base=_read_base(transport, launch, entry, index, side))
-                             if entry["incremental"] else tb)
+                registers, lines = (bool(vector >> index & 1) for vector in here)
+                if entry["incremental"]:
+                    tb = dataclasses.replace(tb, base=_read_base(transport, launch, entry, index, side))
+                elif registers or lines:
+                    tb = dataclasses.replace(tb, registers_stay=registers, lines_stay=lines)
+                elif entry["registers_stay"] or entry["lines_stay"]:
+                    tb = dataclasses.replace(tb, evicted=_read_evicted(transport, launch, entry, index, side))
+                found.append(tb)
         except BadImage as damage:
             raise ContextError(f"the saved context of kernel {launch.kernel.image.name!r} is damaged: entry {index} at "
                                f"{address:#x}: {damage}; something has written over it") from None
@@ -61,10 +69,23 @@ def _read_base(transport: Transport, launch: Launch, increment: dict[str, int], 
     """Return the base of an increment."""
     entry, words = _entry(transport, launch, index, side ^ 1)
     _check(entry["state"] in (context.State.BASE, context.State.DEMOTED) and not entry["incremental"]
-           and entry["crc"] == increment["base_crc"], "its base is not there any more")
+           and _kept(entry) == (0, 0) and entry["crc"] == increment["base_crc"], "its base is not there any more")
     if entry["state"] == context.State.DEMOTED:  # as it was written
         words[0] = words[0] & ~0xFF | context.State.COMPLETE
     return _read_entry(transport, launch, entry, words, index, side ^ 1)
+
+
+def _read_evicted(transport: Transport, launch: Launch, first: dict[str, int], index: int, side: int) -> TbContext:
+    """Return the image that completes one of which nothing is on the SM any more."""
+    entry, words = _entry(transport, launch, index, side ^ 1)
+    _check(entry["state"] == context.State.BASE and _kept(entry) == _kept(first) and entry["base_crc"] == first["crc"],
+           "what was evicted of it is not there any more")
+    return _read_entry(transport, launch, entry, words, index, side ^ 1)
+
+
+def _kept(entry: dict[str, int]) -> tuple[int, int]:
+    """Return which resources stayed on the SM when an entry was written."""
+    return entry["registers_stay"], entry["lines_stay"]
 
 
 def _read_entry(transport: Transport, launch: Launch, entry: dict[str, int], words: list[int], index: int, side: int
@@ -92,11 +113,15 @@ def _check_entry(launch: Launch, entry: dict[str, int], index: int, side: int) -
     _check((entry["ctaid_x"], entry["ctaid_y"], entry["ctaid_z"]) == ctaid, f"its ctaid is not that of TB {launch_id}")
     sizes = code.registers, launch.warps_per_tb
     _check((entry["registers"], entry["warps"]) == sizes, "its registers or warps are not the kernel's")
-    _check(entry["incremental"] <= g.checkpoints, f"said to be an increment by {entry['incremental']:#x}")
-    _check(entry["incremental"] == 1 or entry["base_crc"] == 0, f"{entry['base_crc']:#x} where nothing is")
+    stays = any(_kept(entry))
+    completes = stays and entry["state"] == context.State.BASE
+    _check(entry["incremental"] <= g.checkpoints, "said to be an increment")
+    _check(not entry["none"] and stays + entry["incremental"] <= 1 and stays <= g.in_place,
+           "something is said to have stayed on the SM")
+    _check(entry["incremental"] == 1 or completes or entry["base_crc"] == 0, f"{entry['base_crc']:#x} where nothing is")
     _check(0 < entry["live_warps"] < 1 << entry["warps"], f"live warps {entry['live_warps']:#x} of {entry['warps']}")
     _check(entry["mechanism"] in context.mechanisms_of(g), f"mechanism {entry['mechanism']}")
-    local = launch.local_base + index * launch.local_region_bytes
+    local = 0 if completes else launch.local_base + index * launch.local_region_bytes
     _check(entry["local_base"] == local, f"its local memory is said to be at {entry['local_base']:#x}, not {local:#x}")
 
 

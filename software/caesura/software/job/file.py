@@ -25,7 +25,7 @@ _TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "ge
         "max_cycles")
 _RESULT = ("name", "expected", "atol", "rtol", "output")
 _PREEMPT = ("at", "every", "times", "mechanism", "with", "with_job", "size", "seed", "scramble", "gang", "patience",
-            "grace", "restart", "incremental", "checkpoint", "announced", "preempt")
+            "grace", "restart", "incremental", "in_place", "checkpoint", "announced", "preempt")
 
 
 def _name(table: Table) -> str:
@@ -106,14 +106,17 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
     every = table.integer("every", 0, 1) if "every" in table.data else 0
     (other, job), inner = _other(table, within), table.tables("preempt", "preempt")
     mechanism = Mechanism.of(table.choice("mechanism", [m.label for m in Mechanism], "live"))
-    return PreemptionSpec(
+    spec = PreemptionSpec(
         every or table.integer("at", None, 0), every, table.integer("times", 0, 1) if "times" in table.data else
         int(not every), mechanism, other,
         table.choice("size", SIZES, "small"), table.integer("seed", 1, 0), table.get("scramble", bool, False),
         table.get("gang", bool, False), tuple(_preemption(t, within) for t in inner) if inner or job is None
         else job.preemptions, job, _patience(table, mechanism), _waiting(table, "grace"),
-        table.get("restart", bool, False), table.get("incremental", bool, False),
+        *(table.get(key, bool, False) for key in ("restart", "incremental", "in_place")),
         *(table.integer(key, None, 0) if key in table.data else None for key in ("checkpoint", "announced")))
+    if spec.clash:
+        raise table.error(f"does not go with {spec.clash!r}: what stays on the SM is whole", "in_place")
+    return spec
 
 
 def _patience(table: Table, mechanism: Mechanism) -> int | str | None:

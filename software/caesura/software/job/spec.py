@@ -76,7 +76,7 @@ class PreemptionSpec:
         What runs meanwhile is a kernel of the user's own: `other` is the path of its PTX.
     scramble, gang : bool
         As in `Device.preempt` and `Device.resume`.
-    patience, grace, restart, incremental : int, str, bool or None
+    patience, grace, restart, incremental, in_place : int, str, bool or None
         As in `Device.preempt`.
     checkpoint : int or None
         A base is saved (`Device.checkpoint`) when the kernel has so many cycles to run to each request.
@@ -101,6 +101,7 @@ class PreemptionSpec:
     grace: int | str = 0
     restart: bool = False
     incremental: bool = False
+    in_place: bool = False
     checkpoint: int | None = None
     announced: int | None = None
 
@@ -108,6 +109,13 @@ class PreemptionSpec:
     def lead(self) -> int | None:
         """Cycles of the kernel between what is done for a request beforehand and the request; None without."""
         return self.announced if self.checkpoint is None else self.checkpoint
+
+    @property
+    def clash(self) -> str:
+        """What is asked for that does not go with `in_place`; empty if nothing is."""
+        others = ("restart", self.restart), ("incremental", self.incremental), \
+            ("checkpoint", self.checkpoint is not None), ("announced", self.announced is not None)
+        return next((name for name, given in others if given), "") if self.in_place else ""
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,8 @@ class SavedEntry(NamedTuple):
         On which it stands.
     incremental : bool
         It is an increment.
+    registers_stay, lines_stay : bool
+        Registers, shared memory stayed on the SM, or stand in the image that completes it.
     """
 
     generation: int
@@ -81,12 +83,24 @@ class SavedEntry(NamedTuple):
     warps: int
     side: int = 0
     incremental: bool = False
+    registers_stay: bool = False
+    lines_stay: bool = False
 
     @classmethod
     def of(cls, entry: dict[str, int], side: int) -> SavedEntry:
         """Return that of an entry with these fields."""
         return cls(entry["generation"], entry["length"], entry["live_warps"].bit_count(), side,
-                   bool(entry["incremental"]))
+                   bool(entry["incremental"]), bool(entry["registers_stay"]), bool(entry["lines_stay"]))
+
+    @property
+    def stayed(self) -> bool:
+        """Something is not in it that stayed on the SM."""
+        return self.registers_stay or self.lines_stay
+
+    @property
+    def partial(self) -> bool:
+        """It is not the whole image of its TB."""
+        return self.incremental or self.stayed
 
 
 class Base(NamedTuple):

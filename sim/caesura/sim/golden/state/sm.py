@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,11 +12,14 @@ from caesura.hw.arch.faults import Fault
 from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 from caesura.hw.arch.isa import PT
 from caesura.hw.arch.registers import register_map
+from caesura.hw.arch.room import Range, first_fit
 
 from .faults import FaultRecord, WarpFault
 from .kernel import Kernel
 from .lanes import lanes_of
 from .recorder import Recorder
+from .resource import Resource
+from .staying import Staying
 from .thread_block import ThreadBlock, Warp
 
 __all__ = ["Sm"]
@@ -40,6 +44,8 @@ class Sm:
     kernels : list of Kernel
     tbs, slots : list
         What each TB slot and warp slot holds, or None.
+    staying : list
+        What stays of preempted TBs (`Staying`) in each row of a table with as many rows as TB slots, or None.
     ready : deque of Warp
         Warps that can execute, next first.
     recorder : Recorder or None
@@ -63,6 +69,7 @@ class Sm:
         self.kernels = [Kernel(g, k) for k in range(g.kernel_slots)]
         self.tbs: list[ThreadBlock | None] = [None] * g.tb_slots
         self.slots: list[Warp | None] = [None] * g.warps
+        self.staying: list[Staying | None] = [None] * g.tb_slots
         self.ready: deque[Warp] = deque()
         self.recorder = Recorder() if trace else None
         self.cycle = self.retired = self.events = self.fault_count = 0
@@ -95,29 +102,51 @@ class Sm:
         """Return the resident TBs, in slot order; of one kernel if given."""
         return [tb for tb in self.tbs if tb is not None and (kernel is None or tb.kernel is kernel)]
 
-    def has_room(self, kernel: Kernel) -> bool:
-        """A TB of `kernel` can be placed now."""
-        return (None in self.tbs and self.slots.count(None) >= kernel.warps
-                and self._first_fit(kernel.tb_registers, self.g.registers, "base") is not None
-                and self._first_fit(kernel.lines, self.g.shared_lines, "first_line") is not None)
+    def has_slots(self, kernel: Kernel) -> bool:
+        """A TB slot and the warp slots of a TB of `kernel` are free."""
+        return None in self.tbs and self.slots.count(None) >= kernel.warps
 
-    def _first_fit(self, size: int, capacity: int, start_name: str) -> int | None:
-        """Return the lowest start of a free range of physical registers or shared-memory lines."""
-        start = 0
-        used = [(getattr(tb, start_name), tb.kernel.tb_registers if start_name == "base" else tb.kernel.lines)
-                for tb in self.resident()]
-        for low, length in sorted(used):
-            if low - start >= size:
-                break
-            start = max(start, low + length)
-        return start if start + size <= capacity else None
+    def lacking(self, kernel: Kernel, back: Staying | None = None) -> list[Resource]:
+        """Return the resources in which a TB of `kernel` has no room; `back` is what stays of it."""
+        return [each for each in Resource if not (back and back.stay.holds(each)) and self._fit(each, kernel) is None]
 
-    def take_slots(self, tb: ThreadBlock) -> None:
-        """Give a TB its slots, registers and shared memory; `has_room` holds."""
-        base = self._first_fit(tb.kernel.tb_registers, self.g.registers, "base")
-        line = self._first_fit(tb.kernel.lines, self.g.shared_lines, "first_line")
-        assert base is not None and line is not None
-        tb.base, tb.first_line = base, line
+    def _fit(self, resource: Resource, kernel: Kernel) -> int | None:
+        """Return where the range of a TB would begin, None if there is no room."""
+        taken = [(each.start, each.size) for each in self.ranges(resource)]
+        return first_fit(resource.capacity(self.g), taken, resource.size(kernel))
+
+    def ranges(self, resource: Resource, movable: Sequence[ThreadBlock] = ()) -> list[Range]:
+        """Return the allocated ranges; the owner of each is the place of its TB among the `movable` ones."""
+        there = [*self.resident(), *(row.tb for row in self.stays() if row.stay.holds(resource))]
+        return [Range(resource.start(tb), size, movable.index(tb) if tb in movable else None)
+                for tb in there if (size := resource.size(tb.kernel))]
+
+    def stays(self, kernel: Kernel | None = None) -> list[Staying]:
+        """Return what stays of preempted TBs, in the order of its rows; of one kernel if given."""
+        return [row for row in self.staying if row is not None and (kernel is None or row.tb.kernel is kernel)]
+
+    def staying_of(self, kernel: Kernel, entry: int) -> Staying | None:
+        """Return what stays of the TB of an entry."""
+        return next((row for row in self.stays(kernel) if row.tb.entry == entry), None)
+
+    def stay(self, row: Staying) -> None:
+        """Something stays of a TB: it takes the first row that is free."""
+        self.staying[self.staying.index(None)] = row
+
+    def leave(self, row: Staying) -> None:
+        """What stays of a TB does not any more: its ranges are free."""
+        self.staying[self.staying.index(row)] = None
+
+    def take_slots(self, tb: ThreadBlock, back: Staying | None = None) -> None:
+        """Give a TB its slots, registers and shared memory; `has_slots` holds, and it is `lacking` nothing. What stayed
+        of it, `back`, is its own from now on."""
+        if back:
+            self.leave(back)
+        for resource in Resource:
+            if not (back and back.stay.holds(resource)):
+                start = self._fit(resource, tb.kernel)
+                assert start is not None
+                resource.place(tb, start)
         tb.slot = self.tbs.index(None)
         self.tbs[tb.slot] = tb
         for warp in tb.warps:
