@@ -11,10 +11,12 @@ from caesura.software.driver import CommandRefused, ContextError, DriverError
 from support.sim.stirring import Stirring
 from support.sim.uneven import Uneven
 
-TINY = preset("tiny").replace(name="stays", in_place=True)
+TINY = preset("tiny")
+UNDER_WAY = {"golden": 200, "rtl": 900}
+"""Cycles until the thread blocks of a launch are in the middle."""
 
 
-@pytest.fixture(params=["golden"])
+@pytest.fixture(params=["golden", "rtl"])
 def device(request):
     with open_device(request.param, TINY, memory_bytes=1 << 20) as device:
         yield device
@@ -26,7 +28,7 @@ def evicted(device):
 
 def test_a_launch_stays_on_the_sm_and_comes_back(device):
     work = Stirring(device, 12)
-    device.advance(200)
+    device.advance(UNDER_WAY[device.transport.name])
     report = device.preempt(work.launch, in_place=True)
     assert report.in_place and report.tbs > 1 and not (report.data_bytes or report.registers or report.lines)
     assert work.launch.state is KernelState.PREEMPTED and not device.resident_tbs(work.launch)
@@ -46,7 +48,7 @@ def test_a_launch_stays_on_the_sm_and_comes_back(device):
 def test_a_newcomer_finds_room_at_once_and_the_rest_stays(device):
     """It waits while the first launch has the SM; of that, only what is in its way is written."""
     work = Stirring(device, 12)
-    device.advance(200)
+    device.advance(UNDER_WAY[device.transport.name])
     other = Stirring(device, 2)
     report = device.preempt(work.launch, newcomer=other.launch)
     fields = device.fields("newcomer")
@@ -63,7 +65,7 @@ def test_a_newcomer_finds_room_at_once_and_the_rest_stays(device):
 
 def test_what_is_in_the_way_of_others_is_evicted_and_shown_whole(device):
     work = Stirring(device, 12)
-    device.advance(200)
+    device.advance(UNDER_WAY[device.transport.name])
     report = device.preempt(work.launch, "live+tb", in_place=True)
     device.preempt(work.launch, "live")
     count, size = evicted(device)
@@ -112,7 +114,7 @@ def test_any_sequence_leaves_the_result_right(device, scramble):
 
 def test_another_device_takes_over_once_all_is_in_memory(device):
     work = Stirring(device, 12)
-    device.advance(200)
+    device.advance(UNDER_WAY[device.transport.name])
     device.preempt(work.launch, in_place=True)
     image = work.launch.kernel.image
 
@@ -137,7 +139,7 @@ def test_another_device_takes_over_once_all_is_in_memory(device):
 
 def test_a_launch_that_is_killed_leaves_nothing(device):
     work = Stirring(device, 12)
-    device.advance(200)
+    device.advance(UNDER_WAY[device.transport.name])
     device.preempt(work.launch, in_place=True)
     device.kill(work.launch)
     assert device.read(f"kernel[{work.launch.slot}].registers_stay") == 0 and evicted(device) == (0, 0)
@@ -183,7 +185,7 @@ LOOP:
 
 def test_what_cannot_be_is_refused(device):
     work = Stirring(device, 12)
-    device.advance(200)
+    device.advance(UNDER_WAY[device.transport.name])
     for others in ({"restart": True}, {"incremental": True}):
         with pytest.raises(DriverError, match=r"(restart|incremental) does not go with in_place|begin anew"):
             device.preempt(work.launch, in_place=True, **others)
