@@ -33,14 +33,19 @@ def started(name, program):
     return bench, output
 
 
-def stopped_at(name, program, part, mechanism, patience=UNLIMITED_PATIENCE):
-    """Return a bench whose kernel was preempted after `part` of its run, with no TB finished."""
+def stopped_at(name, program, part, mechanism, patience=UNLIMITED_PATIENCE, in_place=False):
+    """Return a bench whose kernel was preempted after `part` of its run, with no TB finished; if `in_place`, what had
+    stayed on the SM was evicted then."""
     bench, _ = started(name, program)
     length = bench.finish(0, 100_000)
     bench, output = started(name, program)
     bench.transport.advance(int(length * part))
     bench.set("patience", patience)
-    bench.preempt(0, mechanism, scramble=True)
+    bench.preempt(0, mechanism, scramble=True, in_place=in_place)
+    if in_place:
+        assert bench.get("kernel[0].registers_stay") == 0b11 and not bench.get("save_data_bytes")
+        bench.preempt(0, mechanism, scramble=True)
+        assert bench.get("evicted_tbs") == 2 and not bench.get("kernel[0].registers_stay")
     assert bench.state(0) is KernelState.PREEMPTED
     assert (bench.get("kernel[0].launched"), bench.get("kernel[0].completed")) == (2, 0)
     return bench, output
@@ -62,14 +67,20 @@ def test_an_image_of_warps_that_were_stopped_between_points_is_too(giver, taker,
     hand_over(giver, taker, mechanism, 3, [0.3, 0.55], patience)
 
 
-def hand_over(giver, taker, mechanism, seed, parts, patience=UNLIMITED_PATIENCE):
+@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
+@pytest.mark.parametrize("giver, taker", [("rtl", "golden"), ("golden", "rtl")])
+def test_what_was_evicted_completes_an_image_on_both(giver, taker, mechanism):
+    hand_over(giver, taker, mechanism, 8, [0.4], in_place=True)
+
+
+def hand_over(giver, taker, mechanism, seed, parts, patience=UNLIMITED_PATIENCE, in_place=False):
     """Save on one machine, take over and resume on the other, and compare what comes out."""
     program = random_program(TINY, seed, tbs=2, registers=16, statements=24, exits=False)
     bench, output = started("golden", program)
     bench.finish(0)
     expected = bench.transport.read_memory(output, program.output_bytes)
     for part in parts:
-        source, _ = stopped_at(giver, program, part, mechanism, patience)
+        source, _ = stopped_at(giver, program, part, mechanism, patience, in_place)
         target, output = loaded(taker, program)
         target.transport.write_memory(0, source.transport.read_memory(0, MEMORY))
         assert target.adopt(0) is CommandError.NONE

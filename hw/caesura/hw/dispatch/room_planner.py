@@ -21,7 +21,7 @@ class RangePlanner(wiring.Component):
     """Finds room in one resource for `count` ranges of `size` units, one after the other, each
     where the fewest owners are in the way that are not already.
 
-    A range takes ``entries + count + 4`` cycles.
+    A range takes ``entries + most + 4`` cycles.
 
     Parameters
     ----------
