@@ -390,8 +390,8 @@ def test_evictions_wait_for_the_preempt_in_hand():
     bench.preempt(0, Mechanism.LIVE, in_place=True)
     bench.command(Command.PREEMPT, 1, Mechanism.LIVE)
     bench.start(2)
-    machine(bench).manage()
-    assert bench.state(1) is KernelState.PREEMPTING and stays(bench) == ([0], [0])
+    bench.transport.advance(1)
+    assert not machine(bench).attention and bench.state(1) is KernelState.PREEMPTING and stays(bench) == ([0], [0])
     bench.command(Command.ABORT, 1)
     bench.transport.advance(1)
     assert stays(bench) == ([], []) and bench.get("kernel[2].launched") == 1
@@ -427,6 +427,46 @@ def test_a_resumed_tb_evicts_others_or_the_next_of_its_own_kernel(runs):
         assert record_state(bench, other) == State.COMPLETE
         bench.command(Command.RESUME, 1)
     finishes(bench, *((other, guest) if runs else (guest, other)))
+
+
+def test_a_resumed_tb_looks_only_for_what_does_not_stay_of_it():
+    """Its registers stay, and all others are taken; one leaves for its lines."""
+    bench = bench_of()
+    guest, filler = Guest(bench, 0, registers=16, warps=2, lines=4), Guest(bench, 2, registers=16, warps=2, lines=6)
+    Guest(bench, 1, lines=8)
+    bench.start(0)
+    bench.transport.advance(20)
+    bench.preempt(0, Mechanism.LIVE, in_place=True, newcomer=(1, 1))
+    assert stays(bench) == ([0], [])
+    bench.start(2)
+    bench.transport.advance(20)
+    bench.preempt(2, Mechanism.LIVE, in_place=True)
+    bench.command(Command.RESUME, 0)
+    machine(bench).manage()
+    assert evicted(bench)[0] == 1 and stays(bench, 2) == ([], []) and bench.fields("status")["resident"] == 1
+    bench.command(Command.RESUME, 2)
+    finishes(bench, guest, filler)
+
+
+def test_what_is_evicted_of_a_kernel_that_is_being_resumed_makes_no_record():
+    """It waits for warp slots, and another, which needs fewer, takes its room."""
+    bench = bench_of(ROOMY.replace(warps=6))
+    guest, other, runs = Guest(bench, 0, warps=4), Guest(bench, 1, lines=5, rounds=30), Guest(bench, 2, warps=3)
+    bench.start(2)
+    bench.transport.advance(20)
+    bench.preempt(2, Mechanism.LIVE)
+    for slot in (1, 0):
+        bench.start(slot)
+        bench.transport.advance(10)
+    bench.preempt(1, Mechanism.LIVE)
+    bench.preempt(0, Mechanism.LIVE, in_place=True)
+    bench.resume(2)
+    bench.command(Command.RESUME, 0)
+    bench.command(Command.RESUME, 1)
+    bench.transport.advance(2)
+    assert [bench.state(slot) for slot in range(2)] == [KernelState.RESUMING, KernelState.RUNNING]
+    assert evicted(bench)[0] == 1 and record_state(bench, guest) == State.FREE
+    finishes(bench, runs, guest, other)
 
 
 # Other commands
@@ -541,6 +581,29 @@ def test_it_is_not_taken_over_where_nothing_can_stay():
     bench.preempt(0, Mechanism.LIVE)
     strict = carry(bench, GoldenTransport(ROOMY.replace(name="strict", in_place=False), MEMORY))
     assert strict.adopt(0) is CommandError.BAD_IMAGE
+
+
+@pytest.mark.parametrize("name", ["registers_stay", "lines_stay", "incremental"])
+def test_an_image_is_one_of_increment_base_and_what_something_stayed_of(name):
+    """Said by an increment, by its base, or by what stayed, all checksums right."""
+    bench, guest = running(rounds=30)
+    bench.checkpoint(0, Mechanism.LIVE)
+    bench.transport.advance(20)
+    bench.preempt(0, Mechanism.LIVE, incremental=True)
+    if name == "incremental":
+        bench, guest = away(True)
+        write_entry_of(bench, guest.loaded, 0, 0, incremental=1)
+    else:
+        write_entry_of(bench, guest.loaded, 0, 1, **{name: 1})
+    fresh = carry(bench, GoldenTransport(ROOMY, MEMORY))
+    assert fresh.adopt(0) is CommandError.BAD_IMAGE
+    if name != "incremental":
+        write_entry_of(bench, guest.loaded, 0, 1, **{name: 0})
+        write_entry_of(bench, guest.loaded, 0, 0, **{name: 1})
+        write_entry_of(bench, guest.loaded, 0, 1, base_crc=guest.entry()["crc"])
+        fresh = carry(bench, GoldenTransport(ROOMY, MEMORY))
+        assert fresh.adopt(0) is CommandError.NONE
+        refuses(fresh)
 
 
 # What is believed
