@@ -105,6 +105,21 @@ def test_everything_stays_where_it_is(mechanism):
     finishes(bench, guest)
 
 
+def test_it_comes_back_to_its_place_though_a_lower_one_is_free():
+    bench = bench_of()
+    short, guest = Guest(bench, 1, rounds=1), Guest(bench, 0, rounds=30)
+    for slot in (1, 0):
+        bench.start(slot)
+        bench.transport.advance(5)
+    bench.finish(1)
+    bench.preempt(0, Mechanism.LIVE, in_place=True)
+    bench.resume(0)
+    (tb,) = machine(bench).resident()
+    assert (tb.base, tb.first_line) == (8, 2)
+    finishes(bench, guest)
+    short.check()
+
+
 @EACH
 def test_registers_that_the_mechanism_would_not_save_read_zero(mechanism):
     bench, guest = running(registers=12)
