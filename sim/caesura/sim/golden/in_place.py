@@ -71,8 +71,8 @@ def staying(tb: ThreadBlock, stay: Stay, mechanism: Mechanism, scramble: bool, c
 
 def in_the_way(sm: Sm, kernel: Kernel, back: Staying | None = None) -> list[Staying]:
     """Return what has to be evicted for a TB of `kernel` to find room, in the order of its rows; nothing if it finds
-    none even so. What stays of the TB itself, `back`, remains."""
-    rows = [row for row in sm.stays() if row is not back]
+    none even so. What stays of the TB itself, `back`, is not looked for, and in no way of the rest."""
+    rows = sm.stays()
     movable, owners = [row.tb for row in rows], set[int]()
     for resource in sm.lacking(kernel, back):
         fit = cheapest_fit(resource.capacity(sm.g), sm.ranges(resource, movable), resource.size(kernel))
