@@ -234,13 +234,13 @@ def test_a_preempt_without_in_place_brings_everything_to_memory(resident):
     finishes(bench, guest)
 
 
-def test_an_in_place_preempt_needs_somebody_on_the_sm_and_a_checkpoint_evicts_nobody():
+@pytest.mark.parametrize("how", ["in_place", "checkpoint"])
+def test_an_in_place_preempt_and_a_checkpoint_need_somebody_on_the_sm(how):
     bench, guest = running()
     bench.preempt(0, Mechanism.LIVE, in_place=True)
-    bench.command(Command.PREEMPT, 0, Mechanism.LIVE, in_place=True)
+    bench.command(Command.PREEMPT, 0, Mechanism.LIVE, **{how: True})
     assert bench.refusal() is CommandError.NOT_RUNNING
     bench.set("event", refused=1)
-    bench.checkpoint(0, Mechanism.LIVE)
     assert stays(bench) == ([0], [0]) and bench.state(0) is KernelState.PREEMPTED
     bench.resume(0)
     finishes(bench, guest)

@@ -123,7 +123,7 @@ class Kernel:
         """The head of an entry is acknowledged."""
         if state == State.DEMOTED:
             side, increment = self.saved.pop(entry)
-            if not increment and not any(self.without[entry]):
+            if not increment and not any(self.without.get(entry, ())):
                 self.bases[entry] = side, self.crcs[entry, side]
             self.completed.discard(entry)
             return
