@@ -36,7 +36,7 @@ def read_context(host: HostInterface, launch: Launch) -> Contexts:
         If an entry or a stream is none of this launch.
     """
     found, transport, g = Contexts(), host.transport, host.geometry
-    here = [host.read(f"kernel[{launch.slot}].{name}_stay") if g.in_place else 0 for name in ("registers", "lines")]
+    here: list[int] = []  # entries of which registers, lines stay: asked for once an image says so, as it takes time
     for index, side in itertools.product(range(g.tb_slots), range(1 + g.checkpoints)):
         address = context.entry_address(launch.ccb_base, index + side * g.tb_slots)
         try:
@@ -44,13 +44,13 @@ def read_context(host: HostInterface, launch: Launch) -> Contexts:
             _check(entry["state"] in list(context.State), f"its state is {entry['state']}")
             if entry["state"] == context.State.COMPLETE:
                 tb = _read_entry(transport, launch, entry, words, index, side)
-                registers, lines = (bool(vector >> index & 1) for vector in here)
                 if entry["incremental"]:
                     tb = dataclasses.replace(tb, base=_read_base(transport, launch, entry, index, side))
-                elif registers or lines:
-                    tb = dataclasses.replace(tb, registers_stay=registers, lines_stay=lines)
-                elif entry["registers_stay"] or entry["lines_stay"]:
-                    tb = dataclasses.replace(tb, evicted=_read_evicted(transport, launch, entry, index, side))
+                elif any(_kept(entry)):
+                    here = here or [host.read(f"kernel[{launch.slot}].{name}_stay") for name in ("registers", "lines")]
+                    registers, lines = (bool(vector >> index & 1) for vector in here)
+                    tb = (dataclasses.replace(tb, registers_stay=registers, lines_stay=lines) if registers or lines else
+                          dataclasses.replace(tb, evicted=_read_evicted(transport, launch, entry, index, side)))
                 found.append(tb)
         except BadImage as damage:
             raise ContextError(f"the saved context of kernel {launch.kernel.image.name!r} is damaged: entry {index} at "
