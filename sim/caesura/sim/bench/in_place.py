@@ -1,10 +1,10 @@
 """Preemption latency in place, next to that of a complete switch (Lin et al. III-A, V-E, Fig. 17).
 
 ``caesura bench in-place`` takes pairs of kernels. When a quarter, half and three quarters of the run of the first are
-over the second is launched, and the first is preempted for it with ``live+cp``: once all of it is saved, once only what
-is in the way of the newcomer; warps wait for their preemption points as long as it takes, as in the paper, or as long as
-the driver has them wait. Each time the newcomer runs to its end, the first comes back and runs to its end, and all
-results are compared. All of it goes on from one state of the machine.
+over the second is launched, and the first is preempted for it with ``live+cp``: once all of it is saved, once only
+what is in the way of the newcomer; warps wait for their preemption points as long as it takes, as in the paper, or as
+long as the driver has them wait. Each time the newcomer runs to its end, the first comes back and runs to its end, and
+all results are compared. All of it goes on from one state of the machine.
 """
 
 from __future__ import annotations
