@@ -2,9 +2,9 @@
 
 ``caesura bench in-place`` takes pairs of kernels. When a quarter, half and three quarters of the run of the first are
 over the second is launched, and the first is preempted for it with ``live+cp``: once all of it is saved, once only
-what is in the way of the newcomer; warps wait for their preemption points as long as it takes, as in the paper, or as
-long as the driver has them wait. Each time the newcomer runs to its end, the first comes back and runs to its end, and
-all results are compared. All of it goes on from one state of the machine.
+what is in the way of the newcomer. Warps wait for their preemption points as long as it takes, as in the paper. Both
+times the newcomer runs to its end, the first comes back and runs to its end, and all results are compared. The latency
+alone is also measured with the driver's patience. All of it goes on from one state of the machine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from caesura.sim.report.in_place import PAPER, print_report
 from caesura.sim.rtl.transport import RtlTransport
 from caesura.sim.rtl.verilator import library
 from caesura.sim.scenario import Work, shipped_work
-from caesura.sim.workloads.newcomer import PairCampaign, Switch
+from caesura.sim.workloads.newcomer import Departure, PairCampaign, Switch
 from caesura.software.kernels import KERNELS
 from caesura.software.waiting import UNLIMITED
 
@@ -84,15 +84,19 @@ class Task:
         return "-".join(self.pair)
 
 
-def _figures(switch: Switch) -> dict:
-    report, back = switch.report, switch.resumed
-    return {
-        "saves": report.save_cycles, "drains": report.drain_cycles, "patience": report.patience, "tbs": report.tbs,
-        "bytes": report.data_bytes + report.metadata_bytes, "registers": report.registers, "lines": report.lines,
-        "registers_stay": switch.registers_stay, "lines_stay": switch.lines_stay, "first": switch.first,
-        "newcomer": switch.newcomer, "evicted_tbs": switch.evicted_tbs, "evicted_bytes": switch.evicted_bytes,
+def _departure(found: Departure) -> dict:
+    report = found.report
+    return {"saves": report.save_cycles, "drains": report.drain_cycles, "patience": report.patience, "tbs": report.tbs,
+            "bytes": report.data_bytes + report.metadata_bytes, "registers": report.registers, "lines": report.lines,
+            "registers_stay": found.registers_stay, "lines_stay": found.lines_stay, "first": found.first}
+
+
+def _switch(found: Switch) -> dict:
+    back = found.resumed
+    return _departure(found.departure) | {
+        "newcomer": found.newcomer, "evicted_tbs": found.evicted_tbs, "evicted_bytes": found.evicted_bytes,
         "restores": back.restore_cycles, "resumes": back.resume_cycles, "restored_bytes": back.bytes,
-        "total": switch.total}
+        "total": found.total}
 
 
 def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> list[dict]:
@@ -101,14 +105,14 @@ def measure(task: Task, progress: Callable[[str], None] = lambda text: None) -> 
     machine = PairCampaign(RtlTransport(task.geometry, MEMORY_BYTES), task.work, task.newcomer)
     cycles = [int(share * machine.cycles) for share in MOMENTS.values()]
     row: dict = {"cycles": machine.cycles, "correct": True, "moments": {}}
-    for name, at, found in zip(MOMENTS, cycles, machine.switches(MECHANISM, cycles, (UNLIMITED, None)), strict=True):
+    for name, at, found in zip(MOMENTS, cycles, machine.switches(MECHANISM, cycles, UNLIMITED), strict=True):
         progress(f"{task.name}: {name}")
         if found is None:
             continue
-        row["correct"] &= all(switch.correct for both in found for switch in both)
-        row["moments"][name] = {"at": at} | {
-            f"{prefix}{how}": _figures(switch) for prefix, both in zip(("", "own_"), found, strict=True)
-            for how, switch in zip(("complete", "in_place"), both, strict=True)}
+        complete, in_place, own_complete, own_in_place = found
+        row["correct"] &= complete.correct and in_place.correct
+        row["moments"][name] = {"at": at, "complete": _switch(complete), "in_place": _switch(in_place),
+                                "own_complete": _departure(own_complete), "own_in_place": _departure(own_in_place)}
     return [row]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,15 +14,17 @@ from caesura.sim.timeline import EventKind
 from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.driver import Launch, PreemptReport, ResumeReport
 
-__all__ = ["Switch", "PairCampaign", "first_start"]
+__all__ = ["Departure", "Switch", "PairCampaign", "first_start"]
 
 _SELDOM = 1 << 40
 """Cycles between samples of the bus, which nobody wants."""
+_SOON = 1_000
+"""Cycles after a preempt in which a newcomer that has its room starts."""
 
 
 @dataclass(frozen=True)
-class Switch:
-    """A preempt for a newcomer, and what came after it; cycles are from the request unless said otherwise.
+class Departure:
+    """A preempt for a newcomer.
 
     Attributes
     ----------
@@ -30,23 +32,36 @@ class Switch:
     registers_stay, lines_stay : int
         Thread blocks of which they stayed on the SM.
     first : int or None
-        Until the first thread block of the newcomer that came after the request has started; None if there was none.
-    newcomer : int
-        Until all of the newcomer had ended.
-    evicted_tbs, evicted_bytes : int
-        Written to memory after the preempt.
-    resumed : ResumeReport
-        Of the preempted kernel, after the newcomer's end.
-    total : int
-        Until both had ended.
-    correct : bool
-        All memory is as without a preemption, the results of both kernels to the bit.
+        Cycles from the request until the first thread block of the newcomer that came after it has started; None if
+        there was none.
     """
 
     report: PreemptReport
     registers_stay: int
     lines_stay: int
     first: int | None
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A preempt for a newcomer, and what came after it.
+
+    Attributes
+    ----------
+    departure : Departure
+    newcomer : int
+        Cycles from the request until all of the newcomer had ended.
+    evicted_tbs, evicted_bytes : int
+        Written to memory after the preempt, until then.
+    resumed : ResumeReport
+        Of the preempted kernel, after the newcomer's end.
+    total : int
+        Cycles from the request until both had ended.
+    correct : bool
+        All memory is as without a preemption, the results of both kernels to the bit.
+    """
+
+    departure: Departure
     newcomer: int
     evicted_tbs: int
     evicted_bytes: int
@@ -106,10 +121,10 @@ class PairCampaign(Campaign):
     def _stay(self, what: str) -> int:
         return self.device.read(f"kernel[{self._launch.slot}].{what}_stay").bit_count()
 
-    def _switch(self, mechanism: Mechanism, patience: int | str | None, newcomer: Launch, in_place: bool
-                ) -> Switch | None:
-        """Preempt, run the newcomer to its end, resume, run to the end; None if nothing was left to be saved."""
-        self._note(newcomer)
+    def _depart(self, mechanism: Mechanism, patience: int | str | None, newcomer: Launch, in_place: bool,
+                cycles: int) -> tuple[Departure, int, tuple[int, int]] | None:
+        """Preempt, and let the newcomer run for so many cycles, or to its end; return with it the cycle of the request
+        and what had been evicted before the newcomer ran on. None if nothing was left to be saved."""
         self._rtl.record_timeline(_SELDOM)
         report = self.device.preempt(self._launch, mechanism, patience=patience, max_cycles=self.max_cycles,
                                      newcomer=newcomer if in_place else None)
@@ -117,22 +132,33 @@ class PairCampaign(Campaign):
             self._rtl.record_timeline(0)
             return None
         stay = self._stay("registers"), self._stay("lines")
-        before = self._evicted()
-        self.device.wait(newcomer, self.max_cycles)
-        ended = self.device.cycle
+        evicted = self._evicted()
+        self.device.run(newcomer, cycles)
         request, first = first_start(self._rtl.take_timeline()[0], newcomer.slot)
         self._rtl.record_timeline(0)
-        evicted = self._evicted()
+        return Departure(report, *stay, None if first is None else first - request), request, evicted
+
+    def _switch(self, mechanism: Mechanism, patience: int | str | None, newcomer: Launch, in_place: bool
+                ) -> Switch | None:
+        """Preempt, run the newcomer to its end, resume, run to the end; None if nothing was left to be saved."""
+        self._note(newcomer)
+        found = self._depart(mechanism, patience, newcomer, in_place, self.max_cycles)
+        if found is None:
+            return None
+        departure, request, before = found
+        self.device.wait(newcomer, self.max_cycles)
+        ended, evicted = self.device.cycle, self._evicted()
         resumed = self.device.resume(self._launch, max_cycles=self.max_cycles)
         self.device.wait(self._launch, self.max_cycles)
-        correct = not self._wrong() and not self._other_wrong()
-        return Switch(report, *stay, None if first is None else first - request, ended - request,
-                      evicted[0] - before[0], evicted[1] - before[1], resumed, self.device.cycle - request, correct)
+        total = self.device.cycle - request
+        return Switch(departure, ended - request, evicted[0] - before[0], evicted[1] - before[1], resumed, total,
+                      not self._wrong() and not self._other_wrong())
 
-    def switches(self, mechanism: Mechanism, cycles: Iterable[int], patiences: Sequence[int | str | None]
-                 ) -> Iterator[list[tuple[Switch, Switch]] | None]:
-        """Launch the newcomer at each cycle (ascending) and yield, for each patience, what two preempts for it come to:
-        one that saves everything and one in place, all from one state of the machine.
+    def switches(self, mechanism: Mechanism, cycles: Iterable[int], patience: int | str | None
+                 ) -> Iterator[tuple[Switch, Switch, Departure, Departure] | None]:
+        """Launch the newcomer at each cycle (ascending) and yield what two preempts for it come to, one that saves
+        everything and one in place; and how both depart with the driver's own patience. All from one state of the
+        machine.
 
         None where the kernel ended before anything was saved.
 
@@ -141,17 +167,17 @@ class PairCampaign(Campaign):
         mechanism : Mechanism
         cycles : iterable of int
             From the launch of the kernel.
-        patiences : sequence of int, str or None
-            As of `Device.preempt`.
+        patience : int or str, optional
+            Of the first two; as of `Device.preempt`.
         """
         for _ in self._at_each(cycles):
             newcomer = self._launch_newcomer()
-            fork, found = self._fork(), []
-            for patience in patiences:
-                complete = self._switch(mechanism, patience, newcomer, False)
+            fork = self._fork()
+            switches, departures = [], []
+            for in_place in (False, True):
+                switches.append(self._switch(mechanism, patience, newcomer, in_place))
                 self._back(fork)
-                in_place = self._switch(mechanism, patience, newcomer, True) if complete else None
+                departures.append(self._depart(mechanism, None, newcomer, in_place, _SOON))
                 self._back(fork)
-                if complete and in_place:
-                    found.append((complete, in_place))
-            yield found if len(found) == len(patiences) else None
+            (complete, ours), (own_complete, own) = switches, departures
+            yield (complete, ours, own_complete[0], own[0]) if complete and ours and own_complete and own else None
