@@ -14,7 +14,7 @@ LAYERS = {
     "caesura.hw": (
         "arch", "lib", "interfaces", "memory", "core", "preempt", "dispatch", "device", "control_unit", "sm", "export"),
     "caesura.hw.core": ("units", "memory", "execution_units", "execute", "front_end"),
-    "caesura.hw.preempt": ("compress", "formats", "save restore", "sequence", "engine"),
+    "caesura.hw.preempt": ("compress", "formats", "save restore", "in_place", "sequence", "engine"),
     "caesura.sim.golden": (
         "state", "semantics", "bounds", "decoder", "execution",
         "stream_writer context_image completion control_block image_store in_place preemption native",

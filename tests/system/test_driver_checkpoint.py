@@ -109,7 +109,8 @@ def test_what_the_machine_cannot_and_what_does_not_fit_a_base_is_refused(device)
     device.preempt(work.launch)
     device.resume(work.launch)
     work.finishes()
-    with open_device("golden", TINY.replace(name="strict", checkpoints=False, in_place=False), memory_bytes=1 << 20) as strict:
+    without = TINY.replace(name="strict", checkpoints=False, in_place=False)
+    with open_device("golden", without, memory_bytes=1 << 20) as strict:
         work = Uneven(strict, 40)
         strict.advance(150)
         with pytest.raises(DriverError, match=r"\(strict\) takes no checkpoints: .* checkpoints = false; preempt"):

@@ -7,7 +7,8 @@ from caesura import open_device
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import preset
-from caesura.software.driver import CommandRefused, ContextError, DriverError
+from caesura.software.compiler import compile_ptx
+from caesura.software.driver import CommandRefused, ContextError, DriverError, KernelFault
 from support.sim.stirring import Stirring
 from support.sim.uneven import Uneven
 
@@ -146,12 +147,7 @@ def test_a_launch_that_is_killed_leaves_nothing(device):
     Stirring(device, 2).finishes()
 
 
-def test_bounds_are_checked_of_what_comes_back():
-    """Which array an address comes from is known again: one beyond its end is found, though another array is there."""
-    from caesura.software.compiler import compile_ptx
-    from caesura.software.driver import KernelFault
-
-    ptx = """
+BEYOND = """
 .version 8.0
 .target sm_70
 .address_size 64
@@ -171,16 +167,29 @@ LOOP:
     ret;
 }
 """
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_bounds_are_checked_of_what_comes_back(stays):
+    """Which array an address comes from is known again: one beyond its end is found, though another array is there.
+    Found by a thread block that runs while another stays, it ends that one too."""
     with open_device("golden", TINY, memory_bytes=1 << 20, check_bounds=True) as device:
         first, second = device.zeros(8, np.uint32), device.zeros(8, np.uint32)
-        offset = second.address - first.address
-        module = device.load(compile_ptx(ptx.replace("%OFFSET", str(offset))).values())
-        launch = module["beyond"](1, 8, [first, second, 100])
+        code = BEYOND.replace("%OFFSET", str(second.address - first.address))
+        launch = device.load(compile_ptx(code).values())["beyond"](2, 8, [first, second, 100])
         device.advance(60)
-        assert device.preempt(launch, in_place=True).tbs == 1
-        device.resume(launch)
+        chosen = device.resident_tbs(launch)
+        assert len(chosen) == 2
+        report = device.preempt(launch, in_place=True, tbs=chosen[:1] if stays else None)
+        assert report.tbs == 2 - stays and device.read(f"kernel[{launch.slot}].registers_stay")
+        if stays:
+            device.advance(2000)
+            assert launch.finished
+        else:
+            device.resume(launch)
         with pytest.raises(KernelFault, match="out of bounds"):
             device.wait(launch)
+        assert not device.transport.machine.stays()
 
 
 def test_what_cannot_be_is_refused(device):

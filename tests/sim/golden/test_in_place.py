@@ -1,82 +1,28 @@
-"""In-place context switching in the golden model (Lin et al. III-A): what stays, who makes room, what is evicted, and
-that nothing is lost."""
+"""In-place context switching in the golden model (Lin et al. III-A): what stays, who makes room, commands."""
 
-import random
 
 import numpy as np
 import pytest
 
-from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
-from caesura.hw.arch.context import CCB_RECORD, Capability, Mechanism, State
-from caesura.hw.arch.encodings import Encoding
+from caesura.hw.arch.context import Capability, Mechanism, State
 from caesura.hw.arch.faults import CommandError
-from caesura.hw.arch.geometry import PC_NONE, preset
-from caesura.hw.arch.image_reader import ImageReader
 from caesura.hw.arch.isa import ALL_LIVE
-from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.testing.launch import Bench
-from caesura.sim.workloads.random_native import random_program
-from support.sim.adoption import carry
-from support.sim.guests import Guest, write_entry_of
+from support.sim.guests import (
+    MEMORY,
+    ROOMY,
+    Guest,
+    bench_of,
+    evicted,
+    finishes,
+    image,
+    machine,
+    record_state,
+    running,
+    stays,
+)
 
-ROOMY = preset("tiny").replace(name="roomy", in_place=True, warps=16, tb_slots=4)
-"""16 rows of registers, 8 lines: a warp of a `Guest` with 8 registers takes two rows."""
-SMALL = preset("tiny").replace(name="small", in_place=True)
-MEMORY = 1 << 17
 EACH = pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
-
-
-def bench_of(g=ROOMY):
-    return Bench(GoldenTransport(g, MEMORY))
-
-
-def running(cycles=120, g=ROOMY, **shape):
-    """A machine with a guest in slot 0 that runs."""
-    bench = bench_of(g)
-    guest = Guest(bench, 0, **shape)
-    bench.start(0)
-    bench.transport.advance(cycles)
-    return bench, guest
-
-
-def machine(bench):
-    return bench.transport.machine
-
-
-def stays(bench, slot=0):
-    """The entries of a kernel whose registers, and whose lines stay."""
-    return tuple([k for k in range(32) if bench.get(f"kernel[{slot}].{name}_stay") >> k & 1]
-                 for name in ("registers", "lines"))
-
-
-def evicted(bench):
-    return bench.get("evicted_tbs"), bench.get("evicted_bytes")
-
-
-def record_state(bench, guest):
-    address = context.record_address(bench.geometry, guest.loaded.ccb_base)
-    return context.from_words(CCB_RECORD, np.frombuffer(bench.transport.read_memory(address, 64), "<u4"))["state"]
-
-
-def image(bench, guest, entry):
-    """Records with their registers, shared lines and the encoding table of an image in memory."""
-    stream = np.frombuffer(bench.transport.read_memory(entry["register_image"], entry["length"]), "<u4")
-    reader = ImageReader(stream, bench.geometry, entry["live_warps"].bit_count(), entry["registers"])
-    records = []
-    for codes in reader.codes:
-        record = reader.record()
-        records.append((record, reader.registers(record, codes)))
-    lines = reader.shared_lines(guest.shape[3])
-    reader.finish()
-    return records, lines, reader.codes
-
-
-def finishes(bench, *guests):
-    for guest in guests:
-        bench.finish(guest.slot)
-        guest.check()
-    assert bench.fault() is None and not machine(bench).stays() and not bench.fields("status")["resident"]
 
 
 # What stays
@@ -103,6 +49,21 @@ def test_everything_stays_where_it_is(mechanism):
     assert stays(bench) == ([], []) and evicted(bench) == (0, 0)
     assert guest.entry()["state"] == State.DEMOTED and not machine(bench).kernels[0].bases
     finishes(bench, guest)
+
+
+def test_it_comes_back_to_its_place_though_a_lower_one_is_free():
+    bench = bench_of()
+    short, guest = Guest(bench, 1, rounds=1), Guest(bench, 0, rounds=30)
+    for slot in (1, 0):
+        bench.start(slot)
+        bench.transport.advance(5)
+    bench.finish(1)
+    bench.preempt(0, Mechanism.LIVE, in_place=True)
+    bench.resume(0)
+    (tb,) = machine(bench).resident()
+    assert (tb.base, tb.first_line) == (8, 2)
+    finishes(bench, guest)
+    short.check()
 
 
 @EACH
@@ -251,184 +212,6 @@ def test_spared_tbs_do_not_move():
     finishes(bench, guest)
 
 
-# Eviction
-
-@EACH
-@pytest.mark.parametrize("scramble", [False, True])
-def test_the_second_image_has_what_stayed(mechanism, scramble):
-    """A fresh TB needs all lines: what stays leaves, registers too, and the first image is not touched."""
-    bench, guest = running(warps=2, registers=9)
-    other = Guest(bench, 1, lines=7)
-    bench.preempt(0, mechanism, scramble, in_place=True)
-    (row,) = machine(bench).stays()
-    first, saved = guest.entry(), bench.get("save_metadata_bytes")
-    bench.start(1)
-    bench.transport.advance(1)
-    assert stays(bench) == ([], []) and bench.fields("status")["resident"] == 1
-    second = guest.entry(side=1)
-    assert guest.entry() == first and evicted(bench) == (1, second["length"] + 64)
-    assert bench.get("save_metadata_bytes") == saved
-    alike = "version", "geometry_hash", "live_warps", "mechanism", "registers", "warps", "registers_stay", "lines_stay"
-    assert all(second[name] == first[name] for name in alike) and second["generation"] == first["generation"]
-    assert (second["state"], second["base_crc"], second["incremental"]) == (State.BASE, first["crc"], 0)
-    assert not any(second[name] for name in ("launch_id", "ctaid_x", "ctaid_y", "ctaid_z", "local_base"))
-    records, lines, codes = image(bench, guest, second)
-    live_only = mechanism.has(Capability.SAVES_LIVE_ONLY)
-    assert [record.header["warp"] for record, _ in records] == [0, 1]
-    for (record, registers), row_codes in zip(records, codes, strict=True):
-        warp = record.header["warp"]
-        assert record.header == {"warp": warp, "waiting": 0, "barrier": 0, "launched_lanes": 255, "live_lanes": 255,
-                                 "uniforms": 0, "predicates": 0}
-        assert record.stack == [(0, 255, PC_NONE)]
-        whole = not live_only or scramble
-        assert list(registers) == [r for r in range(9) if whole or row.masks[warp] >> r & 1]
-        for r, values in registers.items():
-            kept = row.masks[warp] >> r & 1
-            assert np.array_equal(values, row.tb.warps[warp].registers[r] if kept else np.zeros(8))
-        if not mechanism.has(Capability.COMPRESSES):
-            assert {*row_codes} <= {Encoding.DEAD, Encoding.RANDOM}
-    assert [*lines] == [k for k in range(2) if not live_only or row.tb.lines_valid >> k & 1]
-    assert second["data_bytes"] == second["length"] - sum(
-        4 * (2 + -(-9 // 8)) for _ in records) - 4 or mechanism.has(Capability.COMPRESSES)
-    assert record_state(bench, guest) == State.COMPLETE
-    bench.finish(1)
-    other.check()
-    bench.resume(0, scramble)
-    assert not machine(bench).kernels[0].bases
-    finishes(bench, guest)
-
-
-@pytest.mark.parametrize("part", ["registers", "lines"])
-def test_one_resource_stays_and_is_evicted(part):
-    bench = bench_of()
-    shape = {"registers": 16, "warps": 4} if part == "lines" else {"lines": 8}
-    guest, other = Guest(bench, 0, warps=2, rounds=5), Guest(bench, 1, rounds=1, **shape)
-    Guest(bench, 2, rounds=1, registers=16, warps=4, lines=8)
-    bench.start(0)
-    bench.transport.advance(80)
-    bench.preempt(0, Mechanism.LIVE_TB, True, in_place=True, newcomer=(1, 1))
-    assert stays(bench) == (([0], []) if part == "registers" else ([], [0]))
-    bench.start(1)
-    bench.finish(1)
-    other.check()
-    assert evicted(bench)[0] == 0
-    bench.resume(0, True)
-    bench.transport.advance(11)
-    bench.preempt(0, Mechanism.LIVE_TB, True, in_place=True, newcomer=(1, 1))
-    bench.start(2)
-    bench.finish(2)
-    assert evicted(bench)[0] == 1
-    records, lines, _ = image(bench, guest, guest.entry(side=1))
-    assert any(registers for _, registers in records) == (part == "registers") and bool(lines) == (part == "lines")
-    bench.resume(0, True)
-    finishes(bench, guest)
-
-
-def test_the_fewest_leave_the_lowest_of_several():
-    """Eight rows and three lines each; one that leaves makes room for a TB of two lines."""
-    bench = bench_of(ROOMY.replace(registers=128))
-    guest, other = Guest(bench, 0, blocks=4), Guest(bench, 1)
-    bench.start(0)
-    bench.transport.advance(60)
-    bench.preempt(0, Mechanism.LIVE, in_place=True)
-    bench.start(1)
-    bench.transport.advance(1)
-    assert stays(bench) == ([1, 2, 3], [1, 2, 3]) and evicted(bench)[0] == 1
-    assert record_state(bench, guest) == State.FREE
-    bench.finish(1)
-    other.check()
-    bench.resume(0)
-    finishes(bench, guest)
-
-
-def test_a_fresh_tb_for_which_it_would_be_no_use_evicts_nobody():
-    """Its slots are there, but a TB that runs is in its way."""
-    bench = bench_of()
-    guest, runs, waits = Guest(bench, 0), Guest(bench, 1, lines=4, rounds=20), Guest(bench, 2, lines=7)
-    for slot in range(2):
-        bench.start(slot)
-    bench.transport.advance(20)
-    bench.preempt(0, Mechanism.LIVE, in_place=True)
-    bench.start(2)
-    bench.transport.advance(50)
-    assert stays(bench) == ([0], [0]) and bench.get("kernel[2].launched") == 0
-    bench.finish(1)
-    bench.transport.advance(2)
-    assert evicted(bench)[0] == 1
-    bench.finish(2)
-    bench.resume(0)
-    finishes(bench, guest, runs, waits)
-
-
-@pytest.mark.parametrize("what", ["TB", "warp"])
-def test_a_fresh_tb_without_a_slot_evicts_nobody(what):
-    """It has no lines either, and for those one that stays would leave."""
-    bench = bench_of(ROOMY.replace(tb_slots=2) if what == "TB" else ROOMY.replace(warps=3))
-    guest, runs, many = Guest(bench, 0), Guest(bench, 1, rounds=40), Guest(bench, 2, blocks=2, warps=2, lines=4)
-    for slot in (0, 1):
-        bench.start(slot)
-        bench.transport.advance(10)
-    bench.preempt(0, Mechanism.LIVE, in_place=True)
-    bench.start(2)
-    bench.transport.advance(50)
-    assert bench.get("kernel[2].launched") == 1 and bench.fields("status")["resident"] == 2
-    assert stays(bench) == ([0], [0])
-    bench.finish(2)
-    bench.finish(1)
-    bench.resume(0)
-    finishes(bench, guest)
-    runs.check()
-    many.check()
-
-
-def test_evictions_wait_for_the_preempt_in_hand():
-    bench = bench_of()
-    guest, slow, waits = Guest(bench, 0), Guest(bench, 1, rounds=30), Guest(bench, 2, lines=5)
-    for slot in (1, 0):
-        bench.start(slot)
-        bench.transport.advance(10)
-    bench.preempt(0, Mechanism.LIVE, in_place=True)
-    bench.command(Command.PREEMPT, 1, Mechanism.LIVE)
-    bench.start(2)
-    machine(bench).manage()
-    assert bench.state(1) is KernelState.PREEMPTING and stays(bench) == ([0], [0])
-    bench.command(Command.ABORT, 1)
-    bench.transport.advance(1)
-    assert stays(bench) == ([], []) and bench.get("kernel[2].launched") == 1
-    bench.set("event", preempted=1)
-    bench.resume(0)
-    finishes(bench, slow, waits, guest)
-
-
-@pytest.mark.parametrize("runs", [False, True])
-def test_a_resumed_tb_evicts_others_or_the_next_of_its_own_kernel(runs):
-    """A TB of which registers stay looks for three lines: where another's stay or, if that one runs, where those of
-    the second TB do."""
-    bench = bench_of()
-    guest, other = Guest(bench, 0, blocks=2, lines=3, rounds=40), Guest(bench, 1, lines=3, rounds=60)
-    bench.start(0)
-    bench.transport.advance(40)
-    bench.preempt(0, Mechanism.LIVE, in_place=True, newcomer=(1, 1))
-    assert stays(bench) == ([0, 1], [1])
-    bases = [row.tb.base for row in machine(bench).stays()]
-    bench.start(1)
-    bench.transport.advance(20)
-    if not runs:
-        bench.preempt(1, Mechanism.LIVE, in_place=True)
-    bench.command(Command.RESUME, 0)
-    machine(bench).manage()
-    assert evicted(bench)[0] == 1
-    on = machine(bench).resident(machine(bench).kernels[0])
-    if runs:
-        assert [tb.entry for tb in on] == [0] and stays(bench) == ([], []) and guest.entry(1, side=1)["base_crc"]
-        assert bench.state(0) is KernelState.RESUMING
-    else:
-        assert stays(bench, 1) == ([], []) and [tb.base for tb in on] == bases
-        assert record_state(bench, other) == State.COMPLETE
-        bench.command(Command.RESUME, 1)
-    finishes(bench, *((other, guest) if runs else (guest, other)))
-
-
 # Other commands
 
 @pytest.mark.parametrize("resident", [False, True])
@@ -451,13 +234,13 @@ def test_a_preempt_without_in_place_brings_everything_to_memory(resident):
     finishes(bench, guest)
 
 
-def test_an_in_place_preempt_needs_somebody_on_the_sm_and_a_checkpoint_evicts_nobody():
+@pytest.mark.parametrize("how", ["in_place", "checkpoint"])
+def test_an_in_place_preempt_and_a_checkpoint_need_somebody_on_the_sm(how):
     bench, guest = running()
     bench.preempt(0, Mechanism.LIVE, in_place=True)
-    bench.command(Command.PREEMPT, 0, Mechanism.LIVE, in_place=True)
+    bench.command(Command.PREEMPT, 0, Mechanism.LIVE, **{how: True})
     assert bench.refusal() is CommandError.NOT_RUNNING
     bench.set("event", refused=1)
-    bench.checkpoint(0, Mechanism.LIVE)
     assert stays(bench) == ([0], [0]) and bench.state(0) is KernelState.PREEMPTED
     bench.resume(0)
     finishes(bench, guest)
@@ -514,212 +297,3 @@ def test_refused(both):
     assert bench.refusal() is CommandError.UNKNOWN
     bench.set("event", refused=1)
     finishes(bench, guest)
-
-
-# Taken over from memory
-
-def test_another_machine_takes_over_what_was_evicted_and_not_before():
-    bench, guest = running(rounds=30)
-    bench.preempt(0, Mechanism.LIVE, in_place=True)
-    fresh = carry(bench, GoldenTransport(ROOMY, MEMORY))
-    assert fresh.adopt(0) is CommandError.BAD_IMAGE
-    bench.preempt(0, Mechanism.LIVE)
-    fresh = carry(bench, GoldenTransport(ROOMY, MEMORY))
-    assert fresh.adopt(0) is CommandError.NONE
-    fresh.resume(0)
-    fresh.transport.advance(10)
-    fresh.preempt(0, Mechanism.LIVE, in_place=True)
-    assert stays(fresh) == ([0], [0])
-    fresh.resume(0)
-    guest.bench = fresh
-    finishes(fresh, guest)
-
-
-def test_it_is_not_taken_over_where_nothing_can_stay():
-    bench, _ = running(rounds=30)
-    bench.preempt(0, Mechanism.LIVE, in_place=True)
-    bench.preempt(0, Mechanism.LIVE)
-    strict = carry(bench, GoldenTransport(ROOMY.replace(name="strict", in_place=False), MEMORY))
-    assert strict.adopt(0) is CommandError.BAD_IMAGE
-
-
-# What is believed
-
-def away(evict):
-    bench, guest = running(rounds=30)
-    bench.preempt(0, Mechanism.LIVE_CP, in_place=True)
-    if evict:
-        bench.preempt(0, Mechanism.LIVE_CP)
-    return bench, guest
-
-
-def refuses(bench):
-    bench.command(Command.RESUME, 0)
-    bench.transport.advance(3)
-    assert bench.error(0) is CommandError.BAD_IMAGE and bench.state(0) is KernelState.PREEMPTED
-    assert bench.fields("status")["resident"] == 0
-    bench.set("event", resumed=1)
-
-
-@pytest.mark.parametrize("evict", [False, True])
-@pytest.mark.parametrize("name, lies", [
-    ("registers_stay", (0,)), ("lines_stay", (0,)), ("none", (1, 2, 4, 8, 16)), ("incremental", (1,)),
-    ("base_crc", (1, 1 << 31)), ("state", (State.BASE, State.DEMOTED, State.FREE))])
-def test_a_lie_in_the_first_image_is_refused(evict, name, lies):
-    bench, guest = away(evict)
-    good, kept = guest.entry(), stays(bench)
-    for lie in lies:
-        write_entry_of(bench, guest.loaded, 0, 0, **{name: lie})
-        refuses(bench)
-        write_entry_of(bench, guest.loaded, 0, 0, **good)
-    assert stays(bench) == kept
-    bench.resume(0)
-    finishes(bench, guest)
-
-
-@pytest.mark.parametrize("name, lies", [
-    ("registers_stay", (0,)), ("lines_stay", (0,)), ("none", (1, 2, 4, 8, 16)), ("incremental", (1,)),
-    ("base_crc", (0, 1)), ("state", (State.COMPLETE, State.DEMOTED, State.FREE)), ("version", (0,)), ("zero", (1,)),
-    ("geometry_hash", (0,)), ("register_image", (0,)), ("length", (4,)), ("data_bytes", (1 << 31,)),
-    ("live_warps", (0, 2)), ("mechanism", (9,)), ("registers", (1,)), ("warps", (2,)), ("stream_crc", (0,)),
-    ("table_crc", (0,))])
-def test_a_lie_in_the_second_image_is_refused(name, lies):
-    bench, guest = away(True)
-    good = guest.entry(side=1)
-    for lie in lies:
-        write_entry_of(bench, guest.loaded, 0, 1, **{name: lie})
-        refuses(bench)
-        write_entry_of(bench, guest.loaded, 0, 1, **good)
-    bench.resume(0)
-    finishes(bench, guest)
-
-
-def test_each_bit_of_both_entries_counts():
-    bench, guest = away(True)
-    for side in range(2):
-        at = context.entry_address(guest.loaded.ccb_base, side * ROOMY.tb_slots)
-        good = bench.transport.read_memory(at, 64)
-        for bit in range(8 * 64):
-            bad = bytearray(good)
-            bad[bit // 8] ^= 1 << bit % 8
-            bench.transport.write_memory(at, bytes(bad))
-            refuses(bench)
-        bench.transport.write_memory(at, good)
-    stream = guest.entry(side=1)
-    for at in range(stream["register_image"], stream["register_image"] + stream["length"], 4):
-        good = bench.transport.read_memory(at, 4)
-        bench.transport.write_memory(at, bytes([good[0] ^ 1, *good[1:]]))
-        refuses(bench)
-        bench.transport.write_memory(at, good)
-    bench.resume(0)
-    finishes(bench, guest)
-
-
-def test_the_second_image_of_an_earlier_preempt_completes_no_other():
-    bench, guest = away(True)
-    old = guest.entry(side=1)
-    bench.resume(0)
-    bench.preempt(0, Mechanism.LIVE_CP, in_place=True)
-    bench.preempt(0, Mechanism.LIVE_CP)
-    new = guest.entry(side=1)
-    write_entry_of(bench, guest.loaded, 0, 1, **old)
-    refuses(bench)
-    write_entry_of(bench, guest.loaded, 0, 1, **new)
-    bench.resume(0)
-    finishes(bench, guest)
-
-
-# Anything at any time
-
-class Prepared:
-    """A random program on a fresh golden model, and a kernel that takes the place of what stays."""
-
-    def __init__(self, seed):
-        self.program = random_program(SMALL, seed, statements=8)
-        self.transport = GoldenTransport(SMALL, 1 << 20, seed=seed)
-        self.bench = Bench(self.transport)
-        self.output = self.bench.allocate(self.program.output_bytes)
-        self.loaded = self.bench.load(0, self.program.image, self.program.grid, self.program.block,
-                                      (self.output, self.bench.store(self.program.inputs)))
-        self.bench.start(0)
-
-    def result(self):
-        return self.transport.read_memory(self.output, self.program.output_bytes)
-
-
-@pytest.mark.parametrize("scramble", [False, True])
-@pytest.mark.parametrize("seed", (0, *range(4, 12)))
-def test_random_programs_with_random_preempts_in_place(seed, scramble):
-    """Any of in-place preempt, with and without a newcomer, which then comes or not, evictions, checkpoints, whole and
-    incremental preempts, with any mechanism, again and again: the result is the same."""
-    whole = Prepared(seed)
-    whole.bench.finish(0)
-    run, rng, kept = Prepared(seed), random.Random(seed), 0
-    bench, others = run.bench, []
-    for _ in range(30):
-        run.transport.advance(rng.randint(1, 14))
-        if bench.state(0) is not KernelState.RUNNING:
-            break
-        mechanism, number = rng.choice(list(Mechanism)), rng.randrange(6)
-        if number == 0:
-            bench.checkpoint(0, mechanism, scramble)
-            continue
-        if number == 1:
-            bench.preempt(0, mechanism, scramble, incremental=rng.random() < 0.5)
-        else:
-            other = Guest(bench, 1, rng.randint(1, 3), rng.randint(1, 2), rng.randint(6, 16), rng.randint(2, 4), 1)
-            bench.preempt(0, mechanism, scramble, in_place=True, newcomer=(1, rng.randint(0, 2)))
-            kept += len(machine(bench).stays())
-            if rng.random() < 0.7:
-                bench.start(1)
-                others.append(other)
-                if rng.random() < 0.7:
-                    bench.finish(1)
-        if bench.state(0) is KernelState.PREEMPTED:
-            if machine(bench).stays() and rng.random() < 0.3:
-                bench.preempt(0, rng.choice(list(Mechanism)), scramble)
-            bench.command(Command.RESUME, 0, scramble=scramble)
-        if others:
-            bench.finish(1)
-            others.pop().check()
-        if bench.state(0) is KernelState.RESUMING:
-            bench.transport.advance(1)
-        bench.set("event", resumed=1)
-    bench.finish(0)
-    assert bench.fault() is None and run.result() == whole.result()
-    assert kept and evicted(bench)[0], (kept, evicted(bench))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_three_kernels_that_fight_for_room_all_end(seed):
-    """They are preempted in place and not, for one another, and resumed at random; then each is resumed once."""
-    rng, bench = random.Random(seed), bench_of()
-    guests = [Guest(bench, slot, rng.randint(3, 5), rng.randint(1, 3), rng.randint(6, 16), rng.randint(2, 6), 9)
-              for slot in range(3)]
-    scramble = bool(seed & 1)
-    for guest in guests:
-        bench.start(guest.slot)
-    for _ in range(80):
-        bench.transport.advance(rng.choice((1, 3, 10, 40)))
-        slot = rng.randrange(3)
-        in_place = rng.random() < 0.7
-        bench.set("newcomer", kernel=rng.randrange(3), tbs=rng.randint(0, 4))
-        bench.set("spared", rng.choice((0, 0, rng.getrandbits(4))))
-        state = bench.state(slot)
-        if state is KernelState.PREEMPTED:
-            bench.command(rng.choice((Command.RESUME, Command.RESUME, Command.PREEMPT)), slot,
-                          rng.choice(list(Mechanism)), scramble)
-        elif state in (KernelState.RUNNING, KernelState.RESUMING):
-            bench.command(Command.PREEMPT, slot, rng.choice(list(Mechanism)), scramble, in_place=in_place)
-        elif state is KernelState.PREEMPTING and rng.random() < 0.1:
-            bench.command(Command.ABORT, slot)
-    for _ in range(400):
-        states = [bench.state(slot) for slot in range(3)]
-        for slot in range(3):
-            if states[slot] is KernelState.PREEMPTED:
-                bench.command(Command.RESUME, slot, scramble=scramble)
-        bench.transport.advance(100)
-    assert [bench.state(slot) for slot in range(3)] == [KernelState.FINISHED] * 3
-    for guest in guests:
-        guest.check()
-    assert evicted(bench)[0] and not machine(bench).stays() and not bench.fields("status")["resident"]

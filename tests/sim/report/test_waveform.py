@@ -72,7 +72,7 @@ def test_the_states_of_the_sequencer_are_named_and_in_order(run):
 def test_every_state_machine_of_the_engine_is_found():
     """Those of blocks that are reset at once included."""
     found = state_names(PreemptEngine(TINY))
-    assert set(found) == {("sequencer",), ("resume",), ("adopt",), ("read_ahead",), ("record_writer",),
+    assert set(found) == {("sequencer",), ("resume",), ("adopt",), ("read_ahead",), ("record_writer",), ("evict",),
                           ("save", "records"), ("save", "closer"), ("restore", "parser")}
     assert set(found["restore", "parser"].values()) > {"IDLE", "TABLE", "RECORD", "DATA"}
 

@@ -322,7 +322,7 @@ class Running:
     def __init__(self, seed, join):
         self.kernel = RandomUniform(seed)
         self.image = self.kernel.image(join=join)
-        self.transport = GoldenTransport(GEOMETRY, 1 << 17, seed=seed)
+        self.transport = GoldenTransport(GEOMETRY, 1 << 19, seed=seed)
         self.bench = Bench(self.transport)
         self.expected = np.array(self.kernel.expected(), np.uint32).tobytes()
         self.output = self.bench.store(bytes(len(self.expected)))

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-__all__ = ["Kind", "Elements", "STATE", "OF_SEVERAL_BEATS", "ABOUT_THE_IMAGE", "listed"]
+__all__ = ["Kind", "Elements", "STATE", "OF_SEVERAL_BEATS", "IN_PLACE", "ABOUT_THE_IMAGE", "listed"]
 
 
 class Kind(enum.Enum):
@@ -531,6 +531,38 @@ _ENGINE = {
     ),
 }
 
+_STAYS = "of what stays on the SM of a preempted TB; a row ends with its start, its eviction or its kill"
+_IN_PLACE = {
+    "control.registers": (_bookkeeping("newcomer", "what the driver sets"),),
+    "control.commands.queue": (
+        _bookkeeping("owner pause", "of the eviction in hand, or the last that memory refused"),
+    ),
+    "control.admission": (
+        _bookkeeping("evict", "rows that are in the way of somebody; a bit ends with its row"),
+    ),
+    "control.admission.registers_fit control.admission.lines_fit control.planner.registers.fit "
+    "control.planner.lines.fit": (
+        _bookkeeping("size number done fits start best leave", "of the search in hand; set by its request"),
+    ),
+    "control.planner": (_bookkeeping("chosen sizes count fsm_state", "of the plan in hand; set by its request"),),
+    "control.planner.registers control.planner.lines": (
+        _bookkeeping("size count placed leave done rows owner_# fsm_state", "of the plan in hand; set by its request"),
+    ),
+    "control.engine.sequencer": (_bookkeeping("staying", _COMMAND),),
+    "control.engine.resume": (_bookkeeping("row", _COMMAND),),
+    "control.engine.save.records": (_bookkeeping("registers_stay lines_stay staying evict", _COMMAND),),
+    "control.engine.entries": (_bookkeeping("leaves", _COMMAND),),
+    "control.engine.restore.parser": (_bookkeeping("over", _COMMAND),),
+    "control.engine.saved": (
+        _descriptor("without_registers_# without_lines_# completed_#",
+                    "of saved entries; set when one is committed or adopted"),
+    ),
+    "control.engine.counts": (_bookkeeping("evicted", "bytes of the eviction in hand"),),
+    "control.engine.staying": (_descriptor("report", _STAYS),),
+    "control.engine.masks": (_descriptor("masks[]", _STAYS),),
+    "control.engine.evict": (_bookkeeping("written fsm_state", _COMMAND),),
+}
+
 STATE: dict[str, tuple[Elements, ...]] = _FRONT | _EXECUTE | _MEMORY | _DISPATCH | _ENGINE
 """By block (several, separated by blanks, if they have the same elements;
 the SM itself is ``""``)."""
@@ -540,14 +572,23 @@ OF_SEVERAL_BEATS = frozenset(["control.engine.save.encoder.kept_#"])
 
 ABOUT_THE_IMAGE = frozenset(["WARP_HEADER.repeats", "STACK_ENTRY.none"]) | frozenset(f"CCB_ENTRY.{name}" for name in (
     "state version zero crc generation geometry_hash register_image length mechanism incremental base_crc "
-    "registers warps stream_crc table_crc").split())
+    "registers_stay lines_stay none registers warps stream_crc table_crc").split())
 """Fields that carry no element: they describe the image, or repeat the kernel's descriptor."""
 
 
-def listed() -> Iterator[tuple[str, Elements]]:
-    """Yield every element's full name, with the group it stands in."""
-    for blocks, groups in STATE.items():
+def _named(state: dict[str, tuple[Elements, ...]]) -> Iterator[tuple[str, Elements]]:
+    for blocks, groups in state.items():
         for block in blocks.split() or [""]:
             for group in groups:
                 for name in group.names.split():
                     yield (f"{block}.{name}" if block else name), group
+
+
+def listed() -> Iterator[tuple[str, Elements]]:
+    """Yield every element's full name, with the group it stands in."""
+    yield from _named(STATE)
+    yield from _named(_IN_PLACE)
+
+
+IN_PLACE = frozenset(name for name, _ in _named(_IN_PLACE))
+"""What an SM has only with `Geometry.in_place`."""

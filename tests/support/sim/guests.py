@@ -8,14 +8,22 @@ import functools
 import numpy as np
 
 from caesura.hw.arch import context
-from caesura.hw.arch.context import CCB_ENTRY
-from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.context import CCB_ENTRY, CCB_RECORD, Mechanism
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import Geometry, preset
+from caesura.hw.arch.image_reader import ImageReader
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench, argument_words
 
 from .adoption import steps
 
-__all__ = ["Guest", "entry_of", "write_entry_of"]
+__all__ = ["ROOMY", "MEMORY", "Guest", "entry_of", "write_entry_of", "bench_of", "running", "machine", "stays",
+           "evicted", "record_state", "image", "finishes", "away", "refuses"]
+
+ROOMY = preset("tiny").replace(name="roomy", in_place=True, warps=16, tb_slots=4)
+"""16 rows of registers, 8 lines: a warp of a `Guest` with 8 registers takes two rows."""
+MEMORY = 1 << 17
 
 
 class Guest:
@@ -83,3 +91,78 @@ def write_entry_of(bench: Bench, loaded, index: int, side: int, **lies: int) -> 
     if "crc" not in lies:
         words[1] = context.entry_crc(words)
     bench.transport.write_memory(_address(bench, loaded, index, side), np.array(words, "<u4").tobytes())
+
+
+def bench_of(g=ROOMY):
+    """Return a fresh golden model."""
+    return Bench(GoldenTransport(g, MEMORY))
+
+
+def running(cycles=120, g=ROOMY, **shape):
+    """Return a machine with a guest in slot 0 that runs."""
+    bench = bench_of(g)
+    guest = Guest(bench, 0, **shape)
+    bench.start(0)
+    bench.transport.advance(cycles)
+    return bench, guest
+
+
+def machine(bench):
+    """Return the golden model behind a bench."""
+    return bench.transport.machine
+
+
+def stays(bench, slot=0):
+    """Return the entries of a kernel whose registers, and whose lines stay."""
+    return tuple([k for k in range(32) if bench.get(f"kernel[{slot}].{name}_stay") >> k & 1]
+                 for name in ("registers", "lines"))
+
+
+def evicted(bench):
+    """Return how many TBs were evicted, and bytes of them."""
+    return bench.get("evicted_tbs"), bench.get("evicted_bytes")
+
+
+def record_state(bench, guest):
+    """Return the state of the record of a kernel."""
+    address = context.record_address(bench.geometry, guest.loaded.ccb_base)
+    return context.from_words(CCB_RECORD, np.frombuffer(bench.transport.read_memory(address, 64), "<u4"))["state"]
+
+
+def image(bench, guest, entry):
+    """Return records with their registers, shared lines and the encoding table of an image in memory."""
+    stream = np.frombuffer(bench.transport.read_memory(entry["register_image"], entry["length"]), "<u4")
+    reader = ImageReader(stream, bench.geometry, entry["live_warps"].bit_count(), entry["registers"])
+    records = []
+    for codes in reader.codes:
+        record = reader.record()
+        records.append((record, reader.registers(record, codes)))
+    lines = reader.shared_lines(guest.shape[3])
+    reader.finish()
+    return records, lines, reader.codes
+
+
+def finishes(bench, *guests):
+    """Guests come to their end, and leave nothing on the SM."""
+    for guest in guests:
+        bench.finish(guest.slot)
+        guest.check()
+    assert bench.fault() is None and not machine(bench).stays() and not bench.fields("status")["resident"]
+
+
+def away(evict):
+    """Return a machine with a guest that was preempted in place, and then evicted or not."""
+    bench, guest = running(rounds=30)
+    bench.preempt(0, Mechanism.LIVE_CP, in_place=True)
+    if evict:
+        bench.preempt(0, Mechanism.LIVE_CP)
+    return bench, guest
+
+
+def refuses(bench):
+    """A resume finds an image that it does not believe; nothing happens."""
+    bench.command(Command.RESUME, 0)
+    bench.transport.advance(3)
+    assert bench.error(0) is CommandError.BAD_IMAGE and bench.state(0) is KernelState.PREEMPTED
+    assert bench.fields("status")["resident"] == 0
+    bench.set("event", resumed=1)

@@ -75,7 +75,8 @@ REFUSED: dict[Command, dict[KernelState, CommandError]] = {
 }
 """Why a command is refused in a state of its kernel; in the other states it is taken. In
 `KernelState.PREEMPTED` a preempt is also refused, as `CommandError.NOT_RUNNING`, if no TB of the
-kernel is on the SM."""
+kernel is on the SM, unless something stays there that it evicts: it is neither in place nor a
+checkpoint."""
 
 BUSY_STATES = (_PREEMPTING, _RESUMING, _KILLING, _ADOPTING)
 """States in which something is under way that ends with an event."""

@@ -171,11 +171,11 @@ class EngineQueue(wiring.Component):
         chosen = Signal(below(g.tb_slots))
         wanted = Signal()
         pause = Signal(range(EVICT_AGAIN_CYCLES))
-        begun = Signal(g.kernel_slots)
+        owner = Signal(g.kernel_slots)  # of what is evicted
         there = self.evict & self.staying.evictable
         m.d.comb += [
             chosen.eq(lowest_number(there)),
-            wanted.eq(there.any() & (pause == 0) & ~self.held), self.evicts.eq(begun),
+            wanted.eq(there.any() & (pause == 0) & ~self.held), self.evicts.eq(owner),
         ]
         with m.If(wanted):
             m.d.comb += [
@@ -187,9 +187,9 @@ class EngineQueue(wiring.Component):
             with m.If(self.engine.ready):
                 m.d.comb += self.evicts.eq(one_hot(offered.kernel, g.kernel_slots))
                 m.d.sync += [self.held.eq(1), self.kernel.eq(offered.kernel), self.resume.eq(0),
-                             begun.eq(self.evicts)]
+                             owner.eq(self.evicts)]
         m.d.sync += pause.eq(Mux(pause == 0, 0, pause - 1))
         with m.If(self.ended.valid):
-            m.d.sync += begun.eq(0)
-            with m.If(begun.any() & self.ended.failed):
+            m.d.sync += owner.eq(0)
+            with m.If(owner.any() & self.ended.failed):
                 m.d.sync += pause.eq(EVICT_AGAIN_CYCLES - 1)

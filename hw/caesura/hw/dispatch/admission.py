@@ -182,7 +182,7 @@ class Admission(wiring.Component):
                 with m.Elif(failed | lost):
                     m.next = "FULL"
                     if g.in_place:
-                        with m.If(failed & ~lost):
+                        with m.If(failed & ~lost & self.staying.evictable.any()):
                             m.d.comb += look.eq(1)
                             m.next = "LOOK"
                 with m.Elif(found):

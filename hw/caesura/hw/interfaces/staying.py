@@ -5,11 +5,11 @@ import enum
 
 from amaranth.lib import data
 
-from ..arch.geometry import Geometry
+from ..arch.geometry import MAX_REGISTERS, Geometry
 from .payloads import below, physical
 
-__all__ = ["Phase", "staying", "staying_row", "range_move", "staying_report",
-           "plan_request", "plan"]
+__all__ = ["Phase", "staying", "staying_row", "staying_warp", "staying_mask", "range_move",
+           "staying_report", "plan_request", "plan"]
 
 
 class Phase(enum.IntEnum):
@@ -37,6 +37,16 @@ def staying_row(g: Geometry) -> data.StructLayout:
     whose registers are remembered."""
     return data.StructLayout({"phase": Phase, "tb": below(g.tb_slots),
                               "live_warps": g.max_block_warps, "what": staying(g)})
+
+
+def staying_warp(g: Geometry) -> data.StructLayout:
+    """Warp `warp` of the TB in row `row` of the staying table."""
+    return data.StructLayout({"row": below(g.tb_slots), "warp": below(g.max_block_warps)})
+
+
+def staying_mask(g: Geometry) -> data.StructLayout:
+    """Registers of a warp that are remembered; `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "of": staying_warp(g), "mask": MAX_REGISTERS})
 
 
 def range_move(g: Geometry) -> data.StructLayout:

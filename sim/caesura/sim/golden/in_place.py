@@ -28,7 +28,7 @@ class Newcomer(NamedTuple):
     sizes : dict of Resource to int
         Of a TB.
     tbs : int
-        How many are to find room.
+        How many are to find room, of at most as many as there are TB slots.
     """
 
     sizes: dict[Resource, int]
@@ -55,7 +55,7 @@ def decide(sm: Sm, kernel: Kernel, guest: Newcomer | None) -> dict[int, Stay]:
         def room(resource: Resource, tbs: int) -> tuple[int, frozenset[int]]:
             return make_room(resource.capacity(sm.g), sm.ranges(resource, movable), guest.sizes[resource], tbs)
 
-        tbs = min(room(resource, guest.tbs)[0] for resource in Resource)
+        tbs = min(room(resource, min(guest.tbs, sm.g.tb_slots))[0] for resource in Resource)
         leave = {resource: room(resource, tbs)[1] for resource in Resource}
     return {tb.entry: Stay(k not in leave[Resource.REGISTERS], k not in leave[Resource.LINES] and kernel.lines > 0)
             for k, tb in enumerate(chosen)}
@@ -71,8 +71,8 @@ def staying(tb: ThreadBlock, stay: Stay, mechanism: Mechanism, scramble: bool, c
 
 def in_the_way(sm: Sm, kernel: Kernel, back: Staying | None = None) -> list[Staying]:
     """Return what has to be evicted for a TB of `kernel` to find room, in the order of its rows; nothing if it finds
-    none even so. What stays of the TB itself, `back`, remains."""
-    rows = [row for row in sm.stays() if row is not back]
+    none even so. What stays of the TB itself, `back`, is not looked for, and in no way of the rest."""
+    rows = sm.stays()
     movable, owners = [row.tb for row in rows], set[int]()
     for resource in sm.lacking(kernel, back):
         fit = cheapest_fit(resource.capacity(sm.g), sm.ranges(resource, movable), resource.size(kernel))

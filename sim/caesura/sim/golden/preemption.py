@@ -348,8 +348,7 @@ class Preemption:
         return bool(rows)
 
     def _evict(self, rows: list[Staying]) -> None:
-        """Write what stays of TBs to memory; kernels that are preempted and have nothing left on the SM get their
-        record."""
+        """Write what stays of TBs to memory; kernels that have nothing left on the SM get their record."""
         machine = self.machine
         for row in rows:
             kernel, block = row.tb.kernel, completion(row)
@@ -358,7 +357,7 @@ class Preemption:
             machine.leave(row)
             for name, amount in (("evicted_tbs", 1), ("evicted_bytes", block.entry["length"] + 4 * ENTRY_WORDS)):
                 self.counters[name] = self.counters.get(name, 0) + amount
-            if kernel.state is KernelState.PREEMPTED and not machine.stays(kernel) and not machine.resident(kernel):
+            if not machine.stays(kernel) and not machine.resident(kernel):
                 write_record(machine, kernel, self._generation)
 
     def _judge(self, resume: _Resume) -> bool:

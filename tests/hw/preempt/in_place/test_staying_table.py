@@ -81,7 +81,8 @@ def test_rows_follow_their_tbs_and_ranges_their_rows(seed):
                 ("reserve", "warp", "leaves", "settle", "admitted", "starts", "returns", "evicted", "drop"), 9)
             moves, released = [], 0
             for op in ops:  # the first that can be
-                if op == "reserve" and len(rows) < slots and tb not in [rows[s]["tb"] for s in model.of(Phase.RESERVED)]:
+                under_way = [rows[s]["tb"] for s in model.of(Phase.RESERVED)]
+                if op == "reserve" and len(rows) < slots and tb not in under_way:
                     what = model.what()
                     ctx.set(dut.reserve, {"valid": 1, "tb": tb, "what": what})
                     rows[model.next()] = {"phase": Phase.RESERVED, "tb": tb, "live_warps": 0, "what": what}

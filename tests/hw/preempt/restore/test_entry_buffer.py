@@ -305,7 +305,8 @@ def test_one_wrong_field_makes_a_saved_entry_bad(kind, place):
 def test_a_second_image_is_the_one_that_completes_the_first(place, adopt):
     """One wrong field in it, or another good one."""
     rng, scenarios = random.Random(place), []
-    for change in (NO_SECOND | {name: WRONG[name] for name in ("checksum", "warps", "another area", "no warp")}).values():
+    wrong = NO_SECOND | {name: WRONG[name] for name in ("checksum", "warps", "another area", "no warp")}
+    for change in wrong.values():
         ccb = Ccb(rng, {0, 2, 4}, {2}, completed={place: rng.choice(((1, 1), (1, 0), (0, 1)))})
         spoiled = ccb.spoiled(place, 1, change(ccb.bases[place]))
         scenarios += [(ccb, 0), (spoiled, 1), (spoiled.without(place), 0)]

@@ -123,7 +123,7 @@ class Kernel:
         """The head of an entry is acknowledged."""
         if state == State.DEMOTED:
             side, increment = self.saved.pop(entry)
-            if not increment and not any(self.without[entry]):
+            if not increment and not any(self.without.get(entry, ())):
                 self.bases[entry] = side, self.crcs[entry, side]
             self.completed.discard(entry)
             return
@@ -148,7 +148,8 @@ class Kernel:
         assert ctx.get(dut.increments) & saved == vector(n for n, (_, increment) in self.saved.items() if increment)
         assert ctx.get(dut.bases) == vector(bases)
         for k, name in enumerate(("without_registers", "without_lines")):
-            assert ctx.get(getattr(dut, name)) & saved == vector(n for n in self.saved if self.without.get(n, (False, False))[k])
+            without = vector(n for n in self.saved if self.without.get(n, (False, False))[k])
+            assert ctx.get(getattr(dut, name)) & saved == without
         assert ctx.get(dut.completed) & saved == vector(self.completed)
         for n in self.completed:  # shown by the checksum of the image that is completed
             ctx.set(dut.select, n)

@@ -28,7 +28,7 @@ def some_kernel(g, rng, spare):
 
 def accepted_of(g, kernel, command):
     same = ("kernel", "again", "adopt", "mechanism", "scramble", "gang", "restart", "checkpoint", "incremental",
-            "grace_used", "spared")
+            "grace_used", "spared", "in_place", "evict", *(("newcomer", "newcomer_tbs") if g.in_place else ()))
     return {**{name: kernel[name] for name in ("registers", "warps", "ccb_base", "area_bytes")},
             **{name: command[name] for name in same},
             "lines": -(-kernel["shared_bytes"] // 128), "row_words": row_words(kernel["registers"])}
@@ -51,7 +51,10 @@ def test_commands_one_after_the_other(name):
                   "scramble": rng.getrandbits(1), "gang": rng.getrandbits(1), "again": rng.getrandbits(1),
                   "patience": rng.choice([0, 1, 1000, UNLIMITED_PATIENCE]), "grace_used": rng.getrandbits(32),
                   "restart": rng.random() < 0.3, "checkpoint": rng.random() < 0.3, "incremental": rng.getrandbits(1),
-                  "spared": rng.choice([0, 0, 1, 2])}
+                  "spared": rng.choice([0, 0, 1, 2]), "in_place": rng.getrandbits(1) * g.in_place, "evict": 0}
+        if g.in_place:
+            wanted |= {"newcomer": rng.getrandbits(4), "newcomer_tbs": rng.getrandbits(6)}
+            ctx.set(dut.stays, wanted["in_place"])  # nothing of it is to be evicted
         resume = wanted["resume"]
         small = not resume and spare < 0
         assert ctx.get(dut.command.ready) and not ctx.get(dut.result.valid)

@@ -6,19 +6,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...arch.geometry import MAX_REGISTERS, Geometry
-from ...interfaces.payloads import below
+from ...interfaces.staying import staying_mask, staying_warp
 
-__all__ = ["staying_warp", "staying_mask", "StayingMasks"]
-
-
-def staying_warp(g: Geometry) -> data.StructLayout:
-    """Warp `warp` of the TB in row `row` of the `StayingTable`."""
-    return data.StructLayout({"row": below(g.tb_slots), "warp": below(g.max_block_warps)})
-
-
-def staying_mask(g: Geometry) -> data.StructLayout:
-    """Registers of a warp that are remembered; `valid` for one cycle."""
-    return data.StructLayout({"valid": 1, "of": staying_warp(g), "mask": MAX_REGISTERS})
+__all__ = ["StayingMasks"]
 
 
 class StayingMasks(wiring.Component):

@@ -258,11 +258,12 @@ class EntryBuffer(wiring.Component):
             m.d.sync += [expected.eq(Mux(row == _HEAD, head.crc, expected)),
                          names.eq(Mux(row == _HEAD, head.base_crc, names)),
                          says.eq(Mux(row == _SIZES, sizes.incremental, says)),
-                         leaves.eq(Mux(row == _SIZES, Cat(sizes.registers_stay, sizes.lines_stay),
-                                       leaves)),
                          length.eq(Mux(row == _IMAGE, image.length, length)),
                          warps.eq(Mux(row == _SIZES, popcount(sizes.live_warps), warps)),
                          area.eq(area + Mux(row == _ORIGIN, s.area_bytes, 0))]
+            if g.in_place:
+                m.d.sync += leaves.eq(Mux(
+                    row == _SIZES, Cat(sizes.registers_stay, sizes.lines_stay), leaves))
         with m.If(go & counts & wrong | judging & (of_entry.crc != expected)):
             m.d.sync += self.bad.eq(1)
         with m.If(self.clear | self.first_full & ~self.of_base):

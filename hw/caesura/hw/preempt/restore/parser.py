@@ -11,12 +11,12 @@ from ...arch.encodings import CODE_BITS, Encoding
 from ...arch.geometry import MAX_REGISTERS, PREDICATES, UNIFORMS, Geometry
 from ...arch.isa import LIVE_BITS, LIVE_REST
 from ...interfaces.payloads import below, physical, register_flags, rows_per_line, warp_init
+from ...interfaces.staying import staying_warp
 from ...lib.bits import lowest_number, popcount, without_lowest
 from ..compress.register_encoder import lane_words, shares
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS
 from ..formats.unpacker import word_beat
-from ..in_place.staying_masks import staying_warp
 from .completion import parsed
 from .encoding_table import EncodingTable
 from .expander import expansion

@@ -25,9 +25,9 @@ from ...interfaces.payloads import (
     uniform_restore,
     warp_init,
 )
+from ...interfaces.staying import staying_warp
 from ...lib.resets import ResetInserter
 from ..formats.accepted_command import accepted_command
-from ..in_place.staying_masks import staying_warp
 from .completion import Completion
 from .expander import Expander
 from .jobs import restore_job, restored

@@ -23,12 +23,12 @@ from ...arch.geometry import MAX_REGISTERS, Geometry
 from ...interfaces.payloads import register_data, register_read, row_access, row_data
 from ...interfaces.port import Port
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
+from ...interfaces.staying import staying_mask, staying_warp
 from ...lib.stream_queue import StreamQueue
 from ..compress.register_encoder import RegisterEncoder
 from ..compress.tb_compressor import TbCompressor
 from ..formats.accepted_command import accepted_command
 from ..formats.packer import Packer, packed
-from ..in_place.staying_masks import staying_mask, staying_warp
 from .closer import Closer, closing_tag, save_tally
 from .collector import Collector
 from .line_fetch import LineFetch

@@ -34,12 +34,12 @@ from ...interfaces.payloads import below, rows_per_line
 from ...interfaces.port import Port
 from ...interfaces.preemption import resident_tb
 from ...interfaces.preemption_port import RegisterFlagsPort, WarpSavePort
+from ...interfaces.staying import staying_mask, staying_warp
 from ...lib.bits import lowest_number, popcount, spread, without_lowest
 from ..formats.accepted_command import accepted_command
 from ..formats.kept_uniforms import KeptUniforms
 from ..formats.packer import CHUNK_WORDS, WORD_COUNT_BITS, chunk
 from ..formats.uniform_pairs import uniform_pairs, without_lowest_pair
-from ..in_place.staying_masks import staying_mask, staying_warp
 from .closer import closing_job
 from .committer import HEAD_BYTES
 from .line_fetch import GROUP, line_item
@@ -282,13 +282,13 @@ class RecordWriter(wiring.Component):
                 *(regs_of.eq(self.target.payload[name]) for name, regs_of in (
                     ("side", regs.side), ("increment", regs.increment),
                     ("base_crc", regs.base_crc))),
-                *(regs_of.eq(self.target.payload[name] if g.in_place else 0)
-                  for name, regs_of in (
-                      ("registers", regs.registers_stay), ("lines", regs.lines_stay),
-                      ("staying", regs.staying), ("evict", regs.evict))),
                 regs.live_warps.eq(0), regs.metadata_words.eq(0),
                 regs.registers.eq(0), regs.lines.eq(0), regs.group.eq(0), regs.records.eq(0),
                 regs.items.eq(0), regs.listed.eq(0), regs.ended.eq(0), regs.before.eq(0)]
+            if g.in_place:
+                m.d.sync += [regs_of.eq(self.target.payload[name]) for name, regs_of in (
+                    ("registers", regs.registers_stay), ("lines", regs.lines_stay),
+                    ("staying", regs.staying), ("evict", regs.evict))]
             with m.If(self.target.valid):
                 m.next = "OPEN"
         with m.State("OPEN"):

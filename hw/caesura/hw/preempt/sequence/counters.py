@@ -73,7 +73,8 @@ class PreemptCounters(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        c, tally = self.counters, Signal.like(self.tally)
+        c = self.counters
+        tally = Signal.like(self.tally)  # of a preempt
         m.d.comb += tally.eq(self.tally)
         saved_for = Signal(32)  # cycles since the last preempt was taken
         restored_for = Signal(32)  # and the last resume

@@ -263,7 +263,8 @@ class PreemptSequencer(wiring.Component):
 
     def _stay(self, m, tb):
         """Have what is kept of a TB stay where it is."""
-        target, keeps = self.target.payload, Signal()
+        target = self.target.payload
+        keeps = Signal()
         if not self.geometry.in_place:
             return
         m.d.comb += [
