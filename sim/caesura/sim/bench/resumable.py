@@ -111,7 +111,9 @@ def kernel_place(kernel: str) -> int:
 
 def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]], tasks: Sequence[Task], jobs: int,
                     progress: Callable[[str], None], settings: dict, outcome: Callable[[list[dict]], dict],
-                    json_file: Path | None = None, resume: dict | None = None) -> dict:
+                    json_file: Path | None = None, resume: dict | None = None, *,
+                    works: Callable[[Task], Sequence[Work]] = lambda task: (task.work,),
+                    place: Callable[[str], int] = kernel_place) -> dict:
     """Measure kernels one by one, and keep what is measured whenever the run is stopped.
 
     Parameters
@@ -131,6 +133,10 @@ def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]]
     resume : dict, optional
         Result of an earlier run: its rows are taken over where the kernel's code is the same, and kept for kernels that
         are not among the tasks.
+    works : callable
+        All kernels of a task, with their jobs: if the code of one changes, what was measured is not taken over.
+    place : callable
+        Where a task stands in the result, by its name.
 
     Returns
     -------
@@ -142,7 +148,7 @@ def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]]
     ValueError
         If the earlier run had other settings.
     """
-    codes = {task.name: code_digest(task.work) for task in tasks}
+    codes = {task.name: code_digest(*works(task)) for task in tasks}
     rows: dict[str, list[dict]] = {}
     if resume is not None:
         check_settings(resume, settings)
@@ -151,7 +157,7 @@ def measure_kernels(measure: Callable[[Task, Callable[[str], None]], list[dict]]
                 rows.setdefault(row["kernel"], []).append(row)
 
     def result() -> dict:
-        ordered = [row for name in sorted(rows, key=kernel_place) for row in rows[name]]
+        ordered = [row for name in sorted(rows, key=place) for row in rows[name]]
         found = outcome(ordered)
         met = found.get("met", True) and codes.keys() <= rows.keys()
         return settings | found | {"met": met, "runs": ordered}

@@ -51,6 +51,20 @@ class Share(click.ParamType):
         return share
 
 
+class KernelPair(click.ParamType):
+    """Two shipped kernels: ``hotspot-bfs``."""
+
+    name = "k1-k2"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Return the two names."""
+        first, dash, second = str(value).partition("-")
+        if not dash:
+            self.fail(f"{str(value)[:60]!r}: two kernels are wanted, like hotspot-bfs", param, ctx)
+        known = Choice(list(KERNELS))
+        return known.convert(first, param, ctx), known.convert(second, param, ctx)
+
+
 @click.group("bench", cls=CommandGroup)
 def bench_group():
     """Measurements, each printed next to what it is compared with."""
@@ -288,6 +302,33 @@ def bench_checkpoints(kernels, mechanisms, size, jobs, markdown, as_json, resume
     with progress_lines() as progress:
         result = module.run(geometry, size, kernels, [Mechanism.of(label) for label in mechanisms], jobs, progress,
                             json_file=as_json.file, resume=earlier)
+    _finish(report, result, markdown, None, as_json)
+
+
+@bench_group.command("in-place", epilog=examples(
+    "caesura bench in-place --pair hotspot-find_k --pair find_k-hotspot",
+    "caesura bench in-place --jobs 2 --markdown docs/in-place.md"))
+@click.option("--pair", "pairs", multiple=True, type=KernelPair(),
+              help="Who is preempted, and for whom; may be given more than once  [default: those of docs/in-place.md]")
+@click.option("--size", default="small", show_default=True, type=Choice(SIZES))
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
+@markdown_option
+@json_option
+@resume_option
+@geometry_option()
+def bench_in_place(pairs, size, jobs, markdown, as_json, resume, geometry):
+    """Preemption latency where what a newcomer does not need stays on the SM, next to a complete switch.
+
+    The file of --json is written anew after each pair.
+    """
+    module = importlib.import_module("caesura.sim.bench.in_place")
+    report = importlib.import_module("caesura.sim.report.in_place")
+    earlier = _earlier(module, as_json, resume)
+    _check(report, None, markdown)
+    module.check(geometry)
+    _check_fit(geometry, [*dict.fromkeys(name for pair in pairs or module.PAIRS for name in pair)])
+    with progress_lines() as progress:
+        result = module.run(geometry, size, pairs, jobs, progress, json_file=as_json.file, resume=earlier)
     _finish(report, result, markdown, None, as_json)
 
 
