@@ -222,25 +222,23 @@ def test_checkpoints_and_increments(job):
     assert both.exit_code == 2 and "one of --checkpoint and --announced" in both.output
 
 
-def test_in_place(job, tmp_path):
+def test_in_place(job):
     """From a job file and from the command line: what stays and what leaves is told; a machine without it is refused
     before anything runs."""
-    geometry = tmp_path / "stays.toml"
-    geometry.write_text("base = 'gtx480'\nin_place = true\n")
     given = (WINDOW_SUM, "--job", job(JOB + "[[preempt]]\nat = 500\nin_place = true\n"), "--backend", "golden")
-    (found,) = data(run(*given, "--geometry", str(geometry), "--json"))["preemptions"]
+    (found,) = data(run(*given, "--json"))["preemptions"]
     assert found["preempt"]["in_place"] and found["correct"] and not found["preempt"]["registers"]
     assert found["saved_tbs"] and all(tb["registers_stay"] for tb in found["saved_tbs"])
     assert (found["evicted_tbs"], found["evicted_bytes"]) == (0, 0), "there is room beside it"
-    shown = run("hotspot", "--at", "900", "--in-place", "--backend", "golden", "--geometry", str(geometry), "--json")
+    shown = run("hotspot", "--at", "900", "--in-place", "--backend", "golden", "--json")
     (found,) = data(shown)["preemptions"]
     assert 0 < found["evicted_tbs"] <= found["preempt"]["tbs"] and found["evicted_bytes"]
-    shown = run("pathfinder", "--at", "900", "--in-place", "--backend", "golden", "--geometry", str(geometry)).output
+    shown = run("pathfinder", "--at", "900", "--in-place", "--backend", "golden").output
     assert "in place at cycle 900: registers of 6 TBs and shared memory of 6 stayed on the SM; 0 TBs evicted" in shown
     plain = data(run("pathfinder", "--at", "900", "--backend", "golden", "--json"))["preemptions"][0]
     assert (plain["preempt"]["in_place"], plain["evicted_tbs"], plain["evicted_bytes"]) == (False, 0, 0)
-    refused = run(*given)
-    assert refused.exit_code == 2 and "(gtx480) keeps nothing in place" in refused.output
+    refused = run(*given, "--preset", "gtx980")
+    assert refused.exit_code == 2 and "(gtx980) keeps nothing in place" in refused.output
     for option in ("--restart", "--incremental", ("--checkpoint", "100"), ("--announced", "100")):
         words = (option,) if isinstance(option, str) else option
         both = run("pathfinder", "--at", "900", "--in-place", *words, "--backend", "golden")

@@ -248,7 +248,6 @@ ENTRY = {
     "state": (State.DEMOTED, State.FREE), "version": (context.VERSION - 1,), "zero": (1,),
     "register_image": (0, 128), "base_crc": (1, 1 << 31), "length": (0, 3, 16, 32, 1 << 31),
     "data_bytes": (1 << 31,), "live_warps": (0, 4, 1 << 31), "mechanism": (4, 255), "none": (1, 31),
-    "registers_stay": (1,), "lines_stay": (1,),
     "registers": (1, 17), "warps": (1, 3), "geometry_hash": (0,), "generation": (0, 2),
 }
 """What must not stand in each field of an entry of `preempted`."""
@@ -267,10 +266,12 @@ def test_a_lie_in_an_entry_is_refused(name):
     taken_over(bench)
 
 
-def test_an_entry_said_to_be_an_increment_is_refused_by_the_resume():
+@pytest.mark.parametrize("lie", ["incremental", "registers_stay", "lines_stay"])
+def test_an_entry_said_to_be_half_of_an_image_is_refused_by_the_resume(lie):
+    """An increment, or what a second image completes."""
     bench, work = preempted()
     fields = entry(bench.transport, work.loaded, 0)
-    write_entry(bench.transport, work.loaded, 0, incremental=1)
+    write_entry(bench.transport, work.loaded, 0, **{lie: 1})
     fresh = taken_over(bench)
     fresh.command(Command.RESUME, 0)
     fresh.transport.advance(10)

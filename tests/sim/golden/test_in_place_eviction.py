@@ -208,7 +208,7 @@ def test_a_resumed_tb_looks_only_for_what_does_not_stay_of_it():
     finishes(bench, guest, filler)
 
 
-def test_what_is_evicted_of_a_kernel_that_is_being_resumed_makes_no_record():
+def test_what_is_evicted_of_a_kernel_that_is_being_resumed_makes_its_record_too():
     """It waits for warp slots, and another, which needs fewer, takes its room."""
     bench = bench_of(ROOMY.replace(warps=6))
     guest, other, runs = Guest(bench, 0, warps=4), Guest(bench, 1, lines=5, rounds=30), Guest(bench, 2, warps=3)
@@ -225,5 +225,5 @@ def test_what_is_evicted_of_a_kernel_that_is_being_resumed_makes_no_record():
     bench.command(Command.RESUME, 1)
     bench.transport.advance(2)
     assert [bench.state(slot) for slot in range(2)] == [KernelState.RESUMING, KernelState.RUNNING]
-    assert evicted(bench)[0] == 1 and record_state(bench, guest) == State.FREE
+    assert evicted(bench)[0] == 1 and record_state(bench, guest) == State.COMPLETE
     finishes(bench, runs, guest, other)

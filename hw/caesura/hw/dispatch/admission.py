@@ -140,15 +140,16 @@ class Admission(wiring.Component):
         failed = Signal()
         lost = Signal()
         tables = self._places(m, current, restored, needs, attempt, enter, found, failed, lost)
+        leaving = self.remove.any() | (self.staying.release.any() if g.in_place else 0)
         look = Signal()  # for what can be evicted
         looking = Signal()
         if g.in_place:
             m.d.comb += [self.registers.eq(tables[0].table), self.lines.eq(tables[1].table)]
-        found_out = self._evict(m, needs, look, looking, *tables) if g.in_place else Const(1)
+        found_out = (self._evict(m, needs, look, looking, leaving, *tables) if g.in_place
+                     else Const(1))
         room = (~self.occupied).any() & (g.warps - self.warp_count >= needs.warps)
         cancelled = ~restored & ~self.eligible.bit_select(current.kernel, 1)
 
-        leaving = self.remove.any() | (self.staying.release.any() if g.in_place else 0)
         blocked = Signal(g.kernel_slots)
         freed = Signal()
         m.d.comb += [self.request.eq(self.eligible & ~blocked),
@@ -301,7 +302,7 @@ class Admission(wiring.Component):
         ]
         return registers, shared
 
-    def _evict(self, m: Module, needs, look, looking, registers, shared):
+    def _evict(self, m: Module, needs, look, looking, leaving, registers, shared):
         """Find what has to be evicted to make room; return whether it is found or cannot be."""
         g = self.geometry
         fine, searched = [], []
@@ -326,6 +327,8 @@ class Admission(wiring.Component):
             searched.append(table.done & fit.done)
         done = Signal()
         m.d.comb += done.eq(looking & Cat(searched).all())
-        m.d.sync += self.evict.eq((self.evict | Mux(done & Cat(fine).all(), wanted, 0))
+        # When something leaves, who wanted room tries again, and may need no eviction any more.
+        m.d.sync += self.evict.eq((Mux(leaving, 0, self.evict)
+                                   | Mux(done & Cat(fine).all(), wanted, 0))
                                   & self.staying.evictable)
         return done
