@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.table import Column, Table
-
-from caesura.software.report.console import report_console
-
-from .markdown import markdown_table, replace_markdown
+from .markdown import replace_markdown
+from .tables import TitledTable, markdown_tables, print_tables
 
 __all__ = ["BEGIN", "END", "MOMENTS", "tables", "print_report", "markdown", "update_markdown"]
 
@@ -36,7 +33,7 @@ def _row(row: dict) -> list[str]:
     return [*cells, "right" if row["correct"] else "WRONG"]
 
 
-def tables(result: dict) -> list[tuple[str, list[str], list[list[str]]]]:
+def tables(result: dict) -> list[TitledTable]:
     """Return the tables of a result of `sim.bench.checkpoints.run`: title, columns and rows."""
     over_all = [[mechanism, name, f"{of['kernels']}", *(_share(of[key]) for key in (
         "of_base", "of_whole_bytes", "of_whole_registers", "of_whole_saves"))]
@@ -59,22 +56,12 @@ def _heading(result: dict) -> str:
 
 def print_report(result: dict) -> None:
     """Print all tables."""
-    console = report_console(200, markup=False)
-    console.print(_heading(result))
-    for title, columns, rows in tables(result):
-        table = Table(columns[0], *(Column(name, justify="right") for name in columns[1:]), box=None)
-        for row in rows:
-            table.add_row(*row)
-        console.print(f"\n{title}", style="bold")
-        console.print(table)
+    print_tables(_heading(result), tables(result), 200)
 
 
 def markdown(result: dict) -> str:
     """Return all tables as Markdown, the summary first."""
-    heading = _heading(result)
-    parts = [f"{heading[0].upper()}{heading[1:]}."]
-    parts += [markdown_table(title, columns, rows, left=2) for title, columns, rows in reversed(tables(result))]
-    return "\n\n".join(parts) + "\n"
+    return markdown_tables(_heading(result), tables(result), left=2)
 
 
 def update_markdown(path: Path, result: dict) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.table import Column, Table
-
 from caesura.sim.register_classes import CLASSES
 from caesura.software.kernels import KERNELS
-from caesura.software.report.console import report_console
 
 from .cells import percent
 from .markdown import markdown_table, replace_markdown
 from .pictures import check_picture, kernel_rows, save
+from .tables import print_tables
 
 __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown", "picture"]
 
@@ -110,14 +108,7 @@ def _failures(result: dict) -> list[str]:
 
 def print_report(result: dict) -> None:
     """Print all tables."""
-    console = report_console(160, markup=False)
-    console.print(_heading(result))
-    for title, columns, rows in tables(result):
-        table = Table(columns[0], *(Column(name, justify="right") for name in columns[1:]), box=None)
-        for row in rows:
-            table.add_row(*row)
-        console.print(f"\n{title}", style="bold")
-        console.print(table)
+    console = print_tables(_heading(result), tables(result), 160)
     for line in _failures(result):
         console.print(line)
     console.print("\nevery kernel measured" if result["met"] else "\nNOT every kernel could be measured")

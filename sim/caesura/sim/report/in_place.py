@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.table import Column, Table
-
-from caesura.software.report.console import report_console
-
-from .markdown import markdown_table, replace_markdown
+from .markdown import replace_markdown
+from .tables import TitledTable, markdown_tables, print_tables
 
 __all__ = ["BEGIN", "END", "PAPER", "tables", "print_report", "markdown", "update_markdown"]
 
@@ -65,7 +62,7 @@ def _what_row(row: dict) -> list[str]:
             _both(row, "restores"), _both(row, "total")]
 
 
-def tables(result: dict) -> list[tuple[str, list[str], list[list[str]]]]:
+def tables(result: dict) -> list[TitledTable]:
     """Return the tables of a result of `sim.bench.in_place.run`: title, columns and rows."""
     keys = ("saves", "own_saves", "first", "own_first", "bytes", "newcomer", "restores", "total")
     means = [[_GROUPS[group], f"{of['pairs']}", *(_ratio(of[key]) for key in keys)]
@@ -90,22 +87,12 @@ def _heading(result: dict) -> str:
 
 def print_report(result: dict) -> None:
     """Print all tables."""
-    console = report_console(200, markup=False)
-    console.print(_heading(result))
-    for title, columns, rows in tables(result):
-        table = Table(columns[0], *(Column(name, justify="right") for name in columns[1:]), box=None)
-        for row in rows:
-            table.add_row(*row)
-        console.print(f"\n{title}", style="bold")
-        console.print(table)
+    print_tables(_heading(result), tables(result), 200)
 
 
 def markdown(result: dict) -> str:
     """Return all tables as Markdown, the means first."""
-    heading = _heading(result)
-    parts = [f"{heading[0].upper()}{heading[1:]}."]
-    parts += [markdown_table(title, columns, rows, left=1) for title, columns, rows in reversed(tables(result))]
-    return "\n\n".join(parts) + "\n"
+    return markdown_tables(_heading(result), tables(result), left=1)
 
 
 def update_markdown(path: Path, result: dict) -> None:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.table import Column, Table
-
-from caesura.software.report.console import report_console
-
-from .markdown import markdown_table, replace_markdown
+from .markdown import replace_markdown
+from .tables import TitledTable, markdown_tables, print_tables
 
 __all__ = ["BEGIN", "END", "tables", "print_report", "markdown", "update_markdown"]
 
@@ -36,7 +33,7 @@ def _row(row: dict, shares: list[str]) -> list[str]:
             _against(mean["default"], row["mean_limit"], row["mean_met"])]
 
 
-def tables(result: dict) -> list[tuple[str, list[str], list[list[str]]]]:
+def tables(result: dict) -> list[TitledTable]:
     """Return the tables of a result of `sim.bench.patience.run`: title, columns and rows."""
     shares = _shares(result)
     over_all = [[mechanism, str(_TITLES.get(name, name)), f"{of['relative']:.3f}", f"{of['kept']} of {of['kernels']}",
@@ -59,22 +56,12 @@ def _heading(result: dict) -> str:
 
 def print_report(result: dict) -> None:
     """Print all tables, each figure that has a limit next to it."""
-    console = report_console(180, markup=False)
-    console.print(_heading(result))
-    for title, columns, rows in tables(result):
-        table = Table(*columns[:2], *(Column(name, justify="right") for name in columns[2:]), box=None)
-        for row in rows:
-            table.add_row(*row)
-        console.print(f"\n{title}", style="bold")
-        console.print(table)
+    print_tables(_heading(result), tables(result), 180, 2)
 
 
 def markdown(result: dict) -> str:
     """Return all tables as Markdown, the summary first."""
-    heading = _heading(result)
-    parts = [f"{heading[0].upper()}{heading[1:]}."]
-    parts += [markdown_table(title, columns, rows, left=2) for title, columns, rows in reversed(tables(result))]
-    return "\n\n".join(parts) + "\n"
+    return markdown_tables(_heading(result), tables(result), left=2)
 
 
 def update_markdown(path: Path, result: dict) -> None:
