@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.room import first_fit
 from caesura.hw.dispatch.allocator import AllocationTable
+from support.hw.simulation import Simulator
 
 
 def test_first_fit_takes_the_lowest_hole():

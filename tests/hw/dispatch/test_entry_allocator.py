@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError, Fault
@@ -11,6 +10,7 @@ from caesura.hw.arch.footprint import local_region_bytes
 from caesura.hw.arch.geometry import PC_NONE, preset
 from caesura.hw.dispatch.entry_allocator import EntryAllocator
 from support.hw.control_bench import MAP, ControlBench, Kernel
+from support.hw.simulation import Simulator
 from support.selection import quick
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)

@@ -4,11 +4,11 @@ import itertools
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.footprint import tb_footprint
 from caesura.hw.arch.geometry import PRESETS, preset
 from caesura.hw.dispatch.footprint import Footprint
+from support.hw.simulation import Simulator
 
 GEOMETRIES = [*PRESETS.values(), preset("tiny").replace(registers=32), preset("gtx980").replace(registers=512)]
 

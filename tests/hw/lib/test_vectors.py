@@ -4,10 +4,10 @@ import random
 
 import pytest
 from amaranth.hdl import Module, Signal
-from amaranth.sim import Simulator
 
 from caesura.hw.lib.bits import encode, lowest, one_hot
 from caesura.hw.lib.vectors import BitSlicedCounters, RoundRobin
+from support.hw.simulation import Simulator
 
 
 def simulate(dut, testbench, clocked=True):

@@ -6,11 +6,11 @@ import random
 from collections import defaultdict, deque
 
 import pytest
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.memory.axi import AxiMaster
 from support.hw.buses import with_bus
+from support.hw.simulation import Simulator
 from support.selection import quick
 
 TINY = preset("tiny")

@@ -11,6 +11,8 @@ from typing import Any
 
 from amaranth import sim
 
+from caesura.sim.events import EventEngine
+
 __all__ = ["KEPT", "Context", "Simulator", "component"]
 
 KEPT = 8
@@ -40,7 +42,7 @@ class _Kept:
         if self.simulator is not None and clocks == self.clocks:
             self.simulator.reset()
         else:
-            self.simulator, self.clocks, self.places = sim.Simulator(self.dut), clocks, 0
+            self.simulator, self.clocks, self.places = sim.Simulator(self.dut, engine=EventEngine), clocks, 0
             for period in clocks:
                 self.simulator.add_clock(period)
         self.testbenches = testbenches

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from amaranth.hdl import Value
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry
 from caesura.hw.arch.isa import BY_NAME
 from caesura.hw.sm import ATOMICS, Sm
+from caesura.sim.events import Simulator
 from caesura.sim.memory import AxiMemory, ErrorRange, MemoryTiming
 from caesura.sim.rtl.transport import AXI_IDS, DEFAULT_MEMORY, REGULAR_READERS, REGULAR_WRITERS, Traffic
 from caesura.sim.trace import ATOMIC, PREDICATE, RETIRE, TRACE, UNIFORM, WRITE

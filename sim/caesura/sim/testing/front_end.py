@@ -15,13 +15,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from amaranth.sim import Simulator
-
 from caesura.hw.arch.encoding import Instruction, encode
 from caesura.hw.arch.geometry import PREDICATES, SEGMENT_BYTES, UNIFORMS, Geometry
 from caesura.hw.arch.isa import PT, Unit
 from caesura.hw.core.execution_units import EXECUTION_UNITS, MEMORY_UNITS
 from caesura.hw.core.front_end.front import FrontEnd
+from caesura.sim.events import Simulator
 
 from .control_flow import ReferenceWarp, stored
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import Geometry
+from caesura.sim.events import Simulator
 
 __all__ = ["Operation", "SideBench"]
 

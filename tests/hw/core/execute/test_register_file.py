@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import REGISTER_BANKS, preset
 from caesura.hw.core.execute.register_file import RegisterFile
+from support.hw.simulation import Simulator
 
 GEOMETRIES = [preset("tiny"), preset("ecp5").replace(registers=32)]
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from amaranth.hdl import Module
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import MAX_BLOCK_THREADS, preset
 from caesura.hw.arch.isa import AluOp, Special
 from caesura.hw.core.execute.operands import OperandCollector
 from caesura.hw.core.execute.special_registers import RECIPROCAL_BITS, ScalarSource, ThreadIndex
+from support.hw.simulation import Simulator
 
 
 def test_division_is_exact_for_every_thread_of_every_width():

@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.execute.valid_dirty import ValidDirty
+from support.hw.simulation import Simulator
 
 
 def run(dut, bench):

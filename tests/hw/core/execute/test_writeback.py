@@ -1,9 +1,9 @@
 """Who gets the register file's write port, and what becomes of a register written for the first time."""
 
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.core.execute.writeback import WriteBack
+from support.hw.simulation import Simulator
 
 G = preset("tiny")
 SOURCES = ("global_write", "shared_write", "restore_write")

@@ -3,7 +3,6 @@
 import random
 
 from amaranth.hdl import Module, Signal
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.encoding import encode
 from caesura.hw.arch.geometry import PREDICATES, preset
@@ -11,6 +10,7 @@ from caesura.hw.arch.isa import OPCODES
 from caesura.hw.core.front_end.decode import Decoder
 from caesura.hw.core.front_end.scoreboard import OutstandingOperations, Scoreboard, register_masks
 from caesura.sim.testing.random_instruction import random_instruction
+from support.hw.simulation import Simulator
 
 
 def bits(numbers):

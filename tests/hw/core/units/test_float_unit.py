@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import AluOp
 from caesura.hw.core.units.floating import FloatUnit
 from caesura.sim.testing.binary32 import OPERATIONS, Stream, tuples
+from support.hw.simulation import Simulator
 
 pytestmark = pytest.mark.depends_on("hw", "sim")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.isa import SfuOp
@@ -16,7 +15,7 @@ from caesura.hw.core.units.sfu.model import interpolate
 from caesura.sim.testing.side_units import Operation
 from caesura.sim.testing.special_functions import Errors, broken_promises, judge, operands, results_of_lane
 from support.hw.kept_benches import SideBench
-from support.hw.simulation import component
+from support.hw.simulation import Simulator, component
 from support.selection import quick
 
 pytestmark = pytest.mark.depends_on("hw", "sim")

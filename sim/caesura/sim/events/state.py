@@ -1,0 +1,109 @@
+"""Signals that tell who reads them of their changes, and the processes that they wake."""
+# What is not public is not in the stubs of Amaranth either.
+# pyright: reportAttributeAccessIssue=false, reportIndexIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappush
+from typing import Any
+
+from amaranth.hdl import Signal
+from amaranth.sim._base import BaseSignalState
+from amaranth.sim.pysim import _PyEngineState, _run_wakers
+
+__all__ = ["Process", "Slot", "State"]
+
+
+class Process:
+    """Code that drives some signals.
+
+    Parameters
+    ----------
+    dirty : set of Process, optional
+        Of a clocked one: those of its clock edge that run when it comes next.
+    """
+
+    __slots__ = ("dirty", "queued", "rank", "run")
+
+    def __init__(self, dirty: set[Process] | None = None):
+        self.dirty: Any = dirty
+        self.rank = 0
+        """Of a combinational one: those with a lower rank run first."""
+        self.queued = False
+        self.run: Callable[[], None]
+
+    def __lt__(self, other: Process) -> bool:
+        return self.rank < other.rank
+
+
+class Slot(BaseSignalState):
+    """State of a signal."""
+
+    __slots__ = ("comb", "curr", "drivers", "is_comb", "next", "pending", "queue", "signal", "sync", "wakers")
+
+    def __init__(self, signal: Signal, pending: set, queue: list[Process]):
+        self.signal, self.pending, self.queue = signal, pending, queue
+        self.is_comb = False
+        self.wakers: list[Callable[[int, int], bool]] = []
+        self.comb: list[Process] = []
+        """Combinational processes that read it."""
+        self.sync: list[Process] = []
+        """Clocked processes that read it."""
+        self.drivers: list[Process] = []
+        """Clocked processes that drive it."""
+        self.reset()
+
+    def reset(self) -> None:
+        self.curr = self.next = self.signal.init
+
+    def add_waker(self, waker: Callable[[int, int], bool]) -> None:
+        self.wakers.append(waker)
+
+    def update(self, value: int, mask: int = ~0) -> None:
+        """Set it from outside of the design: by a testbench, an asynchronous process or a clock."""
+        value = (self.next & ~mask) | (value & mask)
+        if self.next != value:
+            self.next = value
+            self.pending.add(self)
+            for process in self.drivers:
+                process.dirty.add(process)
+
+    def commit(self) -> bool:
+        """Take the next value; return whether it is another one."""
+        if self.curr == self.next:
+            return False
+        self.change(self.next)
+        return True
+
+    def change(self, value: int) -> None:
+        """Take another value, and wake what depends on it."""
+        if self.wakers:
+            _run_wakers(self.wakers, self.curr, value)
+        self.curr = self.next = value
+        for process in self.comb:
+            if not process.queued:
+                process.queued = True
+                heappush(self.queue, process)
+        for process in self.sync:
+            process.dirty.add(process)
+
+
+class State(_PyEngineState):
+    """All signals and memories, those that wait for the end of a step, and the combinational processes to run."""
+
+    def __init__(self):
+        super().__init__()
+        self.queue: list[Process] = []
+
+    def get_signal(self, signal: Signal) -> int:
+        """Return the number of a signal's slot."""
+        index = self.signals.get(signal)
+        if index is None:
+            index = self.signals[signal] = len(self.slots)
+            self.slots.append(Slot(signal, self.pending, self.queue))
+        return index
+
+    def slot(self, signal: Signal) -> Slot:
+        """Return the state of a signal."""
+        return self.slots[self.get_signal(signal)]
