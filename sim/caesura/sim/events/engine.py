@@ -6,9 +6,10 @@ from heapq import heappop, heappush
 from typing import Any
 
 import networkx
-from amaranth.hdl import Cat
-from amaranth.hdl._ast import Print
+from amaranth.hdl import Cat, Signal, Value
+from amaranth.hdl._ast import Print, Slice
 from amaranth.hdl._mem import MemoryInstance
+from amaranth.sim._pyeval import eval_value
 from amaranth.sim.pysim import PySimEngine
 
 from .code import Code, Names
@@ -48,6 +49,8 @@ class EventEngine(PySimEngine):
         self._due: list[Process] = []
         """Clocked processes whose edge has come."""
         self._bodies: list[tuple[Process, str]] = []
+        self._ranked: list[Process] = []
+        """Combinational processes by rank."""
         self._add(design.fragment)
         self._compile()
         self._connect()
@@ -141,7 +144,7 @@ class EventEngine(PySimEngine):
                 process.dirty.add(process)
             elif not process.queued:
                 process.queued = True
-                heappush(self._state.queue, process)
+                heappush(self._state.queue, process.rank)
             return True
 
         self._state.slots[memory].add_waker(wake)
@@ -181,17 +184,18 @@ class EventEngine(PySimEngine):
         for process, code in self._comb.items():
             graph.add_edges_from((process, reader) for signal in code.outputs
                                  for reader in self._state.slot(signal).comb)
-        ring = networkx.condensation(graph)
-        for rank, component in enumerate(networkx.topological_sort(ring)):
-            for process in ring.nodes[component]["members"]:
-                process.rank = rank
+        rings = networkx.condensation(graph)
+        self._ranked = [process for ring in networkx.topological_sort(rings)
+                        for process in rings.nodes[ring]["members"]]
+        for rank, process in enumerate(self._ranked):
+            process.rank = rank
 
     # Running
 
     def _begin(self) -> None:
         """Everything is to be evaluated."""
         self._due.clear()
-        self._state.queue[:] = sorted(self._comb)
+        self._state.queue[:] = range(len(self._ranked))
         for process in self._comb:
             process.queued = True
         for process in self._sync:
@@ -204,7 +208,7 @@ class EventEngine(PySimEngine):
 
     def step_design(self) -> None:
         """Run what is due until nothing changes any more: triggers, clocks and registers, then logic in its order."""
-        queue, pending, due = self._state.queue, self._state.pending, self._due
+        queue, ranked, pending, due = self._state.queue, self._ranked, self._state.pending, self._due
         busy = True
         while busy:
             for trigger in self._active_triggers:
@@ -221,10 +225,19 @@ class EventEngine(PySimEngine):
                     process.run()
             changed = bool(pending) and not self._state.commit()
             while queue:
-                process = heappop(queue)
+                process = ranked[heappop(queue)]
                 process.queued = False
                 process.run()
             busy = changed or due or pending or self._active_triggers
+
+    def get_value(self, expr: Any) -> int:
+        """Return the value of an expression; those of signals and their fields are at hand."""
+        value = expr if isinstance(expr, Signal) else Value.cast(expr)
+        if isinstance(value, Signal):
+            return self._state.slot(value).curr
+        if isinstance(value, Slice) and isinstance(value.value, Signal):
+            return self._state.slot(value.value).curr >> value.start & (1 << value.stop - value.start) - 1
+        return eval_value(self._state, value)
 
     def write_vcd(self, **_: Any) -> Any:
         """Refuse."""

@@ -29,12 +29,9 @@ class Process:
     def __init__(self, dirty: set[Process] | None = None):
         self.dirty: Any = dirty
         self.rank = 0
-        """Of a combinational one: those with a lower rank run first."""
+        """Of a combinational one: its number, of which the lowest of those that are queued runs first."""
         self.queued = False
         self.run: Callable[[], None]
-
-    def __lt__(self, other: Process) -> bool:
-        return self.rank < other.rank
 
 
 class Slot(BaseSignalState):
@@ -42,7 +39,7 @@ class Slot(BaseSignalState):
 
     __slots__ = ("comb", "curr", "drivers", "is_comb", "next", "pending", "queue", "signal", "sync", "wakers")
 
-    def __init__(self, signal: Signal, pending: set, queue: list[Process]):
+    def __init__(self, signal: Signal, pending: set, queue: list[int]):
         self.signal, self.pending, self.queue = signal, pending, queue
         self.is_comb = False
         self.wakers: list[Callable[[int, int], bool]] = []
@@ -84,7 +81,7 @@ class Slot(BaseSignalState):
         for process in self.comb:
             if not process.queued:
                 process.queued = True
-                heappush(self.queue, process)
+                heappush(self.queue, process.rank)
         for process in self.sync:
             process.dirty.add(process)
 
@@ -94,13 +91,16 @@ class State(_PyEngineState):
 
     def __init__(self):
         super().__init__()
-        self.queue: list[Process] = []
+        self.queue: list[int] = []
+        """Ranks of the processes to run, a heap."""
+        self._numbers: dict[int, int] = {}
+        """Numbers of slots by the identity of their signals, which `signals` keeps alive."""
 
     def get_signal(self, signal: Signal) -> int:
         """Return the number of a signal's slot."""
-        index = self.signals.get(signal)
+        index = self._numbers.get(id(signal))
         if index is None:
-            index = self.signals[signal] = len(self.slots)
+            index = self._numbers[id(signal)] = self.signals[signal] = len(self.slots)
             self.slots.append(Slot(signal, self.pending, self.queue))
         return index
 
