@@ -1,6 +1,8 @@
 """The event-driven engine against Amaranth's own: every signal and memory row after every cycle, and messages."""
 
+import functools
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,15 +36,16 @@ from caesura.hw.dispatch.allocator import AllocationTable
 from caesura.hw.dispatch.room_planner import RoomPlanner
 from caesura.hw.preempt.engine import PreemptEngine
 from caesura.sim.events import EventEngine
+from caesura.sim.events.state import Slot
 
 TINY = preset("tiny")
 
 
-def recorded(design: Any, engine: Any, inputs: list[Signal], cycles: int, seed: int, chance: float) -> tuple:
+def recorded(prepared: Any, engine: Any, inputs: list[Signal], cycles: int, seed: int, chance: float) -> tuple:
     """Run a design with random inputs; return all signals after every cycle, by identity, and all memories at last."""
     rng = random.Random(seed)
     simulator = Simulator(Module())
-    simulator._design, simulator._engine = design, engine(design)
+    simulator._design, simulator._engine = prepared, engine(prepared)
     for name in simulator._design.fragment.domains:
         simulator.add_clock(1e-6, domain=name)
     state = simulator._engine.state
@@ -63,11 +66,12 @@ def recorded(design: Any, engine: Any, inputs: list[Signal], cycles: int, seed: 
     return values, {memory: list(state.slots[index].data) for memory, index in state.memories.items()}
 
 
-def agree(dut: Any, inputs: list[Signal], *, cycles: int = 60, seed: int = 1, chance: float = 0.5) -> int:
-    """Compare the engines; return how many signals took more than one value."""
-    design = Fragment.get(dut, None).prepare()
-    theirs, memories = recorded(design, PySimEngine, inputs, cycles, seed, chance)
-    ours, ours_of_memories = recorded(design, EventEngine, inputs, cycles, seed, chance)
+def agree(dut: Any, inputs: list[Signal], *, cycles: int = 60, seed: int = 1, chance: float = 0.5,
+          engine: Callable[[Any], EventEngine] = EventEngine) -> int:
+    """Compare an engine with Amaranth's; return how many signals took more than one value."""
+    prepared = Fragment.get(dut, None).prepare()
+    theirs, memories = recorded(prepared, PySimEngine, inputs, cycles, seed, chance)
+    ours, ours_of_memories = recorded(prepared, engine, inputs, cycles, seed, chance)
     assert all(not len(theirs[key][0]) or theirs[key][0].name.startswith("in_") for key in theirs.keys() - ours.keys())
     wrong = [(signal.name, cycle, a, b) for key, (signal, column) in theirs.items() if key in ours
              for cycle, (a, b) in enumerate(zip(column, ours[key][1], strict=True)) if a != b]
@@ -234,6 +238,27 @@ def test_features(chance, capsys):
     printed = capsys.readouterr().out.splitlines()
     half = len(printed) // 2
     assert half > 10 and printed[:half] == printed[half:]
+
+
+def test_a_process_that_is_not_woken_is_noticed():
+    """By any one of the signals that it reads. Left out are resets, which never come, and what runs anyway."""
+    def forgetful(prepared: Any, number: int) -> EventEngine:
+        engine = EventEngine(prepared)
+        codes = engine._comb | engine._sync
+        readers = [(slot, process) for slot in engine.state.slots if isinstance(slot, Slot)
+                   for process in (*slot.comb, *slot.sync)
+                   if not slot.signal.name.endswith("rst") and len(codes[process].outputs) == 1]
+        slot, process = readers[number % len(readers)]
+        (slot.comb if process in slot.comb else slot.sync).remove(process)
+        places.append(len(readers))
+        return engine
+
+    places: list[int] = []
+    for number in range(0, 40, 3):
+        dut = _Features()
+        with pytest.raises(AssertionError, match="in cycle"):
+            agree(dut, inputs_of(dut), cycles=400, chance=0.15, engine=functools.partial(forgetful, number=number))
+    assert places[0] > 30
 
 
 def test_assertions_fail():

@@ -9,7 +9,7 @@ import networkx
 from amaranth.hdl import Cat, Signal, Value
 from amaranth.hdl._ast import Print, Slice
 from amaranth.hdl._mem import MemoryInstance
-from amaranth.sim._pyeval import eval_value
+from amaranth.sim._pyeval import eval_value  # pyright: ignore[reportMissingImports]
 from amaranth.sim.pysim import PySimEngine
 
 from .code import Code, Names

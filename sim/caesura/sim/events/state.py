@@ -52,9 +52,11 @@ class Slot(BaseSignalState):
         self.reset()
 
     def reset(self) -> None:
+        """Return to the initial value."""
         self.curr = self.next = self.signal.init
 
     def add_waker(self, waker: Callable[[int, int], bool]) -> None:
+        """Have a function called with the old and the new value at each change, as long as it returns True."""
         self.wakers.append(waker)
 
     def update(self, value: int, mask: int = ~0) -> None:

@@ -38,12 +38,15 @@ class AmaranthTransport:
         Record a retire trace.
     design : callable
         Makes the top; another one with the ports of `hw.sm.Sm` can be run instead.
+    simulator : callable
+        Makes the simulator of the top, `amaranth.sim.Simulator` with an engine; by default the event-driven one.
     """
 
     name = "amaranth"
 
     def __init__(self, geometry: Geometry, memory_bytes: int = DEFAULT_MEMORY, trace: bool = False, *,
-                 design: Callable[[Geometry], wiring.Component] = Sm):
+                 design: Callable[[Geometry], wiring.Component] = Sm,
+                 simulator: Callable[[wiring.Component], Any] = Simulator):
         self.geometry = geometry
         self.memory_bytes = memory_bytes
         self.tracing = trace
@@ -64,7 +67,7 @@ class AmaranthTransport:
         self._draining = None if self._draining is None else self._draining.draining
         self._drain_bytes = 0
         self._failure: Exception | None = None
-        self._simulator = Simulator(self._top)
+        self._simulator = simulator(self._top)
         self._simulator.add_clock(_PERIOD)
         self._simulator.add_testbench(self._cycles)
         self._simulator.advance()

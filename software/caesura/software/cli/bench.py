@@ -152,6 +152,15 @@ def bench_golden(kernels, size, geometry, as_json):
     _bench("golden_speed", as_json, geometry, size, chosen)
 
 
+@bench_group.command("events", epilog=examples("caesura bench events"))
+@geometry_option("tiny")
+@json_option
+def bench_events(geometry, as_json):
+    """Cycles a second under Amaranth's simulator: the event-driven engine next to Amaranth's own."""
+    with progress_lines() as progress:
+        _bench("events", as_json, geometry, progress)
+
+
 @bench_group.command("limits", epilog=examples("caesura bench limits --preset ecp5",
                                                "caesura bench limits --kernel saxpy --kernel matmul"))
 @kernels_option
