@@ -110,7 +110,7 @@ def test_a_resume_withdrawn_at_any_cycle_leaves_each_tb_in_one_place(gang, step)
 
 @pytest.mark.parametrize("name, mechanism, step, last", quick(
     [(name, mechanism, step, last) for name in ("tiny", "bus4", "wide") for mechanism in Mechanism
-     for step, last in ((3, 60), (17, 10**9), (131, 10**9))],
+     for step, last in ((3, 60), (17, 10**9))],
     [("tiny", Mechanism.LIVE_CP, 131, 10**9)]))
 @pytest.mark.parametrize("resume", (0, 1))
 def test_a_command_cancelled_at_any_cycle_writes_nothing_more_and_leaves_nothing_behind(name, mechanism, step, last,
