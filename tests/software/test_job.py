@@ -83,6 +83,9 @@ def test_preemptions(load):
         size = "tiny"
         in_place = true
         [[preempt.preempt]]
+        at = 6
+        newcomer = true
+        [[preempt.preempt]]
         at = 7
         gang = true
         patience = 300
@@ -98,13 +101,14 @@ def test_preemptions(load):
         """).preemptions
     assert (at.at, at.every, at.times, at.mechanism, at.other) == (0, 0, 1, Mechanism.OCCUPIED, "hostile")
     assert (series.at, series.every, series.times, series.other, series.size) == (50, 50, 0, "vecadd", "tiny")
-    assert series.nested[0].at == 7 and series.nested[0].gang
-    assert [spec.patience for spec in (at, series, *series.nested)] == [None, None, 300, "unlimited"]
-    assert [(spec.grace, spec.restart) for spec in (at, *series.nested)] == [
-        (0, False), ("unlimited", True), (0, False)]
-    assert [(spec.checkpoint, spec.announced, spec.incremental) for spec in (at, *series.nested)] == [
+    first, second, third = series.nested
+    assert second.at == 7 and second.gang and not third.gang
+    assert [spec.patience for spec in (at, series, *series.nested)] == [None, None, None, 300, "unlimited"]
+    assert [(spec.grace, spec.restart) for spec in (at, second, third)] == [(0, False), ("unlimited", True), (0, False)]
+    assert [(spec.checkpoint, spec.announced, spec.incremental) for spec in (at, second, third)] == [
         (None, None, False), (20, None, False), (None, 0, True)]
-    assert [spec.in_place for spec in (at, series, *series.nested)] == [False, True, False, False]
+    assert [(spec.in_place, spec.newcomer) for spec in (at, series, *series.nested)] == [
+        (False, False), (True, False), (False, True), (False, False), (False, False)]
 
 
 @pytest.mark.parametrize(("text", "words"), [

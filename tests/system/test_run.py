@@ -248,6 +248,26 @@ def test_in_place(job):
     assert both.exit_code == 2 and "'in_place'" in both.output and "'incremental'" in both.output
 
 
+def test_room_is_made_for_a_newcomer(job):
+    """Of what is in the way of the kernel that comes, registers say, nothing stays; what is not stays. Alone, in-place
+    keeps all, and has to give it up when the other comes."""
+    given = ("hotspot", "--at", "3000", "--with", "gaussian", "--backend", "golden", "--json")
+    alone, named = (data(run(*given, option))["preemptions"][0] for option in ("--in-place", "--newcomer"))
+    stay = [[sum(tb[what] for tb in found["saved_tbs"]) for what in ("registers_stay", "lines_stay")]
+            for found in (alone, named)]
+    assert stay == [[6, 6], [3, 6]] and alone["evicted_tbs"] and not named["evicted_tbs"]
+    assert named["correct"] and named["preempt"]["in_place"]
+    text = "[[preempt]]\nat = 500\nwith = 'vecadd'\nsize = 'tiny'\nnewcomer = true\n"
+    (found,) = data(run(WINDOW_SUM, "--job", job(JOB + text), "--backend", "golden", "--json"))["preemptions"]
+    assert found["preempt"]["in_place"] and found["correct"]
+    both = run(WINDOW_SUM, "--job", job(JOB + text + "restart = true\n"), "--backend", "golden")
+    assert both.exit_code == 2 and "'newcomer'" in both.output and "'restart'" in both.output
+    both = run(*given, "--newcomer", "--incremental")
+    assert both.exit_code == 2 and "incremental does not go with newcomer" in both.output
+    refused = run(*given, "--newcomer", "--preset", "gtx980")
+    assert refused.exit_code == 2 and "(gtx980) keeps nothing in place" in refused.output
+
+
 def test_an_announcement_before_the_start_and_one_after_the_end(job):
     text = "[[preempt]]\nat = 40\nannounced = 5000\n[[preempt]]\nat = 100000000\nannounced = 99999990\n"
     result = data(run(WINDOW_SUM, "--job", job(JOB + text), "--backend", "golden", "--json"))

@@ -243,8 +243,8 @@ class _Runner:
         result = interrupt(self.device, launch, kernel, job, at, spec.mechanism, patience=spec.patience,
                            grace=spec.grace, restart=spec.restart,
                            incremental=spec.incremental or spec.lead is not None, in_place=spec.in_place,
-                           scramble=spec.scramble, gang=spec.gang, max_cycles=self.left, progress=self.progress,
-                           drive=drive)
+                           newcomer=spec.newcomer, scramble=spec.scramble, gang=spec.gang, max_cycles=self.left,
+                           progress=self.progress, drive=drive)
         return Preempted(spec, result, nested, missed, bases)
 
 
@@ -283,9 +283,9 @@ def check_task(task: Task, others: Iterable[Work], g: Geometry) -> None:
     JobError
         If a thread block, the parameters, the arrays or the kernels that are away at once do not fit.
     """
-    if not g.in_place and any(spec.in_place for spec in _all(task.preemptions)):
+    if not g.in_place and any(spec.in_place or spec.newcomer for spec in _all(task.preemptions)):
         raise JobError(f"{task.where}: this SM ({g.name}) keeps nothing in place: its geometry says in_place = false; "
-                       "leave in_place out, or give another geometry")
+                       "leave in_place and newcomer out, or give another geometry")
     try:
         for work in (task.work, *others):
             job = work.job

@@ -61,7 +61,7 @@ class RunOptions:
         What runs meanwhile: a shipped kernel, or a file and its job.
     mechanism : str
     patience, grace : int or str
-    restart, incremental, in_place, scramble, gang : bool
+    restart, incremental, in_place, newcomer, scramble, gang : bool
     checkpoint, announced : int
     size, seed : str, int
         Of jobs of shipped kernels.
@@ -85,6 +85,7 @@ class RunOptions:
     restart: bool
     incremental: bool
     in_place: bool
+    newcomer: bool
     checkpoint: int | None
     announced: int | None
     scramble: bool
@@ -111,7 +112,7 @@ class RunOptions:
             raise click.UsageError("give one of --checkpoint and --announced; the latter chooses when bases are saved")
         if self.checkpoint is not None or self.announced is not None:
             given |= {"checkpoint": self.checkpoint, "announced": self.announced}
-        flags = "restart", "incremental", "in_place", "scramble", "gang"
+        flags = "restart", "incremental", "in_place", "newcomer", "scramble", "gang"
         given |= {name: True for name in flags if getattr(self, name)}
         if self.other:
             given |= {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1,
@@ -142,6 +143,8 @@ _OPTIONS: tuple[Callable, ...] = (
                  "written since is saved."),
     click.option("--in-place", is_flag=True, help="Registers and shared memory stay on the SM as long as nobody needs "
                  "their room. Of geometries with in_place only."),
+    click.option("--newcomer", is_flag=True, help="In place, and room is made for the kernel of --with, which is "
+                 "launched before the SM is taken away."),
     click.option("--checkpoint", type=click.IntRange(0), help="Save a base so many cycles before the SM is taken away, "
                  "then only what was written since."),
     click.option("--announced", type=click.IntRange(0), help="The SM is known so many cycles before to be taken away: "
@@ -233,7 +236,8 @@ def _preemptions(o: RunOptions, job: JobFile | None, always: bool) -> tuple[Pree
         planned = tuple(dataclasses.replace(spec, **how) for spec in planned)
     for spec in planned:
         if spec.clash:
-            raise click.UsageError(f"{spec.clash} does not go with in_place: what stays on the SM is whole")
+            raise click.UsageError(f"{spec.clash} does not go with {'in_place' if spec.in_place else 'newcomer'}: what "
+                                   "stays on the SM is whole")
     if not planned:
         if how:
             raise click.UsageError("nothing is preempted: say when, with --at CYCLE, or take `caesura preempt`")

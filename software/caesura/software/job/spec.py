@@ -78,6 +78,8 @@ class PreemptionSpec:
         As in `Device.preempt` and `Device.resume`.
     patience, grace, restart, incremental, in_place : int, str, bool or None
         As in `Device.preempt`.
+    newcomer : bool
+        The other kernel is launched first and the request names it: in place, and room is made for it.
     checkpoint : int or None
         A base is saved (`Device.checkpoint`) when the kernel has so many cycles to run to each request.
     announced : int or None
@@ -102,6 +104,7 @@ class PreemptionSpec:
     restart: bool = False
     incremental: bool = False
     in_place: bool = False
+    newcomer: bool = False
     checkpoint: int | None = None
     announced: int | None = None
 
@@ -112,10 +115,10 @@ class PreemptionSpec:
 
     @property
     def clash(self) -> str:
-        """What is asked for that does not go with `in_place`; empty if nothing is."""
+        """What is asked for that does not go with `in_place` or `newcomer`; empty if nothing is."""
         others = ("restart", self.restart), ("incremental", self.incremental), \
             ("checkpoint", self.checkpoint is not None), ("announced", self.announced is not None)
-        return next((name for name, given in others if given), "") if self.in_place else ""
+        return next((name for name, given in others if given), "") if self.in_place or self.newcomer else ""
 
 
 @dataclass(frozen=True)
