@@ -31,11 +31,14 @@ lint: $(DEV)
 test: lint
 	$(BIN)/pytest -n 2 --dist worksteal -m "not full" $(ARGS)
 
-# The campaigns are long enough to pay for optimised simulators of the two SMs that most of them run.
+# The campaigns are long enough to pay for optimised simulators of the two SMs that most of them run. PART=1/4 runs every
+# fourth test: what takes hours goes to several machines, or one after the other.
+PARTS = $(subst /, ,$(PART))
 test-full: lint
 	$(BIN)/caesura build --preset gtx480 --optimise
 	$(BIN)/caesura build --geometry tests/support/campaign.toml --optimise
-	$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal $(if $(PART),--splitting-algorithm least_duration --group $(word 1,$(PARTS)) \
+		--splits $(word 2,$(PARTS))) $(ARGS)
 
 # What every kernel does in every cycle, recorded anew; the commit says which rows moved and why (docs/verification.md).
 record: $(DEV)
