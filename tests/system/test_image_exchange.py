@@ -2,8 +2,9 @@
 
 import pytest
 
+from caesura.hw.arch import context
 from caesura.hw.arch.commands import KernelState
-from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.context import CCB_ENTRY, Mechanism
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import preset
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
@@ -18,17 +19,17 @@ TRANSPORTS = {"golden": GoldenTransport, "rtl": RtlTransport}
 
 
 def loaded(name, program):
-    """Return a bench with the program loaded, and the address of its output."""
+    """Return a bench with the program loaded, and the addresses of its output and its CCB."""
     bench = Bench(TRANSPORTS[name](TINY, memory_bytes=MEMORY))
     bench.transport.write_memory(0, bytes(MEMORY))
     output, inputs = bench.allocate(program.output_bytes), bench.store(program.inputs)
-    bench.load(0, program.image, program.grid, program.block, argument_words(program.image, output, inputs))
-    return bench, output
+    placed = bench.load(0, program.image, program.grid, program.block, argument_words(program.image, output, inputs))
+    return bench, output, placed.ccb_base
 
 
 def started(name, program):
     """Return a bench with the program started, and the address of its output."""
-    bench, output = loaded(name, program)
+    bench, output, _ = loaded(name, program)
     bench.start(0)
     return bench, output
 
@@ -73,6 +74,24 @@ def test_what_was_evicted_completes_an_image_on_both(giver, taker, mechanism):
     hand_over(giver, taker, mechanism, 8, [0.4], in_place=True)
 
 
+@pytest.mark.parametrize("taker", TRANSPORTS)
+@pytest.mark.parametrize("field", CCB_ENTRY.members)
+def test_what_completes_an_image_is_judged_when_its_kernel_is_taken_over(taker, field):
+    """One bit of each field of its entry is enough, and does no harm once it is put back."""
+    program = random_program(TINY, 8, tbs=2, registers=16, statements=24, exits=False)
+    source, _ = stopped_at("golden", program, 0.4, Mechanism.LIVE, in_place=True)
+    target, _, ccb_base = loaded(taker, program)
+    memory = bytearray(source.transport.read_memory(0, MEMORY))
+    second = context.entry_address(ccb_base, TINY.tb_slots)
+    at = second + CCB_ENTRY[field].offset // 8
+    memory[at] ^= 1 << CCB_ENTRY[field].offset % 8
+    target.transport.write_memory(0, bytes(memory))
+    assert target.adopt(0) is CommandError.BAD_IMAGE
+    memory[at] ^= 1 << CCB_ENTRY[field].offset % 8
+    target.transport.write_memory(0, bytes(memory))
+    assert target.adopt(0) is CommandError.NONE
+
+
 def hand_over(giver, taker, mechanism, seed, parts, patience=UNLIMITED_PATIENCE, in_place=False):
     """Save on one machine, take over and resume on the other, and compare what comes out."""
     program = random_program(TINY, seed, tbs=2, registers=16, statements=24, exits=False)
@@ -81,7 +100,7 @@ def hand_over(giver, taker, mechanism, seed, parts, patience=UNLIMITED_PATIENCE,
     expected = bench.transport.read_memory(output, program.output_bytes)
     for part in parts:
         source, _ = stopped_at(giver, program, part, mechanism, patience, in_place)
-        target, output = loaded(taker, program)
+        target, output, _ = loaded(taker, program)
         target.transport.write_memory(0, source.transport.read_memory(0, MEMORY))
         assert target.adopt(0) is CommandError.NONE
         target.resume(0, scramble=True)

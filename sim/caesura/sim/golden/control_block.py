@@ -32,8 +32,9 @@ def read_saved(sm: Sm, kernel: Kernel, index: int, side: int) -> dict[str, int]:
     return _read(sm, kernel, place(sm, index, side))
 
 
-def read_base(sm: Sm, kernel: Kernel, index: int, entry: dict[str, int], side: int) -> dict[str, int]:
-    """Return the fields of the entry that a saved one, `entry` on `side`, is an increment of.
+def read_base(sm: Sm, kernel: Kernel, index: int, entry: dict[str, int], side: int, expected: int) -> dict[str, int]:
+    """Return the fields of the entry that a saved one, `entry` on `side`, is an increment of; `expected` is its
+    checksum, as it is remembered.
 
     Raises
     ------
@@ -41,7 +42,7 @@ def read_base(sm: Sm, kernel: Kernel, index: int, entry: dict[str, int], side: i
         If it cannot be an entry of this kernel, or is not the one that was meant.
     """
     base = _read(sm, kernel, place(sm, index, side ^ 1), base=True)
-    if base["crc"] != entry["base_crc"] or base["crc"] != kernel.bases[index].crc or SavedEntry.of(base, side).partial:
+    if base["crc"] != entry["base_crc"] or base["crc"] != expected or SavedEntry.of(base, side).partial:
         raise BadImage("it is not the base of the increment")
     return base
 
@@ -114,7 +115,7 @@ def read_record(sm: Sm, kernel: Kernel) -> tuple[dict[str, int], dict[int, Saved
     Raises
     ------
     BadImage
-        If the record or one of the entries is not believed.
+        If the record or one of the entries is not believed, or is half of an image and the other half not there.
     """
     address = _record(sm, kernel) // 4
     words = sm.views[2][address:address + _RECORD_WORDS]
@@ -132,8 +133,11 @@ def read_record(sm: Sm, kernel: Kernel) -> tuple[dict[str, int], dict[int, Saved
             side = record["sides"] >> index & 1
             entry = read_saved(sm, kernel, index, side)
             saved[index] = SavedEntry.of(entry, side)
-            if entry["incremental"]:
+            if saved[index].incremental:
                 bases[index] = Base(side ^ 1, entry["base_crc"])
+                read_base(sm, kernel, index, entry, side, entry["base_crc"])
+            elif saved[index].stayed:
+                read_completion(sm, kernel, index, entry, side)
     if _generations(sm, saved) != record["generations"]:
         raise BadImage("the entries are not those that the record was written with")
     return record, saved, bases

@@ -58,7 +58,7 @@ def read_entries(sm: Sm, kernel: Kernel, index: int) -> list[dict[str, int]]:
     if SavedEntry.of(entry, saved.side) != saved:
         raise BadImage(f"{SavedEntry.of(entry, saved.side)}, not {saved}")
     if saved.incremental:
-        return [entry, read_base(sm, kernel, index, entry, saved.side)]
+        return [entry, read_base(sm, kernel, index, entry, saved.side, kernel.bases[index].crc)]
     if saved.stayed and sm.staying_of(kernel, index) is None:
         return [entry, read_completion(sm, kernel, index, entry, saved.side)]
     return [entry]
