@@ -3,10 +3,8 @@ over and ends it with the right bits, or refuses it; never anything between."""
 
 import random
 
-import numpy as np
 import pytest
 
-from caesura.hw.arch import context
 from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.faults import CommandError
@@ -14,78 +12,11 @@ from caesura.hw.arch.geometry import preset
 from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.memory import ErrorRange
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.testing.launch import Bench
-from support.hw.stir import WORDS, StirArrays, image
 from support.sim.adoption import record, write_record
+from support.sim.kept_memory import FINISHED, IDLE, PREEMPTED, Scene
 
 GEOMETRIES = [pytest.param("tiny", id="tiny"), *(pytest.param(name, id=name, marks=pytest.mark.full)
                                                  for name in ("ecp5", "gtx480"))]
-ROUNDS = 3
-LIMIT = 400_000
-PREEMPTED, FINISHED, IDLE = KernelState.PREEMPTED, KernelState.FINISHED, KernelState.IDLE
-
-
-class Scene:
-    """A kernel that is loaded, on a machine of which only memory is kept when power is lost."""
-
-    def __init__(self, transport):
-        self.transport, self.g = transport, transport.geometry
-        g, self.bench = self.g, Bench(transport)
-        code, warps = image(min(16, g.regs_per_thread)), 2
-        blocks = 2 * min(g.tb_slots, g.warps // warps) + 1
-        self.arrays = StirArrays(self.bench, code, blocks * warps * g.warp_size,
-                                 np.random.default_rng(5).integers(0, 1 << 32, WORDS, np.uint32), ROUNDS)
-        self.loaded = self.bench.load(0, code, (blocks,), (warps * g.warp_size,), self.arrays.arguments)
-        self.record = context.record_address(g, self.loaded.ccb_base)
-        self.ccb_bytes = context.ccb_bytes(g, self.loaded.area_bytes)
-        self.beginning = transport.snapshot()
-
-    @property
-    def state(self):
-        return KernelState(self.bench.peek("kernel[0].state")["state"])
-
-    @property
-    def error(self):
-        return CommandError(self.bench.peek("kernel[0].state")["error"])
-
-    def until(self, *states):
-        """Let time pass until the kernel is in one of these states."""
-        passed = 0
-        while self.state not in states:
-            assert passed < LIMIT, self.state
-            passed += self.transport.advance(20)
-
-    def start(self, cycles):
-        self.transport.restore(self.beginning)
-        self.bench.command(Command.START, 0)
-        self.transport.advance(cycles)
-
-    def preempted(self, cycles, mechanism=Mechanism.LIVE_CP):
-        """Run for so long, and preempt."""
-        self.start(cycles)
-        self.bench.command(Command.PREEMPT, 0, mechanism)
-        self.until(PREEMPTED, FINISHED)
-
-    def memory(self):
-        return self.transport.read_memory(0, self.transport.memory_bytes)
-
-    def ccb(self):
-        return self.transport.read_memory(self.loaded.ccb_base, self.ccb_bytes)
-
-    def take_over(self, memory):
-        """Return how a machine that has just been reset takes the kernel over from memory."""
-        self.transport.restore(self.beginning)
-        self.transport.write_memory(0, memory)
-        self.bench.command(Command.ADOPT, 0)
-        self.until(PREEMPTED, IDLE)
-        assert (self.state is PREEMPTED) == (self.error is CommandError.NONE)
-        return self.error
-
-    def ends_well(self):
-        """Resume to the end; the arrays hold the right bits."""
-        self.bench.command(Command.RESUME, 0)
-        self.until(FINISHED)
-        self.arrays.check()
 
 
 @pytest.fixture(scope="module", params=GEOMETRIES)
@@ -93,19 +24,10 @@ def scene(request):
     return Scene(RtlTransport(preset(request.param), memory_bytes=1 << 19))
 
 
-def moments(scene, count):
-    """Return cycles at which the kernel runs, the first with nothing launched."""
-    scene.start(0)
-    whole = 0
-    while scene.state is not FINISHED:
-        whole += scene.transport.advance(100)
-    return [0, 15, *(whole * k // (count - 1) for k in range(1, count - 1))]
-
-
 @pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
 def test_a_kernel_goes_on_from_memory_alone_wherever_it_was_preempted(scene, mechanism):
     launched = set()
-    for cycles in moments(scene, 8):
+    for cycles in scene.moments(8):
         scene.preempted(cycles, mechanism)
         memory = scene.memory()
         launched.add(record(scene.transport, scene.loaded)["launched"])
@@ -117,7 +39,7 @@ def test_a_kernel_goes_on_from_memory_alone_wherever_it_was_preempted(scene, mec
 
 def test_power_lost_at_any_cycle_of_a_save_and_a_resume(scene):
     """Each image of the context that ever stands in memory is taken over; only few are whole."""
-    for cycles in moments(scene, 4)[1:]:
+    for cycles in scene.moments(4)[1:]:
         scene.start(cycles)
         images, ends = [], []
         seen = None
@@ -171,7 +93,7 @@ def lying(scene, memory, **lie):
 
 
 def test_one_bit_of_the_record_is_enough(scene):
-    scene.preempted(moments(scene, 3)[-1])
+    scene.preempted(scene.moments(3)[-1])
     memory = scene.memory()
     assert scene.take_over(memory) is CommandError.NONE
     for bit in range(512):
@@ -189,7 +111,7 @@ HOSTILE = {"launched": (0, 1, 4, 0xFFFF_FFFF), "completed": (0, 1, 0xFFFF_FFFF),
 
 def test_a_record_that_lies_harms_its_own_kernel_only(scene):
     """With checksums that are right: it is refused, or the kernel computes wrongly, in its own memory."""
-    scene.preempted(moments(scene, 3)[-1])
+    scene.preempted(scene.moments(3)[-1])
     memory, rng = scene.memory(), random.Random(3)
     lies = [{name: value} for name, values in HOSTILE.items() for value in values]
     for _ in range(40):
@@ -216,7 +138,7 @@ def test_a_record_that_lies_harms_its_own_kernel_only(scene):
 
 @pytest.mark.parametrize("what", ["record", "entry"])
 def test_what_cannot_be_read_is_a_bus_error(scene, what):
-    scene.preempted(moments(scene, 3)[-1])
+    scene.preempted(scene.moments(3)[-1])
     memory = scene.memory()
     at = scene.record if what == "record" else scene.loaded.ccb_base
     scene.transport.restore(scene.beginning)
@@ -248,7 +170,7 @@ def test_a_record_that_cannot_be_written_is_a_bus_error_and_nothing_is_lost(scen
 
 
 def test_an_adoption_is_killed_at_any_cycle(scene):
-    scene.preempted(moments(scene, 3)[-1])
+    scene.preempted(scene.moments(3)[-1])
     memory = scene.memory()
     for cycles in range(0, 200, 7):
         scene.transport.restore(scene.beginning)
@@ -269,7 +191,7 @@ def test_golden_model_and_rtl_write_and_believe_the_same_records():
     for number in (0, -1):
         memories = []
         for machine in machines:
-            machine.preempted(moments(machine, 4)[number])
+            machine.preempted(machine.moments(4)[number])
             memories.append(machine.memory())
         for memory in memories:
             for machine in machines:

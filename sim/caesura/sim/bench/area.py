@@ -78,6 +78,7 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     from caesura.hw.core.units.sfu import SpecialFunctionUnit
     from caesura.hw.device.command_processor import CommandProcessor
     from caesura.hw.device.kernel_slot import KernelSlot
+    from caesura.hw.dispatch.room_planner import RoomPlanner
     from caesura.hw.dispatch.tb_profile import TbProfile
     from caesura.hw.memory.guaranteed_share import GuaranteedShare
     from caesura.hw.preempt.compress.compressor import Compressor
@@ -86,6 +87,8 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
     from caesura.hw.preempt.compress.register_encoder import RegisterEncoder
     from caesura.hw.preempt.compress.tb_compressor import TbCompressor, TbDecompressor
     from caesura.hw.preempt.engine import PreemptEngine
+    from caesura.hw.preempt.in_place.staying_masks import StayingMasks
+    from caesura.hw.preempt.in_place.staying_table import StayingTable
     from caesura.hw.preempt.restore.entry_buffer import EntryBuffer
     from caesura.hw.preempt.restore.expander import expanded_tag
     from caesura.hw.preempt.restore.record_reader import RecordReader
@@ -105,6 +108,8 @@ def units() -> dict[str, Callable[[Geometry], wiring.Component]]:
             "preemption engine": PreemptEngine,
             "without TB level": lambda g: PreemptEngine(g.replace(tb_compressor=False)),
             "without checkpoints": lambda g: PreemptEngine(g.replace(checkpoints=False, in_place=False)),
+            "with in place": lambda g: PreemptEngine(g.replace(checkpoints=True, in_place=True)),
+            "room planner": RoomPlanner, "staying table": StayingTable, "staying masks": StayingMasks,
             "sealer": Sealer, "stream checker": StreamChecker,
             "entry buffer": EntryBuffer, "record writer": KernelRecordWriter, "record reader": RecordReader,
             "commands": CommandProcessor,

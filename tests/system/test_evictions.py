@@ -1,0 +1,122 @@
+"""What stayed on the SM is evicted while memory fails, power is lost or the kernel is killed, at any cycle: nothing is
+lost, and an image is whole or refused."""
+
+import pytest
+
+from caesura.hw.arch.commands import Command, KernelState
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.faults import CommandError
+from caesura.hw.arch.geometry import preset
+from caesura.sim.memory import ErrorRange
+from caesura.sim.rtl.transport import RtlTransport
+from support.selection import quick
+from support.sim.kept_memory import FINISHED, IDLE, PREEMPTED, Scene
+
+GEOMETRIES = [pytest.param("tiny", id="tiny"), pytest.param("gtx480", id="gtx480", marks=pytest.mark.full)]
+MECHANISMS = [Mechanism.OCCUPIED, Mechanism.LIVE, Mechanism.LIVE_CP, Mechanism.LIVE_TB]
+STEPS = quick([7], [23])
+
+
+@pytest.fixture(scope="module", params=GEOMETRIES)
+def scene(request):
+    return Scene(RtlTransport(preset(request.param), memory_bytes=1 << 19))
+
+
+def settled(scene):
+    """Let time pass until no command is under way; return the cycles."""
+    passed = 0
+    while scene.bench.peek("status")["busy"] or scene.state is KernelState.PREEMPTING:
+        passed += scene.transport.advance(1)
+    return passed
+
+
+def stayed(scene, mechanism):
+    """Preempt in place in the middle of the run; return the state of the machine, and the cycles of an eviction."""
+    scene.start(scene.moments(4)[2])
+    scene.bench.set("newcomer", kernel=0, tbs=0)
+    scene.bench.command(Command.PREEMPT, 0, mechanism, in_place=True)
+    scene.until(PREEMPTED)
+    assert scene.bench.get("kernel[0].registers_stay")
+    state = scene.transport.snapshot()
+    took = evict(scene, mechanism)
+    assert not stays(scene) and scene.error is CommandError.NONE
+    return state, took
+
+
+def evict(scene, mechanism):
+    """Preempt what has been preempted in place already; return the cycles."""
+    scene.bench.command(Command.PREEMPT, 0, mechanism)
+    return settled(scene)
+
+
+def stays(scene):
+    return scene.bench.get("kernel[0].registers_stay") | scene.bench.get("kernel[0].lines_stay")
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
+@pytest.mark.parametrize("length", [9, 120])
+def test_memory_fails_for_a_while_at_any_cycle_of_an_eviction(scene, mechanism, length, step):
+    """What is refused stays; the next eviction completes it, or a resume brings it back from where it is."""
+    state, took = stayed(scene, mechanism)
+    failed = 0
+    for number, moment in enumerate(range(0, took, step)):
+        scene.transport.restore(state)
+        scene.bench.command(Command.PREEMPT, 0, mechanism)
+        scene.transport.advance(moment)
+        scene.transport.add_error_range(ErrorRange(scene.loaded.ccb_base, scene.loaded.ccb_base + scene.ccb_bytes,
+                                                   reads=number % 2 == 0))
+        scene.transport.advance(length)
+        scene.transport.clear_error_ranges()
+        settled(scene)
+        error = scene.error
+        assert error in (CommandError.NONE, CommandError.BUS_ERROR) and scene.state is PREEMPTED
+        failed += error is CommandError.BUS_ERROR
+        if number % 3 == 0:
+            scene.ends_well()
+            continue
+        if error is CommandError.BUS_ERROR:
+            evict(scene, mechanism)
+        assert not stays(scene) and scene.error is CommandError.NONE
+        assert scene.take_over(scene.memory()) is CommandError.NONE
+        scene.ends_well()
+    assert failed > took // step // 4
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
+def test_power_lost_at_any_cycle_of_an_eviction(scene, mechanism):
+    """Each state of the context in memory is taken over; it is whole once all that stayed is there, not before."""
+    state, _ = stayed(scene, mechanism)
+    scene.transport.restore(state)
+    images, seen = [scene.memory()], scene.ccb()
+    scene.bench.command(Command.PREEMPT, 0, mechanism)
+    while scene.bench.peek("status")["busy"] or scene.state is KernelState.PREEMPTING:
+        scene.transport.advance(1)
+        if (now := scene.ccb()) != seen:
+            seen = now
+            images.append(scene.memory())
+    ends = []
+    for memory in images[:1] + images[1:-20:9] + images[-20:]:
+        ends.append(scene.take_over(memory))
+        if ends[-1] is CommandError.NONE:
+            scene.ends_well()
+    assert set(ends) == {CommandError.NONE, CommandError.BAD_IMAGE}
+    assert ends == sorted(ends, reverse=ends[0] > ends[-1]) and ends[-1] is CommandError.NONE
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_kernel_is_killed_at_any_cycle_of_its_eviction(scene, step):
+    """Nothing of it stays, and the same machine takes it over from an image that was whole."""
+    state, took = stayed(scene, Mechanism.LIVE_CP)
+    whole = scene.memory()
+    for moment in range(0, took + step, step):
+        scene.transport.restore(state)
+        scene.bench.command(Command.PREEMPT, 0, Mechanism.LIVE_CP)
+        scene.transport.advance(moment)
+        scene.bench.command(Command.KILL, 0)
+        scene.until(IDLE, FINISHED)
+        assert not stays(scene) and not scene.bench.peek("status")["resident"]
+        scene.transport.write_memory(0, whole)
+        scene.bench.command(Command.ADOPT, 0)
+        scene.until(PREEMPTED)
+        scene.ends_well()
