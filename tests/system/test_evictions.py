@@ -14,7 +14,7 @@ from support.sim.kept_memory import FINISHED, IDLE, PREEMPTED, Scene
 
 GEOMETRIES = [pytest.param("tiny", id="tiny"), pytest.param("gtx480", id="gtx480", marks=pytest.mark.full)]
 MECHANISMS = [Mechanism.OCCUPIED, Mechanism.LIVE, Mechanism.LIVE_CP, Mechanism.LIVE_TB]
-STEPS = quick([7], [23])
+STEPS = quick([7, 23], [23])
 
 
 @pytest.fixture(scope="module", params=GEOMETRIES)
