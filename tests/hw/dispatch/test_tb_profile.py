@@ -9,7 +9,7 @@ from caesura.hw.dispatch.tb_profile import MOST, TbProfile
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/dispatch")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/dispatch", "sim/events")
 
 G = preset("tiny").replace(tb_slots=4, warps=8)
 WARPS = {t: 0b11 << 2 * t for t in range(G.tb_slots)}

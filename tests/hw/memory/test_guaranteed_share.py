@@ -18,7 +18,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw")
+pytestmark = pytest.mark.depends_on("hw", "sim/events")
 
 TINY = preset("tiny")
 BUSES = {width: with_bus(width)

@@ -10,7 +10,7 @@ from support.hw.simulation import Simulator, component
 from support.hw.stream_bench import value
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "hw/memory")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "hw/memory", "sim/events")
 
 ROWS = 16
 

@@ -15,7 +15,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import get, simulate, steady, value
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "hw/memory")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "hw/lib", "hw/memory", "sim/events")
 
 GEOMETRIES = {"8 lanes": preset("tiny"), "16 lanes": preset("tiny").replace(warp_size=16, lanes=4, bus_bytes=16),
               "bus of 4": preset("tiny").replace(lanes=4, bus_bytes=4, bytes_per_cycle=4, load_queue=2),

@@ -10,7 +10,7 @@ from caesura.sim.testing.ptx.lanes import match, shuffle
 from support.hw.simulation import Simulator, component
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "sim/testing/ptx")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/core", "hw/interfaces", "sim/testing/ptx", "sim/events")
 
 SHUFFLES = [op for op in ExchangeOp if op is not ExchangeOp.MATCH]
 CODES = {opcode.function: opcode.code & 127 for opcode in OPCODES if isinstance(opcode.function, ExchangeOp)}

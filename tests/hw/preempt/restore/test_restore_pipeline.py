@@ -22,7 +22,7 @@ from support.hw.stacks import random_stack
 from support.hw.stream_bench import get, put, simulate, steady, value
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt", "sim/events")
 
 GEOMETRIES = {"8x8": preset("tiny"), "16x4": preset("tiny").replace(
     warps=6, tb_slots=3, warp_size=16, lanes=4, regs_per_thread=60, registers=512, shared_bytes=128 * 50),

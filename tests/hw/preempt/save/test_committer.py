@@ -13,7 +13,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import put, simulate, steady
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt", "sim/events")
 
 TINY = preset("tiny")
 GEOMETRIES = {"bus of 4": TINY.replace(bus_bytes=4, bytes_per_cycle=4), "bus of 8": TINY,

@@ -12,7 +12,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import get, memory_port, put_all, simulate, steady, value
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt", "sim/events")
 
 TINY = preset("tiny")
 GEOMETRIES = {"four rows a line": TINY, "one": with_bus(128)}

@@ -12,7 +12,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import get, put_all, simulate, steady, value
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt", "sim/events")
 
 TINY = preset("tiny")
 GEOMETRIES = {"8x8": TINY, "8x4": TINY.replace(lanes=4), "16x16": TINY.replace(warp_size=16, lanes=16),

@@ -22,7 +22,7 @@ from support.hw.stacks import random_stack
 from support.hw.stream_bench import get, put, simulate, steady, value
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt", "sim/events")
 
 TINY = preset("tiny").replace(shared_bytes=128 * 12)
 GEOMETRIES = {"bus of 8": TINY, "bus of 16": preset("tiny").replace(

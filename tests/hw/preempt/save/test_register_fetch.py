@@ -10,7 +10,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import get, memory_port, put_all, simulate, steady, value
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/memory", "hw/preempt", "sim/events")
 
 TINY = preset("tiny")
 GEOMETRIES = {"8x8": TINY, "32x8": TINY.replace(warp_size=32)}
