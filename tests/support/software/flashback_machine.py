@@ -65,16 +65,18 @@ REVERSED: dict[tuple[str, int], Callable] = {
 def recovered(op: Operation) -> Register | None:
     """Return the register that reverting an operation recovers."""
     places = [k for k, source in enumerate(op.sources) if op.defs == (source,)]
-    return op.defs[0] if len(places) == 1 and (op.name, places[0]) in REVERSED else None
+    reversible = len(places) == 1 and (op.name, places[0]) in REVERSED and op.guard not in op.defs
+    return op.defs[0] if reversible else None
 
 
 def described(op: Operation) -> Instruction:
     """Return what the analysis is told of an operation."""
-    uses = tuple(dict.fromkeys(s for s in (*op.sources, op.guard) if isinstance(s, Register)))
+    sources = op.sources[:1] if op.name == "low" else op.sources  # the other one is what `partial` stands for
+    uses = tuple(dict.fromkeys(s for s in sources if isinstance(s, Register)))
     effect, region = {"constant": (Effect.COMPUTE, ""), "load": (Effect.READ, "data"), "store": (Effect.WRITE, "data"),
                       "atomic": (Effect.WRITE, ""), "clock": (Effect.FIXED, ""), "barrier": (Effect.LIMIT, "")
                       }.get(op.name, (Effect.COMPUTE, ""))
-    return Instruction(op.name, op.defs, uses, op.guard is not None, op.name == "low", effect, region,
+    return Instruction(op.name, op.defs, uses, op.guard, op.name == "low", effect, region,
                        recovered(op), origin=op)
 
 
@@ -134,6 +136,7 @@ class Warp:
         """Return the lanes that execute an operation."""
         return self.mask if op.guard is None else self.mask & (self.values[op.guard] ^ op.negated)
 
+    @np.errstate(over="ignore")
     def execute(self, op: Operation) -> None:
         """Execute an operation."""
         lanes = self.lanes(op)
@@ -163,6 +166,7 @@ class Warp:
         else:
             self.write(op.defs[0], OPERATIONS[op.name](*sources), lanes)
 
+    @np.errstate(over="ignore")
     def revert(self, op: Operation) -> None:
         """Undo an operation."""
         (reg,) = op.defs
@@ -210,29 +214,29 @@ class Runner:
     copies: dict[int, list[tuple[Register, Register]]] = field(default_factory=dict)
 
     def run(self, warp: Warp, rng: np.random.Generator | None = None, stop: int = -1, share: float = 0.0) -> str:
-        """Run to the end; stop, scramble and resume before dynamic instruction `stop`, and before others with
+        """Run to the end; stop, scramble and resume at place `stop` (instructions and ends of rounds count), and at others with
         probability `share`. Return what a resume left wrong, if anything."""
-        count = len(self.program.operations)
-        for step in range(count * self.program.rounds):
-            at = step % count
-            if step == stop or share and rng.random() < share:
+        for step, at in enumerate([*range(len(self.routines))] * self.program.rounds):
+            if step == stop or share and rng is not None and rng.random() < share:
                 wrong = self.interrupt(warp, at, rng)
                 if wrong:
                     return wrong
-            for source, place in self.copies.get(at, ()):
-                warp.values[place] = np.copy(warp.values[source])
-            warp.execute(self.program.operations[at])
+            if at < len(self.program.operations):
+                for source, place in self.copies.get(at, ()):
+                    warp.values[place] = np.copy(warp.values[source])
+                warp.execute(self.program.operations[at])
         return ""
 
-    def interrupt(self, warp: Warp, at: int, rng: np.random.Generator) -> str:
+    def interrupt(self, warp: Warp, at: int, rng: np.random.Generator | None) -> str:
         """Stop a warp before instruction `at` and bring it back."""
+        assert rng is not None
         before = warp.copy()
         slots: dict = {}
         warp.routine(self.routines[at].preemption, self.block, slots)
         warp.scramble(rng)
         warp.routine(self.routines[at].resume, self.block, slots)
         warp.time = before.time
-        for reg in sorted(self.program.block.live[at]):
+        for reg in sorted(self.program.block.live[at], key=str):
             lanes = ... if reg.kind is SCALAR else slice(None) if reg in self.program.elsewhere else warp.mask
             if not np.array_equal(np.asarray(warp.values[reg])[lanes], np.asarray(before.values[reg])[lanes]):
                 return f"{reg} before {at}"

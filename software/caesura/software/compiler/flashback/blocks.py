@@ -77,9 +77,9 @@ class Instruction:
     defs : tuple of Register
         What it writes, each once.
     uses : tuple of Register
-        Its sources and its guard.
-    guarded : bool
-        Only lanes whose guard holds write.
+        Its sources.
+    guard : Register or None
+        Only lanes in which it holds (or does not) write.
     partial : bool
         It leaves part of what it writes as it was, besides.
     effect : Effect
@@ -97,7 +97,7 @@ class Instruction:
     opcode: str
     defs: tuple[Register, ...] = ()
     uses: tuple[Register, ...] = ()
-    guarded: bool = False
+    guard: Register | None = None
     partial: bool = False
     effect: Effect = Effect.COMPUTE
     region: str = ""
@@ -110,10 +110,16 @@ class Instruction:
             raise FlashbackError(f"{self.opcode} writes a register twice: {', '.join(map(str, self.defs))}")
         if self.recovers is not None and (self.defs != (self.recovers,) or self.recovers not in self.uses):
             raise FlashbackError(f"{self.opcode} cannot recover {self.recovers}: it is not its one result and a source")
+        if self.recovers is not None and self.recovers == self.guard:
+            raise FlashbackError(f"{self.opcode} cannot recover its guard {self.guard}")
         if self.recovers is not None and self.effect is not Effect.COMPUTE:
             raise FlashbackError(f"{self.opcode} cannot be reverted: it does more than compute")
         if self.cycles < 1:
             raise FlashbackError(f"{self.opcode} takes at least one cycle, not {self.cycles}")
+
+    def sources(self) -> tuple[Register, ...]:
+        """Return its sources and its guard."""
+        return self.uses if self.guard is None else (*self.uses, self.guard)
 
 
 Value = int
@@ -182,9 +188,9 @@ class Block:
 
     def operand_registers(self, instruction: Instruction) -> tuple[Register, ...]:
         """Return what an instruction reads (module, first list), each register once."""
-        keeps = instruction.guarded or instruction.partial
+        keeps = instruction.guard is not None or instruction.partial
         old = [reg for reg in instruction.defs if keeps or reg in self.elsewhere]
-        return tuple(dict.fromkeys((*instruction.uses, *old)))
+        return tuple(dict.fromkeys((*instruction.sources(), *old)))
 
     def _value(self, now: dict[Register, Value], reg: Register) -> Value:
         """Return what a register holds; if nothing in the block has written it, what it held at the start."""
@@ -259,7 +265,7 @@ def liveness_of(instructions: Sequence[Instruction], after: frozenset[Register],
     live = after | elsewhere
     found = [live]
     for instruction in reversed(instructions):
-        killed = () if instruction.guarded or instruction.partial else instruction.defs
-        live = (live - frozenset(killed)) | frozenset(instruction.uses) | elsewhere
+        killed = () if instruction.guard is not None or instruction.partial else instruction.defs
+        live = (live - frozenset(killed)) | frozenset(instruction.sources()) | elsewhere
         found.append(live)
     return tuple(reversed(found))
