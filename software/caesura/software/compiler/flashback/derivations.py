@@ -73,8 +73,8 @@ class Walk:
         Instructions reverted before the save.
     size : int
         Bytes that are saved.
-    missing : dict of Value to list of (int, How)
-        What waits for a value.
+    missing : dict of Value to list of int
+        What waits for a value: n to execute instruction n again, ~n to revert it.
     """
 
     def __init__(self, block: Block, at: int, mode: Mode, sizes: list[int], backups: tuple[Value, ...] = ()):
@@ -84,90 +84,96 @@ class Walk:
         self.needed: set[Value] = {*held, *backups}
         self.size = sum(sizes[value] for value in held) + sum(sizes[value] for value in backups)
         self.reverted: set[int] = set()
-        self.missing: dict[Value, list[tuple[int, How]]] = {}
+        self.missing: dict[Value, list[int]] = {}
         self._in_registers = set(held)
         self._held = frozenset(held)
         self._fixed: set[Value] = set(backups)
-        self._pending: list[tuple[int, How]] = []
-        self._tried: set[tuple[int, How]] = set()
+        self._pending: list[int] = []
+        self._tried: set[int] = set()
         self._first = at
 
     def step(self, index: int) -> bool:
         """Let instruction `index`, the one before those so far, take part; return whether anything is saved otherwise
         than before."""
         block, self._first = self._block, index
-        before = self.size, len(self.needed)
+        size, count = self.size, len(self.needed)
         if self._mode.at_preemption and block.instructions[index].recovers is not None:
             self._recover(index)
-        if any(value in self.how or value in self.missing for value in block.results[index]):
-            self._try(index, How.EXECUTE)
-        return (self.size, len(self.needed)) != before
+        if self._at <= block.hazard[index]:
+            for value in block.results[index]:
+                if value in self.how or value in self.missing:
+                    self._pending.append(index)
+                    self._look()
+                    break
+        return self.size != size or len(self.needed) != count
 
     def _recover(self, index: int) -> None:
         """Note the value that reverting an instruction before the save recovers, if it can be."""
         block = self._block
         (result,), (old,) = block.results[index], block.replaced[index]
         here = self._in_registers
-        if result in here and all(value in here for value in block.others[index]):
+        if result in here and here.issuperset(block.others[index]):
             here.add(old)
             if old not in self.how:
                 self._obtained(old, How.LOAD)
-                self._look_again()
+                self._look()
 
-    def _sources(self, index: int, how: How) -> tuple[Value, ...]:
+    def _sources(self, action: int) -> tuple[Value, ...]:
+        """Return what an action reads: number n executes instruction n again, ~n reverts it."""
         block = self._block
-        return block.operands[index] if how is How.EXECUTE else (*block.results[index], *block.others[index])
+        return block.operands[action] if action >= 0 else (*block.results[~action], *block.others[~action])
 
-    def _try(self, index: int, how: How) -> None:
-        """Take an instruction if all it needs is obtainable, and what waited for its values; else let it wait."""
-        self._pending.append((index, how))
-        self._look_again()
-
-    def _look_again(self) -> None:
+    def _look(self) -> None:
+        """Take the pending actions if all they need is obtainable, and what waited for their values; else let them
+        wait."""
+        how, tried = self.how, self._tried
         while self._pending:
-            one = self._pending.pop()
-            number, way = one
-            repeatable = way is How.REVERT or self._at <= self._block.hazard[number]
-            if one in self._tried or not repeatable:
+            action = self._pending.pop()
+            if action in tried:
                 continue
-            self._tried.add(one)
-            lacking = next((v for v in self._sources(number, way) if v not in self.how), None)
-            if lacking is None:
-                self._take(number, way)
+            tried.add(action)
+            for value in self._sources(action):
+                if value not in how:
+                    self.missing.setdefault(value, []).append(action)
+                    self._pending += self._ways(value)
+                    break
             else:
-                self.missing.setdefault(lacking, []).append(one)
-                self._pending += self._ways(lacking)
+                self._take(action)
 
-    def _ways(self, value: Value) -> list[tuple[int, How]]:
-        """Return what could obtain a value that is wanted now, of the instructions already gone over."""
+    def _ways(self, value: Value) -> list[int]:
+        """Return the actions that could obtain a value that is wanted now, of instructions already gone over."""
         block, found = self._block, []
-        if block.defined[value] >= self._first:
-            found.append((block.defined[value], How.EXECUTE))
-        after = block.overwritten[value]
-        if self._mode.at_resume and after < self._at and block.instructions[after].recovers is not None \
-                and block.replaced[after] == (value,):
-            found.append((after, How.REVERT))
+        index, after = block.defined[value], block.overwritten[value]
+        if index >= self._first and self._at <= block.hazard[index]:
+            found.append(index)
+        if self._mode.at_resume and after < self._at and block.instructions[after].recovers is not None:
+            found.append(~after)
         return found
 
-    def _take(self, index: int, how: How) -> None:
-        values = self._block.results[index] if how is How.EXECUTE else self._block.replaced[index]
-        for value in values:
-            if value not in self.how:
-                self._obtained(value, how, index)
-            elif how is How.EXECUTE and self.how[value] is How.LOAD and value not in self._fixed:
-                self.how[value] = How.EXECUTE
+    def _take(self, action: int) -> None:
+        how = self.how
+        if action < 0:
+            (value,) = self._block.replaced[~action]
+            if value not in how:
+                self._obtained(value, How.REVERT, action)
+            return
+        for value in self._block.results[action]:
+            if value not in how:
+                self._obtained(value, How.EXECUTE)
+            elif how[value] is How.LOAD and value not in self._fixed:
+                how[value] = How.EXECUTE
                 if value in self.needed:
                     self.size -= self._sizes[value]
-                    self._need(self._block.operands[index])
+                    self._need(self._block.operands[action])
 
-    def _obtained(self, value: Value, how: How, index: int = 0) -> None:
+    def _obtained(self, value: Value, how: How, action: int = 0) -> None:
         """Note that a value is obtainable now, and look again at what waited for it."""
         self.how[value] = how
         if how is How.REVERT:
-            self._fix((value, *self._sources(index, how)))
-        for waiting in self.missing.pop(value, ()):
-            self._tried.discard(waiting)
-            self._pending.append(waiting)
+            self._fix((value, *self._sources(action)))
+        waiting = self.missing.pop(value, ())
+        self._tried.difference_update(waiting)
+        self._pending += waiting
 
     def _fix(self, values: tuple[Value, ...]) -> None:
         pending = list(values)
@@ -179,10 +185,10 @@ class Walk:
 
     def sources_of(self, value: Value) -> tuple[Value, ...]:
         """Return what a value is obtained from; nothing if it is loaded."""
-        how = self.how[value]
+        how, block = self.how[value], self._block
         if how is How.LOAD:
             return ()
-        return self._sources(self.instruction_of(value), how)
+        return self._sources(block.defined[value] if how is How.EXECUTE else ~block.overwritten[value])
 
     def instruction_of(self, value: Value) -> int:
         """Return the instruction that is executed again or reverted to obtain a value that is not loaded."""
