@@ -83,7 +83,7 @@ class KernelFlashback:
     objective : Objective
     window : int
     occupied_bytes : int
-        All vector registers, predicates and uniform registers that the kernel has.
+        All vector registers and predicates that the kernel has, and the uniform registers that it names.
     instructions : tuple of FlashbackFacts
     copies : tuple of (int, str, str)
         Backups that the program makes: before which address, from which uniform register, to which.
@@ -129,7 +129,6 @@ def flashback(image: KernelImage, geometry: Geometry, objective: Objective = Obj
                    for copy in made]
         facts += _facts(code, search, plans, made, objective)
         scalars.update(reg for reg in code.block.register_of if reg.kind is RegisterClass.SCALAR)
-        scalars.update(copy.place for copy in made)
     occupied = image.registers * geometry.vector_bytes + WORD_BYTES * len(scalars) + image.predicates * costs.size(
         Register(RegisterClass.PREDICATE, 0))
     return KernelFlashback(image, objective, window, occupied, tuple(facts), tuple(copies))
