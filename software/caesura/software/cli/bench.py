@@ -370,6 +370,20 @@ def bench_code(kernels, ptxas, markdown, as_json):
     _finish(module, result, markdown, None, as_json)
 
 
+@bench_group.command("ctxback", epilog=examples("caesura bench ctxback --kernel hotspot --markdown docs/ctxback.md"))
+@kernels_option
+@geometry_option()
+@markdown_option
+@json_option
+def bench_ctxback(kernels, geometry, markdown, as_json):
+    """Static context size with context flashback, of every shipped kernel, under both objectives."""
+    module = importlib.import_module("caesura.sim.bench.ctxback")
+    _check(module, None, markdown)
+    with progress_lines() as progress:
+        result = module.run(geometry, kernels, progress)
+    _finish(module, result, markdown, None, as_json)
+
+
 @bench_group.command("gpu", epilog=examples("caesura bench gpu --kernel vecadd"))
 @kernels_option
 @click.option("--size", default="small", show_default=True, type=Choice(SIZES))

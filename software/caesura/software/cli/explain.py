@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from rich.console import Console
@@ -13,15 +14,19 @@ from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import Compiled, CompileOptions, KernelImage, stored_module
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.explain import explain
+from caesura.software.compiler.flashback.costs import Objective
+from caesura.software.compiler.flashback.kernel import flashback
+from caesura.software.compiler.flashback.search import WINDOW
 from caesura.software.compiler.source import source_text
 from caesura.software.names import alternatives
 from caesura.software.report.cuda import CudaSources
 from caesura.software.report.data import as_json as facts_as_json
+from caesura.software.report.flashback import flashback_json, print_flashback
 from caesura.software.report.page import render_page
 from caesura.software.report.terminal import print_kernel
 
 from .code import kernel_option, refusals_json, report_refusals
-from .common import Command, JsonTarget, check_option, examples, json_option, progress_lines
+from .common import Choice, Command, JsonTarget, check_option, examples, json_option, progress_lines
 from .machine import geometry_option
 from .outputs import OUTPUT_OR_DASH
 
@@ -84,8 +89,25 @@ def _write_page(path: Path, page: str) -> None:
         path.write_text(page, encoding="utf-8")
 
 
+def _tell_flashback(compiled: Compiled, g: Geometry, objective: Objective, window: int, as_json: JsonTarget) -> NoReturn:
+    """Print the flashback view of the kernels, and end."""
+    with progress_lines() as progress:
+        kernels = []
+        for image in compiled.images.values():
+            progress(f"flashback points of {image.name}, {len(image.code):,} instructions")
+            kernels.append(flashback(image, g, objective, window))
+    refused = report_refusals(compiled.refusals)
+    as_json.write({"preset": g.name, "kernels": [flashback_json(found) for found in kernels],
+                   "refused": refusals_json(compiled.refusals)})
+    if not as_json.instead:
+        console = Console()
+        for found in kernels:
+            print_flashback(console, found)
+    sys.exit(refused)
+
+
 @click.command("explain", cls=Command, epilog=examples(
-    "caesura explain my.ptx", "caesura explain my.ptx --html my.html --block 16,16 --preset gtx980"))
+    "caesura explain my.ptx", "caesura explain my.ptx --flashback latency", "caesura explain my.ptx --html my.html --block 16,16 --preset gtx980"))
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @kernel_option
 @click.option("--html", type=OUTPUT_OR_DASH,
@@ -94,19 +116,29 @@ def _write_page(path: Path, page: str) -> None:
 @click.option("--interval", type=click.IntRange(4), help="Most instructions between preemption points outside loops, "
               f"of PTX  [default: {CompileOptions.interval}]")
 @geometry_option()
+@click.option("--flashback", "objective", type=Choice([objective.value for objective in Objective]),
+              help="Where each instruction falls back to, by the least bytes or the shortest preemption.")
+@click.option("--window", type=click.IntRange(0), help="Instructions that --flashback looks back at most  "
+              f"[default: {WINDOW}]")
 @check_option
 @json_option
-def explain_command(file, names, html, block, interval, geometry, check, as_json: JsonTarget):
+def explain_command(file, names, html, block, interval, geometry, objective, window, check, as_json: JsonTarget):
     """Say what each instruction of FILE (PTX, or a kernel image) costs to interrupt, and why points are where they are.
 
     For each instruction: live registers, context of a warp, and where a warp that is to be preempted stops.
     """
     if html == Path("-") and as_json.instead:
         raise click.UsageError("--html - and --json both write to standard output")
+    if window is not None and objective is None:
+        raise click.UsageError("--window is for --flashback")
+    if html and objective:
+        raise click.UsageError("--flashback is text or --json, not yet a page: leave out --html")
     g, names = geometry, tuple(dict.fromkeys(names))
     compiled, source = _images(file, names, g.regs_per_thread, interval, check)
     for image in compiled.images.values():
         _check_block(image, block, g)
+    if objective is not None:
+        _tell_flashback(compiled, g, Objective(objective), WINDOW if window is None else window, as_json)
     kernels = []
     with progress_lines() as progress:
         for image in compiled.images.values():

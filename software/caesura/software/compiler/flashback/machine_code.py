@@ -1,0 +1,119 @@
+"""The basic blocks of a kernel image as context flashback sees them.
+
+* A register is live by lane, and what lanes need that wait elsewhere counts (`preemption.extended_liveness`).
+* Constants, parameters and special registers but ``%clock`` and ``%smid`` are read again at will.
+* Local memory is the thread's own: it is read again unless a store to it came between.
+* Global and shared memory are read again only if the kernel never writes the space: machine code does not say which
+  loads are volatile, so another thread may have written what one has read.
+* What depends on which lanes there are (votes, shuffles, matches) is not done again after a guarded ``exit``.
+* Barriers, fences and calls are limits: no flashback crosses a call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.operations import Space, Special
+
+from ..image.kernel_image import KernelImage
+from ..image.lift import Lifted, lift
+from ..ir.kernel import Call, Kernel, Op, Reg
+from ..ir.spec import BY_NAME, is_atomic, is_convergent, is_memory, is_pure
+from ..preemption.extended_liveness import body_liveness
+from .blocks import Block, Effect, Instruction, Register, RegisterClass
+from .reversing import reverting
+
+__all__ = ["CodeBlock", "code_blocks", "register"]
+
+_CLASSES = {"R": RegisterClass.VECTOR, "P": RegisterClass.PREDICATE, "U": RegisterClass.SCALAR}
+_NOTHING = ("nop", "pp", "pp.div", "trap")
+_LANES = "lanes"
+
+
+@dataclass(frozen=True)
+class CodeBlock:
+    """A basic block of an image.
+
+    Attributes
+    ----------
+    start : int
+        Its address.
+    words : int
+        Its instruction words; the last may be a branch or an ``exit`` that is not among the instructions of `block`.
+    block : Block
+    """
+
+    start: int
+    words: int
+    block: Block
+
+
+def register(reg: Reg) -> Register:
+    """Return a register of the IR (stage ``machine``) as flashback names it."""
+    return Register(_CLASSES[reg.kind], reg.index)
+
+
+def code_blocks(image: KernelImage, geometry: Geometry, diverged: bool = True) -> list[CodeBlock]:
+    """Return the blocks of an image, those of its routines included, by address.
+
+    Parameters
+    ----------
+    image : KernelImage
+    geometry : Geometry
+    diverged : bool
+        Lanes may wait elsewhere; if not, the plans hold for warps all of whose lanes are active.
+    """
+    lifted = lift(image)
+    written = _written_spaces(lifted.kernel)
+    found = []
+    for body in body_liveness(lifted):
+        for block in body.kernel.blocks:
+            waiting = frozenset(map(register, body.waiting[block.label])) if diverged else frozenset()
+            live = [frozenset(map(register, gap)) | waiting for gap in body.live.gaps(block)]
+            instructions = tuple(_instruction(op, written, geometry) for op in block.ops)
+            found.append(_code_block(lifted, block.label, Block(instructions, tuple(live), waiting)))
+    return sorted(found, key=lambda code: code.start)
+
+
+def _code_block(lifted: Lifted, label: str, block: Block) -> CodeBlock:
+    return CodeBlock(lifted.start[label], lifted.words[label], block)
+
+
+def _written_spaces(kernel: Kernel) -> set[Space]:
+    return {space for op in kernel.ops() if is_memory(op) and (BY_NAME[op.name].store or is_atomic(op))
+            if (space := BY_NAME[op.name].space) is not None}
+
+
+def _instruction(op: Op, written: set[Space], geometry: Geometry) -> Instruction:
+    effect, region = _effect(op, written)
+    guard = None if op.guard is None or op.guard.reg is None else register(op.guard.reg)
+    never = op.guard is not None and op.guard.reg is None and op.guard.negated
+    keeps = isinstance(op, Call) and set(op.killed()) != set(op.written())
+    uses = [reg for use in op.uses if (reg := use if isinstance(use, Reg) else getattr(use, "reg", None))]
+    reverse = reverting(op) if effect is Effect.COMPUTE and not never else None
+    return Instruction(
+        op.name, tuple(dict.fromkeys(map(register, op.written()))), tuple(dict.fromkeys(map(register, uses))), guard,
+        never or keeps, effect, region, None if reverse is None else register(op.dest),
+        geometry.memory_latency if effect is Effect.READ and is_memory(op) else geometry.alu_latency, op)
+
+
+def _effect(op: Op, written: set[Space]) -> tuple[Effect, str]:
+    if is_memory(op):
+        row = BY_NAME[op.name]
+        space = row.space
+        assert space is not None
+        if row.store or is_atomic(op):
+            return Effect.WRITE, space.name
+        if space not in written:
+            return Effect.COMPUTE, ""
+        return (Effect.READ, space.name) if space is Space.LOCAL else (Effect.FIXED, "")
+    if op.name in ("s2r", "us2r"):
+        return (Effect.FIXED if op.imm in (Special.CLOCK, Special.SMID) else Effect.COMPUTE), ""
+    if op.name == "exit":
+        return Effect.WRITE, _LANES
+    if is_convergent(op):
+        return Effect.READ, _LANES
+    if op.name in _NOTHING:
+        return Effect.FIXED, ""
+    return (Effect.COMPUTE if is_pure(op) else Effect.LIMIT), ""

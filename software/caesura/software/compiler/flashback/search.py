@@ -1,0 +1,164 @@
+"""The flashback point of each instruction of a block, and what goes with it (CTXBack III-E).
+
+For an interrupted instruction one walk (`derivations`) a mode of reverting goes back over at most `WINDOW`
+instructions; the best of all candidates of all modes is the plan. So a block of N instructions takes O(N W).
+
+Relatives, for comparison: `live_size`, `strict_size` (CTXBack III-A), the relaxed condition alone (`Technique.RELAXED`,
+III-B), with reverting (`Technique.REVERTING`, III-C), with backups of scalar registers as well (`backup`, III-D).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .blocks import Block, Effect, FlashbackError, Register, Value
+from .costs import Costs, Objective
+from .derivations import Mode, Walk
+from .routines import NoOrder, Routines, schedule
+
+__all__ = ["WINDOW", "Technique", "Plan", "Search", "rank"]
+
+WINDOW = 64
+"""Instructions that a flashback point is at most before the interrupted one, unless said otherwise."""
+
+
+Backups = tuple[tuple[Value, Register], ...]
+
+
+class Technique(enum.Enum):
+    """How far a plan may go."""
+
+    RELAXED = (Mode(),)
+    REVERTING = (Mode(), Mode(True, False), Mode(False, True), Mode(True, True))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done if a warp is stopped before an instruction.
+
+    Attributes
+    ----------
+    at : int
+        The instruction.
+    first : int
+        How far back the plan looks: no instruction before this one is executed again or reverted.
+    mode : Mode
+    backups : tuple of (Value, Register)
+        Values of which a backup is kept there, and where (`backup`).
+    size : int
+        Bytes saved.
+    latency : float
+        Estimated cycles of the preemption (`Costs.preemption_cycles`).
+    """
+
+    at: int
+    first: int
+    mode: Mode
+    backups: Backups
+    size: int
+    latency: float
+
+
+class Search:
+    """The search in one block.
+
+    Parameters
+    ----------
+    block : Block
+    costs : Costs
+    window : int
+        At least 0.
+
+    Raises
+    ------
+    FlashbackError
+        If the window is negative.
+    """
+
+    def __init__(self, block: Block, costs: Costs | None = None, window: int = WINDOW):
+        if window < 0:
+            raise FlashbackError(f"a window has 0 or more instructions, not {window}")
+        self.block, self.costs, self.window = block, costs or Costs(), window
+        self._sizes = [self.costs.size(reg) for reg in block.register_of]
+
+    def live_size(self, at: int) -> int:
+        """Return the bytes of what is live before an instruction."""
+        return sum(self._sizes[value] for value in self.block.live_values(at))
+
+    def candidates(self, at: int) -> range:
+        """Return the flashback points that are looked at, the nearest first."""
+        return range(at - 1, max(self.block.floor[at], at - self.window) - 1, -1)
+
+    def plans(self, objective: Objective, technique: Technique = Technique.REVERTING) -> Iterator[Plan]:
+        """Yield the best plan for each instruction and, last, for the end of the block."""
+        for at in range(len(self.block.instructions) + 1):
+            yield self.plan(at, objective, technique)
+
+    def plan(self, at: int, objective: Objective, technique: Technique = Technique.REVERTING,
+             backups: Backups = ()) -> Plan:
+        """Return the best plan before instruction `at`."""
+        best: Plan | None = None
+        modes = technique.value if self._reversible(at) else technique.value[:1]
+        for mode in modes:
+            found = self._best(at, objective, mode, backups)
+            if (best is None or rank(found, objective) < rank(best, objective)) and self._has_order(found):
+                best = found
+        assert best is not None  # without reverting there is always an order
+        return best
+
+    def routines(self, plan: Plan) -> Routines:
+        """Return what the two routines of a plan do."""
+        return schedule(self.block, plan.at, self._walk(plan), plan.backups)
+
+    def strict_size(self, at: int) -> int:
+        """Return the least bytes where a flashback point needs all its live registers, unchanged, and everything since
+        is executed again (CTXBack III-A)."""
+        block, best = self.block, self.live_size(at)
+        here = set(block.live_values(at))
+        for first in self.candidates(at):
+            instruction = block.instructions[first]
+            again = at <= block.hazard[first] or not instruction.defs and instruction.effect is Effect.FIXED
+            if not again and instruction.defs:
+                break
+            if all(value in here for value in block.live_values(first)):
+                best = min(best, self.live_size(first))
+        return best
+
+    def _reversible(self, at: int) -> bool:
+        return any(self.block.instructions[index].recovers is not None for index in self.candidates(at))
+
+    def _walk(self, plan: Plan) -> Walk:
+        walk = Walk(self.block, plan.at, plan.mode, self._sizes, tuple(value for value, _ in plan.backups))
+        for index in range(plan.at - 1, plan.first - 1, -1):
+            walk.step(index)
+        return walk
+
+    def _best(self, at: int, objective: Objective, mode: Mode, backups: Backups) -> Plan:
+        walk = Walk(self.block, at, mode, self._sizes, tuple(value for value, _ in backups))
+        best = Plan(at, at, mode, backups, walk.size, self._latency(walk))
+        for index in self.candidates(at):
+            if walk.step(index):
+                found = Plan(at, index, mode, backups, walk.size, self._latency(walk))
+                if rank(found, objective) < rank(best, objective):
+                    best = found
+        return best
+
+    def _latency(self, walk: Walk) -> float:
+        reverting = sum(self.block.instructions[index].cycles for index in walk.reverted)
+        return self.costs.preemption_cycles(walk.size, reverting)
+
+    def _has_order(self, plan: Plan) -> bool:
+        if not plan.mode.at_resume:
+            return True
+        try:
+            self.routines(plan)
+        except NoOrder:
+            return False
+        return True
+
+
+def rank(plan: Plan, objective: Objective) -> tuple[float, float]:
+    """Return what plans are compared by, the better one first."""
+    return (plan.size, plan.latency) if objective is Objective.SIZE else (plan.latency, plan.size)

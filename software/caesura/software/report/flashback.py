@@ -1,0 +1,55 @@
+"""Context flashback of a kernel as text and as JSON; the keys are documented in `docs/cli.md`."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from rich.console import Console
+from rich.text import Text
+
+from caesura.hw.arch.encoding import decode
+from caesura.software.compiler.codegen.disassemble import code_labels, instruction_text
+from caesura.software.compiler.flashback.kernel import FlashbackFacts, KernelFlashback
+
+__all__ = ["print_flashback", "flashback_json"]
+
+_TEXT = 44
+"""Columns of an instruction."""
+_MEANS = {"live": "live_bytes", "strict": "strict_bytes", "relaxed": "relaxed_bytes", "reverting": "reverting_bytes",
+          "flashback": "bytes", "flashback or running on": "combined_bytes"}
+
+
+def flashback_json(found: KernelFlashback) -> dict:
+    """Return everything about the flashbacks of a kernel, as plain lists and dictionaries."""
+    return {"name": found.image.name, "objective": found.objective.value, "window": found.window,
+            "occupied_bytes": found.occupied_bytes,
+            "mean_bytes": {name: found.mean(key) for name, key in _MEANS.items()},
+            "copies": [{"pc": pc, "from": source, "to": place} for pc, source, place in found.copies],
+            "instructions": [dataclasses.asdict(fact) for fact in found.instructions]}
+
+
+def print_flashback(console: Console, found: KernelFlashback) -> None:
+    """Print, for each instruction, where a warp that is stopped before it falls back to, and what that takes."""
+    image = found.image
+    means = ", ".join(f"{name} {found.mean(key):,.0f}" for name, key in _MEANS.items())
+    for line in (f"kernel {image.name}  {image.source}",
+                 f"  context flashback by {found.objective.value}, at most {found.window} instructions back",
+                 f"  bytes a warp    occupied {found.occupied_bytes:,}; mean of all instructions: {means}",
+                 *(f"  backup          before {pc}: {place} = {source}" for pc, source, place in found.copies), "",
+                 f"{'at':>5}  {'':{_TEXT}} {'live':>6} {'saved':>6} {'cycles':>6}  back"):
+        console.print(Text(line), highlight=False, soft_wrap=True)
+    labels = code_labels(image.code)
+    for fact in found.instructions:
+        text = instruction_text(decode(image.code[fact.pc]), labels, image.registers)
+        row = f"{fact.pc:>5}  {text:{_TEXT}.{_TEXT}} {fact.live_bytes:>6,} {fact.bytes:>6,} {fact.latency:>6,.0f}  "
+        console.print(Text(row + _what(fact)), highlight=False, soft_wrap=True)
+
+
+def _what(fact: FlashbackFacts) -> str:
+    """Return in words what is done if a warp is stopped there."""
+    parts = [f"to {fact.flashback}"] if fact.flashback < fact.pc else []
+    for word, pcs in (("undo", fact.reverted), ("again", fact.again), ("undo at resume", fact.resumed)):
+        parts += [f"{word} {' '.join(map(str, pcs))}"] if pcs else []
+    parts += [f"save {' '.join(fact.saved)}"] if fact.saved and parts else []
+    parts += [f"or run on to {fact.deferred}, {fact.combined_bytes:,} B"] if fact.deferred is not None else []
+    return "; ".join(parts)
