@@ -1,10 +1,9 @@
 """Flashback on our own machine code: shipped kernels on the golden model, stopped, scrambled and brought back by plans.
 
-The routines are carried out by the golden model's instructions: what is executed again is the kernel's own word, what is
-reverted the word of the inverse. Every register that was not saved holds something else afterwards.
+The routines are carried out by the golden model's instructions: what is executed again is the kernel's own word, what
+is reverted the word of the inverse. Every register that was not saved holds something else afterwards.
 """
 
-import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -14,9 +13,7 @@ from caesura.hw.arch.geometry import PRESETS
 from caesura.hw.arch.isa import PT
 from caesura.sim.golden.semantics.operation import compile_word
 from caesura.sim.golden.transport import GoldenTransport
-from caesura.sim.scenario import Work, differences, start_job
-from caesura.sim.testing.random_ptx import RandomKernel
-from caesura.software.compiler import compile_ptx
+from caesura.sim.scenario import differences, start_job
 from caesura.software.compiler.codegen.emit import emit
 from caesura.software.compiler.flashback.backup import add_backups
 from caesura.software.compiler.flashback.blocks import Instruction, Register, RegisterClass
@@ -69,7 +66,7 @@ class Interrupter:
                          RegisterClass.SCALAR: warp.uniforms}
                 file = files[reg.kind]
                 if action is Action.STORE:
-                    slots[number] = np.copy(file[reg.index]) if reg.kind is not RegisterClass.PREDICATE else file[reg.index]
+                    slots[number] = np.copy(file[reg.index])
                 else:
                     file[reg.index] = slots[number]
                 continue

@@ -214,8 +214,8 @@ class Runner:
     copies: dict[int, list[tuple[Register, Register]]] = field(default_factory=dict)
 
     def run(self, warp: Warp, rng: np.random.Generator | None = None, stop: int = -1, share: float = 0.0) -> str:
-        """Run to the end; stop, scramble and resume at place `stop` (instructions and ends of rounds count), and at others with
-        probability `share`. Return what a resume left wrong, if anything."""
+        """Run to the end; stop, scramble and resume at place `stop` (instructions and ends of rounds count), and at
+        others with probability `share`. Return what a resume left wrong, if anything."""
         for step, at in enumerate([*range(len(self.routines))] * self.program.rounds):
             if step == stop or share and rng is not None and rng.random() < share:
                 wrong = self.interrupt(warp, at, rng)
@@ -276,11 +276,13 @@ def _random_operation(rng: random.Random, vectors, predicates, scalars) -> Opera
     if kind < 0.45:
         name = rng.choice(("add", "sub", "rsub", "xor", "xor", "add", "mul", "and"))
         sources = (a, source())
-        op = Operation(name, (d,), sources if rng.random() < 0.8 or not isinstance(sources[1], Register) else sources[::-1])
+        kept = rng.random() < 0.8 or not isinstance(sources[1], Register)
+        op = Operation(name, (d,), sources if kept else sources[::-1])
         if isinstance(op.sources[0], int) or op.sources[0].kind is SCALAR:
             op = replace(op, sources=op.sources[::-1])
     elif kind < 0.6:
-        op = rng.choice((Operation("not", (d,), (a,)), Operation("neg", (d,), (a,)), Operation("mov", (d,), (source(),)),
+        op = rng.choice((Operation("not", (d,), (a,)), Operation("neg", (d,), (a,)),
+                         Operation("mov", (d,), (source(),)),
                          Operation("rot", (d,), (a, rng.randrange(32))), Operation("shl", (d,), (a, rng.randrange(32))),
                          Operation("mulodd", (d,), (a, rng.getrandbits(32) | 1)),
                          Operation("mad", (d,), (a, source(), rng.choice(vectors))),

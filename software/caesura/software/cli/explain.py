@@ -89,7 +89,8 @@ def _write_page(path: Path, page: str) -> None:
         path.write_text(page, encoding="utf-8")
 
 
-def _tell_flashback(compiled: Compiled, g: Geometry, objective: Objective, window: int, as_json: JsonTarget) -> NoReturn:
+def _tell_flashback(compiled: Compiled, g: Geometry, objective: Objective, window: int, as_json: JsonTarget
+                    ) -> NoReturn:
     """Print the flashback view of the kernels, and end."""
     with progress_lines() as progress:
         kernels = []
@@ -107,7 +108,8 @@ def _tell_flashback(compiled: Compiled, g: Geometry, objective: Objective, windo
 
 
 @click.command("explain", cls=Command, epilog=examples(
-    "caesura explain my.ptx", "caesura explain my.ptx --flashback latency", "caesura explain my.ptx --html my.html --block 16,16 --preset gtx980"))
+    "caesura explain my.ptx", "caesura explain my.ptx --flashback latency",
+    "caesura explain my.ptx --html my.html --block 16,16 --preset gtx980"))
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @kernel_option
 @click.option("--html", type=OUTPUT_OR_DASH,

@@ -165,7 +165,8 @@ def test_a_dead_register_that_is_read_is_noticed(monkeypatch):
     monkeypatch.setattr(routines, "_preemption", store_all)
     monkeypatch.setattr(Search, "plan", functools.partialmethod(Search.plan, technique=Technique.RELAXED))
     (x, y, d, *_) = registers(VECTOR, 3)
-    program = Program([Operation("mul", (x,), (d, d)), Operation("and", (y,), (x, 240)), Operation("and", (x,), (x, 7))],
+    program = Program([Operation("mul", (x,), (d, d)), Operation("and", (y,), (x, 240)),
+                       Operation("and", (x,), (x, 7))],
                       frozenset({x, y}))
     runner = runner_of(program, program.block, Objective.SIZE, backups=False)
     assert [step.register for step in runner.routines[3].preemption] == [d]

@@ -53,7 +53,8 @@ def test_figure_2_combines_executing_again_and_reloading():
 
 def test_figure_3_reverts_before_the_save():
     """r1 is a constant at the end; r2 stays; r0 is recovered, and r3 follows from it."""
-    block = block_of(op(R[1], R[0], R[2]), op(R[3], R[1], R[2]), op(R[0], R[0], R[3], recovers=R[0]), op(R[1]), out=R[:4])
+    block = block_of(op(R[1], R[0], R[2]), op(R[3], R[1], R[2]), op(R[0], R[0], R[3], recovers=R[0]), op(R[1]),
+                     out=R[:4])
     assert end_of(block) == (["R0", "R2"], [2], [0, 1, 2, 3], [])
     assert end_of(block, technique=Technique.RELAXED)[0] == ["R0", "R2", "R3"]
 

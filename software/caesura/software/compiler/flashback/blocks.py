@@ -260,8 +260,8 @@ class Block:
 
 def liveness_of(instructions: Sequence[Instruction], after: frozenset[Register],
                 elsewhere: frozenset[Register] = frozenset()) -> tuple[frozenset[Register], ...]:
-    """Return what is live before each instruction of a block and after all, by lane: a write that is guarded or partial,
-    or of a register that lanes need elsewhere, kills nothing."""
+    """Return what is live before each instruction of a block and after all, by lane: a write that is guarded or
+    partial, or of a register that lanes need elsewhere, kills nothing."""
     live = after | elsewhere
     found = [live]
     for instruction in reversed(instructions):
