@@ -66,7 +66,8 @@ class Interrupter:
                          RegisterClass.SCALAR: warp.uniforms}
                 file = files[reg.kind]
                 if action is Action.STORE:
-                    slots[number] = np.copy(file[reg.index])
+                    value = file[reg.index]
+                    slots[number] = value if reg.kind is RegisterClass.PREDICATE else np.copy(value)
                 else:
                     file[reg.index] = slots[number]
                 continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -140,7 +141,7 @@ class Warp:
     def execute(self, op: Operation) -> None:
         """Execute an operation."""
         lanes = self.lanes(op)
-        sources = [self.values[s] if isinstance(s, Register) else U32(s) for s in op.sources]
+        sources: list[Any] = [self.values[s] if isinstance(s, Register) else U32(s) for s in op.sources]
         self.time += 1
         if op.name == "barrier":
             return
@@ -157,7 +158,7 @@ class Warp:
             old = self.values[op.defs[0]].copy()
             for lane in np.flatnonzero(lanes):
                 old[lane] = self.data[sources[0][lane] % WORDS]
-                self.data[sources[0][lane] % WORDS] += sources[1][lane]
+                self.data[sources[0][lane] % WORDS] = old[lane] + sources[1][lane]
             self.write(op.defs[0], old, lanes)
         elif op.name == "addc":
             total = sources[0] + sources[1]

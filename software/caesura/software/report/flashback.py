@@ -38,7 +38,7 @@ def print_flashback(console: Console, found: KernelFlashback) -> None:
                  *(f"  backup          before {pc}: {place} = {source}" for pc, source, place in found.copies), "",
                  f"{'at':>5}  {'':{_TEXT}} {'live':>6} {'saved':>6} {'cycles':>6}  back"):
         console.print(Text(line), highlight=False, soft_wrap=True)
-    labels = code_labels(image.code)
+    labels = code_labels(image)
     for fact in found.instructions:
         text = instruction_text(decode(image.code[fact.pc]), labels, image.registers)
         row = f"{fact.pc:>5}  {text:{_TEXT}.{_TEXT}} {fact.live_bytes:>6,} {fact.bytes:>6,} {fact.latency:>6,.0f}  "
