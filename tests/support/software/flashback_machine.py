@@ -155,7 +155,7 @@ class Warp:
             for lane in np.flatnonzero(lanes):
                 self.data[sources[0][lane] % WORDS] = sources[1][lane]
         elif op.name == "atomic":
-            old = self.values[op.defs[0]].copy()
+            old: Any = self.values[op.defs[0]].copy()
             for lane in np.flatnonzero(lanes):
                 old[lane] = self.data[sources[0][lane] % WORDS]
                 self.data[sources[0][lane] % WORDS] = old[lane] + sources[1][lane]
