@@ -23,9 +23,9 @@ __all__ = ["RIGHT_SUMS", "TARGET", "BuildError", "compiler", "identity", "run_to
 TARGET = "-march=native"
 """The instruction set of the machine; :func:`identity` says which that is."""
 RIGHT_SUMS = "-fno-tree-slp-vectorize"
-"""Of everything that g++ compiles here. Without it g++ 12, the one of Debian 12, gets sums of comparisons wrong from -O2
-on: ``(a == 9) + (b == 9) + (c == 9) + (d == 9)`` is minus their number. Verilator writes population counts so. A profile
-turns that optimisation on as well, even after ``-fno-tree-vectorize``."""
+"""Of everything that g++ compiles here. Without it g++ 12, the one of Debian 12, gets sums of comparisons wrong from
+-O2 on: ``(a == 9) + (b == 9) + (c == 9) + (d == 9)`` is minus their number. Verilator writes population counts so.
+A profile turns that optimisation on as well, even after ``-fno-tree-vectorize``."""
 STOP_SECONDS = 0.2
 """How soon a tool ends that is to stop."""
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
