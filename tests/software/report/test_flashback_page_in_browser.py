@@ -23,7 +23,8 @@ def tab():
 @pytest.fixture(scope="module")
 def facts(tab, tmp_path_factory):
     """What the page shows of its first kernel: reverting, executing again and running on occur."""
-    found = [flashback(program(KERNELS[name].image(), PRESETS["gtx480"]), Objective.LATENCY) for name in ("dot", "saxpy")]
+    found = [flashback(program(KERNELS[name].image(), PRESETS["gtx480"]), Objective.LATENCY)
+             for name in ("dot", "saxpy")]
     path = tmp_path_factory.mktemp("page") / "page.html"
     path.write_text(render_flashback_page(found, "kernels.ptx"))
     tab.open(path.as_uri())
