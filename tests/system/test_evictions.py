@@ -15,6 +15,8 @@ from support.sim.kept_memory import FINISHED, IDLE, PREEMPTED, Scene
 GEOMETRIES = [pytest.param("tiny", id="tiny"), pytest.param("gtx480", id="gtx480", marks=pytest.mark.full)]
 MECHANISMS = [Mechanism.OCCUPIED, Mechanism.LIVE, Mechanism.LIVE_CP, Mechanism.LIVE_TB]
 STEPS = quick([7, 23], [23])
+OUTAGES = [(length, mechanism, step) for length in (9, 120) for mechanism in MECHANISMS for step in (7, 23)]
+"""Cycles for which memory fails; from one moment to the next."""
 
 
 @pytest.fixture(scope="module", params=GEOMETRIES)
@@ -53,9 +55,8 @@ def stays(scene):
     return scene.bench.get("kernel[0].registers_stay") | scene.bench.get("kernel[0].lines_stay")
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
-@pytest.mark.parametrize("length", [9, 120])
+@pytest.mark.parametrize("length, mechanism, step", quick(
+    OUTAGES, [(9, Mechanism.OCCUPIED, 23), (120, Mechanism.LIVE_TB, 23)]))
 def test_memory_fails_for_a_while_at_any_cycle_of_an_eviction(scene, mechanism, length, step):
     """What is refused stays; the next eviction completes it, or a resume brings it back from where it is. Of a kernel
     of which only the record could not be written nothing is lost either."""

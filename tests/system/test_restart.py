@@ -16,6 +16,7 @@ from caesura.sim.workloads.everywhere import Campaign
 from caesura.software.compiler import compile_ptx, spoilers
 from caesura.software.driver import DriverError
 from caesura.software.kernels import KERNELS, kernel
+from support.selection import quick
 from support.sim.stirring import Stirring
 from support.sim.uneven import Uneven
 
@@ -193,7 +194,7 @@ def test_a_machine_without_it_refuses():
         work.finishes()
 
 
-@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("name", quick(APART, APART[::2]))
 def test_shipped_kernels_on_the_golden_model(name):
     assert_restarts(GoldenTransport(GTX480, MEMORY_BYTES), name, (0.02, 0.3, 0.6, 0.9))
 

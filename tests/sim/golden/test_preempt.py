@@ -23,9 +23,13 @@ from caesura.sim.golden.transport import GoldenTransport
 from caesura.sim.testing.launch import Bench
 from caesura.sim.workloads.random_native import random_program
 from caesura.software.compiler import KernelImage
+from support.selection import quick
 from support.sim.machine_code import word
 
 TINY = preset("tiny")
+STEPPED = [(seed, stride, mechanism) for k, (seed, stride) in enumerate([(22, 14), (16, 31)])
+           for mechanism in (*list(Mechanism)[k:], *list(Mechanism)[:k])]
+"""Kernels with barriers and with deep divergence, every so many steps."""
 
 
 def hostile(g, registers):
@@ -53,8 +57,7 @@ class Prepared:
         return self.transport.read_memory(self.output, self.program.output_bytes)
 
 
-@pytest.mark.parametrize("mechanism", list(Mechanism), ids=lambda m: m.name)
-@pytest.mark.parametrize("seed, stride", [(22, 14), (16, 31)], ids=["barriers", "deep"])
+@pytest.mark.parametrize("seed, stride, mechanism", quick(STEPPED, STEPPED[::2]))
 def test_preempted_at_every_step_the_result_is_the_same(mechanism, seed, stride):
     run = Prepared(TINY, seed, statements=4, warps=2, tbs=2, registers=12)
     run.bench.start(0)
