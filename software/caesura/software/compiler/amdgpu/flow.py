@@ -1,0 +1,93 @@
+"""The control flow of a kernel: basic blocks, which follows which, how deep in loops each lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import networkx as nx
+
+from .accesses import Access
+from .module import Kernel
+from .opcodes import Kind
+from .text import AssemblyError
+
+__all__ = ["BasicBlock", "basic_blocks"]
+
+
+@dataclass(frozen=True)
+class BasicBlock:
+    """Instructions that are executed one after the other.
+
+    Attributes
+    ----------
+    start, end : int
+        The first instruction, and the one behind the last.
+    successors : tuple of int
+        Blocks by their number; of a branch that may be taken or not, the one that is jumped to first.
+    depth : int
+        Loops around it.
+    """
+
+    start: int
+    end: int
+    successors: tuple[int, ...]
+    depth: int
+
+
+def basic_blocks(kernel: Kernel, accesses: list[Access]) -> list[BasicBlock]:
+    """Return the blocks of a kernel in the order of its code.
+
+    Raises
+    ------
+    AssemblyError
+        If it branches to a label that it has not, or has no instructions.
+    """
+    if not accesses:
+        raise AssemblyError(kernel.file, kernel.code.line, f"kernel {kernel.name} has no instructions")
+    count = len(accesses)
+    leaders = {0, *kernel.code.labels.values(), *(k + 1 for k, one in enumerate(accesses)
+                                                  if one.row.kind in (Kind.BRANCH, Kind.END))}
+    starts = sorted(leader for leader in leaders if leader < count)
+    block_at = {start: number for number, start in enumerate(starts)}
+    ends = [*starts[1:], count]
+    following = [_successors(kernel, accesses[end - 1], end, block_at) for end in ends]
+    depths = _depths(following)
+    return [BasicBlock(*span, follows, depth)
+            for *span, follows, depth in zip(starts, ends, following, depths, strict=True)]
+
+
+def _successors(kernel: Kernel, last: Access, end: int, block_at: dict[int, int]) -> tuple[int, ...]:
+    kind, found = last.row.kind, []
+    if kind is Kind.BRANCH:
+        target = last.statement.operands[0]
+        place = kernel.code.labels.get(target)
+        if place is None or place not in block_at:
+            raise AssemblyError(kernel.file, last.statement.line, f"branch to {target}, which is no place in kernel "
+                                                                  f"{kernel.name}; give what clang prints unchanged")
+        found.append(block_at[place])
+    falls = kind is not Kind.END and last.row.opcode != "s_branch"
+    if falls and end in block_at and block_at[end] not in found:
+        found.append(block_at[end])
+    return tuple(found)
+
+
+def _depths(following: list[tuple[int, ...]]) -> list[int]:
+    """Return how many loops lie around each block: those of a strongly connected part, then, without the blocks by
+    which it is entered, those in it."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(following)))
+    graph.add_edges_from((one, other) for one, others in enumerate(following) for other in others)
+    depths = [0] * len(following)
+    pending = [graph]
+    while pending:
+        part = pending.pop()
+        for loop in nx.strongly_connected_components(part):
+            if len(loop) == 1 and not part.has_edge(*[next(iter(loop))] * 2):
+                continue
+            for block in loop:
+                depths[block] += 1
+            entries = {block for block in loop if any(before not in loop for before in graph.predecessors(block))}
+            inner = part.subgraph(loop).copy()
+            inner.remove_edges_from([(one, entry) for one, entry in inner.edges if entry in (entries or {min(loop)})])
+            pending.append(inner)
+    return depths
