@@ -7,136 +7,139 @@
 	.type	gaussian,@function
 gaussian:                               ; @gaussian
 ; %bb.0:
-	s_load_dwordx4 s[12:15], s[4:5], 0x10
+	s_load_dwordx4 s[8:11], s[4:5], 0x10
 	s_waitcnt lgkmcnt(0)
-	s_cmp_lt_i32 s14, 1
+	s_cmp_lt_i32 s10, 1
 	s_cbranch_scc1 .LBB0_3
 ; %bb.1:
-	s_lshl_b32 s0, s6, 6
-	s_load_dwordx4 s[16:19], s[4:5], 0x0
-	v_or_b32_e32 v1, s0, v0
-	s_mul_i32 s1, s13, s12
-	v_add_u32_e32 v2, s1, v1
-	v_ashrrev_i32_e32 v3, 31, v2
-	v_lshlrev_b64 v[2:3], 2, v[2:3]
-	s_waitcnt lgkmcnt(0)
-	v_mov_b32_e32 v4, s17
-	v_add_co_u32_e32 v2, vcc, s16, v2
-	v_addc_co_u32_e32 v3, vcc, v4, v3, vcc
-	global_load_dword v8, v[2:3], off
-	s_ashr_i32 s3, s13, 31
-	s_mov_b32 s2, s13
-	s_lshl_b64 s[2:3], s[2:3], 2
-	s_add_u32 s2, s18, s2
-	s_addc_u32 s3, s19, s3
-	s_add_u32 s18, s2, 4
-	s_addc_u32 s19, s3, 0
-	s_add_i32 s2, s1, s12
-	s_ashr_i32 s3, s2, 31
-	s_ashr_i32 s13, s12, 31
-	s_ashr_i32 s1, s0, 31
-	s_lshl_b64 s[4:5], s[12:13], 2
-	s_lshl_b64 s[6:7], s[2:3], 2
-	s_lshl_b64 s[8:9], s[0:1], 2
-	s_add_u32 s8, s6, s8
-	s_addc_u32 s9, s7, s9
-	v_lshlrev_b32_e32 v3, 2, v0
+	s_lshl_b32 s11, s6, 6
+	s_mul_i32 s0, s9, s8
+	s_load_dwordx4 s[12:15], s[4:5], 0x0
+	s_add_i32 s0, s0, s11
+	v_add_u32_e32 v1, s0, v0
 	v_ashrrev_i32_e32 v2, 31, v1
-	v_mov_b32_e32 v4, s9
-	v_add_co_u32_e32 v9, vcc, s8, v3
-	s_lshl_b64 s[20:21], s[12:13], 5
-	s_lshl_b64 s[8:9], s[12:13], 3
-	v_lshlrev_b64 v[15:16], 2, v[1:2]
-	s_add_u32 s8, s6, s8
-	v_addc_co_u32_e32 v10, vcc, 0, v4, vcc
-	s_addc_u32 s9, s7, s9
-	v_mov_b32_e32 v1, s9
-	v_add_co_u32_e32 v11, vcc, s8, v15
-	s_add_u32 s0, s2, s0
-	v_addc_co_u32_e32 v12, vcc, v1, v16, vcc
-	s_addc_u32 s1, s3, s1
-	v_mov_b32_e32 v1, s1
-	v_add_co_u32_e32 v0, vcc, s0, v0
-	v_addc_co_u32_e32 v1, vcc, 0, v1, vcc
-	v_lshlrev_b64 v[6:7], 2, v[0:1]
-	v_mad_i64_i32 v[0:1], s[0:1], s12, 12, v[6:7]
-	s_lshl_b64 s[0:1], s[12:13], 4
-	v_mov_b32_e32 v2, s1
-	v_add_co_u32_e32 v13, vcc, s0, v6
-	v_addc_co_u32_e32 v14, vcc, v2, v7, vcc
-	v_mad_i64_i32 v[2:3], s[0:1], s12, 20, v[6:7]
-	v_mad_i64_i32 v[4:5], s[0:1], s12, 24, v[6:7]
-	v_mad_i64_i32 v[6:7], s[0:1], s12, 28, v[6:7]
-	s_add_u32 s0, s6, s4
-	s_addc_u32 s1, s7, s5
-	v_mov_b32_e32 v17, s1
-	v_add_co_u32_e32 v15, vcc, s0, v15
-	v_addc_co_u32_e32 v16, vcc, v17, v16, vcc
-	v_mov_b32_e32 v17, 0
+	v_lshlrev_b64 v[2:3], 2, v[1:2]
+	s_waitcnt lgkmcnt(0)
+	v_mov_b32_e32 v1, s13
+	v_add_co_u32_e32 v2, vcc, s12, v2
+	v_addc_co_u32_e32 v3, vcc, v1, v3, vcc
+	global_load_dword v2, v[2:3], off
+	s_ashr_i32 s1, s9, 31
+	s_mov_b32 s0, s9
+	s_lshl_b64 s[0:1], s[0:1], 2
+	s_add_u32 s0, s14, s0
+	s_addc_u32 s1, s15, s1
+	s_add_u32 s14, s0, 4
+	s_addc_u32 s15, s1, 0
+	s_add_i32 s2, s9, 1
+	s_mul_i32 s2, s8, s2
+	v_add_u32_e32 v3, s2, v0
+	s_add_i32 s2, s9, 3
+	s_mul_i32 s2, s8, s2
+	v_add_u32_e32 v4, s2, v0
+	s_add_i32 s2, s9, 4
+	s_mul_i32 s2, s8, s2
+	v_add_u32_e32 v5, s2, v0
+	s_add_i32 s2, s9, 5
+	s_mul_i32 s2, s8, s2
+	v_add_u32_e32 v6, s2, v0
+	s_add_i32 s2, s9, 6
+	s_mul_i32 s2, s8, s2
+	v_add_u32_e32 v7, s2, v0
+	s_add_i32 s2, s9, 7
+	s_mul_i32 s2, s8, s2
+	s_ashr_i32 s1, s8, 31
+	s_mov_b32 s0, s8
+	v_add_u32_e32 v8, s2, v0
+	s_add_i32 s2, s9, 8
+	s_lshl_b32 s13, s8, 3
+	s_mul_i32 s2, s8, s2
+	s_lshl_b64 s[8:9], s[0:1], 2
+	v_add_u32_e32 v0, s2, v0
+	s_mov_b32 s16, 0
+	v_mov_b32_e32 v9, s9
 .LBB0_2:                                ; =>This Inner Loop Header: Depth=1
-	v_mov_b32_e32 v31, s17
-	v_add_co_u32_e32 v18, vcc, s16, v9
-	v_addc_co_u32_e32 v19, vcc, v31, v10, vcc
-	global_load_dword v34, v17, s[18:19]
-	global_load_dword v35, v[18:19], off
-	v_add_co_u32_e64 v32, s[10:11], s16, v15
-	v_add_co_u32_e32 v20, vcc, s16, v11
-	v_add_co_u32_e64 v22, s[0:1], s16, v0
-	v_add_co_u32_e64 v24, s[2:3], s16, v13
-	v_add_co_u32_e64 v26, s[4:5], s16, v2
-	v_add_co_u32_e64 v28, s[6:7], s16, v4
-	v_add_co_u32_e64 v30, s[8:9], s16, v6
-	v_addc_co_u32_e64 v33, s[10:11], v31, v16, s[10:11]
-	v_addc_co_u32_e32 v21, vcc, v31, v12, vcc
-	v_addc_co_u32_e64 v23, vcc, v31, v1, s[0:1]
-	v_addc_co_u32_e64 v25, vcc, v31, v14, s[2:3]
-	v_addc_co_u32_e64 v27, vcc, v31, v3, s[4:5]
-	v_addc_co_u32_e64 v29, vcc, v31, v5, s[6:7]
-	v_addc_co_u32_e64 v31, vcc, v31, v7, s[8:9]
-	global_load_dword v36, v[32:33], off
-	global_load_dword v37, v[20:21], off
-	global_load_dword v38, v[22:23], off
-	global_load_dword v39, v[24:25], off
-	global_load_dword v40, v[26:27], off
-	global_load_dword v41, v[28:29], off
-	global_load_dword v42, v[30:31], off
+	v_add_u32_e32 v10, s11, v3
+	v_ashrrev_i32_e32 v11, 31, v10
+	v_add_u32_e32 v12, s11, v4
+	v_lshlrev_b64 v[10:11], 2, v[10:11]
+	v_ashrrev_i32_e32 v13, 31, v12
+	v_add_u32_e32 v14, s11, v5
+	v_lshlrev_b64 v[12:13], 2, v[12:13]
+	v_add_co_u32_e32 v10, vcc, s12, v10
+	v_ashrrev_i32_e32 v15, 31, v14
+	v_addc_co_u32_e32 v11, vcc, v1, v11, vcc
+	v_add_u32_e32 v16, s11, v6
+	v_lshlrev_b64 v[14:15], 2, v[14:15]
+	v_add_co_u32_e32 v12, vcc, s12, v12
+	v_ashrrev_i32_e32 v17, 31, v16
+	v_addc_co_u32_e32 v13, vcc, v1, v13, vcc
+	v_add_u32_e32 v18, s11, v7
+	v_lshlrev_b64 v[16:17], 2, v[16:17]
+	v_add_co_u32_e32 v14, vcc, s12, v14
+	v_ashrrev_i32_e32 v19, 31, v18
+	v_addc_co_u32_e32 v15, vcc, v1, v15, vcc
+	v_add_u32_e32 v20, s11, v8
+	v_lshlrev_b64 v[18:19], 2, v[18:19]
+	v_add_co_u32_e32 v16, vcc, s12, v16
+	v_ashrrev_i32_e32 v21, 31, v20
+	v_addc_co_u32_e32 v17, vcc, v1, v17, vcc
+	v_add_u32_e32 v22, s11, v0
+	v_lshlrev_b64 v[20:21], 2, v[20:21]
+	v_add_co_u32_e32 v18, vcc, s12, v18
+	v_ashrrev_i32_e32 v23, 31, v22
+	v_addc_co_u32_e32 v19, vcc, v1, v19, vcc
+	v_lshlrev_b64 v[22:23], 2, v[22:23]
+	v_add_co_u32_e32 v20, vcc, s12, v20
+	v_addc_co_u32_e32 v21, vcc, v1, v21, vcc
+	v_add_co_u32_e32 v22, vcc, s12, v22
+	v_addc_co_u32_e32 v23, vcc, v1, v23, vcc
+	global_load_dword v26, v[10:11], off
+	v_add_co_u32_e32 v24, vcc, s8, v10
+	v_addc_co_u32_e32 v25, vcc, v11, v9, vcc
+	s_load_dwordx8 s[0:7], s[14:15], 0x0
+	global_load_dword v27, v[24:25], off
+	global_load_dword v28, v[12:13], off
+	global_load_dword v29, v[14:15], off
+	global_load_dword v30, v[16:17], off
+	global_load_dword v31, v[18:19], off
+	global_load_dword v32, v[20:21], off
+	global_load_dword v33, v[22:23], off
+	s_add_i32 s16, s16, 8
+	s_add_u32 s14, s14, 32
+	s_addc_u32 s15, s15, 0
+	v_add_u32_e32 v3, s13, v3
+	v_add_u32_e32 v4, s13, v4
+	v_add_u32_e32 v5, s13, v5
+	v_add_u32_e32 v6, s13, v6
+	v_add_u32_e32 v7, s13, v7
+	v_add_u32_e32 v8, s13, v8
+	v_add_u32_e32 v0, s13, v0
+	s_cmp_lt_i32 s16, s10
+	s_waitcnt vmcnt(7) lgkmcnt(0)
+	v_fma_f32 v26, -s0, v2, v26
+	global_store_dword v[10:11], v26, off
 	s_waitcnt vmcnt(7)
-	v_fma_f32 v34, -v34, v8, v35
-	global_store_dword v[18:19], v34, off
-	global_load_dword v18, v17, s[18:19] offset:4
-	s_waitcnt vmcnt(0)
-	v_fma_f32 v18, -v18, v8, v36
-	global_store_dword v[32:33], v18, off
-	global_load_dword v18, v17, s[18:19] offset:8
-	s_waitcnt vmcnt(0)
-	v_fma_f32 v18, -v18, v8, v37
-	global_store_dword v[20:21], v18, off
-	global_load_dword v18, v17, s[18:19] offset:12
-	s_waitcnt vmcnt(0)
-	v_fma_f32 v18, -v18, v8, v38
-	global_store_dword v[22:23], v18, off
-	global_load_dword v18, v17, s[18:19] offset:16
-	s_waitcnt vmcnt(0)
-	v_fma_f32 v18, -v18, v8, v39
-	global_store_dword v[24:25], v18, off
-	global_load_dword v18, v17, s[18:19] offset:20
-	s_waitcnt vmcnt(0)
-	v_fma_f32 v18, -v18, v8, v40
-	global_store_dword v[26:27], v18, off
-	global_load_dword v18, v17, s[18:19] offset:24
-	s_waitcnt vmcnt(0)
-	v_fma_f32 v18, -v18, v8, v41
-	global_store_dword v[28:29], v18, off
-	global_load_dword v18, v17, s[18:19] offset:28
-	s_add_u32 s18, s18, 32
-	s_addc_u32 s19, s19, 0
-	s_add_i32 s14, s14, -1
-	s_add_u32 s16, s16, s20
-	s_addc_u32 s17, s17, s21
-	s_cmp_lg_u32 s14, 0
-	s_waitcnt vmcnt(0)
-	v_fma_f32 v18, -v18, v8, v42
-	global_store_dword v[30:31], v18, off
+	v_fma_f32 v10, -s1, v2, v27
+	s_waitcnt vmcnt(6)
+	v_fma_f32 v11, -s2, v2, v28
+	s_waitcnt vmcnt(5)
+	v_fma_f32 v26, -s3, v2, v29
+	s_waitcnt vmcnt(4)
+	v_fma_f32 v27, -s4, v2, v30
+	s_waitcnt vmcnt(3)
+	v_fma_f32 v28, -s5, v2, v31
+	s_waitcnt vmcnt(2)
+	v_fma_f32 v29, -s6, v2, v32
+	s_waitcnt vmcnt(1)
+	v_fma_f32 v30, -s7, v2, v33
+	global_store_dword v[24:25], v10, off
+	global_store_dword v[12:13], v11, off
+	global_store_dword v[14:15], v26, off
+	global_store_dword v[16:17], v27, off
+	global_store_dword v[18:19], v28, off
+	global_store_dword v[20:21], v29, off
+	global_store_dword v[22:23], v30, off
 	s_cbranch_scc1 .LBB0_2
 .LBB0_3:
 	s_endpgm
@@ -161,8 +164,8 @@ gaussian:                               ; @gaussian
 		.amdhsa_system_sgpr_workgroup_id_z 0
 		.amdhsa_system_sgpr_workgroup_info 0
 		.amdhsa_system_vgpr_workitem_id 0
-		.amdhsa_next_free_vgpr 43
-		.amdhsa_next_free_sgpr 22
+		.amdhsa_next_free_vgpr 34
+		.amdhsa_next_free_sgpr 17
 		.amdhsa_reserve_vcc 1
 		.amdhsa_reserve_flat_scratch 0
 		.amdhsa_reserve_xnack_mask 1
@@ -187,19 +190,19 @@ gaussian:                               ; @gaussian
                                         ; -- End function
 	.section	.AMDGPU.csdata,"",@progbits
 ; Kernel info:
-; codeLenInByte = 736
-; NumSgprs: 26
-; NumVgprs: 43
+; codeLenInByte = 676
+; NumSgprs: 21
+; NumVgprs: 34
 ; ScratchSize: 0
 ; MemoryBound: 0
 ; FloatMode: 240
 ; IeeeMode: 1
 ; LDSByteSize: 0 bytes/workgroup (compile time only)
-; SGPRBlocks: 3
-; VGPRBlocks: 10
-; NumSGPRsForWavesPerEU: 26
-; NumVGPRsForWavesPerEU: 43
-; Occupancy: 5
+; SGPRBlocks: 2
+; VGPRBlocks: 8
+; NumSGPRsForWavesPerEU: 21
+; NumVGPRsForWavesPerEU: 34
+; Occupancy: 7
 ; WaveLimiterHint : 0
 ; COMPUTE_PGM_RSRC2:SCRATCH_EN: 0
 ; COMPUTE_PGM_RSRC2:USER_SGPR: 6
@@ -225,12 +228,15 @@ __oclc_ABI_version:
 amdhsa.kernels:
   - .args:
       - .address_space:  global
+        .is_restrict:    true
         .offset:         0
         .size:           8
         .type_name:      'float*'
         .value_kind:     global_buffer
-      - .address_space:  global
+      - .actual_access:  read_only
+        .address_space:  global
         .is_const:       true
+        .is_restrict:    true
         .offset:         8
         .size:           8
         .type_name:      'float*'
@@ -261,12 +267,12 @@ amdhsa.kernels:
       - 64
       - 1
       - 1
-    .sgpr_count:     26
+    .sgpr_count:     21
     .sgpr_spill_count: 0
     .symbol:         gaussian.kd
     .uniform_work_group_size: 1
     .uses_dynamic_stack: false
-    .vgpr_count:     43
+    .vgpr_count:     34
     .vgpr_spill_count: 0
     .wavefront_size: 64
 amdhsa.target:   amdgcn-amd-amdhsa--gfx906

@@ -8,12 +8,12 @@
 hybridsort:                             ; @hybridsort
 ; %bb.0:
 	s_load_dwordx8 s[8:15], s[4:5], 0x0
-	v_lshlrev_b32_e32 v14, 2, v0
+	v_lshlrev_b32_e32 v8, 2, v0
 	v_mov_b32_e32 v3, 0
 	s_mov_b32 s0, 0
 	s_waitcnt lgkmcnt(0)
 	v_mov_b32_e32 v1, s11
-	v_add_co_u32_e32 v2, vcc, s10, v14
+	v_add_co_u32_e32 v2, vcc, s10, v8
 	v_addc_co_u32_e32 v4, vcc, 0, v1, vcc
 	v_add_co_u32_e32 v1, vcc, 0x200, v2
 	v_addc_co_u32_e32 v2, vcc, 0, v4, vcc
@@ -22,378 +22,163 @@ hybridsort:                             ; @hybridsort
 	global_load_dword v5, v[1:2], off offset:-256
 	global_load_dword v6, v[1:2], off
 	global_load_dword v7, v[1:2], off offset:256
-	v_add_u32_e32 v8, s0, v14
+	v_add_u32_e32 v9, s0, v8
 	s_addk_i32 s0, 0x400
 	v_add_co_u32_e32 v1, vcc, 0x400, v1
 	v_addc_co_u32_e32 v2, vcc, 0, v2, vcc
 	s_cmpk_eq_i32 s0, 0x1000
-	ds_write2st64_b32 v8, v3, v3 offset1:1
-	ds_write2st64_b32 v8, v3, v3 offset0:16 offset1:17
-	ds_write2st64_b32 v8, v3, v3 offset0:2 offset1:3
-	ds_write2st64_b32 v8, v3, v3 offset0:18 offset1:19
+	ds_write2st64_b32 v9, v3, v3 offset1:1
+	ds_write2st64_b32 v9, v3, v3 offset0:16 offset1:17
+	ds_write2st64_b32 v9, v3, v3 offset0:2 offset1:3
+	ds_write2st64_b32 v9, v3, v3 offset0:18 offset1:19
 	s_waitcnt vmcnt(2)
-	ds_write2st64_b32 v8, v4, v5 offset0:32 offset1:33
+	ds_write2st64_b32 v9, v4, v5 offset0:32 offset1:33
 	s_waitcnt vmcnt(0)
-	ds_write2st64_b32 v8, v6, v7 offset0:34 offset1:35
+	ds_write2st64_b32 v9, v6, v7 offset0:34 offset1:35
 	s_cbranch_scc0 .LBB0_1
 ; %bb.2:
-	s_load_dwordx2 s[10:11], s[4:5], 0x20
+	s_load_dwordx2 s[0:1], s[4:5], 0x20
 	s_waitcnt lgkmcnt(0)
 	; wave barrier
 	s_waitcnt lgkmcnt(0)
-	s_cmp_lt_i32 s10, 1
-	s_cbranch_scc1 .LBB0_5
+	s_cmp_lt_i32 s0, 1
+	s_cbranch_scc1 .LBB0_7
 ; %bb.3:
-	s_ashr_i32 s1, s11, 31
-	s_mov_b32 s0, s11
-	s_lshl_b32 s16, s11, 2
-	v_mov_b32_e32 v2, 0
-	s_lshl_b64 s[0:1], s[0:1], 2
-	ds_read_b32 v15, v2 offset:10240
-	s_add_u32 s7, s12, s0
+	s_ashr_i32 s3, s1, 31
+	s_mov_b32 s2, s1
+	s_lshl_b64 s[2:3], s[2:3], 2
 	v_lshl_or_b32 v1, s6, 6, v0
-	s_addc_u32 s24, s13, s1
-	s_ashr_i32 s17, s16, 31
+	s_lshl_b32 s4, s1, 2
+	s_mov_b32 s5, 0
+	v_mov_b32_e32 v9, s9
+	v_mov_b32_e32 v10, s3
+	s_add_i32 s3, s1, s1
+	v_mov_b32_e32 v11, 1
+	v_mov_b32_e32 v12, s13
+.LBB0_4:                                ; =>This Loop Header: Depth=1
+                                        ;     Child Loop BB0_5 Depth 2
 	v_ashrrev_i32_e32 v2, 31, v1
-	s_lshl_b64 s[18:19], s[16:17], 2
-	v_lshlrev_b64 v[2:3], 2, v[1:2]
-	s_add_u32 s17, s8, s0
-	s_addc_u32 s25, s9, s1
-	s_lshl_b32 s26, s11, 1
-	s_mul_i32 s11, s11, 3
-	v_mov_b32_e32 v16, s9
-	s_movk_i32 s27, 0x2000
-	v_mov_b32_e32 v17, 1
-	v_mov_b32_e32 v18, s13
-	s_mov_b64 s[20:21], s[8:9]
-	s_mov_b64 s[22:23], s[12:13]
-.LBB0_4:                                ; =>This Inner Loop Header: Depth=1
-	v_mov_b32_e32 v5, s21
-	v_mov_b32_e32 v7, s25
-	v_add_co_u32_e32 v4, vcc, s17, v2
-	v_add_u32_e32 v6, s26, v1
-	v_add_co_u32_e64 v21, s[4:5], s20, v2
-	v_addc_co_u32_e64 v22, s[4:5], v5, v3, s[4:5]
-	v_addc_co_u32_e32 v5, vcc, v7, v3, vcc
+	v_lshlrev_b64 v[4:5], 2, v[1:2]
+	v_add_u32_e32 v6, s3, v1
+	v_add_co_u32_e32 v13, vcc, s8, v4
+	v_addc_co_u32_e32 v14, vcc, v9, v5, vcc
 	v_ashrrev_i32_e32 v7, 31, v6
-	v_add_u32_e32 v12, s11, v1
-	v_mov_b32_e32 v9, s23
-	v_add_co_u32_e64 v8, s[0:1], s22, v2
-	v_mov_b32_e32 v11, s24
-	v_add_co_u32_e64 v10, s[2:3], s7, v2
-	global_load_dword v20, v[21:22], off
-	global_load_dword v19, v[4:5], off
-	v_lshlrev_b64 v[4:5], 2, v[6:7]
-	v_ashrrev_i32_e32 v13, 31, v12
-	v_addc_co_u32_e64 v9, vcc, v9, v3, s[0:1]
-	v_addc_co_u32_e64 v11, vcc, v11, v3, s[2:3]
-	v_lshlrev_b64 v[12:13], 2, v[12:13]
-	v_add_co_u32_e32 v21, vcc, s8, v4
-	v_addc_co_u32_e32 v22, vcc, v16, v5, vcc
-	v_add_co_u32_e32 v23, vcc, s8, v12
-	v_addc_co_u32_e32 v24, vcc, v16, v13, vcc
-	v_add_co_u32_e32 v6, vcc, s12, v4
-	v_addc_co_u32_e32 v7, vcc, v18, v5, vcc
-	v_add_co_u32_e32 v4, vcc, s12, v12
-	v_addc_co_u32_e32 v5, vcc, v18, v13, vcc
-	global_load_dword v13, v[21:22], off
-	global_load_dword v12, v[23:24], off
-	s_add_u32 s7, s7, s18
-	s_addc_u32 s24, s24, s19
-	s_add_u32 s22, s22, s18
-	s_addc_u32 s23, s23, s19
-	s_add_u32 s17, s17, s18
-	s_addc_u32 s25, s25, s19
-	s_add_u32 s20, s20, s18
-	s_addc_u32 s21, s21, s19
-	s_add_i32 s10, s10, -1
-	v_add_u32_e32 v1, s16, v1
-	s_cmp_lg_u32 s10, 0
-	s_waitcnt vmcnt(3) lgkmcnt(0)
-	v_cmp_ge_f32_e32 vcc, v20, v15
-	v_cndmask_b32_e64 v21, 0, 1, vcc
-	s_waitcnt vmcnt(2)
-	v_cmp_ge_f32_e32 vcc, v19, v15
-	v_cndmask_b32_e64 v22, 0, 1, vcc
-	v_lshlrev_b32_e32 v23, 9, v21
-	v_lshlrev_b32_e32 v24, 9, v22
-	v_lshlrev_b32_e32 v21, 11, v21
-	v_lshlrev_b32_e32 v22, 11, v22
-	ds_read_b32 v21, v21 offset:9216
-	ds_read_b32 v22, v22 offset:9216
-	s_waitcnt vmcnt(1)
-	v_cmp_ge_f32_e32 vcc, v13, v15
-	v_cndmask_b32_e64 v25, 0, 1, vcc
-	s_waitcnt vmcnt(0)
-	v_cmp_ge_f32_e32 vcc, v12, v15
-	v_cndmask_b32_e64 v26, 0, 1, vcc
-	v_lshlrev_b32_e32 v27, 9, v25
-	v_lshlrev_b32_e32 v28, 9, v26
-	v_lshlrev_b32_e32 v25, 11, v25
-	v_lshlrev_b32_e32 v26, 11, v26
-	ds_read_b32 v25, v25 offset:9216
-	ds_read_b32 v26, v26 offset:9216
-	s_waitcnt lgkmcnt(3)
-	v_cmp_ge_f32_e32 vcc, v20, v21
-	v_cndmask_b32_e64 v21, 0, 1, vcc
-	s_waitcnt lgkmcnt(2)
-	v_cmp_ge_f32_e32 vcc, v19, v22
-	v_cndmask_b32_e64 v22, 0, 1, vcc
-	v_lshl_or_b32 v21, v21, 8, v23
-	v_lshl_or_b32 v22, v22, 8, v24
-	s_waitcnt lgkmcnt(1)
-	v_cmp_ge_f32_e32 vcc, v13, v25
-	v_lshlrev_b32_e32 v23, 2, v21
-	v_lshlrev_b32_e32 v24, 2, v22
-	v_cndmask_b32_e64 v25, 0, 1, vcc
+	v_add_co_u32_e32 v21, vcc, s2, v13
+	v_lshlrev_b64 v[2:3], 2, v[6:7]
+	v_add_u32_e32 v6, s1, v6
+	v_addc_co_u32_e32 v22, vcc, v14, v10, vcc
+	v_ashrrev_i32_e32 v7, 31, v6
+	v_add_co_u32_e32 v23, vcc, s8, v2
+	v_lshlrev_b64 v[6:7], 2, v[6:7]
+	v_addc_co_u32_e32 v24, vcc, v9, v3, vcc
+	v_add_co_u32_e32 v25, vcc, s8, v6
+	v_addc_co_u32_e32 v26, vcc, v9, v7, vcc
+	global_load_dword v15, v[13:14], off
+	global_load_dword v16, v[21:22], off
+	global_load_dword v18, v[23:24], off
+	global_load_dword v20, v[25:26], off
+	s_movk_i32 s7, 0x200
+	v_mov_b32_e32 v19, 0
+	v_mov_b32_e32 v17, 0
+	v_mov_b32_e32 v14, 0
+	v_mov_b32_e32 v13, 0
+.LBB0_5:                                ;   Parent Loop BB0_4 Depth=1
+                                        ; =>  This Inner Loop Header: Depth=2
+	v_add_lshl_u32 v21, v19, s7, 2
+	ds_read_b32 v21, v21 offset:8192
+	v_add_lshl_u32 v23, v17, s7, 2
+	v_add_lshl_u32 v24, v14, s7, 2
+	v_add_lshl_u32 v25, v13, s7, 2
+	ds_read_b32 v23, v23 offset:8192
+	ds_read_b32 v24, v24 offset:8192
+	ds_read_b32 v25, v25 offset:8192
+	v_mov_b32_e32 v22, s7
+	s_waitcnt vmcnt(3) lgkmcnt(3)
+	v_cmp_ge_f32_e32 vcc, v15, v21
+	v_cndmask_b32_e32 v21, 0, v22, vcc
+	s_waitcnt vmcnt(2) lgkmcnt(2)
+	v_cmp_ge_f32_e32 vcc, v16, v23
+	v_add_u32_e32 v19, v21, v19
+	v_cndmask_b32_e32 v21, 0, v22, vcc
+	s_waitcnt vmcnt(1) lgkmcnt(1)
+	v_cmp_ge_f32_e32 vcc, v18, v24
+	v_add_u32_e32 v17, v21, v17
+	v_cndmask_b32_e32 v21, 0, v22, vcc
+	s_waitcnt vmcnt(0) lgkmcnt(0)
+	v_cmp_ge_f32_e32 vcc, v20, v25
+	v_add_u32_e32 v14, v21, v14
+	v_cndmask_b32_e32 v21, 0, v22, vcc
+	s_lshr_b32 s9, s7, 1
+	v_add_u32_e32 v13, v21, v13
+	s_cmp_lt_u32 s7, 2
+	s_mov_b32 s7, s9
+	s_cbranch_scc0 .LBB0_5
+; %bb.6:                                ;   in Loop: Header=BB0_4 Depth=1
+	v_lshlrev_b32_e32 v15, 3, v19
+	ds_add_rtn_u32 v15, v15, v11
+	v_add_co_u32_e32 v4, vcc, s12, v4
+	v_addc_co_u32_e32 v5, vcc, v12, v5, vcc
 	s_waitcnt lgkmcnt(0)
-	v_cmp_ge_f32_e32 vcc, v12, v26
-	v_cndmask_b32_e64 v26, 0, 1, vcc
-	ds_read_b32 v23, v23 offset:8704
-	ds_read_b32 v24, v24 offset:8704
-	v_lshl_or_b32 v25, v25, 8, v27
-	v_lshl_or_b32 v26, v26, 8, v28
-	v_lshlrev_b32_e32 v27, 2, v25
-	v_lshlrev_b32_e32 v28, 2, v26
-	ds_read_b32 v27, v27 offset:8704
-	ds_read_b32 v28, v28 offset:8704
-	s_waitcnt lgkmcnt(3)
-	v_cmp_ge_f32_e32 vcc, v20, v23
-	v_cndmask_b32_e64 v23, 0, 1, vcc
-	s_waitcnt lgkmcnt(2)
-	v_cmp_ge_f32_e32 vcc, v19, v24
-	v_cndmask_b32_e64 v24, 0, 1, vcc
-	v_lshl_or_b32 v21, v23, 7, v21
-	v_lshl_or_b32 v22, v24, 7, v22
-	s_waitcnt lgkmcnt(1)
-	v_cmp_ge_f32_e32 vcc, v13, v27
-	v_lshlrev_b32_e32 v23, 2, v21
-	v_lshlrev_b32_e32 v24, 2, v22
-	v_cndmask_b32_e64 v27, 0, 1, vcc
+	v_lshl_or_b32 v15, v19, 16, v15
+	global_store_dword v[4:5], v15, off
+	v_lshlrev_b32_e32 v15, 3, v17
+	ds_add_rtn_u32 v15, v15, v11 offset:4
+	v_add_co_u32_e32 v4, vcc, s2, v4
+	v_addc_co_u32_e32 v5, vcc, v5, v10, vcc
 	s_waitcnt lgkmcnt(0)
-	v_cmp_ge_f32_e32 vcc, v12, v28
-	v_cndmask_b32_e64 v28, 0, 1, vcc
-	ds_read_b32 v23, v23 offset:8448
-	ds_read_b32 v24, v24 offset:8448
-	v_lshl_or_b32 v25, v27, 7, v25
-	v_lshl_or_b32 v26, v28, 7, v26
-	v_lshlrev_b32_e32 v27, 2, v25
-	v_lshlrev_b32_e32 v28, 2, v26
-	ds_read_b32 v27, v27 offset:8448
-	ds_read_b32 v28, v28 offset:8448
-	s_waitcnt lgkmcnt(3)
-	v_cmp_ge_f32_e32 vcc, v20, v23
-	v_cndmask_b32_e64 v23, 0, 1, vcc
-	s_waitcnt lgkmcnt(2)
-	v_cmp_ge_f32_e32 vcc, v19, v24
-	v_cndmask_b32_e64 v24, 0, 1, vcc
-	v_lshl_or_b32 v21, v23, 6, v21
-	v_lshl_or_b32 v22, v24, 6, v22
-	s_waitcnt lgkmcnt(1)
-	v_cmp_ge_f32_e32 vcc, v13, v27
-	v_lshlrev_b32_e32 v23, 2, v21
-	v_lshlrev_b32_e32 v24, 2, v22
-	v_cndmask_b32_e64 v27, 0, 1, vcc
+	v_lshl_or_b32 v15, v17, 16, v15
+	global_store_dword v[4:5], v15, off
+	v_lshlrev_b32_e32 v4, 3, v14
+	ds_add_rtn_u32 v4, v4, v11
+	v_add_co_u32_e32 v2, vcc, s12, v2
+	v_addc_co_u32_e32 v3, vcc, v12, v3, vcc
 	s_waitcnt lgkmcnt(0)
-	v_cmp_ge_f32_e32 vcc, v12, v28
-	v_cndmask_b32_e64 v28, 0, 1, vcc
-	ds_read_b32 v23, v23 offset:8320
-	ds_read_b32 v24, v24 offset:8320
-	v_lshl_or_b32 v25, v27, 6, v25
-	v_lshl_or_b32 v26, v28, 6, v26
-	v_lshlrev_b32_e32 v27, 2, v25
-	v_lshlrev_b32_e32 v28, 2, v26
-	ds_read_b32 v27, v27 offset:8320
-	ds_read_b32 v28, v28 offset:8320
-	s_waitcnt lgkmcnt(3)
-	v_cmp_ge_f32_e32 vcc, v20, v23
-	v_cndmask_b32_e64 v23, 0, 1, vcc
-	s_waitcnt lgkmcnt(2)
-	v_cmp_ge_f32_e32 vcc, v19, v24
-	v_cndmask_b32_e64 v24, 0, 1, vcc
-	v_lshl_or_b32 v21, v23, 5, v21
-	v_lshl_or_b32 v22, v24, 5, v22
-	s_waitcnt lgkmcnt(1)
-	v_cmp_ge_f32_e32 vcc, v13, v27
-	v_lshlrev_b32_e32 v23, 2, v21
-	v_lshlrev_b32_e32 v24, 2, v22
-	v_cndmask_b32_e64 v27, 0, 1, vcc
+	v_lshl_or_b32 v4, v14, 16, v4
+	global_store_dword v[2:3], v4, off
+	v_lshlrev_b32_e32 v2, 3, v13
+	ds_add_rtn_u32 v2, v2, v11 offset:4
+	s_add_i32 s5, s5, 4
+	s_cmp_ge_i32 s5, s0
+	v_add_u32_e32 v1, s4, v1
 	s_waitcnt lgkmcnt(0)
-	v_cmp_ge_f32_e32 vcc, v12, v28
-	v_cndmask_b32_e64 v28, 0, 1, vcc
-	ds_read_b32 v23, v23 offset:8256
-	ds_read_b32 v24, v24 offset:8256
-	v_lshl_or_b32 v25, v27, 5, v25
-	v_lshl_or_b32 v26, v28, 5, v26
-	v_lshlrev_b32_e32 v27, 2, v25
-	v_lshlrev_b32_e32 v28, 2, v26
-	ds_read_b32 v27, v27 offset:8256
-	ds_read_b32 v28, v28 offset:8256
-	s_waitcnt lgkmcnt(3)
-	v_cmp_ge_f32_e32 vcc, v20, v23
-	v_cndmask_b32_e64 v23, 0, 1, vcc
-	s_waitcnt lgkmcnt(2)
-	v_cmp_ge_f32_e32 vcc, v19, v24
-	v_cndmask_b32_e64 v24, 0, 1, vcc
-	v_lshl_or_b32 v21, v23, 4, v21
-	v_lshl_or_b32 v22, v24, 4, v22
-	s_waitcnt lgkmcnt(1)
-	v_cmp_ge_f32_e32 vcc, v13, v27
-	v_lshlrev_b32_e32 v23, 2, v21
-	v_lshlrev_b32_e32 v24, 2, v22
-	v_cndmask_b32_e64 v27, 0, 1, vcc
-	s_waitcnt lgkmcnt(0)
-	v_cmp_ge_f32_e32 vcc, v12, v28
-	v_cndmask_b32_e64 v28, 0, 1, vcc
-	ds_read_b32 v23, v23 offset:8224
-	ds_read_b32 v24, v24 offset:8224
-	v_lshl_or_b32 v25, v27, 4, v25
-	v_lshl_or_b32 v26, v28, 4, v26
-	v_lshlrev_b32_e32 v27, 2, v25
-	v_lshlrev_b32_e32 v28, 2, v26
-	ds_read_b32 v27, v27 offset:8224
-	ds_read_b32 v28, v28 offset:8224
-	s_waitcnt lgkmcnt(3)
-	v_cmp_ge_f32_e32 vcc, v20, v23
-	v_cndmask_b32_e64 v23, 0, 1, vcc
-	s_waitcnt lgkmcnt(2)
-	v_cmp_ge_f32_e32 vcc, v19, v24
-	v_cndmask_b32_e64 v24, 0, 1, vcc
-	v_lshl_or_b32 v21, v23, 3, v21
-	v_lshl_or_b32 v22, v24, 3, v22
-	v_lshlrev_b32_e32 v23, 2, v21
-	s_waitcnt lgkmcnt(1)
-	v_cmp_ge_f32_e32 vcc, v13, v27
-	v_lshlrev_b32_e32 v24, 2, v22
-	v_cndmask_b32_e64 v27, 0, 1, vcc
-	s_waitcnt lgkmcnt(0)
-	v_cmp_ge_f32_e32 vcc, v12, v28
-	ds_read_b32 v29, v23 offset:8208
-	ds_read_b32 v30, v24 offset:8208
-	v_cndmask_b32_e64 v28, 0, 1, vcc
-	v_lshl_or_b32 v25, v27, 3, v25
-	v_lshl_or_b32 v26, v28, 3, v26
-	v_lshlrev_b32_e32 v27, 2, v25
-	v_lshlrev_b32_e32 v28, 2, v26
-	ds_read_b32 v31, v27 offset:8208
-	ds_read_b32 v32, v28 offset:8208
-	s_waitcnt lgkmcnt(3)
-	v_cmp_ge_f32_e32 vcc, v20, v29
-	v_cndmask_b32_e64 v29, 0, 1, vcc
-	s_waitcnt lgkmcnt(2)
-	v_cmp_ge_f32_e32 vcc, v19, v30
-	v_cndmask_b32_e64 v30, 0, 1, vcc
-	v_lshl_add_u32 v21, v29, 2, v21
-	v_lshlrev_b32_e32 v29, 4, v29
-	v_lshl_add_u32 v22, v30, 2, v22
-	v_lshlrev_b32_e32 v30, 4, v30
-	v_add3_u32 v23, v23, s27, v29
-	s_waitcnt lgkmcnt(1)
-	v_cmp_ge_f32_e32 vcc, v13, v31
-	v_add3_u32 v24, v24, s27, v30
-	v_cndmask_b32_e64 v29, 0, 1, vcc
-	s_waitcnt lgkmcnt(0)
-	v_cmp_ge_f32_e32 vcc, v12, v32
-	ds_read_b32 v31, v23 offset:8
-	ds_read_b32 v32, v24 offset:8
-	v_cndmask_b32_e64 v30, 0, 1, vcc
-	v_lshl_add_u32 v25, v29, 2, v25
-	v_lshlrev_b32_e32 v29, 4, v29
-	s_waitcnt lgkmcnt(1)
-	v_cmp_ge_f32_e32 vcc, v20, v31
-	v_lshl_add_u32 v26, v30, 2, v26
-	v_lshlrev_b32_e32 v30, 4, v30
-	v_add3_u32 v27, v27, s27, v29
-	v_cndmask_b32_e64 v31, 0, 1, vcc
-	s_waitcnt lgkmcnt(0)
-	v_cmp_ge_f32_e32 vcc, v19, v32
-	v_add3_u32 v28, v28, s27, v30
-	ds_read_b32 v29, v27 offset:8
-	ds_read_b32 v30, v28 offset:8
-	v_cndmask_b32_e64 v32, 0, 1, vcc
-	v_lshl_add_u32 v23, v31, 3, v23
-	v_lshl_add_u32 v24, v32, 3, v24
-	ds_read_b32 v23, v23 offset:4
-	ds_read_b32 v24, v24 offset:4
-	s_waitcnt lgkmcnt(3)
-	v_cmp_ge_f32_e32 vcc, v13, v29
-	v_cndmask_b32_e64 v29, 0, 1, vcc
-	s_waitcnt lgkmcnt(2)
-	v_cmp_ge_f32_e32 vcc, v12, v30
-	v_lshlrev_b32_e32 v33, 1, v31
-	v_cndmask_b32_e64 v30, 0, 1, vcc
-	s_waitcnt lgkmcnt(1)
-	v_cmp_ge_f32_e32 vcc, v20, v23
-	v_addc_co_u32_e32 v20, vcc, v33, v21, vcc
-	v_lshl_add_u32 v27, v29, 3, v27
-	v_lshl_add_u32 v28, v30, 3, v28
-	v_lshlrev_b32_e32 v21, 3, v20
-	ds_read_b32 v27, v27 offset:4
-	ds_read_b32 v28, v28 offset:4
-	ds_add_rtn_u32 v21, v21, v17
-	v_lshlrev_b32_e32 v34, 1, v32
-	s_waitcnt lgkmcnt(3)
-	v_cmp_ge_f32_e32 vcc, v19, v24
-	v_addc_co_u32_e32 v19, vcc, v34, v22, vcc
-	s_waitcnt lgkmcnt(0)
-	v_lshl_or_b32 v20, v20, 16, v21
-	v_lshlrev_b32_e32 v22, 3, v19
-	global_store_dword v[8:9], v20, off
-	ds_add_rtn_u32 v8, v22, v17 offset:4
-	v_lshlrev_b32_e32 v31, 1, v29
-	v_cmp_ge_f32_e32 vcc, v13, v27
-	v_addc_co_u32_e32 v9, vcc, v31, v25, vcc
-	s_waitcnt lgkmcnt(0)
-	v_lshl_or_b32 v8, v19, 16, v8
-	v_lshlrev_b32_e32 v13, 3, v9
-	global_store_dword v[10:11], v8, off
-	ds_add_rtn_u32 v8, v13, v17
-	v_lshlrev_b32_e32 v32, 1, v30
-	v_cmp_ge_f32_e32 vcc, v12, v28
-	v_addc_co_u32_e32 v10, vcc, v32, v26, vcc
-	s_waitcnt lgkmcnt(0)
-	v_lshl_or_b32 v8, v9, 16, v8
-	v_lshlrev_b32_e32 v11, 3, v10
-	global_store_dword v[6:7], v8, off
-	ds_add_rtn_u32 v6, v11, v17 offset:4
-	s_waitcnt lgkmcnt(0)
-	v_lshl_or_b32 v6, v10, 16, v6
-	global_store_dword v[4:5], v6, off
-	s_cbranch_scc1 .LBB0_4
-.LBB0_5:
+	v_lshl_or_b32 v4, v13, 16, v2
+	v_add_co_u32_e32 v2, vcc, s12, v6
+	v_addc_co_u32_e32 v3, vcc, v12, v7, vcc
+	global_store_dword v[2:3], v4, off
+	s_cbranch_scc0 .LBB0_4
+.LBB0_7:
 	v_lshl_or_b32 v0, s6, 11, v0
 	v_ashrrev_i32_e32 v1, 31, v0
 	v_lshlrev_b64 v[1:2], 2, v[0:1]
-	v_mov_b32_e32 v3, s15
+	v_mov_b32_e32 v4, s15
 	v_add_co_u32_e32 v1, vcc, s14, v1
-	v_addc_co_u32_e32 v3, vcc, v2, v3, vcc
+	v_addc_co_u32_e32 v3, vcc, v2, v4, vcc
 	v_add_co_u32_e32 v2, vcc, 0x200, v1
 	v_addc_co_u32_e32 v3, vcc, 0, v3, vcc
 	s_mov_b32 s0, 0
-	v_mov_b32_e32 v4, s15
 	s_waitcnt lgkmcnt(0)
 	; wave barrier
-.LBB0_6:                                ; =>This Inner Loop Header: Depth=1
-	v_add_u32_e32 v9, s0, v14
+.LBB0_8:                                ; =>This Inner Loop Header: Depth=1
+	v_add_u32_e32 v7, s0, v8
 	v_ashrrev_i32_e32 v1, 31, v0
-	ds_read2st64_b32 v[7:8], v9 offset1:1
-	ds_read2st64_b32 v[9:10], v9 offset0:2 offset1:3
+	ds_read2st64_b32 v[9:10], v7 offset1:1
+	ds_read2st64_b32 v[11:12], v7 offset0:2 offset1:3
 	v_lshlrev_b64 v[5:6], 2, v[0:1]
 	s_addk_i32 s0, 0x400
 	v_add_co_u32_e32 v5, vcc, s14, v5
 	v_addc_co_u32_e32 v6, vcc, v4, v6, vcc
 	s_waitcnt lgkmcnt(1)
-	global_store_dword v[5:6], v7, off
-	global_store_dword v[2:3], v8, off offset:-256
+	global_store_dword v[5:6], v9, off
+	global_store_dword v[2:3], v10, off offset:-256
 	s_waitcnt lgkmcnt(0)
-	global_store_dword v[2:3], v9, off
-	global_store_dword v[2:3], v10, off offset:256
+	global_store_dword v[2:3], v11, off
+	global_store_dword v[2:3], v12, off offset:256
 	v_add_co_u32_e32 v2, vcc, 0x400, v2
 	v_add_u32_e32 v0, 0x100, v0
 	s_cmpk_eq_i32 s0, 0x2000
 	v_addc_co_u32_e32 v3, vcc, 0, v3, vcc
-	s_cbranch_scc0 .LBB0_6
-; %bb.7:
+	s_cbranch_scc0 .LBB0_8
+; %bb.9:
 	s_endpgm
 	.section	.rodata,"a",@progbits
 	.p2align	6, 0x0
@@ -416,8 +201,8 @@ hybridsort:                             ; @hybridsort
 		.amdhsa_system_sgpr_workgroup_id_z 0
 		.amdhsa_system_sgpr_workgroup_info 0
 		.amdhsa_system_vgpr_workitem_id 0
-		.amdhsa_next_free_vgpr 35
-		.amdhsa_next_free_sgpr 28
+		.amdhsa_next_free_vgpr 27
+		.amdhsa_next_free_sgpr 16
 		.amdhsa_reserve_vcc 1
 		.amdhsa_reserve_flat_scratch 0
 		.amdhsa_reserve_xnack_mask 1
@@ -442,18 +227,18 @@ hybridsort:                             ; @hybridsort
                                         ; -- End function
 	.section	.AMDGPU.csdata,"",@progbits
 ; Kernel info:
-; codeLenInByte = 2160
-; NumSgprs: 32
-; NumVgprs: 35
+; codeLenInByte = 856
+; NumSgprs: 20
+; NumVgprs: 27
 ; ScratchSize: 0
 ; MemoryBound: 0
 ; FloatMode: 240
 ; IeeeMode: 1
 ; LDSByteSize: 12288 bytes/workgroup (compile time only)
-; SGPRBlocks: 3
-; VGPRBlocks: 8
-; NumSGPRsForWavesPerEU: 32
-; NumVGPRsForWavesPerEU: 35
+; SGPRBlocks: 2
+; VGPRBlocks: 6
+; NumSGPRsForWavesPerEU: 20
+; NumVGPRsForWavesPerEU: 27
 ; Occupancy: 2
 ; WaveLimiterHint : 1
 ; COMPUTE_PGM_RSRC2:SCRATCH_EN: 0
@@ -479,24 +264,32 @@ __oclc_ABI_version:
 ---
 amdhsa.kernels:
   - .args:
-      - .address_space:  global
+      - .actual_access:  read_only
+        .address_space:  global
         .is_const:       true
+        .is_restrict:    true
         .offset:         0
         .size:           8
         .type_name:      'float*'
         .value_kind:     global_buffer
-      - .address_space:  global
+      - .actual_access:  read_only
+        .address_space:  global
         .is_const:       true
+        .is_restrict:    true
         .offset:         8
         .size:           8
         .type_name:      'float*'
         .value_kind:     global_buffer
-      - .address_space:  global
+      - .actual_access:  write_only
+        .address_space:  global
+        .is_restrict:    true
         .offset:         16
         .size:           8
         .type_name:      'int*'
         .value_kind:     global_buffer
-      - .address_space:  global
+      - .actual_access:  write_only
+        .address_space:  global
+        .is_restrict:    true
         .offset:         24
         .size:           8
         .type_name:      'int*'
@@ -523,12 +316,12 @@ amdhsa.kernels:
       - 64
       - 1
       - 1
-    .sgpr_count:     32
+    .sgpr_count:     20
     .sgpr_spill_count: 0
     .symbol:         hybridsort.kd
     .uniform_work_group_size: 1
     .uses_dynamic_stack: false
-    .vgpr_count:     35
+    .vgpr_count:     27
     .vgpr_spill_count: 0
     .wavefront_size: 64
 amdhsa.target:   amdgcn-amd-amdhsa--gfx906

@@ -1,34 +1,34 @@
-// The assignment step of k-means: each point gets the number of the nearest of the centres. A thread keeps four points
-// of eight features and goes over the centres, four a turn of the loop; features of all points lie together.
+// The assignment step of k-means: each point gets the number of the nearest of the centres. A thread takes `turns`
+// points, four at a time, and goes over the features of each centre, eight a turn of the innermost loop; features of all
+// points lie together.
 #include "work_items.h"
-#define FEATURES 8
 #define POINTS 4
+#define UNROLL 8
 
-KERNEL(64, 1) kmeans(__global const float *features, __global const float *centres, __global int *nearest, int points,
-                     int clusters, int step)
+KERNEL(64, 1) kmeans(__global const float *restrict features, __global const float *restrict centres,
+                     __global int *restrict nearest, int points, int clusters, int dimensions, int step)
 {
     int first = GROUP_X * 64 + X;
-    float feature[POINTS][FEATURES], least[POINTS];
-    int best[POINTS];
-#pragma unroll
-    for (int p = 0; p < POINTS; p++) {
-        least[p] = 3.4e38f;
-        best[p] = -1;
-#pragma unroll
-        for (int f = 0; f < FEATURES; f++)
-            feature[p][f] = features[f * points + first + p * step];
-    }
-#pragma unroll 4
+    float least[POINTS] = {3.4e38f, 3.4e38f, 3.4e38f, 3.4e38f};
+    int best[POINTS] = {-1, -1, -1, -1};
+#pragma unroll 1
     for (int c = 0; c < clusters; c++) {
         float distance[POINTS] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll 1
+        for (int f = 0; f < dimensions; f += UNROLL) {
+            float feature[UNROLL][POINTS];
 #pragma unroll
-        for (int f = 0; f < FEATURES; f++) {
-            float centre = centres[c * FEATURES + f];
+            for (int k = 0; k < UNROLL; k++)
 #pragma unroll
-            for (int p = 0; p < POINTS; p++) {
-                float away = feature[p][f] - centre;
-                distance[p] += away * away;
-            }
+                for (int p = 0; p < POINTS; p++)
+                    feature[k][p] = features[(f + k) * points + first + p * step];
+#pragma unroll
+            for (int k = 0; k < UNROLL; k++)
+#pragma unroll
+                for (int p = 0; p < POINTS; p++) {
+                    float away = feature[k][p] - centres[c * dimensions + f + k];
+                    distance[p] += away * away;
+                }
         }
 #pragma unroll
         for (int p = 0; p < POINTS; p++) {

@@ -7,743 +7,425 @@
 	.type	kmeans,@function
 kmeans:                                 ; @kmeans
 ; %bb.0:
-	s_load_dwordx4 s[20:23], s[4:5], 0x18
-	s_load_dwordx4 s[16:19], s[4:5], 0x0
-	s_load_dwordx2 s[24:25], s[4:5], 0x10
-	v_lshl_or_b32 v15, s6, 6, v0
-	v_ashrrev_i32_e32 v16, 31, v15
+	s_load_dwordx4 s[12:15], s[4:5], 0x18
 	s_waitcnt lgkmcnt(0)
-	v_add_u32_e32 v12, s22, v15
-	v_add_u32_e32 v10, s22, v12
-	v_add_u32_e32 v8, s22, v10
-	v_ashrrev_i32_e32 v13, 31, v12
-	v_ashrrev_i32_e32 v11, 31, v10
-	v_ashrrev_i32_e32 v9, 31, v8
-	v_lshlrev_b64 v[6:7], 2, v[15:16]
-	v_lshlrev_b64 v[4:5], 2, v[12:13]
-	v_lshlrev_b64 v[2:3], 2, v[10:11]
-	v_lshlrev_b64 v[0:1], 2, v[8:9]
-	s_cmp_lt_i32 s21, 1
-	s_cbranch_scc1 .LBB0_5
+	s_cmp_gt_i32 s13, 0
+	s_cbranch_scc1 .LBB0_4
 ; %bb.1:
-	v_add_u32_e32 v15, s20, v15
-	v_ashrrev_i32_e32 v16, 31, v15
-	v_mov_b32_e32 v9, s17
-	v_add_co_u32_e32 v13, vcc, s16, v6
-	v_lshlrev_b64 v[16:17], 2, v[15:16]
-	v_addc_co_u32_e32 v14, vcc, v9, v7, vcc
-	v_add_u32_e32 v15, s20, v15
-	v_add_co_u32_e32 v20, vcc, s16, v16
-	v_ashrrev_i32_e32 v16, 31, v15
-	v_addc_co_u32_e32 v21, vcc, v9, v17, vcc
-	v_lshlrev_b64 v[16:17], 2, v[15:16]
-	v_add_u32_e32 v15, s20, v15
-	v_add_co_u32_e32 v22, vcc, s16, v16
-	v_ashrrev_i32_e32 v16, 31, v15
-	v_addc_co_u32_e32 v23, vcc, v9, v17, vcc
-	v_lshlrev_b64 v[16:17], 2, v[15:16]
-	v_add_u32_e32 v15, s20, v15
-	v_add_co_u32_e32 v24, vcc, s16, v16
-	v_ashrrev_i32_e32 v16, 31, v15
-	v_addc_co_u32_e32 v25, vcc, v9, v17, vcc
-	v_lshlrev_b64 v[16:17], 2, v[15:16]
-	v_add_u32_e32 v15, s20, v15
-	v_add_co_u32_e32 v26, vcc, s16, v16
-	v_ashrrev_i32_e32 v16, 31, v15
-	v_addc_co_u32_e32 v27, vcc, v9, v17, vcc
-	v_lshlrev_b64 v[16:17], 2, v[15:16]
-	v_add_u32_e32 v15, s20, v15
-	v_add_co_u32_e32 v28, vcc, s16, v16
-	v_ashrrev_i32_e32 v16, 31, v15
-	v_addc_co_u32_e32 v29, vcc, v9, v17, vcc
-	v_lshlrev_b64 v[16:17], 2, v[15:16]
-	v_add_u32_e32 v15, s20, v15
-	v_add_co_u32_e32 v30, vcc, s16, v16
-	v_ashrrev_i32_e32 v16, 31, v15
-	v_lshlrev_b64 v[15:16], 2, v[15:16]
-	v_addc_co_u32_e32 v31, vcc, v9, v17, vcc
-	v_add_co_u32_e32 v32, vcc, s16, v15
-	v_add_u32_e32 v11, s20, v12
-	v_addc_co_u32_e32 v33, vcc, v9, v16, vcc
-	v_ashrrev_i32_e32 v12, 31, v11
-	global_load_dword v15, v[13:14], off
-	global_load_dword v16, v[20:21], off
-	global_load_dword v17, v[22:23], off
-	global_load_dword v18, v[24:25], off
-	global_load_dword v19, v[26:27], off
-                                        ; kill: killed $vgpr13 killed $vgpr14
-                                        ; kill: killed $vgpr22 killed $vgpr23
-                                        ; kill: killed $vgpr26 killed $vgpr27
-                                        ; kill: killed $vgpr20 killed $vgpr21
-                                        ; kill: killed $vgpr24 killed $vgpr25
-	s_nop 0
-	global_load_dword v20, v[28:29], off
-	global_load_dword v21, v[30:31], off
-	global_load_dword v22, v[32:33], off
-	v_add_co_u32_e32 v13, vcc, s16, v4
-	v_lshlrev_b64 v[23:24], 2, v[11:12]
-	v_add_u32_e32 v11, s20, v11
-	v_addc_co_u32_e32 v14, vcc, v9, v5, vcc
-	v_ashrrev_i32_e32 v12, 31, v11
-	v_add_co_u32_e32 v23, vcc, s16, v23
-	v_lshlrev_b64 v[25:26], 2, v[11:12]
-	v_add_u32_e32 v11, s20, v11
-	v_addc_co_u32_e32 v24, vcc, v9, v24, vcc
-	v_ashrrev_i32_e32 v12, 31, v11
-	v_add_co_u32_e32 v25, vcc, s16, v25
-	v_lshlrev_b64 v[27:28], 2, v[11:12]
-	v_add_u32_e32 v11, s20, v11
-	v_addc_co_u32_e32 v26, vcc, v9, v26, vcc
-	v_ashrrev_i32_e32 v12, 31, v11
-	v_add_co_u32_e32 v27, vcc, s16, v27
-	v_lshlrev_b64 v[29:30], 2, v[11:12]
-	v_add_u32_e32 v11, s20, v11
-	v_addc_co_u32_e32 v28, vcc, v9, v28, vcc
-	v_ashrrev_i32_e32 v12, 31, v11
-	v_add_co_u32_e32 v29, vcc, s16, v29
-	v_lshlrev_b64 v[31:32], 2, v[11:12]
-	v_add_u32_e32 v11, s20, v11
-	v_addc_co_u32_e32 v30, vcc, v9, v30, vcc
-	v_ashrrev_i32_e32 v12, 31, v11
-	v_add_co_u32_e32 v31, vcc, s16, v31
-	v_lshlrev_b64 v[33:34], 2, v[11:12]
-	v_add_u32_e32 v11, s20, v11
-	v_addc_co_u32_e32 v32, vcc, v9, v32, vcc
-	v_ashrrev_i32_e32 v12, 31, v11
-	v_add_co_u32_e32 v33, vcc, s16, v33
-	v_lshlrev_b64 v[11:12], 2, v[11:12]
-	v_addc_co_u32_e32 v34, vcc, v9, v34, vcc
-	v_add_co_u32_e32 v11, vcc, s16, v11
-	v_addc_co_u32_e32 v12, vcc, v9, v12, vcc
-	global_load_dword v13, v[13:14], off
-	s_nop 0
-	global_load_dword v14, v[23:24], off
-	s_nop 0
-	global_load_dword v23, v[25:26], off
-	global_load_dword v24, v[27:28], off
-	s_nop 0
-	global_load_dword v25, v[29:30], off
-	global_load_dword v26, v[31:32], off
-                                        ; kill: killed $vgpr31 killed $vgpr32
-                                        ; kill: killed $vgpr29 killed $vgpr30
-	global_load_dword v27, v[33:34], off
-	global_load_dword v28, v[11:12], off
-	v_add_u32_e32 v29, s20, v10
-	v_add_co_u32_e32 v11, vcc, s16, v2
-	v_ashrrev_i32_e32 v30, 31, v29
-	v_addc_co_u32_e32 v12, vcc, v9, v3, vcc
-	v_lshlrev_b64 v[9:10], 2, v[29:30]
-	v_mov_b32_e32 v30, s17
-	v_add_co_u32_e32 v9, vcc, s16, v9
-	v_add_u32_e32 v29, s20, v29
-	v_addc_co_u32_e32 v10, vcc, v30, v10, vcc
-	v_ashrrev_i32_e32 v30, 31, v29
-	v_lshlrev_b64 v[30:31], 2, v[29:30]
-	v_add_u32_e32 v29, s20, v29
-	v_mov_b32_e32 v33, s17
-	v_add_co_u32_e32 v32, vcc, s16, v30
-	v_ashrrev_i32_e32 v30, 31, v29
-	v_addc_co_u32_e32 v33, vcc, v33, v31, vcc
-	v_lshlrev_b64 v[30:31], 2, v[29:30]
-	v_add_u32_e32 v29, s20, v29
-	v_mov_b32_e32 v35, s17
-	v_add_co_u32_e32 v34, vcc, s16, v30
-	v_ashrrev_i32_e32 v30, 31, v29
-	v_addc_co_u32_e32 v35, vcc, v35, v31, vcc
-	v_lshlrev_b64 v[30:31], 2, v[29:30]
-	v_add_u32_e32 v29, s20, v29
-	v_mov_b32_e32 v37, s17
-	v_add_co_u32_e32 v36, vcc, s16, v30
-	v_ashrrev_i32_e32 v30, 31, v29
-	v_addc_co_u32_e32 v37, vcc, v37, v31, vcc
-	v_lshlrev_b64 v[30:31], 2, v[29:30]
-	v_add_u32_e32 v29, s20, v29
-	v_mov_b32_e32 v39, s17
-	v_add_co_u32_e32 v38, vcc, s16, v30
-	v_ashrrev_i32_e32 v30, 31, v29
-	v_addc_co_u32_e32 v39, vcc, v39, v31, vcc
-	v_lshlrev_b64 v[30:31], 2, v[29:30]
-	v_add_u32_e32 v29, s20, v29
-	v_add_co_u32_e32 v40, vcc, s16, v30
-	v_ashrrev_i32_e32 v30, 31, v29
-	v_mov_b32_e32 v41, s17
-	v_lshlrev_b64 v[29:30], 2, v[29:30]
-	v_addc_co_u32_e32 v41, vcc, v41, v31, vcc
-	v_mov_b32_e32 v31, s17
-	v_add_co_u32_e32 v42, vcc, s16, v29
-	v_addc_co_u32_e32 v43, vcc, v31, v30, vcc
-	global_load_dword v29, v[11:12], off
-	global_load_dword v30, v[9:10], off
-	global_load_dword v31, v[32:33], off
-	s_nop 0
-	global_load_dword v32, v[34:35], off
-	global_load_dword v33, v[36:37], off
-	s_nop 0
-	global_load_dword v34, v[38:39], off
-	global_load_dword v35, v[40:41], off
-	global_load_dword v36, v[42:43], off
-	v_add_u32_e32 v37, s20, v8
-	v_ashrrev_i32_e32 v38, 31, v37
-	v_mov_b32_e32 v10, s17
-	v_add_co_u32_e32 v9, vcc, s16, v0
-	v_lshlrev_b64 v[11:12], 2, v[37:38]
-	v_add_u32_e32 v37, s20, v37
-	v_addc_co_u32_e32 v10, vcc, v10, v1, vcc
-	v_ashrrev_i32_e32 v38, 31, v37
-	v_mov_b32_e32 v8, s17
-	v_add_co_u32_e32 v11, vcc, s16, v11
-	v_lshlrev_b64 v[38:39], 2, v[37:38]
-	v_add_u32_e32 v40, s20, v37
-	v_addc_co_u32_e32 v12, vcc, v8, v12, vcc
-	v_ashrrev_i32_e32 v41, 31, v40
-	v_add_co_u32_e32 v38, vcc, s16, v38
-	v_lshlrev_b64 v[41:42], 2, v[40:41]
-	v_add_u32_e32 v43, s20, v40
-	v_addc_co_u32_e32 v39, vcc, v8, v39, vcc
-	v_ashrrev_i32_e32 v44, 31, v43
-	v_add_co_u32_e32 v41, vcc, s16, v41
-	v_lshlrev_b64 v[44:45], 2, v[43:44]
-	v_add_u32_e32 v46, s20, v43
-	v_addc_co_u32_e32 v42, vcc, v8, v42, vcc
-	v_ashrrev_i32_e32 v47, 31, v46
-	v_add_co_u32_e32 v44, vcc, s16, v44
-	v_lshlrev_b64 v[47:48], 2, v[46:47]
-	v_add_u32_e32 v49, s20, v46
-	v_addc_co_u32_e32 v45, vcc, v8, v45, vcc
-	v_ashrrev_i32_e32 v50, 31, v49
-	v_add_co_u32_e32 v47, vcc, s16, v47
-	v_lshlrev_b64 v[50:51], 2, v[49:50]
-	v_add_u32_e32 v52, s20, v49
-	v_addc_co_u32_e32 v48, vcc, v8, v48, vcc
-	v_ashrrev_i32_e32 v53, 31, v52
-	v_add_co_u32_e32 v50, vcc, s16, v50
-	v_lshlrev_b64 v[52:53], 2, v[52:53]
-	v_addc_co_u32_e32 v51, vcc, v8, v51, vcc
-	v_add_co_u32_e32 v52, vcc, s16, v52
-	v_addc_co_u32_e32 v53, vcc, v8, v53, vcc
-	global_load_dword v8, v[9:10], off
-	s_nop 0
-	global_load_dword v9, v[11:12], off
-	global_load_dword v10, v[38:39], off
-	s_nop 0
-	global_load_dword v11, v[41:42], off
-	global_load_dword v12, v[44:45], off
-	global_load_dword v37, v[47:48], off
-	global_load_dword v38, v[50:51], off
-	global_load_dword v39, v[52:53], off
-	s_cmp_lt_u32 s21, 4
-	s_cbranch_scc1 .LBB0_6
+	s_ashr_i32 s21, s15, 31
+	s_mov_b32 s20, s15
+	s_mov_b32 s7, -1
+	s_load_dwordx2 s[2:3], s[4:5], 0x10
+	v_lshl_or_b32 v0, s6, 6, v0
+	s_cbranch_execz .LBB0_5
 ; %bb.2:
-	s_and_b32 s22, s21, 0x7ffffffc
-	s_mov_b32 s17, 0
-	s_mov_b32 s23, 24
-	v_mov_b32_e32 v47, 0x7f7fc99e
-	v_mov_b32_e32 v43, -1
-	s_mov_b32 s20, 0
-	v_mov_b32_e32 v46, 0x7f7fc99e
-	v_mov_b32_e32 v45, 0x7f7fc99e
-	v_mov_b32_e32 v44, 0x7f7fc99e
-	v_mov_b32_e32 v42, -1
-	v_mov_b32_e32 v41, -1
-	v_mov_b32_e32 v40, -1
-.LBB0_3:                                ; =>This Inner Loop Header: Depth=1
-	s_sub_i32 s16, s23, 24
-	s_lshl_b64 s[0:1], s[16:17], 2
-	s_add_u32 s26, s18, s0
-	s_addc_u32 s27, s19, s1
-	s_load_dwordx16 s[0:15], s[26:27], 0x0
-	s_add_i32 s16, s23, -8
-	s_waitcnt vmcnt(31) lgkmcnt(0)
-	v_subrev_f32_e32 v48, s0, v15
-	v_fma_f32 v51, v48, v48, 0
-	s_waitcnt vmcnt(23)
-	v_subrev_f32_e32 v48, s0, v13
-	v_subrev_f32_e32 v52, s1, v16
-	v_fma_f32 v50, v48, v48, 0
-	s_waitcnt vmcnt(15)
-	v_subrev_f32_e32 v48, s0, v29
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s1, v14
-	v_fma_f32 v49, v48, v48, 0
-	s_waitcnt vmcnt(7)
-	v_subrev_f32_e32 v48, s0, v8
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s1, v30
-	v_fma_f32 v48, v48, v48, 0
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(6)
-	v_subrev_f32_e32 v52, s1, v9
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s2, v17
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s2, v23
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s2, v31
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(5)
-	v_subrev_f32_e32 v52, s2, v10
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s3, v18
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s3, v24
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s3, v32
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(4)
-	v_subrev_f32_e32 v52, s3, v11
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s4, v19
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s4, v25
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s4, v33
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(3)
-	v_subrev_f32_e32 v52, s4, v12
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s5, v20
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s5, v26
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s5, v34
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(2)
-	v_subrev_f32_e32 v52, s5, v37
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s6, v21
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s6, v27
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s6, v35
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(1)
-	v_subrev_f32_e32 v52, s6, v38
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s7, v22
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s7, v28
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s7, v36
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(0)
-	v_subrev_f32_e32 v52, s7, v39
-	v_fmac_f32_e32 v48, v52, v52
-	v_cmp_lt_f32_e32 vcc, v51, v47
-	v_mov_b32_e32 v52, s20
-	v_cndmask_b32_e32 v43, v43, v52, vcc
-	v_cmp_lt_f32_e32 vcc, v50, v46
-	v_cndmask_b32_e32 v42, v42, v52, vcc
-	v_cmp_lt_f32_e32 vcc, v49, v45
-	v_cndmask_b32_e32 v41, v41, v52, vcc
-	v_cmp_lt_f32_e32 vcc, v48, v44
-	v_max_f32_e32 v44, v44, v44
-	v_max_f32_e32 v47, v47, v47
-	v_min_f32_e32 v44, v48, v44
-	v_subrev_f32_e32 v48, s8, v15
-	v_min_f32_e32 v47, v51, v47
-	v_max_f32_e32 v46, v46, v46
-	v_cndmask_b32_e32 v40, v40, v52, vcc
-	v_fma_f32 v51, v48, v48, 0
-	v_subrev_f32_e32 v48, s8, v13
-	v_subrev_f32_e32 v52, s9, v16
-	v_min_f32_e32 v46, v50, v46
-	v_max_f32_e32 v45, v45, v45
-	v_fma_f32 v50, v48, v48, 0
-	v_subrev_f32_e32 v48, s8, v29
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s9, v14
-	v_min_f32_e32 v45, v49, v45
-	v_fma_f32 v49, v48, v48, 0
-	v_subrev_f32_e32 v48, s8, v8
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s9, v30
-	v_fma_f32 v48, v48, v48, 0
-	v_fmac_f32_e32 v49, v52, v52
-	v_subrev_f32_e32 v52, s9, v9
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s10, v17
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s10, v23
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s10, v31
-	v_fmac_f32_e32 v49, v52, v52
-	v_subrev_f32_e32 v52, s10, v10
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s11, v18
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s11, v24
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s11, v32
-	v_fmac_f32_e32 v49, v52, v52
-	v_subrev_f32_e32 v52, s11, v11
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s12, v19
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s12, v25
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s12, v33
-	v_fmac_f32_e32 v49, v52, v52
-	v_subrev_f32_e32 v52, s12, v12
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s13, v20
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s13, v26
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s13, v34
-	v_fmac_f32_e32 v49, v52, v52
-	v_subrev_f32_e32 v52, s13, v37
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s14, v21
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s14, v27
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s14, v35
-	v_fmac_f32_e32 v49, v52, v52
-	v_subrev_f32_e32 v52, s14, v38
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s15, v22
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s15, v28
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s15, v36
-	v_fmac_f32_e32 v49, v52, v52
-	v_subrev_f32_e32 v52, s15, v39
-	s_add_i32 s0, s20, 1
-	v_fmac_f32_e32 v48, v52, v52
-	v_mov_b32_e32 v52, s0
-	s_lshl_b64 s[0:1], s[16:17], 2
-	s_add_u32 s26, s18, s0
-	s_addc_u32 s27, s19, s1
-	s_load_dwordx16 s[0:15], s[26:27], 0x0
-	v_cmp_lt_f32_e32 vcc, v51, v47
-	v_cndmask_b32_e32 v43, v43, v52, vcc
-	v_cmp_lt_f32_e32 vcc, v50, v46
-	v_cndmask_b32_e32 v42, v42, v52, vcc
-	v_cmp_lt_f32_e32 vcc, v49, v45
-	v_min_f32_e32 v46, v50, v46
-	v_cndmask_b32_e32 v50, v41, v52, vcc
-	v_cmp_lt_f32_e32 vcc, v48, v44
-	v_min_f32_e32 v47, v51, v47
-	v_cndmask_b32_e32 v51, v40, v52, vcc
+	v_mov_b32_e32 v4, s7
+	v_mov_b32_e32 v5, s7
+	v_mov_b32_e32 v6, s7
+	v_mov_b32_e32 v7, s7
+.LBB0_3:
+	v_ashrrev_i32_e32 v1, 31, v0
+	v_lshlrev_b64 v[1:2], 2, v[0:1]
 	s_waitcnt lgkmcnt(0)
-	v_subrev_f32_e32 v40, s0, v15
-	v_fma_f32 v41, v40, v40, 0
-	v_subrev_f32_e32 v40, s0, v13
-	v_min_f32_e32 v52, v48, v44
-	v_fma_f32 v44, v40, v40, 0
-	v_subrev_f32_e32 v40, s0, v29
-	v_fma_f32 v48, v40, v40, 0
-	v_subrev_f32_e32 v40, s0, v8
-	v_fma_f32 v53, v40, v40, 0
-	v_subrev_f32_e32 v40, s1, v16
-	v_fmac_f32_e32 v41, v40, v40
-	v_subrev_f32_e32 v40, s1, v14
-	v_fmac_f32_e32 v44, v40, v40
-	v_subrev_f32_e32 v40, s1, v30
-	v_fmac_f32_e32 v48, v40, v40
-	v_subrev_f32_e32 v40, s1, v9
-	v_fmac_f32_e32 v53, v40, v40
-	v_subrev_f32_e32 v40, s2, v17
-	v_fmac_f32_e32 v41, v40, v40
-	v_subrev_f32_e32 v40, s2, v23
-	v_fmac_f32_e32 v44, v40, v40
-	v_subrev_f32_e32 v40, s2, v31
-	v_fmac_f32_e32 v48, v40, v40
-	v_subrev_f32_e32 v40, s2, v10
-	v_fmac_f32_e32 v53, v40, v40
-	v_subrev_f32_e32 v40, s3, v18
-	v_fmac_f32_e32 v41, v40, v40
-	v_subrev_f32_e32 v40, s3, v24
-	v_fmac_f32_e32 v44, v40, v40
-	v_subrev_f32_e32 v40, s3, v32
-	v_fmac_f32_e32 v48, v40, v40
-	v_subrev_f32_e32 v40, s3, v11
-	v_fmac_f32_e32 v53, v40, v40
-	v_subrev_f32_e32 v40, s4, v19
-	v_fmac_f32_e32 v41, v40, v40
-	v_subrev_f32_e32 v40, s4, v25
-	v_fmac_f32_e32 v44, v40, v40
-	v_subrev_f32_e32 v40, s4, v33
-	v_fmac_f32_e32 v48, v40, v40
-	v_subrev_f32_e32 v40, s4, v12
-	v_fmac_f32_e32 v53, v40, v40
-	v_subrev_f32_e32 v40, s5, v20
-	v_fmac_f32_e32 v41, v40, v40
-	v_subrev_f32_e32 v40, s5, v26
-	v_fmac_f32_e32 v44, v40, v40
-	v_subrev_f32_e32 v40, s5, v34
-	v_fmac_f32_e32 v48, v40, v40
-	v_subrev_f32_e32 v40, s5, v37
-	v_fmac_f32_e32 v53, v40, v40
-	v_subrev_f32_e32 v40, s6, v21
-	v_fmac_f32_e32 v41, v40, v40
-	v_subrev_f32_e32 v40, s6, v27
-	v_fmac_f32_e32 v44, v40, v40
-	v_subrev_f32_e32 v40, s6, v35
-	v_fmac_f32_e32 v48, v40, v40
-	v_subrev_f32_e32 v40, s6, v38
-	v_fmac_f32_e32 v53, v40, v40
-	v_subrev_f32_e32 v40, s7, v22
-	v_fmac_f32_e32 v41, v40, v40
-	v_subrev_f32_e32 v40, s7, v28
-	v_fmac_f32_e32 v44, v40, v40
-	v_subrev_f32_e32 v40, s7, v36
-	s_add_i32 s0, s20, 2
-	v_fmac_f32_e32 v48, v40, v40
-	v_subrev_f32_e32 v40, s7, v39
-	v_cmp_lt_f32_e32 vcc, v41, v47
-	v_mov_b32_e32 v54, s0
-	v_min_f32_e32 v49, v49, v45
-	v_fmac_f32_e32 v53, v40, v40
-	v_cndmask_b32_e32 v40, v43, v54, vcc
-	v_cmp_lt_f32_e32 vcc, v44, v46
-	v_cndmask_b32_e32 v42, v42, v54, vcc
-	v_cmp_lt_f32_e32 vcc, v48, v49
-	v_subrev_f32_e32 v43, s8, v15
-	v_min_f32_e32 v44, v44, v46
-	v_cndmask_b32_e32 v45, v50, v54, vcc
-	v_cmp_lt_f32_e32 vcc, v53, v52
-	v_fma_f32 v46, v43, v43, 0
-	v_subrev_f32_e32 v43, s8, v13
-	v_min_f32_e32 v48, v48, v49
-	v_cndmask_b32_e32 v49, v51, v54, vcc
-	v_fma_f32 v51, v43, v43, 0
-	v_subrev_f32_e32 v43, s8, v29
-	v_min_f32_e32 v50, v53, v52
-	v_fma_f32 v52, v43, v43, 0
-	v_subrev_f32_e32 v43, s8, v8
-	v_fma_f32 v53, v43, v43, 0
-	v_subrev_f32_e32 v43, s9, v16
-	v_fmac_f32_e32 v46, v43, v43
-	v_subrev_f32_e32 v43, s9, v14
-	v_fmac_f32_e32 v51, v43, v43
-	v_subrev_f32_e32 v43, s9, v30
-	v_fmac_f32_e32 v52, v43, v43
-	v_subrev_f32_e32 v43, s9, v9
-	v_fmac_f32_e32 v53, v43, v43
-	v_subrev_f32_e32 v43, s10, v17
-	v_fmac_f32_e32 v46, v43, v43
-	v_subrev_f32_e32 v43, s10, v23
-	v_fmac_f32_e32 v51, v43, v43
-	v_subrev_f32_e32 v43, s10, v31
-	v_fmac_f32_e32 v52, v43, v43
-	v_subrev_f32_e32 v43, s10, v10
-	v_fmac_f32_e32 v53, v43, v43
-	v_subrev_f32_e32 v43, s11, v18
-	v_fmac_f32_e32 v46, v43, v43
-	v_subrev_f32_e32 v43, s11, v24
-	v_fmac_f32_e32 v51, v43, v43
-	v_subrev_f32_e32 v43, s11, v32
-	v_fmac_f32_e32 v52, v43, v43
-	v_subrev_f32_e32 v43, s11, v11
-	v_fmac_f32_e32 v53, v43, v43
-	v_subrev_f32_e32 v43, s12, v19
-	v_fmac_f32_e32 v46, v43, v43
-	v_subrev_f32_e32 v43, s12, v25
-	v_fmac_f32_e32 v51, v43, v43
-	v_subrev_f32_e32 v43, s12, v33
-	v_fmac_f32_e32 v52, v43, v43
-	v_subrev_f32_e32 v43, s12, v12
-	v_fmac_f32_e32 v53, v43, v43
-	v_subrev_f32_e32 v43, s13, v20
-	v_fmac_f32_e32 v46, v43, v43
-	v_subrev_f32_e32 v43, s13, v26
-	v_fmac_f32_e32 v51, v43, v43
-	v_subrev_f32_e32 v43, s13, v34
-	v_fmac_f32_e32 v52, v43, v43
-	v_subrev_f32_e32 v43, s13, v37
-	v_fmac_f32_e32 v53, v43, v43
-	v_subrev_f32_e32 v43, s14, v21
-	v_fmac_f32_e32 v46, v43, v43
-	v_subrev_f32_e32 v43, s14, v27
-	v_fmac_f32_e32 v51, v43, v43
-	v_subrev_f32_e32 v43, s14, v35
-	v_fmac_f32_e32 v52, v43, v43
-	v_subrev_f32_e32 v43, s14, v38
-	v_fmac_f32_e32 v53, v43, v43
-	v_subrev_f32_e32 v43, s15, v22
-	v_fmac_f32_e32 v46, v43, v43
-	v_subrev_f32_e32 v43, s15, v28
-	v_min_f32_e32 v41, v41, v47
-	v_fmac_f32_e32 v51, v43, v43
-	v_subrev_f32_e32 v43, s15, v36
-	s_add_i32 s0, s20, 3
-	v_fmac_f32_e32 v52, v43, v43
-	v_subrev_f32_e32 v43, s15, v39
-	v_cmp_lt_f32_e32 vcc, v46, v41
-	v_mov_b32_e32 v54, s0
-	v_fmac_f32_e32 v53, v43, v43
-	v_cndmask_b32_e32 v43, v40, v54, vcc
-	v_cmp_lt_f32_e32 vcc, v51, v44
-	v_cndmask_b32_e32 v42, v42, v54, vcc
-	v_cmp_lt_f32_e32 vcc, v52, v48
-	v_min_f32_e32 v47, v46, v41
-	v_cndmask_b32_e32 v41, v45, v54, vcc
-	v_cmp_lt_f32_e32 vcc, v53, v50
-	s_add_i32 s20, s20, 4
-	s_add_i32 s23, s23, 32
-	v_min_f32_e32 v46, v51, v44
-	v_min_f32_e32 v45, v52, v48
-	v_cndmask_b32_e32 v40, v49, v54, vcc
-	v_min_f32_e32 v44, v53, v50
-	s_cmp_lg_u32 s20, s22
-	s_cbranch_scc1 .LBB0_3
-; %bb.4:
-	s_and_b32 s2, s21, 3
-	s_cmp_eq_u32 s2, 0
-	s_mov_b32 s1, 0
-	s_cbranch_scc0 .LBB0_7
-	s_branch .LBB0_9
-.LBB0_5:
-	v_mov_b32_e32 v40, -1
-	v_mov_b32_e32 v41, -1
-	v_mov_b32_e32 v42, -1
-	v_mov_b32_e32 v43, -1
-	s_branch .LBB0_9
-.LBB0_6:
-	s_mov_b32 s20, 0
-	v_mov_b32_e32 v40, -1
-	v_mov_b32_e32 v44, 0x7f7fc99e
-	v_mov_b32_e32 v41, -1
-	v_mov_b32_e32 v42, -1
-	v_mov_b32_e32 v43, -1
-	v_mov_b32_e32 v45, 0x7f7fc99e
-	v_mov_b32_e32 v46, 0x7f7fc99e
-	v_mov_b32_e32 v47, 0x7f7fc99e
-	s_and_b32 s2, s21, 3
-	s_cmp_eq_u32 s2, 0
-	s_mov_b32 s1, 0
-	s_cbranch_scc1 .LBB0_9
-.LBB0_7:
-	s_lshl_b32 s0, s20, 3
-	s_lshl_b64 s[0:1], s[0:1], 2
-	s_add_u32 s10, s18, s0
-	s_addc_u32 s11, s19, s1
-	s_lshl_b32 s12, s2, 5
-	s_mov_b64 s[8:9], 0
-.LBB0_8:                                ; =>This Inner Loop Header: Depth=1
-	s_add_u32 s14, s10, s8
-	s_addc_u32 s15, s11, s9
-	s_load_dwordx8 s[0:7], s[14:15], 0x0
-	s_waitcnt vmcnt(31) lgkmcnt(0)
-	v_subrev_f32_e32 v48, s0, v15
-	v_fma_f32 v51, v48, v48, 0
-	s_waitcnt vmcnt(23)
-	v_subrev_f32_e32 v48, s0, v13
-	v_subrev_f32_e32 v52, s1, v16
-	v_fma_f32 v50, v48, v48, 0
-	s_waitcnt vmcnt(15)
-	v_subrev_f32_e32 v48, s0, v29
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s1, v14
-	v_fma_f32 v49, v48, v48, 0
-	s_waitcnt vmcnt(7)
-	v_subrev_f32_e32 v48, s0, v8
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s1, v30
-	v_fma_f32 v48, v48, v48, 0
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(6)
-	v_subrev_f32_e32 v52, s1, v9
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s2, v17
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s2, v23
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s2, v31
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(5)
-	v_subrev_f32_e32 v52, s2, v10
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s3, v18
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s3, v24
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s3, v32
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(4)
-	v_subrev_f32_e32 v52, s3, v11
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s4, v19
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s4, v25
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s4, v33
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(3)
-	v_subrev_f32_e32 v52, s4, v12
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s5, v20
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s5, v26
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s5, v34
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(2)
-	v_subrev_f32_e32 v52, s5, v37
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s6, v21
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s6, v27
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s6, v35
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(1)
-	v_subrev_f32_e32 v52, s6, v38
-	v_fmac_f32_e32 v48, v52, v52
-	v_subrev_f32_e32 v52, s7, v22
-	v_fmac_f32_e32 v51, v52, v52
-	v_subrev_f32_e32 v52, s7, v28
-	v_fmac_f32_e32 v50, v52, v52
-	v_subrev_f32_e32 v52, s7, v36
-	v_fmac_f32_e32 v49, v52, v52
-	s_waitcnt vmcnt(0)
-	v_subrev_f32_e32 v52, s7, v39
-	v_fmac_f32_e32 v48, v52, v52
-	v_cmp_lt_f32_e32 vcc, v51, v47
-	v_mov_b32_e32 v52, s20
-	v_cndmask_b32_e32 v43, v43, v52, vcc
-	v_cmp_lt_f32_e32 vcc, v50, v46
-	s_add_i32 s20, s20, 1
-	v_cndmask_b32_e32 v42, v42, v52, vcc
-	v_cmp_lt_f32_e32 vcc, v49, v45
-	s_add_u32 s8, s8, 32
-	v_max_f32_e32 v47, v47, v47
-	v_max_f32_e32 v46, v46, v46
-	v_cndmask_b32_e32 v41, v41, v52, vcc
-	v_max_f32_e32 v45, v45, v45
-	v_cmp_lt_f32_e32 vcc, v48, v44
-	v_max_f32_e32 v44, v44, v44
-	s_addc_u32 s9, s9, 0
-	v_min_f32_e32 v47, v51, v47
-	v_min_f32_e32 v46, v50, v46
-	v_min_f32_e32 v45, v49, v45
-	v_cndmask_b32_e32 v40, v40, v52, vcc
-	v_min_f32_e32 v44, v48, v44
-	s_cmp_lg_u32 s12, s8
-	s_cbranch_scc1 .LBB0_8
-.LBB0_9:
-	s_waitcnt vmcnt(7)
-	v_mov_b32_e32 v8, s25
-	v_add_co_u32_e32 v6, vcc, s24, v6
-	v_addc_co_u32_e32 v7, vcc, v8, v7, vcc
-	v_add_co_u32_e32 v4, vcc, s24, v4
-	v_addc_co_u32_e32 v5, vcc, v8, v5, vcc
-	v_add_co_u32_e32 v2, vcc, s24, v2
-	v_addc_co_u32_e32 v3, vcc, v8, v3, vcc
-	v_add_co_u32_e32 v0, vcc, s24, v0
-	v_addc_co_u32_e32 v1, vcc, v8, v1, vcc
-	global_store_dword v[6:7], v43, off
-	global_store_dword v[4:5], v42, off
-	global_store_dword v[2:3], v41, off
-	global_store_dword v[0:1], v40, off
+	v_mov_b32_e32 v3, s3
+	v_add_co_u32_e32 v1, vcc, s2, v1
+	v_addc_co_u32_e32 v2, vcc, v3, v2, vcc
+	s_lshl_b64 s[0:1], s[20:21], 2
+	global_store_dword v[1:2], v7, off
+	v_mov_b32_e32 v7, s1
+	v_add_co_u32_e32 v1, vcc, s0, v1
+	s_add_i32 s0, s15, s15
+	v_addc_co_u32_e32 v2, vcc, v2, v7, vcc
+	v_add_u32_e32 v0, s0, v0
+	global_store_dword v[1:2], v6, off
+	v_ashrrev_i32_e32 v1, 31, v0
+	v_lshlrev_b64 v[1:2], 2, v[0:1]
+	v_add_u32_e32 v0, s15, v0
+	v_add_co_u32_e32 v1, vcc, s2, v1
+	v_addc_co_u32_e32 v2, vcc, v3, v2, vcc
+	global_store_dword v[1:2], v5, off
+	v_ashrrev_i32_e32 v1, 31, v0
+	v_lshlrev_b64 v[0:1], 2, v[0:1]
+	v_add_co_u32_e32 v0, vcc, s2, v0
+	v_addc_co_u32_e32 v1, vcc, v3, v1, vcc
+	global_store_dword v[0:1], v4, off
 	s_endpgm
+.LBB0_4:
+                                        ; implicit-def: $sgpr7
+                                        ; implicit-def: $sgpr20_sgpr21
+	s_load_dwordx2 s[2:3], s[4:5], 0x10
+	v_lshl_or_b32 v0, s6, 6, v0
+.LBB0_5:
+	s_load_dwordx4 s[16:19], s[4:5], 0x0
+	s_cmp_gt_i32 s14, 0
+	s_cselect_b64 s[0:1], -1, 0
+	s_ashr_i32 s21, s15, 31
+	s_mov_b32 s20, s15
+	s_lshl_b32 s27, s15, 1
+	s_mul_i32 s29, s15, 3
+	s_lshl_b32 s31, s12, 1
+	s_mul_i32 s35, s12, 3
+	s_add_i32 s37, s15, s12
+	s_lshl_b32 s38, s12, 2
+	s_mul_i32 s41, s12, 5
+	s_mul_i32 s44, s12, 6
+	s_mul_i32 s47, s12, 7
+	v_cndmask_b32_e64 v1, 0, 1, s[0:1]
+	s_mov_b32 s23, 0
+	s_lshl_b32 s26, s12, 3
+	s_add_i32 s28, s12, s27
+	s_add_i32 s30, s12, s29
+	s_add_i32 s33, s27, s31
+	s_add_i32 s34, s29, s31
+	s_add_i32 s36, s35, s27
+	s_mul_i32 s37, s37, 3
+	s_add_i32 s39, s38, s27
+	s_add_i32 s40, s38, s29
+	s_add_i32 s42, s41, s27
+	s_add_i32 s43, s41, s29
+	s_add_i32 s45, s44, s27
+	s_add_i32 s46, s44, s29
+	s_add_i32 s48, s47, s27
+	s_add_i32 s49, s47, s29
+	v_mov_b32_e32 v7, -1
+	v_mov_b32_e32 v8, 0x7f7fc99e
+	v_cmp_ne_u32_e64 s[0:1], 1, v1
+	s_lshl_b64 s[24:25], s[20:21], 2
+	s_mov_b32 s50, 0
+	v_mov_b32_e32 v6, -1
+	v_mov_b32_e32 v5, -1
+	v_mov_b32_e32 v4, -1
+	v_mov_b32_e32 v9, 0x7f7fc99e
+	v_mov_b32_e32 v10, 0x7f7fc99e
+	v_mov_b32_e32 v11, 0x7f7fc99e
+	s_mov_b32 s51, 0
+	s_branch .LBB0_8
+.LBB0_6:                                ;   in Loop: Header=BB0_8 Depth=1
+	v_mov_b32_e32 v12, 0
+	v_mov_b32_e32 v13, 0
+	v_mov_b32_e32 v14, 0
+	v_mov_b32_e32 v15, 0
+.LBB0_7:                                ;   in Loop: Header=BB0_8 Depth=1
+	v_mov_b32_e32 v1, s51
+	v_cmp_lt_f32_e32 vcc, v15, v8
+	v_cndmask_b32_e32 v7, v7, v1, vcc
+	v_max_f32_e32 v2, v8, v8
+	v_max_f32_e32 v3, v15, v15
+	v_cmp_lt_f32_e32 vcc, v14, v9
+	v_min_f32_e32 v8, v3, v2
+	v_cndmask_b32_e32 v6, v6, v1, vcc
+	v_max_f32_e32 v2, v9, v9
+	v_max_f32_e32 v3, v14, v14
+	v_cmp_lt_f32_e32 vcc, v13, v10
+	v_min_f32_e32 v9, v3, v2
+	v_cndmask_b32_e32 v5, v5, v1, vcc
+	v_max_f32_e32 v2, v10, v10
+	v_max_f32_e32 v3, v13, v13
+	v_cmp_lt_f32_e32 vcc, v12, v11
+	v_min_f32_e32 v10, v3, v2
+	v_cndmask_b32_e32 v4, v4, v1, vcc
+	v_max_f32_e32 v1, v11, v11
+	v_max_f32_e32 v2, v12, v12
+	s_add_i32 s51, s51, 1
+	s_add_i32 s50, s50, s14
+	s_cmp_eq_u32 s51, s13
+	v_min_f32_e32 v11, v2, v1
+	s_cbranch_scc1 .LBB0_3
+.LBB0_8:                                ; =>This Loop Header: Depth=1
+                                        ;     Child Loop BB0_10 Depth 2
+	s_and_b64 vcc, exec, s[0:1]
+	s_cbranch_vccnz .LBB0_6
+; %bb.9:                                ;   in Loop: Header=BB0_8 Depth=1
+	s_mov_b32 s52, 0
+	v_mov_b32_e32 v15, 0
+	v_mov_b32_e32 v1, v0
+	v_mov_b32_e32 v14, 0
+	v_mov_b32_e32 v13, 0
+	v_mov_b32_e32 v12, 0
+.LBB0_10:                               ;   Parent Loop BB0_8 Depth=1
+                                        ; =>  This Inner Loop Header: Depth=2
+	v_ashrrev_i32_e32 v2, 31, v1
+	v_lshlrev_b64 v[16:17], 2, v[1:2]
+	s_waitcnt lgkmcnt(0)
+	v_mov_b32_e32 v3, s17
+	v_add_co_u32_e32 v18, vcc, s16, v16
+	v_addc_co_u32_e32 v19, vcc, v3, v17, vcc
+	v_add_co_u32_e32 v17, vcc, s24, v18
+	v_mov_b32_e32 v2, s25
+	global_load_dword v16, v[18:19], off
+	v_addc_co_u32_e32 v18, vcc, v19, v2, vcc
+	global_load_dword v17, v[17:18], off
+	v_add_u32_e32 v18, s27, v1
+	v_ashrrev_i32_e32 v19, 31, v18
+	v_lshlrev_b64 v[18:19], 2, v[18:19]
+	s_add_i32 s22, s50, s52
+	v_add_co_u32_e32 v18, vcc, s16, v18
+	v_addc_co_u32_e32 v19, vcc, v3, v19, vcc
+	global_load_dword v18, v[18:19], off
+	v_add_u32_e32 v19, s29, v1
+	v_ashrrev_i32_e32 v20, 31, v19
+	v_lshlrev_b64 v[19:20], 2, v[19:20]
+	s_lshl_b64 s[4:5], s[22:23], 2
+	v_add_co_u32_e32 v19, vcc, s16, v19
+	v_addc_co_u32_e32 v20, vcc, v3, v20, vcc
+	global_load_dword v19, v[19:20], off
+	v_add_u32_e32 v20, s12, v1
+	v_ashrrev_i32_e32 v21, 31, v20
+	v_lshlrev_b64 v[20:21], 2, v[20:21]
+	s_add_u32 s54, s18, s4
+	v_add_co_u32_e32 v22, vcc, s16, v20
+	v_addc_co_u32_e32 v23, vcc, v3, v21, vcc
+	v_add_co_u32_e32 v21, vcc, s24, v22
+	global_load_dword v20, v[22:23], off
+	v_addc_co_u32_e32 v22, vcc, v23, v2, vcc
+	global_load_dword v21, v[21:22], off
+	v_add_u32_e32 v22, s28, v1
+	v_ashrrev_i32_e32 v23, 31, v22
+	v_lshlrev_b64 v[22:23], 2, v[22:23]
+	s_addc_u32 s55, s19, s5
+	v_add_co_u32_e32 v22, vcc, s16, v22
+	v_addc_co_u32_e32 v23, vcc, v3, v23, vcc
+	global_load_dword v22, v[22:23], off
+	v_add_u32_e32 v23, s30, v1
+	v_ashrrev_i32_e32 v24, 31, v23
+	v_lshlrev_b64 v[23:24], 2, v[23:24]
+	s_load_dwordx8 s[4:11], s[54:55], 0x0
+	v_add_co_u32_e32 v23, vcc, s16, v23
+	v_addc_co_u32_e32 v24, vcc, v3, v24, vcc
+	global_load_dword v23, v[23:24], off
+	v_add_u32_e32 v24, s31, v1
+	v_ashrrev_i32_e32 v25, 31, v24
+	v_lshlrev_b64 v[24:25], 2, v[24:25]
+	s_add_i32 s52, s52, 8
+	v_add_co_u32_e32 v26, vcc, s16, v24
+	v_addc_co_u32_e32 v27, vcc, v3, v25, vcc
+	v_add_co_u32_e32 v25, vcc, s24, v26
+	global_load_dword v24, v[26:27], off
+	v_addc_co_u32_e32 v26, vcc, v27, v2, vcc
+	global_load_dword v25, v[25:26], off
+	v_add_u32_e32 v26, s33, v1
+	v_ashrrev_i32_e32 v27, 31, v26
+	v_lshlrev_b64 v[26:27], 2, v[26:27]
+	s_cmp_ge_i32 s52, s14
+	v_add_co_u32_e32 v26, vcc, s16, v26
+	v_addc_co_u32_e32 v27, vcc, v3, v27, vcc
+	global_load_dword v26, v[26:27], off
+	v_add_u32_e32 v27, s34, v1
+	v_ashrrev_i32_e32 v28, 31, v27
+	v_lshlrev_b64 v[27:28], 2, v[27:28]
+	v_add_co_u32_e32 v27, vcc, s16, v27
+	v_addc_co_u32_e32 v28, vcc, v3, v28, vcc
+	global_load_dword v27, v[27:28], off
+	v_add_u32_e32 v28, s35, v1
+	v_ashrrev_i32_e32 v29, 31, v28
+	v_lshlrev_b64 v[28:29], 2, v[28:29]
+	v_add_co_u32_e32 v30, vcc, s16, v28
+	v_addc_co_u32_e32 v31, vcc, v3, v29, vcc
+	v_add_co_u32_e32 v29, vcc, s24, v30
+	global_load_dword v28, v[30:31], off
+	v_addc_co_u32_e32 v30, vcc, v31, v2, vcc
+	global_load_dword v29, v[29:30], off
+	v_add_u32_e32 v30, s36, v1
+	v_ashrrev_i32_e32 v31, 31, v30
+	v_lshlrev_b64 v[30:31], 2, v[30:31]
+	v_add_co_u32_e32 v30, vcc, s16, v30
+	v_addc_co_u32_e32 v31, vcc, v3, v31, vcc
+	global_load_dword v30, v[30:31], off
+	v_add_u32_e32 v31, s37, v1
+	v_ashrrev_i32_e32 v32, 31, v31
+	v_lshlrev_b64 v[31:32], 2, v[31:32]
+	v_add_co_u32_e32 v31, vcc, s16, v31
+	v_addc_co_u32_e32 v32, vcc, v3, v32, vcc
+	global_load_dword v31, v[31:32], off
+	v_add_u32_e32 v32, s38, v1
+	v_ashrrev_i32_e32 v33, 31, v32
+	v_lshlrev_b64 v[32:33], 2, v[32:33]
+	v_add_co_u32_e32 v34, vcc, s16, v32
+	v_addc_co_u32_e32 v35, vcc, v3, v33, vcc
+	v_add_co_u32_e32 v33, vcc, s24, v34
+	global_load_dword v32, v[34:35], off
+	v_addc_co_u32_e32 v34, vcc, v35, v2, vcc
+	global_load_dword v33, v[33:34], off
+	v_add_u32_e32 v34, s39, v1
+	v_ashrrev_i32_e32 v35, 31, v34
+	v_lshlrev_b64 v[34:35], 2, v[34:35]
+	v_add_co_u32_e32 v34, vcc, s16, v34
+	v_addc_co_u32_e32 v35, vcc, v3, v35, vcc
+	global_load_dword v34, v[34:35], off
+	v_add_u32_e32 v35, s40, v1
+	v_ashrrev_i32_e32 v36, 31, v35
+	v_lshlrev_b64 v[35:36], 2, v[35:36]
+	v_add_co_u32_e32 v35, vcc, s16, v35
+	v_addc_co_u32_e32 v36, vcc, v3, v36, vcc
+	global_load_dword v35, v[35:36], off
+	v_add_u32_e32 v36, s41, v1
+	v_ashrrev_i32_e32 v37, 31, v36
+	v_lshlrev_b64 v[36:37], 2, v[36:37]
+	v_add_co_u32_e32 v38, vcc, s16, v36
+	v_addc_co_u32_e32 v39, vcc, v3, v37, vcc
+	v_add_co_u32_e32 v37, vcc, s24, v38
+	global_load_dword v36, v[38:39], off
+	v_addc_co_u32_e32 v38, vcc, v39, v2, vcc
+	global_load_dword v37, v[37:38], off
+	v_add_u32_e32 v38, s42, v1
+	v_ashrrev_i32_e32 v39, 31, v38
+	v_lshlrev_b64 v[38:39], 2, v[38:39]
+	v_add_co_u32_e32 v38, vcc, s16, v38
+	v_addc_co_u32_e32 v39, vcc, v3, v39, vcc
+	global_load_dword v38, v[38:39], off
+	v_add_u32_e32 v39, s43, v1
+	v_ashrrev_i32_e32 v40, 31, v39
+	v_lshlrev_b64 v[39:40], 2, v[39:40]
+	v_add_co_u32_e32 v39, vcc, s16, v39
+	v_addc_co_u32_e32 v40, vcc, v3, v40, vcc
+	global_load_dword v39, v[39:40], off
+	v_add_u32_e32 v40, s44, v1
+	v_ashrrev_i32_e32 v41, 31, v40
+	v_lshlrev_b64 v[40:41], 2, v[40:41]
+	v_add_co_u32_e32 v42, vcc, s16, v40
+	v_addc_co_u32_e32 v43, vcc, v3, v41, vcc
+	v_add_co_u32_e32 v41, vcc, s24, v42
+	global_load_dword v40, v[42:43], off
+	v_addc_co_u32_e32 v42, vcc, v43, v2, vcc
+	global_load_dword v41, v[41:42], off
+	v_add_u32_e32 v42, s45, v1
+	v_ashrrev_i32_e32 v43, 31, v42
+	v_lshlrev_b64 v[42:43], 2, v[42:43]
+	v_add_co_u32_e32 v42, vcc, s16, v42
+	v_addc_co_u32_e32 v43, vcc, v3, v43, vcc
+	global_load_dword v42, v[42:43], off
+	v_add_u32_e32 v43, s46, v1
+	v_ashrrev_i32_e32 v44, 31, v43
+	v_lshlrev_b64 v[43:44], 2, v[43:44]
+	v_add_co_u32_e32 v43, vcc, s16, v43
+	v_addc_co_u32_e32 v44, vcc, v3, v44, vcc
+	global_load_dword v43, v[43:44], off
+	v_add_u32_e32 v44, s47, v1
+	v_ashrrev_i32_e32 v45, 31, v44
+	v_lshlrev_b64 v[44:45], 2, v[44:45]
+	v_add_co_u32_e32 v46, vcc, s16, v44
+	v_addc_co_u32_e32 v47, vcc, v3, v45, vcc
+	v_add_co_u32_e32 v45, vcc, s24, v46
+	global_load_dword v44, v[46:47], off
+	v_addc_co_u32_e32 v46, vcc, v47, v2, vcc
+	global_load_dword v45, v[45:46], off
+	v_add_u32_e32 v46, s48, v1
+	v_ashrrev_i32_e32 v47, 31, v46
+	v_lshlrev_b64 v[46:47], 2, v[46:47]
+	v_add_co_u32_e32 v46, vcc, s16, v46
+	v_addc_co_u32_e32 v47, vcc, v3, v47, vcc
+	global_load_dword v46, v[46:47], off
+	v_add_u32_e32 v47, s49, v1
+	v_ashrrev_i32_e32 v48, 31, v47
+	v_lshlrev_b64 v[47:48], 2, v[47:48]
+	v_add_u32_e32 v1, s26, v1
+	v_add_co_u32_e32 v2, vcc, s16, v47
+	v_addc_co_u32_e32 v3, vcc, v3, v48, vcc
+	global_load_dword v2, v[2:3], off
+	s_waitcnt vmcnt(31) lgkmcnt(0)
+	v_subrev_f32_e32 v3, s4, v16
+	v_fmac_f32_e32 v15, v3, v3
+	s_waitcnt vmcnt(30)
+	v_subrev_f32_e32 v3, s4, v17
+	v_fmac_f32_e32 v14, v3, v3
+	s_waitcnt vmcnt(29)
+	v_subrev_f32_e32 v3, s4, v18
+	v_fmac_f32_e32 v13, v3, v3
+	s_waitcnt vmcnt(28)
+	v_subrev_f32_e32 v3, s4, v19
+	v_fmac_f32_e32 v12, v3, v3
+	s_waitcnt vmcnt(27)
+	v_subrev_f32_e32 v3, s5, v20
+	v_fmac_f32_e32 v15, v3, v3
+	s_waitcnt vmcnt(26)
+	v_subrev_f32_e32 v3, s5, v21
+	v_fmac_f32_e32 v14, v3, v3
+	s_waitcnt vmcnt(25)
+	v_subrev_f32_e32 v3, s5, v22
+	v_fmac_f32_e32 v13, v3, v3
+	s_waitcnt vmcnt(24)
+	v_subrev_f32_e32 v3, s5, v23
+	v_fmac_f32_e32 v12, v3, v3
+	s_waitcnt vmcnt(23)
+	v_subrev_f32_e32 v3, s6, v24
+	v_fmac_f32_e32 v15, v3, v3
+	s_waitcnt vmcnt(22)
+	v_subrev_f32_e32 v3, s6, v25
+	v_fmac_f32_e32 v14, v3, v3
+	s_waitcnt vmcnt(21)
+	v_subrev_f32_e32 v3, s6, v26
+	v_fmac_f32_e32 v13, v3, v3
+	s_waitcnt vmcnt(20)
+	v_subrev_f32_e32 v3, s6, v27
+	v_fmac_f32_e32 v12, v3, v3
+	s_waitcnt vmcnt(19)
+	v_subrev_f32_e32 v3, s7, v28
+	v_fmac_f32_e32 v15, v3, v3
+	s_waitcnt vmcnt(18)
+	v_subrev_f32_e32 v3, s7, v29
+	v_fmac_f32_e32 v14, v3, v3
+	s_waitcnt vmcnt(17)
+	v_subrev_f32_e32 v3, s7, v30
+	v_fmac_f32_e32 v13, v3, v3
+	s_waitcnt vmcnt(16)
+	v_subrev_f32_e32 v3, s7, v31
+	v_fmac_f32_e32 v12, v3, v3
+	s_waitcnt vmcnt(15)
+	v_subrev_f32_e32 v3, s8, v32
+	v_fmac_f32_e32 v15, v3, v3
+	s_waitcnt vmcnt(14)
+	v_subrev_f32_e32 v3, s8, v33
+	v_fmac_f32_e32 v14, v3, v3
+	s_waitcnt vmcnt(13)
+	v_subrev_f32_e32 v3, s8, v34
+	v_fmac_f32_e32 v13, v3, v3
+	s_waitcnt vmcnt(12)
+	v_subrev_f32_e32 v3, s8, v35
+	v_fmac_f32_e32 v12, v3, v3
+	s_waitcnt vmcnt(11)
+	v_subrev_f32_e32 v3, s9, v36
+	v_fmac_f32_e32 v15, v3, v3
+	s_waitcnt vmcnt(10)
+	v_subrev_f32_e32 v3, s9, v37
+	v_fmac_f32_e32 v14, v3, v3
+	s_waitcnt vmcnt(9)
+	v_subrev_f32_e32 v3, s9, v38
+	v_fmac_f32_e32 v13, v3, v3
+	s_waitcnt vmcnt(8)
+	v_subrev_f32_e32 v3, s9, v39
+	v_fmac_f32_e32 v12, v3, v3
+	s_waitcnt vmcnt(7)
+	v_subrev_f32_e32 v3, s10, v40
+	v_fmac_f32_e32 v15, v3, v3
+	s_waitcnt vmcnt(6)
+	v_subrev_f32_e32 v3, s10, v41
+	v_fmac_f32_e32 v14, v3, v3
+	s_waitcnt vmcnt(5)
+	v_subrev_f32_e32 v3, s10, v42
+	v_fmac_f32_e32 v13, v3, v3
+	s_waitcnt vmcnt(4)
+	v_subrev_f32_e32 v3, s10, v43
+	v_fmac_f32_e32 v12, v3, v3
+	s_waitcnt vmcnt(3)
+	v_subrev_f32_e32 v3, s11, v44
+	v_fmac_f32_e32 v15, v3, v3
+	s_waitcnt vmcnt(2)
+	v_subrev_f32_e32 v3, s11, v45
+	v_fmac_f32_e32 v14, v3, v3
+	s_waitcnt vmcnt(1)
+	v_subrev_f32_e32 v3, s11, v46
+	v_fmac_f32_e32 v13, v3, v3
+	s_waitcnt vmcnt(0)
+	v_subrev_f32_e32 v2, s11, v2
+	v_fmac_f32_e32 v12, v2, v2
+	s_cbranch_scc0 .LBB0_10
+	s_branch .LBB0_7
 	.section	.rodata,"a",@progbits
 	.p2align	6, 0x0
 	.amdhsa_kernel kmeans
 		.amdhsa_group_segment_fixed_size 0
 		.amdhsa_private_segment_fixed_size 0
-		.amdhsa_kernarg_size 36
+		.amdhsa_kernarg_size 40
 		.amdhsa_user_sgpr_count 6
 		.amdhsa_user_sgpr_private_segment_buffer 1
 		.amdhsa_user_sgpr_dispatch_ptr 0
@@ -759,8 +441,8 @@ kmeans:                                 ; @kmeans
 		.amdhsa_system_sgpr_workgroup_id_z 0
 		.amdhsa_system_sgpr_workgroup_info 0
 		.amdhsa_system_vgpr_workitem_id 0
-		.amdhsa_next_free_vgpr 55
-		.amdhsa_next_free_sgpr 28
+		.amdhsa_next_free_vgpr 49
+		.amdhsa_next_free_sgpr 56
 		.amdhsa_reserve_vcc 1
 		.amdhsa_reserve_flat_scratch 0
 		.amdhsa_reserve_xnack_mask 1
@@ -785,18 +467,18 @@ kmeans:                                 ; @kmeans
                                         ; -- End function
 	.section	.AMDGPU.csdata,"",@progbits
 ; Kernel info:
-; codeLenInByte = 3276
-; NumSgprs: 32
-; NumVgprs: 55
+; codeLenInByte = 1900
+; NumSgprs: 60
+; NumVgprs: 49
 ; ScratchSize: 0
 ; MemoryBound: 0
 ; FloatMode: 240
 ; IeeeMode: 1
 ; LDSByteSize: 0 bytes/workgroup (compile time only)
-; SGPRBlocks: 3
-; VGPRBlocks: 13
-; NumSGPRsForWavesPerEU: 32
-; NumVGPRsForWavesPerEU: 55
+; SGPRBlocks: 7
+; VGPRBlocks: 12
+; NumSGPRsForWavesPerEU: 60
+; NumVGPRsForWavesPerEU: 49
 ; Occupancy: 4
 ; WaveLimiterHint : 0
 ; COMPUTE_PGM_RSRC2:SCRATCH_EN: 0
@@ -822,19 +504,25 @@ __oclc_ABI_version:
 ---
 amdhsa.kernels:
   - .args:
-      - .address_space:  global
+      - .actual_access:  read_only
+        .address_space:  global
         .is_const:       true
+        .is_restrict:    true
         .offset:         0
         .size:           8
         .type_name:      'float*'
         .value_kind:     global_buffer
-      - .address_space:  global
+      - .actual_access:  read_only
+        .address_space:  global
         .is_const:       true
+        .is_restrict:    true
         .offset:         8
         .size:           8
         .type_name:      'float*'
         .value_kind:     global_buffer
-      - .address_space:  global
+      - .actual_access:  write_only
+        .address_space:  global
+        .is_restrict:    true
         .offset:         16
         .size:           8
         .type_name:      'int*'
@@ -851,9 +539,13 @@ amdhsa.kernels:
         .size:           4
         .type_name:      int
         .value_kind:     by_value
+      - .offset:         36
+        .size:           4
+        .type_name:      int
+        .value_kind:     by_value
     .group_segment_fixed_size: 0
     .kernarg_segment_align: 8
-    .kernarg_segment_size: 36
+    .kernarg_segment_size: 40
     .language:       OpenCL C
     .language_version:
       - 1
@@ -865,12 +557,12 @@ amdhsa.kernels:
       - 64
       - 1
       - 1
-    .sgpr_count:     32
+    .sgpr_count:     60
     .sgpr_spill_count: 0
     .symbol:         kmeans.kd
     .uniform_work_group_size: 1
     .uses_dynamic_stack: false
-    .vgpr_count:     55
+    .vgpr_count:     49
     .vgpr_spill_count: 0
     .wavefront_size: 64
 amdhsa.target:   amdgcn-amd-amdhsa--gfx906

@@ -7,183 +7,145 @@
 	.type	lrn,@function
 lrn:                                    ; @lrn
 ; %bb.0:
-	s_load_dwordx4 s[8:11], s[4:5], 0x10
+	s_load_dwordx4 s[0:3], s[4:5], 0x10
 	s_waitcnt lgkmcnt(0)
-	s_cmp_lt_i32 s8, 1
-	s_cbranch_scc1 .LBB0_8
+	s_cmp_lt_i32 s0, 1
+	s_cbranch_scc1 .LBB0_3
 ; %bb.1:
-	s_load_dwordx4 s[0:3], s[4:5], 0x0
-	s_lshl_b32 s6, s6, 7
-	v_or_b32_e32 v1, s6, v0
-	v_ashrrev_i32_e32 v2, 31, v1
-	v_lshlrev_b64 v[6:7], 2, v[1:2]
-	s_lshl_b32 s4, s9, 2
+	v_lshl_or_b32 v0, s6, 7, v0
+	s_load_dwordx4 s[8:11], s[4:5], 0x0
+	v_mad_u64_u32 v[3:4], s[4:5], s1, 3, v[0:1]
+	v_ashrrev_i32_e32 v1, 31, v0
+	s_ashr_i32 s5, s1, 31
+	v_ashrrev_i32_e32 v4, 31, v3
+	v_lshlrev_b64 v[4:5], 2, v[3:4]
+	v_subrev_u32_e32 v3, s1, v3
 	s_waitcnt lgkmcnt(0)
-	v_mov_b32_e32 v1, s1
-	v_add_co_u32_e32 v8, vcc, s0, v6
-	s_ashr_i32 s5, s4, 31
-	v_addc_co_u32_e32 v9, vcc, v1, v7, vcc
-	s_lshl_b64 s[14:15], s[4:5], 2
-	s_ashr_i32 s13, s9, 31
-	s_mov_b32 s12, s9
-	v_mov_b32_e32 v1, s15
-	v_add_co_u32_e32 v5, vcc, s14, v8
-	v_addc_co_u32_e32 v4, vcc, v9, v1, vcc
-	s_lshl_b64 s[4:5], s[12:13], 2
-	v_mov_b32_e32 v1, s5
-	v_subrev_co_u32_e32 v10, vcc, s4, v5
-	v_subb_co_u32_e32 v11, vcc, v4, v1, vcc
-	v_subrev_co_u32_e32 v12, vcc, s4, v10
-	v_subb_co_u32_e32 v13, vcc, v11, v1, vcc
-	v_subrev_co_u32_e32 v15, vcc, s4, v12
-	v_subb_co_u32_e32 v16, vcc, v13, v1, vcc
-	global_load_dword v2, v[12:13], off
-	global_load_dword v1, v[15:16], off
-	global_load_dword v14, v[8:9], off
-	global_load_dword v3, v[10:11], off
-	v_mov_b32_e32 v9, s3
-	v_add_co_u32_e32 v6, vcc, s2, v6
-	s_cmp_lt_u32 s8, 4
-	v_addc_co_u32_e32 v7, vcc, v9, v7, vcc
+	v_add_co_u32_e32 v6, vcc, s8, v4
+	v_ashrrev_i32_e32 v4, 31, v3
+	v_mov_b32_e32 v2, s9
+	v_lshlrev_b64 v[3:4], 2, v[3:4]
+	v_addc_co_u32_e32 v7, vcc, v2, v5, vcc
+	v_add_co_u32_e32 v10, vcc, s8, v3
+	v_add_u32_e32 v3, s1, v0
+	v_addc_co_u32_e32 v11, vcc, v2, v4, vcc
+	v_ashrrev_i32_e32 v4, 31, v3
+	v_lshlrev_b64 v[3:4], 2, v[3:4]
+	s_mov_b32 s4, s1
+	v_add_co_u32_e32 v12, vcc, s8, v3
+	v_addc_co_u32_e32 v13, vcc, v2, v4, vcc
+	v_lshlrev_b64 v[3:4], 2, v[0:1]
+	s_lshl_b32 s6, s1, 2
+	v_add_co_u32_e32 v14, vcc, s8, v3
+	v_addc_co_u32_e32 v15, vcc, v2, v4, vcc
+	global_load_dword v3, v[6:7], off
+	global_load_dword v4, v[10:11], off
+	global_load_dword v8, v[12:13], off
+	global_load_dword v9, v[14:15], off
+	s_mul_i32 s7, s1, 7
+	s_mul_i32 s9, s1, 6
+	s_mul_i32 s12, s1, 5
+	s_lshl_b64 s[4:5], s[4:5], 2
+	s_add_i32 s1, s1, s1
+	s_mov_b32 s13, 0
+	v_mov_b32_e32 v5, s3
+	v_mov_b32_e32 v6, s11
+	v_mov_b32_e32 v7, s5
+	s_add_i32 s1, s1, s1
+.LBB0_2:                                ; =>This Inner Loop Header: Depth=1
+	v_add_u32_e32 v10, s6, v0
+	v_ashrrev_i32_e32 v11, 31, v10
+	v_add_u32_e32 v12, s12, v0
+	v_lshlrev_b64 v[10:11], 2, v[10:11]
+	v_ashrrev_i32_e32 v13, 31, v12
+	v_add_u32_e32 v14, s9, v0
+	v_lshlrev_b64 v[12:13], 2, v[12:13]
+	v_add_co_u32_e32 v10, vcc, s8, v10
+	v_ashrrev_i32_e32 v15, 31, v14
+	v_addc_co_u32_e32 v11, vcc, v2, v11, vcc
+	v_add_u32_e32 v16, s7, v0
+	v_lshlrev_b64 v[14:15], 2, v[14:15]
+	v_add_co_u32_e32 v12, vcc, s8, v12
+	v_ashrrev_i32_e32 v17, 31, v16
+	v_addc_co_u32_e32 v13, vcc, v2, v13, vcc
+	v_lshlrev_b64 v[16:17], 2, v[16:17]
+	v_add_co_u32_e32 v14, vcc, s8, v14
+	v_addc_co_u32_e32 v15, vcc, v2, v15, vcc
+	v_add_co_u32_e32 v16, vcc, s8, v16
+	v_addc_co_u32_e32 v17, vcc, v2, v17, vcc
+	global_load_dword v19, v[10:11], off
+	global_load_dword v20, v[12:13], off
+	global_load_dword v21, v[14:15], off
+	global_load_dword v22, v[16:17], off
+	s_waitcnt vmcnt(5)
+	v_mul_f32_e32 v23, v8, v8
+	v_ashrrev_i32_e32 v1, 31, v0
+	v_mul_f32_e32 v24, v4, v4
+	s_waitcnt vmcnt(4)
+	v_fmac_f32_e32 v23, v9, v9
+	v_mul_f32_e32 v25, v3, v3
+	v_lshlrev_b64 v[9:10], 2, v[0:1]
+	v_fmac_f32_e32 v24, v8, v8
+	v_fmac_f32_e32 v23, v4, v4
+	v_fmac_f32_e32 v25, v4, v4
+	v_fmac_f32_e32 v24, v3, v3
+	v_fmac_f32_e32 v23, v3, v3
+	v_add_co_u32_e32 v11, vcc, s10, v9
+	v_addc_co_u32_e32 v12, vcc, v6, v10, vcc
+	v_add_co_u32_e32 v13, vcc, s4, v11
+	v_addc_co_u32_e32 v14, vcc, v12, v7, vcc
+	v_add_co_u32_e32 v15, vcc, s4, v13
+	v_addc_co_u32_e32 v16, vcc, v14, v7, vcc
+	s_add_i32 s13, s13, 4
+	v_add_co_u32_e32 v17, vcc, s4, v15
+	v_add_u32_e32 v0, s1, v0
+	s_cmp_lt_i32 s13, s0
+	v_addc_co_u32_e32 v18, vcc, v16, v7, vcc
+	s_waitcnt vmcnt(3)
+	v_mul_f32_e32 v1, v19, v19
+	v_fmac_f32_e32 v1, v3, v3
+	v_fmac_f32_e32 v23, v19, v19
+	v_fmac_f32_e32 v24, v19, v19
+	v_fmac_f32_e32 v25, v19, v19
 	s_waitcnt vmcnt(2)
-	v_mul_f32_e32 v8, v1, v1
+	v_fmac_f32_e32 v1, v20, v20
+	v_fma_f32 v10, s2, v23, v5
+	v_fmac_f32_e32 v24, v20, v20
+	v_fmac_f32_e32 v25, v20, v20
 	s_waitcnt vmcnt(1)
-	v_fmac_f32_e32 v8, v14, v14
-	v_fmac_f32_e32 v8, v2, v2
+	v_fmac_f32_e32 v1, v21, v21
+	v_rsq_f32_e32 v10, v10
+	v_fma_f32 v23, s2, v24, v5
+	v_fmac_f32_e32 v25, v21, v21
 	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v8, v3, v3
-	s_cbranch_scc1 .LBB0_5
-; %bb.2:
-	s_and_b32 s9, s8, 0x7ffffffc
-	s_add_u32 s0, s0, s14
-	v_lshlrev_b32_e32 v0, 2, v0
-	s_addc_u32 s1, s1, s15
-	v_mov_b32_e32 v10, s1
-	v_add_co_u32_e32 v9, vcc, s0, v0
-	v_addc_co_u32_e32 v10, vcc, 0, v10, vcc
-	s_ashr_i32 s7, s6, 31
-	v_mov_b32_e32 v12, s3
-	v_add_co_u32_e32 v11, vcc, s2, v0
-	s_lshl_b64 s[6:7], s[6:7], 2
-	s_lshl_b64 s[12:13], s[12:13], 4
-	v_addc_co_u32_e32 v12, vcc, 0, v12, vcc
-	v_mov_b32_e32 v13, s11
-.LBB0_3:                                ; =>This Inner Loop Header: Depth=1
-	v_mov_b32_e32 v17, s7
-	v_add_co_u32_e32 v15, vcc, s6, v9
-	v_addc_co_u32_e32 v16, vcc, v10, v17, vcc
-	global_load_dword v0, v[15:16], off
-	v_mov_b32_e32 v19, v2
-	v_add_co_u32_e32 v15, vcc, s4, v5
-	v_mov_b32_e32 v18, v1
-	v_add_co_u32_e64 v1, s[0:1], s6, v11
-	v_mov_b32_e32 v20, s5
-	v_addc_co_u32_e32 v16, vcc, v4, v20, vcc
-	v_mov_b32_e32 v21, v3
-	v_add_co_u32_e32 v3, vcc, s4, v6
-	s_add_u32 s6, s6, s12
-	s_addc_u32 s7, s7, s13
-	s_add_i32 s9, s9, -4
-	s_cmp_eq_u32 s9, 0
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v8, v0, v0
-	v_fma_f32 v2, s10, v8, v13
-	v_rsq_f32_e32 v5, v2
-	v_addc_co_u32_e64 v2, s[0:1], v12, v17, s[0:1]
-	v_fma_f32 v14, -v14, v14, v8
-	v_sqrt_f32_e32 v17, v5
-	v_mul_f32_e32 v4, v19, v5
-	v_mul_f32_e32 v4, v4, v17
-	global_store_dword v[1:2], v4, off
-	global_load_dword v1, v[15:16], off
-	v_addc_co_u32_e32 v4, vcc, v7, v20, vcc
-	v_add_co_u32_e32 v5, vcc, s4, v15
-	v_addc_co_u32_e32 v6, vcc, v16, v20, vcc
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v14, v1, v1
-	v_fma_f32 v2, s10, v14, v13
-	v_rsq_f32_e32 v2, v2
-	v_sqrt_f32_e32 v7, v2
-	v_mul_f32_e32 v2, v21, v2
-	v_mul_f32_e32 v2, v2, v7
-	global_store_dword v[3:4], v2, off
-	global_load_dword v2, v[5:6], off
-	v_add_co_u32_e32 v7, vcc, s4, v3
-	v_addc_co_u32_e32 v8, vcc, v4, v20, vcc
-	v_fma_f32 v4, -v18, v18, v14
-	v_add_co_u32_e32 v14, vcc, s4, v5
-	v_addc_co_u32_e32 v15, vcc, v6, v20, vcc
-	v_add_co_u32_e32 v16, vcc, s4, v7
-	v_addc_co_u32_e32 v17, vcc, v8, v20, vcc
-	v_add_co_u32_e32 v6, vcc, s4, v16
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v4, v2, v2
-	v_fma_f32 v3, s10, v4, v13
-	v_rsq_f32_e32 v3, v3
-	v_sqrt_f32_e32 v5, v3
-	v_mul_f32_e32 v3, v0, v3
-	v_mul_f32_e32 v3, v3, v5
-	global_store_dword v[7:8], v3, off
-	global_load_dword v3, v[14:15], off
-	v_fma_f32 v8, -v19, v19, v4
-	v_add_co_u32_e64 v5, s[0:1], s4, v14
-	v_addc_co_u32_e32 v7, vcc, v17, v20, vcc
-	v_mov_b32_e32 v14, v0
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v8, v3, v3
-	v_fma_f32 v4, s10, v8, v13
-	v_rsq_f32_e32 v18, v4
-	v_addc_co_u32_e64 v4, s[0:1], v15, v20, s[0:1]
-	v_fma_f32 v8, -v21, v21, v8
-	v_sqrt_f32_e32 v15, v18
-	v_mul_f32_e32 v18, v1, v18
-	v_mul_f32_e32 v15, v18, v15
-	global_store_dword v[16:17], v15, off
-	s_cbranch_scc0 .LBB0_3
-; %bb.4:
-	v_mov_b32_e32 v4, s7
-	v_add_co_u32_e32 v6, vcc, s6, v11
-	v_addc_co_u32_e32 v7, vcc, v12, v4, vcc
-	v_add_co_u32_e32 v5, vcc, s6, v9
-	v_addc_co_u32_e32 v4, vcc, v10, v4, vcc
-	s_and_b32 s2, s8, 3
-	s_cmp_eq_u32 s2, 0
-	s_cbranch_scc0 .LBB0_6
-	s_branch .LBB0_8
-.LBB0_5:
-	v_mov_b32_e32 v0, v14
-	s_and_b32 s2, s8, 3
-	s_cmp_eq_u32 s2, 0
-	s_cbranch_scc1 .LBB0_8
-.LBB0_6:
-	s_mov_b64 s[0:1], 0
-	v_mov_b32_e32 v9, s11
-.LBB0_7:                                ; =>This Inner Loop Header: Depth=1
-	v_mov_b32_e32 v13, s1
-	v_add_co_u32_e32 v10, vcc, s0, v5
-	v_addc_co_u32_e32 v11, vcc, v4, v13, vcc
-	v_mov_b32_e32 v12, v1
-	v_mov_b32_e32 v1, v2
-	v_mov_b32_e32 v2, v3
-	global_load_dword v3, v[10:11], off
-	v_add_co_u32_e32 v10, vcc, s0, v6
-	v_addc_co_u32_e32 v11, vcc, v7, v13, vcc
-	s_add_u32 s0, s0, s4
-	s_addc_u32 s1, s1, s5
-	s_add_i32 s2, s2, -1
-	s_cmp_lg_u32 s2, 0
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v8, v3, v3
-	v_fma_f32 v13, s10, v8, v9
-	v_rsq_f32_e32 v13, v13
-	v_fma_f32 v8, -v0, v0, v8
-	v_mov_b32_e32 v0, v12
-	v_sqrt_f32_e32 v14, v13
-	v_mul_f32_e32 v12, v1, v13
-	v_mul_f32_e32 v12, v12, v14
-	global_store_dword v[10:11], v12, off
-	s_cbranch_scc1 .LBB0_7
-.LBB0_8:
+	v_fmac_f32_e32 v1, v22, v22
+	v_rsq_f32_e32 v23, v23
+	v_fma_f32 v24, s2, v25, v5
+	v_fma_f32 v1, s2, v1, v5
+	v_rsq_f32_e32 v24, v24
+	v_rsq_f32_e32 v1, v1
+	v_mul_f32_e32 v25, v4, v10
+	v_sqrt_f32_e32 v10, v10
+	v_mov_b32_e32 v4, v21
+	v_mul_f32_e32 v21, v3, v23
+	v_sqrt_f32_e32 v23, v23
+	v_mov_b32_e32 v8, v20
+	v_mov_b32_e32 v3, v22
+	v_sqrt_f32_e32 v22, v24
+	v_mul_f32_e32 v20, v20, v1
+	v_sqrt_f32_e32 v1, v1
+	v_mul_f32_e32 v10, v25, v10
+	v_mov_b32_e32 v9, v19
+	v_mul_f32_e32 v19, v19, v24
+	global_store_dword v[11:12], v10, off
+	v_mul_f32_e32 v10, v21, v23
+	global_store_dword v[13:14], v10, off
+	v_mul_f32_e32 v10, v19, v22
+	v_mul_f32_e32 v1, v20, v1
+	global_store_dword v[15:16], v10, off
+	global_store_dword v[17:18], v1, off
+	s_cbranch_scc1 .LBB0_2
+.LBB0_3:
 	s_endpgm
 	.section	.rodata,"a",@progbits
 	.p2align	6, 0x0
@@ -206,8 +168,8 @@ lrn:                                    ; @lrn
 		.amdhsa_system_sgpr_workgroup_id_z 0
 		.amdhsa_system_sgpr_workgroup_info 0
 		.amdhsa_system_vgpr_workitem_id 0
-		.amdhsa_next_free_vgpr 22
-		.amdhsa_next_free_sgpr 16
+		.amdhsa_next_free_vgpr 26
+		.amdhsa_next_free_sgpr 14
 		.amdhsa_reserve_vcc 1
 		.amdhsa_reserve_flat_scratch 0
 		.amdhsa_reserve_xnack_mask 1
@@ -232,18 +194,18 @@ lrn:                                    ; @lrn
                                         ; -- End function
 	.section	.AMDGPU.csdata,"",@progbits
 ; Kernel info:
-; codeLenInByte = 808
-; NumSgprs: 20
-; NumVgprs: 22
+; codeLenInByte = 664
+; NumSgprs: 18
+; NumVgprs: 26
 ; ScratchSize: 0
 ; MemoryBound: 0
 ; FloatMode: 240
 ; IeeeMode: 1
 ; LDSByteSize: 0 bytes/workgroup (compile time only)
 ; SGPRBlocks: 2
-; VGPRBlocks: 5
-; NumSGPRsForWavesPerEU: 20
-; NumVGPRsForWavesPerEU: 22
+; VGPRBlocks: 6
+; NumSGPRsForWavesPerEU: 18
+; NumVGPRsForWavesPerEU: 26
 ; Occupancy: 8
 ; WaveLimiterHint : 0
 ; COMPUTE_PGM_RSRC2:SCRATCH_EN: 0
@@ -269,13 +231,17 @@ __oclc_ABI_version:
 ---
 amdhsa.kernels:
   - .args:
-      - .address_space:  global
+      - .actual_access:  read_only
+        .address_space:  global
         .is_const:       true
+        .is_restrict:    true
         .offset:         0
         .size:           8
         .type_name:      'float*'
         .value_kind:     global_buffer
-      - .address_space:  global
+      - .actual_access:  write_only
+        .address_space:  global
+        .is_restrict:    true
         .offset:         8
         .size:           8
         .type_name:      'float*'
@@ -310,12 +276,12 @@ amdhsa.kernels:
       - 128
       - 1
       - 1
-    .sgpr_count:     20
+    .sgpr_count:     18
     .sgpr_spill_count: 0
     .symbol:         lrn.kd
     .uniform_work_group_size: 1
     .uses_dynamic_stack: false
-    .vgpr_count:     22
+    .vgpr_count:     26
     .vgpr_spill_count: 0
     .wavefront_size: 64
 amdhsa.target:   amdgcn-amd-amdhsa--gfx906

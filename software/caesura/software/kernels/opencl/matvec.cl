@@ -4,23 +4,34 @@
 #define ROWS 4
 #define UNROLL 8
 
-KERNEL(64, 1) matvec(__global const float *a, __global const float *x, __global float *y, int columns)
+KERNEL(64, 1) matvec(__global const float *restrict a, __global const float *restrict x, __global float *restrict y,
+                     int columns)
 {
     __local float sums[64];
     int t = X, first = ROWS * GROUP_X;
     float sum[ROWS] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll 8
-    for (int column = 0; column < columns; column += 64) {
-        float right = x[column + t];
+#pragma unroll 1
+    for (int column = 0; column < columns; column += 64 * UNROLL) {
+        float right[UNROLL], left[ROWS][UNROLL];
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++)
+            right[k] = x[column + t + 64 * k];
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
-            sum[r] += a[(first + r) * columns + column + t] * right;
+#pragma unroll
+            for (int k = 0; k < UNROLL; k++)
+                left[r][k] = a[(first + r) * columns + column + t + 64 * k];
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++)
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                sum[r] += left[r][k] * right[k];
     }
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         sums[t] = sum[r];
         barrier_of_group();
-#pragma unroll
+#pragma unroll 1
         for (int reach = 32; reach > 0; reach /= 2) {
             if (t < reach)
                 sums[t] += sums[t + reach];

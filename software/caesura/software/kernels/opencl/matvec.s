@@ -7,761 +7,323 @@
 	.type	matvec,@function
 matvec:                                 ; @matvec
 ; %bb.0:
-	s_load_dword s14, s[4:5], 0x18
-	s_load_dwordx4 s[0:3], s[4:5], 0x0
-	s_load_dwordx2 s[10:11], s[4:5], 0x10
-	s_lshl_b32 s12, s6, 2
-	s_mov_b32 s13, 0
+	s_load_dword s7, s[4:5], 0x18
+	s_load_dwordx2 s[8:9], s[4:5], 0x10
+	s_lshl_b32 s6, s6, 2
+	v_mov_b32_e32 v4, 0
+	v_lshlrev_b32_e32 v3, 2, v0
 	s_waitcnt lgkmcnt(0)
-	s_cmp_lt_i32 s14, 1
-	v_mov_b32_e32 v11, 0
-	v_mov_b32_e32 v12, 0
-	v_mov_b32_e32 v13, 0
-	v_mov_b32_e32 v14, 0
-	s_cbranch_scc1 .LBB0_8
+	s_cmp_lt_i32 s7, 1
+	v_mov_b32_e32 v5, 0
+	v_mov_b32_e32 v6, 0
+	v_mov_b32_e32 v8, 0
+	s_cbranch_scc1 .LBB0_3
 ; %bb.1:
-	s_mul_i32 s4, s12, s14
-	s_add_i32 s5, s4, s14
-	s_add_i32 s8, s14, -1
-	s_add_i32 s6, s5, s14
-	s_lshr_b32 s8, s8, 6
-	s_add_i32 s7, s6, s14
-	s_add_i32 s8, s8, 1
-	s_mov_b32 s9, 0
-	s_cmpk_lt_u32 s14, 0x1c1
-	v_mov_b32_e32 v11, 0
-	s_cbranch_scc1 .LBB0_5
-; %bb.2:
-	v_lshlrev_b32_e32 v1, 2, v0
-	v_mov_b32_e32 v2, s3
-	v_add_co_u32_e32 v1, vcc, s2, v1
-	v_addc_co_u32_e32 v2, vcc, 0, v2, vcc
-	v_add_co_u32_e32 v1, vcc, 0x700, v1
-	s_and_b32 s13, s8, 0x7fffff8
-	v_addc_co_u32_e32 v2, vcc, 0, v2, vcc
-	v_add_u32_e32 v8, s7, v0
-	v_add_u32_e32 v9, s6, v0
+	s_load_dwordx4 s[0:3], s[4:5], 0x0
+	s_add_i32 s5, s6, 1
+	s_mul_i32 s5, s7, s5
+	v_add_u32_e32 v7, s5, v0
+	s_add_i32 s5, s6, 2
+	s_mul_i32 s5, s7, s5
+	s_waitcnt lgkmcnt(0)
+	v_mov_b32_e32 v1, s3
+	v_add_co_u32_e32 v2, vcc, s2, v3
+	v_add_u32_e32 v9, s5, v0
+	s_add_i32 s5, s6, 3
+	v_addc_co_u32_e32 v4, vcc, 0, v1, vcc
+	s_mul_i32 s4, s6, s7
+	s_mul_i32 s5, s7, s5
+	v_add_co_u32_e32 v1, vcc, 0x700, v2
 	v_add_u32_e32 v10, s5, v0
-	v_add_u32_e32 v15, s4, v0
-	v_mov_b32_e32 v14, 0
-	v_mov_b32_e32 v16, s1
-	v_mov_b32_e32 v13, 0
-	v_mov_b32_e32 v12, 0
-	v_mov_b32_e32 v11, 0
-.LBB0_3:                                ; =>This Inner Loop Header: Depth=1
-	v_add_u32_e32 v3, s9, v15
-	v_ashrrev_i32_e32 v4, 31, v3
-	v_lshlrev_b64 v[4:5], 2, v[3:4]
-	global_load_dword v19, v[1:2], off offset:-1792
-	v_add_co_u32_e32 v4, vcc, s0, v4
-	v_addc_co_u32_e32 v5, vcc, v16, v5, vcc
-	global_load_dword v4, v[4:5], off
-	s_add_i32 s13, s13, -8
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v14, v4, v19
-	v_add_u32_e32 v4, s9, v10
-	v_ashrrev_i32_e32 v5, 31, v4
-	v_lshlrev_b64 v[5:6], 2, v[4:5]
-	v_add_co_u32_e32 v5, vcc, s0, v5
-	v_addc_co_u32_e32 v6, vcc, v16, v6, vcc
-	global_load_dword v5, v[5:6], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v13, v5, v19
-	v_add_u32_e32 v5, s9, v9
-	v_ashrrev_i32_e32 v6, 31, v5
-	v_lshlrev_b64 v[6:7], 2, v[5:6]
-	v_add_co_u32_e32 v6, vcc, s0, v6
-	v_addc_co_u32_e32 v7, vcc, v16, v7, vcc
-	global_load_dword v6, v[6:7], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v12, v6, v19
-	v_add_u32_e32 v6, s9, v8
-	v_ashrrev_i32_e32 v7, 31, v6
-	v_lshlrev_b64 v[17:18], 2, v[6:7]
-	s_addk_i32 s9, 0x200
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v7, v[17:18], off
-	v_add_u32_e32 v17, 64, v3
+	v_add_u32_e32 v11, s4, v0
+	v_addc_co_u32_e32 v2, vcc, 0, v4, vcc
+	s_mov_b32 s2, 0
+	v_mov_b32_e32 v8, 0
+	v_mov_b32_e32 v12, s1
+	v_mov_b32_e32 v6, 0
+	v_mov_b32_e32 v5, 0
+	v_mov_b32_e32 v4, 0
+.LBB0_2:                                ; =>This Inner Loop Header: Depth=1
+	v_add_u32_e32 v13, s2, v11
+	v_ashrrev_i32_e32 v14, 31, v13
+	v_add_u32_e32 v15, s2, v7
+	v_lshlrev_b64 v[13:14], 2, v[13:14]
+	v_ashrrev_i32_e32 v16, 31, v15
+	v_add_u32_e32 v17, s2, v9
+	v_lshlrev_b64 v[15:16], 2, v[15:16]
+	v_add_co_u32_e32 v26, vcc, s0, v13
 	v_ashrrev_i32_e32 v18, 31, v17
+	v_addc_co_u32_e32 v27, vcc, v12, v14, vcc
+	v_add_u32_e32 v19, s2, v10
 	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	s_cmp_eq_u32 s13, 0
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(1)
-	v_fmac_f32_e32 v11, v7, v19
-	global_load_dword v7, v[1:2], off offset:-1536
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v14, v17, v7
-	v_add_u32_e32 v17, 64, v4
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v13, v17, v7
-	v_add_u32_e32 v17, 64, v5
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v12, v17, v7
-	v_add_u32_e32 v17, 64, v6
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v11, v17, v7
-	v_add_u32_e32 v17, 0x80, v3
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	global_load_dword v7, v[1:2], off offset:-1280
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v14, v17, v7
-	v_add_u32_e32 v17, 0x80, v4
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v13, v17, v7
-	v_add_u32_e32 v17, 0x80, v5
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v12, v17, v7
-	v_add_u32_e32 v17, 0x80, v6
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v11, v17, v7
-	v_add_u32_e32 v17, 0xc0, v3
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	global_load_dword v7, v[1:2], off offset:-1024
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v14, v17, v7
-	v_add_u32_e32 v17, 0xc0, v4
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v13, v17, v7
-	v_add_u32_e32 v17, 0xc0, v5
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v12, v17, v7
-	v_add_u32_e32 v17, 0xc0, v6
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v11, v17, v7
-	v_add_u32_e32 v17, 0x100, v3
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	global_load_dword v7, v[1:2], off offset:-768
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v14, v17, v7
-	v_add_u32_e32 v17, 0x100, v4
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v13, v17, v7
-	v_add_u32_e32 v17, 0x100, v5
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v12, v17, v7
-	v_add_u32_e32 v17, 0x100, v6
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v11, v17, v7
-	v_add_u32_e32 v17, 0x140, v3
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	global_load_dword v7, v[1:2], off offset:-512
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v14, v17, v7
-	v_add_u32_e32 v17, 0x140, v4
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v13, v17, v7
-	v_add_u32_e32 v17, 0x140, v5
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v12, v17, v7
-	v_add_u32_e32 v17, 0x140, v6
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v11, v17, v7
-	v_add_u32_e32 v17, 0x180, v3
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	global_load_dword v7, v[1:2], off offset:-256
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v14, v17, v7
-	v_add_u32_e32 v17, 0x180, v4
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v13, v17, v7
-	v_add_u32_e32 v17, 0x180, v5
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v12, v17, v7
-	v_add_u32_e32 v17, 0x180, v6
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v17, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v11, v17, v7
-	v_add_u32_e32 v17, 0x1c0, v3
-	v_ashrrev_i32_e32 v18, 31, v17
-	v_lshlrev_b64 v[17:18], 2, v[17:18]
-	global_load_dword v7, v[1:2], off
-	v_add_co_u32_e32 v17, vcc, s0, v17
-	v_addc_co_u32_e32 v18, vcc, v16, v18, vcc
-	global_load_dword v3, v[17:18], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v14, v3, v7
-	v_add_u32_e32 v3, 0x1c0, v4
-	v_ashrrev_i32_e32 v4, 31, v3
-	v_lshlrev_b64 v[3:4], 2, v[3:4]
-	v_add_co_u32_e32 v3, vcc, s0, v3
-	v_addc_co_u32_e32 v4, vcc, v16, v4, vcc
-	global_load_dword v3, v[3:4], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v13, v3, v7
-	v_add_u32_e32 v3, 0x1c0, v5
-	v_ashrrev_i32_e32 v4, 31, v3
-	v_lshlrev_b64 v[3:4], 2, v[3:4]
-	v_add_co_u32_e32 v3, vcc, s0, v3
-	v_addc_co_u32_e32 v4, vcc, v16, v4, vcc
-	global_load_dword v3, v[3:4], off
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v12, v3, v7
-	v_add_u32_e32 v3, 0x1c0, v6
-	v_ashrrev_i32_e32 v4, 31, v3
-	v_lshlrev_b64 v[3:4], 2, v[3:4]
-	v_add_co_u32_e32 v3, vcc, s0, v3
-	v_addc_co_u32_e32 v4, vcc, v16, v4, vcc
-	global_load_dword v3, v[3:4], off
+	v_add_co_u32_e32 v30, vcc, s0, v15
+	v_ashrrev_i32_e32 v20, 31, v19
+	v_addc_co_u32_e32 v31, vcc, v12, v16, vcc
+	v_lshlrev_b64 v[19:20], 2, v[19:20]
+	v_add_co_u32_e32 v36, vcc, s0, v17
+	v_addc_co_u32_e32 v37, vcc, v12, v18, vcc
+	v_add_co_u32_e32 v39, vcc, s0, v19
+	v_addc_co_u32_e32 v40, vcc, v12, v20, vcc
+	global_load_dword v46, v[26:27], off
+	global_load_dword v47, v[26:27], off offset:256
+	global_load_dword v25, v[26:27], off offset:512
+	global_load_dword v23, v[26:27], off offset:768
+	global_load_dword v21, v[26:27], off offset:1024
+	global_load_dword v19, v[26:27], off offset:1280
+	global_load_dword v17, v[26:27], off offset:1536
+	global_load_dword v13, v[26:27], off offset:1792
+	global_load_dword v48, v[30:31], off
+	global_load_dword v49, v[30:31], off offset:256
+	global_load_dword v29, v[30:31], off offset:512
+                                        ; kill: killed $vgpr26 killed $vgpr27
+	s_nop 0
+	global_load_dword v27, v[30:31], off offset:768
+	global_load_dword v26, v[30:31], off offset:1024
+	global_load_dword v24, v[30:31], off offset:1280
+	global_load_dword v15, v[30:31], off offset:1536
+	global_load_dword v14, v[30:31], off offset:1792
+	global_load_dword v50, v[36:37], off
+	global_load_dword v35, v[36:37], off offset:256
+	global_load_dword v33, v[36:37], off offset:512
+	s_nop 0
+	global_load_dword v31, v[36:37], off offset:768
+	global_load_dword v30, v[36:37], off offset:1024
+	global_load_dword v28, v[36:37], off offset:1280
+	global_load_dword v18, v[36:37], off offset:1536
+	global_load_dword v16, v[36:37], off offset:1792
+	global_load_dword v51, v[39:40], off
+	global_load_dword v38, v[39:40], off offset:256
+	s_nop 0
+	global_load_dword v37, v[39:40], off offset:512
+	global_load_dword v36, v[39:40], off offset:768
+	global_load_dword v34, v[39:40], off offset:1024
+	global_load_dword v32, v[39:40], off offset:1280
+	global_load_dword v22, v[39:40], off offset:1536
+	global_load_dword v20, v[39:40], off offset:1792
+	global_load_dword v52, v[1:2], off offset:-1792
+	global_load_dword v45, v[1:2], off offset:-1536
+	global_load_dword v44, v[1:2], off offset:-1280
+	global_load_dword v43, v[1:2], off offset:-1024
+	global_load_dword v42, v[1:2], off offset:-768
+	global_load_dword v41, v[1:2], off offset:-512
+	global_load_dword v40, v[1:2], off offset:-256
+	global_load_dword v39, v[1:2], off
+	s_addk_i32 s2, 0x200
 	v_add_co_u32_e32 v1, vcc, 0x800, v1
 	v_addc_co_u32_e32 v2, vcc, 0, v2, vcc
+	s_cmp_ge_i32 s2, s7
+	s_waitcnt vmcnt(7)
+	v_fmac_f32_e32 v8, v46, v52
+	v_fmac_f32_e32 v6, v48, v52
+	v_fmac_f32_e32 v5, v50, v52
+	v_fmac_f32_e32 v4, v51, v52
+	s_waitcnt vmcnt(6)
+	v_fmac_f32_e32 v8, v47, v45
+	v_fmac_f32_e32 v6, v49, v45
+	v_fmac_f32_e32 v5, v35, v45
+	v_fmac_f32_e32 v4, v38, v45
+	s_waitcnt vmcnt(5)
+	v_fmac_f32_e32 v8, v25, v44
+	v_fmac_f32_e32 v6, v29, v44
+	v_fmac_f32_e32 v5, v33, v44
+	v_fmac_f32_e32 v4, v37, v44
+	s_waitcnt vmcnt(4)
+	v_fmac_f32_e32 v8, v23, v43
+	v_fmac_f32_e32 v6, v27, v43
+	v_fmac_f32_e32 v5, v31, v43
+	v_fmac_f32_e32 v4, v36, v43
+	s_waitcnt vmcnt(3)
+	v_fmac_f32_e32 v8, v21, v42
+	v_fmac_f32_e32 v6, v26, v42
+	v_fmac_f32_e32 v5, v30, v42
+	v_fmac_f32_e32 v4, v34, v42
+	s_waitcnt vmcnt(2)
+	v_fmac_f32_e32 v8, v19, v41
+	v_fmac_f32_e32 v6, v24, v41
+	v_fmac_f32_e32 v5, v28, v41
+	v_fmac_f32_e32 v4, v32, v41
+	s_waitcnt vmcnt(1)
+	v_fmac_f32_e32 v8, v17, v40
+	v_fmac_f32_e32 v6, v15, v40
+	v_fmac_f32_e32 v5, v18, v40
+	v_fmac_f32_e32 v4, v22, v40
 	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v11, v3, v7
-	s_cbranch_scc0 .LBB0_3
-; %bb.4:
-	s_mov_b32 s13, s9
-	s_and_b32 s8, s8, 7
-	s_cmp_eq_u32 s8, 0
-	s_cbranch_scc0 .LBB0_6
-	s_branch .LBB0_8
-.LBB0_5:
-	v_mov_b32_e32 v12, 0
-	v_mov_b32_e32 v13, 0
-	v_mov_b32_e32 v14, 0
-	s_and_b32 s8, s8, 7
-	s_cmp_eq_u32 s8, 0
-	s_cbranch_scc1 .LBB0_8
-.LBB0_6:
-	v_add_u32_e32 v8, s13, v0
-	v_mov_b32_e32 v9, 0
-	v_lshlrev_b64 v[9:10], 2, v[8:9]
-	v_mov_b32_e32 v2, s3
-	v_add_co_u32_e32 v9, vcc, s2, v9
-	v_add_u32_e32 v1, s7, v8
-	v_add_u32_e32 v3, s6, v8
-	v_add_u32_e32 v5, s5, v8
-	v_add_u32_e32 v7, s4, v8
-	v_addc_co_u32_e32 v10, vcc, v2, v10, vcc
-	v_mov_b32_e32 v15, s1
-.LBB0_7:                                ; =>This Inner Loop Header: Depth=1
-	v_ashrrev_i32_e32 v8, 31, v7
-	v_lshlrev_b64 v[16:17], 2, v[7:8]
-	v_ashrrev_i32_e32 v6, 31, v5
-	v_add_co_u32_e32 v16, vcc, s0, v16
-	v_lshlrev_b64 v[18:19], 2, v[5:6]
-	v_addc_co_u32_e32 v17, vcc, v15, v17, vcc
-	v_ashrrev_i32_e32 v4, 31, v3
-	v_add_co_u32_e32 v18, vcc, s0, v18
-	v_lshlrev_b64 v[20:21], 2, v[3:4]
-	v_addc_co_u32_e32 v19, vcc, v15, v19, vcc
-	v_ashrrev_i32_e32 v2, 31, v1
-	v_add_co_u32_e32 v20, vcc, s0, v20
-	v_lshlrev_b64 v[22:23], 2, v[1:2]
-	v_addc_co_u32_e32 v21, vcc, v15, v21, vcc
-	v_add_co_u32_e32 v22, vcc, s0, v22
-	v_addc_co_u32_e32 v23, vcc, v15, v23, vcc
-	global_load_dword v2, v[16:17], off
-	global_load_dword v4, v[18:19], off
-	global_load_dword v6, v[20:21], off
-	global_load_dword v8, v[22:23], off
-                                        ; kill: killed $vgpr18 killed $vgpr19
-                                        ; kill: killed $vgpr22 killed $vgpr23
-                                        ; kill: killed $vgpr16 killed $vgpr17
-                                        ; kill: killed $vgpr20 killed $vgpr21
-	s_nop 0
-	global_load_dword v16, v[9:10], off
-	v_add_co_u32_e32 v9, vcc, 0x100, v9
-	s_add_i32 s8, s8, -1
-	v_add_u32_e32 v1, 64, v1
-	v_add_u32_e32 v3, 64, v3
-	v_add_u32_e32 v5, 64, v5
-	v_add_u32_e32 v7, 64, v7
-	v_addc_co_u32_e32 v10, vcc, 0, v10, vcc
-	s_cmp_lg_u32 s8, 0
-	s_waitcnt vmcnt(0)
-	v_fmac_f32_e32 v14, v2, v16
-	v_fmac_f32_e32 v13, v4, v16
-	v_fmac_f32_e32 v12, v6, v16
-	v_fmac_f32_e32 v11, v8, v16
-	s_cbranch_scc1 .LBB0_7
-.LBB0_8:
-	v_lshlrev_b32_e32 v1, 2, v0
-	v_cmp_gt_u32_e64 s[0:1], 32, v0
-	ds_write_b32 v1, v14
+	v_fmac_f32_e32 v8, v13, v39
+	v_fmac_f32_e32 v6, v14, v39
+	v_fmac_f32_e32 v5, v16, v39
+	v_fmac_f32_e32 v4, v20, v39
+	s_cbranch_scc0 .LBB0_2
+.LBB0_3:
+	s_mov_b32 s2, 32
+	ds_write_b32 v3, v8
 	s_waitcnt lgkmcnt(0)
 	; wave barrier
 	s_waitcnt lgkmcnt(0)
+	s_branch .LBB0_5
+.LBB0_4:                                ;   in Loop: Header=BB0_5 Depth=1
+	s_or_b64 exec, exec, s[0:1]
+	s_lshr_b32 s0, s2, 1
+	s_cmp_lt_u32 s2, 2
+	s_mov_b32 s2, s0
+	s_waitcnt lgkmcnt(0)
+	; wave barrier
+	s_waitcnt lgkmcnt(0)
+	s_cbranch_scc1 .LBB0_7
+.LBB0_5:                                ; =>This Inner Loop Header: Depth=1
+	v_cmp_gt_u32_e32 vcc, s2, v0
+	s_and_saveexec_b64 s[0:1], vcc
+	s_cbranch_execz .LBB0_4
+; %bb.6:                                ;   in Loop: Header=BB0_5 Depth=1
+	v_lshl_add_u32 v1, s2, 2, v3
+	ds_read_b32 v1, v1
+	ds_read_b32 v2, v3
+	s_waitcnt lgkmcnt(0)
+	v_add_f32_e32 v1, v1, v2
+	ds_write_b32 v3, v1
+	s_branch .LBB0_4
+.LBB0_7:
+	v_cmp_eq_u32_e32 vcc, 0, v0
+	s_and_saveexec_b64 s[0:1], vcc
+	s_cbranch_execz .LBB0_9
+; %bb.8:
+	v_mov_b32_e32 v1, 0
+	ds_read_b32 v2, v1
+	s_ashr_i32 s7, s6, 31
+	s_lshl_b64 s[2:3], s[6:7], 2
+	s_add_u32 s2, s8, s2
+	s_addc_u32 s3, s9, s3
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[2:3]
+.LBB0_9:
+	s_or_b64 exec, exec, s[0:1]
+	s_mov_b32 s4, 32
+	s_waitcnt lgkmcnt(0)
+	; wave barrier
+	ds_write_b32 v3, v6
+	s_waitcnt lgkmcnt(0)
+	; wave barrier
+	s_waitcnt lgkmcnt(0)
+	s_branch .LBB0_11
+.LBB0_10:                               ;   in Loop: Header=BB0_11 Depth=1
+	s_or_b64 exec, exec, s[2:3]
+	s_lshr_b32 s0, s4, 1
+	s_cmp_gt_u32 s4, 1
+	s_mov_b32 s4, s0
+	s_waitcnt lgkmcnt(0)
+	; wave barrier
+	s_waitcnt lgkmcnt(0)
+	s_cbranch_scc0 .LBB0_13
+.LBB0_11:                               ; =>This Inner Loop Header: Depth=1
+	v_cmp_gt_u32_e64 s[0:1], s4, v0
 	s_and_saveexec_b64 s[2:3], s[0:1]
 	s_cbranch_execz .LBB0_10
-; %bb.9:
-	ds_read2_b32 v[2:3], v1 offset1:32
+; %bb.12:                               ;   in Loop: Header=BB0_11 Depth=1
+	v_lshl_add_u32 v1, s4, 2, v3
+	ds_read_b32 v1, v1
+	ds_read_b32 v2, v3
 	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v2, v3, v2
-	ds_write_b32 v1, v2
-.LBB0_10:
+	v_add_f32_e32 v1, v1, v2
+	ds_write_b32 v3, v1
+	s_branch .LBB0_10
+.LBB0_13:
+	s_and_saveexec_b64 s[0:1], vcc
+	s_cbranch_execz .LBB0_15
+; %bb.14:
+	v_mov_b32_e32 v1, 0
+	ds_read_b32 v2, v1
+	s_ashr_i32 s7, s6, 31
+	s_lshl_b64 s[2:3], s[6:7], 2
+	s_add_u32 s2, s8, s2
+	s_addc_u32 s3, s9, s3
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[2:3] offset:4
+.LBB0_15:
+	s_or_b64 exec, exec, s[0:1]
+	s_mov_b32 s4, 32
+	s_waitcnt lgkmcnt(0)
+	; wave barrier
+	ds_write_b32 v3, v5
+	s_waitcnt lgkmcnt(0)
+	; wave barrier
+	s_waitcnt lgkmcnt(0)
+	s_branch .LBB0_17
+.LBB0_16:                               ;   in Loop: Header=BB0_17 Depth=1
 	s_or_b64 exec, exec, s[2:3]
-	v_cmp_gt_u32_e64 s[2:3], 16, v0
+	s_lshr_b32 s0, s4, 1
+	s_cmp_gt_u32 s4, 1
+	s_mov_b32 s4, s0
 	s_waitcnt lgkmcnt(0)
 	; wave barrier
 	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[4:5], s[2:3]
-	s_cbranch_execz .LBB0_12
-; %bb.11:
-	ds_read2_b32 v[2:3], v1 offset1:16
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v2, v3, v2
-	ds_write_b32 v1, v2
-.LBB0_12:
-	s_or_b64 exec, exec, s[4:5]
-	v_cmp_gt_u32_e64 s[4:5], 8, v0
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[6:7], s[4:5]
-	s_cbranch_execz .LBB0_14
-; %bb.13:
-	ds_read2_b32 v[2:3], v1 offset1:8
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v2, v3, v2
-	ds_write_b32 v1, v2
-.LBB0_14:
-	s_or_b64 exec, exec, s[6:7]
-	v_cmp_gt_u32_e64 s[6:7], 4, v0
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[8:9], s[6:7]
+	s_cbranch_scc0 .LBB0_19
+.LBB0_17:                               ; =>This Inner Loop Header: Depth=1
+	v_cmp_gt_u32_e64 s[0:1], s4, v0
+	s_and_saveexec_b64 s[2:3], s[0:1]
 	s_cbranch_execz .LBB0_16
-; %bb.15:
-	ds_read2_b32 v[2:3], v1 offset1:4
+; %bb.18:                               ;   in Loop: Header=BB0_17 Depth=1
+	v_lshl_add_u32 v1, s4, 2, v3
+	ds_read_b32 v1, v1
+	ds_read_b32 v2, v3
 	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v2, v3, v2
-	ds_write_b32 v1, v2
-.LBB0_16:
-	s_or_b64 exec, exec, s[8:9]
-	v_cmp_gt_u32_e64 s[8:9], 2, v0
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[8:9]
-	s_cbranch_execz .LBB0_18
-; %bb.17:
-	ds_read2_b32 v[2:3], v1 offset1:2
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v2, v3, v2
-	ds_write_b32 v1, v2
-.LBB0_18:
-	s_or_b64 exec, exec, s[14:15]
-	v_cmp_eq_u32_e32 vcc, 0, v0
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], vcc
-	s_cbranch_execz .LBB0_20
-; %bb.19:
-	v_mov_b32_e32 v0, 0
-	ds_read_b32 v0, v0 offset:4
+	v_add_f32_e32 v1, v1, v2
+	ds_write_b32 v3, v1
+	s_branch .LBB0_16
+.LBB0_19:
+	s_and_saveexec_b64 s[0:1], vcc
+	s_cbranch_execz .LBB0_21
+; %bb.20:
+	v_mov_b32_e32 v1, 0
 	ds_read_b32 v2, v1
+	s_ashr_i32 s7, s6, 31
+	s_lshl_b64 s[2:3], s[6:7], 2
+	s_add_u32 s2, s8, s2
+	s_addc_u32 s3, s9, s3
 	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v0, v2
-	ds_write_b32 v1, v0
-.LBB0_20:
-	s_or_b64 exec, exec, s[14:15]
+	global_store_dword v1, v2, s[2:3] offset:8
+.LBB0_21:
+	s_or_b64 exec, exec, s[0:1]
+	s_mov_b32 s4, 32
+	s_waitcnt lgkmcnt(0)
+	; wave barrier
+	ds_write_b32 v3, v4
 	s_waitcnt lgkmcnt(0)
 	; wave barrier
 	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], vcc
+	s_branch .LBB0_23
+.LBB0_22:                               ;   in Loop: Header=BB0_23 Depth=1
+	s_or_b64 exec, exec, s[2:3]
+	s_lshr_b32 s0, s4, 1
+	s_cmp_gt_u32 s4, 1
+	s_mov_b32 s4, s0
+	s_waitcnt lgkmcnt(0)
+	; wave barrier
+	s_waitcnt lgkmcnt(0)
+	s_cbranch_scc0 .LBB0_25
+.LBB0_23:                               ; =>This Inner Loop Header: Depth=1
+	v_cmp_gt_u32_e64 s[0:1], s4, v0
+	s_and_saveexec_b64 s[2:3], s[0:1]
 	s_cbranch_execz .LBB0_22
-; %bb.21:
-	v_mov_b32_e32 v0, 0
-	ds_read_b32 v2, v0
-	s_ashr_i32 s13, s12, 31
-	s_lshl_b64 s[16:17], s[12:13], 2
-	s_add_u32 s16, s10, s16
-	s_addc_u32 s17, s11, s17
+; %bb.24:                               ;   in Loop: Header=BB0_23 Depth=1
+	v_lshl_add_u32 v1, s4, 2, v3
+	ds_read_b32 v1, v1
+	ds_read_b32 v2, v3
 	s_waitcnt lgkmcnt(0)
-	global_store_dword v0, v2, s[16:17]
-.LBB0_22:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	ds_write_b32 v1, v13
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[0:1]
-	s_cbranch_execz .LBB0_24
-; %bb.23:
-	ds_read2_b32 v[2:3], v1 offset1:32
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_24:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[2:3]
-	s_cbranch_execz .LBB0_26
-; %bb.25:
-	ds_read2_b32 v[2:3], v1 offset1:16
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_26:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[4:5]
-	s_cbranch_execz .LBB0_28
-; %bb.27:
-	ds_read2_b32 v[2:3], v1 offset1:8
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_28:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[6:7]
-	s_cbranch_execz .LBB0_30
-; %bb.29:
-	ds_read2_b32 v[2:3], v1 offset1:4
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_30:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[8:9]
-	s_cbranch_execz .LBB0_32
-; %bb.31:
-	ds_read2_b32 v[2:3], v1 offset1:2
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_32:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], vcc
-	s_cbranch_execz .LBB0_34
-; %bb.33:
-	v_mov_b32_e32 v0, 0
-	ds_read_b32 v0, v0 offset:4
-	ds_read_b32 v2, v1
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v0, v2
-	ds_write_b32 v1, v0
-.LBB0_34:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], vcc
-	s_cbranch_execz .LBB0_36
-; %bb.35:
-	v_mov_b32_e32 v0, 0
-	ds_read_b32 v2, v0
-	s_ashr_i32 s13, s12, 31
-	s_lshl_b64 s[16:17], s[12:13], 2
-	s_add_u32 s16, s10, s16
-	s_addc_u32 s17, s11, s17
-	s_waitcnt lgkmcnt(0)
-	global_store_dword v0, v2, s[16:17] offset:4
-.LBB0_36:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	ds_write_b32 v1, v12
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[0:1]
-	s_cbranch_execz .LBB0_38
-; %bb.37:
-	ds_read2_b32 v[2:3], v1 offset1:32
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_38:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[2:3]
-	s_cbranch_execz .LBB0_40
-; %bb.39:
-	ds_read2_b32 v[2:3], v1 offset1:16
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_40:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[4:5]
-	s_cbranch_execz .LBB0_42
-; %bb.41:
-	ds_read2_b32 v[2:3], v1 offset1:8
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_42:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[6:7]
-	s_cbranch_execz .LBB0_44
-; %bb.43:
-	ds_read2_b32 v[2:3], v1 offset1:4
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_44:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[8:9]
-	s_cbranch_execz .LBB0_46
-; %bb.45:
-	ds_read2_b32 v[2:3], v1 offset1:2
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_46:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], vcc
-	s_cbranch_execz .LBB0_48
-; %bb.47:
-	v_mov_b32_e32 v0, 0
-	ds_read_b32 v0, v0 offset:4
-	ds_read_b32 v2, v1
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v0, v2
-	ds_write_b32 v1, v0
-.LBB0_48:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], vcc
-	s_cbranch_execz .LBB0_50
-; %bb.49:
-	v_mov_b32_e32 v0, 0
-	ds_read_b32 v2, v0
-	s_ashr_i32 s13, s12, 31
-	s_lshl_b64 s[16:17], s[12:13], 2
-	s_add_u32 s16, s10, s16
-	s_addc_u32 s17, s11, s17
-	s_waitcnt lgkmcnt(0)
-	global_store_dword v0, v2, s[16:17] offset:8
-.LBB0_50:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	ds_write_b32 v1, v11
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[14:15], s[0:1]
-	s_cbranch_execz .LBB0_52
-; %bb.51:
-	ds_read2_b32 v[2:3], v1 offset1:32
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_52:
-	s_or_b64 exec, exec, s[14:15]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[0:1], s[2:3]
-	s_cbranch_execz .LBB0_54
-; %bb.53:
-	ds_read2_b32 v[2:3], v1 offset1:16
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_54:
-	s_or_b64 exec, exec, s[0:1]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[0:1], s[4:5]
-	s_cbranch_execz .LBB0_56
-; %bb.55:
-	ds_read2_b32 v[2:3], v1 offset1:8
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_56:
-	s_or_b64 exec, exec, s[0:1]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[0:1], s[6:7]
-	s_cbranch_execz .LBB0_58
-; %bb.57:
-	ds_read2_b32 v[2:3], v1 offset1:4
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_58:
-	s_or_b64 exec, exec, s[0:1]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[0:1], s[8:9]
-	s_cbranch_execz .LBB0_60
-; %bb.59:
-	ds_read2_b32 v[2:3], v1 offset1:2
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v3, v2
-	ds_write_b32 v1, v0
-.LBB0_60:
-	s_or_b64 exec, exec, s[0:1]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
+	v_add_f32_e32 v1, v1, v2
+	ds_write_b32 v3, v1
+	s_branch .LBB0_22
+.LBB0_25:
 	s_and_saveexec_b64 s[0:1], vcc
-	s_cbranch_execz .LBB0_62
-; %bb.61:
-	v_mov_b32_e32 v0, 0
-	ds_read_b32 v0, v0 offset:4
-	ds_read_b32 v2, v1
-	s_waitcnt lgkmcnt(0)
-	v_add_f32_e32 v0, v0, v2
-	ds_write_b32 v1, v0
-.LBB0_62:
-	s_or_b64 exec, exec, s[0:1]
-	s_waitcnt lgkmcnt(0)
-	; wave barrier
-	s_waitcnt lgkmcnt(0)
-	s_and_saveexec_b64 s[0:1], vcc
-	s_cbranch_execz .LBB0_64
-; %bb.63:
+	s_cbranch_execz .LBB0_27
+; %bb.26:
 	v_mov_b32_e32 v0, 0
 	ds_read_b32 v1, v0
-	s_ashr_i32 s13, s12, 31
-	s_lshl_b64 s[2:3], s[12:13], 2
-	s_add_u32 s2, s10, s2
-	s_addc_u32 s3, s11, s3
+	s_ashr_i32 s7, s6, 31
+	s_lshl_b64 s[2:3], s[6:7], 2
+	s_add_u32 s2, s8, s2
+	s_addc_u32 s3, s9, s3
 	s_waitcnt lgkmcnt(0)
 	global_store_dword v0, v1, s[2:3] offset:12
-.LBB0_64:
+.LBB0_27:
 	s_or_b64 exec, exec, s[0:1]
 	s_waitcnt lgkmcnt(0)
 	; wave barrier
@@ -787,8 +349,8 @@ matvec:                                 ; @matvec
 		.amdhsa_system_sgpr_workgroup_id_z 0
 		.amdhsa_system_sgpr_workgroup_info 0
 		.amdhsa_system_vgpr_workitem_id 0
-		.amdhsa_next_free_vgpr 24
-		.amdhsa_next_free_sgpr 18
+		.amdhsa_next_free_vgpr 53
+		.amdhsa_next_free_sgpr 10
 		.amdhsa_reserve_vcc 1
 		.amdhsa_reserve_flat_scratch 0
 		.amdhsa_reserve_xnack_mask 1
@@ -813,20 +375,20 @@ matvec:                                 ; @matvec
                                         ; -- End function
 	.section	.AMDGPU.csdata,"",@progbits
 ; Kernel info:
-; codeLenInByte = 3364
-; NumSgprs: 22
-; NumVgprs: 24
+; codeLenInByte = 1444
+; NumSgprs: 14
+; NumVgprs: 53
 ; ScratchSize: 0
 ; MemoryBound: 0
 ; FloatMode: 240
 ; IeeeMode: 1
 ; LDSByteSize: 256 bytes/workgroup (compile time only)
-; SGPRBlocks: 2
-; VGPRBlocks: 5
-; NumSGPRsForWavesPerEU: 22
-; NumVGPRsForWavesPerEU: 24
-; Occupancy: 10
-; WaveLimiterHint : 0
+; SGPRBlocks: 1
+; VGPRBlocks: 13
+; NumSGPRsForWavesPerEU: 14
+; NumVGPRsForWavesPerEU: 53
+; Occupancy: 4
+; WaveLimiterHint : 1
 ; COMPUTE_PGM_RSRC2:SCRATCH_EN: 0
 ; COMPUTE_PGM_RSRC2:USER_SGPR: 6
 ; COMPUTE_PGM_RSRC2:TRAP_HANDLER: 0
@@ -850,19 +412,25 @@ __oclc_ABI_version:
 ---
 amdhsa.kernels:
   - .args:
-      - .address_space:  global
+      - .actual_access:  read_only
+        .address_space:  global
         .is_const:       true
+        .is_restrict:    true
         .offset:         0
         .size:           8
         .type_name:      'float*'
         .value_kind:     global_buffer
-      - .address_space:  global
+      - .actual_access:  read_only
+        .address_space:  global
         .is_const:       true
+        .is_restrict:    true
         .offset:         8
         .size:           8
         .type_name:      'float*'
         .value_kind:     global_buffer
-      - .address_space:  global
+      - .actual_access:  write_only
+        .address_space:  global
+        .is_restrict:    true
         .offset:         16
         .size:           8
         .type_name:      'float*'
@@ -885,12 +453,12 @@ amdhsa.kernels:
       - 64
       - 1
       - 1
-    .sgpr_count:     22
+    .sgpr_count:     14
     .sgpr_spill_count: 0
     .symbol:         matvec.kd
     .uniform_work_group_size: 1
     .uses_dynamic_stack: false
-    .vgpr_count:     24
+    .vgpr_count:     53
     .vgpr_spill_count: 0
     .wavefront_size: 64
 amdhsa.target:   amdgcn-amd-amdhsa--gfx906

@@ -10,126 +10,125 @@ relu:                                   ; @relu
 	s_load_dwordx2 s[8:9], s[4:5], 0x10
 	s_waitcnt lgkmcnt(0)
 	s_cmp_lt_i32 s8, 1
-	s_cbranch_scc1 .LBB0_7
+	s_cbranch_scc1 .LBB0_3
 ; %bb.1:
 	s_load_dwordx4 s[0:3], s[4:5], 0x0
-	s_cmp_lt_u32 s8, 4
+	s_ashr_i32 s5, s9, 31
+	s_mov_b32 s4, s9
+	s_lshl_b64 s[4:5], s[4:5], 2
 	v_lshl_or_b32 v0, s6, 8, v0
-	s_cbranch_scc1 .LBB0_4
-; %bb.2:
-	s_ashr_i32 s5, s9, 31
-	s_mov_b32 s4, s9
-	s_lshl_b64 s[4:5], s[4:5], 4
-	v_mov_b32_e32 v4, s5
-	s_add_i32 s5, s9, s9
-	s_and_b32 s6, s8, 0x7ffffffc
 	s_waitcnt lgkmcnt(0)
 	v_mov_b32_e32 v2, s1
-	v_mov_b32_e32 v3, s3
-	s_add_i32 s5, s5, s5
-.LBB0_3:                                ; =>This Inner Loop Header: Depth=1
-	v_ashrrev_i32_e32 v1, 31, v0
-	v_lshlrev_b64 v[9:10], 4, v[0:1]
-	s_add_i32 s6, s6, -4
-	v_add_co_u32_e32 v11, vcc, s0, v9
-	v_addc_co_u32_e32 v12, vcc, v2, v10, vcc
-	global_load_dwordx4 v[5:8], v[11:12], off
-	v_add_co_u32_e32 v9, vcc, s2, v9
-	v_addc_co_u32_e32 v10, vcc, v3, v10, vcc
-	v_add_co_u32_e32 v11, vcc, s4, v11
-	v_addc_co_u32_e32 v12, vcc, v12, v4, vcc
-	s_cmp_eq_u32 s6, 0
-	v_add_u32_e32 v0, s5, v0
-	s_waitcnt vmcnt(0)
-	v_max_f32_e32 v1, v5, v5
-	v_max_f32_e32 v6, v6, v6
-	v_max_f32_e32 v7, v7, v7
-	v_max_f32_e32 v8, v8, v8
-	v_max_f32_e32 v5, 0, v1
-	v_max_f32_e32 v6, 0, v6
-	v_max_f32_e32 v7, 0, v7
-	v_max_f32_e32 v8, 0, v8
-	global_store_dwordx4 v[9:10], v[5:8], off
-	global_load_dwordx4 v[5:8], v[11:12], off
-	v_add_co_u32_e32 v9, vcc, s4, v9
-	v_addc_co_u32_e32 v10, vcc, v10, v4, vcc
-	v_add_co_u32_e32 v11, vcc, s4, v11
-	v_addc_co_u32_e32 v12, vcc, v12, v4, vcc
-	s_waitcnt vmcnt(0)
-	v_max_f32_e32 v1, v5, v5
-	v_max_f32_e32 v6, v6, v6
-	v_max_f32_e32 v7, v7, v7
-	v_max_f32_e32 v8, v8, v8
-	v_max_f32_e32 v5, 0, v1
-	v_max_f32_e32 v6, 0, v6
-	v_max_f32_e32 v7, 0, v7
-	v_max_f32_e32 v8, 0, v8
-	global_store_dwordx4 v[9:10], v[5:8], off
-	global_load_dwordx4 v[5:8], v[11:12], off
-	v_add_co_u32_e32 v9, vcc, s4, v9
-	v_addc_co_u32_e32 v10, vcc, v10, v4, vcc
-	v_add_co_u32_e32 v11, vcc, s4, v11
-	v_addc_co_u32_e32 v12, vcc, v12, v4, vcc
-	s_waitcnt vmcnt(0)
-	v_max_f32_e32 v1, v5, v5
-	v_max_f32_e32 v6, v6, v6
-	v_max_f32_e32 v7, v7, v7
-	v_max_f32_e32 v8, v8, v8
-	v_max_f32_e32 v5, 0, v1
-	v_max_f32_e32 v6, 0, v6
-	v_max_f32_e32 v7, 0, v7
-	v_max_f32_e32 v8, 0, v8
-	global_store_dwordx4 v[9:10], v[5:8], off
-	global_load_dwordx4 v[5:8], v[11:12], off
-	v_add_co_u32_e32 v9, vcc, s4, v9
-	v_addc_co_u32_e32 v10, vcc, v10, v4, vcc
-	s_waitcnt vmcnt(0)
-	v_max_f32_e32 v1, v5, v5
-	v_max_f32_e32 v6, v6, v6
-	v_max_f32_e32 v7, v7, v7
-	v_max_f32_e32 v8, v8, v8
-	v_max_f32_e32 v5, 0, v1
-	v_max_f32_e32 v6, 0, v6
-	v_max_f32_e32 v7, 0, v7
-	v_max_f32_e32 v8, 0, v8
-	global_store_dwordx4 v[9:10], v[5:8], off
-	s_cbranch_scc0 .LBB0_3
-.LBB0_4:
-	s_and_b32 s6, s8, 3
-	s_cmp_eq_u32 s6, 0
-	s_cbranch_scc1 .LBB0_7
-; %bb.5:
-	v_ashrrev_i32_e32 v1, 31, v0
-	s_ashr_i32 s5, s9, 31
-	s_mov_b32 s4, s9
-	v_lshlrev_b64 v[0:1], 4, v[0:1]
-	s_lshl_b64 s[4:5], s[4:5], 4
-	s_waitcnt lgkmcnt(0)
-	v_mov_b32_e32 v2, s1
+	s_add_i32 s1, s9, s9
+	s_add_i32 s1, s1, s1
+	s_lshl_b32 s6, s9, 1
+	s_mul_i32 s7, s9, 3
+	s_lshl_b32 s10, s9, 2
+	s_mul_i32 s11, s9, 5
+	s_mul_i32 s12, s9, 6
+	s_mul_i32 s13, s9, 7
+	s_mov_b32 s14, 0
 	v_mov_b32_e32 v3, s3
 	v_mov_b32_e32 v4, s5
-.LBB0_6:                                ; =>This Inner Loop Header: Depth=1
-	v_add_co_u32_e32 v5, vcc, s0, v0
-	v_addc_co_u32_e32 v6, vcc, v2, v1, vcc
-	global_load_dwordx4 v[5:8], v[5:6], off
-	v_add_co_u32_e32 v9, vcc, s2, v0
-	v_addc_co_u32_e32 v10, vcc, v3, v1, vcc
-	v_add_co_u32_e32 v0, vcc, s4, v0
-	s_add_i32 s6, s6, -1
-	v_addc_co_u32_e32 v1, vcc, v1, v4, vcc
-	s_cmp_lg_u32 s6, 0
+	s_add_i32 s1, s1, s1
+.LBB0_2:                                ; =>This Inner Loop Header: Depth=1
+	v_ashrrev_i32_e32 v1, 31, v0
+	v_lshlrev_b64 v[5:6], 2, v[0:1]
+	s_add_i32 s14, s14, 8
+	v_add_co_u32_e32 v7, vcc, s0, v5
+	v_addc_co_u32_e32 v8, vcc, v2, v6, vcc
+	global_load_dword v1, v[7:8], off
+	v_add_co_u32_e32 v5, vcc, s2, v5
+	v_addc_co_u32_e32 v6, vcc, v3, v6, vcc
+	v_add_co_u32_e32 v7, vcc, s4, v7
+	v_addc_co_u32_e32 v8, vcc, v8, v4, vcc
+	s_cmp_lt_i32 s14, s8
 	s_waitcnt vmcnt(0)
-	v_max_f32_e32 v5, v5, v5
-	v_max_f32_e32 v6, v6, v6
-	v_max_f32_e32 v7, v7, v7
-	v_max_f32_e32 v8, v8, v8
-	v_max_f32_e32 v5, 0, v5
-	v_max_f32_e32 v6, 0, v6
-	v_max_f32_e32 v7, 0, v7
-	v_max_f32_e32 v8, 0, v8
-	global_store_dwordx4 v[9:10], v[5:8], off
-	s_cbranch_scc1 .LBB0_6
-.LBB0_7:
+	v_max_f32_e32 v1, v1, v1
+	v_max_f32_e32 v1, 0, v1
+	global_store_dword v[5:6], v1, off
+	global_load_dword v1, v[7:8], off
+	v_add_co_u32_e32 v5, vcc, s4, v5
+	v_addc_co_u32_e32 v6, vcc, v6, v4, vcc
+	s_waitcnt vmcnt(0)
+	v_max_f32_e32 v1, v1, v1
+	v_max_f32_e32 v1, 0, v1
+	global_store_dword v[5:6], v1, off
+	v_add_u32_e32 v5, s6, v0
+	v_ashrrev_i32_e32 v6, 31, v5
+	v_lshlrev_b64 v[5:6], 2, v[5:6]
+	v_add_co_u32_e32 v7, vcc, s0, v5
+	v_addc_co_u32_e32 v8, vcc, v2, v6, vcc
+	global_load_dword v1, v[7:8], off
+	v_add_co_u32_e32 v5, vcc, s2, v5
+	v_addc_co_u32_e32 v6, vcc, v3, v6, vcc
+	s_waitcnt vmcnt(0)
+	v_max_f32_e32 v1, v1, v1
+	v_max_f32_e32 v1, 0, v1
+	global_store_dword v[5:6], v1, off
+	v_add_u32_e32 v5, s7, v0
+	v_ashrrev_i32_e32 v6, 31, v5
+	v_lshlrev_b64 v[5:6], 2, v[5:6]
+	v_add_co_u32_e32 v7, vcc, s0, v5
+	v_addc_co_u32_e32 v8, vcc, v2, v6, vcc
+	global_load_dword v1, v[7:8], off
+	v_add_co_u32_e32 v5, vcc, s2, v5
+	v_addc_co_u32_e32 v6, vcc, v3, v6, vcc
+	s_waitcnt vmcnt(0)
+	v_max_f32_e32 v1, v1, v1
+	v_max_f32_e32 v1, 0, v1
+	global_store_dword v[5:6], v1, off
+	v_add_u32_e32 v5, s10, v0
+	v_ashrrev_i32_e32 v6, 31, v5
+	v_lshlrev_b64 v[5:6], 2, v[5:6]
+	v_add_co_u32_e32 v7, vcc, s0, v5
+	v_addc_co_u32_e32 v8, vcc, v2, v6, vcc
+	global_load_dword v1, v[7:8], off
+	v_add_co_u32_e32 v5, vcc, s2, v5
+	v_addc_co_u32_e32 v6, vcc, v3, v6, vcc
+	s_waitcnt vmcnt(0)
+	v_max_f32_e32 v1, v1, v1
+	v_max_f32_e32 v1, 0, v1
+	global_store_dword v[5:6], v1, off
+	v_add_u32_e32 v5, s11, v0
+	v_ashrrev_i32_e32 v6, 31, v5
+	v_lshlrev_b64 v[5:6], 2, v[5:6]
+	v_add_co_u32_e32 v7, vcc, s0, v5
+	v_addc_co_u32_e32 v8, vcc, v2, v6, vcc
+	global_load_dword v1, v[7:8], off
+	v_add_co_u32_e32 v5, vcc, s2, v5
+	v_addc_co_u32_e32 v6, vcc, v3, v6, vcc
+	s_waitcnt vmcnt(0)
+	v_max_f32_e32 v1, v1, v1
+	v_max_f32_e32 v1, 0, v1
+	global_store_dword v[5:6], v1, off
+	v_add_u32_e32 v5, s12, v0
+	v_ashrrev_i32_e32 v6, 31, v5
+	v_lshlrev_b64 v[5:6], 2, v[5:6]
+	v_add_co_u32_e32 v7, vcc, s0, v5
+	v_addc_co_u32_e32 v8, vcc, v2, v6, vcc
+	global_load_dword v1, v[7:8], off
+	v_add_co_u32_e32 v5, vcc, s2, v5
+	v_addc_co_u32_e32 v6, vcc, v3, v6, vcc
+	s_waitcnt vmcnt(0)
+	v_max_f32_e32 v1, v1, v1
+	v_max_f32_e32 v1, 0, v1
+	global_store_dword v[5:6], v1, off
+	v_add_u32_e32 v5, s13, v0
+	v_ashrrev_i32_e32 v6, 31, v5
+	v_lshlrev_b64 v[5:6], 2, v[5:6]
+	v_add_u32_e32 v0, s1, v0
+	v_add_co_u32_e32 v7, vcc, s0, v5
+	v_addc_co_u32_e32 v8, vcc, v2, v6, vcc
+	global_load_dword v1, v[7:8], off
+	v_add_co_u32_e32 v5, vcc, s2, v5
+	v_addc_co_u32_e32 v6, vcc, v3, v6, vcc
+	s_waitcnt vmcnt(0)
+	v_max_f32_e32 v1, v1, v1
+	v_max_f32_e32 v1, 0, v1
+	global_store_dword v[5:6], v1, off
+	s_cbranch_scc1 .LBB0_2
+.LBB0_3:
 	s_endpgm
 	.section	.rodata,"a",@progbits
 	.p2align	6, 0x0
@@ -152,8 +151,8 @@ relu:                                   ; @relu
 		.amdhsa_system_sgpr_workgroup_id_z 0
 		.amdhsa_system_sgpr_workgroup_info 0
 		.amdhsa_system_vgpr_workitem_id 0
-		.amdhsa_next_free_vgpr 13
-		.amdhsa_next_free_sgpr 10
+		.amdhsa_next_free_vgpr 9
+		.amdhsa_next_free_sgpr 15
 		.amdhsa_reserve_vcc 1
 		.amdhsa_reserve_flat_scratch 0
 		.amdhsa_reserve_xnack_mask 1
@@ -178,18 +177,18 @@ relu:                                   ; @relu
                                         ; -- End function
 	.section	.AMDGPU.csdata,"",@progbits
 ; Kernel info:
-; codeLenInByte = 532
-; NumSgprs: 14
-; NumVgprs: 13
+; codeLenInByte = 584
+; NumSgprs: 19
+; NumVgprs: 9
 ; ScratchSize: 0
 ; MemoryBound: 0
 ; FloatMode: 240
 ; IeeeMode: 1
 ; LDSByteSize: 0 bytes/workgroup (compile time only)
-; SGPRBlocks: 1
-; VGPRBlocks: 3
-; NumSGPRsForWavesPerEU: 14
-; NumVGPRsForWavesPerEU: 13
+; SGPRBlocks: 2
+; VGPRBlocks: 2
+; NumSGPRsForWavesPerEU: 19
+; NumVGPRsForWavesPerEU: 9
 ; Occupancy: 10
 ; WaveLimiterHint : 0
 ; COMPUTE_PGM_RSRC2:SCRATCH_EN: 0
@@ -215,16 +214,20 @@ __oclc_ABI_version:
 ---
 amdhsa.kernels:
   - .args:
-      - .address_space:  global
+      - .actual_access:  read_only
+        .address_space:  global
         .is_const:       true
+        .is_restrict:    true
         .offset:         0
         .size:           8
-        .type_name:      'float4*'
+        .type_name:      'float*'
         .value_kind:     global_buffer
-      - .address_space:  global
+      - .actual_access:  write_only
+        .address_space:  global
+        .is_restrict:    true
         .offset:         8
         .size:           8
-        .type_name:      'float4*'
+        .type_name:      'float*'
         .value_kind:     global_buffer
       - .offset:         16
         .size:           4
@@ -248,12 +251,12 @@ amdhsa.kernels:
       - 256
       - 1
       - 1
-    .sgpr_count:     14
+    .sgpr_count:     19
     .sgpr_spill_count: 0
     .symbol:         relu.kd
     .uniform_work_group_size: 1
     .uses_dynamic_stack: false
-    .vgpr_count:     13
+    .vgpr_count:     9
     .vgpr_spill_count: 0
     .wavefront_size: 64
 amdhsa.target:   amdgcn-amd-amdhsa--gfx906
