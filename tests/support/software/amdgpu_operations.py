@@ -96,9 +96,18 @@ SCALAR: dict[str, Callable] = {
     "s_lshr_b32": lambda a, b: _tested(a >> (b & 31)), "s_ashr_i32": lambda a, b: _tested(_int(a) >> (b & 31)),
     "s_lshl_b64": lambda a, b: _tested(a << (b & 63) & _ONES), "s_lshr_b64": lambda a, b: _tested(a >> (b & 63)),
     "s_mul_i32": lambda a, b: (a * b, None), "s_mul_hi_u32": lambda a, b: (a * b >> 32, None),
+    "s_min_i32": lambda a, b: (a if _int(a) < _int(b) else b, _int(a) < _int(b)),
+    "s_max_i32": lambda a, b: (a if _int(a) > _int(b) else b, _int(a) > _int(b)),
+    "s_bitcmp0_b32": lambda a, b: (None, not a >> (b & 31) & 1), "s_bitcmp1_b32": lambda a, b: (None, a >> (b & 31) & 1),
+    "s_bfe_u32": lambda a, b: _tested(a >> (b & 31) & (1 << (b >> 16 & 127)) - 1),
+    "s_ff1_i32_b64": lambda a: ((a & -a).bit_length() - 1 if a else 0xFFFFFFFF, None),
+    "s_ff1_i32_b32": lambda a: ((a & -a).bit_length() - 1 if a else 0xFFFFFFFF, None),
+    "s_bcnt1_i32_b64": lambda a: _tested(a.bit_count()), "s_bcnt1_i32_b32": lambda a: _tested(a.bit_count()),
+    "s_bitset0_b64": lambda a, b: (a & ~(1 << (b & 63)), None), "s_bitset1_b64": lambda a, b: (a | 1 << (b & 63), None),
     "s_brev_b32": lambda a: (int(f"{a:032b}"[::-1], 2), None),
     "s_cmp_eq_u32": lambda a, b: (None, a == b), "s_cmp_lg_u32": lambda a, b: (None, a != b),
     "s_cmp_eq_i32": lambda a, b: (None, a == b), "s_cmp_lg_i32": lambda a, b: (None, a != b),
+    "s_cmp_eq_u64": lambda a, b: (None, a == b), "s_cmp_lg_u64": lambda a, b: (None, a != b),
     "s_cmp_lt_u32": lambda a, b: (None, a < b), "s_cmp_gt_u32": lambda a, b: (None, a > b),
     "s_cmp_le_u32": lambda a, b: (None, a <= b), "s_cmp_ge_u32": lambda a, b: (None, a >= b),
     "s_cmp_lt_i32": lambda a, b: (None, _int(a) < _int(b)), "s_cmp_gt_i32": lambda a, b: (None, _int(a) > _int(b)),
@@ -142,5 +151,5 @@ def old_is_read(name: str, text: str) -> bool:
     """Return whether an instruction computes from, or keeps part of, what its result held."""
     stem = name.removesuffix("_e32").removesuffix("_e64")
     return (any(part in stem for part in ("_fmac_", "_mac_", "writelane", "d16", "mixlo", "mixhi")) or
-            stem in ("v_fma_f16", "v_mad_f16", "v_div_fixup_f16", "v_mad_u16", "v_mad_i16", "s_addk_i32", "s_mulk_i32") or
+            stem in ("v_fma_f16", "v_mad_f16", "v_div_fixup_f16", "v_mad_u16", "v_mad_i16") or
             "UNUSED_PRESERVE" in text or name.endswith("_dpp") and "bound_ctrl" not in text)

@@ -22,7 +22,9 @@ _STORES = re.compile(r"(global|flat|buffer|ds|scratch)_(store|write)")
 _LOADS = re.compile(r"(global|flat|buffer|ds|scratch)_(load|read)")
 _ATOMICS = re.compile(r"(global|flat|buffer|ds)_(atomic|add|sub|rsub|inc|dec|min|max|and|or|xor|mskor|wrxchg|cmpst|append)")
 _TWO_RESULTS = re.compile(r"v_((add|sub|subrev|addc|subb|subbrev)_co_|mad_[iu]64|div_scale)")
-_SCC, _EXEC, _VCC = 253, 126, 106
+_SCC, _EXEC, _VCC, _MODE, _M0 = 253, 126, 106, 254, 124
+_SOURCES_INDEXED, _RESULT_INDEXED = 1, 2
+"""In the mode register."""
 
 
 class Wave:
@@ -36,19 +38,20 @@ class Wave:
     memory : dict of str to array of words
     """
 
-    def __init__(self, rng: np.random.Generator, lanes: int = _EXEC):
+    def __init__(self, rng: np.random.Generator, lanes: int = (1 << LANES) - 1):
         self.v = rng.integers(0, 1 << 32, (256, LANES), U32)
         self.s = rng.integers(0, 1 << 32, 256, U32)
         self.v[0] = np.arange(LANES, dtype=U32)
-        self.s[_SCC] = 0
+        self.s[_SCC] = self.s[_MODE] = 0
         self.mask(_EXEC, lanes)
         self.memory = {space: rng.integers(0, 1 << 32, WORDS, U32) for space in ("global", "ds", "own")}
 
     def scramble(self, rng: np.random.Generator) -> None:
-        """Fill all registers with something else."""
+        """Fill all registers with something else; the mode register is as a wave starts with."""
         self.v[:] = rng.integers(0, 1 << 32, self.v.shape, U32)
         self.s[:] = rng.integers(0, 1 << 32, self.s.shape, U32)
         self.s[_SCC] &= 1
+        self.s[_MODE] = 0
 
     def mask(self, number: int, value: int | None = None) -> int:
         """Return, after setting it if a value is given, a pair of scalar registers."""
@@ -112,7 +115,12 @@ class Wave:
         if mnemonic.startswith(("s_waitcnt", "s_nop", "s_barrier", "s_endpgm", "buffer_wbinv", "s_sleep", "s_branch")):
             return mnemonic == "s_branch"
         text = " ".join((mnemonic, *operands, *modifiers))
-        if mnemonic.startswith("s_"):
+        if mnemonic.startswith("s_set_gpr_idx"):
+            self.s[_MODE] = 0 if mnemonic.endswith("off") else ("SRC0" in operands[1]) + 2 * ("DST" in operands[1])
+            self.s[_M0] = self.s[_M0] if mnemonic.endswith("off") else self.words(operands[0])[0]
+        elif self.s[_MODE] & 3 and mnemonic.startswith("v_mov"):
+            self._move_indexed(operands)
+        elif mnemonic.startswith("s_"):
             self._execute_scalar(mnemonic, operands)
         elif _STORES.match(mnemonic):
             self._store(mnemonic, operands, text)
@@ -133,8 +141,11 @@ class Wave:
     def _execute_scalar(self, name: str, operands: tuple[str, ...]) -> None:
         if name.endswith("_saveexec_b64"):
             return self._saveexec(name, operands)
-        wide = name.endswith(("64", "u64"))
-        sources = operands if name.startswith("s_cmp") else operands[1:]
+        name = name.replace("s_cmpk_", "s_cmp_")
+        if name.startswith(("s_addk_", "s_mulk_", "s_bitset")):
+            name, operands = name.replace("k_", "_"), (operands[0], *operands)
+        wide = name.endswith("64")
+        sources = operands if name.startswith(("s_cmp", "s_bitcmp")) else operands[1:]
         values = [self._scalar(operand, wide) for operand in sources]
         if name.startswith("s_load"):
             count = int(re.sub(r"\D", "", name.removeprefix("s_load_dword")) or 1)
@@ -149,12 +160,21 @@ class Wave:
         elif name in SCALAR:
             result, scc = SCALAR[name](*values)
         else:
+            assert not name.startswith(("s_cmp", "s_bitcmp")), f"the model does not compare by {name}"
             words = [word for operand in (operands if old_is_read(name, "") else sources) for word in self.words(operand)]
-            return self.write(operands[0], [mixed(name, words, k) for k in range(2 if wide else 1)])
+            return self.write(operands[0], [mixed(name, words, k) for k in range(self._place(operands[0])[2])])
         if result is not None:
-            self.write(operands[0], [U32(result >> shift & 0xFFFFFFFF) for shift in ((0, 32) if wide else (0,))])
+            count = self._place(operands[0])[2]
+            self.write(operands[0], [U32(result >> 32 * k & 0xFFFFFFFF) for k in range(count)])
         if scc is not None:
             self.s[_SCC] = int(bool(scc))
+
+    def _move_indexed(self, operands: tuple[str, ...]) -> None:
+        """Move a register that is found at run time, or to one."""
+        mode, index = int(self.s[_MODE]), int(self.s[_M0]) & 0xFF
+        to, source = (int(operand[1:]) + (index if mode & bit else 0)
+                      for operand, bit in zip(operands, (_RESULT_INDEXED, _SOURCES_INDEXED), strict=True))
+        self.write(f"v{to % 256}", [np.copy(self.v[source % 256])])
 
     def _saveexec(self, name: str, operands: tuple[str, ...]) -> None:
         source, mask = self._scalar(operands[1], True), self.mask(_EXEC)
@@ -188,7 +208,7 @@ class Wave:
         if name.startswith("v_div_fmas"):
             words += self.words("vcc")
         if name.endswith("_dpp") or mnemonic.endswith("_dpp") or name.startswith("ds_"):
-            words = [np.roll(word, 1) if np.size(word) > 1 else word for word in words] + words
+            words += [np.roll(np.where(self.lanes(), word, U32(0)), 1) for word in words if np.size(word) > 1]
         place = self._place(operands[0])
         assert place is not None
         self.write(operands[0], [mixed(text.split()[0], words, k) for k in range(place[2])])

@@ -13,14 +13,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..flashback.blocks import Register
 from .opcodes import Kind, Row, row_of
-from .operands import EXEC, FLAT_SCRATCH, M0, MODE, SCC, VCC, is_vector, registers
+from .operands import EXEC, FLAT_SCRATCH, M0, MODE, SCC, VCC, is_vector, registers, vector
 from .text import AssemblyError, Statement
 
-__all__ = ["Access", "access"]
+__all__ = ["Access", "access", "accesses_of"]
 
 _IMPLICIT: dict[str, tuple[Register, ...]] = {
     "exec": EXEC, "vcc": VCC, "scc": (SCC,), "m0": (M0,), "mode": (MODE,), "flat_scratch": FLAT_SCRATCH}
@@ -63,6 +63,41 @@ class Access:
     def operand(self, place: int) -> tuple[Register, ...]:
         """Return the registers of a printed operand."""
         return registers(self.statement.operands[place]) or ()
+
+
+def accesses_of(statements: list[Statement], vectors: int, file: str) -> list[Access]:
+    """Return what each instruction of a kernel reads and writes.
+
+    Parameters
+    ----------
+    statements : list of Statement
+    vectors : int
+        Vector registers that it has.
+    file : str
+
+    Raises
+    ------
+    AssemblyError
+        If the table does not know one, or not in this form.
+    """
+    found, indexed = [], ""
+    for statement in statements:
+        one = access(statement, file)
+        if one.row.kind is Kind.INDEXING:
+            indexed = " ".join(statement.operands[1:])
+        elif indexed and one.row.kind in (Kind.BRANCH, Kind.END):
+            raise AssemblyError(file, statement.line, f"{statement.mnemonic} between s_set_gpr_idx_on and off, which is "
+                                                      "not read: give what clang-19 prints unchanged")
+        found.append(_indexed(one, vectors, "DST" in indexed) if indexed and one.masked else one)
+    return found
+
+
+def _indexed(one: Access, vectors: int, result: bool) -> Access:
+    """Return an instruction whose vector registers are found at run time (module, 5)."""
+    everything = tuple(vector(number) for number in range(vectors))
+    defs = tuple(dict.fromkeys((*one.defs, *everything))) if result else one.defs
+    return replace(one, row=replace(one.row, kind=Kind.FIXED), defs=defs, keeps=result or one.keeps, across=False,
+                   uses=tuple(dict.fromkeys((*one.uses, *everything, M0))))
 
 
 def access(statement: Statement, file: str) -> Access:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from ..flashback.blocks import Block, Effect, Instruction, RegisterClass
 from ..flashback.costs import WORD_BYTES
 from ..flashback.machine_code import CodeBlock
-from .accesses import Access, access
+from .accesses import Access, accesses_of
 from .flow import BasicBlock, basic_blocks
 from .liveness import Liveness, liveness
 from .masks import masks
@@ -68,7 +68,7 @@ def analysed(kernel: Kernel, racing: bool = False) -> Analysed:
     AssemblyError
         If it has an instruction that the table does not know, or one in a form that is not known.
     """
-    accesses = [access(statement, kernel.file) for statement in kernel.code.statements]
+    accesses = accesses_of(kernel.code.statements, allocated(kernel)[0], kernel.file)
     if not any(MODE in one.defs for one in accesses):
         accesses = [replace(one, uses=tuple(reg for reg in one.uses if reg != MODE)) for one in accesses]
     blocks = basic_blocks(kernel, accesses)

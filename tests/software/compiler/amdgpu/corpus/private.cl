@@ -64,3 +64,13 @@ __kernel void traps(__global int *a)
         __builtin_trap();
     a[X] = 1;
 }
+
+typedef int ints __attribute__((ext_vector_type(16)));
+
+__kernel void found_at_run_time(__global ints *a, __global int *b, int n, int m)
+{
+    ints v = a[X];
+    v[n & 15] = b[X];
+    b[X] = v[m & 15] + v.s1;
+    a[X] = v;
+}

@@ -28,7 +28,8 @@ class Kind(enum.Enum):
 
     ``COMPUTE`` nothing; ``LANES`` it reads lanes that may be off; ``LOAD``, ``STORE`` and ``ATOMIC`` memory;
     ``BARRIER`` it waits for other waves or makes their stores visible; ``WAIT`` nothing that a register shows;
-    ``FIXED`` it cannot be repeated (clocks, the program counter, modes); ``BRANCH``; ``END`` of the wave.
+    ``FIXED`` it cannot be repeated (clocks, the program counter, modes); ``INDEXING`` it begins or ends the part in which
+    vector registers are found at run time; ``BRANCH``; ``END`` of the wave.
     """
 
     COMPUTE = "compute"
@@ -39,6 +40,7 @@ class Kind(enum.Enum):
     BARRIER = "barrier"
     WAIT = "wait"
     FIXED = "fixed"
+    INDEXING = "indexing"
     BRANCH = "branch"
     END = "end"
 

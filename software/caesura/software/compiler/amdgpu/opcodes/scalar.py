@@ -33,7 +33,9 @@ SCALAR: list[Row] = [
     # masks
     *rows("s_{and,or,xor,andn1,andn2,orn1,orn2,nand,nor,xnor}_saveexec_b64 s_andn{1,2}_wrexec_b64", "ds",
           reads="exec", writes="exec scc"),
-    # scalar registers by number: which one is not printed, and LLVM writes none in a kernel; they are refused
+    # vector registers that are found at run time (`accesses`); scalar ones (``s_movrels``) are refused
+    *rows("s_set_gpr_idx_on", "s-", Kind.INDEXING, reads="m0 mode", writes="m0 mode"),
+    *rows("s_set_gpr_idx_off", "", Kind.INDEXING, reads="mode", writes="mode"),
     # what cannot be repeated: clocks; the program counter, which a routine does not share; modes
     *rows("s_getpc_b64 s_mem{,real}time", "d", Kind.FIXED),
     *rows("s_getreg_b32", "d-", Kind.FIXED, reads="mode"),
