@@ -12,7 +12,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["MachineInstruction", "MachineBlock", "tools", "compiled", "machine_code"]
+__all__ = ["MachineInstruction", "MachineBlock", "tools", "compiled", "machine_code", "live_before", "form"]
 
 LLVM = (Path("/usr/lib/llvm-19/bin"), Path("/usr/lib/llvm/19/bin"))
 FLAGS = ["-target", "amdgcn-amd-amdhsa", "-mcpu=gfx906", "-nogpulib", "-x", "cl", "-O3"]
@@ -36,9 +36,10 @@ class MachineInstruction:
 
 @dataclass
 class MachineBlock:
-    """A block: what is live where it begins, and its instructions."""
+    """A block: what LLVM notes as live where it begins, its successors, and its instructions."""
 
     live: frozenset[str] = frozenset()
+    successors: list[int] = field(default_factory=list)
     instructions: list[MachineInstruction] = field(default_factory=list)
 
 
@@ -78,7 +79,9 @@ def machine_code(text: str) -> dict[str, list[MachineBlock]]:
             blocks.append(MachineBlock())
         elif body and line.strip().startswith("liveins:"):
             blocks[-1].live = frozenset(name for item in line.split(":", 1)[1].split(", ") for name in _live(item))
-        elif body and line.startswith("    ") and line.strip() not in ("", "}") and "successors:" not in line:
+        elif body and line.strip().startswith("successors:"):
+            blocks[-1].successors = [int(number) for number in re.findall(r"%bb\.(\d+)", line)]
+        elif body and line.startswith("    ") and line.strip() not in ("", "}"):
             if not _META.match(line.strip().partition(" = ")[2] or line.strip()):
                 blocks[-1].instructions.append(_instruction(line.strip()))
     return found
@@ -111,7 +114,27 @@ def _instruction(line: str) -> MachineInstruction:
     uses: set[str] = set()
     for flags, word in _OPERAND.findall(right):
         names = _names(word)
-        if "implicit" in flags and any(re.match(r"[sv]\d", name) for name in names) or "undef" in flags:
+        if "implicit" in flags and any(re.match(r"[sv]\d", name) for name in names):
             continue
         (defs if "implicit-def" in flags else uses).update(names)
     return MachineInstruction(words[0].rstrip(","), frozenset(defs), frozenset(uses))
+
+
+def live_before(blocks: list[MachineBlock]) -> list[set[str]]:
+    """Return what is live where each block begins, register by register: a write kills."""
+    live: list[set[str]] = [set() for _ in blocks]
+    changed = True
+    while changed:
+        changed = False
+        for number in range(len(blocks) - 1, -1, -1):
+            needed = set().union(*(live[after] for after in blocks[number].successors))
+            for one in reversed(blocks[number].instructions):
+                needed = needed - one.defs | one.uses
+            changed = changed or needed != live[number]
+            live[number] = needed
+    return live
+
+
+def form(text: str) -> str:
+    """Return an assembly line without its numbers: its form."""
+    return re.sub(r"\d+", "", text.partition(" ")[2]) + text.partition(" ")[0]

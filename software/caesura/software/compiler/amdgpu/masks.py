@@ -66,7 +66,12 @@ class _Facts:
         self.within, self.covers = set(within), set(covers)
 
     def meet(self, other: _Facts) -> _Facts:
-        return _Facts(self.within & other.within, self.covers & other.covers)
+        """Return what both know: masks that cover with fewer others cover with more."""
+        return _Facts(self.within & other.within, {cover for cover in self.covers | other.covers
+                                                   if self._holds(cover) and other._holds(cover)})
+
+    def _holds(self, cover: frozenset[Pair]) -> bool:
+        return any(part <= cover for part in self.covers)
 
     def __eq__(self, other) -> bool:
         return self.within == other.within and self.covers == other.covers

@@ -220,7 +220,6 @@ __oclc_ABI_version:
 	.long	500                             ; 0x1f4
 	.size	__oclc_ABI_version, 4
 
-	.ident	"Debian clang version 19.1.7 (3~deb12u1)"
 	.section	".note.GNU-stack","",@progbits
 	.addrsig
 	.amdgpu_metadata
