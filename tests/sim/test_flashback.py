@@ -18,8 +18,7 @@ from caesura.software.compiler.codegen.emit import emit
 from caesura.software.compiler.flashback.backup import add_backups
 from caesura.software.compiler.flashback.blocks import Instruction, Register, RegisterClass
 from caesura.software.compiler.flashback.costs import Objective
-from caesura.software.compiler.flashback.kernel import costs_of
-from caesura.software.compiler.flashback.machine_code import code_blocks
+from caesura.software.compiler.flashback.machine_code import program
 from caesura.software.compiler.flashback.reversing import reverting
 from caesura.software.compiler.flashback.routines import Action
 from caesura.software.compiler.flashback.search import Search
@@ -38,9 +37,10 @@ class Interrupter:
     def __init__(self, image, objective, seed, fault=None):
         self.routines, self.copies, self.used = {}, {}, Counter()
         self.rng = np.random.default_rng(seed)
-        for code in code_blocks(image, G):
+        kernel = program(image, G)
+        for code in kernel.blocks:
             block = code.block if fault is None else fault(code.block)
-            search = Search(block, costs_of(G))
+            search = Search(block, kernel.costs)
             plans = list(search.plans(objective))
             for copy in add_backups(search, plans, objective, PLACES):
                 self.copies.setdefault(code.start + copy.before, []).append((block.register_of[copy.value], copy.place))

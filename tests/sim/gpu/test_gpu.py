@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from caesura.hw.arch.geometry import preset
 from caesura.sim import open_device
 from caesura.sim.bench import gpu as bench
 from caesura.sim.gpu import CudaGpu, GpuError, open_gpu, pinned, run_job
@@ -30,13 +31,15 @@ class Cuda:
         Kernel after which a bit of the first allocation is wrong.
     count : int
         Devices there are.
+    always : bool
+        The flip happens also to what is compiled without optimisations.
     """
 
     CUdevice_attribute = SimpleNamespace(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75,
                                          CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=76)
 
-    def __init__(self, broken="", flip="", count=1):
-        self.broken, self.flip, self.count = broken, flip, count
+    def __init__(self, broken="", flip="", count=1, always=True):
+        self.broken, self.flip, self.count, self.always = broken, flip, count, always
         self.contexts, self.failed, self.calls = 0, False, []
 
     def __getattr__(self, name):
@@ -73,7 +76,7 @@ class Cuda:
 
     def _cuDevicePrimaryCtxRetain(self, device):
         self.contexts, self.failed, self.arrays = self.contexts + 1, False, {}
-        self.device = open_device("golden", "gtx480")
+        self.device = open_device("golden", preset("gtx480").replace(stack_depth=36))
         return 0, "context"
 
     def _cuCtxSetCurrent(self, context):
@@ -90,6 +93,13 @@ class Cuda:
 
     def _cuModuleLoadData(self, address):
         return 0, self.device.load(compile_ptx(ctypes.string_at(address).decode()).values())
+
+    CUjit_option = SimpleNamespace(CU_JIT_OPTIMIZATION_LEVEL=7)
+
+    def _cuModuleLoadDataEx(self, address, count, options, values):
+        assert (count, options, values) == (1, [7], [0])
+        self.flip = self.flip if self.always else ""
+        return self._cuModuleLoadData(address)
 
     def _cuModuleGetFunction(self, module, name):
         return 0, module[name.decode()]
@@ -157,6 +167,25 @@ def test_wrong_bit_and_a_fault_are_found_and_the_rest_goes_on(tmp_path):
     text = page.read_text()
     assert "Golden GPU (compute capability 9.0, CUDA 13.2), size tiny, seed 1: 2 of 4 kernels right." in text
     assert "\nold" not in text and text.count("\n| ") == 6 and text.endswith("rest\n")
+
+
+def test_random_kernels_are_judged_too():
+    result = bench.run(["vecadd"], "tiny", 5, 8, opened=lambda: CudaGpu(Cuda()))
+    assert result["met"] and result["random"] == {"kernels": 8, "wrong": []}
+    assert bench.markdown(result).startswith("Golden GPU") and "8 of 8 random kernels right" in bench.markdown(result)
+
+
+def test_random_kernel_that_comes_out_otherwise_or_faults_is_named():
+    result = bench.run(["vecadd"], "tiny", 5, 4, opened=lambda: CudaGpu(Cuda(flip="random_kernel")))
+    assert not result["met"] and [row["wrong_words"] for row in result["random"]["wrong"]] == [1] * 4
+    assert "0 of 4 random kernels right (wrong: seed 5 (structured): 1 words" in bench.markdown(result)
+    result = bench.run(["vecadd"], "tiny", 5, 1, opened=lambda: CudaGpu(Cuda(flip="random_kernel", always=False)))
+    assert result["met"] and "1 of 1 random kernels right, 1 of them only without" in bench.markdown(result)
+    cuda = Cuda(broken="random_kernel")
+    result = bench.run(["vecadd"], "tiny", 5, 4, opened=lambda: CudaGpu(cuda))
+    assert [row["refused"] for row in result["random"]["wrong"]] == [
+        "cuCtxSynchronize: an illegal memory access was encountered"] * 4
+    assert cuda.contexts == 0
 
 
 def test_kernel_is_loaded_with_every_rounding_named():

@@ -1,6 +1,5 @@
 """Every instruction form that compilers were seen to emit compiles and computes what PTX says: on the golden model."""
 
-import random
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from caesura.sim import open_device
 from caesura.software.compiler import compile_ptx
 from support.selection import quick
+from support.software.operand_patterns import patterns
 from support.software.ptx_bench import THREADS, check
 from support.software.ptx_coverage import FORMS, MODULE, PARAMETERS, PRELUDE, RETURNING, SHARED, kernel_with_parameters
 
@@ -17,24 +17,7 @@ GROUP = 60
 """Forms a kernel."""
 
 
-def patterns(seed):
-    """Numbers of both forms at once: the upper word is that of an f64, the lower one an f32; or integers."""
-    rng = random.Random(seed)
-    special = [0, 1, 0x7F_FFFF, 0x80_0000, 0x3F80_0000, 0x7F80_0000, 0x7FC0_0000, 0x7F7F_FFFF, 0x3F00_0000, 0x4F00_0000]
-
-    def one():
-        kind = rng.random()
-        if kind < 0.25:
-            return rng.getrandbits(64)
-        if kind < 0.4:
-            return rng.randrange(-300, 300) & (1 << 64) - 1
-        high = rng.getrandbits(1) << 31 | rng.choice((0, 0x7FF, *[rng.randrange(990, 1060)] * 8)) << 20
-        low = rng.choice((rng.choice(special), rng.randrange(110, 150) << 23 | rng.getrandbits(23)))
-        return (high | rng.getrandbits(20)) << 32 | low | rng.getrandbits(1) << 31
-    return [one() for _ in range(COUNT)]
-
-
-A, B = patterns(1), patterns(2)
+A, B = patterns(1, COUNT), patterns(2, COUNT)
 INDEX = list(range(COUNT))
 
 

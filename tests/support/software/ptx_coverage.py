@@ -177,7 +177,11 @@ def singles_and_doubles() -> Iterator[Form]:
         yield plain(f"{opcode}.f32", 1, lambda a, n=name: unit(n, a))
         yield plain(f"{opcode}.ftz.f32", 1, lambda a, n=name: flush(unit(n, flush(a))))
     yield plain("rcp.approx.ftz.f64", 1, lambda a: unit("RCP64H", a >> 32) << 32)
-    yield plain("div.approx.f32", 2, lambda a, b: mul(a, unit("RCP", b), "rn", F32))
+
+    def quotient(a: int, b: int) -> int:
+        scale = 0x4B80_0000 if b << 1 & LOW < 0x0100_0000 else 0x3F80_0000
+        return mul(mul(a, flush(unit("RCP", mul(b, scale, "rn", F32))), "rn", F32), scale, "rn", F32)
+    yield plain("div.approx.f32", 2, quotient)
 
 
 def carries() -> Iterator[Form]:

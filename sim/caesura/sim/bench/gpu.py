@@ -2,7 +2,7 @@
 
 Where PTX defines every bit, an array must be equal to the bit on all three; where it allows an error (approximate
 functions), within the tolerance that the kernel's job states. Arrays whose content depends on the order of atomics are
-judged by the job's order-free judge.
+judged by the job's order-free judge. Random kernels are compared with what their interpreter says, to the bit.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rich.table import Column, Table
 
 from caesura.sim import open_device
 from caesura.sim.gpu import Gpu, GpuError, open_gpu, run_job
+from caesura.sim.gpu.random_kernels import random_kernels, wrong_words
 from caesura.sim.scenario import start_job
 from caesura.software.job import Verdict, compare
 from caesura.software.kernels import KERNELS, Job, ShippedKernel, kernel
@@ -30,6 +31,8 @@ END = "<!-- end: caesura bench gpu -->"
 """Marks in a Markdown file: what is between them is replaced."""
 GOLDEN_CYCLES = 1 << 31
 """Cycle limit of a kernel on the golden model."""
+NAMED = 5
+"""Random kernels that are named in the text if they are wrong."""
 COLUMNS = "kernel", "elements", "tolerance", "wrong by reference", "wrong by golden model", "largest error"
 
 
@@ -84,7 +87,31 @@ def _rows(opened: Callable[[], Gpu], kernels: Iterable[ShippedKernel], size: str
     return rows
 
 
-def run(names: Sequence[str] = (), size: str = "small", seed: int = 1,
+def _random(opened: Callable[[], Gpu], count: int, seed: int, progress: Callable[[str], None]) -> list[dict]:
+    """Return the random kernels that the GPU refused or that came out otherwise there than the interpreter says, as its
+    compiler optimised them or not."""
+    wrong = []
+    gpu = opened()
+    for number, (style, program) in enumerate(random_kernels(count, seed), 1):
+        if number % 50 == 1:
+            progress(f"random kernel {number} of {count}")
+        row = {"seed": program.seed, "style": style, "wrong_words": None, "wrong_unoptimised": None, "refused": None}
+        try:
+            row["wrong_words"] = wrong_words(gpu, program)
+            row["wrong_unoptimised"] = row["wrong_words"] and wrong_words(gpu, program, optimise=False)
+        except GpuError as error:
+            row["refused"] = str(error)
+            with suppress(GpuError):
+                gpu.close()
+            gpu = opened()
+        if row["wrong_words"] != 0:
+            wrong.append(row)
+    with suppress(GpuError):
+        gpu.close()
+    return wrong
+
+
+def run(names: Sequence[str] = (), size: str = "small", seed: int = 1, random: int = 0,
         progress: Callable[[str], None] = lambda text: None, opened: Callable[[], Gpu] = open_gpu) -> dict:
     """Judge kernels; keys are documented in `docs/gpu.md`.
 
@@ -94,11 +121,15 @@ def run(names: Sequence[str] = (), size: str = "small", seed: int = 1,
         Shipped kernels; all unless given.
     size : str
     seed : int
+        Of the inputs, and of the first random kernel.
+    random : int
+        Random kernels.
     progress : callable
     opened : callable
         Returns a GPU.
     """
-    result = {"gpu": None, "skipped": None, "size": size, "seed": seed, "met": True, "runs": []}
+    result = {"gpu": None, "skipped": None, "size": size, "seed": seed, "met": True, "runs": [],
+              "random": {"kernels": 0, "wrong": []}}
     try:
         gpu = opened()
     except GpuError as error:
@@ -107,7 +138,9 @@ def run(names: Sequence[str] = (), size: str = "small", seed: int = 1,
     gpu.close()
     rows = _rows(opened, [kernel(name) for name in names] or list(KERNELS.values()), size, seed, progress)
     met = all(row["refused"] is None and row["wrong_by_reference"] == row["wrong_by_golden"] == 0 for row in rows)
-    return result | {"runs": rows, "met": met}
+    wrong = _random(opened, random, seed, progress)
+    right = all(row["wrong_unoptimised"] == 0 for row in wrong)
+    return result | {"runs": rows, "random": {"kernels": random, "wrong": wrong}, "met": met and right}
 
 
 def _cells(row: dict) -> list[str]:
@@ -125,7 +158,20 @@ def _verdict(result: dict) -> str:
     gpu, rows = result["gpu"], result["runs"]
     right = sum(row["refused"] is None and row["wrong_by_reference"] == row["wrong_by_golden"] == 0 for row in rows)
     return (f"{gpu['name']} (compute capability {'.'.join(map(str, gpu['capability']))}, CUDA {gpu['driver']}), size "
-            f"{result['size']}, seed {result['seed']}: {right} of {len(rows)} kernels right")
+            f"{result['size']}, seed {result['seed']}: {right} of {len(rows)} kernels right{_random_verdict(result)}")
+
+
+def _random_verdict(result: dict) -> str:
+    count, found = result["random"]["kernels"], result["random"]["wrong"]
+    if not count:
+        return ""
+    wrong = [row for row in found if row["wrong_unoptimised"] != 0]
+    named = [f"seed {row['seed']} ({row['style']}): {row['refused'] or str(row['wrong_words']) + ' words'}"
+             for row in wrong[:NAMED]]
+    more = ["..."] if len(wrong) > NAMED else []
+    only = f", {len(found) - len(wrong)} of them only without its compiler's optimisations" if found != wrong else ""
+    return (f"; {count - len(wrong)} of {count} random kernels right{only}"
+            + (f" (wrong: {', '.join([*named, *more])})" if wrong else ""))
 
 
 def print_report(result: dict) -> None:
@@ -136,7 +182,7 @@ def print_report(result: dict) -> None:
         for row in result["runs"]:
             table.add_row(*_cells(row))
         console.print(table)
-    console.print(_verdict(result))
+    console.print(_verdict(result), markup=False, highlight=False)
 
 
 def markdown(result: dict) -> str:

@@ -72,10 +72,14 @@ class CudaGpu:
             raise GpuError(f"{name}: {words}")
         return results[0] if results else None
 
-    def load(self, ptx: str, entry: str) -> object:
+    def load(self, ptx: str, entry: str, optimise: bool = True) -> object:
         """Compile PTX in the driver and return a kernel of it."""
         text = ctypes.create_string_buffer(ptx.encode())
-        module = self._do("cuModuleLoadData", ctypes.addressof(text))
+        if optimise:
+            module = self._do("cuModuleLoadData", ctypes.addressof(text))
+        else:
+            options = [self._cuda.CUjit_option.CU_JIT_OPTIMIZATION_LEVEL]
+            module = self._do("cuModuleLoadDataEx", ctypes.addressof(text), len(options), options, [0])
         return self._do("cuModuleGetFunction", module, entry.encode())
 
     def allocate(self, size: int) -> int:

@@ -39,8 +39,8 @@ class Gpu(Protocol):
     capability: tuple[int, int]
     driver: str
 
-    def load(self, ptx: str, entry: str) -> object:
-        """Compile PTX in the driver and return a kernel of it."""
+    def load(self, ptx: str, entry: str, optimise: bool = True) -> object:
+        """Compile PTX in the driver, with its optimisations or without, and return a kernel of it."""
         ...
 
     def allocate(self, size: int) -> int:

@@ -58,6 +58,9 @@ class RandomKernel:
         Have regions of unstructured control flow as well.
     divisions : bool
         Use divisions and roots, of integers and of f32 and f64, as the most frequent instructions.
+    portable : bool
+        Do without what PTX leaves to the machine: what shared memory holds at first, the bits of a NaN after ``neg``
+        and ``abs`` of f32 and after arithmetic in f64; and take f32 values from registers of that type (`ptx.typed`).
 
     Attributes
     ----------
@@ -74,7 +77,7 @@ class RandomKernel:
     def __init__(self, seed: int, grid: Sequence[int] = (2,), block: Sequence[int] = (40,), *, statements: int = 14,
                  depth: int = 3, variables: int = 6, wide: int = 2, barriers: bool = True, exits: bool = True,
                  heavy: bool = True, nested_leaves: bool = False, floats: bool = True,
-                 unstructured: bool = False, divisions: bool = False):
+                 unstructured: bool = False, divisions: bool = False, portable: bool = False):
         if variables < 2 or wide < 1 or 4 * variables + 8 * wide + 4 > SLOT_BYTES - RESULTS:
             raise ValueError(f"{variables} variables and {wide} wide ones are too few or do not fit a slot")
         rng = random.Random(seed)
@@ -85,7 +88,7 @@ class RandomKernel:
         self.n = self.threads - (rng.randrange(self.block_threads // 2 + 1) if exits else 0)
         self.output_bytes = self.threads * SLOT_BYTES
         settings = Settings(variables, wide, statements, depth, barriers, exits, heavy, nested_leaves, floats,
-                            unstructured, divisions)
+                            unstructured, divisions, portable)
         self._builder = _Generator(rng, settings, self.block_threads)
         self._nodes = self._builder.kernel()
         self.shared_bytes = self.block_threads * SHARED_SLOT if barriers else 0
@@ -150,6 +153,8 @@ class _Generator(Arithmetic, Divisions, Floating, Accesses):
                          lambda a, b: signed(a, 32) * signed(b, 32))
         for flag in self.flags:
             self._compare(flag)
+        if self.s.portable and self.s.barriers:
+            self._clear_shared()
 
     def _thread_numbers(self) -> None:
         """Compute the thread's number in its TB and in the grid from the special registers."""

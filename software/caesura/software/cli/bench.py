@@ -387,15 +387,18 @@ def bench_ctxback(kernels, geometry, markdown, as_json):
 @bench_group.command("gpu", epilog=examples("caesura bench gpu --kernel vecadd"))
 @kernels_option
 @click.option("--size", default="small", show_default=True, type=Choice(SIZES))
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the inputs.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0),
+              help="Of the inputs, and of the first random kernel.")
+@click.option("--random", default=200, show_default=True, type=click.IntRange(0), help="Random kernels besides.")
 @markdown_option
 @json_option
-def bench_gpu(kernels, size, seed, markdown, as_json):
-    """The PTX of every shipped kernel on a real NVIDIA GPU, next to the references and the golden model."""
+def bench_gpu(kernels, size, seed, random, markdown, as_json):
+    """The PTX of every shipped kernel on a real NVIDIA GPU, next to the references and the golden model; and random
+    kernels."""
     module = importlib.import_module("caesura.sim.bench.gpu")
     _check(module, None, markdown)
     with progress_lines() as progress:
-        result = module.run(kernels, size, seed, progress)
+        result = module.run(kernels, size, seed, random, progress)
     _finish(module, result, markdown, None, as_json)
 
 

@@ -16,6 +16,7 @@ from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.explain import explain
 from caesura.software.compiler.flashback.costs import Objective
 from caesura.software.compiler.flashback.kernel import flashback
+from caesura.software.compiler.flashback.machine_code import program
 from caesura.software.compiler.flashback.search import WINDOW
 from caesura.software.compiler.source import source_text
 from caesura.software.names import alternatives
@@ -96,7 +97,7 @@ def _tell_flashback(compiled: Compiled, g: Geometry, objective: Objective, windo
         kernels = []
         for image in compiled.images.values():
             progress(f"flashback points of {image.name}, {len(image.code):,} instructions")
-            kernels.append(flashback(image, g, objective, window))
+            kernels.append(flashback(program(image, g), objective, window))
     refused = report_refusals(compiled.refusals)
     as_json.write({"preset": g.name, "kernels": [flashback_json(found) for found in kernels],
                    "refused": refusals_json(compiled.refusals)})

@@ -7,8 +7,6 @@ import dataclasses
 from rich.console import Console
 from rich.text import Text
 
-from caesura.hw.arch.encoding import decode
-from caesura.software.compiler.codegen.disassemble import code_labels, instruction_text
 from caesura.software.compiler.flashback.kernel import FlashbackFacts, KernelFlashback
 
 __all__ = ["print_flashback", "flashback_json"]
@@ -16,31 +14,32 @@ __all__ = ["print_flashback", "flashback_json"]
 _TEXT = 44
 """Columns of an instruction."""
 _MEANS = {"live": "live_bytes", "strict": "strict_bytes", "relaxed": "relaxed_bytes", "reverting": "reverting_bytes",
-          "flashback": "bytes", "flashback or running on": "combined_bytes"}
+          "flashback": "bytes", "running on": "deferred_bytes", "the better of both": "combined_bytes",
+          "checkpoint": "checkpoint_bytes"}
 
 
 def flashback_json(found: KernelFlashback) -> dict:
     """Return everything about the flashbacks of a kernel, as plain lists and dictionaries."""
-    return {"name": found.image.name, "objective": found.objective.value, "window": found.window,
-            "occupied_bytes": found.occupied_bytes,
+    return {"name": found.program.name, "objective": found.objective.value, "window": found.window,
+            "occupied_bytes": found.program.occupied_bytes,
             "mean_bytes": {name: found.mean(key) for name, key in _MEANS.items()},
+            "mean_bytes_in_loops": {name: found.mean(key, weighted=True) for name, key in _MEANS.items()},
             "copies": [{"pc": pc, "from": source, "to": place} for pc, source, place in found.copies],
             "instructions": [dataclasses.asdict(fact) for fact in found.instructions]}
 
 
 def print_flashback(console: Console, found: KernelFlashback) -> None:
     """Print, for each instruction, where a warp that is stopped before it falls back to, and what that takes."""
-    image = found.image
+    program = found.program
     means = ", ".join(f"{name} {found.mean(key):,.0f}" for name, key in _MEANS.items())
-    for line in (f"kernel {image.name}  {image.source}",
+    for line in (f"kernel {program.name}  {program.source}",
                  f"  context flashback by {found.objective.value}, at most {found.window} instructions back",
-                 f"  bytes a warp    occupied {found.occupied_bytes:,}; mean of all instructions: {means}",
+                 f"  bytes a warp    occupied {program.occupied_bytes:,}; mean of all instructions: {means}",
                  *(f"  backup          before {pc}: {place} = {source}" for pc, source, place in found.copies), "",
                  f"{'at':>5}  {'':{_TEXT}} {'live':>6} {'saved':>6} {'cycles':>6}  back"):
         console.print(Text(line), highlight=False, soft_wrap=True)
-    labels = code_labels(image)
     for fact in found.instructions:
-        text = instruction_text(decode(image.code[fact.pc]), labels, image.registers)
+        text = program.text(fact.pc)
         row = f"{fact.pc:>5}  {text:{_TEXT}.{_TEXT}} {fact.live_bytes:>6,} {fact.bytes:>6,} {fact.latency:>6,.0f}  "
         console.print(Text(row + _what(fact)), highlight=False, soft_wrap=True)
 
@@ -51,5 +50,6 @@ def _what(fact: FlashbackFacts) -> str:
     for word, pcs in (("undo", fact.reverted), ("again", fact.again), ("undo at resume", fact.resumed)):
         parts += [f"{word} {' '.join(map(str, pcs))}"] if pcs else []
     parts += [f"save {' '.join(fact.saved)}"] if fact.saved and parts else []
-    parts += [f"or run on to {fact.deferred}, {fact.combined_bytes:,} B"] if fact.deferred is not None else []
+    if fact.combined_latency != fact.latency or fact.combined_bytes != fact.bytes:
+        parts.append(f"or run on to {fact.deferred}, {fact.combined_bytes:,} B")
     return "; ".join(parts)

@@ -16,7 +16,6 @@ from caesura.software.compiler.flashback.blocks import (
     liveness_of,
 )
 from caesura.software.compiler.flashback.costs import Costs, Objective
-from caesura.software.compiler.flashback.defer import best_deferral
 from caesura.software.compiler.flashback.routines import Action
 from caesura.software.compiler.flashback.search import Search, Technique, rank
 from support.software.flashback_judge import least_size, relaxed_size
@@ -88,7 +87,7 @@ def test_figure_6_does_both():
 
 @pytest.mark.parametrize("objective", Objective)
 def test_each_technique_refines_the_one_before(objective):
-    """LIVE >= strict >= relaxed >= reverting >= with backups; relaxed as Algorithm 1; the combination <= both; nothing
+    """LIVE >= strict >= relaxed >= reverting >= with backups; relaxed as Algorithm 1; nothing
     that only computes forwards is below the minimum cut."""
     for seed in range(150):
         block = random_program(random.Random(seed), 24).block
@@ -101,8 +100,6 @@ def test_each_technique_refines_the_one_before(objective):
             assert search.live_size(at) >= search.strict_size(at) >= relaxed >= reverting, (seed, at)
             assert relaxed == relaxed_size(block, at, search.candidates(at), COSTS), (seed, at)
             assert rank(plan, objective) <= rank(without[at], objective), (seed, at)
-            later = best_deferral(search, at, objective)
-            assert min(rank(plan, objective), rank(later, objective)) <= rank(search.plan(at, objective), objective)
             if not plan.mode.at_resume:
                 assert plan.size >= least_size(block, at, COSTS), (seed, at)
             saved = {step.number: step.register for step in search.routines(plan).preemption if step.register}

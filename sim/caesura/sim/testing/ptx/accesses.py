@@ -136,6 +136,12 @@ class Accesses(Builder):
             self._load_shared()
         self.nodes.append(Barrier(0))
 
+    def _clear_shared(self) -> None:
+        """Set the thread's shared slot to zeros."""
+        own = self._shared_address(self.tid)
+        for offset in range(0, SHARED_SLOT, 8):
+            self.emit(f"st.shared.u64 \t[{own}+{offset}], 0")
+
     def _shared_address(self, index: str) -> str:
         start, scaled, address = (self.fresh("%r") for _ in range(3))
         self.emit(f"mov.u32 \t{start}, exchange")

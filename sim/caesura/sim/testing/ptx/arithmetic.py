@@ -28,8 +28,10 @@ class Arithmetic(Builder):
             self.compute(opcode, dest, 32, [(a, 32), (amount, 32)], SHIFTS[32][opcode], guard)
         elif kind < 0.9:
             opcode = rng.choice(list(TERNARY))
-            sources = [(a, 32), (rng.choice(self.narrow), 32), (self._operand(), 32)]
-            self.compute(opcode, dest, 32, sources, TERNARY[opcode], guard)
+            b, c = rng.choice(self.narrow), self._operand()
+            if opcode.startswith("bfe") and isinstance(c, int):
+                c &= 255  # the only lengths that may be written
+            self.compute(opcode, dest, 32, [(a, 32), (b, 32), (c, 32)], TERNARY[opcode], guard)
         else:
             self._select(dest, 32, guard)
 
@@ -91,7 +93,10 @@ class Arithmetic(Builder):
             return
         if kind < 0.5:
             opcode = rng.choice(list(SHIFTS[16]))
-            self.compute(opcode, d, 16, [(a, 16), (self._operand(), 32)], SHIFTS[16][opcode])
+            amount = self._operand()
+            if self.s.portable and isinstance(amount, int):
+                amount &= 255  # of a longer one some assemblers take only the low half
+            self.compute(opcode, d, 16, [(a, 16), (amount, 32)], SHIFTS[16][opcode])
         elif kind < 0.6:
             opcode = rng.choice([name for name in UNARY[16] if not name.startswith("cnot")])
             self.compute(opcode, d, 16, [(a, 16)], UNARY[16][opcode])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from .operations import COMPARISONS, compare, signed
 from .tree import Guard, Line, Node, Thread, Writer
+from .typed import through_floats
 
 __all__ = ["NAME", "Settings", "Builder"]
 
@@ -30,6 +31,7 @@ class Settings:
     floats: bool
     unstructured: bool
     divisions: bool
+    portable: bool
 
 
 class Builder:
@@ -80,7 +82,10 @@ class Builder:
 
     def emit(self, text: str, effect: Callable[[Thread], None] | None = None, guard: Guard | None = None) -> None:
         """Append an instruction."""
+        before, text, after = through_floats(text, self.fresh, guard is not None) if self.s.portable else ([], text, [])
+        self.nodes += [Line(line) for line in before]
         self.nodes.append(Line(text, effect, guard))
+        self.nodes += [Line(line) for line in after]
 
     def compute(self, opcode: str, dest: str, bits: int, sources: Sequence[tuple[str | int, int]],
                 meaning: Callable[..., int], guard: Guard | None = None) -> None:

@@ -1,34 +1,116 @@
-"""Running on to a smaller context, in the same block (CS-Defer: Lin et al., SC 2016, as CTXBack IV-C combines it).
+"""Running on to a smaller context (CS-Defer: Lin et al., SC 2016, as CTXBack II-B and IV-C take it up).
 
-A warp that is stopped before an instruction may execute the next few first; then what is live there is saved. The
-estimate counts the cycles of those instructions, not what they wait for that was issued before (CTXBack V-B).
+A warp that is stopped before an instruction may execute the next ones first; then what is live there is saved. Where it
+stops is decided for each instruction beforehand, over branches too: what counts is the worst of the sides that control
+may take from there, since nothing is known of which it will be. So a warp
+
+1. stops before an instruction, or goes on, whichever is better if the best is done at each instruction after it, and
+2. executes at most so many instructions, and passes no limit (barrier, fence, call).
+
+The estimate counts the cycles of those instructions, not what they wait for that was issued before (CTXBack V-B), nor
+branches.
 """
 
 from __future__ import annotations
 
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
 from .blocks import Effect
 from .costs import Objective
-from .derivations import Mode
-from .search import Plan, Search, rank
+from .program import Program
+from .search import WINDOW
 
-__all__ = ["best_deferral"]
+__all__ = ["Deferral", "Deferrals"]
 
 
-def best_deferral(search: Search, at: int, objective: Objective) -> Plan:
-    """Return the best place to run on to from instruction `at`, as a plan that saves what is live there.
+class Deferral(NamedTuple):
+    """Where a warp runs on to; of several places, depending on branches, the worst.
 
-    No limit is passed, nor more instructions than the search's window.
+    Attributes
+    ----------
+    stop : int
+        Address of the instruction before which it stops; its own if it does not run on.
+    size : int
+        Bytes that are live there.
+    latency : float
+        Estimated cycles of the preemption.
     """
-    block, costs = search.block, search.costs
-    cycles = 0
-    best: Plan | None = None
-    for later in range(at, min(len(block.instructions), at + search.window) + 1):
-        size = search.live_size(later)
-        found = Plan(later, later, Mode(), (), size, costs.preemption_cycles(size, cycles))
-        if best is None or rank(found, objective) < rank(best, objective):
-            best = found
-        if later == len(block.instructions) or block.instructions[later].effect is Effect.LIMIT:
-            break
-        cycles += block.instructions[later].cycles
-    assert best is not None
-    return best
+
+    stop: int
+    size: int
+    latency: float
+
+    def rank(self, objective: Objective) -> tuple[float, float]:
+        """Return what deferrals and plans are compared by, the better one first."""
+        return (self.size, self.latency) if objective is Objective.SIZE else (self.latency, self.size)
+
+
+class Deferrals:
+    """The best deferral of every instruction of a kernel.
+
+    Parameters
+    ----------
+    program : Program
+    objective : Objective
+    window : int
+        Instructions that a warp runs on at most. Time grows with the product of both.
+    """
+
+    def __init__(self, program: Program, objective: Objective, window: int = WINDOW):
+        self._objective = objective
+        self._start = {code.start: base for code, base in zip(program.blocks, _bases(program), strict=True)}
+        count = sum(len(code.block.instructions) + 1 for code in program.blocks)
+        self._stop = np.zeros(count, np.int64)
+        self._size, self._latency = np.zeros(count), np.zeros(count)
+        cycles, passable = np.zeros(count), np.zeros(count, bool)
+        ends = []
+        for code in program.blocks:
+            base, block = self._start[code.start], code.block
+            last = base + len(block.instructions)
+            sizes = [sum(map(program.costs.size, live)) for live in block.live]
+            self._size[base:last + 1] = sizes
+            self._latency[base:last + 1] = [program.costs.preemption_cycles(size, 0) for size in sizes]
+            self._stop[base:last + 1] = range(code.start, code.start + len(sizes))
+            cycles[base:last] = [instruction.cycles for instruction in block.instructions]
+            passable[base:last] = [instruction.effect is not Effect.LIMIT for instruction in block.instructions]
+            ends.append((last, [self._start[to] for to in code.successors]))
+        for _ in range(window):
+            if not self._step(cycles, passable, ends):
+                break
+
+    def at(self, start: int, index: int) -> Deferral:
+        """Return the best from instruction `index` of the block at `start`, or from its end."""
+        place = self._start[start] + index
+        return Deferral(int(self._stop[place]), int(self._size[place]), float(self._latency[place]))
+
+    def _step(self, cycles: np.ndarray, passable: np.ndarray, ends: list[tuple[int, list[int]]]) -> bool:
+        """Let every warp go on by one instruction more where that is better; return whether it is anywhere."""
+        size, latency, stop = (np.append(known[1:], 0) for known in (self._size, self._latency, self._stop))
+        latency = latency + cycles
+        first, second = (self._size, self._latency), (size, latency)
+        if self._objective is Objective.LATENCY:
+            first, second = first[::-1], second[::-1]
+        better = passable & ((second[0] < first[0]) | (second[0] == first[0]) & (second[1] < first[1]))
+        taken = [(last, self._worst(after)) for last, after in ends if after]
+        self._size, self._latency = np.where(better, size, self._size), np.where(better, latency, self._latency)
+        self._stop = np.where(better, stop, self._stop)
+        changed = bool(better.any())
+        for last, worst in taken:
+            own = Deferral(int(self._stop[last]), int(self._size[last]), float(self._latency[last]))
+            if worst.rank(self._objective) < own.rank(self._objective):
+                self._stop[last], self._size[last], self._latency[last] = worst
+                changed = True
+        return changed
+
+    def _worst(self, places: list[int]) -> Deferral:
+        found = [Deferral(int(self._stop[place]), int(self._size[place]), float(self._latency[place]))
+                 for place in places]
+        return max(found, key=lambda one: one.rank(self._objective))
+
+
+def _bases(program: Program) -> list[int]:
+    """Return the place of each block's first instruction among all instructions and ends of blocks."""
+    return list(itertools.accumulate((len(code.block.instructions) + 1 for code in program.blocks), initial=0))[:-1]

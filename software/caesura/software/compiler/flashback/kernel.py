@@ -1,24 +1,22 @@
-"""Flashback for every instruction of a kernel image."""
+"""Flashback for every instruction of a kernel."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from caesura.hw.arch.geometry import UNIFORMS, Geometry
-
-from ..image.kernel_image import KernelImage
-from .backup import Copy, add_backups
-from .blocks import Register, RegisterClass
-from .costs import WORD_BYTES, Costs, Objective
-from .defer import best_deferral
-from .machine_code import CodeBlock, code_blocks
+from .backup import add_backups
+from .costs import Objective
+from .defer import Deferrals
+from .program import CodeBlock, Program
 from .routines import Action
 from .search import WINDOW, Plan, Search, Technique, rank
 
-__all__ = ["FlashbackFacts", "KernelFlashback", "flashback", "costs_of"]
+__all__ = ["LOOP_TURNS", "FlashbackFacts", "KernelFlashback", "flashback"]
 
-_PLACES = [Register(RegisterClass.SCALAR, number) for number in range(UNIFORMS)]
+LOOP_TURNS = 10
+"""How often a loop is taken to go round, where means are weighted."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +45,18 @@ class FlashbackFacts:
         With everything, by the objective.
     latency, resume_latency : float
         Estimated cycles (`Costs`).
-    deferred : int or None
-        Address of the instruction that is better run to instead, if there is one (`defer`).
+    deferred : int
+        Address of the instruction that is run on to by CS-Defer (`defer`); its own if it is not.
+    deferred_bytes : int
+    deferred_latency : float
+        With CS-Defer alone.
     combined_bytes : int
     combined_latency : float
-        With the better of the plan and of running on.
+        With the better of the plan and of CS-Defer.
+    checkpoint_bytes : int
+        Of a checkpoint in the same block: what is live where least is (CKPT, CTXBack V: iGPU adapted).
+    depth : int
+        Loops around the instruction.
     """
 
     pc: int
@@ -68,9 +73,13 @@ class FlashbackFacts:
     bytes: int
     latency: float
     resume_latency: float
-    deferred: int | None
+    deferred: int
+    deferred_bytes: int
+    deferred_latency: float
     combined_bytes: int
     combined_latency: float
+    checkpoint_bytes: int
+    depth: int
 
 
 @dataclass(frozen=True)
@@ -79,64 +88,54 @@ class KernelFlashback:
 
     Attributes
     ----------
-    image : KernelImage
+    program : Program
     objective : Objective
     window : int
-    occupied_bytes : int
-        All vector registers and predicates that the kernel has, and the uniform registers that it names.
     instructions : tuple of FlashbackFacts
     copies : tuple of (int, str, str)
         Backups that the program makes: before which address, from which uniform register, to which.
     """
 
-    image: KernelImage
+    program: Program
     objective: Objective
     window: int
-    occupied_bytes: int
     instructions: tuple[FlashbackFacts, ...]
     copies: tuple[tuple[int, str, str], ...]
 
-    def mean(self, name: str) -> float:
-        """Return the mean of an attribute of `FlashbackFacts` over all instructions, each counted once."""
-        return sum(getattr(fact, name) for fact in self.instructions) / len(self.instructions)
+    def mean(self, name: str, weighted: bool = False) -> float:
+        """Return the mean of an attribute of `FlashbackFacts` over all instructions, each counted once or, `weighted`,
+        `LOOP_TURNS` times for each loop around it."""
+        weights = [LOOP_TURNS ** fact.depth if weighted else 1 for fact in self.instructions]
+        values = [getattr(fact, name) for fact in self.instructions]
+        return sum(map(operator.mul, weights, values)) / sum(weights)
 
 
-def costs_of(geometry: Geometry) -> Costs:
-    """Return the costs on a machine."""
-    return Costs(geometry.warp_size, geometry.bytes_per_cycle, geometry.memory_latency)
-
-
-def flashback(image: KernelImage, geometry: Geometry, objective: Objective = Objective.LATENCY, window: int = WINDOW,
-              diverged: bool = True) -> KernelFlashback:
+def flashback(program: Program, objective: Objective = Objective.LATENCY, window: int = WINDOW) -> KernelFlashback:
     """Find the flashback point of each instruction of a kernel.
 
     Parameters
     ----------
-    image : KernelImage
-    geometry : Geometry
+    program : Program
     objective : Objective
     window : int
         Instructions that a flashback point is at most before the interrupted one.
-    diverged : bool
-        Lanes may wait elsewhere; if not, the plans hold for warps all of whose lanes are active.
     """
-    costs, facts, copies, scalars = costs_of(geometry), [], [], set()
-    for code in code_blocks(image, geometry, diverged):
-        search = Search(code.block, costs, window)
+    facts, copies, named = [], [], program.register_name
+    deferrals = Deferrals(program, objective, window)
+    for code in program.blocks:
+        search = Search(code.block, program.costs, window)
         plans = [search.plan(at, objective) for at in range(len(code.block.instructions) + 1)]
-        made = add_backups(search, plans, objective, _PLACES)
-        copies += [(code.start + copy.before, str(code.block.register_of[copy.value]), str(copy.place))
+        made = add_backups(search, plans, objective, program.places)
+        copies += [(code.start + copy.before, named(code.block.register_of[copy.value]), named(copy.place))
                    for copy in made]
-        facts += _facts(code, search, plans, made, objective)
-        scalars.update(reg for reg in code.block.register_of if reg.kind is RegisterClass.SCALAR)
-    occupied = image.registers * geometry.vector_bytes + WORD_BYTES * len(scalars) + image.predicates * costs.size(
-        Register(RegisterClass.PREDICATE, 0))
-    return KernelFlashback(image, objective, window, occupied, tuple(facts), tuple(copies))
+        facts += _facts(program, code, search, plans, deferrals, objective)
+    return KernelFlashback(program, objective, window, tuple(facts), tuple(copies))
 
 
-def _facts(code: CodeBlock, search: Search, plans: list[Plan], copies: list[Copy], objective: Objective
-           ) -> Iterator[FlashbackFacts]:
-    block, start = code.block, code.start
+def _facts(program: Program, code: CodeBlock, search: Search, plans: list[Plan], deferrals: Deferrals,
+           objective: Objective) -> Iterator[FlashbackFacts]:
+    block, start, named = code.block, code.start, program.register_name
+    least = min(map(search.live_size, range(len(block.instructions) + 1)))
     for at, plan in enumerate(plans[:code.words]):
         routines = search.routines(plan)
         again = tuple(start + step.number for step in routines.resume if step.action is Action.EXECUTE)
@@ -144,13 +143,13 @@ def _facts(code: CodeBlock, search: Search, plans: list[Plan], copies: list[Copy
         reverted = tuple(start + step.number for step in routines.preemption if step.action is Action.REVERT)
         cycles = sum(block.instructions[pc - start].cycles for pc in (*again, *resumed))
         loaded = sum(search.costs.size(step.register) for step in routines.resume if step.register is not None)
-        later = best_deferral(search, at, objective)
-        combined = min(plan, later, key=lambda one: rank(one, objective))
+        later = deferrals.at(start, at)
+        combined = later if later.rank(objective) < rank(plan, objective) else plan
         relatives = [search.plan(at, Objective.SIZE, technique).size for technique in Technique]
         yield FlashbackFacts(
             start + at, min((*again, *resumed, start + at)),
-            tuple(str(step.register) for step in routines.preemption if step.register is not None), reverted, resumed,
-            again, tuple((str(block.register_of[value]), str(place)) for value, place in plan.backups),
+            tuple(named(step.register) for step in routines.preemption if step.register is not None), reverted, resumed,
+            again, tuple((named(block.register_of[value]), named(place)) for value, place in plan.backups),
             search.live_size(at), search.strict_size(at), relatives[0], relatives[1], plan.size, plan.latency,
-            search.costs.resume_cycles(loaded, cycles), start + later.at if combined is later else None,
-            combined.size, combined.latency)
+            search.costs.resume_cycles(loaded, cycles), later.stop, later.size, later.latency, combined.size,
+            combined.latency, least, code.depth)

@@ -1,4 +1,4 @@
-"""The basic blocks of a kernel image as context flashback sees them.
+"""A kernel image as context flashback sees it.
 
 * A register is live by lane, and what lanes need that wait elsewhere counts (`preemption.extended_liveness`).
 * Constants, parameters and special registers but ``%clock`` and ``%smid`` are read again at will.
@@ -11,42 +11,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from caesura.hw.arch.geometry import Geometry
+from caesura.hw.arch.encoding import decode
+from caesura.hw.arch.geometry import UNIFORMS, Geometry
 from caesura.hw.arch.operations import Space, Special
 
+from ..codegen.disassemble import code_labels, instruction_text
 from ..image.kernel_image import KernelImage
 from ..image.lift import Lifted, lift
 from ..ir.kernel import Call, Kernel, Op, Reg
 from ..ir.spec import BY_NAME, is_atomic, is_convergent, is_memory, is_pure
 from ..preemption.extended_liveness import body_liveness
 from .blocks import Block, Effect, Instruction, Register, RegisterClass
+from .costs import WORD_BYTES, Costs
+from .program import CodeBlock, Program, loop_depths
 from .reversing import reverting
 
-__all__ = ["CodeBlock", "code_blocks", "register"]
+__all__ = ["costs_of", "program", "register"]
 
 _CLASSES = {"R": RegisterClass.VECTOR, "P": RegisterClass.PREDICATE, "U": RegisterClass.SCALAR}
 _NOTHING = ("nop", "pp", "pp.div", "trap")
 _LANES = "lanes"
-
-
-@dataclass(frozen=True)
-class CodeBlock:
-    """A basic block of an image.
-
-    Attributes
-    ----------
-    start : int
-        Its address.
-    words : int
-        Its instruction words; the last may be a branch or an ``exit`` that is not among the instructions of `block`.
-    block : Block
-    """
-
-    start: int
-    words: int
-    block: Block
 
 
 def register(reg: Reg) -> Register:
@@ -54,8 +38,15 @@ def register(reg: Reg) -> Register:
     return Register(_CLASSES[reg.kind], reg.index)
 
 
-def code_blocks(image: KernelImage, geometry: Geometry, diverged: bool = True) -> list[CodeBlock]:
-    """Return the blocks of an image, those of its routines included, by address.
+def costs_of(geometry: Geometry) -> Costs:
+    """Return the costs on a machine."""
+    return Costs(geometry.warp_size, geometry.bytes_per_cycle, geometry.memory_latency)
+
+
+def program(image: KernelImage, geometry: Geometry, diverged: bool = True) -> Program:
+    """Return an image, its routines included, for context flashback.
+
+    Occupied are all vector registers and predicates that the kernel has, and the uniform registers that it names.
 
     Parameters
     ----------
@@ -64,20 +55,30 @@ def code_blocks(image: KernelImage, geometry: Geometry, diverged: bool = True) -
     diverged : bool
         Lanes may wait elsewhere; if not, the plans hold for warps all of whose lanes are active.
     """
-    lifted = lift(image)
-    written = _written_spaces(lifted.kernel)
+    blocks, costs = _code_blocks(lift(image), geometry, diverged), costs_of(geometry)
+    scalars = {reg for code in blocks for reg in code.block.register_of if reg.kind is RegisterClass.SCALAR}
+    occupied = (image.registers * geometry.vector_bytes + WORD_BYTES * len(scalars)
+                + image.predicates * costs.size(Register(RegisterClass.PREDICATE, 0)))
+    labels = code_labels(image)
+    return Program(image.name, image.source, blocks, occupied, costs,
+                   tuple(Register(RegisterClass.SCALAR, number) for number in range(UNIFORMS)),
+                   lambda pc: instruction_text(decode(image.code[pc]), labels, image.registers))
+
+
+def _code_blocks(lifted: Lifted, geometry: Geometry, diverged: bool) -> tuple[CodeBlock, ...]:
+    written, start = _written_spaces(lifted.kernel), lifted.start
     found = []
     for body in body_liveness(lifted):
+        after = {start[label]: tuple(start[to] for to in body.flow.successors(label)) for label in body.flow}
+        depths = loop_depths(after)
         for block in body.kernel.blocks:
             waiting = frozenset(map(register, body.waiting[block.label])) if diverged else frozenset()
             live = [frozenset(map(register, gap)) | waiting for gap in body.live.gaps(block)]
             instructions = tuple(_instruction(op, written, geometry) for op in block.ops)
-            found.append(_code_block(lifted, block.label, Block(instructions, tuple(live), waiting)))
-    return sorted(found, key=lambda code: code.start)
-
-
-def _code_block(lifted: Lifted, label: str, block: Block) -> CodeBlock:
-    return CodeBlock(lifted.start[label], lifted.words[label], block)
+            at = start[block.label]
+            found.append(CodeBlock(at, lifted.words[block.label], Block(instructions, tuple(live), waiting), after[at],
+                                   depths[at]))
+    return tuple(sorted(found, key=lambda code: code.start))
 
 
 def _written_spaces(kernel: Kernel) -> set[Space]:

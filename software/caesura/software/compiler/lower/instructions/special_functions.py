@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from ...ir.kernel import Imm
+from ...ir.kernel import Imm, Pred
 from ..context import Context
 from ..registry import check_modifiers, lowers_f32, lowers_f64, take_operands
 
 __all__: list[str] = []
 
+_LEAST_NORMAL, _ONE, _TWO_TO_24 = 0x0080_0000, 0x3F80_0000, 0x4B80_0000
+"""Numbers of f32, by their bits."""
 _NAMES = {"rcp": "rcp", "rsqrt": "rsq", "sqrt": "sqrt", "ex2": "ex2", "lg2": "lg2", "sin": "sin", "cos": "cos"}
 
 
@@ -38,18 +40,25 @@ def _function(ctx: Context) -> None:
 
 @lowers_f32("div")
 def _quotient(ctx: Context) -> None:
-    """The dividend times the approximate reciprocal of the divisor."""
+    """The dividend times the approximate reciprocal of the divisor; a subnormal divisor, whose reciprocal may be none,
+    is scaled before, and the quotient after. A reciprocal below the normal numbers counts as zero, as PTX says."""
     flush = _approximate(ctx, {"approx"})
     d, a, b = take_operands(ctx, 3)
-    uses = [ctx.number(x, "f32", flush) for x in (a, b)]
-    dest, inverse = ctx.dest(d, 32), ctx.r()
-    ctx.emit("mufu.rcp", (inverse,), (uses[1],))
+    dividend, divisor = (ctx.number(x, "f32", flush) for x in (a, b))
+    dest, inverse, result = ctx.dest(d, 32), ctx.r(), ctx.r()
     if flush:
-        factor, result = ctx.flushed(inverse), ctx.r()
-        ctx.emit("fmul.rn", (result,), (uses[0], factor))
+        ctx.emit("mufu.rcp", (inverse,), (divisor,))
+        ctx.emit("fmul.rn", (result,), (dividend, ctx.flushed(inverse)))
         ctx.emit("fftz", (dest,), (result,))
     else:
-        ctx.emit("fmul.rn", (dest,), (uses[0], inverse))
+        magnitude, small, scale, scaled = ctx.r(), ctx.p(), ctx.r(), ctx.r()
+        ctx.emit("shl", (magnitude,), (divisor, Imm(1)))
+        ctx.emit("setp.lt.u", (small,), (magnitude, Imm(_LEAST_NORMAL << 1)))
+        ctx.emit("sel", (scale,), (Imm(_TWO_TO_24), Imm(_ONE), Pred(small)))
+        ctx.emit("fmul.rn", (scaled,), (divisor, scale))
+        ctx.emit("mufu.rcp", (inverse,), (scaled,))
+        ctx.emit("fmul.rn", (result,), (dividend, ctx.flushed(inverse)))
+        ctx.emit("fmul.rn", (dest,), (result, scale))
 
 
 @lowers_f64("rcp", "rsqrt", "sqrt", "div")
