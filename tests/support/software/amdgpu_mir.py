@@ -27,11 +27,13 @@ _CONSTANTS = ("src_shared_base", "src_private_base", "src_shared_limit", "src_pr
 
 @dataclass(frozen=True)
 class MachineInstruction:
-    """An instruction: its opcode, what it writes and reads, registers by their names in assembly."""
+    """An instruction: its opcode, what it writes and reads, registers by their names in assembly; of what it reads, apart,
+    what holds nothing yet (``undef``)."""
 
     opcode: str
     defs: frozenset[str]
     uses: frozenset[str]
+    undefined: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -112,16 +114,18 @@ def _instruction(line: str) -> MachineInstruction:
              "nnan", "ninf", "nsz", "arcp", "afn", "exact", "frame-setup", "frame-destroy", "nneg", "disjoint")]
     defs = {name for _, word in _OPERAND.findall(left) for name in _names(word)}
     uses: set[str] = set()
+    undefined: set[str] = set()
     for flags, word in _OPERAND.findall(right):
         names = _names(word)
         if "implicit" in flags and any(re.match(r"[sv]\d", name) for name in names):
             continue
-        (defs if "implicit-def" in flags else uses).update(names)
-    return MachineInstruction(words[0].rstrip(","), frozenset(defs), frozenset(uses))
+        (defs if "implicit-def" in flags else undefined if "undef" in flags else uses).update(names)
+    return MachineInstruction(words[0].rstrip(","), frozenset(defs), frozenset(uses), frozenset(undefined - uses))
 
 
-def live_before(blocks: list[MachineBlock]) -> list[set[str]]:
-    """Return what is live where each block begins, register by register: a write kills."""
+def live_before(blocks: list[MachineBlock], undefined: bool = False) -> list[set[str]]:
+    """Return what is live where each block begins, register by register: a write kills. Reads of what holds nothing
+    yet count if `undefined`."""
     live: list[set[str]] = [set() for _ in blocks]
     changed = True
     while changed:
@@ -129,7 +133,7 @@ def live_before(blocks: list[MachineBlock]) -> list[set[str]]:
         for number in range(len(blocks) - 1, -1, -1):
             needed = set().union(*(live[after] for after in blocks[number].successors))
             for one in reversed(blocks[number].instructions):
-                needed = needed - one.defs | one.uses
+                needed = needed - one.defs | one.uses | (one.undefined if undefined else set())
             changed = changed or needed != live[number]
             live[number] = needed
     return live

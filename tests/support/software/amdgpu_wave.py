@@ -6,6 +6,7 @@ operands (`amdgpu_operations`). Memories are few words, so that many addresses a
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
@@ -25,6 +26,25 @@ _TWO_RESULTS = re.compile(r"v_((add|sub|subrev|addc|subb|subbrev)_co_|mad_[iu]64
 _SCC, _EXEC, _VCC, _MODE, _M0 = 253, 126, 106, 254, 124
 _SOURCES_INDEXED, _RESULT_INDEXED = 1, 2
 """In the mode register."""
+
+
+@functools.lru_cache(256)
+def _lanes_of(mask: int):
+    """Return the lanes of a mask."""
+    return np.unpackbits(np.array([mask & (1 << LANES) - 1], "<u8").view(np.uint8), bitorder="little").astype(bool)
+
+
+@functools.lru_cache(4096)
+def _place(operand: str) -> tuple[str, int, int] | None:
+    """Return file, first register and number of registers of an operand."""
+    bare = re.sub(r"^-?\|?(abs|neg|sext)?\(?|\)?\|?$", "", operand.lstrip("-"))
+    if bare in _NAMED:
+        return "s", _NAMED[bare], 2 if bare in _PAIRS else 1
+    found = re.fullmatch(r"([sv])(?:(\d+)|\[(\d+):(\d+)\])", bare)
+    if found is None:
+        return None
+    first = int(found[2] or found[3])
+    return found[1], first, int(found[4] or first) - first + 1
 
 
 class Wave:
@@ -61,24 +81,13 @@ class Wave:
 
     def lanes(self):
         """Return which lanes are on."""
-        return np.array([self.mask(_EXEC) >> lane & 1 for lane in range(LANES)], bool)
+        return _lanes_of(self.mask(_EXEC))
 
     # operands
 
-    def _place(self, operand: str) -> tuple[str, int, int] | None:
-        """Return file, first register and number of registers of an operand."""
-        bare = re.sub(r"^-?\|?(abs|neg|sext)?\(?|\)?\|?$", "", operand.lstrip("-"))
-        if bare in _NAMED:
-            return "s", _NAMED[bare], 2 if bare in _PAIRS else 1
-        found = re.fullmatch(r"([sv])(?:(\d+)|\[(\d+):(\d+)\])", bare)
-        if found is None:
-            return None
-        first = int(found[2] or found[3])
-        return found[1], first, int(found[4] or first) - first + 1
-
     def words(self, operand: str) -> list:
         """Return the words of an operand."""
-        place = self._place(operand)
+        place = _place(operand)
         if place is None:
             try:
                 return [U32(int(operand, 0) & 0xFFFFFFFF)]
@@ -90,7 +99,7 @@ class Wave:
 
     def write(self, operand: str, words: list, lanes=None) -> None:
         """Write the words of an operand, of a vector in some lanes."""
-        place = self._place(operand)
+        place = _place(operand)
         if place is None:
             return
         file, first, _ = place
@@ -162,9 +171,9 @@ class Wave:
         else:
             assert not name.startswith(("s_cmp", "s_bitcmp")), f"the model does not compare by {name}"
             words = [word for operand in (operands if old_is_read(name, "") else sources) for word in self.words(operand)]
-            return self.write(operands[0], [mixed(name, words, k) for k in range(self._place(operands[0])[2])])
+            return self.write(operands[0], [mixed(name, words, k) for k in range(_place(operands[0])[2])])
         if result is not None:
-            count = self._place(operands[0])[2]
+            count = _place(operands[0])[2]
             self.write(operands[0], [U32(result >> 32 * k & 0xFFFFFFFF) for k in range(count)])
         if scc is not None:
             self.s[_SCC] = int(bool(scc))
@@ -209,22 +218,21 @@ class Wave:
             words += self.words("vcc")
         if name.endswith("_dpp") or mnemonic.endswith("_dpp") or name.startswith("ds_"):
             words += [np.roll(np.where(self.lanes(), word, U32(0)), 1) for word in words if np.size(word) > 1]
-        place = self._place(operands[0])
+        place = _place(operands[0])
         assert place is not None
         self.write(operands[0], [mixed(text.split()[0], words, k) for k in range(place[2])])
         if results == 2:
-            self.mask(self._place(operands[1])[1], self._mask_of(mixed("second", words) & U32(1)))
+            self.mask(_place(operands[1])[1], self._mask_of(mixed("second", words) & U32(1)))
 
     def _vector(self, operand: str):
         return np.broadcast_to(self.words(operand)[0], LANES).astype(U32)
 
     def _in_lanes(self, operand: str):
-        mask = self._scalar(operand, True)
-        return np.array([mask >> lane & 1 for lane in range(LANES)], bool)
+        return _lanes_of(self._scalar(operand, True))
 
     def _mask_of(self, bits) -> int:
         set_bits = np.broadcast_to(bits, LANES).astype(bool) & self.lanes()
-        return sum(1 << int(lane) for lane in np.flatnonzero(set_bits))
+        return int.from_bytes(np.packbits(set_bits, bitorder="little").tobytes(), "little")
 
     def _compare(self, name: str, operands: tuple[str, ...]) -> None:
         parts = name.split("_")
@@ -260,7 +268,7 @@ class Wave:
     def _load(self, mnemonic: str, operands: tuple[str, ...], text: str) -> None:
         memory, places = self._memory(mnemonic, list(operands[1:]), text)
         kept = self.words(operands[0]) if old_is_read(mnemonic, text) else []
-        count = self._place(operands[0])[2]
+        count = _place(operands[0])[2]
         self.write(operands[0], [mixed(mnemonic, [memory[(places + k) % WORDS], *kept]) for k in range(count)])
 
     def _store(self, mnemonic: str, operands: tuple[str, ...], text: str) -> None:

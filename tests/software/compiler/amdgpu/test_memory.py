@@ -38,9 +38,13 @@ def test_a_load_is_repeated_until_a_store_that_it_may_see(lines, until):
 
 
 def test_what_no_store_touches_is_repeated_for_ever():
-    assert repeated(LOAD, WRITE, "s_barrier", "s_nop 0") == 5, "the kernel never writes global memory"
-    assert repeated("s_load_dword s0, s[4:5], 0x0", STORE, "s_barrier") == 4, "an argument"
-    assert repeated("v_mov_b32_e32 v0, v1", "s_barrier", STORE) == 4, "only registers"
+    assert repeated(LOAD, WRITE, "s_nop 0") == 4, "the kernel never writes global memory"
+    assert repeated("s_load_dword s0, s[4:5], 0x0", STORE, "s_dcache_wb") == 4, "an argument"
+    assert repeated("v_mov_b32_e32 v0, v1", "buffer_wbinvl1_vol", STORE) == 4, "only registers"
+
+
+def test_nothing_is_repeated_behind_a_barrier():
+    assert repeated("v_mov_b32_e32 v0, v1", "s_barrier", STORE) == 1
 
 
 def test_atomic_and_volatile_loads_are_not_repeated():

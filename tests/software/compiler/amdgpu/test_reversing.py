@@ -42,7 +42,7 @@ def undone(row, x, y):
     return meaning(row.inverse, *({"r": result, "x": y}[letter] for letter in row.order))
 
 
-@pytest.mark.parametrize("row", [row for row in OWN if "brev" not in row.opcode and "bfrev" not in row.opcode], ids=ids)
+@pytest.mark.parametrize("row", [row for row in OWN if "rev_b32" not in row.opcode], ids=ids)
 def test_a_row_with_an_inverse(row):
     x, y = np.meshgrid(np.arange(256), np.arange(256))
     assert (undone(row, x, y) & 255 == x).all()

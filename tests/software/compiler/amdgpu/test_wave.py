@@ -25,10 +25,10 @@ SMALL = [(path, kernel) for path in sorted(CORPUS.glob("*.s")) for kernel in rea
 
 
 def wrong(plans, seeds, rng, few=10, limit=800):
-    """Return the stops of a run that did otherwise than without; everywhere in some runs, at a few places in others."""
+    """Return the stops of a run that did otherwise than without: everywhere in one run, at a few places in another."""
     for seed in seeds:
         trace, wave = run(plans, seed, limit=limit)
-        for stops in (frozenset(range(len(trace))), frozenset(rng.integers(0, len(trace), few).tolist())):
+        for stops in (frozenset(rng.integers(0, len(trace), few).tolist()), frozenset(range(len(trace)))):
             again, other = run(plans, seed, stops, limit)
             if again != trace or not same_memory(wave, other):
                 return seed, sorted(stops)[:few]
@@ -37,15 +37,14 @@ def wrong(plans, seeds, rng, few=10, limit=800):
 
 @pytest.mark.parametrize(("path", "name"), SMALL, ids=lambda value: getattr(value, "stem", value))
 def test_the_corpus_is_brought_back(path, name):
-    kernel = read(path).kernel(name)
-    for objective in Objective:
-        assert wrong(planned(kernel, objective), range(2), np.random.default_rng(4), limit=300) is None
+    plans = planned(read(path).kernel(name), Objective.SIZE)
+    assert wrong(plans, range(2), np.random.default_rng(4), limit=250) is None
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_kernels_of_the_table_are_brought_back(kernel):
     plans = planned(read(kernel.assembly).kernel(kernel.name), Objective.LATENCY)
-    assert wrong(plans, range(1), np.random.default_rng(5), limit=500) is None
+    assert wrong(plans, range(1), np.random.default_rng(5), limit=400) is None
 
 
 @pytest.mark.full
@@ -89,7 +88,7 @@ def without_sums(one):
 UNDER_A_MASK = small(
     "v_cmp_gt_u32_e32 vcc, 20, v0", "v_lshlrev_b32_e32 v5, 3, v0", "s_and_saveexec_b64 s[0:1], vcc",
     "v_mul_lo_u32 v5, v0, v0", "v_mul_lo_u32 v6, v0, v0", "s_or_b64 exec, exec, s[0:1]", "s_nop 0", "s_nop 0",
-    "v_mul_lo_u32 v7, v0, v0", "global_store_dword v[0:1], v5, off", "global_store_dword v[0:1], v7, off", "s_endpgm")
+    "v_mul_lo_u32 v7, v0, v0", "global_store_dword v[0:1], v7, off", "global_store_dword v[0:1], v5, off", "s_endpgm")
 LOADS = small("global_load_dword v4, v[0:1], off", "global_store_dword v[0:1], v0, off", "s_nop 0",
               "global_store_dword v[0:1], v4, off offset:8", "s_endpgm")
 SUMS = small("v_mov_b32_e32 v4, 3", "v_fmac_f32_e32 v4, v0, v0", "v_fmac_f32_e32 v4, v0, v0", "s_nop 0",

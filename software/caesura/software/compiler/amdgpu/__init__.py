@@ -5,7 +5,8 @@ masks and liveness by lane (`masks`, `liveness`), memory (`memory`), what can be
 blocks that the analysis takes (`front_end`).
 """
 
+from .front_end import program
 from .module import Kernel, Module, parse, read
 from .text import AssemblyError
 
-__all__ = ["AssemblyError", "Kernel", "Module", "parse", "read"]
+__all__ = ["AssemblyError", "Kernel", "Module", "parse", "program", "read"]

@@ -83,7 +83,7 @@ def accesses_of(statements: list[Statement], vectors: int, file: str) -> list[Ac
     found, indexed = [], ""
     for statement in statements:
         one = access(statement, file)
-        if one.row.kind is Kind.INDEXING:
+        if one.row.opcode.startswith("s_set_gpr_idx"):
             indexed = " ".join(statement.operands[1:])
         elif indexed and one.row.kind in (Kind.BRANCH, Kind.END):
             raise AssemblyError(file, statement.line, f"{statement.mnemonic} between s_set_gpr_idx_on and off, which is "

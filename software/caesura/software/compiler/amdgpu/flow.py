@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import networkx as nx
-
+from ..flashback.program import loop_depths
 from .accesses import Access
 from .module import Kernel
 from .opcodes import Kind
@@ -51,9 +50,9 @@ def basic_blocks(kernel: Kernel, accesses: list[Access]) -> list[BasicBlock]:
     block_at = {start: number for number, start in enumerate(starts)}
     ends = [*starts[1:], count]
     following = [_successors(kernel, accesses[end - 1], end, block_at) for end in ends]
-    depths = _depths(following)
-    return [BasicBlock(*span, follows, depth)
-            for *span, follows, depth in zip(starts, ends, following, depths, strict=True)]
+    depths = loop_depths(dict(enumerate(following)))
+    return [BasicBlock(start, end, follows, depths[number])
+            for number, (start, end, follows) in enumerate(zip(starts, ends, following, strict=True))]
 
 
 def _successors(kernel: Kernel, last: Access, end: int, block_at: dict[int, int]) -> tuple[int, ...]:
@@ -69,25 +68,3 @@ def _successors(kernel: Kernel, last: Access, end: int, block_at: dict[int, int]
     if falls and end in block_at and block_at[end] not in found:
         found.append(block_at[end])
     return tuple(found)
-
-
-def _depths(following: list[tuple[int, ...]]) -> list[int]:
-    """Return how many loops lie around each block: those of a strongly connected part, then, without the blocks by
-    which it is entered, those in it."""
-    graph = nx.DiGraph()
-    graph.add_nodes_from(range(len(following)))
-    graph.add_edges_from((one, other) for one, others in enumerate(following) for other in others)
-    depths = [0] * len(following)
-    pending = [graph]
-    while pending:
-        part = pending.pop()
-        for loop in nx.strongly_connected_components(part):
-            if len(loop) == 1 and not part.has_edge(*[next(iter(loop))] * 2):
-                continue
-            for block in loop:
-                depths[block] += 1
-            entries = {block for block in loop if any(before not in loop for before in graph.predecessors(block))}
-            inner = part.subgraph(loop).copy()
-            inner.remove_edges_from([(one, entry) for one, entry in inner.edges if entry in (entries or {min(loop)})])
-            pending.append(inner)
-    return depths

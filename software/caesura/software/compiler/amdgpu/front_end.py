@@ -4,8 +4,6 @@
   ran is among the things that have to be there when it is executed again or reverted.
 * The old value of a vector result is an operand where lanes that were off need it (`liveness`), or the instruction keeps
   part of it (`accesses`).
-* A barrier ends no part of a block: registers that were computed before it may be computed again behind it; only no
-  memory is read again.
 * The mode register counts as one only if the kernel writes it.
 """
 
@@ -13,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..flashback.blocks import Block, Effect, Instruction, RegisterClass
-from ..flashback.costs import WORD_BYTES
-from ..flashback.machine_code import CodeBlock
+from ..flashback.blocks import Block, Effect, Instruction, Register, RegisterClass
+from ..flashback.costs import WORD_BYTES, Costs
+from ..flashback.program import CodeBlock, Program
 from .accesses import Access, accesses_of
 from .flow import BasicBlock, basic_blocks
 from .liveness import Liveness, liveness
@@ -23,13 +21,15 @@ from .masks import masks
 from .memory import Memory
 from .module import WAVE, Kernel
 from .opcodes import Kind
-from .operands import MODE, SCALARS, Register, is_vector
+from .operands import MODE, SCALARS, is_vector, name
 from .reversing import recovered, steps
 
-__all__ = ["Analysed", "analysed", "occupied_bytes"]
+__all__ = ["COSTS", "Analysed", "analysed", "program", "allocated", "shared_bytes", "occupied_bytes", "places"]
 
 _VECTOR_GRANULE, _SCALAR_GRANULE = 4, 16
 """Registers that are given to a wave at a time (CTXBack V)."""
+COSTS = Costs(WAVE, 9.5, 500)
+"""Of a wave: memory gives a compute unit of a Radeon VII 1 TB/s / 60 / 1.8 GHz, and answers after some 500 cycles."""
 _VECTOR_CYCLES, _SCALAR_CYCLES, _MEMORY_CYCLES, _SHARED_CYCLES = 4, 4, 500, 64
 
 
@@ -80,8 +80,19 @@ def analysed(kernel: Kernel, racing: bool = False) -> Analysed:
         places = range(block.start, block.end)
         instructions = tuple(_instruction(accesses[index], live.kept[index], *memory.effect(index)) for index in places)
         gaps = (*(live.before[index] for index in places), live.at_end[number])
-        code.append(CodeBlock(block.start, len(instructions), Block(instructions, gaps)))
+        code.append(CodeBlock(block.start, len(instructions), Block(instructions, gaps),
+                              tuple(blocks[after].start for after in block.successors), block.depth))
     return Analysed(kernel, accesses, blocks, live, code)
+
+
+def program(kernel: Kernel, racing: bool = False) -> Program:
+    """Return a kernel for context flashback; parameters and errors are those of `analysed`.
+
+    Its share of shared memory is part of `Program.occupied_bytes`; it is saved whatever is done with registers.
+    """
+    facts = analysed(kernel, racing)
+    return Program(kernel.name, kernel.file, tuple(facts.code), occupied_bytes(kernel), COSTS, tuple(places(kernel)),
+                   lambda pc: kernel.code.statements[pc].text, name)
 
 
 def _instruction(one: Access, kept: frozenset[Register], effect: Effect, region: str) -> Instruction:

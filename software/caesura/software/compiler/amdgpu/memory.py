@@ -9,7 +9,8 @@
   Assembly does not say what overlaps, so every store of a space counts. Loads of atomic or volatile variables (``glc``)
   are never repeated. LLVM prints a load that is atomic within a work-group like any other: with `racing`, so, no load of
   memory that is written is repeated.
-* Nothing is done again behind the begin or the end of a part in which vector registers are found at run time.
+* Nothing at all is done again behind a barrier, nor behind begin or end of a part in which vector registers are found at
+  run time.
 * Scratch is the thread's own: its loads are repeated until the next store to it. Buffer and flat addresses may mean any
   space.
 """
@@ -30,8 +31,8 @@ _USER_REGISTERS = (("private_segment_buffer", 4), ("dispatch_ptr", 2), ("queue_p
 """What a wave starts with in its first scalar registers, if the descriptor says so, in this order, and how many."""
 _CONSTANT = ("kernarg_segment_ptr", "dispatch_ptr")
 _EFFECTS = {Kind.COMPUTE: Effect.COMPUTE, Kind.LANES: Effect.COMPUTE, Kind.STORE: Effect.WRITE,
-            Kind.ATOMIC: Effect.WRITE, Kind.BARRIER: Effect.WRITE,
-            Kind.INDEXING: Effect.LIMIT}
+            Kind.ATOMIC: Effect.WRITE, Kind.CACHE: Effect.WRITE,
+            Kind.LIMIT: Effect.LIMIT}
 _Pairs = frozenset[tuple[Register, ...]]
 
 

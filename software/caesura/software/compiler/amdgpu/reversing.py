@@ -10,7 +10,8 @@ instruction but those that leave ``scc`` alone; ``s_add_u32`` and its like write
 takes their place). With a modifier (``clamp``, SDWA, DPP) nothing is reversible. A shift to the left loses bits, as far
 as assembly tells, so it is in no row. Two rows hold only for some constants:
 
-* an odd factor has an inverse modulo 2**32; only constants that are printed are known;
+* an odd factor has an inverse modulo 2**32; only constants that are printed are known (the inverse, which no such
+  instruction can hold, lies in a scalar register of the routine);
 * a rotation (``v_alignbit_b32`` of one register twice) by a constant goes back by the rest of 32.
 
 ``tests/software/compiler/amdgpu/test_reversing.py`` proves each row at 8 bits by trying everything, and at 32.
@@ -38,7 +39,7 @@ class Reversal(NamedTuple):
     inverse : str
         The opcode that does it, or empty: the complement, the same, the complement.
     order : str
-        Its sources: ``r`` the result, ``x`` the other source.
+        Its sources: ``r`` the result, ``x`` the other source, in front so that it may be a constant (VOP2).
     constant : str
         ``"odd"``: the other source is an odd constant, and stands inverted in the inverse; ``"rotation"``: it is one,
         and stands as the rest of 32.
@@ -47,20 +48,20 @@ class Reversal(NamedTuple):
     opcode: str
     recovered: int
     inverse: str = ""
-    order: str = "rx"
+    order: str = "xr"
     constant: str = ""
 
 
 _ROWS = (
-    Reversal("v_add_u32", 0, "v_sub_u32"), Reversal("v_add_u32", 1, "v_sub_u32"),
-    Reversal("v_sub_u32", 0, "v_add_u32"), Reversal("v_sub_u32", 1, "v_sub_u32", "xr"),
-    Reversal("v_subrev_u32", 0, "v_sub_u32", "xr"), Reversal("v_subrev_u32", 1, "v_add_u32"),
+    Reversal("v_add_u32", 0, "v_subrev_u32"), Reversal("v_add_u32", 1, "v_subrev_u32"),
+    Reversal("v_sub_u32", 0, "v_add_u32"), Reversal("v_sub_u32", 1, "v_sub_u32"),
+    Reversal("v_subrev_u32", 0, "v_sub_u32"), Reversal("v_subrev_u32", 1, "v_add_u32"),
     Reversal("v_xor_b32", 0, "v_xor_b32"), Reversal("v_xor_b32", 1, "v_xor_b32"),
     Reversal("v_xnor_b32", 0, "v_xnor_b32"), Reversal("v_xnor_b32", 1, "v_xnor_b32"),
     Reversal("v_not_b32", 0, "v_not_b32", "r"), Reversal("v_bfrev_b32", 0, "v_bfrev_b32", "r"),
     Reversal("s_brev_b32", 0, "s_brev_b32", "r"),
-    Reversal("v_mul_lo_u32", 0, "v_mul_lo_u32", "rx", "odd"), Reversal("v_mul_lo_u32", 1, "v_mul_lo_u32", "rx", "odd"),
-    Reversal("s_mul_i32", 0, "s_mul_i32", "rx", "odd"), Reversal("s_mul_i32", 1, "s_mul_i32", "rx", "odd"),
+    Reversal("v_mul_lo_u32", 0, "v_mul_lo_u32", "xr", "odd"), Reversal("v_mul_lo_u32", 1, "v_mul_lo_u32", "xr", "odd"),
+    Reversal("s_mul_i32", 0, "s_mul_i32", "xr", "odd"), Reversal("s_mul_i32", 1, "s_mul_i32", "xr", "odd"),
     Reversal("v_alignbit_b32", 0, "v_alignbit_b32", "rrx", "rotation"),
     *(Reversal("v_add3_u32", place) for place in (0, 1, 2)),
     *(Reversal(row.opcode, 2) for row in rows("v_lshl_add_u32 v_xad_u32 v_mad_u32_{u24,u16} v_mad_i32_{i24,i16} "
@@ -79,8 +80,8 @@ def reversal(access: Access) -> Reversal | None:
         return None
     sources = [access.operand(place) for place in range(1, len(statement.operands))]
     places = [place for place, regs in enumerate(sources) if set(regs) & set(access.defs)]
-    if access.row.opcode == "v_alignbit_b32" and places == [0, 1]:
-        places = [0]
+    if access.row.opcode == "v_alignbit_b32":
+        places = [0] if places == [0, 1] else []
     row = REVERSALS.get((access.row.opcode, places[0])) if len(places) == 1 else None
     return row if row is not None and (not row.constant or _constant(access, row) is not None) else None
 

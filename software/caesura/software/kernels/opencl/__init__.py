@@ -53,7 +53,7 @@ KERNELS: tuple[OpenClKernel, ...] = (
     OpenClKernel("kmeans", "KM", "nearest centre of four points a thread, eight features a turn", 13.0),
     OpenClKernel("lrn", "LRN", "local response normalisation over channels, four a turn", 4.0),
     OpenClKernel("sgemm", "MM", "f32 matrix product, tiles of 4 x 4 in registers, four steps a turn", 13.0, 0.5),
-    OpenClKernel("mergesort", "MS", "lists of 32 sorted and merged in registers", 10.5),
+    OpenClKernel("mergesort", "MS", "two lists merged four elements at a time in registers, four a turn", 10.5),
     OpenClKernel("matvec", "MV", "f32 matrix-vector product, four rows, eight columns a turn", 13.0, 0.25),
     OpenClKernel("relu", "RELU", "rectified linear units, eight elements a turn", 4.0),
     OpenClKernel("vectoradd", "VA", "f32 vector addition, four elements a turn", 3.0),

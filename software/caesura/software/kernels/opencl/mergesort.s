@@ -7,532 +7,230 @@
 	.type	mergesort,@function
 mergesort:                              ; @mergesort
 ; %bb.0:
-	s_load_dwordx2 s[0:1], s[4:5], 0x8
+	s_load_dwordx2 s[2:3], s[4:5], 0x10
+	s_load_dwordx4 s[8:11], s[4:5], 0x0
+	v_lshlrev_b32_e32 v0, 1, v0
+	v_lshl_or_b32 v0, s6, 7, v0
 	s_waitcnt lgkmcnt(0)
-	s_cmp_lt_i32 s0, 1
-	s_cbranch_scc1 .LBB0_3
+	v_mul_lo_u32 v4, v0, s3
+	v_mov_b32_e32 v1, s9
+	s_cmp_gt_i32 s2, 0
+	v_ashrrev_i32_e32 v5, 31, v4
+	v_lshlrev_b64 v[10:11], 4, v[4:5]
+	v_add_co_u32_e32 v0, vcc, s8, v10
+	v_addc_co_u32_e32 v1, vcc, v1, v11, vcc
+	global_load_dwordx4 v[0:3], v[0:1], off
+	s_cbranch_scc1 .LBB0_2
 ; %bb.1:
-	s_load_dwordx2 s[2:3], s[4:5], 0x0
-	v_lshlrev_b32_e32 v0, 3, v0
-	v_lshl_or_b32 v32, s6, 9, v0
-	s_lshl_b32 s1, s1, 3
-	s_waitcnt lgkmcnt(0)
-	v_mov_b32_e32 v35, s3
-.LBB0_2:                                ; =>This Inner Loop Header: Depth=1
-	v_ashrrev_i32_e32 v33, 31, v32
-	v_lshlrev_b64 v[0:1], 4, v[32:33]
-	s_add_i32 s0, s0, -1
-	v_add_co_u32_e32 v33, vcc, s2, v0
-	v_addc_co_u32_e32 v34, vcc, v35, v1, vcc
-	global_load_dwordx4 v[0:3], v[33:34], off offset:48
-	global_load_dwordx4 v[4:7], v[33:34], off offset:32
-	global_load_dwordx4 v[8:11], v[33:34], off offset:16
-	global_load_dwordx4 v[12:15], v[33:34], off
-	global_load_dwordx4 v[16:19], v[33:34], off offset:112
-	global_load_dwordx4 v[20:23], v[33:34], off offset:96
-	global_load_dwordx4 v[24:27], v[33:34], off offset:80
-	global_load_dwordx4 v[28:31], v[33:34], off offset:64
-	v_add_u32_e32 v32, s1, v32
-	s_cmp_eq_u32 s0, 0
-	s_waitcnt vmcnt(4)
-	v_min_i32_e32 v36, v12, v13
-	v_max_i32_e32 v12, v12, v13
-	v_min_i32_e32 v13, v14, v15
-	v_max_i32_e32 v14, v14, v15
-	v_min_i32_e32 v15, v8, v9
-	v_max_i32_e32 v8, v8, v9
-	v_min_i32_e32 v9, v10, v11
-	v_max_i32_e32 v10, v10, v11
-	v_min_i32_e32 v11, v4, v5
-	v_max_i32_e32 v4, v4, v5
-	v_min_i32_e32 v5, v6, v7
-	v_max_i32_e32 v6, v6, v7
-	v_min_i32_e32 v7, v0, v1
-	v_max_i32_e32 v0, v0, v1
-	v_min_i32_e32 v1, v2, v3
-	v_max_i32_e32 v2, v2, v3
-	s_waitcnt vmcnt(0)
-	v_min_i32_e32 v3, v28, v29
-	v_max_i32_e32 v28, v28, v29
-	v_min_i32_e32 v29, v30, v31
-	v_max_i32_e32 v30, v30, v31
-	v_min_i32_e32 v31, v24, v25
-	v_max_i32_e32 v24, v24, v25
-	v_min_i32_e32 v25, v26, v27
-	v_max_i32_e32 v26, v26, v27
-	v_min_i32_e32 v27, v20, v21
-	v_max_i32_e32 v20, v20, v21
-	v_min_i32_e32 v21, v22, v23
-	v_max_i32_e32 v22, v22, v23
-	v_min_i32_e32 v23, v16, v17
-	v_max_i32_e32 v16, v16, v17
-	v_min_i32_e32 v17, v18, v19
-	v_max_i32_e32 v18, v18, v19
-	v_min_i32_e32 v19, v36, v14
-	v_max_i32_e32 v14, v36, v14
-	v_min_i32_e32 v36, v12, v13
-	v_max_i32_e32 v12, v12, v13
-	v_min_i32_e32 v13, v15, v10
-	v_max_i32_e32 v10, v15, v10
-	v_min_i32_e32 v15, v8, v9
-	v_max_i32_e32 v8, v8, v9
-	v_min_i32_e32 v9, v11, v6
-	v_max_i32_e32 v6, v11, v6
-	v_min_i32_e32 v11, v4, v5
-	v_max_i32_e32 v4, v4, v5
-	v_min_i32_e32 v5, v7, v2
-	v_max_i32_e32 v2, v7, v2
-	v_min_i32_e32 v7, v0, v1
-	v_max_i32_e32 v0, v0, v1
-	v_min_i32_e32 v1, v3, v30
-	v_max_i32_e32 v3, v3, v30
-	v_min_i32_e32 v30, v28, v29
-	v_max_i32_e32 v28, v28, v29
-	v_min_i32_e32 v29, v31, v26
-	v_max_i32_e32 v26, v31, v26
-	v_min_i32_e32 v31, v24, v25
-	v_max_i32_e32 v24, v24, v25
-	v_min_i32_e32 v25, v27, v22
-	v_max_i32_e32 v22, v27, v22
-	v_min_i32_e32 v27, v20, v21
-	v_max_i32_e32 v20, v20, v21
-	v_min_i32_e32 v21, v23, v18
-	v_max_i32_e32 v18, v23, v18
-	v_min_i32_e32 v23, v16, v17
-	v_max_i32_e32 v16, v16, v17
-	v_min_i32_e32 v17, v19, v36
-	v_max_i32_e32 v19, v19, v36
-	v_min_i32_e32 v36, v12, v14
-	v_max_i32_e32 v12, v12, v14
-	v_min_i32_e32 v14, v13, v15
-	v_max_i32_e32 v13, v13, v15
-	v_min_i32_e32 v15, v8, v10
-	v_max_i32_e32 v8, v8, v10
-	v_min_i32_e32 v10, v9, v11
-	v_max_i32_e32 v9, v9, v11
-	v_min_i32_e32 v11, v4, v6
-	v_max_i32_e32 v4, v4, v6
-	v_min_i32_e32 v6, v5, v7
-	v_max_i32_e32 v5, v5, v7
-	v_min_i32_e32 v7, v0, v2
-	v_max_i32_e32 v0, v0, v2
-	v_min_i32_e32 v2, v1, v30
-	v_max_i32_e32 v1, v1, v30
-	v_min_i32_e32 v30, v28, v3
-	v_max_i32_e32 v3, v28, v3
-	v_min_i32_e32 v28, v29, v31
-	v_max_i32_e32 v29, v29, v31
-	v_min_i32_e32 v31, v24, v26
-	v_max_i32_e32 v24, v24, v26
-	v_min_i32_e32 v26, v25, v27
-	v_max_i32_e32 v25, v25, v27
-	v_min_i32_e32 v27, v20, v22
-	v_max_i32_e32 v20, v20, v22
-	v_min_i32_e32 v22, v21, v23
-	v_max_i32_e32 v21, v21, v23
-	v_min_i32_e32 v23, v16, v18
-	v_max_i32_e32 v16, v16, v18
-	v_min_i32_e32 v18, v17, v8
-	v_max_i32_e32 v8, v17, v8
-	v_min_i32_e32 v17, v19, v15
-	v_max_i32_e32 v15, v19, v15
-	v_min_i32_e32 v19, v36, v13
-	v_max_i32_e32 v13, v36, v13
-	v_min_i32_e32 v36, v12, v14
-	v_max_i32_e32 v12, v12, v14
-	v_min_i32_e32 v14, v10, v0
-	v_max_i32_e32 v0, v10, v0
-	v_min_i32_e32 v10, v9, v7
-	v_max_i32_e32 v7, v9, v7
-	v_min_i32_e32 v9, v11, v5
-	v_max_i32_e32 v5, v11, v5
-	v_min_i32_e32 v11, v4, v6
-	v_max_i32_e32 v4, v4, v6
-	v_min_i32_e32 v6, v2, v24
-	v_max_i32_e32 v2, v2, v24
-	v_min_i32_e32 v24, v1, v31
-	v_max_i32_e32 v1, v1, v31
-	v_min_i32_e32 v31, v30, v29
-	v_max_i32_e32 v29, v30, v29
-	v_min_i32_e32 v30, v3, v28
-	v_max_i32_e32 v3, v3, v28
-	v_min_i32_e32 v28, v26, v16
-	v_max_i32_e32 v16, v26, v16
-	v_min_i32_e32 v26, v25, v23
-	v_max_i32_e32 v23, v25, v23
-	v_min_i32_e32 v25, v27, v21
-	v_max_i32_e32 v21, v27, v21
-	v_min_i32_e32 v27, v20, v22
-	v_max_i32_e32 v20, v20, v22
-	v_min_i32_e32 v22, v18, v19
-	v_max_i32_e32 v18, v18, v19
-	v_min_i32_e32 v19, v17, v36
-	v_max_i32_e32 v17, v17, v36
-	v_min_i32_e32 v36, v12, v15
-	v_max_i32_e32 v12, v12, v15
-	v_min_i32_e32 v15, v13, v8
-	v_max_i32_e32 v8, v13, v8
-	v_min_i32_e32 v13, v14, v9
-	v_max_i32_e32 v9, v14, v9
-	v_min_i32_e32 v14, v10, v11
-	v_max_i32_e32 v10, v10, v11
-	v_min_i32_e32 v11, v4, v7
-	v_max_i32_e32 v4, v4, v7
-	v_min_i32_e32 v7, v5, v0
-	v_max_i32_e32 v0, v5, v0
-	v_min_i32_e32 v5, v6, v31
-	v_max_i32_e32 v6, v6, v31
-	v_min_i32_e32 v31, v24, v30
-	v_max_i32_e32 v24, v24, v30
-	v_min_i32_e32 v30, v3, v1
-	v_max_i32_e32 v1, v3, v1
-	v_min_i32_e32 v3, v29, v2
-	v_max_i32_e32 v2, v29, v2
-	v_min_i32_e32 v29, v28, v25
-	v_max_i32_e32 v25, v28, v25
-	v_min_i32_e32 v28, v26, v27
-	v_max_i32_e32 v26, v26, v27
-	v_min_i32_e32 v27, v20, v23
-	v_max_i32_e32 v20, v20, v23
-	v_min_i32_e32 v23, v21, v16
-	v_max_i32_e32 v16, v21, v16
-	v_min_i32_e32 v21, v22, v19
-	v_max_i32_e32 v19, v22, v19
-	v_min_i32_e32 v22, v18, v17
-	v_max_i32_e32 v17, v18, v17
-	v_min_i32_e32 v18, v36, v15
-	v_max_i32_e32 v15, v36, v15
-	v_min_i32_e32 v36, v12, v8
-	v_max_i32_e32 v8, v12, v8
-	v_min_i32_e32 v12, v13, v14
-	v_max_i32_e32 v13, v13, v14
-	v_min_i32_e32 v14, v9, v10
-	v_max_i32_e32 v9, v9, v10
-	v_min_i32_e32 v10, v11, v7
-	v_max_i32_e32 v7, v11, v7
-	v_min_i32_e32 v11, v4, v0
-	v_max_i32_e32 v0, v4, v0
-	v_min_i32_e32 v4, v5, v31
-	v_max_i32_e32 v5, v5, v31
-	v_min_i32_e32 v31, v6, v24
-	v_max_i32_e32 v6, v6, v24
-	v_min_i32_e32 v24, v30, v3
-	v_max_i32_e32 v3, v30, v3
-	v_min_i32_e32 v30, v1, v2
-	v_max_i32_e32 v1, v1, v2
-	v_min_i32_e32 v2, v29, v28
-	v_max_i32_e32 v28, v29, v28
-	v_min_i32_e32 v29, v25, v26
-	v_max_i32_e32 v25, v25, v26
-	v_min_i32_e32 v26, v27, v23
-	v_max_i32_e32 v23, v27, v23
-	v_min_i32_e32 v27, v20, v16
-	v_max_i32_e32 v16, v20, v16
-	v_min_i32_e32 v20, v21, v0
-	v_max_i32_e32 v0, v21, v0
-	v_min_i32_e32 v21, v19, v11
-	v_max_i32_e32 v11, v19, v11
-	v_min_i32_e32 v19, v22, v7
-	v_max_i32_e32 v7, v22, v7
-	v_min_i32_e32 v22, v17, v10
-	v_max_i32_e32 v10, v17, v10
-	v_min_i32_e32 v17, v18, v9
-	v_max_i32_e32 v9, v18, v9
-	v_min_i32_e32 v18, v15, v14
-	v_max_i32_e32 v14, v15, v14
-	v_min_i32_e32 v15, v36, v13
-	v_max_i32_e32 v13, v36, v13
-	v_min_i32_e32 v36, v8, v12
-	v_max_i32_e32 v8, v8, v12
-	v_min_i32_e32 v12, v4, v16
-	v_max_i32_e32 v4, v4, v16
-	v_min_i32_e32 v16, v5, v27
-	v_max_i32_e32 v5, v5, v27
-	v_min_i32_e32 v27, v31, v23
-	v_max_i32_e32 v23, v31, v23
-	v_min_i32_e32 v31, v6, v26
-	v_max_i32_e32 v6, v6, v26
-	v_min_i32_e32 v26, v24, v25
-	v_max_i32_e32 v24, v24, v25
-	v_min_i32_e32 v25, v3, v29
-	v_max_i32_e32 v3, v3, v29
-	v_min_i32_e32 v29, v30, v28
-	v_max_i32_e32 v28, v30, v28
-	v_min_i32_e32 v30, v1, v2
-	v_max_i32_e32 v1, v1, v2
-	v_min_i32_e32 v2, v20, v17
-	v_max_i32_e32 v17, v20, v17
-	v_min_i32_e32 v20, v21, v18
-	v_max_i32_e32 v18, v21, v18
-	v_min_i32_e32 v21, v19, v15
-	v_max_i32_e32 v15, v19, v15
-	v_min_i32_e32 v19, v22, v36
-	v_max_i32_e32 v22, v22, v36
-	v_min_i32_e32 v36, v8, v10
-	v_max_i32_e32 v8, v8, v10
-	v_min_i32_e32 v10, v13, v7
-	v_max_i32_e32 v7, v13, v7
-	v_min_i32_e32 v13, v14, v11
-	v_max_i32_e32 v11, v14, v11
-	v_min_i32_e32 v14, v9, v0
-	v_max_i32_e32 v0, v9, v0
-	v_min_i32_e32 v9, v12, v26
-	v_max_i32_e32 v12, v12, v26
-	v_min_i32_e32 v26, v16, v25
-	v_max_i32_e32 v16, v16, v25
-	v_min_i32_e32 v25, v27, v29
-	v_max_i32_e32 v27, v27, v29
-	v_min_i32_e32 v29, v31, v30
-	v_max_i32_e32 v30, v31, v30
-	v_min_i32_e32 v31, v1, v6
-	v_max_i32_e32 v1, v1, v6
-	v_min_i32_e32 v6, v28, v23
-	v_max_i32_e32 v23, v28, v23
-	v_min_i32_e32 v28, v3, v5
-	v_max_i32_e32 v3, v3, v5
-	v_min_i32_e32 v5, v24, v4
-	v_max_i32_e32 v4, v24, v4
-	v_min_i32_e32 v24, v2, v21
-	v_max_i32_e32 v2, v2, v21
-	v_min_i32_e32 v21, v20, v19
-	v_max_i32_e32 v19, v20, v19
-	v_min_i32_e32 v20, v17, v15
-	v_max_i32_e32 v15, v17, v15
-	v_min_i32_e32 v17, v18, v22
-	v_max_i32_e32 v18, v18, v22
-	v_min_i32_e32 v22, v36, v13
-	v_max_i32_e32 v13, v36, v13
-	v_min_i32_e32 v36, v10, v14
-	v_max_i32_e32 v10, v10, v14
-	v_min_i32_e32 v14, v8, v11
-	v_max_i32_e32 v8, v8, v11
-	v_min_i32_e32 v11, v7, v0
-	v_max_i32_e32 v0, v7, v0
-	v_min_i32_e32 v7, v9, v25
-	v_max_i32_e32 v9, v9, v25
-	v_min_i32_e32 v25, v26, v29
-	v_max_i32_e32 v26, v26, v29
-	v_min_i32_e32 v29, v12, v27
-	v_max_i32_e32 v12, v12, v27
-	v_min_i32_e32 v27, v16, v30
-	v_max_i32_e32 v16, v16, v30
-	v_min_i32_e32 v30, v31, v28
-	v_max_i32_e32 v28, v31, v28
-	v_min_i32_e32 v31, v6, v5
-	v_max_i32_e32 v5, v6, v5
-	v_min_i32_e32 v6, v1, v3
-	v_max_i32_e32 v1, v1, v3
-	v_min_i32_e32 v3, v23, v4
-	v_max_i32_e32 v4, v23, v4
-	v_min_i32_e32 v23, v24, v21
-	v_max_i32_e32 v21, v24, v21
-	v_min_i32_e32 v24, v2, v19
-	v_max_i32_e32 v2, v2, v19
-	v_min_i32_e32 v19, v20, v17
-	v_max_i32_e32 v17, v20, v17
-	v_min_i32_e32 v20, v15, v18
-	v_max_i32_e32 v15, v15, v18
-	v_min_i32_e32 v18, v22, v36
-	v_max_i32_e32 v22, v22, v36
-	v_min_i32_e32 v36, v13, v10
-	v_max_i32_e32 v10, v13, v10
-	v_min_i32_e32 v13, v14, v11
-	v_max_i32_e32 v11, v14, v11
-	v_min_i32_e32 v14, v8, v0
-	v_max_i32_e32 v8, v8, v0
-	v_min_i32_e32 v37, v7, v25
-	v_max_i32_e32 v7, v7, v25
-	v_min_i32_e32 v25, v9, v26
-	v_max_i32_e32 v9, v9, v26
-	v_min_i32_e32 v26, v29, v27
-	v_max_i32_e32 v27, v29, v27
-	v_min_i32_e32 v29, v12, v16
-	v_max_i32_e32 v12, v12, v16
-	v_min_i32_e32 v16, v30, v31
-	v_max_i32_e32 v30, v30, v31
-	v_min_i32_e32 v31, v28, v5
-	v_max_i32_e32 v5, v28, v5
-	v_min_i32_e32 v28, v6, v3
-	v_max_i32_e32 v3, v6, v3
-	v_min_i32_e32 v6, v1, v4
-	v_max_i32_e32 v0, v1, v4
-	v_min_i32_e32 v1, v23, v0
-	v_max_i32_e32 v0, v23, v0
-	v_min_i32_e32 v4, v21, v6
-	v_max_i32_e32 v6, v21, v6
-	v_min_i32_e32 v21, v24, v3
-	v_max_i32_e32 v3, v24, v3
-	v_min_i32_e32 v23, v2, v28
-	v_max_i32_e32 v2, v2, v28
-	v_min_i32_e32 v24, v19, v5
-	v_max_i32_e32 v5, v19, v5
-	v_min_i32_e32 v19, v17, v31
-	v_max_i32_e32 v17, v17, v31
-	v_min_i32_e32 v28, v20, v30
-	v_max_i32_e32 v20, v20, v30
-	v_min_i32_e32 v30, v15, v16
-	v_max_i32_e32 v15, v15, v16
-	v_min_i32_e32 v16, v18, v12
-	v_max_i32_e32 v12, v18, v12
-	v_min_i32_e32 v18, v22, v29
-	v_max_i32_e32 v22, v22, v29
-	v_min_i32_e32 v29, v36, v27
-	v_min_i32_e32 v31, v10, v26
-	v_max_i32_e32 v10, v10, v26
-	v_min_i32_e32 v26, v13, v9
-	v_max_i32_e32 v9, v13, v9
-	v_min_i32_e32 v13, v11, v25
-	v_max_i32_e32 v11, v11, v25
-	v_min_i32_e32 v25, v14, v7
-	v_max_i32_e32 v7, v14, v7
-	v_min_i32_e32 v14, v8, v37
-	v_max_i32_e32 v27, v36, v27
-	v_max_i32_e32 v8, v8, v37
-	v_min_i32_e32 v36, v1, v16
-	v_max_i32_e32 v1, v1, v16
-	v_min_i32_e32 v16, v4, v18
-	v_max_i32_e32 v4, v4, v18
-	v_min_i32_e32 v18, v21, v29
-	v_max_i32_e32 v21, v21, v29
-	v_min_i32_e32 v29, v23, v31
-	v_max_i32_e32 v23, v23, v31
-	v_min_i32_e32 v31, v24, v26
-	v_max_i32_e32 v24, v24, v26
-	v_min_i32_e32 v26, v19, v13
-	v_max_i32_e32 v13, v19, v13
-	v_min_i32_e32 v19, v28, v25
-	v_max_i32_e32 v25, v28, v25
-	v_min_i32_e32 v28, v30, v14
-	v_max_i32_e32 v14, v30, v14
-	v_min_i32_e32 v30, v8, v15
-	v_max_i32_e32 v8, v8, v15
-	v_min_i32_e32 v15, v7, v20
-	v_max_i32_e32 v7, v7, v20
-	v_min_i32_e32 v20, v11, v17
-	v_max_i32_e32 v11, v11, v17
-	v_min_i32_e32 v17, v9, v5
-	v_max_i32_e32 v5, v9, v5
-	v_min_i32_e32 v9, v10, v2
-	v_max_i32_e32 v2, v10, v2
-	v_min_i32_e32 v10, v27, v3
-	v_max_i32_e32 v3, v27, v3
-	v_min_i32_e32 v27, v22, v6
-	v_max_i32_e32 v6, v22, v6
-	v_min_i32_e32 v22, v12, v0
-	v_max_i32_e32 v0, v12, v0
-	v_min_i32_e32 v12, v36, v31
-	v_max_i32_e32 v31, v36, v31
-	v_min_i32_e32 v36, v16, v26
-	v_max_i32_e32 v16, v16, v26
-	v_min_i32_e32 v26, v18, v19
-	v_max_i32_e32 v18, v18, v19
-	v_min_i32_e32 v19, v29, v28
-	v_max_i32_e32 v28, v29, v28
-	v_min_i32_e32 v29, v1, v24
-	v_max_i32_e32 v1, v1, v24
-	v_min_i32_e32 v24, v4, v13
-	v_max_i32_e32 v4, v4, v13
-	v_min_i32_e32 v13, v21, v25
-	v_max_i32_e32 v21, v21, v25
-	v_min_i32_e32 v25, v23, v14
-	v_max_i32_e32 v14, v23, v14
-	v_min_i32_e32 v23, v30, v9
-	v_max_i32_e32 v9, v30, v9
-	v_min_i32_e32 v30, v15, v10
-	v_max_i32_e32 v10, v15, v10
-	v_min_i32_e32 v15, v20, v27
-	v_max_i32_e32 v20, v20, v27
-	v_min_i32_e32 v27, v17, v22
-	v_max_i32_e32 v17, v17, v22
-	v_min_i32_e32 v22, v8, v2
-	v_max_i32_e32 v2, v8, v2
-	v_min_i32_e32 v8, v7, v3
-	v_max_i32_e32 v3, v7, v3
-	v_min_i32_e32 v7, v11, v6
-	v_max_i32_e32 v6, v11, v6
-	v_min_i32_e32 v11, v5, v0
-	v_max_i32_e32 v5, v5, v0
-	v_min_i32_e32 v37, v12, v26
-	v_max_i32_e32 v0, v12, v26
-	v_min_i32_e32 v12, v36, v19
-	v_max_i32_e32 v19, v36, v19
-	v_min_i32_e32 v26, v31, v18
-	v_max_i32_e32 v18, v31, v18
-	v_min_i32_e32 v36, v16, v28
-	v_max_i32_e32 v16, v16, v28
-	v_min_i32_e32 v38, v29, v13
-	v_max_i32_e32 v13, v29, v13
-	v_min_i32_e32 v39, v24, v25
-	v_max_i32_e32 v40, v24, v25
-	v_min_i32_e32 v41, v1, v21
-	v_max_i32_e32 v1, v1, v21
-	v_min_i32_e32 v42, v4, v14
-	v_max_i32_e32 v4, v4, v14
-	v_min_i32_e32 v14, v23, v15
-	v_max_i32_e32 v15, v23, v15
-	v_min_i32_e32 v43, v30, v27
-	v_max_i32_e32 v44, v30, v27
-	v_min_i32_e32 v45, v9, v20
-	v_max_i32_e32 v46, v9, v20
-	v_min_i32_e32 v9, v10, v17
-	v_max_i32_e32 v47, v10, v17
-	v_min_i32_e32 v48, v22, v7
-	v_max_i32_e32 v7, v22, v7
-	v_min_i32_e32 v49, v8, v11
-	v_max_i32_e32 v50, v8, v11
-	v_min_i32_e32 v51, v2, v6
-	v_max_i32_e32 v52, v2, v6
-	v_min_i32_e32 v2, v3, v5
-	v_max_i32_e32 v3, v3, v5
-	v_min_i32_e32 v28, v37, v12
-	v_max_i32_e32 v29, v37, v12
-	v_min_i32_e32 v30, v0, v19
-	v_max_i32_e32 v31, v0, v19
-	v_min_i32_e32 v24, v26, v36
-	v_max_i32_e32 v25, v26, v36
-	v_min_i32_e32 v26, v18, v16
-	v_max_i32_e32 v27, v18, v16
-	v_min_i32_e32 v20, v38, v39
-	v_max_i32_e32 v21, v38, v39
-	v_min_i32_e32 v22, v13, v40
-	v_max_i32_e32 v23, v13, v40
-	v_min_i32_e32 v16, v41, v42
-	v_max_i32_e32 v17, v41, v42
-	v_min_i32_e32 v18, v1, v4
-	v_max_i32_e32 v19, v1, v4
-	v_min_i32_e32 v12, v14, v43
-	v_max_i32_e32 v13, v14, v43
-	v_min_i32_e32 v14, v15, v44
-	v_max_i32_e32 v15, v15, v44
-	v_min_i32_e32 v8, v45, v9
-	v_max_i32_e32 v9, v45, v9
-	v_min_i32_e32 v10, v46, v47
-	v_max_i32_e32 v11, v46, v47
-	v_min_i32_e32 v4, v48, v49
-	v_max_i32_e32 v5, v48, v49
-	v_min_i32_e32 v6, v7, v50
-	v_max_i32_e32 v7, v7, v50
-	v_min_i32_e32 v0, v51, v2
-	v_max_i32_e32 v1, v51, v2
-	v_min_i32_e32 v2, v52, v3
-	v_max_i32_e32 v3, v52, v3
-	global_store_dwordx4 v[33:34], v[28:31], off
-	global_store_dwordx4 v[33:34], v[24:27], off offset:16
-	global_store_dwordx4 v[33:34], v[20:23], off offset:32
-	global_store_dwordx4 v[33:34], v[16:19], off offset:48
-	global_store_dwordx4 v[33:34], v[12:15], off offset:64
-	global_store_dwordx4 v[33:34], v[8:11], off offset:80
-	global_store_dwordx4 v[33:34], v[4:7], off offset:96
-	global_store_dwordx4 v[33:34], v[0:3], off offset:112
-	s_cbranch_scc0 .LBB0_2
+	s_cbranch_execz .LBB0_3
+	s_branch .LBB0_6
+.LBB0_2:
 .LBB0_3:
+	v_mov_b32_e32 v5, s11
+	v_add_co_u32_e32 v6, vcc, s10, v10
+	v_addc_co_u32_e32 v8, vcc, v11, v5, vcc
+	v_add_co_u32_e32 v5, vcc, 32, v6
+	v_or_b32_e32 v7, 1, v4
+	v_add_u32_e32 v9, s3, v4
+	v_addc_co_u32_e32 v6, vcc, 0, v8, vcc
+	s_mov_b32 s3, 0
+	v_mov_b32_e32 v15, s9
+.LBB0_4:                                ; =>This Inner Loop Header: Depth=1
+	v_ashrrev_i32_e32 v8, 31, v7
+	v_lshlrev_b64 v[11:12], 4, v[7:8]
+	v_ashrrev_i32_e32 v10, 31, v9
+	v_add_co_u32_e32 v11, vcc, s8, v11
+	v_lshlrev_b64 v[13:14], 4, v[9:10]
+	v_addc_co_u32_e32 v12, vcc, v15, v12, vcc
+	v_add_co_u32_e32 v13, vcc, s8, v13
+	v_addc_co_u32_e32 v14, vcc, v15, v14, vcc
+	global_load_dwordx4 v[16:19], v[11:12], off
+	global_load_dwordx4 v[20:23], v[13:14], off
+	s_add_i32 s3, s3, 4
+	s_cmp_lt_i32 s3, s2
+	s_waitcnt vmcnt(0)
+	v_cmp_le_i32_e64 s[0:1], v16, v20
+	v_cndmask_b32_e64 v10, v23, v19, s[0:1]
+	v_cndmask_b32_e64 v18, v22, v18, s[0:1]
+	v_cndmask_b32_e64 v17, v21, v17, s[0:1]
+	v_cndmask_b32_e64 v19, v20, v16, s[0:1]
+	v_cmp_gt_i32_e32 vcc, v16, v20
+	v_min_i32_e32 v20, v19, v3
+	v_min_i32_e32 v21, v17, v2
+	v_min_i32_e32 v22, v18, v1
+	v_min_i32_e32 v23, v10, v0
+	v_max_i32_e32 v3, v19, v3
+	v_max_i32_e32 v2, v17, v2
+	v_max_i32_e32 v1, v18, v1
+	v_max_i32_e32 v0, v10, v0
+	v_min_i32_e32 v10, v20, v22
+	v_min_i32_e32 v18, v21, v23
+	v_cndmask_b32_e64 v8, 0, 1, s[0:1]
+	v_min_i32_e32 v17, v10, v18
+	v_max_i32_e32 v18, v10, v18
+	v_min_i32_e32 v10, v3, v1
+	v_max_i32_e32 v1, v3, v1
+	v_min_i32_e32 v3, v2, v0
+	v_max_i32_e32 v0, v2, v0
+	v_min_i32_e32 v25, v1, v0
+	v_max_i32_e32 v26, v1, v0
+	v_lshlrev_b32_e32 v0, 4, v8
+	v_cndmask_b32_e64 v16, 0, 1, vcc
+	v_add_co_u32_e32 v0, vcc, v11, v0
+	v_min_i32_e32 v2, v10, v3
+	v_max_i32_e32 v3, v10, v3
+	v_addc_co_u32_e32 v1, vcc, 0, v12, vcc
+	v_lshlrev_b32_e32 v10, 4, v16
+	v_max_i32_e32 v20, v20, v22
+	v_max_i32_e32 v21, v21, v23
+	v_add_co_u32_e32 v10, vcc, v13, v10
+	v_min_i32_e32 v19, v20, v21
+	v_max_i32_e32 v20, v20, v21
+	v_addc_co_u32_e32 v11, vcc, 0, v14, vcc
+	global_store_dwordx4 v[5:6], v[17:20], off offset:-32
+	global_load_dwordx4 v[17:20], v[0:1], off
+	s_nop 0
+	global_load_dwordx4 v[21:24], v[10:11], off
+	s_waitcnt vmcnt(0)
+	v_cmp_le_i32_e64 s[0:1], v17, v21
+	v_cmp_gt_i32_e32 vcc, v17, v21
+	v_cndmask_b32_e64 v12, v24, v20, s[0:1]
+	v_cndmask_b32_e64 v13, v23, v19, s[0:1]
+	v_cndmask_b32_e64 v14, v22, v18, s[0:1]
+	v_cndmask_b32_e64 v17, v21, v17, s[0:1]
+	v_cndmask_b32_e64 v27, 0, 1, s[0:1]
+	v_addc_co_u32_e64 v7, s[0:1], v7, v8, s[0:1]
+	v_cndmask_b32_e64 v21, 0, 1, vcc
+	v_addc_co_u32_e32 v8, vcc, v9, v16, vcc
+	v_min_i32_e32 v9, v17, v26
+	v_min_i32_e32 v16, v14, v25
+	v_min_i32_e32 v18, v13, v3
+	v_min_i32_e32 v19, v12, v2
+	v_max_i32_e32 v22, v17, v26
+	v_max_i32_e32 v14, v14, v25
+	v_max_i32_e32 v3, v13, v3
+	v_max_i32_e32 v2, v12, v2
+	v_min_i32_e32 v12, v9, v18
+	v_max_i32_e32 v9, v9, v18
+	v_min_i32_e32 v13, v16, v19
+	v_max_i32_e32 v16, v16, v19
+	v_min_i32_e32 v17, v12, v13
+	v_max_i32_e32 v18, v12, v13
+	v_min_i32_e32 v19, v9, v16
+	v_max_i32_e32 v20, v9, v16
+	v_min_i32_e32 v9, v22, v3
+	v_max_i32_e32 v3, v22, v3
+	v_min_i32_e32 v13, v14, v2
+	v_max_i32_e32 v2, v14, v2
+	v_min_i32_e32 v14, v3, v2
+	v_max_i32_e32 v16, v3, v2
+	v_lshlrev_b32_e32 v2, 4, v27
+	v_add_co_u32_e32 v2, vcc, v0, v2
+	v_addc_co_u32_e32 v3, vcc, 0, v1, vcc
+	v_lshlrev_b32_e32 v0, 4, v21
+	v_add_co_u32_e32 v0, vcc, v10, v0
+	v_addc_co_u32_e32 v1, vcc, 0, v11, vcc
+	global_store_dwordx4 v[5:6], v[17:20], off offset:-16
+	global_load_dwordx4 v[17:20], v[2:3], off
+	v_min_i32_e32 v12, v9, v13
+	global_load_dwordx4 v[21:24], v[0:1], off
+	v_max_i32_e32 v13, v9, v13
+	s_waitcnt vmcnt(0)
+	v_cmp_le_i32_e64 s[0:1], v17, v21
+	v_cmp_gt_i32_e32 vcc, v17, v21
+	v_cndmask_b32_e64 v11, v24, v20, s[0:1]
+	v_cndmask_b32_e64 v19, v23, v19, s[0:1]
+	v_cndmask_b32_e64 v18, v22, v18, s[0:1]
+	v_cndmask_b32_e64 v17, v21, v17, s[0:1]
+	v_min_i32_e32 v20, v17, v16
+	v_min_i32_e32 v21, v18, v14
+	v_min_i32_e32 v22, v19, v13
+	v_min_i32_e32 v23, v11, v12
+	v_max_i32_e32 v24, v17, v16
+	v_max_i32_e32 v13, v19, v13
+	v_max_i32_e32 v11, v11, v12
+	v_min_i32_e32 v12, v20, v22
+	v_max_i32_e32 v19, v20, v22
+	v_min_i32_e32 v17, v21, v23
+	v_max_i32_e32 v20, v21, v23
+	v_cndmask_b32_e64 v9, 0, 1, s[0:1]
+	v_max_i32_e32 v14, v18, v14
+	v_min_i32_e32 v16, v12, v17
+	v_max_i32_e32 v17, v12, v17
+	v_min_i32_e32 v18, v19, v20
+	v_max_i32_e32 v19, v19, v20
+	global_store_dwordx4 v[5:6], v[16:19], off
+	v_cndmask_b32_e64 v10, 0, 1, vcc
+	v_lshlrev_b32_e32 v16, 4, v9
+	v_add_co_u32_e32 v2, vcc, v2, v16
+	v_addc_co_u32_e32 v3, vcc, 0, v3, vcc
+	global_load_dwordx4 v[16:19], v[2:3], off
+	v_lshlrev_b32_e32 v2, 4, v10
+	v_add_co_u32_e32 v0, vcc, v0, v2
+	v_addc_co_u32_e32 v1, vcc, 0, v1, vcc
+	global_load_dwordx4 v[0:3], v[0:1], off
+	v_min_i32_e32 v12, v24, v13
+	v_max_i32_e32 v20, v24, v13
+	v_min_i32_e32 v13, v14, v11
+	v_max_i32_e32 v14, v14, v11
+	v_min_i32_e32 v11, v12, v13
+	v_max_i32_e32 v12, v12, v13
+	v_min_i32_e32 v13, v20, v14
+	v_max_i32_e32 v14, v20, v14
+	s_waitcnt vmcnt(0)
+	v_cmp_le_i32_e64 s[0:1], v16, v0
+	v_cmp_gt_i32_e32 vcc, v16, v0
+	v_cndmask_b32_e64 v3, v3, v19, s[0:1]
+	v_cndmask_b32_e64 v2, v2, v18, s[0:1]
+	v_cndmask_b32_e64 v1, v1, v17, s[0:1]
+	v_cndmask_b32_e64 v0, v0, v16, s[0:1]
+	v_addc_co_u32_e64 v7, s[0:1], v7, v9, s[0:1]
+	v_addc_co_u32_e32 v9, vcc, v8, v10, vcc
+	v_min_i32_e32 v8, v0, v14
+	v_min_i32_e32 v10, v1, v13
+	v_min_i32_e32 v16, v2, v12
+	v_min_i32_e32 v17, v3, v11
+	v_max_i32_e32 v1, v1, v13
+	v_max_i32_e32 v2, v2, v12
+	v_max_i32_e32 v3, v3, v11
+	v_min_i32_e32 v11, v8, v16
+	v_max_i32_e32 v8, v8, v16
+	v_min_i32_e32 v12, v10, v17
+	v_max_i32_e32 v13, v10, v17
+	v_max_i32_e32 v0, v0, v14
+	v_min_i32_e32 v10, v11, v12
+	v_max_i32_e32 v11, v11, v12
+	v_min_i32_e32 v12, v8, v13
+	v_max_i32_e32 v13, v8, v13
+	v_min_i32_e32 v8, v0, v2
+	v_max_i32_e32 v14, v0, v2
+	v_min_i32_e32 v2, v1, v3
+	v_max_i32_e32 v3, v1, v3
+	global_store_dwordx4 v[5:6], v[10:13], off offset:16
+	v_add_co_u32_e32 v5, vcc, 64, v5
+	v_min_i32_e32 v0, v8, v2
+	v_max_i32_e32 v1, v8, v2
+	v_min_i32_e32 v2, v14, v3
+	v_max_i32_e32 v3, v14, v3
+	v_addc_co_u32_e32 v6, vcc, 0, v6, vcc
+	s_cbranch_scc1 .LBB0_4
+; %bb.5:
+	v_add_u32_e32 v4, s3, v4
+	v_ashrrev_i32_e32 v5, 31, v4
+.LBB0_6:
+	v_lshlrev_b64 v[4:5], 4, v[4:5]
+	v_mov_b32_e32 v6, s11
+	v_add_co_u32_e32 v4, vcc, s10, v4
+	v_addc_co_u32_e32 v5, vcc, v6, v5, vcc
+	s_waitcnt vmcnt(0)
+	global_store_dwordx4 v[4:5], v[0:3], off
 	s_endpgm
 	.section	.rodata,"a",@progbits
 	.p2align	6, 0x0
 	.amdhsa_kernel mergesort
 		.amdhsa_group_segment_fixed_size 0
 		.amdhsa_private_segment_fixed_size 0
-		.amdhsa_kernarg_size 16
+		.amdhsa_kernarg_size 24
 		.amdhsa_user_sgpr_count 6
 		.amdhsa_user_sgpr_private_segment_buffer 1
 		.amdhsa_user_sgpr_dispatch_ptr 0
@@ -548,8 +246,8 @@ mergesort:                              ; @mergesort
 		.amdhsa_system_sgpr_workgroup_id_z 0
 		.amdhsa_system_sgpr_workgroup_info 0
 		.amdhsa_system_vgpr_workitem_id 0
-		.amdhsa_next_free_vgpr 53
-		.amdhsa_next_free_sgpr 7
+		.amdhsa_next_free_vgpr 28
+		.amdhsa_next_free_sgpr 12
 		.amdhsa_reserve_vcc 1
 		.amdhsa_reserve_flat_scratch 0
 		.amdhsa_reserve_xnack_mask 1
@@ -574,19 +272,19 @@ mergesort:                              ; @mergesort
                                         ; -- End function
 	.section	.AMDGPU.csdata,"",@progbits
 ; Kernel info:
-; codeLenInByte = 2148
-; NumSgprs: 11
-; NumVgprs: 53
+; codeLenInByte = 1048
+; NumSgprs: 16
+; NumVgprs: 28
 ; ScratchSize: 0
 ; MemoryBound: 0
 ; FloatMode: 240
 ; IeeeMode: 1
 ; LDSByteSize: 0 bytes/workgroup (compile time only)
 ; SGPRBlocks: 1
-; VGPRBlocks: 13
-; NumSGPRsForWavesPerEU: 11
-; NumVGPRsForWavesPerEU: 53
-; Occupancy: 4
+; VGPRBlocks: 6
+; NumSGPRsForWavesPerEU: 16
+; NumVGPRsForWavesPerEU: 28
+; Occupancy: 9
 ; WaveLimiterHint : 0
 ; COMPUTE_PGM_RSRC2:SCRATCH_EN: 0
 ; COMPUTE_PGM_RSRC2:USER_SGPR: 6
@@ -610,22 +308,32 @@ __oclc_ABI_version:
 ---
 amdhsa.kernels:
   - .args:
-      - .address_space:  global
+      - .actual_access:  read_only
+        .address_space:  global
+        .is_const:       true
+        .is_restrict:    true
         .offset:         0
         .size:           8
         .type_name:      'int4*'
         .value_kind:     global_buffer
-      - .offset:         8
+      - .actual_access:  write_only
+        .address_space:  global
+        .is_restrict:    true
+        .offset:         8
+        .size:           8
+        .type_name:      'int4*'
+        .value_kind:     global_buffer
+      - .offset:         16
         .size:           4
         .type_name:      int
         .value_kind:     by_value
-      - .offset:         12
+      - .offset:         20
         .size:           4
         .type_name:      int
         .value_kind:     by_value
     .group_segment_fixed_size: 0
     .kernarg_segment_align: 8
-    .kernarg_segment_size: 16
+    .kernarg_segment_size: 24
     .language:       OpenCL C
     .language_version:
       - 1
@@ -637,12 +345,12 @@ amdhsa.kernels:
       - 64
       - 1
       - 1
-    .sgpr_count:     11
+    .sgpr_count:     16
     .sgpr_spill_count: 0
     .symbol:         mergesort.kd
     .uniform_work_group_size: 1
     .uses_dynamic_stack: false
-    .vgpr_count:     53
+    .vgpr_count:     28
     .vgpr_spill_count: 0
     .wavefront_size: 64
 amdhsa.target:   amdgcn-amd-amdhsa--gfx906

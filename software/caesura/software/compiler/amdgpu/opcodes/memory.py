@@ -45,7 +45,7 @@ _BUFFER = [
           keeps=True),
     *rows("buffer_load_format_d16_hi_x", "dsss", Kind.LOAD, "", "exec", keeps=True),
     *rows("buffer_store_format_{x,xy,xyz,xyzw,d16_x,d16_xy,d16_xyz,d16_xyzw,d16_hi_x}", "ssss", Kind.STORE, "", "exec"),
-    *rows("buffer_wbinvl1{,_vol}", "", Kind.BARRIER, reads="exec"),
+    *rows("buffer_wbinvl1{,_vol}", "", Kind.CACHE, reads="exec"),
 ]
 
 

@@ -27,9 +27,10 @@ class Kind(enum.Enum):
     """What an instruction has to do with anything but registers.
 
     ``COMPUTE`` nothing; ``LANES`` it reads lanes that may be off; ``LOAD``, ``STORE`` and ``ATOMIC`` memory;
-    ``BARRIER`` it waits for other waves or makes their stores visible; ``WAIT`` nothing that a register shows;
-    ``FIXED`` it cannot be repeated (clocks, the program counter, modes); ``INDEXING`` it begins or ends the part in which
-    vector registers are found at run time; ``BRANCH``; ``END`` of the wave.
+    ``CACHE`` it makes stores of others visible, or does something to the wave that is not repeated; ``WAIT`` nothing
+    that a register shows; ``FIXED`` it cannot be repeated (clocks, the program counter, modes); ``LIMIT`` nothing is done
+    again behind it (the barrier; begin and end of a part in which vector registers are found at run time); ``BRANCH``;
+    ``END`` of the wave.
     """
 
     COMPUTE = "compute"
@@ -37,10 +38,10 @@ class Kind(enum.Enum):
     LOAD = "load"
     STORE = "store"
     ATOMIC = "atomic"
-    BARRIER = "barrier"
+    CACHE = "cache"
     WAIT = "wait"
     FIXED = "fixed"
-    INDEXING = "indexing"
+    LIMIT = "limit"
     BRANCH = "branch"
     END = "end"
 

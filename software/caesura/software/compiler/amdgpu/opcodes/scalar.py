@@ -34,8 +34,8 @@ SCALAR: list[Row] = [
     *rows("s_{and,or,xor,andn1,andn2,orn1,orn2,nand,nor,xnor}_saveexec_b64 s_andn{1,2}_wrexec_b64", "ds",
           reads="exec", writes="exec scc"),
     # vector registers that are found at run time (`accesses`); scalar ones (``s_movrels``) are refused
-    *rows("s_set_gpr_idx_on", "s-", Kind.INDEXING, reads="m0 mode", writes="m0 mode"),
-    *rows("s_set_gpr_idx_off", "", Kind.INDEXING, reads="mode", writes="mode"),
+    *rows("s_set_gpr_idx_on", "s-", Kind.LIMIT, reads="m0 mode", writes="m0 mode"),
+    *rows("s_set_gpr_idx_off", "", Kind.LIMIT, reads="mode", writes="mode"),
     # what cannot be repeated: clocks; the program counter, which a routine does not share; modes
     *rows("s_getpc_b64 s_mem{,real}time", "d", Kind.FIXED),
     *rows("s_getreg_b32", "d-", Kind.FIXED, reads="mode"),
@@ -50,9 +50,10 @@ SCALAR: list[Row] = [
     *rows("s_nop s_sleep s_setprio s_incperflevel s_decperflevel", "-", Kind.WAIT),
     *rows("s_waitcnt", "-", Kind.WAIT),
     *rows("s_wakeup s_icache_inv s_ttracedata", "", Kind.WAIT),
-    *rows("s_barrier s_dcache_{inv,wb}{,_vol}", "", Kind.BARRIER),
-    *rows("s_trap s_sethalt", "-", Kind.BARRIER),
-    *rows("s_sendmsg s_sendmsghalt", "-", Kind.BARRIER, reads="m0"),
+    *rows("s_barrier", "", Kind.LIMIT),
+    *rows("s_dcache_{inv,wb}{,_vol}", "", Kind.CACHE),
+    *rows("s_trap s_sethalt", "-", Kind.CACHE),
+    *rows("s_sendmsg s_sendmsghalt", "-", Kind.CACHE, reads="m0"),
     # memory through the scalar cache
     *rows("s_load_dword{,x2,x4,x8,x16}", "dss", Kind.LOAD, "constant"),
     *rows("s_buffer_load_dword{,x2,x4,x8,x16}", "dss", Kind.LOAD, "constant"),
