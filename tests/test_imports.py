@@ -22,7 +22,7 @@ LAYERS = {
     "caesura.software.compiler": (
         "origins hints options garbage_collection", "errors", "source",
         "ptx", "library", "ir", "analysis", "lower", "optimize", "uniform", "registers", "image", "preemption",
-        "flashback",
+        "flashback", "amdgpu",
         "codegen", "explain",
         "compiled passes routines", "pipeline", "kernel_cache"),
     "caesura.software.driver": (

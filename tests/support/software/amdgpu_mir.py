@@ -27,8 +27,8 @@ _CONSTANTS = ("src_shared_base", "src_private_base", "src_shared_limit", "src_pr
 
 @dataclass(frozen=True)
 class MachineInstruction:
-    """An instruction: its opcode, what it writes and reads, registers by their names in assembly; of what it reads, apart,
-    what holds nothing yet (``undef``)."""
+    """An instruction: its opcode, what it writes and reads, registers by their names in assembly; of what it reads,
+    apart, what holds nothing yet (``undef``)."""
 
     opcode: str
     defs: frozenset[str]
@@ -58,10 +58,10 @@ def compiled(source: Path, folder: Path, standard: str = "CL2.0") -> tuple[Path,
     assert paths is not None
     clang, llc = paths
     bitcode, assembly, mir = (folder / f"{source.stem}{ending}" for ending in (".bc", ".s", ".mir"))
-    subprocess.run([clang, *FLAGS, f"-cl-std={standard}", "-c", "-emit-llvm", source, "-o", bitcode], check=True,
-                   capture_output=True)
-    subprocess.run([llc, "-O3", "-mcpu=gfx906", bitcode, "-o", assembly], check=True, capture_output=True)
-    subprocess.run([llc, "-O3", "-mcpu=gfx906", bitcode, "-stop-after=branch-relaxation", "-o", mir], check=True, capture_output=True)
+    back = [llc, "-O3", "-mcpu=gfx906", bitcode]
+    for command in ([clang, *FLAGS, f"-cl-std={standard}", "-c", "-emit-llvm", source, "-o", bitcode],
+                    [*back, "-o", assembly], [*back, "-stop-after=branch-relaxation", "-o", mir]):
+        subprocess.run(command, check=True, capture_output=True)
     return assembly, mir
 
 

@@ -44,6 +44,10 @@ def _i24(x):
     return (_signed(x << U32(8)) >> 8).view(U32)
 
 
+def _i16(x):
+    return (_signed(x << U32(16)) >> 16).view(U32)
+
+
 def _bytes_apart(a, b, mask=0xFF, step=8):
     return sum((np.abs((a >> U32(k) & U32(mask)).astype(np.int64) - (b >> U32(k) & U32(mask)).astype(np.int64))
                 for k in range(0, 32, step)), np.zeros_like(a, np.int64)).astype(U32)
@@ -66,7 +70,8 @@ VECTOR: dict[str, Callable] = {
     "v_min_i32": lambda a, b: np.minimum(_signed(a), _signed(b)).view(U32),
     "v_max_i32": lambda a, b: np.maximum(_signed(a), _signed(b)).view(U32),
     "v_min_u32": np.minimum, "v_max_u32": np.maximum, "v_add3_u32": lambda a, b, c: a + b + c,
-    "v_lshl_add_u32": lambda a, b, c: (a << (b & U32(31))) + c, "v_add_lshl_u32": lambda a, b, c: a + b << (c & U32(31)),
+    "v_lshl_add_u32": lambda a, b, c: (a << (b & U32(31))) + c,
+    "v_add_lshl_u32": lambda a, b, c: a + b << (c & U32(31)),
     "v_lshl_or_b32": lambda a, b, c: a << (b & U32(31)) | c, "v_and_or_b32": lambda a, b, c: a & b | c,
     "v_or3_b32": lambda a, b, c: a | b | c, "v_xad_u32": lambda a, b, c: (a ^ b) + c, "v_alignbit_b32": _align,
     "v_bcnt_u32_b32": lambda a, b: _bits(a) + b,
@@ -74,7 +79,7 @@ VECTOR: dict[str, Callable] = {
     "v_mbcnt_hi_u32_b32": lambda a, b: _bits(a & _below(32)) + b,
     "v_mad_u32_u24": lambda a, b, c: _u24(a) * _u24(b) + c, "v_mad_i32_i24": lambda a, b, c: _i24(a) * _i24(b) + c,
     "v_mad_u32_u16": lambda a, b, c: (a & U32(0xFFFF)) * (b & U32(0xFFFF)) + c,
-    "v_mad_i32_i16": lambda a, b, c: (_signed(a << U32(16)) >> 16).view(U32) * (_signed(b << U32(16)) >> 16).view(U32) + c,
+    "v_mad_i32_i16": lambda a, b, c: _i16(a) * _i16(b) + c,
     "v_sad_u8": lambda a, b, c: _bytes_apart(a, b) + c,
     "v_sad_hi_u8": lambda a, b, c: (_bytes_apart(a, b) << U32(16)) + c,
     "v_sad_u16": lambda a, b, c: _bytes_apart(a, b, 0xFFFF, 16) + c,
@@ -98,7 +103,8 @@ SCALAR: dict[str, Callable] = {
     "s_mul_i32": lambda a, b: (a * b, None), "s_mul_hi_u32": lambda a, b: (a * b >> 32, None),
     "s_min_i32": lambda a, b: (a if _int(a) < _int(b) else b, _int(a) < _int(b)),
     "s_max_i32": lambda a, b: (a if _int(a) > _int(b) else b, _int(a) > _int(b)),
-    "s_bitcmp0_b32": lambda a, b: (None, not a >> (b & 31) & 1), "s_bitcmp1_b32": lambda a, b: (None, a >> (b & 31) & 1),
+    "s_bitcmp0_b32": lambda a, b: (None, not a >> (b & 31) & 1),
+    "s_bitcmp1_b32": lambda a, b: (None, a >> (b & 31) & 1),
     "s_bfe_u32": lambda a, b: _tested(a >> (b & 31) & (1 << (b >> 16 & 127)) - 1),
     "s_ff1_i32_b64": lambda a: ((a & -a).bit_length() - 1 if a else 0xFFFFFFFF, None),
     "s_ff1_i32_b32": lambda a: ((a & -a).bit_length() - 1 if a else 0xFFFFFFFF, None),

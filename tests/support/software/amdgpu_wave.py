@@ -1,4 +1,5 @@
-"""A wave of gfx906 that runs the code of a kernel, and can be stopped, scrambled and brought back before any instruction.
+"""A wave of gfx906 that runs the code of a kernel, and can be stopped, scrambled and brought back before any
+instruction.
 
 Masks, branches, integers and addresses are computed as the machine does; of the rest the result is a mixture of the
 operands (`amdgpu_operations`). Memories are few words, so that many addresses are one.
@@ -21,7 +22,7 @@ _NAMED = {"vcc": 106, "vcc_lo": 106, "vcc_hi": 107, "exec": 126, "exec_lo": 126,
 _PAIRS = ("vcc", "exec", "flat_scratch")
 _STORES = re.compile(r"(global|flat|buffer|ds|scratch)_(store|write)")
 _LOADS = re.compile(r"(global|flat|buffer|ds|scratch)_(load|read)")
-_ATOMICS = re.compile(r"(global|flat|buffer|ds)_(atomic|add|sub|rsub|inc|dec|min|max|and|or|xor|mskor|wrxchg|cmpst|append)")
+_ATOMICS = re.compile(r"(global|flat|buffer|ds)_(atomic|add|r?sub|inc|dec|min|max|and|or|xor|mskor|wrxchg|cmpst)")
 _TWO_RESULTS = re.compile(r"v_((add|sub|subrev|addc|subb|subbrev)_co_|mad_[iu]64|div_scale)")
 _SCC, _EXEC, _VCC, _MODE, _M0 = 253, 126, 106, 254, 124
 _SOURCES_INDEXED, _RESULT_INDEXED = 1, 2
@@ -45,6 +46,13 @@ def _place(operand: str) -> tuple[str, int, int] | None:
         return None
     first = int(found[2] or found[3])
     return found[1], first, int(found[4] or first) - first + 1
+
+
+def _count(operand: str) -> int:
+    """Return the number of registers of an operand."""
+    place = _place(operand)
+    assert place is not None, f"{operand} is no register"
+    return place[2]
 
 
 class Wave:
@@ -83,8 +91,6 @@ class Wave:
         """Return which lanes are on."""
         return _lanes_of(self.mask(_EXEC))
 
-    # operands
-
     def words(self, operand: str) -> list:
         """Return the words of an operand."""
         place = _place(operand)
@@ -113,8 +119,6 @@ class Wave:
         words = self.words(operand)
         value = int(words[0]) | (int(words[1]) << 32 if len(words) > 1 else 0)
         return (1 << 64) - 1 if wide and len(words) == 1 and operand.startswith("-") else value
-
-    # execution
 
     @np.errstate(over="ignore")
     def execute(self, mnemonic: str, operands: tuple[str, ...], modifiers: tuple[str, ...] = ()) -> bool:
@@ -170,11 +174,10 @@ class Wave:
             result, scc = SCALAR[name](*values)
         else:
             assert not name.startswith(("s_cmp", "s_bitcmp")), f"the model does not compare by {name}"
-            words = [word for operand in (operands if old_is_read(name, "") else sources) for word in self.words(operand)]
-            return self.write(operands[0], [mixed(name, words, k) for k in range(_place(operands[0])[2])])
+            words = [word for operand in sources for word in self.words(operand)]
+            return self.write(operands[0], [mixed(name, words, k) for k in range(_count(operands[0]))])
         if result is not None:
-            count = _place(operands[0])[2]
-            self.write(operands[0], [U32(result >> 32 * k & 0xFFFFFFFF) for k in range(count)])
+            self.write(operands[0], [U32(result >> 32 * k & 0xFFFFFFFF) for k in range(_count(operands[0]))])
         if scc is not None:
             self.s[_SCC] = int(bool(scc))
 
@@ -198,7 +201,7 @@ class Wave:
         plain = not re.search(r"[-|]v|sext|sdwa|dpp|clamp|op_sel|mul:|div:", text)
         if name == "v_readfirstlane_b32" or name == "v_readlane_b32":
             first = int(np.argmax(self.lanes())) if "first" in name else int(self.words(operands[2])[0]) & 63
-            return self.write(operands[0], [np.ravel(self.words(operands[1])[0])[first % np.size(self.words(operands[1])[0])]])
+            return self.write(operands[0], [self._vector(operands[1])[first]])
         if name == "v_writelane_b32":
             lane = int(self.words(operands[2])[0]) & 63
             return self.write(operands[0], self.words(operands[1]), np.arange(LANES) == lane)
@@ -218,11 +221,10 @@ class Wave:
             words += self.words("vcc")
         if name.endswith("_dpp") or mnemonic.endswith("_dpp") or name.startswith("ds_"):
             words += [np.roll(np.where(self.lanes(), word, U32(0)), 1) for word in words if np.size(word) > 1]
-        place = _place(operands[0])
-        assert place is not None
-        self.write(operands[0], [mixed(text.split()[0], words, k) for k in range(place[2])])
+        self.write(operands[0], [mixed(mnemonic, words, k) for k in range(_count(operands[0]))])
         if results == 2:
-            self.mask(_place(operands[1])[1], self._mask_of(mixed("second", words) & U32(1)))
+            mask = self._mask_of(mixed("second", words) & U32(1))
+            self.write(operands[1], [U32(mask & 0xFFFFFFFF), U32(mask >> 32)])
 
     def _vector(self, operand: str):
         return np.broadcast_to(self.words(operand)[0], LANES).astype(U32)
@@ -247,15 +249,13 @@ class Wave:
             self.mask(_EXEC, mask)
 
     def _carry(self, name: str, operands: tuple[str, ...]) -> None:
-        a, b = (self._vector(operand).astype(np.int64) for operand in operands[2:4])
-        a, b = (b, a) if "rev" in name else (a, b)
-        carry = self._in_lanes(operands[4]).astype(np.int64) if len(operands) > 4 else 0
+        result, overflow, a, b, *carries = operands
+        a, b = (self._vector(operand).astype(np.int64) for operand in ((b, a) if "rev" in name else (a, b)))
+        carry = sum(self._in_lanes(operand).astype(np.int64) for operand in carries)
         total = a + b + carry if "add" in name else a - b - carry
         mask = self._mask_of((total < 0) | (total >= 1 << 32))
-        self.write(operands[0], [(total & 0xFFFFFFFF).astype(U32)])
-        self.write(operands[1], [U32(mask & 0xFFFFFFFF), U32(mask >> 32)])
-
-    # memory
+        self.write(result, [(total & 0xFFFFFFFF).astype(U32)])
+        self.write(overflow, [U32(mask & 0xFFFFFFFF), U32(mask >> 32)])
 
     def _memory(self, mnemonic: str, addresses: list[str], text: str):
         """Return the memory that is meant, and the word of it for each lane."""
@@ -268,7 +268,7 @@ class Wave:
     def _load(self, mnemonic: str, operands: tuple[str, ...], text: str) -> None:
         memory, places = self._memory(mnemonic, list(operands[1:]), text)
         kept = self.words(operands[0]) if old_is_read(mnemonic, text) else []
-        count = _place(operands[0])[2]
+        count = _count(operands[0])
         self.write(operands[0], [mixed(mnemonic, [memory[(places + k) % WORDS], *kept]) for k in range(count)])
 
     def _store(self, mnemonic: str, operands: tuple[str, ...], text: str) -> None:

@@ -111,6 +111,7 @@ def test_machine_code_is_understood():
     (first, last) = machine_code(text)["one"]
     assert isinstance(first, MachineBlock) and first.live == {"v0", "s4"} and first.successors == [1]
     save, add, _ = first.instructions
-    assert save.defs == {"s0", "s1", "exec_lo", "exec_hi", "scc"} and save.uses == {"vcc_lo", "vcc_hi", "exec_lo", "exec_hi"}
+    assert save.defs == {"s0", "s1", "exec_lo", "exec_hi", "scc"}
+    assert save.uses == {"vcc_lo", "vcc_hi", "exec_lo", "exec_hi"}
     assert add.uses == {"v0", "mode", "exec_lo", "exec_hi"} and add.undefined == {"v3"}
     assert last.instructions[0].opcode == "S_ENDPGM"

@@ -79,7 +79,8 @@ def test_a_register_of_the_narrowed_part_is_dead_outside():
 
 
 def test_all_lanes_kill():
-    facts = analysed(small("v_mov_b32_e32 v0, 7", "v_cmp_eq_u32_e32 vcc, 0, v1", SAVE, "v_mov_b32_e32 v1, v0", WAKE, *END))
+    facts = analysed(small("v_mov_b32_e32 v0, 7", "v_cmp_eq_u32_e32 vcc, 0, v1", SAVE, "v_mov_b32_e32 v1, v0", WAKE,
+                           *END))
     assert "v0" not in live(facts, 0)
 
 

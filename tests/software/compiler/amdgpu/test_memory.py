@@ -68,11 +68,13 @@ def test_arguments_are_known_by_their_pointer():
 
 
 def test_arguments_are_known_on_all_paths():
-    facts = analysed(small("s_cbranch_scc0 .L", "s_mov_b32 s4, 0", ".L: s_load_dword s0, s[4:5], 0x0", STORE, "s_endpgm"))
+    facts = analysed(small("s_cbranch_scc0 .L", "s_mov_b32 s4, 0", ".L: s_load_dword s0, s[4:5], 0x0", STORE,
+                           "s_endpgm"))
     assert facts.code[2].block.instructions[0].effect is Effect.READ
 
 
-@pytest.mark.parametrize("line", ["s_memtime s[0:1]", "s_getpc_b64 s[0:1]", "s_getreg_b32 s0, hwreg(HW_REG_MODE, 0, 4)"])
+@pytest.mark.parametrize("line", ["s_memtime s[0:1]", "s_getpc_b64 s[0:1]",
+                                  "s_getreg_b32 s0, hwreg(HW_REG_MODE, 0, 4)"])
 def test_what_is_never_repeated(line):
     assert effects(line) == [(Effect.FIXED, "")]
 

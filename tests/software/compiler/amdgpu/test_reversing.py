@@ -139,11 +139,13 @@ def test_undoing_leaves_carries_and_condition_codes_alone():
 
 @pytest.mark.parametrize("line", [
     "v_add_co_u32_e32 v0, vcc, v0, v1", "v_addc_co_u32_e32 v0, vcc, v0, v1, vcc", "s_add_u32 s0, s0, s1",
-    "s_sub_i32 s0, s0, 4", "s_xor_b32 s0, s0, s1", "s_not_b32 s0, s0", "s_addk_i32 s0, 0x4", "v_add_u32_e64 v0, v0, v1 clamp",
+    "s_sub_i32 s0, s0, 4", "s_xor_b32 s0, s0, s1", "s_not_b32 s0, s0", "s_addk_i32 s0, 0x4",
+    "v_add_u32_e64 v0, v0, v1 clamp",
     "v_add_u32_sdwa v0, v0, v1 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 src1_sel:DWORD",
     "v_add_u32_dpp v0, v0, v1 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:0", "v_lshlrev_b32_e32 v0, 2, v0",
     "v_mul_lo_u32 v0, v0, 6", "v_mul_lo_u32 v0, v0, v1", "v_add_u32_e32 v0, v0, v0", "v_add_u32_e32 v0, v1, v2",
-    "v_add3_u32 v0, v0, v0, v1", "v_alignbit_b32 v0, v0, v1, 7", "v_alignbit_b32 v0, v0, v0, v1", "v_and_b32_e32 v0, v0, v1",
+    "v_add3_u32 v0, v0, v0, v1", "v_alignbit_b32 v0, v0, v1, 7", "v_alignbit_b32 v0, v0, v0, v1",
+    "v_and_b32_e32 v0, v0, v1",
     "v_add_f32_e32 v0, v0, v1", "v_fmac_f32_e32 v0, v1, v2", "v_mul_f32_e32 v0, v0, v1", "v_max_u32_e32 v0, v0, v1",
     "v_lshl_add_u32 v0, v0, 2, v1", "v_xad_u32 v0, v0, v1, v2", "v_mov_b32_e32 v0, v0", "v_add_i32 v0, v0, v1"])
 def test_what_is_not_reversible(line):
@@ -151,8 +153,9 @@ def test_what_is_not_reversible(line):
 
 
 def test_the_mask_and_the_other_source_are_operands_of_what_is_reverted():
-    (code,) = analysed(small("v_cmp_eq_u32_e32 vcc, 0, v1", "s_and_saveexec_b64 s[0:1], vcc", "v_add_u32_e32 v0, v0, v2",
-                             "s_or_b64 exec, exec, s[0:1]", "global_store_dword v[8:9], v0, off", "s_endpgm")).code
+    (code,) = analysed(small("v_cmp_eq_u32_e32 vcc, 0, v1", "s_and_saveexec_b64 s[0:1], vcc",
+                             "v_add_u32_e32 v0, v0, v2", "s_or_b64 exec, exec, s[0:1]",
+                             "global_store_dword v[8:9], v0, off", "s_endpgm")).code
     block = code.block
     assert block.instructions[2].recovers is not None and block.instructions[2].effect is Effect.COMPUTE
     others = {name(block.register_of[value]) for value in block.others[2]}

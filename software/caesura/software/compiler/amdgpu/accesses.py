@@ -1,9 +1,9 @@
 """What one instruction reads and writes, from its row of the table and its printed operands.
 
 1. Results and sources are the registers of the printed operands by their roles, and what the row adds.
-2. The old value of a result is a source if part of it is kept whatever the mask: by the row (``keeps``, role ``b``), with
-   ``dst_unused:UNUSED_PRESERVE`` (SDWA), with DPP unless a lane without a source writes zero (``bound_ctrl``) and no
-   row or bank of lanes is masked out, and with `op_sel` writing the upper half.
+2. The old value of a result is a source if part of it is kept whatever the mask: by the row (``keeps``, role ``b``),
+   with ``dst_unused:UNUSED_PRESERVE`` (SDWA), with DPP unless a lane without a source writes zero (``bound_ctrl``) and
+   no row or bank of lanes is masked out, and with `op_sel` writing the upper half.
 3. Lanes that are off keep what they had, which is up to who knows the mask (`liveness`): `Access.masked`.
 4. An atomic operation with ``glc`` has its result as a first operand; of a buffer or of scalar memory the data are
    replaced by it.
@@ -27,7 +27,7 @@ _IMPLICIT: dict[str, tuple[Register, ...]] = {
 _REFUSED = {
     "s_swappc_b64": "calls a function", "s_call_b64": "calls a function", "s_setpc_b64": "jumps to an address in a "
     "register", "s_cbranch_g_fork": "forks", "s_cbranch_i_fork": "forks", "s_cbranch_join": "forks"}
-_UNREADABLE_MODIFIERS = {"lds": "loads straight into shared memory", "tfe": "writes a status register beside its result",
+_UNREADABLE_MODIFIERS = {"lds": "loads straight into shared memory", "tfe": "writes a status beside its result",
                          "gds": "uses the global data share"}
 _INLINE = "compile with -O3 so that functions are inlined, and without `noinline`"
 
@@ -86,8 +86,8 @@ def accesses_of(statements: list[Statement], vectors: int, file: str) -> list[Ac
         if one.row.opcode.startswith("s_set_gpr_idx"):
             indexed = " ".join(statement.operands[1:])
         elif indexed and one.row.kind in (Kind.BRANCH, Kind.END):
-            raise AssemblyError(file, statement.line, f"{statement.mnemonic} between s_set_gpr_idx_on and off, which is "
-                                                      "not read: give what clang-19 prints unchanged")
+            raise AssemblyError(file, statement.line, f"{statement.mnemonic} between s_set_gpr_idx_on and off, which "
+                                                      "is not read: give what clang-19 prints unchanged")
         found.append(_indexed(one, vectors, "DST" in indexed) if indexed and one.masked else one)
     return found
 
@@ -136,8 +136,8 @@ def _by_role(statement: Statement, roles: str, file: str) -> list[tuple[str, tup
     """Return roles and registers of the printed operands."""
     operands = statement.operands
     if "-" not in roles and len(operands) != len(roles):
-        raise AssemblyError(file, statement.line, f"{statement.mnemonic} has {len(operands)} operands, not {len(roles)}: "
-                                                  f"{statement.text}; give it what `clang-19 -S` prints")
+        raise AssemblyError(file, statement.line, f"{statement.mnemonic} has {len(operands)} operands, not "
+                                                  f"{len(roles)}: {statement.text}; give it what `clang-19 -S` prints")
     found = []
     for role, operand in zip(roles, operands, strict=False):
         regs = () if role == "-" else registers(operand)
@@ -163,7 +163,10 @@ def _access(statement: Statement, row: Row, operands: list[tuple[str, tuple[Regi
 
 def _keeps_part(statement: Statement) -> bool:
     """Return whether the encoding keeps part of the result (module, 2)."""
-    modifiers = dict(modifier.partition(":")[::2] for modifier in statement.modifiers)
+    modifiers: dict[str, str] = {}
+    for modifier in statement.modifiers:
+        key, _, value = modifier.partition(":")
+        modifiers[key] = value
     if statement.mnemonic.endswith("_sdwa"):
         return modifiers.get("dst_unused") == "UNUSED_PRESERVE"
     if statement.mnemonic.endswith("_dpp"):

@@ -1,9 +1,9 @@
 """A kernel of gfx906 as context flashback sees it: its basic blocks, liveness by lane, what can be repeated.
 
-* ``exec`` is a pair of scalar registers like others and an operand of every vector instruction: the mask under which one
-  ran is among the things that have to be there when it is executed again or reverted.
-* The old value of a vector result is an operand where lanes that were off need it (`liveness`), or the instruction keeps
-  part of it (`accesses`).
+* ``exec`` is a pair of scalar registers like others and an operand of every vector instruction: the mask under which
+  one ran is among the things that have to be there when it is executed again or reverted.
+* The old value of a vector result is an operand where lanes that were off need it (`liveness`), or the instruction
+  keeps part of it (`accesses`).
 * The mode register counts as one only if the kernel writes it.
 """
 
@@ -124,7 +124,8 @@ def shared_bytes(kernel: Kernel) -> int:
 
 
 def occupied_bytes(kernel: Kernel) -> int:
-    """Return what a wave occupies: registers as they are given out, and its share of shared memory (CTXBack Table I)."""
+    """Return what a wave occupies: registers as they are given out, and its share of shared memory (CTXBack Table
+    I)."""
     vectors, scalars = allocated(kernel)
     return vectors * WAVE * WORD_BYTES + scalars * WORD_BYTES + shared_bytes(kernel)
 

@@ -3,13 +3,13 @@
 Masks are pairs of scalar registers; ``exec`` is one. Known at a place are
 
 1. the masks that are *within* the lanes of the start: have no other lane set, and
-2. pairs of masks that *cover* them: each lane of the start is in one of the two. A mask that covers them with itself, and
-   is within them, is all of them.
+2. pairs of masks that *cover* them: each lane of the start is in one of the two. A mask that covers them with itself,
+   and is within them, is all of them.
 
 Copies, the bitwise operations, comparisons and the saving forms (``s_and_saveexec_b64``) are followed, everything else
 that writes a register makes it unknown; where paths meet what both know is kept. So after ``s_and_saveexec_b64 s[0:1],
-vcc``, ``s[0:1]`` covers if ``exec`` did; after ``s_xor_b64 s[0:1], exec, s[0:1]``, it covers together with ``exec``; and a
-later ``s_or_b64 exec, exec, s[0:1]`` makes ``exec`` cover.
+vcc``, ``s[0:1]`` covers if ``exec`` did; after ``s_xor_b64 s[0:1], exec, s[0:1]``, it covers together with ``exec``;
+and a later ``s_or_b64 exec, exec, s[0:1]`` makes ``exec`` cover.
 
 A change of ``exec`` is *narrowing* if it only drops lanes, *widening* if it only adds some. If ``exec`` may ever have
 lanes from outside the start (whole-wave operations), nothing is said of any place.

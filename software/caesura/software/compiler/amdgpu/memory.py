@@ -1,16 +1,16 @@
 """Which memory operations can be done again, until when.
 
-* Arguments (``s_load`` through the pointer that the wave starts with, or a copy of it) are constant; so is the packet of
-  the dispatch.
+* Arguments (``s_load`` through the pointer that the wave starts with, or a copy of it) are constant; so is the packet
+  of the dispatch.
 * Global memory that the kernel never writes is constant while it runs: no store or atomic operation to global, flat or
   buffer addresses.
 * Otherwise a load of global or shared memory can be repeated until the next store or atomic operation to that space, or
-  to any, and until the next barrier or cache operation: between those, a program without data races finds what it found.
-  Assembly does not say what overlaps, so every store of a space counts. Loads of atomic or volatile variables (``glc``)
-  are never repeated. LLVM prints a load that is atomic within a work-group like any other: with `racing`, so, no load of
-  memory that is written is repeated.
-* Nothing at all is done again behind a barrier, nor behind begin or end of a part in which vector registers are found at
-  run time.
+  to any, and until the next barrier or cache operation: between those, a program without data races finds what it
+  found. Assembly does not say what overlaps, so every store of a space counts. Loads of atomic or volatile variables
+  (``glc``) are never repeated. LLVM prints a load that is atomic within a work-group like any other: with `racing`, so,
+  no load of memory that is written is repeated.
+* Nothing at all is done again behind a barrier, nor behind begin or end of a part in which vector registers are found
+  at run time.
 * Scratch is the thread's own: its loads are repeated until the next store to it. Buffer and flat addresses may mean any
   space.
 """

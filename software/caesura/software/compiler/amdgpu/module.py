@@ -11,7 +11,7 @@ from caesura.software.names import alternatives
 from .metadata import Metadata, metadata
 from .text import AssemblyError, Directive, Label, Statement, statements
 
-__all__ = ["Code", "Kernel", "Module", "parse", "read"]
+__all__ = ["WAVE", "Code", "Kernel", "Module", "parse", "read"]
 
 WAVE = 64
 """Lanes of a wave of gfx906."""
@@ -57,6 +57,7 @@ class Kernel:
 
     @property
     def name(self) -> str:
+        """The name by which it is launched."""
         return self.code.name
 
     def number(self, key: str) -> int:
@@ -79,8 +80,8 @@ class Kernel:
         try:
             return int(value, 0)
         except ValueError:
-            raise AssemblyError(self.file, self.code.line, f".amdhsa_{key} of kernel {self.name} is no number: {value}; "
-                                                           "compile to assembly with `-S`, not by hand") from None
+            raise AssemblyError(self.file, self.code.line, f".amdhsa_{key} of kernel {self.name} is no number: "
+                                                           f"{value}; give what `clang-19 -S` prints") from None
 
 
 @dataclass(frozen=True)
@@ -175,8 +176,8 @@ class _Reader:
         elif isinstance(line, Label):
             self._label(line)
         elif self._code is None:
-            raise AssemblyError(self._file, line.line, f"instruction outside of a function: {line.text}; give the whole "
-                                                       "file that clang prints")
+            raise AssemblyError(self._file, line.line, f"instruction outside of a function: {line.text}; give the "
+                                                       "whole file that clang prints")
         else:
             self._code.statements.append(line)
 

@@ -1,8 +1,8 @@
 """Which vector instructions of gfx906 can be reverted, as data, and by which instructions (CTXBack III-C).
 
-A row says: if the result is the register of source `Reversal.recovered`, and no other source is, that source is what the
-instructions of `inverse` make of the result and the other sources, in the lanes of the same mask. Where a row has no
-inverse of its own, the instruction adds something to the recovered source; then, since ``~(~(x + f) + f) = x``, a
+A row says: if the result is the register of source `Reversal.recovered`, and no other source is, that source is what
+the instructions of `inverse` make of the result and the other sources, in the lanes of the same mask. Where a row has
+no inverse of its own, the instruction adds something to the recovered source; then, since ``~(~(x + f) + f) = x``, a
 complement before and after the same instruction undoes it.
 
 Undoing writes no ``vcc`` and no ``scc``, nor does what is undone: forms with a carry are in no row, and no scalar

@@ -1,4 +1,5 @@
-"""OpenCL versions of the benchmarks of CTXBack (Ji and Wang 2020), Table I, and the gfx906 assembly LLVM 19 makes of them.
+"""OpenCL versions of the benchmarks of CTXBack (Ji and Wang 2020), Table I, and the gfx906 assembly LLVM 19 makes of
+them.
 
 They are for counting only: what context flashback saves on AMD's instruction set (`compiler.amdgpu`). Trip counts are
 uniform, loops are unrolled four to eight times, and sizes are multiples of that, so that no remainders are left. The
@@ -46,7 +47,7 @@ class OpenClKernel:
 
 KERNELS: tuple[OpenClKernel, ...] = (
     OpenClKernel("avgpool", "AP", "average pooling, four planes a turn", 7.0),
-    OpenClKernel("directconv", "DC", "direct convolution, four output channels a thread, four input channels a turn", 8.0),
+    OpenClKernel("directconv", "DC", "direct convolution, four output channels a thread, four input ones a turn", 8.0),
     OpenClKernel("dot", "DOT", "f32 dot product, four sums a thread, a tree in shared memory", 6.0, 1.0),
     OpenClKernel("gaussian", "GE", "the elimination step of Gaussian elimination, eight rows a turn", 8.0),
     OpenClKernel("hybridsort", "HS", "keys to 1024 buckets: binary search and counts in shared memory", 7.0, 12.0),

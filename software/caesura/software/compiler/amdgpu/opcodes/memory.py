@@ -1,8 +1,8 @@
 """Vector memory of gfx906: global, flat, scratch, buffers, and local data share (DS).
 
-A load of 16 bits into half a register keeps the other half. An atomic operation with ``glc`` (or ``_rtn``) has a result;
-of a buffer it takes the place of the data. Buffers are either the scratch of a thread or global memory: which one is not
-printed, so they count as both.
+A load of 16 bits into half a register keeps the other half. An atomic operation with ``glc`` (or ``_rtn``) has a
+result; of a buffer it takes the place of the data. Buffers are either the scratch of a thread or global memory: which
+one is not printed, so they count as both.
 
 Source: AMD, "Vega 7nm" Instruction Set Architecture (2020), chapters 8 to 11.
 """

@@ -26,9 +26,9 @@ __all__ = ["Kind", "Row", "rows"]
 class Kind(enum.Enum):
     """What an instruction has to do with anything but registers.
 
-    ``COMPUTE`` nothing; ``LANES`` it reads lanes that may be off; ``LOAD``, ``STORE`` and ``ATOMIC`` memory;
-    ``CACHE`` it makes stores of others visible, or does something to the wave that is not repeated; ``WAIT`` nothing
-    that a register shows; ``FIXED`` it cannot be repeated (clocks, the program counter, modes); ``LIMIT`` nothing is done
+    ``COMPUTE`` nothing; ``LANES`` it reads lanes that may be off; ``LOAD``, ``STORE`` and ``ATOMIC`` memory; ``CACHE``
+    it makes stores of others visible, or does something to the wave that is not repeated; ``WAIT`` nothing that a
+    register shows; ``FIXED`` it cannot be repeated (clocks, the program counter, modes); ``LIMIT`` nothing is done
     again behind it (the barrier; begin and end of a part in which vector registers are found at run time); ``BRANCH``;
     ``END`` of the wave.
     """
