@@ -131,7 +131,7 @@ def occupied_bytes(kernel: Kernel) -> int:
 
 
 def places(kernel: Kernel) -> list[Register]:
-    """Return the scalar registers that a wave has and can name, unused ones first."""
+    """Return the scalar registers that a wave has and can name, unused ones first; ``vcc`` and its like lie behind."""
     used = kernel.described("next_free_sgpr")
-    given = min(SCALARS, allocated(kernel)[1])
+    given = min(SCALARS, allocated(kernel)[1] - (kernel.number(".sgpr_count") - used))
     return [Register(RegisterClass.SCALAR, number) for number in (*range(used, given), *range(min(used, given)))]
