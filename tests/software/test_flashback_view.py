@@ -33,6 +33,17 @@ def test_each_instruction_is_told_as_text_and_as_data(objective):
         assert ("again" in row) == bool(fact["again"])
 
 
+def test_page_has_a_row_for_each_instruction(tmp_path):
+    page = tmp_path / "page.html"
+    done = explain("--flashback", "size", "--html", str(page))
+    assert done.exit_code == 0 and done.output.strip().endswith(f"instructions -> {page}")
+    text = page.read_text()
+    assert text.count('<div class="r" id="k0-') == int(done.output.split(",")[1].split()[0]) > 50
+    assert "src=" not in text and "http" not in text.replace("http-equiv", "")
+    both = explain("--flashback", "size", "--html", "-", "--json")
+    assert both.exit_code == 2 and "both write to standard output" in both.output
+
+
 def test_a_shorter_window_reaches_less_far():
     def reach(*options: str) -> int:
         (kernel,) = json.loads(explain("--flashback", "size", "--json", *options).output)["kernels"]

@@ -4,13 +4,15 @@ import hashlib
 
 import pytest
 
+from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.geometry import PRESETS
 from caesura.sim.bench import speed
 from caesura.sim.rtl import optimise, recipe, verilator
 from caesura.sim.rtl.compile import Model
 from caesura.sim.rtl.toolchain import BuildError
 from caesura.sim.rtl.transport import RtlTransport
-from caesura.sim.scenario import start_job
+from caesura.sim.scenario import Work, start_job
+from caesura.sim.testing.routines import routines_work
 from caesura.software.cli.build import LONG, offer
 from caesura.software.driver import Device
 from caesura.software.kernels import hostile, kernel
@@ -90,13 +92,15 @@ def digest_of_a_run(simulator):
     """Everything a run leaves behind: trace, memory, traffic, cycles of each step, of a preempted kernel."""
     transport = RtlTransport(TINY, 1 << 20, trace=True, simulator=simulator)
     device = Device(transport)
-    image, job = hostile(TINY)
-    launch, _ = start_job(device, device.load([image])[image.name], job)
-    device.advance(300)
-    saved = device.preempt(launch, "occupied")
-    device.resume(launch)
-    device.wait(launch)
-    facts = [str(saved), str(transport.traffic), str(transport.cycle)]
+    facts = []
+    for work in (Work(*hostile(TINY)), routines_work(1, 13)):
+        launch, _ = start_job(device, device.load([work.image])[work.image.name], work.job)
+        for mechanism in Mechanism:
+            device.run(launch, 130)
+            facts.append(str(device.preempt(launch, mechanism, scramble=True)))
+            device.resume(launch)
+        device.wait(launch)
+    facts += [str(transport.traffic), str(transport.cycle)]
     return hashlib.sha256(b"".join([transport.take_trace().tobytes(), transport.read_memory(0, 1 << 20),
                                     *map(str.encode, facts)])).hexdigest()
 

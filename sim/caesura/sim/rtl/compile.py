@@ -16,7 +16,7 @@ from pathlib import Path
 
 from caesura.cache import digest, locked, seal, whole, work_folder
 
-from .toolchain import TARGET, BuildError, compiler, identity, run_tool, verilator_root
+from .toolchain import RIGHT_SUMS, TARGET, BuildError, compiler, identity, run_tool, verilator_root
 
 __all__ = ["VERILATOR_FLAGS", "CompilerFlags", "Model", "compile_model", "jobs", "runtime_library", "verilate"]
 
@@ -50,7 +50,7 @@ class CompilerFlags:
         Of the last step.
     """
 
-    common: tuple[str, ...] = ("-std=c++17", "-fPIC", "-fvisibility=default", TARGET)
+    common: tuple[str, ...] = ("-std=c++17", "-fPIC", "-fvisibility=default", RIGHT_SUMS, TARGET)
     fast: tuple[str, ...] = ("-O1",)
     slow: tuple[str, ...] = ("-O0",)
     runtime: tuple[str, ...] = ("-O2",)

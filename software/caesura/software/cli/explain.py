@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import click
 from rich.console import Console
@@ -13,16 +13,18 @@ from rich.console import Console
 from caesura.hw.arch.geometry import Geometry
 from caesura.software.compiler import Compiled, CompileOptions, KernelImage, stored_module
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
-from caesura.software.compiler.explain import explain
+from caesura.software.compiler.explain import KernelFacts, explain
 from caesura.software.compiler.flashback.costs import Objective
-from caesura.software.compiler.flashback.kernel import flashback
+from caesura.software.compiler.flashback.kernel import KernelFlashback, flashback
 from caesura.software.compiler.flashback.machine_code import program
+from caesura.software.compiler.flashback.program import Program
 from caesura.software.compiler.flashback.search import WINDOW
 from caesura.software.compiler.source import source_text
 from caesura.software.names import alternatives
 from caesura.software.report.cuda import CudaSources
 from caesura.software.report.data import as_json as facts_as_json
-from caesura.software.report.flashback import flashback_json, print_flashback
+from caesura.software.report.flashback import flashback_json, print_flashbacks
+from caesura.software.report.flashback_page import render_flashback_page
 from caesura.software.report.page import render_page
 from caesura.software.report.terminal import print_kernel
 
@@ -90,22 +92,31 @@ def _write_page(path: Path, page: str) -> None:
         path.write_text(page, encoding="utf-8")
 
 
-def _tell_flashback(compiled: Compiled, g: Geometry, objective: Objective, window: int, as_json: JsonTarget
-                    ) -> NoReturn:
-    """Print the flashback view of the kernels, and end."""
+def _flashbacks(programs: Iterable[Program], objective: Objective, window: int) -> list[KernelFlashback]:
+    """Return the flashbacks of kernels."""
+    found = []
     with progress_lines() as progress:
-        kernels = []
-        for image in compiled.images.values():
-            progress(f"flashback points of {image.name}, {len(image.code):,} instructions")
-            kernels.append(flashback(program(image, g), objective, window))
-    refused = report_refusals(compiled.refusals)
-    as_json.write({"preset": g.name, "kernels": [flashback_json(found) for found in kernels],
-                   "refused": refusals_json(compiled.refusals)})
-    if not as_json.instead:
-        console = Console()
-        for found in kernels:
-            print_flashback(console, found)
-    sys.exit(refused)
+        for kernel in programs:
+            count = sum(code.words for code in kernel.blocks)
+            progress(f"flashback points of {kernel.name}, {count:,} instructions")
+            found.append(flashback(kernel, objective, window))
+    return found
+
+
+def _show(html: Path | None, as_json: JsonTarget, kernels: Sequence[KernelFacts] | Sequence[KernelFlashback],
+          data: Callable[[], dict], page: Callable[[], str], text: Callable[[], None]) -> None:
+    """Hand what was found on to all who want it."""
+    if html and kernels:
+        _write_page(html, page())
+    if as_json.asked:
+        as_json.write(data())
+    if as_json.instead or html == Path("-"):
+        return
+    if html and kernels:
+        count = sum(len(facts.instructions) for facts in kernels)
+        click.echo(f"{len(kernels)} kernel{'s' * (len(kernels) > 1)}, {count:,} instructions -> {html}")
+    else:
+        text()
 
 
 @click.command("explain", cls=Command, epilog=examples(
@@ -134,14 +145,19 @@ def explain_command(file, names, html, block, interval, geometry, objective, win
         raise click.UsageError("--html - and --json both write to standard output")
     if window is not None and objective is None:
         raise click.UsageError("--window is for --flashback")
-    if html and objective:
-        raise click.UsageError("--flashback is text or --json, not yet a page: leave out --html")
     g, names = geometry, tuple(dict.fromkeys(names))
     compiled, source = _images(file, names, g.regs_per_thread, interval, check)
     for image in compiled.images.values():
         _check_block(image, block, g)
     if objective is not None:
-        _tell_flashback(compiled, g, Objective(objective), WINDOW if window is None else window, as_json)
+        kernels = _flashbacks((program(image, g) for image in compiled.images.values()), Objective(objective),
+                              WINDOW if window is None else window)
+        refused = report_refusals(compiled.refusals)
+        _show(html, as_json, kernels, lambda: {
+            "preset": g.name, "kernels": [flashback_json(found) for found in kernels],
+            "refused": refusals_json(compiled.refusals)},
+            lambda: render_flashback_page(kernels, file.name), lambda: print_flashbacks(kernels))
+        sys.exit(refused)
     kernels = []
     with progress_lines() as progress:
         for image in compiled.images.values():
@@ -150,18 +166,14 @@ def explain_command(file, names, html, block, interval, geometry, objective, win
             kernels.append(explain(image, g, block))
     refused = report_refusals(compiled.refusals)
     cuda = CudaSources(file.parent)
-    if html and kernels:
-        _write_page(html, render_page(kernels, file.name, source, cuda))
-    if as_json.asked:
-        as_json.write({"preset": g.name, "kernels": [facts_as_json(facts) for facts in kernels],
-                       "refused": refusals_json(compiled.refusals)})
-    if as_json.instead or html == Path("-"):
-        pass
-    elif html and kernels:
-        count = sum(len(facts.instructions) for facts in kernels)
-        click.echo(f"{len(kernels)} kernel{'s' * (len(kernels) > 1)}, {count:,} instructions -> {html}")
-    else:
-        console = Console()
-        for facts in kernels:
-            print_kernel(console, facts, cuda)
+    _show(html, as_json, kernels, lambda: {
+        "preset": g.name, "kernels": [facts_as_json(facts) for facts in kernels],
+        "refused": refusals_json(compiled.refusals)},
+        lambda: render_page(kernels, file.name, source, cuda), lambda: _print(kernels, cuda))
     sys.exit(refused)
+
+
+def _print(kernels: Sequence[KernelFacts], cuda: CudaSources) -> None:
+    console = Console()
+    for facts in kernels:
+        print_kernel(console, facts, cuda)

@@ -18,7 +18,7 @@ from .cuda import CudaSources
 from .gutter import gutters, width
 from .profile import profile
 
-__all__ = ["render_page"]
+__all__ = ["CHUNK", "coloured", "page_environment", "render_page"]
 
 CHUNK = 128
 """Instructions the browser lays out, or leaves alone as long as they are out of sight, together."""
@@ -40,15 +40,20 @@ def render_page(kernels: Sequence[KernelFacts], title: str, source: Sequence[str
     cuda : CudaSources, optional
         Text of what the PTX was compiled from.
     """
-    environment = jinja2.Environment(loader=jinja2.PackageLoader("caesura.software.report"), autoescape=True,
-                                     trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    environment.filters["registers"] = show_registers
-    environment.filters["thousands"] = lambda number: f"{number:,}"
-    return environment.get_template("page.html").render(
+    return page_environment().get_template("page.html").render(
         title=title, say=sentences,
         kernels=[{"facts": facts, "id": f"k{k}", "profile": Markup(profile(facts)),
                   "chunks": _chunks(facts, source, cuda), "nested": width(facts),
                   "data": Markup(_data(facts, cuda))} for k, facts in enumerate(kernels)])
+
+
+def page_environment() -> jinja2.Environment:
+    """Return what pages are made with."""
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("caesura.software.report"), autoescape=True,
+                                     trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment.filters["registers"] = show_registers
+    environment.filters["thousands"] = lambda number: f"{number:,}"
+    return environment
 
 
 def _chunks(facts: KernelFacts, source: Sequence[str], cuda: CudaSources | None) -> Iterable[list[dict]]:
@@ -62,7 +67,7 @@ def _chunks(facts: KernelFacts, source: Sequence[str], cuda: CudaSources | None)
         moved = row.origin if row.origin != origin else None
         origin = row.origin
         rows.append({
-            "row": row, "code": _coloured(row.text), "brackets": brackets[row.pc], "loop": headers.get(row.pc),
+            "row": row, "code": coloured(row.text), "brackets": brackets[row.pc], "loop": headers.get(row.pc),
             "point": None if row.point is None else facts.points[row.point], "cut": cuts.get(row.pc),
             "bar": _bar(facts, row), "line": row.line if new else 0,
             "ptx": " ".join(source[row.line - 1].split()) if new and row.line <= len(source) else "",
@@ -80,7 +85,7 @@ def _bar(facts: KernelFacts, row: InstructionFacts) -> str:
     return ";".join(f"--{name}:{100 * size / facts.occupied_bytes:.3g}%" for name, size in parts.items())
 
 
-def _coloured(text: str) -> Markup:
+def coloured(text: str) -> Markup:
     """Return an instruction with its mnemonic, registers, numbers and labels marked up."""
     text = html.escape(text, quote=False)
     guard, _, rest = text.partition(" ") if text.startswith("@") else ("", "", text)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from caesura.cache import cache_directory, digest, locked, seal, whole, work_folder
 from caesura.hw.arch.errors import ToolError
-from caesura.sim.rtl.toolchain import identity
+from caesura.sim.rtl.toolchain import RIGHT_SUMS, identity
 
 from .layout import header
 
@@ -25,7 +25,7 @@ __all__ = ["Build", "build", "compiler", "library_path"]
 
 HERE = Path(__file__).resolve().parent
 SOURCES = ("engine.cpp", "directed.cpp")
-FLAGS = ("-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-ffp-contract=off", "-frounding-math",
+FLAGS = ("-std=c++17", "-O3", RIGHT_SUMS, "-march=native", "-fPIC", "-shared", "-ffp-contract=off", "-frounding-math",
          "-fno-trapping-math", "-fno-math-errno", "-Wno-parentheses")
 """Flags of the exact arithmetic: nothing is contracted or moved across a change of the rounding direction. Exceptions
 of the host's arithmetic and `errno` are not looked at."""
