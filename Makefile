@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 
-.PHONY: setup demo test test-full record lint verilog release time-demo clean
+.PHONY: setup demo test test-full record lint verilog opencl release time-demo clean
 
 # What running needs; developers need more, and only `make test` installs it.
 setup: $(RUN)
@@ -47,6 +47,11 @@ record: $(DEV)
 # SystemVerilog of the presets as part of the package, so that nobody who installs it waits for Amaranth (docs/cache.md).
 verilog: setup
 	@$(BIN)/python -m caesura.sim.rtl.prebuilt
+
+# gfx906 assembly of the OpenCL kernels, and of those that the reader of AMD's assembly is tried on; needs clang-19.
+opencl:
+	@sh tools/compile_opencl.sh software/caesura/software/kernels/opencl
+	@sh tools/compile_opencl.sh tests/software/compiler/amdgpu/corpus CL2.0
 
 # Wheel and sdist, with the ready-made SystemVerilog.
 release: verilog
