@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from caesura.software.cli import main
+from caesura.software.kernels.opencl import KERNELS as OPENCL
 
 WINDOW_SUM = str(Path(__file__).parents[2] / "examples/window_sum.ptx")
 
@@ -21,7 +22,7 @@ def test_each_instruction_is_told_as_text_and_as_data(objective):
     assert done.exit_code == 0, done.output
     (kernel,) = json.loads(done.output)["kernels"]
     facts, means = kernel["instructions"], kernel["mean_bytes"]
-    assert (kernel["name"], kernel["objective"], kernel["window"]) == ("window_sum", objective, 64)
+    assert (kernel["name"], kernel["objective"], kernel["window"]) == ("window_sum", objective, 256)
     assert [fact["pc"] for fact in facts] == list(range(len(facts))) and len(facts) > 50
     assert means["live"] >= means["strict"] >= means["relaxed"] >= means["reverting"]
     assert all(fact["bytes"] <= fact["live_bytes"] for fact in facts)
@@ -42,6 +43,35 @@ def test_page_has_a_row_for_each_instruction(tmp_path):
     assert "src=" not in text and "http" not in text.replace("http-equiv", "")
     both = explain("--flashback", "size", "--html", "-", "--json")
     assert both.exit_code == 2 and "both write to standard output" in both.output
+
+
+def test_amdgpu_assembly_is_told_too(tmp_path):
+    path = next(kernel.assembly for kernel in OPENCL if kernel.name == "relu")
+    done = CliRunner().invoke(main, ["explain", str(path), "--flashback", "latency", "--json"])
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.output)
+    (kernel,) = result["kernels"]
+    assert (result["preset"], kernel["name"], kernel["occupied_bytes"]) == ("gfx906", "relu", 3200)
+    saved = {register for fact in kernel["instructions"] for register in fact["saved"]}
+    assert {register[0] for register in saved} >= {"v", "s"} and max(fact["depth"] for fact in kernel["instructions"])
+    page = tmp_path / "page.html"
+    assert CliRunner().invoke(main, ["explain", str(path), "--flashback", "size", "--html", str(page)]).exit_code == 0
+    assert "<b>global_store_dword</b>" in page.read_text()
+
+
+def test_mistakes_with_amdgpu_assembly_are_told_in_one_line(tmp_path):
+    path = next(kernel.assembly for kernel in OPENCL if kernel.name == "relu")
+    for options, message in (((), "is AMDGPU assembly: say --flashback"),
+                             (("--flashback", "size", "--interval", "20"), "is AMDGPU assembly: say --flashback"),
+                             (("--flashback", "size", "--kernel", "rleu"), "did you mean 'relu'")):
+        done = CliRunner().invoke(main, ["explain", str(path), *options])
+        assert done.exit_code != 0 and "Traceback" not in done.output, done.output
+        assert message in done.output or message in str(done.exception)
+    wrong = tmp_path / "wrong.s"
+    wrong.write_text(path.read_text().replace("s_endpgm", "s_dance 7", 1))
+    line = next(number for number, text in enumerate(wrong.read_text().split("\n"), 1) if "s_dance" in text)
+    done = CliRunner().invoke(main, ["explain", str(wrong), "--flashback", "size", "--json"])
+    assert done.exit_code == 2 and f"wrong.s:{line}:" in done.output
 
 
 def test_a_shorter_window_reaches_less_far():

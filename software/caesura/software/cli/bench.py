@@ -84,12 +84,14 @@ def _bench(name: str, as_json: JsonTarget, *arguments, **options):
     sys.exit(0 if result.get("met", True) else EXIT_WRONG)
 
 
-def _check(report, picture: Path | None, markdown: Path | None):
-    """Refuse, before anything is measured, files that could not be written at the end."""
+def _check(report, picture: Path | None, markdown: Path | None, marks: tuple[str, str] | None = None):
+    """Refuse, before anything is measured, files that could not be written at the end; `marks` are those of the report
+    unless given."""
     if picture is not None:
         importlib.import_module("caesura.sim.report.pictures").check_picture(picture)
     if markdown is not None:
-        importlib.import_module("caesura.sim.report.markdown").split_markdown(markdown, report.BEGIN, report.END)
+        importlib.import_module("caesura.sim.report.markdown").split_markdown(
+            markdown, *(marks or (report.BEGIN, report.END)))
 
 
 def _finish(report, result: dict, markdown: Path | None, picture: Path | None, as_json: JsonTarget):
@@ -370,18 +372,22 @@ def bench_code(kernels, ptxas, markdown, as_json):
     _finish(module, result, markdown, None, as_json)
 
 
-@bench_group.command("ctxback", epilog=examples("caesura bench ctxback --kernel hotspot --markdown docs/ctxback.md"))
+@bench_group.command("ctxback", epilog=examples("caesura bench ctxback --kernel hotspot --json -",
+                                               "caesura bench ctxback --isa gfx906 --picture ctxback.svg"))
 @kernels_option
+@click.option("--isa", type=Choice(["caesura", "gfx906"]), default="caesura", show_default=True,
+              help="Instruction set: ours, or AMD's with the OpenCL kernels after CTXBack Table I.")
 @geometry_option()
+@picture_option
 @markdown_option
 @json_option
-def bench_ctxback(kernels, geometry, markdown, as_json):
-    """Static context size with context flashback, of every shipped kernel, under both objectives."""
+def bench_ctxback(kernels, isa, geometry, picture, markdown, as_json):
+    """Static context size with context flashback, of every kernel of an instruction set, under both objectives."""
     module = importlib.import_module("caesura.sim.bench.ctxback")
-    _check(module, None, markdown)
+    _check(module, picture, markdown, module.marks(isa))
     with progress_lines() as progress:
-        result = module.run(geometry, kernels, progress)
-    _finish(module, result, markdown, None, as_json)
+        result = module.run(geometry, kernels, progress, isa)
+    _finish(module, result, markdown, picture, as_json)
 
 
 @bench_group.command("gpu", epilog=examples("caesura bench gpu --kernel vecadd"))

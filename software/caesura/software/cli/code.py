@@ -22,6 +22,7 @@ from caesura.software.compiler import (
     save_elf,
     stored_module,
 )
+from caesura.software.compiler.amdgpu import AssemblyError
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
 from caesura.software.compiler.image.origin_table import origin_rows
@@ -76,16 +77,16 @@ class _Passes(click.ParamType):
         return [CompletionItem(before + comma + name) for name in known if name.startswith(begun)]
 
 
-def report_refusals(refusals: Mapping[str, CompileError]) -> int:
+def report_refusals(refusals: Mapping[str, CompileError | AssemblyError]) -> int:
     """Print one message for each kernel that cannot be compiled; return the exit code."""
     for error in refusals.values():
         click.echo(f"caesura: {error}", err=True)
     return EXIT_INPUT if refusals else 0
 
 
-def refusals_json(refusals: Mapping[str, CompileError]) -> list[dict]:
+def refusals_json(refusals: Mapping[str, CompileError | AssemblyError]) -> list[dict]:
     """Return refusals as plain data."""
-    return [{"name": name, "line": error.line, "column": error.column, "message": str(error)}
+    return [{"name": name, "line": error.line, "column": getattr(error, "column", 0), "message": str(error)}
             for name, error in refusals.items()]
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from rich.console import Console
 
 from caesura.hw.arch.geometry import Geometry
-from caesura.software.compiler import Compiled, CompileOptions, KernelImage, stored_module
+from caesura.software.compiler import Compiled, CompileError, CompileOptions, KernelImage, amdgpu, stored_module
+from caesura.software.compiler.amdgpu import AssemblyError, is_assembly
 from caesura.software.compiler.codegen.elf import is_elf, read_elf
 from caesura.software.compiler.explain import KernelFacts, explain
 from caesura.software.compiler.flashback.costs import Objective
@@ -92,15 +94,33 @@ def _write_page(path: Path, page: str) -> None:
         path.write_text(page, encoding="utf-8")
 
 
-def _flashbacks(programs: Iterable[Program], objective: Objective, window: int) -> list[KernelFlashback]:
-    """Return the flashbacks of kernels."""
+def _amdgpu_programs(path: Path, names: tuple[str, ...]) -> tuple[list[Program], dict[str, AssemblyError]]:
+    """Return the kernels asked for of a file of AMDGPU assembly, and why others are refused."""
+    module, programs, refusals = amdgpu.read(path), [], {}
+    for name in names or module.kernels:
+        kernel = module.kernel(name)
+        try:
+            programs.append(amdgpu.program(kernel))
+        except AssemblyError as error:
+            refusals[name] = error
+    return programs, refusals
+
+
+def _tell_flashback(programs: Iterable[Program], refusals: Mapping[str, CompileError | AssemblyError], title: str,
+                    objective: Objective, window: int | None, html: Path | None, as_json: JsonTarget, machine: str
+                    ) -> NoReturn:
+    """Show the flashbacks of kernels, and end."""
     found = []
     with progress_lines() as progress:
         for kernel in programs:
             count = sum(code.words for code in kernel.blocks)
             progress(f"flashback points of {kernel.name}, {count:,} instructions")
-            found.append(flashback(kernel, objective, window))
-    return found
+            found.append(flashback(kernel, objective, WINDOW if window is None else window))
+    refused = report_refusals(refusals)
+    _show(html, as_json, found, lambda: {"preset": machine, "kernels": [flashback_json(kernel) for kernel in found],
+                                         "refused": refusals_json(refusals)},
+          lambda: render_flashback_page(found, title), lambda: print_flashbacks(found))
+    sys.exit(refused)
 
 
 def _show(html: Path | None, as_json: JsonTarget, kernels: Sequence[KernelFacts] | Sequence[KernelFlashback],
@@ -121,6 +141,7 @@ def _show(html: Path | None, as_json: JsonTarget, kernels: Sequence[KernelFacts]
 
 @click.command("explain", cls=Command, epilog=examples(
     "caesura explain my.ptx", "caesura explain my.ptx --flashback latency",
+    "caesura explain my.s --flashback size --html my.html",
     "caesura explain my.ptx --html my.html --block 16,16 --preset gtx980"))
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @kernel_option
@@ -139,25 +160,26 @@ def _show(html: Path | None, as_json: JsonTarget, kernels: Sequence[KernelFacts]
 def explain_command(file, names, html, block, interval, geometry, objective, window, check, as_json: JsonTarget):
     """Say what each instruction of FILE (PTX, or a kernel image) costs to interrupt, and why points are where they are.
 
-    For each instruction: live registers, context of a warp, and where a warp that is to be preempted stops.
+    For each instruction: live registers, context of a warp, and where a warp that is to be preempted stops. With
+    --flashback FILE may also be AMDGPU assembly (gfx906) as LLVM prints it.
     """
     if html == Path("-") and as_json.instead:
         raise click.UsageError("--html - and --json both write to standard output")
     if window is not None and objective is None:
         raise click.UsageError("--window is for --flashback")
     g, names = geometry, tuple(dict.fromkeys(names))
+    if is_assembly(file.read_bytes()):
+        if objective is None or block or interval is not None:
+            raise click.UsageError(f"{file} is AMDGPU assembly: say --flashback size or latency, and not --block or "
+                                   "--interval")
+        programs, refusals = _amdgpu_programs(file, names)
+        _tell_flashback(programs, refusals, file.name, Objective(objective), window, html, as_json, "gfx906")
     compiled, source = _images(file, names, g.regs_per_thread, interval, check)
     for image in compiled.images.values():
         _check_block(image, block, g)
     if objective is not None:
-        kernels = _flashbacks((program(image, g) for image in compiled.images.values()), Objective(objective),
-                              WINDOW if window is None else window)
-        refused = report_refusals(compiled.refusals)
-        _show(html, as_json, kernels, lambda: {
-            "preset": g.name, "kernels": [flashback_json(found) for found in kernels],
-            "refused": refusals_json(compiled.refusals)},
-            lambda: render_flashback_page(kernels, file.name), lambda: print_flashbacks(kernels))
-        sys.exit(refused)
+        programs = [program(image, g) for image in compiled.images.values()]
+        _tell_flashback(programs, compiled.refusals, file.name, Objective(objective), window, html, as_json, g.name)
     kernels = []
     with progress_lines() as progress:
         for image in compiled.images.values():

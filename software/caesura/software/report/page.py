@@ -23,7 +23,7 @@ __all__ = ["CHUNK", "coloured", "page_environment", "render_page"]
 CHUNK = 128
 """Instructions the browser lays out, or leaves alone as long as they are out of sight, together."""
 _TOKENS = re.compile(  # label, register or predicate, number: the elements that mark them
-    r"(?P<u>\bL\d+\b)|(?P<i>\b[RUP](?:\d+|T)\b)|(?P<em>(?<![\w.])-?(?:0x[0-9a-f]+|\d+)\b)")
+    r"(?P<u>\bL\d+\b)|(?P<i>\b[RUP](?:\d+|T)\b|\b[vs](?:\d+\b|\[\d+:\d+\]))|(?P<em>(?<![\w.])-?(?:0x[0-9a-f]+|\d+)\b)")
 
 
 def render_page(kernels: Sequence[KernelFacts], title: str, source: Sequence[str] = (),

@@ -6,7 +6,7 @@ the basic blocks that the analysis takes (`front_end`).
 """
 
 from .front_end import program
-from .module import Kernel, Module, parse, read
+from .module import Kernel, Module, is_assembly, parse, read
 from .text import AssemblyError
 
-__all__ = ["AssemblyError", "Kernel", "Module", "parse", "program", "read"]
+__all__ = ["AssemblyError", "Kernel", "Module", "is_assembly", "parse", "program", "read"]

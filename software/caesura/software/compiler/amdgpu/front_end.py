@@ -87,12 +87,10 @@ def analysed(kernel: Kernel, racing: bool = False) -> Analysed:
 
 def program(kernel: Kernel, racing: bool = False) -> Program:
     """Return a kernel for context flashback; parameters and errors are those of `analysed`.
-
-    Its share of shared memory is part of `Program.occupied_bytes`; it is saved whatever is done with registers.
     """
     facts = analysed(kernel, racing)
     return Program(kernel.name, kernel.file, tuple(facts.code), occupied_bytes(kernel), COSTS, tuple(places(kernel)),
-                   lambda pc: kernel.code.statements[pc].text, name)
+                   lambda pc: kernel.code.statements[pc].text, name, shared_bytes(kernel))
 
 
 def _instruction(one: Access, kept: frozenset[Register], effect: Effect, region: str) -> Instruction:

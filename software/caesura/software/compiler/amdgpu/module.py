@@ -11,7 +11,7 @@ from caesura.software.names import alternatives
 from .metadata import Metadata, metadata
 from .text import AssemblyError, Directive, Label, Statement, statements
 
-__all__ = ["WAVE", "Code", "Kernel", "Module", "parse", "read"]
+__all__ = ["WAVE", "Code", "Kernel", "Module", "is_assembly", "parse", "read"]
 
 WAVE = 64
 """Lanes of a wave of gfx906."""
@@ -116,6 +116,11 @@ class Module:
         if name not in self.kernels:
             raise InputError(f"{self.file} has no kernel {name!r}; {alternatives(name, self.kernels)}")
         return self.kernels[name]
+
+
+def is_assembly(raw: bytes) -> bool:
+    """Return whether a file is AMDGPU assembly as compilers print it."""
+    return b".amdgcn_target" in raw or b".amdhsa_kernel" in raw
 
 
 def read(path: Path | str) -> Module:

@@ -25,6 +25,7 @@ class AssemblyError(InputError):
 
     def __init__(self, file: str, line: int, what: str):
         super().__init__(f"{file}:{line}: {what}")
+        self.line = line
 
 
 @dataclass(frozen=True)

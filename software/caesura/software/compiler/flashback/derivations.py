@@ -22,9 +22,10 @@ revert, on fixed ones; so there is no circle of demands.
 from __future__ import annotations
 
 import enum
+import heapq
 from typing import NamedTuple
 
-from .blocks import Block, Value
+from .blocks import ENTRY, Block, Value
 
 __all__ = ["How", "Mode", "Walk"]
 
@@ -91,10 +92,28 @@ class Walk:
         self._pending: list[int] = []
         self._tried: set[int] = set()
         self._first = at
+        self._coming: list[int] = []
+        for value in self.how:
+            self._expect(value)
+
+    def _expect(self, value: Value) -> None:
+        """Note that a value is wanted: what makes it may take part, once the walk gets there."""
+        block, index = self._block, self._block.defined[value]
+        if ENTRY < index < self._first and (
+                self._at <= block.hazard[index]
+                or self._mode.at_preemption and block.instructions[index].recovers is not None):
+            heapq.heappush(self._coming, -index)
+
+    def next(self, floor: int) -> int | None:
+        """Return the instruction that can take part next, from `floor` on; None if there is none."""
+        coming = self._coming
+        while coming and -coming[0] >= self._first:
+            heapq.heappop(coming)
+        return -coming[0] if coming and -coming[0] >= floor else None
 
     def step(self, index: int) -> bool:
-        """Let instruction `index`, the one before those so far, take part; return whether anything is saved otherwise
-        than before."""
+        """Let instruction `index`, one before those so far, take part, those between do not; return whether anything is
+        saved otherwise than before."""
         block, self._first = self._block, index
         size, count = self.size, len(self.needed)
         if self._mode.at_preemption and block.instructions[index].recovers is not None:
@@ -134,7 +153,10 @@ class Walk:
             tried.add(action)
             for value in self._sources(action):
                 if value not in how:
-                    self.missing.setdefault(value, []).append(action)
+                    if value not in self.missing:
+                        self.missing[value] = []
+                        self._expect(value)
+                    self.missing[value].append(action)
                     self._pending += self._ways(value)
                     break
             else:
@@ -169,6 +191,7 @@ class Walk:
     def _obtained(self, value: Value, how: How, action: int = 0) -> None:
         """Note that a value is obtainable now, and look again at what waited for it."""
         self.how[value] = how
+        self._expect(value)
         if how is How.REVERT:
             self._fix((value, *self._sources(action)))
         waiting = self.missing.pop(value, ())

@@ -21,7 +21,8 @@ LOOP_TURNS = 10
 
 @dataclass(frozen=True)
 class FlashbackFacts:
-    """What is done if a warp is stopped before an instruction. Bytes and cycles are those of one warp.
+    """What is done if a warp is stopped before an instruction. Bytes and cycles are those of one warp, the share of
+    shared memory that it saves in any case (`Program.shared_bytes`) included.
 
     Attributes
     ----------
@@ -136,6 +137,7 @@ def _facts(program: Program, code: CodeBlock, search: Search, plans: list[Plan],
            objective: Objective) -> Iterator[FlashbackFacts]:
     block, start, named = code.block, code.start, program.register_name
     least = min(map(search.live_size, range(len(block.instructions) + 1)))
+    shared, moved = program.shared_bytes, program.shared_bytes / program.costs.bytes_per_cycle
     for at, plan in enumerate(plans[:code.words]):
         routines = search.routines(plan)
         again = tuple(start + step.number for step in routines.resume if step.action is Action.EXECUTE)
@@ -150,6 +152,7 @@ def _facts(program: Program, code: CodeBlock, search: Search, plans: list[Plan],
             start + at, min((*again, *resumed, start + at)),
             tuple(named(step.register) for step in routines.preemption if step.register is not None), reverted, resumed,
             again, tuple((named(block.register_of[value]), named(place)) for value, place in plan.backups),
-            search.live_size(at), search.strict_size(at), relatives[0], relatives[1], plan.size, plan.latency,
-            search.costs.resume_cycles(loaded, cycles), later.stop, later.size, later.latency, combined.size,
-            combined.latency, least, code.depth)
+            shared + search.live_size(at), shared + search.strict_size(at), shared + relatives[0],
+            shared + relatives[1], shared + plan.size,
+            moved + plan.latency, moved + search.costs.resume_cycles(loaded, cycles), later.stop, shared + later.size,
+            moved + later.latency, shared + combined.size, moved + combined.latency, shared + least, code.depth)

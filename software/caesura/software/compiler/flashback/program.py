@@ -56,6 +56,9 @@ class Program:
         Address to the text of an instruction.
     register_name : callable
         How a register is written.
+    shared_bytes : int
+        A warp's share of shared memory, if that counts: part of `occupied_bytes`, and saved whatever is done with
+        registers.
 
     Raises
     ------
@@ -71,6 +74,7 @@ class Program:
     places: tuple[Register, ...]
     text: Callable[[int], str]
     register_name: Callable[[Register], str] = str
+    shared_bytes: int = 0
 
     def __post_init__(self):
         starts = {block.start for block in self.blocks}

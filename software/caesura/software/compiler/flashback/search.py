@@ -20,7 +20,7 @@ from .routines import NoOrder, Routines, schedule
 
 __all__ = ["WINDOW", "Technique", "Plan", "Search", "rank"]
 
-WINDOW = 64
+WINDOW = 256
 """Instructions that a flashback point is at most before the interrupted one, unless said otherwise."""
 
 
@@ -131,14 +131,15 @@ class Search:
 
     def _walk(self, plan: Plan) -> Walk:
         walk = Walk(self.block, plan.at, plan.mode, self._sizes, tuple(value for value, _ in plan.backups))
-        for index in range(plan.at - 1, plan.first - 1, -1):
+        while (index := walk.next(plan.first)) is not None:
             walk.step(index)
         return walk
 
     def _best(self, at: int, objective: Objective, mode: Mode, backups: Backups) -> Plan:
         walk = Walk(self.block, at, mode, self._sizes, tuple(value for value, _ in backups))
         best = Plan(at, at, mode, backups, walk.size, self._latency(walk))
-        for index in self.candidates(at):
+        floor = max(self.block.floor[at], at - self.window)
+        while (index := walk.next(floor)) is not None:
             if walk.step(index):
                 found = Plan(at, index, mode, backups, walk.size, self._latency(walk))
                 if rank(found, objective) < rank(best, objective):
