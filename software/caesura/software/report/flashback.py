@@ -26,6 +26,7 @@ def flashback_json(found: KernelFlashback) -> dict:
             "occupied_bytes": found.program.occupied_bytes,
             "mean_bytes": {name: found.mean(key) for name, key in MEANS.items()},
             "mean_bytes_in_loops": {name: found.mean(key, weighted=True) for name, key in MEANS.items()},
+            "routines": {"bodies": len(found.sharing.bodies), "steps": found.sharing.steps},
             "copies": [{"pc": pc, "from": source, "to": place} for pc, source, place in found.copies],
             "instructions": [dataclasses.asdict(fact) for fact in found.instructions]}
 
@@ -43,6 +44,8 @@ def _print(console: Console, found: KernelFlashback) -> None:
     for line in (f"kernel {program.name}  {program.source}",
                  f"  context flashback by {found.objective.value}, at most {found.window} instructions back",
                  f"  bytes a warp    occupied {program.occupied_bytes:,}; mean of all instructions: {means}",
+                 f"  routines        {len(found.sharing.bodies)} of {found.sharing.steps:,} steps for "
+                 f"{len(found.instructions):,} instructions",
                  *(f"  backup          before {pc}: {place} = {source}" for pc, source, place in found.copies), "",
                  f"{'at':>5}  {'':{_TEXT}} {'live':>6} {'saved':>6} {'cycles':>6}  back"):
         console.print(Text(line), highlight=False, soft_wrap=True)

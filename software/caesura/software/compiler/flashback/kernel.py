@@ -12,6 +12,7 @@ from .defer import Deferrals
 from .program import CodeBlock, Program
 from .routines import Action
 from .search import WINDOW, Plan, Search, Technique, rank
+from .sharing import Sharing, share, steps_of
 
 __all__ = ["LOOP_TURNS", "FlashbackFacts", "KernelFlashback", "flashback"]
 
@@ -95,6 +96,8 @@ class KernelFlashback:
     instructions : tuple of FlashbackFacts
     copies : tuple of (int, str, str)
         Backups that the program makes: before which address, from which uniform register, to which.
+    sharing : Sharing
+        The preemption routines, shared; an entry an instruction.
     """
 
     program: Program
@@ -102,6 +105,7 @@ class KernelFlashback:
     window: int
     instructions: tuple[FlashbackFacts, ...]
     copies: tuple[tuple[int, str, str], ...]
+    sharing: Sharing
 
     def mean(self, name: str, weighted: bool = False) -> float:
         """Return the mean of an attribute of `FlashbackFacts` over all instructions, each counted once or, `weighted`,
@@ -121,7 +125,7 @@ def flashback(program: Program, objective: Objective = Objective.LATENCY, window
     window : int
         Instructions that a flashback point is at most before the interrupted one.
     """
-    facts, copies, named = [], [], program.register_name
+    facts, copies, steps, named = [], [], [], program.register_name
     deferrals = Deferrals(program, objective, window)
     for code in program.blocks:
         search = Search(code.block, program.costs, window)
@@ -130,7 +134,8 @@ def flashback(program: Program, objective: Objective = Objective.LATENCY, window
         copies += [(code.start + copy.before, named(code.block.register_of[copy.value]), named(copy.place))
                    for copy in made]
         facts += _facts(program, code, search, plans, deferrals, objective)
-    return KernelFlashback(program, objective, window, tuple(facts), tuple(copies))
+        steps += [steps_of(program, code.start, search.routines(plan)) for plan in plans[:code.words]]
+    return KernelFlashback(program, objective, window, tuple(facts), tuple(copies), share(steps))
 
 
 def _facts(program: Program, code: CodeBlock, search: Search, plans: list[Plan], deferrals: Deferrals,
