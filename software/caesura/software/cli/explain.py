@@ -60,10 +60,9 @@ _LONG = 3000
 """Instructions of a kernel that takes a while."""
 
 
-def _images(path: Path, names: tuple[str, ...], registers: int, interval: int | None, check: bool
+def _images(path: Path, raw: bytes, names: tuple[str, ...], registers: int, interval: int | None, check: bool
             ) -> tuple[Compiled, list[str]]:
     """Return the kernels asked for of a PTX file or of a kernel image, and the lines of the PTX."""
-    raw = path.read_bytes()
     if is_elf(raw):
         if interval is not None:
             raise click.UsageError(f"--interval is for PTX; the points of {path}, a kernel image, are where they are")
@@ -94,9 +93,9 @@ def _write_page(path: Path, page: str) -> None:
         path.write_text(page, encoding="utf-8")
 
 
-def _amdgpu_programs(path: Path, names: tuple[str, ...]) -> tuple[list[Program], dict[str, AssemblyError]]:
+def _amdgpu_programs(path: Path, raw: bytes, names: tuple[str, ...]) -> tuple[list[Program], dict[str, AssemblyError]]:
     """Return the kernels asked for of a file of AMDGPU assembly, and why others are refused."""
-    module, programs, refusals = amdgpu.read(path), [], {}
+    module, programs, refusals = amdgpu.parse(source_text(raw, str(path)), str(path)), [], {}
     for name in names or module.kernels:
         kernel = module.kernel(name)
         try:
@@ -168,13 +167,14 @@ def explain_command(file, names, html, block, interval, geometry, objective, win
     if window is not None and objective is None:
         raise click.UsageError("--window is for --flashback")
     g, names = geometry, tuple(dict.fromkeys(names))
-    if is_assembly(file.read_bytes()):
+    raw = file.read_bytes()  # once: it may be a pipe
+    if is_assembly(raw):
         if objective is None or block or interval is not None:
             raise click.UsageError(f"{file} is AMDGPU assembly: say --flashback size or latency, and not --block or "
                                    "--interval")
-        programs, refusals = _amdgpu_programs(file, names)
+        programs, refusals = _amdgpu_programs(file, raw, names)
         _tell_flashback(programs, refusals, file.name, Objective(objective), window, html, as_json, "gfx906")
-    compiled, source = _images(file, names, g.regs_per_thread, interval, check)
+    compiled, source = _images(file, raw, names, g.regs_per_thread, interval, check)
     for image in compiled.images.values():
         _check_block(image, block, g)
     if objective is not None:
