@@ -13,7 +13,7 @@ from caesura.software.compiler import Parameter
 from caesura.software.driver.arguments import number_bytes
 from caesura.software.kernels import Job
 
-__all__ = ["Gpu", "GpuError", "pinned", "run_job"]
+__all__ = ["Gpu", "GpuError", "freed", "pinned", "run_job"]
 
 _FREE = re.compile(r"(?<![.\w])(add|sub|mul)\.((?:ftz\.)?(?:sat\.)?f(?:32|64))\b")
 
@@ -102,7 +102,7 @@ def run_job(gpu: Gpu, ptx: str, entry: str, parameters: Sequence[Parameter], job
         for parameter, (name, value) in zip(parameters, job.arguments.items(), strict=True):
             if isinstance(value, np.ndarray):
                 places[name] = value_at = gpu.allocate(max(value.nbytes, 1))
-                memory.callback(_freed, gpu, value_at)
+                memory.callback(freed, gpu, value_at)
                 gpu.write(value_at, np.ascontiguousarray(value).tobytes())
                 given.append(value_at.to_bytes(8, "little"))
             else:
@@ -112,7 +112,8 @@ def run_job(gpu: Gpu, ptx: str, entry: str, parameters: Sequence[Parameter], job
                 if isinstance(value, np.ndarray)}
 
 
-def _freed(gpu: Gpu, address: int) -> None:
+def freed(gpu: Gpu, address: int) -> None:
+    """Give memory back, also after a fault."""
     with contextlib.suppress(GpuError):  # after a fault nothing can be freed, and the fault is what counts
         gpu.free(address)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from caesura.sim.testing.random_ptx import RandomKernel
 
-from .device import Gpu, GpuError, pinned
+from .device import Gpu, freed, pinned
 
 __all__ = ["STYLES", "random_kernels", "wrong_words"]
 
@@ -47,15 +47,10 @@ def wrong_words(gpu: Gpu, program: RandomKernel, optimise: bool = True) -> int:
     with contextlib.ExitStack() as memory:
         inputs, output = gpu.allocate(program.input_bytes), gpu.allocate(program.output_bytes)
         for address in (output, inputs):
-            memory.callback(_freed, gpu, address)
+            memory.callback(freed, gpu, address)
         gpu.write(output, bytes(program.output_bytes))
         gpu.write(inputs, program.inputs())
         given = [struct.pack("<Q", output), struct.pack("<Q", inputs), struct.pack("<I", program.n)]
         gpu.launch(kernel, program.grid, program.block, 0, given)
         got = np.frombuffer(gpu.read(output, program.output_bytes), np.uint32)
     return int(np.count_nonzero(got != np.frombuffer(program.expected(), np.uint32)))
-
-
-def _freed(gpu: Gpu, address: int) -> None:
-    with contextlib.suppress(GpuError):  # after a fault nothing can be freed, and the fault is what counts
-        gpu.free(address)

@@ -10,7 +10,7 @@ from .backup import add_backups
 from .costs import Objective
 from .defer import Deferrals
 from .program import CodeBlock, Program
-from .routines import Action
+from .routines import Action, Routines
 from .search import WINDOW, Plan, Search, Technique, rank
 from .sharing import Sharing, share, steps_of
 
@@ -133,18 +133,18 @@ def flashback(program: Program, objective: Objective = Objective.LATENCY, window
         made = add_backups(search, plans, objective, program.places)
         copies += [(code.start + copy.before, named(code.block.register_of[copy.value]), named(copy.place))
                    for copy in made]
-        facts += _facts(program, code, search, plans, deferrals, objective)
-        steps += [steps_of(program, code.start, search.routines(plan)) for plan in plans[:code.words]]
+        planned = [(plan, search.routines(plan)) for plan in plans[:code.words]]
+        facts += _facts(program, code, search, planned, deferrals, objective)
+        steps += [steps_of(program, code.start, routines) for _, routines in planned]
     return KernelFlashback(program, objective, window, tuple(facts), tuple(copies), share(steps))
 
 
-def _facts(program: Program, code: CodeBlock, search: Search, plans: list[Plan], deferrals: Deferrals,
-           objective: Objective) -> Iterator[FlashbackFacts]:
+def _facts(program: Program, code: CodeBlock, search: Search, planned: list[tuple[Plan, Routines]],
+           deferrals: Deferrals, objective: Objective) -> Iterator[FlashbackFacts]:
     block, start, named = code.block, code.start, program.register_name
     least = min(map(search.live_size, range(len(block.instructions) + 1)))
     shared, moved = program.shared_bytes, program.shared_bytes / program.costs.bytes_per_cycle
-    for at, plan in enumerate(plans[:code.words]):
-        routines = search.routines(plan)
+    for at, (plan, routines) in enumerate(planned):
         again = tuple(start + step.number for step in routines.resume if step.action is Action.EXECUTE)
         resumed = tuple(start + step.number for step in routines.resume if step.action is Action.REVERT)
         reverted = tuple(start + step.number for step in routines.preemption if step.action is Action.REVERT)
