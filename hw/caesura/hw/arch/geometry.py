@@ -119,6 +119,8 @@ class Geometry:
         TBs can be saved as a base and run on; a later preempt saves what has changed since.
     in_place : bool
         Registers and shared memory of a preempted TB can stay on the SM. Needs `checkpoints`.
+    traps : bool
+        Warps can be preempted by the routines of their kernel.
     """
 
     name: str
@@ -152,6 +154,7 @@ class Geometry:
     profile: bool = True
     checkpoints: bool = True
     in_place: bool = False
+    traps: bool = False
 
     def __post_init__(self):
         def check(condition: bool, text: str):
@@ -279,7 +282,7 @@ PRESETS: dict[str, Geometry] = {
         # the port carries 16.
         Geometry("gtx480", warp_size=32, lanes=32, warps=48, tb_slots=8, registers=1024,
                  regs_per_thread=64, shared_bytes=48 * 1024, bus_bytes=16, bytes_per_cycle=16.0,
-                 memory_latency=200, clock_mhz=700.0, in_place=True),
+                 memory_latency=200, clock_mhz=700.0, in_place=True, traps=True),
         # PEP Table II: 224 GB/s over 16 SMs at 1216 MHz.
         Geometry("gtx980", warp_size=32, lanes=32, warps=64, tb_slots=32, registers=2048,
                  regs_per_thread=64, shared_bytes=96 * 1024, bus_bytes=16,
@@ -291,7 +294,7 @@ PRESETS: dict[str, Geometry] = {
         Geometry("tiny", warp_size=8, lanes=8, warps=4, tb_slots=2, registers=64,
                  regs_per_thread=16, shared_bytes=1024, bus_bytes=8, bytes_per_cycle=8.0,
                  memory_latency=10, icache_lines=4, stack_depth=8, constant_lines=2,
-                 load_queue=4, atomic_queue=2, sfu_lanes=2, in_place=True),
+                 load_queue=4, atomic_queue=2, sfu_lanes=2, in_place=True, traps=True),
     )
 }
 """The named presets (docs/architecture.md, Presets)."""

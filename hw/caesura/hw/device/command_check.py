@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arch.commands import REFUSED, Command, KernelState
-from ..arch.context import mechanisms_of
+from ..arch.context import Capability, lacks, mechanisms_of
 from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
 from ..dispatch.footprint import NEEDS, Footprint, footprint
@@ -116,5 +116,8 @@ class CommandCheck(wiring.Component):
                                                | command.incremental)
             else:
                 strange |= command.in_place
+            strange |= command.trap & (
+                command.restart | lacks(command.mechanism, Capability.STOPS_AT_POINTS)
+                if self.geometry.traps else 1)
             with m.If(strange):
                 m.d.comb += self.error.eq(CommandError.UNKNOWN)

@@ -216,7 +216,7 @@ class CommandProcessor(wiring.Component):
             write.kernel.eq(command.kernel),
             *(write.parameters[name].eq(command[name])
               for name in ("mechanism", "scramble", "gang", "restart", "checkpoint",
-                           "incremental", "in_place")),
+                           "incremental", "in_place", "trap")),
             write.parameters.patience.eq(self.patience), write.grace.eq(self.grace),
             write.parameters.spared.eq(self.spared),
             queue.graceful.eq(Cat(slot.graceful for slot in slots)),

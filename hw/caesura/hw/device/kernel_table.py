@@ -20,7 +20,7 @@ def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
 
     A register of one field has that register's name there, ``block`` and ``sizes`` give several
     members, ``window_base[w]`` and ``window_end[w]`` are windows; windows beyond the geometry's do
-    not exist.
+    not exist, nor does ``trap_base`` without `Geometry.traps`.
     """
     prefix = "kernel[0]."
     words = {}
@@ -28,7 +28,7 @@ def descriptor_words(g: Geometry) -> dict[int, list[tuple[Field, tuple]]]:
         name, _, number = path.removeprefix(prefix).rstrip("]").partition("[")
         if not path.startswith(prefix) or not register.writable or name == "param":
             continue
-        if number and int(number) >= g.windows:
+        if number and int(number) >= g.windows or name == "trap_base" and not g.traps:
             continue
         places = []
         for field in register.fields.values():

@@ -32,7 +32,7 @@ def command_parameters(g: Geometry) -> data.StructLayout:
     ``patience`` and ``spared``, and ``newcomer`` if it is in place."""
     newcomer = {"newcomer": 4, "newcomer_tbs": 6} if g.in_place else {}
     return data.StructLayout({"mechanism": 4, "scramble": 1, "gang": 1, "restart": 1,
-                              "checkpoint": 1, "incremental": 1, "in_place": 1,
+                              "checkpoint": 1, "incremental": 1, "in_place": 1, "trap": 1,
                               "patience": 32, "spared": g.tb_slots, **newcomer})
 
 

@@ -36,6 +36,9 @@ class StopPort(wiring.Signature):
     stop_now : Signal(tb_slots), out
         Vector: those of them whose warps stop at the next instruction; it may rise later, and
         stays.
+    trap : Signal(tb_slots), out
+        Vector: those of them whose warps go on in the routines of their kernel, until they stop at
+        a point there. Only with `Geometry.traps`.
     stopped : Signal(warps), in
         Vector: warps of which nothing is outstanding that are parked, or at a barrier of a pending
         TB.
@@ -47,6 +50,7 @@ class StopPort(wiring.Signature):
 
     def __init__(self, g: Geometry):
         super().__init__({"pending": Out(g.tb_slots), "stop_now": Out(g.tb_slots),
+                          **({"trap": Out(g.tb_slots)} if g.traps else {}),
                           "stopped": In(g.warps), "exited": In(g.warps), "issued": In(1),
                           "issuer": In(payload.below(g.warps))})
 

@@ -255,6 +255,9 @@ class PreemptEngine(wiring.Component):
             self.release.eq(Mux(sequencer.resuming, resume.release, preempt.release)),
             resume.admitted.eq(self.admitted),
         ]
+        if self.geometry.traps:
+            m.d.comb += self.core.stop.trap.eq(
+                Mux(sequencer.pending & sequencer.accepted.trap, preempt.wanted, 0))
         wiring.connect(m, resume.admit, wiring.flipped(self.admit))
 
     def _save(self, m, preempt, save):

@@ -112,6 +112,9 @@ class Execution(Sm):
         kernel = warp.tb.kernel
         op = self.decoder.operation(kernel, pc)
         kind = op.kind
+        routine = 0 < kernel.descriptor.trap_base <= pc
+        if kernel.trapping and not routine and self._is_trapped(warp, op):
+            return warp.trap(pc + kernel.descriptor.trap_base)
         if kind is Kind.FAULT:
             raise WarpFault(op.fault)
         if kind is not Kind.PP_DIV and warp.after_pp:
@@ -130,6 +133,7 @@ class Execution(Sm):
             raise WarpFault(Fault.FETCH_BOUND)
         if kind is Kind.BRANCH:
             warp.branch(mask, op.target, op.reconv)
+        warp.returned = routine
         if op.recorded:
             self.retired += 1
             warp.tb.instructions += 1
@@ -150,8 +154,14 @@ class Execution(Sm):
         elif kind is Kind.BRU:
             warp.jump(int(warp.uniforms[op.uniform]))
         elif kind is not Kind.BRANCH:
-            self._pause(warp, op, kind)
+            self._pause(warp, op, kind, len(warp.stack) > 1 + routine)
             warp.jump(pc + 1)
+
+    def _is_trapped(self, warp: Warp, op: Operation) -> bool:
+        """Whether a warp of a kernel that stops in its routines goes there rather than executing `op`."""
+        return (self.pending(warp.tb) and not warp.returned and not warp.after_pp
+                and op.kind not in (Kind.PP, Kind.PP_DIV, Kind.BARRIER, Kind.EXIT)
+                and op.fault not in (Fault.FETCH_BOUND, Fault.BUS_ERROR) and len(warp.stack) < self.g.stack_depth)
 
     def _atomic(self, warp: Warp, atomic: Atomic, pc: int, mask: int) -> None:
         """Do an atomic now, or stand at it until the order to follow lets its lanes go."""
@@ -168,14 +178,14 @@ class Execution(Sm):
                 self.ready.append(warp)
             self.attention = True
 
-    def _pause(self, warp: Warp, op: Operation, kind: Kind) -> None:
+    def _pause(self, warp: Warp, op: Operation, kind: Kind, diverged: bool) -> None:
         """Barriers and preemption points."""
         if kind is Kind.BARRIER:
             warp.waiting, warp.barrier, warp.live_vector = True, op.barrier, op.live
         elif kind is Kind.PP and self.pending(warp.tb):
             warp.after_pp, warp.live_vector = True, op.live
         elif kind is Kind.PP_DIV and warp.after_pp:
-            if len(warp.stack) > 1:
+            if diverged:
                 warp.live_vector = op.live
             warp.after_pp, warp.parked = False, True
 

@@ -42,6 +42,7 @@ class _Preempt:
     incremental: bool
     in_place: bool
     newcomer: Newcomer | None
+    trap: bool
     grace_used: int = 0
     stay: dict[int, Stay] = field(default_factory=dict)  # by entry, what is to stay
 
@@ -112,7 +113,7 @@ class Preemption:
     def preempt(self, kernel: Kernel, mechanism: Mechanism, scramble: np.random.Generator | None = None,
                 patience: int = UNLIMITED_PATIENCE, grace: int = 0, restart: bool = False, spared: int = 0,
                 checkpoint: bool = False, incremental: bool = False, in_place: bool = False,
-                newcomer: Newcomer | None = None) -> None:
+                newcomer: Newcomer | None = None, trap: bool = False) -> None:
         """Begin to take the TBs of a kernel off the SM, or to save them as bases, when it is its turn; `patience` and
         what follows it as in the register map.
 
@@ -125,7 +126,7 @@ class Preemption:
         began = self.machine.cycle
         preempt = _Preempt(kernel, mechanism, scramble, patience, began,
                            began + grace - 1 if grace != UNLIMITED_GRACE else None, restart,
-                           spared, checkpoint, incremental, in_place, newcomer)
+                           spared, checkpoint, incremental, in_place, newcomer, trap)
         if grace:
             self._graceful.append(preempt)
             self.machine.attention = True
@@ -241,6 +242,7 @@ class Preemption:
             self.counters["grace_cycles"] = preempt.grace_used
             self._generation = self._generation + 1 & 0xFFFF_FFFF
             kernel.stopping = ~preempt.spared & (1 << g.tb_slots) - 1
+            kernel.trapping = preempt.trap and kernel.descriptor.trap_base > 0
             if preempt.in_place:
                 preempt.stay = decide(self.machine, kernel, preempt.newcomer)
             self.machine.attention = True

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 
 from caesura.hw.arch.commands import REFUSED, Command, KernelState
-from caesura.hw.arch.context import Mechanism, mechanisms_of
+from caesura.hw.arch.context import Capability, Mechanism, mechanisms_of
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import Geometry
@@ -146,14 +146,14 @@ class GoldenTransport:
             self._values[address] = value & 0xFFFF_FFFF
 
     def _command(self, op: int, kernel: int, mechanism: int, scramble: int, restart: int, checkpoint: int,
-                 incremental: int, in_place: int, **_timing: int) -> None:
+                 incremental: int, in_place: int, trap: int, **_timing: int) -> None:
         self.machine.refusal = self._try(op, kernel, mechanism, scramble, bool(restart), bool(checkpoint),
-                                         bool(incremental), bool(in_place))
+                                         bool(incremental), bool(in_place), bool(trap))
         if self.machine.refusal:
             self.machine.raise_event("refused")
 
     def _try(self, op: int, index: int, mechanism: int, scramble: int, restart: bool, checkpoint: bool,
-             incremental: bool, in_place: bool) -> CommandError:
+             incremental: bool, in_place: bool, trap: bool) -> CommandError:
         """Begin a command; return why it was refused, if it was."""
         machine = self.machine
         if op not in list(Command) or index >= len(machine.kernels):
@@ -163,7 +163,9 @@ class GoldenTransport:
                                       or restart and not g.restart
                                       or (checkpoint or incremental) and not g.checkpoints
                                       or checkpoint and restart
-                                      or in_place and (not g.in_place or restart or checkpoint or incremental)):
+                                      or in_place and (not g.in_place or restart or checkpoint or incremental)
+                                      or trap and (not g.traps or restart or not Mechanism(mechanism).has(
+                                          Capability.STOPS_AT_POINTS))):
             return CommandError.UNKNOWN
         kernel, preemption = machine.kernels[index], machine.preemption
         if error := REFUSED[Command(op)].get(kernel.state):
@@ -180,7 +182,7 @@ class GoldenTransport:
             case Command.PREEMPT:
                 preemption.preempt(kernel, Mechanism(mechanism), random, self._value("patience"), grace, restart,
                                    self._value("spared"), checkpoint, incremental, in_place,
-                                   self._newcomer() if in_place else None)
+                                   self._newcomer() if in_place else None, trap)
             case Command.RESUME:
                 preemption.resume(kernel, random)
             case Command.ABORT:

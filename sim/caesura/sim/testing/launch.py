@@ -168,14 +168,14 @@ class Bench:
         shared = image.shared_bytes if shared_bytes is None else shared_bytes
         shared = -(-shared // 4) * 4
         area = context.area_bound(g, warps, image.registers, shared) if area_bytes is None else area_bytes
-        code = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in image.code)
+        code = b"".join(word.to_bytes(INSTRUCTION_BYTES, "little") for word in image.words)
         code_base = self.store(code)
         ccb_base = self.store(bytes(context.ccb_bytes(g, area)))
         region = local_region_bytes(g, warps, image.local_bytes)
         local_base = self.allocate(g.tb_slots * region) if region else 0
         const_base = self.store(image.constants)
         windows = [(0, transport.memory_bytes)] if windows is None else list(windows)
-        whole = {"code_base": code_base, "code_words": len(image.code), "grid_x": grid[0], "grid_y": grid[1],
+        whole = {"code_base": code_base, "code_words": len(image.words), "trap_base": image.trap_base, "grid_x": grid[0], "grid_y": grid[1],
                  "grid_z": grid[2], "reciprocal_x": -(-RECIPROCAL_ONE // block[0]),
                  "reciprocal_y": -(-RECIPROCAL_ONE // block[1]), "shared_bytes": shared, "ccb_base": ccb_base,
                  "area_bytes": area, "local_base": local_base, "local_bytes": image.local_bytes,

@@ -134,7 +134,7 @@ def _check(what: str, job: Job, arrays: dict[str, DeviceArray]) -> None:
 
 
 class Campaign:
-    """Preemptions of one kernel on one machine.
+    """Preemptions of one kernel on one machine; a kernel with preemption routines traps into them.
 
     Parameters
     ----------
@@ -207,13 +207,17 @@ class Campaign:
             return None
         return default_patience(self._launch, patience) if isinstance(patience, Fraction) else patience
 
+    def _traps(self, mechanism: Mechanism) -> bool:
+        return bool(self.work.image.traps) and mechanism.has(Capability.STOPS_AT_POINTS)
+
     def _interrupt(self, mechanism: Mechanism, patience: Patience, since: int | None) -> bool:
         given = self._given(mechanism, patience)
+        trap = self._traps(mechanism)
         if since is not None:
             self.device.checkpoint(self._launch, mechanism, patience=given, scramble=True, max_cycles=self.max_cycles)
             self.device.run(self._launch, since)
         saved = self.device.preempt(self._launch, mechanism, patience=given, incremental=since is not None,
-                                    scramble=True, max_cycles=self.max_cycles)
+                                    scramble=True, trap=trap, max_cycles=self.max_cycles)
         self._run_neighbour()
         if saved:
             self.device.resume(self._launch, max_cycles=self.max_cycles)

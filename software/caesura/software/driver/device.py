@@ -249,7 +249,7 @@ class Device(LaunchingDevice):
 
     def preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                 patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None,
+                incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None, trap: bool = False,
                 tbs: Iterable[int] | None = None, scramble: bool = False,
                 max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Take a running launch off the SM and save it.
@@ -277,6 +277,9 @@ class Device(LaunchingDevice):
             preempt without it asks for it, of a launch that is preempted too (Lin et al. III-A; docs/python.md).
         newcomer : Launch, optional
             In place, but for what is in the way of the thread blocks that this launch has not begun.
+        trap : bool
+            Warps stop in the preemption routines of their kernel, if it was compiled with some (docs/ctxback.md): at
+            once, or where the routine says, with what it has made of the registers.
         tbs : iterable of int, optional
             Launch ids of the thread blocks to be preempted (`resident_tbs`), all unless given. The others run on, and
             no fresh ones begin. So a launch can be preempted bit by bit, each time in another way. While the launch is
@@ -304,19 +307,19 @@ class Device(LaunchingDevice):
         limit = whole_number(max_cycles, "max_cycles")
         self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart, tbs=tbs,
                                        scramble=scramble, incremental=incremental, in_place=in_place,
-                                       newcomer=newcomer)
+                                       newcomer=newcomer, trap=trap)
         return self._preemption.finish_preempt(launch, limit)
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                      incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None,
+                      incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None, trap: bool = False,
                       tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
         """Ask for what `preempt` does, without waiting for it. If others are being preempted it waits its turn; if
         the launch is being resumed, the resume is withdrawn first. While the launch has grace others can be preempted
         and resumed."""
         self._preemption.begin_preempt(launch, mechanism, patience=patience, grace=grace, restart=restart, tbs=tbs,
                                        scramble=scramble, incremental=incremental, in_place=in_place,
-                                       newcomer=newcomer)
+                                       newcomer=newcomer, trap=trap)
 
     def checkpoint(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                    patience: int | str | None = None, tbs: Iterable[int] | None = None, scramble: bool = False,

@@ -45,7 +45,7 @@ class Events:
         launch = self._launches.get(kind["kernel"])
         code = launch.kernel.image if launch else None
         line = code.lines[pc] if code and pc < len(code.lines) else 0
-        text = disassemble_word(code.code[pc], code.registers) if code and pc < len(code.code) else ""
+        text = disassemble_word(code.words[pc], code.registers) if code and pc < len(code.words) else ""
         return FaultRecord(Fault(kind["kind"]), code.name if code else f"slot {kind['kernel']}", host.read("fault_tb"),
                            kind["warp"], pc, host.read("fault_address"), line, code.source if code else "", text,
                            code.origin(pc) if code else None, monitor.violation() if monitor else None)

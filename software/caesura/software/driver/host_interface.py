@@ -41,7 +41,7 @@ class HostInterface:
         if transport.cycle == 0:
             self._held = {path: register.reset for path, register in self._registers.items()
                           if register.readable and register.writable and not register.clear_on_one
-                          and not path.startswith("kernel[")}
+                          and (not path.startswith("kernel[") or path.endswith(".trap_base"))}
         if self.read("geometry_hash") != self.geometry.hash:
             raise DriverError(f"the device has another geometry than {self.geometry.name!r}")
 

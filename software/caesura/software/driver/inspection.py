@@ -138,8 +138,8 @@ class Inspection:
             code = launch.kernel.image if launch else None
             top = warp.stack[-1] if warp.stack else None
             where = f"PC {top.pc}, lanes {top.mask:#x}" if top else "no lanes"
-            if code and top and top.pc < len(code.code):
-                where += f": {disassemble_word(code.code[top.pc], code.registers)}"
+            if code and top and top.pc < len(code.words):
+                where += f": {disassemble_word(code.words[top.pc], code.registers)}"
                 if source := code.where(top.pc):
                     where += f" ({source})"
             barrier = f" at barrier {warp.barrier}" if warp.barrier is not None else ""

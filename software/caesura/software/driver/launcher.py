@@ -139,7 +139,7 @@ class Launcher:
         """Check that a descriptor block is of a kernel, and of a device with this memory."""
         value, device = block.field, self.device
         code = code_bytes(image)
-        sizes = {"code_words": len(image.code), "local_bytes": image.local_bytes, "const_bytes": len(image.constants)}
+        sizes = {"code_words": len(image.words), "local_bytes": image.local_bytes, "const_bytes": len(image.constants)}
         right = value("sizes", "registers") == image.registers and value("shared_bytes") >= image.shared_bytes
         right &= all(value(name) == size for name, size in sizes.items())
         right = right and value("code_base") + len(code) <= device.transport.memory_bytes
@@ -204,7 +204,7 @@ class Launcher:
         """Return the words of a launch's registers by name, in the order in which they are written."""
         code = launch.kernel.image
         plain = {
-            "code_base": launch.kernel.address, "code_words": len(code.code),
+            "code_base": launch.kernel.address, "code_words": len(code.words),
             "grid_x": launch.grid[0], "grid_y": launch.grid[1], "grid_z": launch.grid[2],
             "reciprocal_x": -(-(1 << 20) // launch.block[0]), "reciprocal_y": -(-(1 << 20) // launch.block[1]),
             "shared_bytes": -(-launch.shared_bytes // 4) * 4, "ccb_base": launch.ccb_base,
@@ -215,6 +215,8 @@ class Launcher:
         }
         for window in range(1, self.device.geometry.windows):
             plain |= {f"window_base[{window}]": 0, f"window_end[{window}]": 0}
+        if self.device.geometry.traps:
+            plain["trap_base"] = code.trap_base
         plain["block"] = self.host.pack("kernel[0].block", x=launch.block[0], y=launch.block[1], z=launch.block[2])
         plain["sizes"] = self.host.pack("kernel[0].sizes", threads=threads, registers=code.registers, warps=warps)
         params = range(self.device.geometry.param_words)  # all of them: a former kernel's must not be readable
@@ -223,7 +225,7 @@ class Launcher:
     def _describe(self, slot: int, registers: Mapping[str, int]) -> None:
         """Write the registers of a kernel slot."""
         for name, value in registers.items():
-            self.host.write(f"kernel[{slot}].{name}", value)
+            (self.host.hold if name == "trap_base" else self.host.write)(f"kernel[{slot}].{name}", value)
 
     @uninterrupted()
     def command(self, command: Command, launch: Launch, **fields: int) -> None:

@@ -48,7 +48,7 @@ class ModuleData:
 
 def code_bytes(image: KernelImage) -> bytes:
     """Return the code of a kernel as it lies in memory."""
-    return np.array(image.code, dtype="<u8").tobytes()
+    return np.array(image.words, dtype="<u8").tobytes()
 
 
 class LoadedKernel:
@@ -75,7 +75,7 @@ class LoadedKernel:
         self.device = device
         self.image = image
         self.data = data or ModuleData(device, image)
-        self._code: Allocation | None = code or device.reserve(len(image.code) * INSTRUCTION_BYTES, device.system)
+        self._code: Allocation | None = code or device.reserve(len(image.words) * INSTRUCTION_BYTES, device.system)
         if code is None:
             device.transport.write_memory(self._code.address, code_bytes(image))
 

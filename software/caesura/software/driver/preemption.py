@@ -60,6 +60,8 @@ class PreemptReport:
         Of TBs that have a base only what was written since.
     in_place : bool
         Registers and shared memory have stayed on the SM, but for what a newcomer was to find room in.
+    trap : bool
+        Warps have stopped in the preemption routines of the kernel.
     """
 
     mechanism: Mechanism
@@ -79,6 +81,7 @@ class PreemptReport:
     checkpoint: bool = False
     incremental: bool = False
     in_place: bool = False
+    trap: bool = False
 
 
 class _Asked(NamedTuple):
@@ -91,6 +94,7 @@ class _Asked(NamedTuple):
     checkpoint: bool
     incremental: bool
     in_place: bool
+    trap: bool
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,8 @@ class Preemption:
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
                       tbs: Iterable[int] | None = None, scramble: bool = False, checkpoint: bool = False,
-                      incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None) -> None:
+                      incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None,
+                      trap: bool = False) -> None:
         """Ask for a preempt or a checkpoint; see `Device.begin_preempt` and `Device.begin_checkpoint`."""
         self._launcher.check_device(launch)
         mechanism = _mechanism(mechanism, launch.device.geometry)
@@ -145,6 +150,8 @@ class Preemption:
             _check_in_place(launch, {"restart": restart, "incremental": incremental})
         if newcomer is not None:
             self._check_newcomer(launch, newcomer)
+        if trap:
+            _check_trap(launch, mechanism, restart)
         state = launch.state
         if state is KernelState.FINISHED:
             return
@@ -163,7 +170,7 @@ class Preemption:
         try:
             self._launcher.command(Command.PREEMPT, launch, mechanism=mechanism, scramble=int(scramble),
                                    restart=int(restart), checkpoint=int(checkpoint), incremental=int(incremental),
-                                   in_place=int(in_place))
+                                   in_place=int(in_place), trap=int(trap))
         except CommandRefused:
             launch.scramble = before
             if launch.finished:  # meanwhile: asking takes time too
@@ -171,7 +178,7 @@ class Preemption:
             raise
         launch.scrambled.add(scramble)
         self._asked[launch.slot] = _Asked(mechanism, None if restart else patience, grace, restart, checkpoint,
-                                          incremental, in_place)
+                                          incremental, in_place, trap)
 
     def _check_newcomer(self, launch: Launch, newcomer: Launch) -> None:
         name = newcomer.kernel.image.name
@@ -217,7 +224,7 @@ class Preemption:
                              counter["lines"], counter["tbs"], counter["warps"],
                              counter["tbs"] * launch.occupied_tb_bytes, asked.grace,
                              self._host.read("grace_cycles") if asked.grace else 0, asked.restart,
-                             asked.checkpoint, asked.incremental, asked.in_place)
+                             asked.checkpoint, asked.incremental, asked.in_place, asked.trap)
 
     def begin_resume(self, launch: Launch, *, gang: bool = False) -> None:
         """Ask for a resume; see `Device.begin_resume`."""
@@ -354,6 +361,18 @@ def _check_checkpoints(launch: Launch, scramble: bool, option: str) -> None:
     if option and launch.scrambled - {scramble}:
         raise DriverError("a base of this launch may have been saved with another `scramble`; a launch is resumed with "
                           "one, so give the same")
+
+
+def _check_trap(launch: Launch, mechanism: Mechanism, restart: bool) -> None:
+    g, image = launch.device.geometry, launch.kernel.image
+    if not g.traps:
+        raise DriverError(f"this machine ({g.name}) has no traps: its geometry says traps = false; leave trap out")
+    if not mechanism.has(Capability.STOPS_AT_POINTS) or restart:
+        raise DriverError(f"{'restart' if restart else f'mechanism {mechanism.label!r}'} does not go with trap: its "
+                          "warps stop at once, and not in a routine; leave it out")
+    if not image.traps:
+        raise DriverError(f"kernel {image.name!r} has no preemption routines to trap into; compile it with them "
+                          "(caesura compile --routines), or leave trap out")
 
 
 def _check_in_place(launch: Launch, others: dict[str, bool]) -> None:

@@ -93,7 +93,7 @@ class FetchUnit(wiring.Component):
             "fetch_kernel": In(payload.below(g.kernel_slots)),
             "decode_warp": Out(warp), "decode_reconv": In(PC_BITS),
             "skip": Out(data.StructLayout({"valid": 1, "warp": warp, "pc": PC_BITS})),
-            "fill": Out(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched()})),
+            "fill": Out(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched(g)})),
             "op": Out(payload.decoded()),
             "icache_port": Out(ReadPort(g)),
         })
@@ -108,6 +108,7 @@ class FetchUnit(wiring.Component):
         pc = Signal(PC_BITS)
         bound = Signal()
         last = Signal(2)  # words 1 and 2 behind the one looked up are beyond the code
+        routine = Signal(2)  # the one looked up, and word 2 behind it, are not the kernel's own
         decoding = Signal(g.warps)  # the warp in cycle 1
         sleeping = Signal(g.warps)
         m.d.comb += [cache.invalidate.eq(self.invalidate), cache.forget.eq(self.forget.any()),
@@ -115,7 +116,10 @@ class FetchUnit(wiring.Component):
                      decoder.word.eq(self.fill.instruction.word), self.op.eq(decoder.decoded)]
 
         self._pick(m, cache, sleeping, fetching, pc, bound, last, decoding)
-        self._decode(m, cache.response, fetching, pc, bound, last, decoding)
+        if g.traps:
+            base = Array(kernel.trap_base for kernel in self.kernels)[self.fetch_kernel]
+            m.d.sync += routine.eq(Cat(base.any() & (self.fetch_pc + k >= base) for k in (0, 2)))
+        self._decode(m, cache.response, fetching, pc, bound, last, routine, decoding)
 
         missed = fetching & ~bound & ~cache.response.hit & ~cache.response.error
         m.d.sync += sleeping.eq((sleeping | decoding & spread(missed, g.warps))
@@ -140,7 +144,7 @@ class FetchUnit(wiring.Component):
                      pc.eq(self.fetch_pc), bound.eq(out_of_code),
                      last.eq(Cat(self.fetch_pc + k >= code_words for k in (1, 2)))]
 
-    def _decode(self, m: Module, response, fetching, pc, bound, last, decoding):
+    def _decode(self, m: Module, response, fetching, pc, bound, last, routine, decoding):
         """Cycle 1: skip a preemption point, and hand an instruction to the buffer."""
         arrived = Signal()
         idle = Signal()
@@ -172,3 +176,5 @@ class FetchUnit(wiring.Component):
             instruction.word.eq(Mux(behind, words[2], words[0])), instruction.bound.eq(bound),
             instruction.bus_error.eq(~bound & response.error),
         ]
+        if self.geometry.traps:
+            m.d.comb += instruction.routine.eq(Mux(behind, routine[1], routine[0]))

@@ -13,7 +13,7 @@
     WarpGenerations --generations--> LoadStore, ConstantUnit   (forget: all blocks of a warp's slot)
 """
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -220,11 +220,17 @@ class FrontEnd(wiring.Component):
             issue.throttle.eq(self.execute.throttle),
             issue.overflow.eq(stack.overflow), issue.top.eq(stack.top),
             buffer.warp.eq(issue.warp), issue.instruction.eq(buffer.instruction),
-            buffer.drop.eq(~table.alive | issue.retire | issue.faults),
+            buffer.drop.eq(~table.alive | issue.retire | issue.faults
+                           | (issue.traps if self.geometry.traps else 0)),
             table.issue_warp.eq(issue.warp), issue.identity.eq(table.issue_identity),
             self.trace.eq(issue.trace), self.stop.issued.eq(issue.trace.valid),
             self.stop.issuer.eq(issue.warp),
         ]
+        if self.geometry.traps:
+            bases = Array(kernel.trap_base for kernel in self.kernels)
+            m.d.comb += [issue.trapping.eq(table.trapping), table.trap.eq(self.stop.trap),
+                         issue.trap_base.eq(bases[issue.identity.kernel]),
+                         table.retires.eq(issue.retire), table.routines.eq(issue.routines)]
         m.d.comb += [issue.uses[unit].eq(getattr(buffer, unit)) for unit in UNITS
                      if unit != "global"]
         m.d.comb += [issue.room[row.name].eq(self.execute.room[row.name]) for row in SIDE_UNITS]

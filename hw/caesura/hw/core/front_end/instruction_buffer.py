@@ -23,10 +23,12 @@ exchange; uniform data path; any instruction that reads or writes a uniform regi
 """
 
 
-def fetched() -> data.StructLayout:
+def fetched(g: Geometry) -> data.StructLayout:
     """A fetched word, or why there is none:
-    PC out of the code (`bound`), memory error (`bus_error`)."""
-    return data.StructLayout({"word": 8 * INSTRUCTION_BYTES, "bound": 1, "bus_error": 1})
+    PC out of the code (`bound`), memory error (`bus_error`). With `Geometry.traps`, whether it is
+    one of a preemption `routine`, or a trap vector."""
+    return data.StructLayout({"word": 8 * INSTRUCTION_BYTES, "bound": 1, "bus_error": 1,
+                              **({"routine": 1} if g.traps else {})})
 
 
 class InstructionBuffer(wiring.Component):
@@ -77,16 +79,17 @@ class InstructionBuffer(wiring.Component):
         self.geometry = g
         warp = payload.below(g.warps)
         super().__init__({
-            "fill": In(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched()})),
+            "fill": In(data.StructLayout({"valid": 1, "warp": warp, "instruction": fetched(g)})),
             "op": In(payload.decoded()), "drop": In(g.warps), "held": Out(g.warps),
             **{name: Out(g.warps) for name in CLASSES},
-            "warp": In(warp), "instruction": Out(fetched()),
+            "warp": In(warp), "instruction": Out(fetched(g)),
         })
 
     def elaborate(self, platform):
         m = Module()
         warps = self.geometry.warps
-        m.submodules.entries = entries = Memory(shape=fetched(), depth=1 << len(self.warp), init=[])
+        m.submodules.entries = entries = Memory(
+            shape=fetched(self.geometry), depth=1 << len(self.warp), init=[])
         write = entries.write_port()
         read = entries.read_port(domain="comb")
         filled = Signal(warps)

@@ -68,6 +68,14 @@ class IssueStage(wiring.Component):
         top of its stack (`simt_stack.stack_top`).
     command, overflow
         Of the SIMT stack.
+    trapping : Signal(warps), in; trap_base : Signal, in
+        With `Geometry.traps`, of the warp table, and of the kernel of `warp`. A warp that is
+        `trapping` goes on, instead of executing its instruction, in a new entry of its stack at the
+        instruction's trap vector; the entry ends where the instruction stands. Not trapped are
+        points, barriers, ``exit``, a fetch that failed, and a warp whose stack is full.
+    traps, routines : Signal(warps), out
+        With `Geometry.traps`: the warp that is trapped; the one that retires an instruction of a
+        routine.
     retire : Signal(warps), out
         The warp whose instruction retires, one-hot.
     faults : Signal(warps), out
@@ -107,6 +115,10 @@ class IssueStage(wiring.Component):
     uniform_op: stream.Interface
     command: data.View
     overflow: Signal
+    trapping: Signal
+    trap_base: Signal
+    traps: Signal
+    routines: Signal
     retire: Signal
     faults: Signal
     waits: Signal
@@ -133,7 +145,7 @@ class IssueStage(wiring.Component):
             "uses": In(data.StructLayout(dict.fromkeys(UNITS, g.warps))),
             "hold": In(1), "throttle": In(1),
             "room": In(data.StructLayout({row.name: 1 for row in EXECUTION_UNITS})),
-            "warp": Out(warp), "instruction": In(fetched()),
+            "warp": Out(warp), "instruction": In(fetched(g)),
             "identity": In(identity(g)), "top": In(stack_top(g)),
             "predicates": Out(PredicatePort(g)),
             "uniform_select": Out(data.StructLayout({"warp": warp,
@@ -141,6 +153,8 @@ class IssueStage(wiring.Component):
             **{f"uniform_{x}": In(32) for x in "abc"},
             "uniform_op": Out(stream.Signature(payload.uniform_op(g))),
             "command": Out(command(g)), "overflow": In(1),
+            **({"trapping": In(g.warps), "trap_base": In(PC_BITS), "traps": Out(g.warps),
+                "routines": Out(g.warps)} if g.traps else {}),
             **{name: Out(g.warps)
                for name in ("retire", "faults", "waits", "parks", "arms", "loads", "stores",
                             "atomics", "shared", "uniform_writes")},
@@ -175,10 +189,12 @@ class IssueStage(wiring.Component):
         grant = self._arbiter.grant
         m.d.comb += [armed.eq((grant & self.armed).any()),
                      pending.eq((grant & self.pending_warps).any())]
-        fault = self._fault(m, op, active, execute, armed)
-        m.d.comb += [retire.eq(self._arbiter.valid & ~fault),
+        trapped = self._trap(m, op, armed)
+        fault = self._fault(m, op, active, execute, armed) & ~trapped
+        m.d.comb += [retire.eq(self._arbiter.valid & ~fault & ~trapped),
+                     self.faults.eq(grant & spread(fault, self.geometry.warps)),
                      self.retire.eq(grant & spread(retire, self.geometry.warps))]
-        self._stack(m, op, active, execute, fault)
+        self._stack(m, op, active, execute, fault, trapped)
         self._control(m, op, armed, pending, retire)
         send = Signal()
         m.d.comb += send.eq(retire & (op.unit != Unit.CONTROL) & execute.any())
@@ -230,11 +246,26 @@ class IssueStage(wiring.Component):
         with m.Elif(op.is_bru & (self.uniform_a >= PC_NONE)):
             m.d.comb += kind.eq(Fault.FETCH_BOUND)
         fault = kind != Fault.NONE
-        m.d.comb += [self.fault.kind.eq(kind), self.fault.pc.eq(self.top.pc),
-                     self.faults.eq(self._arbiter.grant & spread(fault, self.geometry.warps))]
+        m.d.comb += [self.fault.kind.eq(kind), self.fault.pc.eq(self.top.pc)]
         return fault
 
-    def _stack(self, m: Module, op, active, execute, fault):
+    def _trap(self, m: Module, op, armed):
+        """Find out whether the warp is trapped rather than executing its instruction."""
+        g, held = self.geometry, self.instruction
+        if not g.traps:
+            return Const(0)
+        trapped = Signal()
+        grant = self._arbiter.grant
+        m.d.comb += [
+            trapped.eq((grant & self.trapping).any() & ~held.routine & ~armed
+                       & ~(held.bound | held.bus_error | op.is_pp | op.is_pp_div | op.is_bar
+                           | op.is_exit) & (self.top.depth != g.stack_depth)),
+            self.traps.eq(grant & spread(trapped, g.warps)),
+            self.routines.eq(self.retire & spread(held.routine, g.warps)),
+        ]
+        return trapped
+
+    def _stack(self, m: Module, op, active, execute, fault, trapped):
         """Where the warp goes on."""
         do = self.command
         branch = op.is_bra & execute.any()
@@ -247,19 +278,26 @@ class IssueStage(wiring.Component):
         ]
         with m.If(self._arbiter.valid & ~fault):
             m.d.comb += do.kind.eq(Mux(diverge, StackCommand.DIVERGE, StackCommand.JUMP))
+        if self.geometry.traps:
+            with m.If(self._arbiter.valid & trapped):
+                m.d.comb += [do.kind.eq(StackCommand.PUSH), do.pc.eq(self.top.pc + self.trap_base),
+                             do.mask.eq(active), do.reconv.eq(self.top.pc)]
 
     def _control(self, m: Module, op, armed, pending, retire):
         """Barriers and preemption points."""
         warps = self.geometry.warps
         stops_at_pp = Signal()
         stops_at_div = Signal()
+        # entries of the stack that say nothing of divergence
+        plain = 1 + self.instruction.routine if self.geometry.traps else 1
         m.d.comb += [
             stops_at_pp.eq(op.is_pp & pending), stops_at_div.eq(op.is_pp_div & armed & pending),
             self.waits.eq(self.retire & spread(op.is_bar, warps)), self.barrier.eq(op.barrier),
             self.arms.eq(self.retire & spread(stops_at_pp, warps)),
             self.parks.eq(self.retire & spread(stops_at_div, warps)),
             self.live.valid.eq(retire
-                               & (op.is_bar | stops_at_pp | stops_at_div & (self.top.depth > 1))),
+                               & (op.is_bar | stops_at_pp | stops_at_div
+                                  & (self.top.depth > plain))),
             self.live.vector.eq(op.live),
         ]
 

@@ -43,6 +43,9 @@ class WarpTable(wiring.Component):
         `payloads.warp_init`, taken when `init_valid`.
     start, free, kill, pending, stop_now : in
         As in `FrontEnd`.
+    trap : Signal(tb_slots), in; retires, routines : Signal(warps), in
+        With `Geometry.traps`. Vector: of `StopPort`. The warp that retires an instruction; the same
+        if the instruction is one of a routine.
     waits, parks, arms, disarms, faults, emptied, releases : Signal(warps), in
         Warps that arrive at `barrier`; that passed a `pp.div` while pending; that passed a `pp`
         while pending; that retire another instruction; that faulted; that lost their last lane;
@@ -63,6 +66,9 @@ class WarpTable(wiring.Component):
         Out of lanes or killed.
     pending_warps : Signal(warps), out
         Warps of TBs that are to stop.
+    trapping : Signal(warps), out
+        Those of them that go on in their kernel's routines, but for the next instruction of a warp
+        that has just come back from one: it retires before the warp is trapped again.
     barriers : list of Signal(warps), out
         Bit planes of the barrier id each warp waits at.
     members : list of Signal(warps), out
@@ -78,6 +84,9 @@ class WarpTable(wiring.Component):
     kill: Signal
     pending: Signal
     stop_now: Signal
+    trap: Signal
+    retires: Signal
+    routines: Signal
     waits: Signal
     parks: Signal
     arms: Signal
@@ -97,6 +106,7 @@ class WarpTable(wiring.Component):
     active: Signal
     ended: Signal
     pending_warps: Signal
+    trapping: Signal
     barriers: list[Signal]
     members: list[Signal]
     fetch_warp: Signal
@@ -118,6 +128,8 @@ class WarpTable(wiring.Component):
             "pending": In(g.tb_slots), "stop_now": In(g.tb_slots),
             **{name: In(g.warps)
                for name in ("waits", "parks", "arms", "disarms", "faults", "emptied", "releases")},
+            **({"trap": In(g.tb_slots), "retires": In(g.warps), "routines": In(g.warps),
+                "trapping": Out(g.warps)} if g.traps else {}),
             "barrier": In(below(BARRIERS)),
             "live": In(data.StructLayout({"valid": 1, "warp": warp, "vector": LIVE_BITS})),
             **{name: Out(g.warps) for name in ("alive", "valid", "waiting", "parked", "between",
@@ -140,6 +152,8 @@ class WarpTable(wiring.Component):
         m.d.comb += [fresh.eq(one_hot(self.init.warp, warps) & spread(self.init_valid, warps)),
                      gone.eq(fresh | self.free)]
         stopping = self._groups(m, fresh, gone)
+        if self.geometry.traps:
+            self._traps(m, gone)
         self._states(m, fresh, gone, stopping)
         self._memories(m)
         return m
@@ -155,6 +169,16 @@ class WarpTable(wiring.Component):
             stopping = stopping | of_tb & spread(self.stop_now[t], g.warps)
         m.d.comb += self.pending_warps.eq(pending)
         return stopping
+
+    def _traps(self, m: Module, gone):
+        """Warps that are to be trapped."""
+        g = self.geometry
+        returned = Signal(g.warps)  # the last instruction was one of a routine
+        trapped = Const(0, g.warps)
+        for t in range(g.tb_slots):
+            trapped = trapped | self.members[t] & spread(self.trap[t], g.warps)
+        m.d.comb += self.trapping.eq(trapped & ~returned)
+        m.d.sync += returned.eq((returned & ~self.retires | self.routines) & ~gone)
 
     def _states(self, m: Module, fresh, gone, stopping):
         g = self.geometry

@@ -199,6 +199,8 @@ class Sequencer(wiring.Component):
                     if g.in_place:
                         m.d.sync += [s[name].eq(wanted[name])
                                      for name in ("newcomer", "newcomer_tbs")]
+                    if g.traps:  # a kernel without routines stops at its points
+                        m.d.sync += s.trap.eq(wanted.trap & kernel.trap_base.any())
                     if g.grace:
                         m.d.sync += s.grace_used.eq(wanted.grace_used)
                     m.d.sync += [

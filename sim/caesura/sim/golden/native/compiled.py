@@ -184,6 +184,7 @@ class Compiled:
                     self._push_block(warp.tb)
         for tb in machine.resident():
             self._blocks[tb.slot]["pending"] = tb.stopping
+            self._blocks[tb.slot]["traps"] = tb.stopping and tb.kernel.trapping
         ready = [warp.slot for warp in machine.ready]
         self._state["ready"][0, :len(ready)] = ready
         self._state["first"], self._state["count"] = 0, len(ready)
@@ -193,7 +194,7 @@ class Compiled:
         self._pointers[slot, :_POINTERS] = _address(warp.registers), _address(warp.uniforms)
         vectors = warp.valid, warp.dirty, warp.live_vector
         values = [*(word for each in vectors for word in (each & _WORD, each >> 32)), warp.live, warp.written,
-                  warp.uniforms_written, warp.waiting, warp.barrier, warp.parked, warp.after_pp,
+                  warp.uniforms_written, warp.waiting, warp.barrier, warp.parked, warp.after_pp, warp.returned,
                   *warp.predicates, self._full, warp.index, warp.tb.slot, len(warp.stack)]
         for entry in warp.stack:
             values += (entry.pc, entry.mask, entry.reconv)
@@ -220,6 +221,7 @@ class Compiled:
         operations, params = np.zeros(words, OPERATION), np.array(kernel.params, np.uint32)
         self._decoded[kernel.index] = descriptor, operations, params
         record["operations"], record["params"], record["code_words"] = _address(operations), _address(params), words
+        record["trap_base"] = descriptor.trap_base
         record["shared_bytes"], record["local_bytes"] = kernel.shared_bytes, descriptor.local_bytes
         record["const_base"], record["const_bytes"] = descriptor.const_base, descriptor.const_bytes
         record["block"], record["grid"], record["windows"] = kernel.block, kernel.grid, len(kernel.windows)
@@ -245,9 +247,10 @@ class Compiled:
         end = STACK_WORD + STACK_WORDS * int(words[_DEPTH])
         values = words[_POINTER_WORDS:end].tolist()
         warp.valid, warp.dirty, warp.live_vector = (values[k] | values[k + 1] << 32 for k in (0, 2, 4))
-        warp.live, warp.written, warp.uniforms_written, waiting, warp.barrier, parked, after_pp = values[6:13]
-        warp.waiting, warp.parked, warp.after_pp = bool(waiting), bool(parked), bool(after_pp)
-        warp.predicates[:] = values[13:13 + PREDICATES]
+        warp.live, warp.written, warp.uniforms_written, waiting, warp.barrier, *flags = values[6:14]
+        warp.waiting = bool(waiting)
+        warp.parked, warp.after_pp, warp.returned = map(bool, flags)
+        warp.predicates[:] = values[14:14 + PREDICATES]
         stack = values[STACK_WORD - _POINTER_WORDS:]
         warp.stack[:] = map(StackEntry, stack[::STACK_WORDS], stack[1::STACK_WORDS], stack[2::STACK_WORDS])
         self._attached[warp.slot] = None

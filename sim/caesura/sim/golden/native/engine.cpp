@@ -196,13 +196,13 @@ bool branch(Warp& w, const Operation& op, u32 active, u32 taken) {
     return settle(w);
 }
 
-void pause(Warp& w, const Operation& op, bool pending) {
+void pause(Warp& w, const Operation& op, bool pending, bool routine) {
     if (op.handler == Handler::BARRIER) {
         w.waiting = 1, w.barrier = op.barrier, w.live_vector = op.live;
     } else if (op.handler == Handler::PP && pending) {
         w.after_pp = 1, w.live_vector = op.live;
     } else if (op.handler == Handler::PP_DIV && w.after_pp) {
-        if (w.depth > 1) w.live_vector = op.live;
+        if (w.depth > 1u + routine) w.live_vector = op.live;
         w.after_pp = 0, w.parked = 1;
     }
 }
@@ -238,14 +238,21 @@ int stopped(Machine& m, Block& block, bool pending) {
     return Status::LIMIT;
 }
 
+// A warp of a block that stops in its kernel's routines goes there rather than executing an instruction of its own code.
+bool is_trapped(const Machine& m, const Warp& w, const Operation& op) {
+    const bool stops = op.handler == Handler::PP || op.handler == Handler::PP_DIV || op.handler == Handler::BARRIER
+                       || op.handler == Handler::EXIT;
+    return !stops && !w.returned && w.depth < m.stack_depth;
+}
+
 // Moves on behind an instruction; false if live lanes run off the bottom of the stack.
-bool advance(Machine& m, Warp& w, const Operation& op, u32 pc, u32 active, u32 mask, bool pending) {
+bool advance(Machine& m, Warp& w, const Operation& op, u32 pc, u32 active, u32 mask, bool pending, bool routine) {
     switch (op.handler) {
         case Handler::BRANCH: return branch(w, op, active, mask);
         case Handler::EXIT: w.live &= ~mask; return jump(w, pc + 1);
         case Handler::CALL: write_uniform(m, w, op.d, pc + 1); return jump(w, op.target);
         case Handler::BRU: return jump(w, uniform(w, op.d));
-        default: pause(w, op, pending); return jump(w, pc + 1);
+        default: pause(w, op, pending, routine); return jump(w, pc + 1);
     }
 }
 
@@ -262,6 +269,8 @@ int step(Machine& m) {
     const Operation& op = reinterpret_cast<const Operation*>(kernel.operations)[pc];
     if (op.handler == Handler::UNDECODED) return Status::DECODE;
     if (op.handler == Handler::PYTHON || (w.after_pp && op.handler != Handler::PP_DIV)) return Status::PYTHON;
+    const bool routine = kernel.trap_base && pc >= kernel.trap_base;
+    if (block.traps && !routine && is_trapped(m, w, op)) return Status::PYTHON;
     const u32 active = w.stack[w.depth - 1][MASK] & live, mask = active & predicate(w, op.guard, op.guard_not);
     if (active & ~u32(FULL)) return Status::PYTHON;
     switch (op.handler) {
@@ -279,7 +288,8 @@ int step(Machine& m) {
     }
     m.retired += op.recorded, block.instructions += op.recorded;
     m.first = (m.first + 1) % MAX_WARPS, --m.count;
-    if (!advance(m, w, op, pc, active, mask, block.pending)) return Status::RAN_OFF;
+    w.returned = routine;
+    if (!advance(m, w, op, pc, active, mask, block.pending, routine)) return Status::RAN_OFF;
     if (!continues(w)) return stopped(m, block, block.pending);
     make_ready(m, slot);
     return Status::LIMIT;

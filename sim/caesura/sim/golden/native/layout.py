@@ -110,7 +110,7 @@ of an address."""
 WARP = _struct(
     ("registers", "u8"), ("uniforms", "u8"), ("valid", "u8"), ("dirty", "u8"), ("live_vector", "u8"),
     ("live", "u4"), ("written", "u4"), ("uniforms_written", "u4"), ("waiting", "u4"), ("barrier", "u4"),
-    ("parked", "u4"), ("after_pp", "u4"),
+    ("parked", "u4"), ("after_pp", "u4"), ("returned", "u4"),
     ("predicates", "u4", (PT + 1,)), ("index", "u4"), ("block", "u4"), ("depth", "u4"),
     ("stack", "u4", (MAX_STACK, 3)))
 """A warp slot; a stack entry is PC, mask and reconvergence PC, and predicate `PT` is all ones."""
@@ -120,12 +120,12 @@ STACK_WORD, STACK_WORDS = WARP.fields["stack"][1] // 4, 3  # type: ignore[index]
 BLOCK = _struct(
     ("shared", "u8"), ("lines", "u8"), ("dirty_lines", "u8"), ("kernel", "u4"), ("launch", "u4"), ("ctaid", "u4", (3,)),
     ("local_base", "u4"), ("warps", "u4"), ("slots", "u4", (32,)), ("pending", "u4"),
-    ("instructions", "u8"))
+    ("traps", "u4"), ("instructions", "u8"))
 """A TB slot; `lines` and `dirty_lines` point to a bit for each 128-byte line of shared memory that was written, ever
-and since it was last saved as a base; `pending`: its warps are to stop."""
+and since it was last saved as a base; `pending`: its warps are to stop; `traps`: in its kernel's routines."""
 
 KERNEL = _struct(
-    ("operations", "u8"), ("params", "u8"), ("code_words", "u4"), ("shared_bytes", "u4"), ("const_base", "u4"),
+    ("operations", "u8"), ("params", "u8"), ("code_words", "u4"), ("trap_base", "u4"), ("shared_bytes", "u4"), ("const_base", "u4"),
     ("const_bytes", "u4"), ("local_bytes", "u4"), ("block", "u4", (3,)), ("grid", "u4", (3,)),
     ("windows", "u4"), ("window", "u4", (MAX_WINDOWS, 2)))
 """A kernel slot."""

@@ -21,6 +21,7 @@ class Descriptor:
 
     code_base: int
     code_words: int
+    trap_base: int
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     threads: int
@@ -44,7 +45,7 @@ class Descriptor:
             register = registers[f"kernel[{k}].{name}"]
             return register.fields[field].extract(values.get(register.address, 0))
 
-        single = ("code_base", "code_words", "shared_bytes", "ccb_base", "area_bytes", "local_base", "local_bytes",
+        single = ("code_base", "code_words", "trap_base", "shared_bytes", "ccb_base", "area_bytes", "local_base", "local_bytes",
                   "const_base", "const_bytes")
         return cls(grid=(value("grid_x"), value("grid_y"), value("grid_z")),
                    block=(value("block", "x"), value("block", "y"), value("block", "z")),
@@ -150,6 +151,8 @@ class Kernel:
         How its last preempt or resume ended.
     stopping : int
         Vector: entries of its TBs whose warps are to stop, since they are being preempted.
+    trapping : bool
+        They go on in its preemption routines.
     others : bool
         Preempted, while TBs run on that were spared.
     launched, completed, faults : int
@@ -177,6 +180,7 @@ class Kernel:
         self.state = KernelState.IDLE
         self.error = CommandError.NONE
         self.stopping = 0
+        self.trapping = False
         self.others = False
         self.launched = self.completed = self.faults = self.entries = 0
         self.place: tuple[int, int, int] = 0, 0, 0

@@ -65,6 +65,8 @@ class Warp:
         What the preemption point or barrier it stopped at says to save.
     after_pp : bool
         The last instruction was a `pp` that stops the warp: its `pp.div` comes next.
+    returned : bool
+        The last instruction was one of a preemption routine: the next one is not trapped.
     slot : int
         Warp slot of the SM.
     tags : WarpTags or None
@@ -90,7 +92,7 @@ class Warp:
         self.barrier = 0
         self.parked = self.between = False
         self.live_vector = 0
-        self.after_pp = False
+        self.after_pp = self.returned = False
         self.tags: WarpTags | None = None
 
     @property
@@ -119,6 +121,11 @@ class Warp:
         """
         self.stack[-1].pc = pc
         self.settle()
+
+    def trap(self, vector: int) -> None:
+        """Go on at `vector`, in an entry that ends where the next instruction stands; the stack has room."""
+        top = self.stack[-1]
+        self.stack.append(StackEntry(vector, top.mask & self.live, top.pc))
 
     def settle(self) -> None:
         """Pop finished entries: those without live lanes, and those whose PC is their reconvergence PC."""

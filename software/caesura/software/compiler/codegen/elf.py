@@ -73,11 +73,13 @@ def write_elf(images: Mapping[str, KernelImage] | Iterable[KernelImage]) -> byte
     symbols, strings = bytearray(_SYMBOL.size), _Strings()
     shared: dict[str, list[bytes]] = {field: [] for field in _SHARED}
     for image in images:
-        code = struct.pack(f"<{len(image.code)}Q", *image.code)
+        code = struct.pack(f"<{len(image.words)}Q", *image.words)
         sections.append((f".text.{image.name}", _PROGBITS, _ALLOC_EXEC, code, 0, 0, 0))
         symbols += _SYMBOL.pack(strings.add(image.name), 0x12, 0, len(sections), 0, len(code))
         record = dataclasses.asdict(dataclasses.replace(image, origins=(), origin_numbers=()))
-        del record["code"], record["origins"], record["origin_numbers"]
+        del record["code"], record["traps"], record["origins"], record["origin_numbers"]
+        if image.traps:
+            record["trap_base"] = image.trap_base
         if image.origins:
             record["origins"] = packed_origins(image)
         for field, known in shared.items():
@@ -204,6 +206,15 @@ def _check(file: bytes, name: str) -> None:
         raise ImageError(f"{name}: kernel image format {version}, this version reads {FORMAT_VERSION}")
 
 
+def _own_words(trap_base: object, words: int) -> int:
+    """Return how many of the words are the kernel's own: as many as there are trap vectors at least, or all."""
+    if trap_base is None:
+        return words
+    if type(trap_base) is not int or not 0 < trap_base <= words // 2:
+        raise ValueError(f"trap_base {trap_base!r} is no integer from 1 to {words // 2}")
+    return trap_base
+
+
 def _image(shared: _Shared, record: bytes, text: bytes, where: str) -> KernelImage:
     if len(text) % INSTRUCTION_BYTES or not text:
         raise ImageError(f"{where}: code of {len(text)} bytes is not a whole number of instructions")
@@ -227,9 +238,10 @@ def _image(shared: _Shared, record: bytes, text: bytes, where: str) -> KernelIma
             facts[field] = b"" if number is None else shared[field][number]
         block = facts["required_block"]
         facts["required_block"] = None if block is None else tuple(block)
+        words, code = code, code[:_own_words(facts.pop("trap_base", None), len(code))]
         if "origins" in facts:
             facts["origins"], facts["origin_numbers"] = unpacked_origins(facts["origins"], len(code))
-        return KernelImage(code=code, **facts)
+        return KernelImage(code=code, traps=words[len(code):], **facts)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         what = " ".join(str(error).split())[:200]
         raise ImageError(f"{where}: bad kernel record ({type(error).__name__}: {what})") from None

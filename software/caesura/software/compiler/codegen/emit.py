@@ -18,7 +18,7 @@ from ..ir.spec import machine_opcode
 from ..preemption.placement import PlacedPoint
 from ..registers.interference import groups_of
 
-__all__ = ["emit"]
+__all__ = ["emit", "encoded"]
 
 
 def emit(kernel: Kernel, placed: Iterable[PlacedPoint] = ()) -> KernelImage:
@@ -108,6 +108,11 @@ def _guard(guard: Pred | None) -> dict[str, int]:
 
 def _predicate(name: str, value: Pred) -> dict[str, int]:
     return {name: PT if value.reg is None else value.reg.index, f"{name}_not": int(value.negated)}
+
+
+def encoded(op: Op) -> int:
+    """Return the word of an operation of stage ``machine`` that is no call."""
+    return encode(_operation(op, ()))
 
 
 def _operation(op: Op, entries: Sequence[int]) -> Instruction:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from .blocks import Block, Effect, FlashbackError, Register, Value
 from .costs import Costs, Objective
 from .derivations import Mode, Walk
+from .handover import Handover, hand_over
 from .routines import NoOrder, Routines, schedule
 
 __all__ = ["WINDOW", "Technique", "Plan", "Search", "rank"]
@@ -23,6 +24,8 @@ __all__ = ["WINDOW", "Technique", "Plan", "Search", "rank"]
 WINDOW = 256
 """Instructions that a flashback point is at most before the interrupted one, unless said otherwise."""
 
+_TRIES = 16
+"""Plans that are tried for one that hands registers over."""
 
 Backups = tuple[tuple[Value, Register], ...]
 
@@ -108,6 +111,30 @@ class Search:
         assert best is not None  # without reverting there is always an order
         return best
 
+    def handed_over(self, at: int, objective: Objective, active: frozenset[Register],
+                    technique: Technique = Technique.REVERTING) -> tuple[Plan, Handover]:
+        """Return the best plan before instruction `at` that hands registers over, and how (`handover`).
+
+        Of the plans without reverts at resume and those with them, the `_TRIES` best are looked at.
+
+        Parameters
+        ----------
+        at : int
+        objective : Objective
+        active : frozenset of Register
+            What the active lanes need there.
+        technique : Technique
+        """
+        modes = technique.value if self._reversible(at) else technique.value[:1]
+        found = [plan for mode in modes for plan in self._candidates(at, mode, ())]
+        found.sort(key=lambda plan: rank(plan, objective))
+        for plan in (*found[:_TRIES], next(self._candidates(at, Mode(), ()))):
+            try:
+                return plan, hand_over(self.block, at, self.routines(plan), active)
+            except NoOrder:
+                continue
+        raise AssertionError("what is live can always be handed over")
+
     def routines(self, plan: Plan) -> Routines:
         """Return what the two routines of a plan do."""
         return schedule(self.block, plan.at, self._walk(plan), plan.backups)
@@ -136,15 +163,16 @@ class Search:
         return walk
 
     def _best(self, at: int, objective: Objective, mode: Mode, backups: Backups) -> Plan:
+        return min(self._candidates(at, mode, backups), key=lambda plan: rank(plan, objective))
+
+    def _candidates(self, at: int, mode: Mode, backups: Backups) -> Iterator[Plan]:
+        """Yield a plan for each flashback point that saves otherwise than the one before, the nearest first."""
         walk = Walk(self.block, at, mode, self._sizes, tuple(value for value, _ in backups))
-        best = Plan(at, at, mode, backups, walk.size, self._latency(walk))
+        yield Plan(at, at, mode, backups, walk.size, self._latency(walk))
         floor = max(self.block.floor[at], at - self.window)
         while (index := walk.next(floor)) is not None:
             if walk.step(index):
-                found = Plan(at, index, mode, backups, walk.size, self._latency(walk))
-                if rank(found, objective) < rank(best, objective):
-                    best = found
-        return best
+                yield Plan(at, index, mode, backups, walk.size, self._latency(walk))
 
     def _latency(self, walk: Walk) -> float:
         reverting = sum(self.block.instructions[index].cycles for index in walk.reverted)

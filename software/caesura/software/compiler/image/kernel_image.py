@@ -83,6 +83,9 @@ class KernelImage:
         Of each instruction word, the number of its origin from 1, 0 for none; empty if no word has one.
     points : tuple of PreemptionPoint
         The preemption points the compiler placed, ascending; code written by hand has no such record.
+    traps : tuple of int
+        Words that follow the code: a trap vector for each word of it, then preemption routines (`flashback.traps`);
+        empty if the kernel has none.
     """
 
     name: str
@@ -106,6 +109,17 @@ class KernelImage:
     points: tuple[PreemptionPoint, ...] = field(default=(), repr=False)
     origins: tuple[Origin, ...] = field(default=(), repr=False)
     origin_numbers: tuple[int, ...] = field(default=(), repr=False)
+    traps: tuple[int, ...] = field(default=(), repr=False)
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """All instruction words as they stand in memory."""
+        return self.code + self.traps
+
+    @property
+    def trap_base(self) -> int:
+        """Where the trap vectors begin, 0 if there are none."""
+        return len(self.code) if self.traps else 0
 
     def origin(self, pc: int) -> Origin | None:
         """Return what an instruction was compiled from, None if it is not known."""

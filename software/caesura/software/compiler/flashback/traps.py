@@ -1,0 +1,200 @@
+"""Preemption routines as machine code, which a preempt of the kernel traps into (CTXBack IV-A).
+
+Behind the code of a kernel stand as many *trap vectors*: a warp that is trapped before word ``pc`` goes on at vector
+``pc``, in a new entry of its SIMT stack that ends when it comes to ``pc`` (`hw.core.front_end.issue`). A vector is a
+branch to the routine of its instruction::
+
+    reverts                  under the mask of the interrupted warp
+    pp {...}, pp.div {...}   where the warp stops: what the hardware saves, compresses and brings back
+    executed again           from the flashback point on
+    bra pc                   the entry ends
+
+If the preempt is withdrawn meanwhile, the warp runs through its routine, and all is as it was. Where a warp had better
+run on (CS-Defer), the vector is a branch to its own instruction: that retires, and the next one is trapped. Nothing is
+trapped that stops a warp itself, or ends it: preemption points, barriers, ``exit``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import NamedTuple
+
+from caesura.hw.arch.encoding import Instruction, decode, encode
+from caesura.hw.arch.errors import InputError
+from caesura.hw.arch.geometry import PC_NONE, Geometry
+from caesura.hw.arch.isa import liveness_vector
+
+from ..codegen.emit import encoded
+from ..image.kernel_image import KernelImage
+from ..ir.kernel import Op
+from .blocks import Register, RegisterClass
+from .costs import Objective
+from .defer import Deferrals
+from .handover import Handover
+from .machine_code import program
+from .program import CodeBlock, Program
+from .reversing import reverting
+from .routines import Action
+from .search import WINDOW, Plan, Search, Technique, rank
+
+__all__ = ["RoutineKind", "Routine", "TrapTable", "trap_table", "with_routines"]
+
+_STOPS = ("pp", "pp.div", "exit")
+
+
+class RoutineKind(enum.Enum):
+    """What the preemption routines of a kernel do; the value is the printed name."""
+
+    LIVE = "live"
+    """Stop at once, and save what is live."""
+    RELAXED = "relaxed"
+    """Flash back to a point whose registers are there, without reverting (CTXBack III-B)."""
+    CTXBACK = "ctxback"
+    """Flash back, reverting as well (III-C)."""
+    CS_DEFER = "cs-defer"
+    """Run on to where less is live."""
+    CTXBACK_CS_DEFER = "ctxback+cs-defer"
+    """The better of the last two."""
+
+    @classmethod
+    def of(cls, name: str) -> RoutineKind:
+        """Return the kind of a name.
+
+        Raises
+        ------
+        InputError
+            If there is none; the message lists those there are.
+        """
+        for kind in cls:
+            if kind.value == name:
+                return kind
+        raise InputError(f"no preemption routines {name!r}; there are {', '.join(kind.value for kind in cls)}")
+
+
+class Routine(NamedTuple):
+    """The routine of an instruction.
+
+    Attributes
+    ----------
+    pc : int
+        Of the instruction.
+    plan : Plan
+    handover : Handover
+    words : tuple of int
+        Its code but for the branch back.
+    """
+
+    pc: int
+    plan: Plan
+    handover: Handover
+    words: tuple[int, ...]
+
+
+class TrapTable(NamedTuple):
+    """The preemption routines of a kernel.
+
+    Attributes
+    ----------
+    kind : RoutineKind
+    routines : dict of int to Routine
+        By the address of the instruction; those that are not in it run on.
+    """
+
+    kind: RoutineKind
+    routines: dict[int, Routine]
+
+    def code(self, words: int) -> tuple[int, ...]:
+        """Return vectors and routines behind a code of so many words; routines that are alike stand there once."""
+        vectors, bodies, place = [], [], {}
+        end = 2 * words
+        for pc in range(words):
+            routine = self.routines.get(pc)
+            if routine is None:
+                vectors.append(_branch(pc))
+                continue
+            body = (*routine.words, _branch(pc))
+            if body not in place:
+                place[body] = end
+                bodies += body
+                end += len(body)
+            vectors.append(_branch(place[body]))
+        return (*vectors, *bodies)
+
+
+def _branch(target: int) -> int:
+    return encode(Instruction.make("bra", target=target, reconv=PC_NONE))
+
+
+def with_routines(image: KernelImage, geometry: Geometry, kind: RoutineKind = RoutineKind.CTXBACK,
+                  objective: Objective = Objective.LATENCY, window: int = WINDOW) -> KernelImage:
+    """Return an image with preemption routines; see `trap_table`."""
+    table = trap_table(image, geometry, kind, objective, window)
+    return dataclasses.replace(image, traps=table.code(len(image.code)))
+
+
+def trap_table(image: KernelImage, geometry: Geometry, kind: RoutineKind = RoutineKind.CTXBACK,
+               objective: Objective = Objective.LATENCY, window: int = WINDOW) -> TrapTable:
+    """Make the preemption routines of a kernel.
+
+    Parameters
+    ----------
+    image : KernelImage
+    geometry : Geometry
+        Whose costs count (`costs`); the routines are right on any.
+    kind : RoutineKind
+    objective : Objective
+    window : int
+        Instructions that a flashback point is at most before the interrupted one.
+    """
+    whole, converged = program(image, geometry), program(image, geometry, diverged=False)
+    deferrals = Deferrals(whole, objective, window)
+    routines: dict[int, Routine] = {}
+    for code, alone in zip(whole.blocks, converged.blocks, strict=True):
+        search = Search(code.block, whole.costs, 0 if kind in (RoutineKind.LIVE, RoutineKind.CS_DEFER) else window)
+        for at in range(code.words):
+            routine = _routine(image, code, alone, search, at, kind, objective)
+            if routine is not None and not _runs_on(whole, code, deferrals, routine.plan, kind, objective):
+                routines[routine.pc] = routine
+    return TrapTable(kind, routines)
+
+
+def _runs_on(whole: Program, code: CodeBlock, deferrals: Deferrals, plan: Plan, kind: RoutineKind, objective: Objective
+             ) -> bool:
+    """Whether a warp had better run on than follow a plan."""
+    if kind not in (RoutineKind.CS_DEFER, RoutineKind.CTXBACK_CS_DEFER):
+        return False
+    later = deferrals.at(code.start, plan.at)
+    return later.stop != code.start + plan.at and later.rank(objective) < rank(plan, objective)
+
+
+def _routine(image: KernelImage, code: CodeBlock, alone: CodeBlock, search: Search, at: int, kind: RoutineKind,
+             objective: Objective) -> Routine | None:
+    block, pc = code.block, code.start + at
+    name = decode(image.code[pc]).op.name
+    if name in _STOPS or name.startswith("bar."):
+        return None
+    technique = Technique.REVERTING if kind in (RoutineKind.CTXBACK, RoutineKind.CTXBACK_CS_DEFER) \
+        else Technique.RELAXED
+    plan, handover = search.handed_over(at, objective, alone.block.live[at], technique)
+    words = [_reverting(block.instructions[index].origin) for index in handover.reverted]
+    for point, saved in (("pp", handover.converged), ("pp.div", handover.saved)):
+        words.append(encode(Instruction.make(point, live=_vector(saved, image.registers))))
+    for step in handover.resume:
+        again = step.action is Action.EXECUTE
+        words.append(image.code[code.start + step.number] if again
+                     else _reverting(block.instructions[step.number].origin))
+    return Routine(pc, plan, handover, tuple(words))
+
+
+def _reverting(op: Op) -> int:
+    inverse = reverting(op)
+    assert inverse is not None
+    return encoded(inverse)
+
+
+def _vector(saved: frozenset[Register], allocated: int) -> int:
+    """Return the live vector that saves registers."""
+    numbers = {kind: [reg.index for reg in saved if reg.kind is kind] for kind in RegisterClass}
+    return liveness_vector(numbers[RegisterClass.VECTOR], numbers[RegisterClass.PREDICATE],
+                           numbers[RegisterClass.SCALAR], allocated)
