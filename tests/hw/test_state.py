@@ -16,7 +16,7 @@ from caesura.hw.arch.geometry import PRESETS, Geometry, preset
 from caesura.hw.core.execute.pipeline import ExecutePipeline
 from caesura.hw.core.front_end.barriers import BarrierUnit
 from caesura.hw.sm import Sm
-from support.hw.state_list import ABOUT_THE_IMAGE, IN_PLACE, OF_SEVERAL_BEATS, Kind, listed
+from support.hw.state_list import ABOUT_THE_IMAGE, IN_PLACE, OF_SEVERAL_BEATS, TRAPS, Kind, listed
 from support.hw.state_walk import elements
 
 AWAY = 8
@@ -59,7 +59,8 @@ def compare(found: Iterable[str], on_list: Iterable[str]) -> list[str]:
 
 def names(g: Geometry) -> list[str]:
     return [name for name, _ in listed()
-            if (g.beats > 1 or name not in OF_SEVERAL_BEATS) and (g.in_place or name not in IN_PLACE)]
+            if (g.beats > 1 or name not in OF_SEVERAL_BEATS) and (g.in_place or name not in IN_PLACE)
+            and (g.traps or name not in TRAPS)]
 
 
 @pytest.fixture(scope="module")

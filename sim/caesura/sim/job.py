@@ -243,8 +243,8 @@ class _Runner:
         result = interrupt(self.device, launch, kernel, job, at, spec.mechanism, patience=spec.patience,
                            grace=spec.grace, restart=spec.restart,
                            incremental=spec.incremental or spec.lead is not None, in_place=spec.in_place,
-                           newcomer=spec.newcomer, scramble=spec.scramble, gang=spec.gang, max_cycles=self.left,
-                           progress=self.progress, drive=drive)
+                           newcomer=spec.newcomer, trap=spec.trap, scramble=spec.scramble, gang=spec.gang,
+                           max_cycles=self.left, progress=self.progress, drive=drive)
         return Preempted(spec, result, nested, missed, bases)
 
 

@@ -259,8 +259,8 @@ def restore_limit(g: Geometry, saved: PreemptReport, report: ResumeReport, regul
 
 def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int, mechanism: Mechanism, *,
               patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-              incremental: bool = False, in_place: bool = False, newcomer: bool = False, scramble: bool = False,
-              gang: bool = False, max_cycles: int = 5_000_000,
+              incremental: bool = False, in_place: bool = False, newcomer: bool = False, trap: bool = False,
+              scramble: bool = False, gang: bool = False, max_cycles: int = 5_000_000,
               progress: Callable[[str], None] = lambda text: None,
               drive: Callable[[Launch], int] | None = None) -> PreemptionResult:
     """Preempt a launch now, run another kernel to its end, resume; `rest_cycles` of the result is 0.
@@ -278,7 +278,7 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
         The other kernel is launched before the preempt, which is in place and makes room for it.
     drive : callable, optional
         Brings the other launch to its end and returns the cycles; ``device.wait`` unless given.
-    mechanism, patience, grace, restart, incremental, in_place, scramble, gang, max_cycles, progress
+    mechanism, patience, grace, restart, incremental, in_place, trap, scramble, gang, max_cycles, progress
         As in `Device.preempt` and `Device.resume`.
     """
     g, image = device.geometry, launch.kernel.image
@@ -288,7 +288,7 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
     named = start_job(device, kernel, job) if newcomer else None
     others = _regular_traffic(device)
     saved = device.preempt(launch, mechanism, patience=patience, grace=grace, restart=restart,
-                           incremental=incremental, in_place=in_place, newcomer=named[0] if named else None,
+                           incremental=incremental, in_place=in_place, newcomer=named[0] if named else None, trap=trap,
                            scramble=scramble, max_cycles=max_cycles)
     others = _regular_traffic(device) - others
     contexts = device.context(launch) if saved else []

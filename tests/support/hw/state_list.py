@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-__all__ = ["Kind", "Elements", "STATE", "OF_SEVERAL_BEATS", "IN_PLACE", "ABOUT_THE_IMAGE", "listed"]
+__all__ = ["Kind", "Elements", "STATE", "OF_SEVERAL_BEATS", "IN_PLACE", "TRAPS", "ABOUT_THE_IMAGE", "listed"]
 
 
 class Kind(enum.Enum):
@@ -532,6 +532,18 @@ _ENGINE = {
 }
 
 _STAYS = "of what stays on the SM of a preempted TB; a row ends with its start, its eviction or its kill"
+_TRAPS = {
+    "front.fetch": (
+        _transient("routine", "one cycle; what it says follows from the PC"),
+    ),
+    "front.table": (
+        _transient("returned",
+                   "a resumed warp may be trapped again before the instruction that it was to "
+                   "execute first, if it was stopped between points just there: its routine leads "
+                   "to the same registers"),
+    ),
+}
+
 _IN_PLACE = {
     "control.registers": (_bookkeeping("newcomer", "what the driver sets"),),
     "control.commands.queue": (
@@ -588,7 +600,10 @@ def listed() -> Iterator[tuple[str, Elements]]:
     """Yield every element's full name, with the group it stands in."""
     yield from _named(STATE)
     yield from _named(_IN_PLACE)
+    yield from _named(_TRAPS)
 
 
 IN_PLACE = frozenset(name for name, _ in _named(_IN_PLACE))
 """What an SM has only with `Geometry.in_place`."""
+TRAPS = frozenset(name for name, _ in _named(_TRAPS))
+"""What an SM has only with `Geometry.traps`."""

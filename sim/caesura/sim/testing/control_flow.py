@@ -39,9 +39,12 @@ class ReferenceWarp:
         Identifies the warp; seeds its predicates.
     launched : int
         Lanes that hold a thread.
+    trap_base : int
+        Where the trap vectors of the code begin, 0 if it has none.
     """
 
-    def __init__(self, g: Geometry, code: Sequence[Instruction], key: tuple, launched: int):
+    def __init__(self, g: Geometry, code: Sequence[Instruction], key: tuple, launched: int, trap_base: int = 0):
+        self.trap_base = trap_base
         self.g, self.code, self.key, self.launched = g, code, key, launched
         self.live = launched
         self.stack = [[0, launched, PC_NONE]]
@@ -64,6 +67,17 @@ class ReferenceWarp:
         """Return a predicate operand, a bit a lane."""
         value = (1 << self.g.warp_size) - 1 if number == PT else self.predicates[number]
         return value ^ ((1 << self.g.warp_size) - 1 if negated else 0)
+
+    @property
+    def routine(self) -> bool:
+        """It is in a preemption routine, or at a trap vector."""
+        return 0 < self.trap_base <= self.pc
+
+    def trap(self) -> None:
+        """Go on at the trap vector of the next instruction."""
+        assert not self.routine and len(self.stack) < self.g.stack_depth
+        assert self.code[self.pc].op.name not in ("pp", "pp.div", "exit") and self.code[self.pc].op.barrier is None
+        self.stack.append([self.pc + self.trap_base, self.active, self.pc])
 
     def catch_up(self, pc: int) -> None:
         """Pass silent instructions until `pc` is reached, or one that is not silent."""
@@ -131,7 +145,7 @@ class ReferenceWarp:
             elif op.barrier is not None:
                 self.waiting, self.barrier, self.live_vector = True, op.barrier, get("live")
                 self.barriers += 1
-            elif op.name == "pp" or (op.name == "pp.div" and len(self.stack) > 1):
+            elif op.name == "pp" or (op.name == "pp.div" and len(self.stack) > 1 + self.routine):
                 self.live_vector = get("live")
             self.jump(pc + 1)
         return pc, op.code, mask, value

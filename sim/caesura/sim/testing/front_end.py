@@ -88,6 +88,8 @@ class FrontEndBench:
         Of geometry `g`; a new one unless given.
     simulator : type
         What `run` simulates with.
+    trap_bases : sequence of int
+        Where the trap vectors of each kernel slot begin, 0 if it has none.
 
     Attributes
     ----------
@@ -100,12 +102,16 @@ class FrontEndBench:
     retired : list of (cycle, warp, pc)
     stood : int
         Vector: warps that had stopped in the cycle before.
+    trapped : int
+        Vector: TB slots that have been asked to trap.
     now : int
         Cycles simulated.
     """
 
     def __init__(self, g: Geometry, programs: list[list[Instruction]], *, seed: int = 0, latency: int = 8,
-                 smooth: bool = False, dut: FrontEnd | None = None, simulator: Callable[..., Any] = Simulator):
+                 smooth: bool = False, dut: FrontEnd | None = None, simulator: Callable[..., Any] = Simulator,
+                 trap_bases: Sequence[int] = ()):
+        self.trap_bases = (*trap_bases, *[0] * len(programs))
         self.g, self.programs, self.smooth, self.simulator = g, programs, smooth, simulator
         self.dut = dut or FrontEnd(g)
         self.random = random.Random(seed)
@@ -114,7 +120,7 @@ class FrontEndBench:
         self.warps: dict[int, ReferenceWarp] = {}
         self.tb_of: dict[int, int] = {}
         self.faults: list[tuple[int, int, int]] = []
-        self.stood = 0
+        self.stood = self.trapped = 0
         self.retired: list[tuple[int, int, int]] = []
         self.visible = [[0] * PREDICATES for _ in range(g.warps)]
         self.pending_registers: list[set[int]] = [set() for _ in range(g.warps)]
@@ -145,13 +151,16 @@ class FrontEndBench:
             ctx.set(kernel.code_base, self.code_base(k))
             ctx.set(kernel.code_words, len(program))
             ctx.set(kernel.registers, registers or self.g.regs_per_thread)
+            if self.g.traps:
+                ctx.set(kernel.trap_base, self.trap_bases[k])
 
     async def launch(self, ctx, tb: int, kernel: int, slots: Sequence[int], *, key: tuple = (), last_lanes: int = 0,
                      registers: int | None = None) -> None:
         """Start a new TB in the given warp slots; the last warp has `last_lanes` lanes if given."""
         for index, slot in enumerate(slots):
             lanes = last_lanes if last_lanes and index == len(slots) - 1 else self.g.warp_size
-            warp = ReferenceWarp(self.g, self.programs[kernel], (key, index), (1 << lanes) - 1)
+            warp = ReferenceWarp(self.g, self.programs[kernel], (key, index), (1 << lanes) - 1,
+                                 self.trap_bases[kernel])
             await self.place(ctx, tb, kernel, slot, index, warp, registers=registers)
         await self.start(ctx, tb)
 
@@ -374,6 +383,8 @@ class FrontEndBench:
         dut = self.dut
         if ctx.get(dut.fault.valid):
             self.faults.append((int(ctx.get(dut.fault.kind)), ctx.get(dut.fault.warp), ctx.get(dut.fault.pc)))
+        if self.g.traps:
+            self.trapped |= ctx.get(dut.stop.trap)
         sent, trace = ctx.get(dut.execute.op.valid), ctx.get(dut.trace)
         assert ctx.get(dut.stop.issued) == trace.valid
         if not trace.valid:
@@ -383,6 +394,10 @@ class FrontEndBench:
         warp = self.warps[slot]
         if warp.waiting:
             self._released(slot)
+        if warp.trap_base and not warp.routine and trace.pc >= warp.trap_base:
+            warp.catch_up(trace.pc - warp.trap_base)
+            assert self.trapped >> self.tb_of[slot] & 1, (slot, warp.pc)
+            warp.trap()
         warp.catch_up(trace.pc)
         instruction = warp.code[warp.pc]
         get, pc = instruction.get, warp.pc

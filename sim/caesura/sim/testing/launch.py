@@ -175,8 +175,9 @@ class Bench:
         local_base = self.allocate(g.tb_slots * region) if region else 0
         const_base = self.store(image.constants)
         windows = [(0, transport.memory_bytes)] if windows is None else list(windows)
-        whole = {"code_base": code_base, "code_words": len(image.words), "trap_base": image.trap_base, "grid_x": grid[0], "grid_y": grid[1],
-                 "grid_z": grid[2], "reciprocal_x": -(-RECIPROCAL_ONE // block[0]),
+        whole = {"code_base": code_base, "code_words": len(image.words), "trap_base": image.trap_base,
+                 "grid_x": grid[0], "grid_y": grid[1], "grid_z": grid[2],
+                 "reciprocal_x": -(-RECIPROCAL_ONE // block[0]),
                  "reciprocal_y": -(-RECIPROCAL_ONE // block[1]), "shared_bytes": shared, "ccb_base": ccb_base,
                  "area_bytes": area, "local_base": local_base, "local_bytes": image.local_bytes,
                  "const_base": const_base, "const_bytes": len(image.constants)}

@@ -81,11 +81,11 @@ class ScramblingMachine(Machine):
         """Warps of `tb` are to stop; so is, by itself, the one whose point scrambles."""
         return self._stopping or super().pending(tb)
 
-    def _pause(self, warp, op, kind: Kind) -> None:
+    def _pause(self, warp, op, kind: Kind, diverged: bool) -> None:
         # A warp stopped by its `pp` has to go on to the `pp.div`.
         self._stopping = kind is not Kind.PP_DIV and self._random.random() < self.rate
         stops = self._stopping or warp.after_pp
-        super()._pause(warp, op, kind)
+        super()._pause(warp, op, kind, diverged)
         self._stopping = False
         if stops and (warp.parked or warp.waiting):
             warp.parked = False

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from caesura.hw.arch.errors import InputError
-from caesura.hw.arch.geometry import MAX_REGISTERS, Geometry
+from caesura.hw.arch.geometry import MAX_REGISTERS, PRESETS, Geometry
 from caesura.software.compiler import (
     Compiled,
     CompileError,
@@ -25,9 +25,10 @@ from caesura.software.compiler import (
 from caesura.software.compiler.amdgpu import AssemblyError
 from caesura.software.compiler.codegen.assemble import assemble
 from caesura.software.compiler.codegen.disassemble import disassemble
+from caesura.software.compiler.flashback.kinds import RoutineKind
 from caesura.software.compiler.image.origin_table import origin_rows
 
-from .common import EXIT_INPUT, Command, JsonTarget, check_option, examples, json_option, progress_lines
+from .common import EXIT_INPUT, Choice, Command, JsonTarget, check_option, examples, json_option, progress_lines
 from .machine import geometry_option
 from .outputs import OUTPUT
 
@@ -36,6 +37,8 @@ __all__ = ["compile_command", "asm_command", "disasm_command", "kernel_option", 
 
 kernel_option = click.option("--kernel", "names", multiple=True,
                              help="Only this one; may be given more than once  [default: all in the file]")
+routines_option = click.option("--routines", type=Choice([kind.value for kind in RoutineKind]),
+                               help="Give kernels preemption routines (docs/ctxback.md).")
 
 
 class _Passes(click.ParamType):
@@ -98,7 +101,8 @@ def _image_json(image) -> dict:
             "symbols": [{"name": s.name, "type": s.type, "offset": s.offset, "size": s.size} for s in image.symbols],
             "parameters": [{"name": p.name, "type": p.type, "offset": p.offset, "size": p.size, "pointer": p.pointer}
                            for p in image.parameters],
-            "words": [f"{word:016x}" for word in image.code], "lines": list(image.lines),
+            "words": [f"{word:016x}" for word in image.code], "traps": [f"{word:016x}" for word in image.traps],
+            "lines": list(image.lines),
             "origins": [row._asdict() for row in origins], "origin_numbers": numbers}
 
 
@@ -116,7 +120,8 @@ def _write(images: Mapping[str, KernelImage], output: Path | None, as_json: Json
             click.echo(listing(image))
     else:
         for image in images.values():
-            click.echo(f"{image.name}: {len(image.code)} words, {image.registers} registers -> {output}")
+            traps = f", {len(image.traps)} words of preemption routines" if image.traps else ""
+            click.echo(f"{image.name}: {len(image.code)} words{traps}, {image.registers} registers -> {output}")
 
 
 def _run_passes(source: Path, options: CompileOptions, kernels: Collection[str] | None, passes: Sequence[str] | None,
@@ -149,6 +154,7 @@ def _run_passes(source: Path, options: CompileOptions, kernels: Collection[str] 
 
 @click.command("compile", cls=Command, epilog=examples(
     "caesura compile my.ptx --show", "caesura compile my.ptx -o my.elf --preset ecp5 --kernel mine",
+    "caesura compile my.ptx -o my.elf --routines ctxback",
     "caesura compile my.ptx --passes legalize,optimize", "caesura compile my.ptx --print-after value-numbering,sink"))
 @click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", type=OUTPUT, help="ELF kernel image to write.")
@@ -158,13 +164,14 @@ def _run_passes(source: Path, options: CompileOptions, kernels: Collection[str] 
               help="Register budget  [default: what the geometry has]")
 @geometry_option(None, f"{MAX_REGISTERS} registers a thread, as all but tiny have")
 @click.option("--preemption-points/--no-preemption-points", default=True, show_default=True)
+@routines_option
 @click.option("--passes", type=_Passes(ordered=True),
               help="Run these passes only, in this order, and print the IR that they leave; code if emit is the last.")
 @click.option("--print-after", "shown", type=_Passes(ordered=False),
               help="Print the IR on standard error each time one of these passes has run; all: after each.")
 @json_option
-def compile_command(source, output, show, names, registers, geometry: Geometry | None, preemption_points, passes, shown,
-                    as_json):
+def compile_command(source, output, show, names, registers, geometry: Geometry | None, preemption_points, routines,
+                    passes, shown, as_json):
     """Compile PTX to native code.
 
     A kernel that is not supported does not keep the others of its file from being compiled: each refusal is
@@ -181,7 +188,15 @@ def compile_command(source, output, show, names, registers, geometry: Geometry |
     else:
         with progress_lines() as progress:
             compiled = stored_module(read_source(source), str(source), options, list(names) or None, progress)
-    _write(compiled.images, output, as_json, show, compiled.refusals)
+    images = compiled.images
+    if routines:
+        from caesura.software.compiler.flashback.traps import RoutineKind, with_routines
+
+        with progress_lines() as progress:
+            for name, image in images.items():
+                progress(f"{name}: making its preemption routines")
+                images = images | {name: with_routines(image, geometry or PRESETS["gtx480"], RoutineKind.of(routines))}
+    _write(images, output, as_json, show, compiled.refusals)
     sys.exit(report_refusals(compiled.refusals))
 
 

@@ -18,6 +18,7 @@ from caesura.hw.arch.context import Mechanism
 from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import Geometry, preset
 from caesura.progress import watched
+from caesura.software.compiler.flashback.kinds import RoutineKind
 from caesura.software.job import DEFAULT_CYCLES, JobError, JobFile, PreemptionSpec, load_job
 from caesura.software.kernels import KERNELS, SIZES
 from caesura.software.names import alternatives
@@ -61,7 +62,9 @@ class RunOptions:
         What runs meanwhile: a shipped kernel, or a file and its job.
     mechanism : str
     patience, grace : int or str
-    restart, incremental, in_place, newcomer, scramble, gang : bool
+    restart, incremental, in_place, newcomer, trap, scramble, gang : bool
+    routines : str
+        Which preemption routines the kernel is given.
     checkpoint, announced : int
     size, seed : str, int
         Of jobs of shipped kernels.
@@ -86,6 +89,8 @@ class RunOptions:
     incremental: bool
     in_place: bool
     newcomer: bool
+    trap: bool
+    routines: str | None
     checkpoint: int | None
     announced: int | None
     scramble: bool
@@ -112,8 +117,10 @@ class RunOptions:
             raise click.UsageError("give one of --checkpoint and --announced; the latter chooses when bases are saved")
         if self.checkpoint is not None or self.announced is not None:
             given |= {"checkpoint": self.checkpoint, "announced": self.announced}
-        flags = "restart", "incremental", "in_place", "newcomer", "scramble", "gang"
+        flags = "restart", "incremental", "in_place", "newcomer", "trap", "scramble", "gang"
         given |= {name: True for name in flags if getattr(self, name)}
+        if self.routines:
+            given["trap"] = True
         if self.other:
             given |= {"other": self.other, "size": self.inputs[0], "seed": self.inputs[1] + 1,
                       "job": load_job(self.other_job) if self.other_job else None}
@@ -145,6 +152,10 @@ _OPTIONS: tuple[Callable, ...] = (
                  "their room. Of geometries with in_place only."),
     click.option("--newcomer", is_flag=True, help="In place, and room is made for the kernel of --with, which is "
                  "launched before the SM is taken away."),
+    click.option("--routines", type=Choice([kind.value for kind in RoutineKind]),
+                 help="Give the kernel preemption routines, and preempt it by them (docs/ctxback.md). Of geometries "
+                 "with traps only."),
+    click.option("--trap", is_flag=True, help="Preempt by the routines that the image of the kernel has."),
     click.option("--checkpoint", type=click.IntRange(0), help="Save a base so many cycles before the SM is taken away, "
                  "then only what was written since."),
     click.option("--announced", type=click.IntRange(0), help="The SM is known so many cycles before to be taken away: "
@@ -254,6 +265,11 @@ def _task(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[Pr
     else:
         source = KERNELS[o.what].ptx_path if o.what in KERNELS else o.what
         work = scenario.user_work(source, job, g, progress, o.check_bounds)
+    if o.routines:
+        traps = importlib.import_module("caesura.software.compiler.flashback.traps")
+        progress(f"{work.image.name}: making its preemption routines")
+        image = traps.with_routines(work.image, g, traps.RoutineKind.of(o.routines))
+        work = dataclasses.replace(work, image=image)
     limit = o.max_cycles or (job.max_cycles if job else DEFAULT_CYCLES)
     return runs.Task(work, str(job.path) if job else o.what, preemptions, limit, o.check_bounds)
 

@@ -312,8 +312,8 @@ class Device(LaunchingDevice):
 
     def begin_preempt(self, launch: Launch, mechanism: Mechanism | str = Mechanism.LIVE, *,
                       patience: int | str | None = None, grace: int | str = 0, restart: bool = False,
-                      incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None, trap: bool = False,
-                      tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
+                      incremental: bool = False, in_place: bool = False, newcomer: Launch | None = None,
+                      trap: bool = False, tbs: Iterable[int] | None = None, scramble: bool = False) -> None:
         """Ask for what `preempt` does, without waiting for it. If others are being preempted it waits its turn; if
         the launch is being resumed, the resume is withdrawn first. While the launch has grace others can be preempted
         and resumed."""

@@ -25,7 +25,7 @@ _TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "ge
         "max_cycles")
 _RESULT = ("name", "expected", "atol", "rtol", "output")
 _PREEMPT = ("at", "every", "times", "mechanism", "with", "with_job", "size", "seed", "scramble", "gang", "patience",
-            "grace", "restart", "incremental", "in_place", "newcomer", "checkpoint", "announced", "preempt")
+            "grace", "restart", "incremental", "in_place", "newcomer", "checkpoint", "announced", "trap", "preempt")
 
 
 def _name(table: Table) -> str:
@@ -113,7 +113,8 @@ def _preemption(table: Table, within: tuple[Path, ...]) -> PreemptionSpec:
         table.get("gang", bool, False), tuple(_preemption(t, within) for t in inner) if inner or job is None
         else job.preemptions, job, _patience(table, mechanism), _waiting(table, "grace"),
         *(table.get(key, bool, False) for key in ("restart", "incremental", "in_place", "newcomer")),
-        *(table.integer(key, None, 0) if key in table.data else None for key in ("checkpoint", "announced")))
+        trap=table.get("trap", bool, False),
+        **{key: table.integer(key, None, 0) for key in ("checkpoint", "announced") if key in table.data})
     if spec.clash:
         raise table.error(f"does not go with {spec.clash!r}: what stays on the SM is whole",
                           "in_place" if spec.in_place else "newcomer")

@@ -78,6 +78,8 @@ class PreemptionSpec:
         As in `Device.preempt` and `Device.resume`.
     patience, grace, restart, incremental, in_place : int, str, bool or None
         As in `Device.preempt`.
+    trap : bool
+        As in `Device.preempt`.
     newcomer : bool
         The other kernel is launched first and the request names it: in place, and room is made for it.
     checkpoint : int or None
@@ -107,6 +109,7 @@ class PreemptionSpec:
     newcomer: bool = False
     checkpoint: int | None = None
     announced: int | None = None
+    trap: bool = False
 
     @property
     def lead(self) -> int | None:

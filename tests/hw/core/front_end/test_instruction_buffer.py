@@ -36,7 +36,8 @@ def test_what_each_warp_holds(g):
             empty = [warp for warp in range(g.warps) if warp not in held]
             fill = rng.choice(empty) if empty and rng.random() < 0.7 else None
             drop = rng.getrandbits(g.warps) & rng.getrandbits(g.warps)
-            instruction = {"word": rng.getrandbits(64), "bound": rng.random() < 0.1, "bus_error": rng.random() < 0.1}
+            instruction = {"word": rng.getrandbits(64), "bound": rng.random() < 0.1, "bus_error": rng.random() < 0.1,
+                           "routine": rng.random() < 0.5}
             op = {"unit": rng.choice(list(Unit)), **{name: rng.random() < 0.2 for name in FLAGS}}
             op["atomic"] = op["atomic"] and not op["store"]
             ctx.set(dut.fill, {"valid": fill is not None, "warp": fill or 0, "instruction": instruction})

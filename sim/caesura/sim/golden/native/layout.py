@@ -125,8 +125,8 @@ BLOCK = _struct(
 and since it was last saved as a base; `pending`: its warps are to stop; `traps`: in its kernel's routines."""
 
 KERNEL = _struct(
-    ("operations", "u8"), ("params", "u8"), ("code_words", "u4"), ("trap_base", "u4"), ("shared_bytes", "u4"), ("const_base", "u4"),
-    ("const_bytes", "u4"), ("local_bytes", "u4"), ("block", "u4", (3,)), ("grid", "u4", (3,)),
+    ("operations", "u8"), ("params", "u8"), ("code_words", "u4"), ("trap_base", "u4"), ("shared_bytes", "u4"),
+    ("const_base", "u4"), ("const_bytes", "u4"), ("local_bytes", "u4"), ("block", "u4", (3,)), ("grid", "u4", (3,)),
     ("windows", "u4"), ("window", "u4", (MAX_WINDOWS, 2)))
 """A kernel slot."""
 

@@ -45,8 +45,8 @@ class Descriptor:
             register = registers[f"kernel[{k}].{name}"]
             return register.fields[field].extract(values.get(register.address, 0))
 
-        single = ("code_base", "code_words", "trap_base", "shared_bytes", "ccb_base", "area_bytes", "local_base", "local_bytes",
-                  "const_base", "const_bytes")
+        single = ("code_base", "code_words", "trap_base", "shared_bytes", "ccb_base", "area_bytes", "local_base",
+                  "local_bytes", "const_base", "const_bytes")
         return cls(grid=(value("grid_x"), value("grid_y"), value("grid_z")),
                    block=(value("block", "x"), value("block", "y"), value("block", "z")),
                    threads=value("sizes", "threads"), registers=value("sizes", "registers"),

@@ -17,11 +17,9 @@ trapped that stops a warp itself, or ends it: preemption points, barriers, ``exi
 from __future__ import annotations
 
 import dataclasses
-import enum
 from typing import NamedTuple
 
 from caesura.hw.arch.encoding import Instruction, decode, encode
-from caesura.hw.arch.errors import InputError
 from caesura.hw.arch.geometry import PC_NONE, Geometry
 from caesura.hw.arch.isa import liveness_vector
 
@@ -32,44 +30,16 @@ from .blocks import Register, RegisterClass
 from .costs import Objective
 from .defer import Deferrals
 from .handover import Handover
+from .kinds import RoutineKind
 from .machine_code import program
 from .program import CodeBlock, Program
 from .reversing import reverting
 from .routines import Action
 from .search import WINDOW, Plan, Search, Technique, rank
 
-__all__ = ["RoutineKind", "Routine", "TrapTable", "trap_table", "with_routines"]
+__all__ = ["Routine", "TrapTable", "trap_table", "with_routines"]
 
 _STOPS = ("pp", "pp.div", "exit")
-
-
-class RoutineKind(enum.Enum):
-    """What the preemption routines of a kernel do; the value is the printed name."""
-
-    LIVE = "live"
-    """Stop at once, and save what is live."""
-    RELAXED = "relaxed"
-    """Flash back to a point whose registers are there, without reverting (CTXBack III-B)."""
-    CTXBACK = "ctxback"
-    """Flash back, reverting as well (III-C)."""
-    CS_DEFER = "cs-defer"
-    """Run on to where less is live."""
-    CTXBACK_CS_DEFER = "ctxback+cs-defer"
-    """The better of the last two."""
-
-    @classmethod
-    def of(cls, name: str) -> RoutineKind:
-        """Return the kind of a name.
-
-        Raises
-        ------
-        InputError
-            If there is none; the message lists those there are.
-        """
-        for kind in cls:
-            if kind.value == name:
-                return kind
-        raise InputError(f"no preemption routines {name!r}; there are {', '.join(kind.value for kind in cls)}")
 
 
 class Routine(NamedTuple):

@@ -1,0 +1,182 @@
+"""Preemption routines as machine code: stopped before every instruction, a kernel comes back with the same results."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from caesura.hw.arch.context import Mechanism
+from caesura.hw.arch.encoding import decode, encode
+from caesura.hw.arch.geometry import PRESETS
+from caesura.hw.arch.isa import saved_by
+from caesura.sim.golden.transport import GoldenTransport
+from caesura.sim.scenario import Work
+from caesura.sim.testing.random_ptx import RandomKernel
+from caesura.sim.workloads.everywhere import SMALL_SM, Campaign, totals
+from caesura.software.compiler import compile_ptx
+from caesura.software.compiler.codegen.elf import read_elf, write_elf
+from caesura.software.compiler.errors import ImageError
+from caesura.software.compiler.flashback.costs import Objective
+from caesura.software.compiler.flashback.kinds import RoutineKind
+from caesura.software.compiler.flashback.traps import trap_table, with_routines
+from caesura.software.driver import KernelFault
+from caesura.software.kernels import KERNELS, collatz_job, kernel, nbody_job, warpscan_job
+from caesura.software.kernels.job import Job
+from support.selection import quick
+
+pytestmark = pytest.mark.depends_on("hw", "sim", "software")
+G = SMALL_SM
+
+
+def shipped(name, job):
+    return Work(kernel(name).image(), job)
+
+
+def neighbour():
+    return shipped("collatz", collatz_job(20, 2, seed=3, threads=20))
+
+
+WORKS = {
+    "divergent": lambda: shipped("collatz", collatz_job(40, 3, seed=5, threads=40)),
+    "shuffles": lambda: shipped("warpscan", warpscan_job(75, 2, seed=12, threads=40)),
+    "doubles": lambda: shipped("nbody", nbody_job(8, 2, seed=10, threads=8)),
+}
+
+
+def random_work(seed, **options):
+    k = RandomKernel(seed, grid=(2,), block=(9,), **options)
+    arguments = {"output": np.zeros(k.output_bytes, np.uint8), "input": np.frombuffer(k.inputs(), np.uint8), "n": k.n}
+    return Work(compile_ptx(k.ptx, "random.ptx")[k.name],
+                Job(k.grid, k.block, arguments, {"output": np.frombuffer(k.expected(), np.uint8)}))
+
+
+def stopped(work, image, mechanism=Mechanism.LIVE_CP, samples=25, period=None, patience="unlimited"):
+    """Return how often a kernel with routines was asked to stop, and how often it was saved; nothing may go wrong."""
+    campaign = Campaign(GoldenTransport(G), dataclasses.replace(work, image=image), neighbour(), 1_000_000)
+    step = max(1, campaign.cycles // samples)
+    return totals(campaign.at_cycles(mechanism, range(seed_of(work) % step, campaign.cycles, step), period,
+                                     patience=patience))
+
+
+def seed_of(work):
+    return len(work.image.code)
+
+
+@pytest.mark.parametrize("kind", quick(RoutineKind, [RoutineKind.LIVE, RoutineKind.CTXBACK_CS_DEFER]),
+                         ids=lambda kind: kind.value)
+@pytest.mark.parametrize("name", WORKS)
+def test_shipped_kernels_come_back(name, kind):
+    work = WORKS[name]()
+    requests, saved = stopped(work, with_routines(work.image, G, kind))
+    assert saved > requests // 2
+    again, saved = stopped(work, with_routines(work.image, G, kind), Mechanism.LIVE_TB, samples=1, period=170)
+    assert saved > again // 2
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 60))])
+def test_random_kernels_come_back(seed):
+    work = random_work(seed, statements=3, variables=3, wide=1, heavy=False)
+    for kind in (RoutineKind.CTXBACK, RoutineKind.CTXBACK_CS_DEFER, RoutineKind.LIVE):
+        for objective in Objective:
+            stopped(work, with_routines(work.image, G, kind, objective), samples=12)
+        stopped(work, with_routines(work.image, G, kind), samples=6, patience=3)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", RoutineKind, ids=lambda kind: kind.value)
+@pytest.mark.parametrize("name", WORKS)
+def test_every_instruction(name, kind):
+    work = WORKS[name]()
+    for mechanism in (Mechanism.LIVE, Mechanism.LIVE_TB):
+        stopped(work, with_routines(work.image, G, kind), mechanism, samples=10**9)
+
+
+def replaced(image, change):
+    """Return an image in which `change` has its way with the words of the routines."""
+    base = 2 * len(image.code)
+    words = [*image.words]
+    words[base:] = change(words[base:])
+    return dataclasses.replace(image, traps=tuple(words[len(image.code):]))
+
+
+def fewer_saved(words):
+    """Every point forgets the highest vector register that it saves."""
+    found = []
+    for word in words:
+        instruction = decode(word)
+        live = instruction.get("live") if instruction.op.name in ("pp", "pp.div") else 0
+        registers = [r for r in saved_by(live, 40).registers] if live else []
+        if registers:
+            word = encode(dataclasses.replace(instruction, fields={"live": live & ~(1 << max(registers))}))
+        found.append(word)
+    return found
+
+
+def nothing_again(words):
+    """What is executed again, or reverted, is left out."""
+    nop = 0x182 << 54
+    assert decode(nop).op.name == "nop"
+    return [word if decode(word).op.name in ("pp", "pp.div", "bra") else nop for word in words]
+
+
+@pytest.mark.parametrize("fault", [fewer_saved, nothing_again], ids=lambda fault: fault.__name__)
+def test_wrong_routines_are_noticed(fault):
+    work = WORKS["doubles"]()
+    image = replaced(with_routines(work.image, G, RoutineKind.CTXBACK), fault)
+    with pytest.raises((AssertionError, KernelFault), match="wrong bytes|fault"):
+        stopped(work, image)
+
+
+@pytest.mark.parametrize("kind", RoutineKind, ids=lambda kind: kind.value)
+def test_vectors(kind):
+    """One for each word; those of what stops a warp itself lead back."""
+    image = with_routines(kernel("reduction").image(), G, kind)
+    base, instructions = len(image.code), [decode(word) for word in image.words]
+    assert image.trap_base == base and len(image.traps) >= base
+    deferred = 0
+    for pc in range(base):
+        vector = instructions[base + pc]
+        assert vector.op.name == "bra" and vector.guard is None
+        target = vector.get("target")
+        name = instructions[pc].op.name
+        if name in ("pp", "pp.div", "exit") or instructions[pc].op.barrier is not None:
+            assert target == pc
+        elif target == pc:
+            deferred += 1
+        else:
+            end = next(k for k in range(target, len(instructions)) if instructions[k].op.name == "bra")
+            names = [instruction.op.name for instruction in instructions[target:end]]
+            assert target >= 2 * base and instructions[end].get("target") == pc
+            assert names.count("pp") == 1 and names[names.index("pp") + 1] == "pp.div"
+    assert (deferred > 0) == (kind in (RoutineKind.CS_DEFER, RoutineKind.CTXBACK_CS_DEFER))
+
+
+def test_what_is_handed_over_is_never_more_than_what_is_live():
+    """By size, over all instructions of the kernels that ship: on a converged warp, too."""
+    whole = live = 0
+    for name in ("matmul", "hotspot", "collatz", "nbody"):
+        image = KERNELS[name].image()
+        plain, back = (trap_table(image, PRESETS["gtx480"], kind, Objective.SIZE).routines
+                       for kind in (RoutineKind.LIVE, RoutineKind.CTXBACK))
+        assert plain.keys() == back.keys()
+        for pc, routine in back.items():
+            assert routine.plan.size <= plain[pc].plan.size
+            assert routine.handover.converged <= routine.handover.saved
+            whole, live = whole + routine.plan.size, live + plain[pc].plan.size
+    assert whole < 0.97 * live
+
+
+def test_routines_are_part_of_the_file():
+    image = with_routines(kernel("saxpy").image(), G)
+    file = write_elf([image, kernel("reduction").image()])
+    read = read_elf(file)
+    assert read["saxpy"] == image and not read["reduction"].traps
+
+
+@pytest.mark.parametrize("trap_base", [0, -1, 10**6, "x", 1.5])
+def test_a_file_that_lies_about_them_is_refused(trap_base, monkeypatch):
+    image = with_routines(kernel("saxpy").image(), G)
+    monkeypatch.setattr(type(image), "trap_base", trap_base)
+    file = write_elf([image])
+    with pytest.raises(ImageError, match="bad kernel record"):
+        read_elf(file)
